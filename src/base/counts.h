@@ -1,0 +1,30 @@
+// Counts, displacements and arrays of them, as the MPI calls hand them over: int in the small form of a
+// function, MPI_Count or MPI_Aint in its _c form. Inside the library there is one code path, in 64 bits.
+#pragma once
+
+#include <cstdint>
+
+namespace hearth {
+
+/// A number of elements.
+using Count = int64_t;
+
+/// A read-only view of an array of int or of 64-bit integers; element access widens.
+class CountArray {
+ public:
+  CountArray() = default;
+  CountArray(const int* values) : values_(values), wide_(false) {}         // NOLINT(google-explicit-constructor)
+  CountArray(const int64_t* values) : values_(values), wide_(true) {}      // NOLINT(google-explicit-constructor)
+
+  int64_t operator[](int64_t index) const {
+    return wide_ ? static_cast<const int64_t*>(values_)[index] : static_cast<const int*>(values_)[index];
+  }
+  /// Whether the caller passed a null pointer.
+  bool null() const { return values_ == nullptr; }
+
+ private:
+  const void* values_ = nullptr;
+  bool wide_ = false;
+};
+
+}  // namespace hearth

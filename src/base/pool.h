@@ -1,0 +1,119 @@
+// A pool of objects of one type at stable addresses, behind every MPI handle of that type.
+//
+// The pool reserves one range of addresses and puts memory behind it as it grows; it never gives memory
+// back. So any handle, however wrong, can be examined without a crash: contains() tells whether it is an
+// address of an object that is alive. The owner of the pool calls it under the library's lock.
+//
+//   | slot 0 | slot 1 | slot 2 | ...  committed ... | reserved, no memory behind it |
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "base/check.h"
+#include "base/os_memory.h"
+
+namespace hearth {
+
+/// T has a public `uint32_t slot` (set by the pool) and a public `uint32_t alive` that its constructor leaves
+/// alone: the pool sets it to kAlive on create() and to 0 on destroy().
+template <class T>
+class Pool {
+ public:
+  static constexpr uint32_t kAlive = 0x4d504921;
+
+  explicit Pool(size_t slots_max = size_t{1} << 24) {
+    // Half the wish until the address space has room: RLIMIT_AS may be small.
+    for (size_t slots = slots_max; slots >= 1024 && base_ == nullptr; slots /= 2) {
+      reserved_bytes_ = round_up(slots * sizeof(T));
+      base_ = static_cast<std::byte*>(os::reserve(reserved_bytes_));
+    }
+    if (base_ == nullptr) reserved_bytes_ = 0;
+  }
+  ~Pool() {
+    if (base_ != nullptr) os::release(base_, reserved_bytes_);
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  /// A new object, or nullptr when memory is exhausted. The last one destroyed is used first (its lines are warm).
+  template <class... Arguments>
+  T* create(Arguments&&... arguments) {
+    T* place = free_;
+    uint32_t slot;
+    if (place != nullptr) {
+      slot = place->slot;
+      free_ = next_free(place);
+    } else {
+      if ((used_ + 1) * sizeof(T) > committed_bytes_ && !grow()) return nullptr;
+      slot = static_cast<uint32_t>(used_++);
+      place = reinterpret_cast<T*>(base_) + slot;
+    }
+    T* object = new (place) T(std::forward<Arguments>(arguments)...);
+    object->slot = slot;
+    object->alive = kAlive;
+    ++live_;
+    return object;
+  }
+
+  void destroy(T* object) {
+    HEARTH_DCHECK(contains(object));
+    const uint32_t slot = object->slot;
+    object->~T();
+    // The slot stays readable; `slot` and `alive` are the two words of a dead object that mean something.
+    object->slot = slot;
+    object->alive = 0;
+    next_free(object) = free_;
+    free_ = object;
+    --live_;
+  }
+
+  /// Whether `address` is an object of this pool that is alive now. Safe for any value.
+  bool contains(const void* address) const {
+    const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base_);
+    if (offset >= used_ * sizeof(T) || base_ == nullptr) return false;
+    if (offset % alignof(T) != 0) return false;
+    const T* object = static_cast<const T*>(address);
+    return object->alive == kAlive && reinterpret_cast<const T*>(base_) + object->slot == object;
+  }
+
+  /// The object of a slot number, or nullptr when none is alive there.
+  T* at(size_t slot) const {
+    if (slot >= used_) return nullptr;
+    T* object = reinterpret_cast<T*>(base_) + slot;
+    return object->alive == kAlive ? object : nullptr;
+  }
+
+  size_t live() const { return live_; }
+  size_t slots_used() const { return used_; }
+
+ private:
+  static constexpr size_t kGrowBytes = size_t{1} << 16;
+  static_assert(sizeof(T) >= sizeof(T*) + 2 * sizeof(uint32_t));
+
+  static size_t round_up(size_t bytes) { return (bytes + kGrowBytes - 1) / kGrowBytes * kGrowBytes; }
+
+  // The link of a free slot lies in its last bytes, away from `slot` and `alive`, which T keeps in front.
+  static T*& next_free(T* place) {
+    return *reinterpret_cast<T**>(reinterpret_cast<std::byte*>(place) + sizeof(T) - sizeof(T*));
+  }
+
+  bool grow() {
+    const size_t want = round_up((used_ + 1) * sizeof(T)) - committed_bytes_;
+    if (committed_bytes_ + want > reserved_bytes_) return false;
+    if (!os::commit(base_ + committed_bytes_, want)) return false;
+    committed_bytes_ += want;
+    return true;
+  }
+
+  std::byte* base_ = nullptr;
+  size_t reserved_bytes_ = 0;
+  size_t committed_bytes_ = 0;
+  size_t used_ = 0;
+  size_t live_ = 0;
+  T* free_ = nullptr;
+};
+
+}  // namespace hearth

@@ -1,0 +1,27 @@
+#include "base/status.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace hearth {
+namespace {
+
+constexpr int kTextBytes = 480;  // fits MPI_MAX_ERROR_STRING with the call's name in front
+thread_local char last_text[kTextBytes];
+
+}  // namespace
+
+Status fail(int error_class, const char* format, ...) {
+  // Formatted aside first: an argument may be last_failure_text() itself.
+  char text[kTextBytes];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  std::snprintf(last_text, sizeof last_text, "%s", text);
+  return Status::error(error_class);
+}
+
+const char* last_failure_text() { return last_text; }
+
+}  // namespace hearth

@@ -1,0 +1,58 @@
+// Datatypes. A type knows its size and extent and can turn any range of its packed bytes into memory and
+// back, so that a transport never has to know what it carries.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/counts.h"
+#include "objects/object.h"
+
+namespace hearth::datatype {
+
+/// The machine representation of one element of a predefined type: what a reduction operates on.
+enum class Element : uint8_t {
+  none,  // derived, or a type that no reduction accepts (MPI_PACKED)
+  bytes, int8, uint8, int16, uint16, int32, uint32, int64, uint64, int128,
+  float16, float32, float64, float_long, float128,
+  complex32, complex64, complex_long, complex128, complex_half,
+  boolean8,                                        // C bool
+  logical8, logical16, logical32, logical64, logical128,  // Fortran LOGICAL of a width in bits
+  character,                                       // MPI_CHAR, MPI_WCHAR, MPI_CHARACTER: no reduction in C
+  float_int, double_int, long_int, int_int, short_int, long_double_int,  // pairs for MINLOC and MAXLOC
+  real_real, double_double                         // Fortran pairs
+};
+
+struct Type : objects::Object {
+  int64_t size = 0;         // bytes of data in one element
+  int64_t extent = 0;       // distance in memory from one element to the next
+  int64_t lower_bound = 0;
+  int64_t true_extent = 0;
+  int64_t true_lower_bound = 0;
+  /// The data of n elements are n*size consecutive bytes that start at buffer + true_lower_bound.
+  bool contiguous = true;
+  bool committed = false;
+  bool supported = true;    // false for predefined types that this compiler lacks: size is MPI_UNDEFINED
+  Element element = Element::none;
+
+  // What the constructor of a derived type was given, for MPI_Type_get_envelope and _contents.
+  int combiner = 0;
+  std::vector<int> integers;
+  std::vector<int64_t> counts;
+  std::vector<int64_t> addresses;
+  std::vector<Type*> types;  // one reference held on each
+
+  std::string name;
+  std::map<int, void*> attributes;
+};
+
+/// Copies packed bytes [offset, offset + bytes) of `count` elements at `buffer` to `packed`.
+/// Pre: the range lies inside count * type.size.
+void pack(const Type& type, const void* buffer, Count count, int64_t offset, void* packed, size_t bytes);
+/// The reverse: puts `bytes` packed bytes at position `offset` of the message into the elements at `buffer`.
+void unpack(const Type& type, void* buffer, Count count, int64_t offset, const void* packed, size_t bytes);
+
+}  // namespace hearth::datatype

@@ -1,0 +1,96 @@
+// Everything that lies in the memory the ranks of one machine share. Offsets only, never pointers: each
+// process maps the segment at an address of its own.
+//
+//   offset 0             JobHeader            one, written by whoever made the segment
+//   blocks_offset        RankBlock + tables   one per rank, block_bytes apart
+//   cells_offset         cell pools           one per rank, owned by the sender
+//   rings_offset         rings                taken one by one when a pair first talks
+//
+// All of it starts as zeros, and zero is the idle state of every word.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hearth::shm {
+
+constexpr uint64_t kMagic = 0x6874726165480a01;  // "Hearth", then the layout's version in the last byte
+constexpr size_t kLineBytes = 64;
+constexpr int kAbortTextBytes = 256;
+
+/// What the creator of the segment decides once.
+struct alignas(kLineBytes) JobHeader {
+  uint64_t magic;
+  uint64_t segment_bytes;
+  uint32_t rank_count;
+  uint32_t usable_processors;  // of the whole job: affinity mask and control-group quota
+  uint32_t launcher_pid;       // 0 for a singleton
+  uint32_t ring_lines;         // slots of one ring, a power of two
+  uint32_t cell_bytes;
+  uint32_t cell_count;         // of one rank's pool
+  uint64_t blocks_offset;
+  uint64_t block_bytes;
+  uint64_t cells_offset;
+  uint64_t rings_offset;
+  uint64_t ring_bytes;         // credit line and slots
+
+  // Words that ranks change.
+  alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator
+  uint32_t rings_taken;                       // fetch_add by the sender of each new pair
+  uint32_t fences_needed;                     // 1 once a rank could not register for membarrier
+  uint32_t dead_ranks;                        // counted up by the launcher; every waiting loop looks at it
+
+  // MPI_Abort: the first rank to move abort_claimed from 0 to 1 writes the rest, then abort_written.
+  alignas(kLineBytes) uint32_t abort_claimed;
+  uint32_t abort_written;
+  int32_t abort_rank;
+  int32_t abort_code;
+  char abort_text[kAbortTextBytes];
+};
+
+/// How far a rank has come; written by the rank, read by the launcher.
+enum class RankPhase : uint32_t { outside = 0, initialized = 1, finalized = 2 };
+
+/// Where a rank is bound, as numbers of objects of the machine; -1 where it may be anywhere or nothing is
+/// known. Two ranks share what has the same number. Written by the launcher before the rank starts.
+struct RankPlace {
+  int32_t package;
+  int32_t numa;
+  int32_t l3;
+  int32_t l2;
+  int32_t core;
+  int32_t processor;
+};
+
+/// What a rank is doing, for whoever asks why a job hangs. Written by the rank with plain stores only when
+/// it has waited for a while; read by the launcher. It outlives a killed rank.
+struct alignas(kLineBytes) StatusLine {
+  uint32_t call;      // 1 + number of the MPI function in the generated table; 0: not waiting
+  int32_t peer;       // process waited for, or MPI_ANY_SOURCE
+  int32_t tag;
+  uint32_t context;
+  uint64_t bytes;
+  uint64_t since_ns;  // os::now_ns() when the wait began
+};
+
+/// The part of a rank's block that has a fixed size. Behind it lie, for rank_count ranks R:
+/// uint64_t knocks[(R + 63) / 64], then uint32_t rings[R], then uint32_t cell_marks[cell_count][16].
+struct alignas(kLineBytes) RankBlock {
+  // Read by every sender after each message, written only around a sleep: stays shared in their caches.
+  alignas(kLineBytes) uint32_t asleep;  // futex word: 1 while the rank sleeps or is about to
+
+  // Written once at start and at finalize.
+  alignas(kLineBytes) uint32_t phase;   // RankPhase
+  uint32_t pid;
+  uint64_t pid_namespace;               // inode number, so that a pid means the same to both
+  RankPlace place;
+  uint32_t dead;                        // set by the launcher once the process is gone
+
+  StatusLine status;
+};
+
+static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLineBytes);
+static_assert(sizeof(StatusLine) == kLineBytes);
+static_assert(sizeof(RankBlock) % kLineBytes == 0);
+
+}  // namespace hearth::shm

@@ -1,0 +1,194 @@
+#include "shm/segment.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/atomic.h"
+#include "base/check.h"
+#include "base/os_memory.h"
+#include "base/os_process.h"
+#include "base/param.h"
+#include "mpi.h"
+
+namespace hearth::shm {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+uint64_t to_pages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+uint64_t knock_bytes(uint64_t ranks) { return (ranks + 63) / 64 * 8; }
+
+uint64_t table_bytes(uint64_t ranks) {
+  const uint64_t bytes = knock_bytes(ranks) + ranks * sizeof(uint32_t);
+  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
+
+uint64_t block_bytes(const SegmentPlan& plan) {
+  return to_pages(sizeof(RankBlock) + table_bytes(plan.rank_count) + uint64_t{plan.cell_count} * kLineBytes);
+}
+
+uint64_t ring_bytes(const SegmentPlan& plan) { return (uint64_t{plan.ring_lines} + 1) * kLineBytes; }
+
+uint64_t pool_bytes(const SegmentPlan& plan) { return to_pages(uint64_t{plan.cell_count} * plan.cell_bytes); }
+
+uint64_t blocks_offset() { return to_pages(sizeof(JobHeader)); }
+uint64_t cells_offset(const SegmentPlan& plan) { return blocks_offset() + plan.rank_count * block_bytes(plan); }
+uint64_t rings_offset(const SegmentPlan& plan) {
+  return cells_offset(plan) + plan.rank_count * pool_bytes(plan);
+}
+
+}  // namespace
+
+SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
+  SegmentPlan plan;
+  plan.rank_count = rank_count;
+  // A ring halves each time the ranks grow fourfold beyond 16, so that a job in which all talk to all stays
+  // in a bounded budget: docs/architecture.md has the table.
+  uint32_t lines = static_cast<uint32_t>(param::get_bytes(param::Id::shm_ring_bytes) / kLineBytes);
+  for (uint32_t ranks = rank_count; ranks > 16 && lines > 128; ranks /= 4) lines /= 2;
+  plan.ring_lines = lines;
+  plan.cell_bytes = static_cast<uint32_t>(param::get_bytes(param::Id::shm_cell_bytes));
+  plan.cell_count = static_cast<uint32_t>(param::get_count(param::Id::shm_cell_count));
+  return plan;
+}
+
+uint64_t SegmentPlan::segment_bytes() const {
+  const uint64_t pairs = uint64_t{rank_count} * (rank_count - 1);
+  return to_pages(rings_offset(*this) + pairs * ring_bytes(*this));
+}
+
+uint64_t SegmentPlan::bytes_per_rank() const { return block_bytes(*this) + pool_bytes(*this); }
+
+uint64_t SegmentPlan::bytes_per_pair() const { return ring_bytes(*this); }
+
+Segment::~Segment() {
+  if (base_ != nullptr) os::release(base_, bytes_);
+  if (descriptor_ >= 0) os::close_descriptor(descriptor_);
+}
+
+Segment::Segment(Segment&& other) noexcept { *this = std::move(other); }
+
+Segment& Segment::operator=(Segment&& other) noexcept {
+  std::swap(base_, other.base_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+Status Segment::create(const SegmentPlan& plan, Segment& segment) {
+  const uint64_t bytes = plan.segment_bytes();
+  const int descriptor = os::create_shared_memory("hearth", bytes);
+  if (descriptor < 0) {
+    return fail(MPI_ERR_NO_MEM,
+                "cannot make the shared segment of %llu bytes for %u ranks: memfd_create: %s. Remedy: allow "
+                "memfd_create in the sandbox, or start fewer ranks",
+                static_cast<unsigned long long>(bytes), plan.rank_count, std::strerror(errno));
+  }
+  Segment made;
+  made.descriptor_ = descriptor;
+  // The blocks are touched by every rank from the start: take their room now, as ENOSPC and not as SIGBUS.
+  if (!os::reserve_room(descriptor, 0, rings_offset(plan))) {
+    return fail(MPI_ERR_NO_MEM,
+                "no room for the shared segment: %llu bytes for %u ranks: %s. Remedy: raise the memory limit, or "
+                "set HEARTH_SHM_CELL_COUNT lower",
+                static_cast<unsigned long long>(rings_offset(plan)), plan.rank_count, std::strerror(errno));
+  }
+  made.base_ = static_cast<std::byte*>(os::map_shared(descriptor, bytes));
+  made.bytes_ = bytes;
+  if (made.base_ == nullptr) {
+    return fail(MPI_ERR_NO_MEM,
+                "cannot map the shared segment of %llu bytes: %s. Remedy: raise the limit on address space "
+                "(ulimit -v)",
+                static_cast<unsigned long long>(bytes), std::strerror(errno));
+  }
+  JobHeader& job = made.job();
+  job.segment_bytes = bytes;
+  job.rank_count = plan.rank_count;
+  job.ring_lines = plan.ring_lines;
+  job.cell_bytes = plan.cell_bytes;
+  job.cell_count = plan.cell_count;
+  job.blocks_offset = blocks_offset();
+  job.block_bytes = block_bytes(plan);
+  job.cells_offset = cells_offset(plan);
+  job.rings_offset = rings_offset(plan);
+  job.ring_bytes = ring_bytes(plan);
+  job.next_context = 4;  // 0 and 2 are MPI_COMM_WORLD's and MPI_COMM_SELF's
+  for (uint32_t r = 0; r < plan.rank_count; ++r) made.rank(static_cast<int>(r)).place = {-1, -1, -1, -1, -1, -1};
+  job.magic = kMagic;
+  segment = std::move(made);
+  return {};
+}
+
+Status Segment::attach(int descriptor, Segment& segment) {
+  const size_t bytes = os::file_bytes(descriptor);
+  Segment made;
+  if (bytes < sizeof(JobHeader)) {
+    return fail(MPI_ERR_OTHER,
+                "descriptor %d, named by HEARTH_SEGMENT, is not a Hearth segment (%s). Likely cause: the program "
+                "was not started by this mpiexec, or something in between closed its descriptors",
+                descriptor, bytes == 0 ? std::strerror(errno) : "too small");
+  }
+  made.base_ = static_cast<std::byte*>(os::map_shared(descriptor, bytes));
+  made.bytes_ = bytes;
+  if (made.base_ == nullptr) {
+    return fail(MPI_ERR_NO_MEM,
+                "cannot map the job's shared segment of %zu bytes: %s. Remedy: raise the limit on address space "
+                "(ulimit -v)",
+                bytes, std::strerror(errno));
+  }
+  const JobHeader& job = made.job();
+  if (job.magic != kMagic || job.segment_bytes != bytes) {
+    return fail(MPI_ERR_OTHER,
+                "the segment behind descriptor %d was made by another version of Hearth. Remedy: use mpiexec and "
+                "libmpi_abi.so of one installation",
+                descriptor);
+  }
+  os::set_close_on_exec(descriptor, true);
+  made.descriptor_ = descriptor;
+  segment = std::move(made);
+  return {};
+}
+
+RankBlock& Segment::rank(int rank) const {
+  HEARTH_DCHECK(rank >= 0 && rank < rank_count());
+  return *reinterpret_cast<RankBlock*>(base_ + job().blocks_offset +
+                                       static_cast<uint64_t>(rank) * job().block_bytes);
+}
+
+std::span<uint64_t> Segment::knocks(int rank) const {
+  auto* words = reinterpret_cast<uint64_t*>(&this->rank(rank) + 1);
+  return {words, knock_bytes(job().rank_count) / 8};
+}
+
+uint32_t& Segment::ring_number(int receiver, int sender) const {
+  auto* numbers = reinterpret_cast<uint32_t*>(reinterpret_cast<std::byte*>(&rank(receiver) + 1) +
+                                              knock_bytes(job().rank_count));
+  return numbers[sender];
+}
+
+std::byte* Segment::ring_memory(uint32_t number) const {
+  return base_ + job().rings_offset + uint64_t{number} * job().ring_bytes;
+}
+
+int64_t Segment::take_ring() const {
+  const uint32_t number = atomic::fetch_add(job().rings_taken, 1u);
+  const uint64_t offset = job().rings_offset + uint64_t{number} * job().ring_bytes;
+  if (offset + job().ring_bytes > bytes_) return -1;
+  if (!os::reserve_room(descriptor_, offset, job().ring_bytes)) return -1;
+  return number;
+}
+
+uint32_t& Segment::cell_mark(int owner, uint32_t cell) const {
+  std::byte* marks = reinterpret_cast<std::byte*>(&rank(owner) + 1) + table_bytes(job().rank_count);
+  return *reinterpret_cast<uint32_t*>(marks + uint64_t{cell} * kLineBytes);
+}
+
+std::byte* Segment::cell_memory(int owner, uint32_t cell) const {
+  return base_ + job().cells_offset +
+         static_cast<uint64_t>(owner) * to_pages(uint64_t{job().cell_count} * job().cell_bytes) +
+         uint64_t{cell} * job().cell_bytes;
+}
+
+}  // namespace hearth::shm

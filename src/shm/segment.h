@@ -1,0 +1,69 @@
+// The shared segment of a job on one machine: made by the launcher (or by a singleton for itself), mapped by
+// every rank through an inherited descriptor, named nowhere, gone with the last process that has it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.h"
+#include "shm/layout.h"
+
+namespace hearth::shm {
+
+/// Sizes of a segment; the default of each comes from the parameter table (base/param) for the rank count.
+struct SegmentPlan {
+  uint32_t rank_count = 1;
+  uint32_t ring_lines = 0;
+  uint32_t cell_bytes = 0;
+  uint32_t cell_count = 0;
+
+  static SegmentPlan for_ranks(uint32_t rank_count);
+  /// Address space of the whole segment.
+  uint64_t segment_bytes() const;
+  /// Memory really used: by every rank before it talks, and more by each pair that talks.
+  uint64_t bytes_per_rank() const;
+  uint64_t bytes_per_pair() const;
+};
+
+class Segment {
+ public:
+  Segment() = default;
+  ~Segment();
+  Segment(Segment&& other) noexcept;
+  Segment& operator=(Segment&& other) noexcept;
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  /// Makes a segment in a sealed memory file. The descriptor is close-on-exec.
+  static Status create(const SegmentPlan& plan, Segment& segment);
+  /// Maps the segment behind an inherited descriptor, which this object owns from now on, and checks that
+  /// it is one of ours and of this version.
+  static Status attach(int descriptor, Segment& segment);
+
+  int descriptor() const { return descriptor_; }
+  bool mapped() const { return base_ != nullptr; }
+  JobHeader& job() const { return *reinterpret_cast<JobHeader*>(base_); }
+  int rank_count() const { return static_cast<int>(job().rank_count); }
+  RankBlock& rank(int rank) const;
+
+  /// Bit s % 64 of word s / 64: rank s has opened a ring to `rank` that it may not know yet.
+  std::span<uint64_t> knocks(int rank) const;
+  /// Number + 1 of the ring from `sender` to `receiver`; 0 while there is none.
+  uint32_t& ring_number(int receiver, int sender) const;
+  /// The memory of ring `number` (0-based).
+  std::byte* ring_memory(uint32_t number) const;
+  /// Takes the next free ring and room for it; -1 when memory is short.
+  int64_t take_ring() const;
+
+  /// Word that the receiver of a cell sets to 1 when it has emptied it; the owner sets it back to 0.
+  uint32_t& cell_mark(int owner, uint32_t cell) const;
+  std::byte* cell_memory(int owner, uint32_t cell) const;
+
+ private:
+  std::byte* base_ = nullptr;
+  size_t bytes_ = 0;
+  int descriptor_ = -1;
+};
+
+}  // namespace hearth::shm
