@@ -1,0 +1,71 @@
+# How a test is declared. Every function here registers with CTest and sets label, time limit and the number
+# of processors that the test keeps busy, so that `ctest -j` neither crowds nor wastes the machine.
+
+# hearth_unit_test(name source... LIBS library...)
+#   One GoogleTest executable. LIBS lists every object library whose code it uses: object libraries do not
+#   bring in one another.
+function(hearth_unit_test name)
+  hearth_gtest(${name} unit ${ARGN})
+endfunction()
+
+# hearth_contract_test(name source... LIBS library...): the same, for tests/contract.
+function(hearth_contract_test name)
+  hearth_gtest(${name} contract ${ARGN})
+endfunction()
+
+function(hearth_gtest name label)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "LIBS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE hearth_flags ${ARG_LIBS} GTest::gtest_main Threads::Threads)
+  if(TARGET hearth_generated)
+    add_dependencies(${name} hearth_generated)
+  endif()
+  add_dependencies(hearth_unit_tests ${name})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+# hearth_multi_program(target source): a C or C++ program built against the build tree's mpi.h and library.
+function(hearth_multi_program target source)
+  add_executable(${target} ${source})
+  target_link_libraries(${target} PRIVATE hearth_flags mpi_abi Threads::Threads m)
+  add_dependencies(${target} hearth_generated)
+endfunction()
+
+# hearth_multi_test(NAME name [SOURCE source] RANKS n... [TIMEOUT seconds] [ENV NAME=VALUE...] [ARGS word...]
+#                   [OPTIONS mpiexec-option...] [LABELS label...])
+#   One test per number of ranks: mpiexec -n N program. Success is exit code 0. Without SOURCE the program of
+#   an earlier test is run again: its name is PROGRAM.
+function(hearth_multi_test)
+  cmake_parse_arguments(ARG "" "NAME;SOURCE;PROGRAM;TIMEOUT" "RANKS;ENV;ARGS;OPTIONS;LABELS" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_NAME OR NOT ARG_RANKS)
+    message(FATAL_ERROR "hearth_multi_test: NAME and RANKS are needed, '${ARG_UNPARSED_ARGUMENTS}' is unknown")
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  # Sanitizers make a program several times slower.
+  if(HEARTH_SANITIZE)
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 4")
+  endif()
+  if(ARG_SOURCE)
+    set(program multi_${ARG_NAME})
+    hearth_multi_program(${program} ${ARG_SOURCE})
+  else()
+    set(program multi_${ARG_PROGRAM})
+  endif()
+  # CTest's own limit comes later than mpiexec's, which says what each rank was waiting for.
+  math(EXPR limit_s "${ARG_TIMEOUT} + 20")
+  foreach(ranks IN LISTS ARG_RANKS)
+    set(test multi.${ARG_NAME}.${ranks})
+    add_test(NAME ${test}
+      COMMAND mpiexec -n ${ranks} --oversubscribe --timeout ${ARG_TIMEOUT} ${ARG_OPTIONS} $<TARGET_FILE:${program}> ${ARG_ARGS})
+    set_tests_properties(${test} PROPERTIES LABELS "multi;${ARG_LABELS}" TIMEOUT ${limit_s} PROCESSORS ${ranks})
+    if(ARG_ENV)
+      set_tests_properties(${test} PROPERTIES ENVIRONMENT "${ARG_ENV}")
+    endif()
+  endforeach()
+endfunction()
