@@ -35,14 +35,14 @@ function(hearth_multi_program target source)
   add_dependencies(${target} hearth_generated)
 endfunction()
 
-# hearth_multi_test(NAME name [SOURCE source] RANKS n... [TIMEOUT seconds] [ENV NAME=VALUE...] [ARGS word...]
-#                   [OPTIONS mpiexec-option...] [LABELS label...])
+# hearth_multi_test(NAME name SOURCE source | PROGRAM name RANKS n... [TIMEOUT seconds]
+#                   [ENV NAME=VALUE...] [ARGS word...] [OPTIONS mpiexec-option...] [LABELS label...])
 #   One test per number of ranks: mpiexec -n N program. Success is exit code 0. Without SOURCE the program of
 #   an earlier test is run again: its name is PROGRAM.
 function(hearth_multi_test)
   cmake_parse_arguments(ARG "" "NAME;SOURCE;PROGRAM;TIMEOUT" "RANKS;ENV;ARGS;OPTIONS;LABELS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_NAME OR NOT ARG_RANKS)
-    message(FATAL_ERROR "hearth_multi_test: NAME and RANKS are needed, '${ARG_UNPARSED_ARGUMENTS}' is unknown")
+    message(FATAL_ERROR "hearth_multi_test: needs NAME and RANKS; '${ARG_UNPARSED_ARGUMENTS}' is unknown")
   endif()
   if(NOT TARGET mpi_abi OR NOT TARGET mpiexec)
     return()
@@ -65,8 +65,10 @@ function(hearth_multi_test)
   foreach(ranks IN LISTS ARG_RANKS)
     set(test multi.${ARG_NAME}.${ranks})
     add_test(NAME ${test}
-      COMMAND mpiexec -n ${ranks} --oversubscribe --timeout ${ARG_TIMEOUT} ${ARG_OPTIONS} $<TARGET_FILE:${program}> ${ARG_ARGS})
-    set_tests_properties(${test} PROPERTIES LABELS "multi;${ARG_LABELS}" TIMEOUT ${limit_s} PROCESSORS ${ranks})
+      COMMAND mpiexec -n ${ranks} --oversubscribe --timeout ${ARG_TIMEOUT} ${ARG_OPTIONS}
+              $<TARGET_FILE:${program}> ${ARG_ARGS})
+    set_tests_properties(${test} PROPERTIES
+      LABELS "multi;${ARG_LABELS}" TIMEOUT ${limit_s} PROCESSORS ${ranks})
     if(ARG_ENV)
       set_tests_properties(${test} PROPERTIES ENVIRONMENT "${ARG_ENV}")
     endif()

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""Rules of the house as a test: python3 tests/tidy.py [--format] [root of the source tree].
+
+Prints one line per broken rule, `file:line: what is wrong, and why the rule is there`, and exits with 1.
+With --format it checks the layout of C and C++ files with clang-format instead; exit code 77 (skipped) says
+that the version whose output the tree follows is not installed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+# What each layer may include beside itself: the picture in docs/architecture.md. Folders of src, `tools`,
+# and `bootstrap`: the rank's half of src/launch, which the library links while the launcher's half stays out.
+BASE = {"base"}
+NODE = BASE | {"shm", "topo"}
+MOVERS = NODE | {"single_copy", "profile", "tune"}
+P2P = MOVERS | {"transport", "objects", "datatype"}
+SERVICES = P2P | {"p2p"}
+ABI = SERVICES | {"coll", "rma", "io", "bootstrap"}
+LAYERS = {
+    "base": set(),
+    "shm": BASE,
+    "topo": BASE | {"shm"},
+    "profile": NODE,
+    "single_copy": NODE | {"profile"},
+    "tune": NODE | {"profile", "single_copy"},
+    "transport": MOVERS,
+    "objects": BASE,
+    "datatype": BASE | {"objects"},
+    "p2p": P2P,
+    "coll": SERVICES,
+    "rma": SERVICES,
+    "io": SERVICES,
+    "bootstrap": NODE,
+    "abi": ABI,
+    "launch": ABI | {"abi"},
+    "tools": ABI | {"abi", "launch"},
+}
+# Headers that the generator writes into the build folder, and the layers that may include each.
+GENERATED = {"mpi.h": set(LAYERS), "hearth_calls.h": {"abi", "launch", "tools"}}
+
+LINES_MAX = 800
+LINES_NOTED = 500
+COLUMNS_MAX = 110
+CLANG_FORMAT_MAJOR = 14  # Debian 12 and Ubuntu 22.04 ship it; other versions lay code out differently
+
+CODE = {".h", ".cpp", ".c", ".def", ".py", ".sh", ".cmake"}
+CXX = {".h", ".cpp", ".c"}
+SCRIPTS = {".py", ".sh"}
+SKIPPED_FOLDERS = {".git", ".venv", ".cache", "build", "shared", "__pycache__"}
+
+MEMORY_ORDER = re.compile(r"\bmemory_order|\bstd::atomic|__atomic_\w+|__sync_\w+|#\s*include\s*<atomic>")
+SYSTEM_HEADER = re.compile(
+    r"#\s*include\s*<(unistd|fcntl|poll|sched|signal|csignal|spawn|dlfcn|netdb|dirent|pwd|grp|termios|"
+    r"(sys|linux|asm|arpa|netinet|net)/[\w/]+)(\.h)?>")
+# Names that mean the system call wherever they appear, and names that mean it only behind a bare `::`.
+SYSTEM_CALL = re.compile(
+    r"(?<![\w.>:])(?:::)?(mmap|munmap|mremap|madvise|mprotect|memfd_create|ftruncate|posix_fallocate|"
+    r"process_vm_readv|process_vm_writev|fork|vfork|execvp?e?|posix_spawnp?|waitpid|waitid|syscall|"
+    r"getpid|getppid|sched_yield|sched_getaffinity|sched_setaffinity|clock_gettime|nanosleep|usleep|sysconf|prctl|sigaction|"
+    r"epoll_\w+|pipe2|socketpair|dlopen)\s*\("
+    r"|(?<![\w.>])::(open|close|read|write|poll|pipe|kill|dup2?|stat|fstat|unlink|socket|connect|bind|accept|"
+    r"send|recv|ioctl|fcntl|signal|sleep|_exit)\s*\(")
+PLATFORM = re.compile(r"#\s*(if|ifdef|elif)\b.*__(x86_64|aarch64|linux|gnu_linux)__")
+# Spelled so that this file does not break its own rules.
+UNFINISHED = re.compile(r"\b(" + "|".join(["TO" "DO", "FIX" "ME", "HA" "CK"]) + r")\b")
+OWN_MACHINE = re.compile(r"(?<![\w.${}~/-])/(home|root|work|Users)/[\w.-]")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+
+
+class Tree:
+    """The files of a source tree, read once."""
+
+    def __init__(self, root):
+        self.root = Path(root)
+        self.text = {}
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith("build-"))
+            for name in sorted(names):
+                path = Path(folder, name)
+                try:
+                    self.text[path.relative_to(self.root).as_posix()] = path.read_text(encoding="utf-8")
+                except UnicodeDecodeError:
+                    pass  # a picture or another binary file: no rule is about it
+
+    def paths(self, suffixes):
+        return [p for p in self.text if Path(p).suffix in suffixes]
+
+
+def layer_of(path):
+    """The layer that a file under src or tools belongs to; None for any other file."""
+    parts = path.split("/")
+    if parts[0] == "tools":
+        return "tools"
+    if parts[0] != "src" or len(parts) < 3:
+        return None
+    if parts[1] == "launch" and parts[2].startswith("bootstrap"):
+        return "bootstrap"
+    return parts[1]
+
+
+def is_os(path):
+    return path.startswith("src/base/os")
+
+
+def numbered(text):
+    return enumerate(text.splitlines(), 1)
+
+
+def code_only(line):
+    """The line without its // comment, so that prose may name what code may not."""
+    return line.split("//", 1)[0] if "//" in line and "://" not in line else line
+
+
+def check_includes(tree):
+    for path in tree.paths(CXX | {".def"}):
+        layer = layer_of(path)
+        if layer is None:
+            continue
+        if layer not in LAYERS:
+            yield path, 1, f"src/{layer} is no layer: say in LAYERS (tests/tidy.py) what it includes"
+            continue
+        for number, line in numbered(tree.text[path]):
+            match = INCLUDE.match(line)
+            if match is None:
+                continue
+            target = match.group(1)
+            if target in GENERATED:
+                if layer not in GENERATED[target]:
+                    yield path, number, f"{layer} must not include {target}: it belongs to the layers above"
+                continue
+            beside = (Path(path).parent / target).as_posix()
+            if layer == "tools" and beside in tree.text:
+                continue
+            if f"src/{target}" not in tree.text:
+                yield path, number, f"no such header: src/{target} (they are named as \"layer/name.h\")"
+                continue
+            below = layer_of(f"src/{target}")
+            if below != layer and below not in LAYERS[layer]:
+                yield path, number, f"{layer} must not include {below}: includes point only downward"
+
+
+def check_machine(tree):
+    """Memory orders, system calls and platforms: each has one place."""
+    for path in tree.paths(CXX):
+        top = path.split("/")[0]
+        ours = top in ("src", "tools") or (top == "tests" and not path.endswith(".c"))
+        if not ours:
+            continue
+        for number, line in numbered(tree.text[path]):
+            line = code_only(line)
+            if path != "src/base/atomic.h" and MEMORY_ORDER.search(line):
+                yield path, number, "memory orders belong in src/base/atomic.h, where they are argued"
+            if top == "tests" or is_os(path):
+                continue
+            match = SYSTEM_HEADER.search(line) or SYSTEM_CALL.search(line)
+            if match:
+                yield path, number, f"'{match.group(0).strip()}': only src/base/os* speaks to the system"
+            if not path.startswith("src/base/") and PLATFORM.search(line):
+                yield path, number, "#if by platform belongs under src/base"
+
+
+def check_sizes(tree):
+    for path in tree.paths(CODE):
+        lines = tree.text[path].splitlines()
+        if len(lines) > LINES_MAX:
+            yield path, len(lines), f"{len(lines)} lines, at most {LINES_MAX}: split it by purpose"
+        for number, line in enumerate(lines, 1):
+            if len(line) > COLUMNS_MAX and not path.endswith(".def"):
+                yield path, number, f"{len(line)} columns, at most {COLUMNS_MAX}"
+            if line != line.rstrip():
+                yield path, number, "blanks at the end of the line"
+
+
+def check_words(tree):
+    for path, text in tree.text.items():
+        for number, line in numbered(text):
+            if UNFINISHED.search(line):
+                yield path, number, "unfinished work belongs in docs/coverage.md, not in a comment"
+            if OWN_MACHINE.search(line):
+                yield path, number, "a path that exists on one machine only"
+
+
+def check_headers(tree):
+    for path in tree.paths({".h"}):
+        if layer_of(path) is None:
+            continue
+        text = tree.text[path]
+        if not text.startswith(("//", "/*")):
+            yield path, 1, "a header opens with a comment: what it owns, who calls it"
+        if "#pragma once" not in text:
+            yield path, 1, "no #pragma once"
+    for path in tree.paths(SCRIPTS):
+        lines = tree.text[path].splitlines()
+        lines = lines[1:] if lines and lines[0].startswith("#!") else lines
+        if lines and not lines[0].startswith(("#", '"""')):
+            yield path, 1, "a script opens with a comment that says what it is for"
+
+
+def check_dead(tree):
+    """Every source is built, every header included, every script named by somebody."""
+    builders = [p for p in tree.text if p.endswith(("CMakeLists.txt", ".cmake")) or p.startswith("bench/")]
+    builds = "\n".join(tree.text[path] for path in builders)
+    included = set()
+    for path, text in tree.text.items():
+        own = path[:-4] + ".h" if path.endswith(".cpp") else None  # what only x.cpp includes need not be x.h
+        for target in re.findall(r'["<]([\w./]+\.(?:h|def))\\?[">]', text):
+            included |= {f"src/{target}", (Path(path).parent / target).as_posix(), target} - {own}
+    for path in tree.paths({".cpp", ".c"}):
+        # examples/ is for the reader; the build does not know it.
+        name = re.escape(Path(path).name)
+        if not path.startswith("examples/") and not re.search(rf"(?<![\w]){name}(?!\w)", builds):
+            yield path, 1, "no CMakeLists.txt names this file: dead, or forgotten"
+    for path in tree.paths({".h", ".def"}):
+        if path not in included:
+            yield path, 1, "nobody includes this file"
+    words = {path: set(re.findall(r"[\w.-]+", text)) for path, text in tree.text.items()}
+    for path in tree.paths(SCRIPTS | {".txt", ".md", ".in"}):
+        name, stem = Path(path).name, Path(path).stem
+        if name in ("CMakeLists.txt", "README.md", "__init__.py") or "LICENSE" in name:
+            continue
+        names = {name, stem} if name.endswith(".py") else {name}
+        dotted = {f"{Path(path).parent.name}.{stem}"} if name.endswith(".py") else set()
+        if not any(words[other] & (names | dotted) for other in words if other != path):
+            yield path, 1, "no other file names this one: dead, or forgotten"
+
+
+CHECKS = [check_includes, check_machine, check_sizes, check_words, check_headers, check_dead]
+
+
+def complaints(root):
+    tree = Tree(root)
+    return [(path, line, text) for check in CHECKS for path, line, text in check(tree)]
+
+
+def find_clang_format():
+    for name in (f"clang-format-{CLANG_FORMAT_MAJOR}", "clang-format"):
+        program = shutil.which(name)
+        if program is None:
+            continue
+        version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+        if re.search(rf"version {CLANG_FORMAT_MAJOR}\.", version):
+            return program
+    return None
+
+
+def check_format(root):
+    program = find_clang_format()
+    if program is None:
+        print(f"tidy: clang-format {CLANG_FORMAT_MAJOR} is not installed; layout is not checked")
+        return 77
+    files = [str(Path(root, path)) for path in Tree(root).paths(CXX)]
+    result = subprocess.run([program, "--dry-run", "-Werror", "--ferror-limit=1", *files], check=False)
+    if result.returncode != 0:
+        print("tidy: `make format` lays these files out")
+        return 1
+    print(f"tidy: {len(files)} files are laid out as .clang-format says")
+    return 0
+
+
+def main(arguments):
+    form = "--format" in arguments
+    arguments = [a for a in arguments if a != "--format"]
+    root = Path(arguments[0] if arguments else Path(__file__).parent.parent)
+    if form:
+        return check_format(root)
+    found = complaints(root)
+    for path, line, text in found:
+        print(f"{path}:{line}: {text}")
+    tree = Tree(root)
+    large = [(len(tree.text[p].splitlines()), p) for p in tree.paths(CODE)]
+    for lines, path in sorted(large, reverse=True):
+        if LINES_NOTED < lines <= LINES_MAX:
+            print(f"note: {path} has {lines} lines")
+    print(f"tidy: {len(tree.text)} files, {len(found)} rules broken")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Breaks each rule of tests/tidy.py in a small tree and sees that it is told, and that a clean tree passes."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import tidy  # noqa: E402
+
+CLEAN = {
+    "README.md": "see docs/page.md and tool.py\n",
+    "docs/page.md": "words\n",
+    "src/CMakeLists.txt": "add_library(x base/os_x.cpp base/word.cpp p2p/send.cpp)\n",
+    "src/base/os_x.cpp": '#include "base/word.h"\n#include <sys/mman.h>\nvoid* f() { return mmap(); }\n',
+    "src/base/word.h": "// What it owns.\n#pragma once\n",
+    "src/base/word.cpp": '#include "base/word.h"\n',
+    "src/base/atomic.h": "// Orders.\n#pragma once\n#include <atomic>\nauto x = std::memory_order_relaxed;\n",
+    "src/p2p/send.cpp": '#include "base/atomic.h"\n#include "base/word.h"\n#include "mpi.h"\n',
+    "tool.py": '"""What it is for."""\n',
+}
+
+
+class Tidy(unittest.TestCase):
+    def told(self, changes):
+        """What tidy says about the clean tree with these changes; None removes a file."""
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in {**CLEAN, **changes}.items():
+                if text is not None:
+                    path = Path(root, name)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(text, encoding="utf-8")
+            return [f"{path}:{line}: {text}" for path, line, text in tidy.complaints(root)]
+
+    def expect(self, words, changes):
+        """Exactly one complaint, which holds these words."""
+        told = self.told(changes)
+        self.assertEqual(len(told), 1, told)
+        self.assertIn(words, told[0])
+
+    def test_clean_tree(self):
+        self.assertEqual(self.told({}), [])
+
+    def test_layers_have_no_cycle(self):
+        def below(layer, seen):
+            self.assertNotIn(layer, seen)
+            for other in tidy.LAYERS[layer]:
+                below(other, seen | {layer})
+
+        for layer in tidy.LAYERS:
+            below(layer, frozenset())
+
+    def test_include_upward(self):
+        self.expect(
+            "base must not include p2p",
+            {"src/base/word.cpp": '#include "base/word.h"\n#include "p2p/send.h"\n',
+             "src/p2p/send.h": "// Sends.\n#pragma once\n"})
+
+    def test_include_of_a_missing_header(self):
+        self.expect("no such header", {"src/base/word.cpp": '#include "word.h"\n#include "base/word.h"\n'})
+
+    def test_include_of_calls_below_abi(self):
+        self.expect("must not include hearth_calls.h", {"src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] +
+                                                        '#include "hearth_calls.h"\n'})
+
+    def test_bootstrap_is_apart_from_launch(self):
+        abi = {"src/CMakeLists.txt": CLEAN["src/CMakeLists.txt"] + "abi/init.cpp\n"}
+        header = "// Starts.\n#pragma once\n"
+        self.assertEqual(self.told({**abi, "src/abi/init.cpp": '#include "launch/bootstrap.h"\n',
+                                    "src/launch/bootstrap.h": header}), [])
+        self.expect("abi must not include launch", {**abi, "src/abi/init.cpp": '#include "launch/run.h"\n',
+                                                    "src/launch/run.h": header})
+
+    def test_unknown_layer(self):
+        self.expect("is no layer", {"src/CMakeLists.txt": CLEAN["src/CMakeLists.txt"] + "magic/a.cpp\n",
+                                    "src/magic/a.cpp": "int a;\n"})
+
+    def test_memory_order(self):
+        for line in ("std::atomic<int> a;", "x.load(std::memory_order_acquire);", "__atomic_load_n(&a, 0);",
+                     "#include <atomic>"):
+            self.expect("memory orders", {"src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] + line + "\n"})
+
+    def test_system_call(self):
+        for line in ("#include <unistd.h>", "#include <sys/mman.h>", "int a = getpid();", "::close(3);",
+                     "x = ::mmap(0);"):
+            self.expect("only src/base/os", {"src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] + line + "\n"})
+
+    def test_own_names_are_no_system_calls(self):
+        names = ("file.close();", "os::getpid();", "Status send(int x);", "// calls mmap()", "engine->fork();")
+        for line in names:
+            self.assertEqual(self.told({"src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] + line + "\n"}), [])
+
+    def test_platform(self):
+        self.expect("#if by platform", {"src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] +
+                                        "#if defined(__x86_64__)\n#endif\n"})
+
+    def test_sizes(self):
+        self.expect("columns", {"src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] + "//" + "x" * 120 + "\n"})
+        self.expect("lines, at most", {"src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] + "int a;\n" * 800})
+        self.expect("blanks", {"src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] + "int a; \n"})
+
+    def test_words(self):
+        self.expect("unfinished", {"docs/page.md": "TO" + "DO: more\n"})
+        self.expect("one machine", {"docs/page.md": "see /" + "home/someone/x\n"})
+        self.assertEqual(self.told({"docs/page.md": "an address ${x}/home/y, a/work/b and /homeward\n"}), [])
+
+    def test_header_shape(self):
+        self.expect("opens with a comment", {"src/base/word.h": "#pragma once\n"})
+        self.expect("#pragma once", {"src/base/word.h": "// What it owns.\n"})
+        self.expect("script opens", {"tool.py": "import os\n"})
+
+    def test_dead_files(self):
+        self.expect("no CMakeLists.txt names", {"src/p2p/other.cpp": "int a;\n"})
+        self.expect("nobody includes", {"src/p2p/other.h": "// A thing.\n#pragma once\n"})
+        self.expect("no other file names", {"scripts/lost.sh": "# Lost.\n"})
+        self.expect("no other file names", {"docs/lost.md": "words\n"})
+
+    def test_header_of_its_own_source_only(self):
+        self.expect("nobody includes", {"src/CMakeLists.txt": CLEAN["src/CMakeLists.txt"] + "p2p/other.cpp\n",
+                                        "src/p2p/other.h": "// A thing.\n#pragma once\n",
+                                        "src/p2p/other.cpp": '#include "p2p/other.h"\n'})
+
+
+if __name__ == "__main__":
+    unittest.main()
