@@ -61,10 +61,10 @@ SYSTEM_HEADER = re.compile(
 SYSTEM_CALL = re.compile(
     r"(?<![\w.>:])(?:::)?(mmap|munmap|mremap|madvise|mprotect|memfd_create|ftruncate|posix_fallocate|"
     r"process_vm_readv|process_vm_writev|fork|vfork|execvp?e?|posix_spawnp?|waitpid|waitid|syscall|"
-    r"getpid|getppid|sched_yield|sched_getaffinity|sched_setaffinity|clock_gettime|nanosleep|usleep|sysconf|prctl|sigaction|"
-    r"epoll_\w+|pipe2|socketpair|dlopen)\s*\("
-    r"|(?<![\w.>])::(open|close|read|write|poll|pipe|kill|dup2?|stat|fstat|unlink|socket|connect|bind|accept|"
-    r"send|recv|ioctl|fcntl|signal|sleep|_exit)\s*\(")
+    r"getpid|getppid|sched_yield|sched_getaffinity|sched_setaffinity|clock_gettime|nanosleep|usleep|"
+    r"sysconf|prctl|sigaction|epoll_\w+|pipe2|socketpair|dlopen)\s*\("
+    r"|(?<![\w.>])::(open|close|read|write|poll|pipe|kill|dup2?|stat|fstat|unlink|socket|connect|bind|"
+    r"accept|send|recv|ioctl|fcntl|signal|sleep|_exit)\s*\(")
 PLATFORM = re.compile(r"#\s*(if|ifdef|elif)\b.*__(x86_64|aarch64|linux|gnu_linux)__")
 # Spelled so that this file does not break its own rules.
 UNFINISHED = re.compile(r"\b(" + "|".join(["TO" "DO", "FIX" "ME", "HA" "CK"]) + r")\b")
