@@ -1,0 +1,48 @@
+# Thin front doors; the work is done by CMake (CMakePresets.json), CTest and scripts/.
+#
+#   make           build, and leave a runnable installation in build/install
+#   make run       two ranks exchange data: the benchmark's table, then a program in Python
+#   make test      everything that can be tested on this machine
+#   make soak      the tests that take long
+#   make compare   how fast we are beside the other MPI libraries
+#   make format    lay the sources out
+#   make clean     remove what was built;  make distclean: and what was fetched
+.DEFAULT_GOAL := install
+.NOTPARALLEL:
+.PHONY: install run test soak compare format clean distclean check system python
+
+install: check
+	@scripts/build.sh release
+	@cmake --install build/release >build/install.log || { cat build/install.log; exit 1; }
+
+check:
+	@scripts/setup.sh check
+
+system:
+	@scripts/setup.sh system
+
+# Both need the packages before anything is built, and the library before mpi4py.
+python: system install
+	@scripts/setup.sh python
+
+run: python
+	build/install/bin/hearth bench
+	build/install/bin/mpiexec -n 2 .venv/bin/python examples/exchange.py
+
+test: python
+	@scripts/test.sh
+
+soak: python
+	@ctest --test-dir build/release --output-on-failure --label-regex soak
+
+compare: python
+	bench/compare
+
+format:
+	@clang-format -i $$(git ls-files '*.h' '*.cpp' '*.c')
+
+clean:
+	rm -rf build
+
+distclean: clean
+	rm -rf .venv .cache

@@ -1,0 +1,156 @@
+#!/bin/sh
+# Brings in what Hearth is built and tested with, and only what is missing. Quick when all is there.
+#
+#   scripts/setup.sh system   packages of Debian or Ubuntu, by apt as root or with sudo; otherwise prints the
+#                             list to install and stops
+#   scripts/setup.sh check    the same look, but installs nothing
+#   scripts/setup.sh python   mpi4py from its source archive, built twice: in .venv with our mpicc, and in
+#                             .cache/foreign with the standard-ABI compiler wrapper of another MPI library.
+#                             Needs build/install.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+
+mpi4py_version=4.1.2
+mpich_version=5.0.2
+packages="make cmake ninja-build gcc g++ python3 python3-venv python3-dev libhwloc-dev libgtest-dev
+  nlohmann-json3-dev libfmt-dev libcli11-dev pkg-config binutils clang-format xz-utils procps"
+
+say() { printf 'setup: %s\n' "$*"; }
+stop() {
+  printf 'setup: %s\n' "$*" >&2
+  exit 1
+}
+
+# Downloads fail now and then: three tries.
+try_thrice() {
+  for pause_s in 3 10 0; do
+    if "$@"; then return 0; fi
+    [ "$pause_s" = 0 ] || { say "'$1' failed; once more in $pause_s s"; sleep "$pause_s"; }
+  done
+  return 1
+}
+
+# C++20 as Hearth uses it begins with GCC 12; Ubuntu 22.04 has it beside its own GCC 11.
+compiler_is_recent() {
+  for name in "${CXX:-g++}" g++-12 g++-13 g++-14; do
+    version=$("$name" -dumpversion 2>/dev/null | cut -d. -f1) || continue
+    if [ "${version:-0}" -ge 12 ]; then return 0; fi
+  done
+  return 1
+}
+
+missing_packages() {
+  for package in $packages; do
+    case $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) in
+      "install ok installed") ;;
+      *) printf '%s ' "$package" ;;
+    esac
+  done
+  # Asked only where some g++ is there: on a bare machine the package g++ decides, below.
+  if command -v g++ >/dev/null 2>&1 && ! compiler_is_recent; then printf 'g++-12 '; fi
+}
+
+install_packages() {
+  if [ "$(id -u)" = 0 ]; then as_root=
+  elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then as_root=sudo
+  else stop "please install, then try again:  apt-get install $*"; fi
+  say "installing $*"
+  try_thrice $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update ||
+    stop "apt-get update failed: is there a network?"
+  try_thrice $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "$@" ||
+    stop "apt-get could not install: $*"
+}
+
+setup_system() {
+  if ! command -v dpkg-query >/dev/null 2>&1; then
+    for tool in cmake ninja g++ python3 pkg-config; do
+      command -v $tool >/dev/null 2>&1 ||
+        stop "no '$tool', and this is neither Debian nor Ubuntu; please install the counterparts of:" $packages
+    done
+    return 0
+  fi
+  missing=$(missing_packages)
+  [ -n "$missing" ] || return 0
+  [ "$1" = install ] || stop "missing: $missing('make test' or 'make run' install them, or scripts/setup.sh system)"
+  install_packages $missing
+  # A bare machine has a g++ only now.
+  compiler_is_recent || install_packages g++-12
+}
+
+# Where the downloads of pip lie, for both builds.
+fetch_mpi4py() {
+  archive=$root/.cache/mpi4py/mpi4py-$mpi4py_version.tar.gz
+  if [ ! -f "$archive" ]; then
+    mkdir -p .cache/mpi4py
+    say "fetching the source archive of mpi4py $mpi4py_version"
+    try_thrice .venv/bin/python -m pip -q download --no-deps --no-binary mpi4py --dest .cache/mpi4py \
+      "mpi4py==$mpi4py_version" || stop "pip could not fetch mpi4py: is there a network?"
+  fi
+  source=$root/.cache/mpi4py/mpi4py-$mpi4py_version
+  if [ ! -f "$source/test/main.py" ]; then tar -xzf "$archive" -C .cache/mpi4py; fi
+}
+
+make_venv() {
+  # A broken one (its Python gone, an interrupted set-up) is made anew.
+  if ! "$1/bin/python" -m pip --version >/dev/null 2>&1; then
+    rm -rf "$1"
+    "$python" -m venv "$1"
+  fi
+}
+
+pip_install() {
+  venv=$1
+  shift
+  try_thrice "$venv/bin/python" -m pip -q --disable-pip-version-check install "$@" ||
+    stop "pip could not install $* into $venv"
+}
+
+# Builds mpi4py in a virtual environment with a compiler wrapper; the log is shown when that fails.
+build_mpi4py() {
+  venv=$1
+  wrapper=$2
+  say "building mpi4py $mpi4py_version with $wrapper"
+  if ! MPICC=$wrapper "$venv/bin/python" -m pip --disable-pip-version-check install --no-deps --no-cache-dir \
+    --force-reinstall "$archive" >"$venv/mpi4py.log" 2>&1; then
+    tail -40 "$venv/mpi4py.log" >&2
+    stop "mpi4py did not build with $wrapper"
+  fi
+}
+
+# What a build depends on; when it is the same as at the last set-up there is nothing to do.
+stamp_of() { printf '%s\n' "$root" "$("$python" --version)" "$(sha256sum <"$root/scripts/setup.sh")" "$@"; }
+
+setup_python() {
+  # The system's Python where it is there: its headers come with python3-dev.
+  python=$(command -v /usr/bin/python3 || command -v python3) || stop "no python3"
+  header=$root/build/install/include/mpi.h
+  [ -x "$root/build/install/bin/mpicc" ] && [ -f "$header" ] || stop "build/install is not there: run 'make' first"
+  own=$(stamp_of "$(sha256sum <"$header")" "$(sha256sum <"$root/build/install/bin/mpicc")")
+  foreign=$(stamp_of "mpich $mpich_version")
+
+  if [ "$(cat .venv/hearth.stamp 2>/dev/null)" != "$own" ]; then
+    make_venv .venv
+    rm -f .venv/hearth.stamp
+    pip_install .venv numpy cffi pyyaml setuptools wheel
+    fetch_mpi4py
+    build_mpi4py .venv "$root/build/install/bin/mpicc"
+    printf '%s\n' "$own" >.venv/hearth.stamp
+  fi
+  if [ "$(cat .cache/foreign/hearth.stamp 2>/dev/null)" != "$foreign" ]; then
+    mkdir -p .cache
+    make_venv .cache/foreign
+    rm -f .cache/foreign/hearth.stamp
+    pip_install .cache/foreign numpy cffi pyyaml setuptools wheel "mpich==$mpich_version"
+    fetch_mpi4py
+    build_mpi4py .cache/foreign "$root/.cache/foreign/bin/mpicc_abi"
+    printf '%s\n' "$foreign" >.cache/foreign/hearth.stamp
+  fi
+}
+
+case ${1:-} in
+  system) setup_system install ;;
+  check) setup_system look ;;
+  python) setup_python ;;
+  *) stop "usage: scripts/setup.sh system | check | python" ;;
+esac
