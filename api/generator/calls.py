@@ -1,0 +1,189 @@
+"""hearth_calls.h, hearth_calls_table.cpp and hearth_types.inc: what the library knows about its own calls."""
+
+from .kinds import KINDS
+from .writer import C_NOTE, wrap
+
+
+def served(functions):
+    """The rows that name an implementation function, each function once."""
+    seen = set()
+    for function in functions:
+        if function.implemented and "alias" not in function.marks and function.implementation not in seen:
+            seen.add(function.implementation)
+            yield function
+
+
+def implementation_parameter(parameter):
+    from .kinds import place_name
+    if parameter.kind == "raw":
+        declaration = place_name(parameter.literal, parameter.name)
+        return declaration.replace("[][3]", "[][3]")
+    return KINDS[parameter.kind].implementation.replace("%", parameter.name)
+
+
+def signature(function):
+    result = function.returns if function.direct else "Status"
+    head = f"{result} {function.implementation}("
+    arguments = [implementation_parameter(parameter) for parameter in function.parameters
+                 if parameter.kind != "..."]
+    return head + wrap(arguments, indent=" " * 4, width=108, first=len(head)) + ")"
+
+
+def all_forms(functions):
+    for function in functions:
+        for name, large in function.forms():
+            yield function, name, large
+
+
+def calls_header(groups, functions):
+    numbers = "\n".join(f"  {name.lower()}," for _, name, _ in all_forms(functions))
+    kinds = wrap([kind for kind in KINDS] + ["raw", "raw_int"], indent="  ", width=108, first=2)
+    declarations = ""
+    for group, title in groups.items():
+        rows = [function for function in served(functions) if function.group == group]
+        if rows:
+            declarations += f"\n// {title}\n" + "".join(signature(function) + ";\n" for function in rows)
+    return f"""// The functions that implement MPI's calls, and the numbers of the calls.
+// {C_NOTE}
+//
+// The entry points call these with checked arguments and under the library's lock. An argument that does not
+// count in this process (of a rooted collective, or beside MPI_IN_PLACE) arrives as 0, as a type of no
+// size, or as the caller gave it when it is an array.
+#pragma once
+
+#include <cstdint>
+
+#include "base/counts.h"
+#include "base/status.h"
+#include "mpi.h"
+
+namespace hearth::objects {{
+struct Comm;
+struct Errhandler;
+struct Group;
+struct Info;
+struct Op;
+}}  // namespace hearth::objects
+namespace hearth::datatype {{
+struct Type;
+}}
+namespace hearth::p2p {{
+struct Message;
+struct Request;
+}}  // namespace hearth::p2p
+
+namespace hearth::abi {{
+
+/// One number for each function of mpi.h, large forms included.
+enum class Call : uint16_t {{
+{numbers}
+  count_
+}};
+
+/// The kinds of api/generator/kinds.py.
+enum class Kind : uint8_t {{
+  {kinds}
+}};
+
+struct Parameter {{
+  const char* name;
+  Kind kind;
+}};
+
+struct CallInfo {{
+  const char* name;  // MPI_Send
+  const Parameter* parameters;
+  uint8_t parameter_count;
+  bool implemented;
+  const char* group;  // as in api/functions.txt
+}};
+
+/// By number.
+extern const CallInfo call_table[];
+
+struct NamedHandle {{
+  uint16_t value;
+  const char* name;
+}};
+/// The predefined handles by value; where two names share a value, the first of api/constants.txt.
+extern const NamedHandle handle_names[];
+extern const int handle_name_count;
+
+}}  // namespace hearth::abi
+
+namespace hearth::mpi {{
+{declarations}
+}}  // namespace hearth::mpi
+"""
+
+
+def _kind_name(parameter):
+    if parameter.kind != "raw":
+        return parameter.kind
+    return "raw_int" if parameter.literal in ("int", "const int") else "raw"
+
+
+def calls_table(functions, constants):
+    parameters, rows = "", ""
+    for function in functions:
+        listed = [parameter for parameter in function.parameters if parameter.kind != "..."]
+        name = function.name.lower()
+        if listed:
+            items = ", ".join(f'{{"{parameter.name}", Kind::{_kind_name(parameter)}}}' for parameter in listed)
+            parameters += f"constexpr Parameter {name}_parameters[] = {{{items}}};\n"
+        for form, _ in function.forms():
+            rows += (f'    {{"MPI_{form}", {f"{name}_parameters" if listed else "nullptr"}, {len(listed)}, '
+                     f'{"true" if function.implemented else "false"}, "{function.group}"}},\n')
+    names = {}
+    for constant in constants:
+        if constant.kind.startswith("MPI_") and 0 < constant.value < 4096 and "*" not in constant.kind \
+                and not constant.kind.startswith("MPI_T_"):
+            names.setdefault(constant.value, constant.name)
+    handles = "".join(f'    {{{value:#x}, "{name}"}},\n' for value, name in sorted(names.items()))
+    return f"""// {C_NOTE}
+#include "hearth_calls.h"
+
+namespace hearth::abi {{
+namespace {{
+
+{parameters}
+}}  // namespace
+
+const CallInfo call_table[] = {{
+{rows}}};
+
+const NamedHandle handle_names[] = {{
+{handles}}};
+const int handle_name_count = sizeof handle_names / sizeof handle_names[0];
+
+}}  // namespace hearth::abi
+"""
+
+
+NEEDS = {"_Float16": "__FLT16_MAX__", "__int128": "__SIZEOF_INT128__", "__float128": "__SIZEOF_FLOAT128__"}
+
+
+def types_table(constants):
+    """Rows of datatype/predefined.cpp."""
+    rows, seen = "", set()
+    for constant in constants:
+        if not constant.c_type or constant.value in seen:
+            continue
+        seen.add(constant.value)
+        base = constant.c_type.removesuffix("[2]")
+        if "+" in base:
+            first, second = base.split("+")
+            row = f"HEARTH_PAIR({constant.name}, {constant.text}, {first}, {second}, {constant.element})\n"
+        else:
+            macro = "HEARTH_COMPLEX" if base != constant.c_type else "HEARTH_TYPE"
+            row = f"{macro}({constant.name}, {constant.text}, {base}, {constant.element})\n"
+        if base in NEEDS:
+            row = (f"#ifdef {NEEDS[base]}\n{row}#else\nHEARTH_ABSENT({constant.name}, {constant.text})\n#endif\n")
+        rows += row
+    return f"// {C_NOTE}\n// Macro, name, handle, C type or types, what reductions see.\n{rows}"
+
+
+def error_names(constants):
+    rows = "".join(f"HEARTH_ERROR_CLASS({constant.name})\n" for constant in constants
+                   if constant.heading.startswith("Error classes"))
+    return f"// {C_NOTE}\n{rows}"

@@ -1,0 +1,44 @@
+"""The linker's symbol map and docs/coverage.md."""
+
+from .calls import all_forms
+from .writer import wrap
+
+
+def symbol_map(functions):
+    names = sorted(name for _, name, _ in all_forms(functions))
+    symbols = "".join(f"    MPI_{name};\n    PMPI_{name};\n" for name in names)
+    return f"{{\n  global:\n{symbols}  local:\n    *;\n}};\n"
+
+
+def _names(rows):
+    return [f"`MPI_{row.name}`" + (" (+`_c`)" if row.large_form else "") for row in rows]
+
+
+def coverage_page(groups, functions):
+    total = done = 0
+    table, lists = "", ""
+    for group, title in groups.items():
+        rows = [function for function in functions if function.group == group]
+        count = sum(len(list(row.forms())) for row in rows)
+        ready = sum(len(list(row.forms())) for row in rows if row.implemented)
+        total, done = total + count, done + ready
+        table += f"| {title} | {ready} | {count} |\n"
+        missing = [row for row in rows if not row.implemented]
+        lists += f"\n## {title}\n\n"
+        for heading, chosen in (("Implemented", [row for row in rows if row.implemented]),
+                                ("Not yet", missing)):
+            if chosen:
+                lists += wrap(_names(chosen), indent="", first=0, width=110).join((f"{heading}:\n", ".\n\n"))
+        lists = lists.rstrip("\n") + "\n"
+    return f"""# What is implemented
+
+Every function of MPI 5.0 is in the library, so that any program loads. A function that is not implemented yet
+returns `MPI_ERR_UNSUPPORTED_OPERATION` through the error handler and names itself. `(+_c)` means that the
+function has a form with large counts as well; both are counted.
+
+This page is written by `api/generate.py` from `api/functions.txt`.
+
+| group | implemented | of |
+|---|---|---|
+{table}| **all** | **{done}** | **{total}** |
+{lists}"""

@@ -1,0 +1,200 @@
+"""The entry points: PMPI_X with MPI_X as its weak alias, one source file for each set of groups."""
+
+import re
+
+from . import kinds
+from .header import prototype
+from .table import TableError
+from .writer import C_NOTE
+
+# Groups that share a source file, so that all compile in about the same time.
+FILES = {
+    "pt2pt": ["pt2pt"],
+    "request": ["request"],
+    "coll": ["coll"],
+    "objects": ["comm", "group", "op", "attr"],
+    "datatype": ["datatype"],
+    "environment": ["error", "info", "init", "misc", "timer", "abi"],
+    "process": ["topo", "session", "dpm"],
+    "rma": ["rma"],
+    "io": ["io"],
+    "tool": ["tool"],
+}
+
+BUFFERS = ("in", "out", "in_or_place", "in_or_place_at_root", "out_or_place_at_root")
+LENGTHS = ("length", "request_count")
+PLACES = {
+    "root": "is_root_here(*comm_, root)",
+    "leaf": "is_leaf_here(*comm_, root)",
+    "part": "takes_part(*comm_, root)",
+}
+
+
+class Entry:
+    """Writes the body of one form of one function."""
+
+    def __init__(self, function, name, large):
+        self.function, self.name, self.large = function, name, large
+        self.parameters = [p for p in function.parameters if p.kind != "..."]
+
+    def condition(self, index):
+        """When the argument counts: its place, and whether the buffer before it was MPI_IN_PLACE."""
+        parameter = self.parameters[index]
+        terms = [f"at_{parameter.place}_"] if parameter.place else []
+        if parameter.kind in BUFFERS:
+            return " && ".join(terms)
+        for before in reversed(self.parameters[:index]):
+            if before.kind in BUFFERS:
+                belongs = parameter.kind in ("count", "counts", "local_counts", "displacements", "aints", "type",
+                                             "types")
+                if "place" in before.kind and belongs:
+                    terms.append(f"!{before.name}_placed_")
+                break
+        return " && ".join(terms)
+
+    def length(self, index):
+        """The parameter that says how many entries the array has."""
+        for before in reversed(self.parameters[:index]):
+            if before.kind in LENGTHS:
+                return before.name
+        return ""
+
+    def count_and_type(self, index):
+        """Names of the count and the type that describe a buffer; None when an array of counts does."""
+        count = ""
+        for parameter in self.parameters[index + 1:]:
+            if parameter.kind in ("counts", "local_counts"):
+                return None
+            if parameter.kind in ("count", "large_count") and not count:
+                count = parameter.name
+            if parameter.kind in ("type", "any_type"):
+                return count, parameter.name
+        return None
+
+    def expand(self, template, index):
+        condition, length = self.condition(index), self.length(index)
+        text = template.replace("{n}", self.parameters[index].name).replace("{i}", str(index))
+        text = text.replace("{cond&&}", f"{condition} && " if condition else "")
+        text = text.replace("{cond?}", f"{condition} ? " if condition else "")
+        text = re.sub(r"\{:([^}]*)\}", lambda match: f" : {match.group(1)}" if condition else "", text)
+        return text.replace("{length&&}", f" && {length} > 0" if length else "")
+
+    def buffer_check(self, index):
+        parameter = self.parameters[index]
+        name, condition = parameter.name, self.condition(index)
+        terms = [condition] if condition else []
+        described = self.count_and_type(index)
+        if described:
+            terms.append(f"is_odd({name})")
+            if parameter.kind.endswith("_or_place"):
+                terms.append(f"!{name}_placed_")
+            elif parameter.kind.endswith("_at_root"):
+                terms.append(f"!({name}_placed_ && at_root_)")
+            count = described[0] or "1"
+            terms.append(f"!odd_buffer_fits({name}, {count}, *{described[1]}_)")
+        elif parameter.kind in ("in", "out"):
+            terms.append(f"{name} == MPI_IN_PLACE")
+        elif parameter.kind.endswith("_at_root"):
+            terms.append(f"{name}_placed_ && !at_root_")
+        else:
+            return ""
+        return self.expand(kinds.refuse_if(" && ".join(terms)), index)
+
+    def kind(self, parameter):
+        if parameter.kind == "raw":
+            return kinds.Kind(parameter.literal, "%")
+        kind = kinds.KINDS[parameter.kind]
+        if not kind.implementation:
+            raise TableError(f"{self.name}: kinds.py does not say yet what an implementation gets for "
+                             f"'{parameter.kind}'")
+        return kind
+
+    def checks(self):
+        text = ""
+        ordered = sorted(range(len(self.parameters)), key=lambda i: (self.kind(self.parameters[i]).order, i))
+        places_done = False
+        for index in ordered:
+            parameter = self.parameters[index]
+            kind = self.kind(parameter)
+            if kind.order > kinds.ROOTS and not places_done:
+                text += self.places()
+                places_done = True
+            text += self.buffer_check(index) if kind.check.startswith("<buffer") else self.expand(kind.check, index)
+            if not self.large:
+                text += self.expand(kind.small_before, index)
+        return text
+
+    def places(self):
+        used = {parameter.place for parameter in self.parameters if parameter.place}
+        if any(parameter.kind.endswith("_at_root") for parameter in self.parameters):
+            used.add("root")
+        text = "".join(f"const bool at_{place}_ = {PLACES[place]};\n" for place in sorted(used))
+        for parameter in self.parameters:
+            if "place" in parameter.kind and parameter.kind in BUFFERS:
+                text += f"const bool {parameter.name}_placed_ = {parameter.name} == MPI_IN_PLACE;\n"
+        return text
+
+    def call(self):
+        arguments, after, always = [], "", ""
+        for index, parameter in enumerate(self.parameters):
+            kind = self.kind(parameter)
+            narrow = not self.large and kind.small_argument
+            arguments.append(self.expand(kind.small_argument if narrow else kind.argument, index))
+            after += self.expand(kind.after, index)
+            always += self.expand(kind.always, index)
+            if not self.large:
+                after += self.expand(kind.small_after, index)
+        return (f"const Status result_ = mpi::{self.function.implementation}({', '.join(arguments)});\n{always}"
+                f"if (!result_.ok()) [[unlikely]] return raise(kCall, words_, result_);\n{after}"
+                "return MPI_SUCCESS;\n")
+
+    def words(self):
+        words = ", ".join(f"word({parameter.name})" for parameter in self.parameters) or "0"
+        return f"const uint64_t words_[] = {{{words}}};\n"
+
+    def guard(self):
+        marks = self.function.marks
+        text = "" if "any_time" in marks else "if (!is_active()) [[unlikely]] return refuse(kCall, words_);\n"
+        if "no_lock" in marks:
+            return text
+        return text + ("const AnyTimeGuard guard_;\n" if "any_time" in marks else "const LockGuard guard_;\n")
+
+    def body(self):
+        if self.function.direct:
+            arguments = ", ".join(parameter.name for parameter in self.parameters)
+            return f"return mpi::{self.function.implementation}({arguments});\n"
+        if not self.function.implemented:
+            return self.words() + f"return unimplemented(Call::{self.name.lower()}, words_);\n"
+        return (f"constexpr Call kCall = Call::{self.name.lower()};\n{self.words()}keep(words_);\n"
+                f"{self.guard()}{self.checks()}{self.call()}")
+
+
+def _indent(text):
+    return "".join(f"  {line}\n" for line in text.splitlines())
+
+
+def _definition(function, name, large):
+    weak = (f"HEARTH_WEAK_ALIAS(\"PMPI_{function.marks.get('alias', name)}\")\n"
+            f"{prototype(function, name, large, 'MPI_')};\n")
+    if "alias" in function.marks:
+        return (f"HEARTH_ALIAS(\"PMPI_{function.marks['alias']}\")\n"
+                f"{prototype(function, name, large, 'PMPI_')};\n{weak}")
+    body = _indent(Entry(function, name, large).body())
+    return f"HEARTH_PUBLIC {prototype(function, name, large, 'PMPI_')} {{\n{body}}}\n{weak}"
+
+
+def entry_files(functions):
+    """{file name: text}"""
+    files = {}
+    for stem, groups in FILES.items():
+        text = f"// {C_NOTE}\n#include \"abi/entry.h\"\n\nusing namespace hearth;\nusing namespace hearth::abi;\n\nextern \"C\" {{\n"
+        for function in functions:
+            if function.group in groups:
+                for name, large in function.forms():
+                    text += "\n" + _definition(function, name, large)
+        files[f"entries_{stem}.cpp"] = text + "\n}  // extern \"C\"\n"
+    listed = {group for groups in FILES.values() for group in groups}
+    missing = {function.group for function in functions} - listed
+    if missing:
+        raise TableError(f"no entry file lists the groups {', '.join(sorted(missing))}")
+    return files

@@ -1,0 +1,76 @@
+"""mpi.h"""
+
+from .kinds import c_declaration
+from .writer import C_NOTE, wrap
+
+
+def prototype(function, name, large, prefix):
+    arguments = [c_declaration(parameter, large) for parameter in function.parameters] or ["void"]
+    space = "" if function.returns.endswith("*") else " "
+    head = f"{function.returns}{space}{prefix}{name}("
+    return head + wrap(arguments, indent=" " * 8, width=108, first=len(head)) + ")"
+
+
+def _constant(constant):
+    kind, text = constant.kind, constant.text
+    if kind in ("macro", "int"):
+        return f"#define {constant.name} {f'({text})' if text.startswith('-') else text}"
+    return f"#define {constant.name} (({kind}){text})"
+
+
+def _constants(constants, chosen):
+    lines, heading = [], None
+    for constant in constants:
+        if not chosen(constant):
+            continue
+        if constant.heading != heading:
+            heading = constant.heading
+            lines.append(f"\n/* {heading} */")
+        lines.append(_constant(constant))
+    return "\n".join(lines)
+
+
+def _enumerations(constants):
+    types = {}
+    for constant in constants:
+        if constant.kind.startswith("enum "):
+            types.setdefault((constant.kind, constant.heading), []).append(constant)
+    text = ""
+    for (kind, heading), members in types.items():
+        body = ",\n".join(f"  {member.name} = {member.text}" for member in members)
+        text += f"/* {heading} */\ntypedef {kind} {{\n{body}\n}} {kind[5:]};\n"
+    return text
+
+
+def mpi_header(groups, functions, constants, types, callbacks):
+    declarations = ""
+    for group, title in groups.items():
+        declarations += f"\n/* {title} */\n"
+        for function in functions:
+            if function.group != group:
+                continue
+            for name, large in function.forms():
+                note = f" /* deprecated since MPI {function.marks['deprecated']} */" if "deprecated" in function.marks else ""
+                declarations += prototype(function, name, large, "MPI_") + ";" + note + "\n"
+                declarations += prototype(function, name, large, "PMPI_") + ";\n"
+    versions = _constants(constants, lambda constant: constant.kind == "macro")
+    others = _constants(constants, lambda constant: constant.kind != "macro" and not constant.kind.startswith("enum"))
+    return f"""/* MPI 5.0 in its standard binary interface: values and layouts are those of every library that has it.
+   {C_NOTE} */
+#ifndef HEARTH_MPI_H
+#define HEARTH_MPI_H
+{versions}
+
+{types}
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+{_enumerations(constants)}
+{callbacks}{others}
+{declarations}
+#ifdef __cplusplus
+}}
+#endif
+#endif
+"""

@@ -1,0 +1,247 @@
+"""What each kind of parameter means: its C types, its check, what the implementation receives.
+
+In a declarator % stands for the parameter's name. In code, {n} is the name, {i} its position in the call, and
+{cond} an expression that says whether the argument counts in this process (always true outside rooted
+collectives). `check` is C++ that refuses a wrong argument, `argument` what the implementation gets, `after` what
+follows success and `always` what follows either way. Checks run in the order of `order`: communicators first, since
+the other checks need them.
+"""
+
+from dataclasses import dataclass, replace
+
+COMMS, ROOTS, HANDLES, VALUES, BUFFERS, OUTPUTS = range(6)
+
+
+@dataclass
+class Kind:
+    small: str
+    implementation: str = ""  # declarator in hearth_calls.h; "" while no implemented function needs the kind
+    large: str = ""  # declarator in the _c form, when it differs
+    order: int = VALUES
+    check: str = ""
+    argument: str = "{n}"
+    after: str = ""
+    always: str = ""
+    small_before: str = ""  # for outputs that the small form narrows
+    small_argument: str = ""
+    small_after: str = ""
+
+    def declarator(self, large):
+        return self.large if large and self.large else self.small
+
+    def differs(self):
+        return bool(self.large)
+
+
+REJECT = "[[unlikely]] return reject(kCall, words_, {i});\n"
+
+
+def refuse_if(condition):
+    return f"if ({condition}) {REJECT}"
+
+
+def handle_in(mpi_type, cpp_type):
+    return Kind(f"MPI_{mpi_type} %", f"{cpp_type}& %", order=HANDLES,
+                check=f"{cpp_type}* const {{n}}_ = find<{cpp_type}>({{n}});\n" + refuse_if("{n}_ == nullptr"),
+                argument="*{n}_")
+
+
+def handle_out(mpi_type, cpp_type):
+    return Kind(f"MPI_{mpi_type} *%", f"{cpp_type}*& %", order=OUTPUTS,
+                check=refuse_if("{n} == nullptr") + f"{cpp_type}* {{n}}_ = nullptr;\n",
+                argument="{n}_", after="*{n} = to_handle({n}_);\n")
+
+
+def handle_inout(mpi_type, cpp_type):
+    """Of the _free functions: the implementation sets the pointer to nullptr."""
+    return Kind(f"MPI_{mpi_type} *%", f"{cpp_type}*& %", order=HANDLES,
+                check=refuse_if("{n} == nullptr") + f"{cpp_type}* {{n}}_ = find<{cpp_type}>(*{{n}});\n" +
+                refuse_if("{n}_ == nullptr"),
+                argument="{n}_", after="*{n} = to_handle({n}_);\n")
+
+
+def nullable_inout(mpi_type, cpp_type):
+    """Requests and messages: may be null, and the handle is written back whether the call succeeds or not."""
+    return Kind(f"MPI_{mpi_type} *%", f"{cpp_type}*& %", order=HANDLES,
+                check=f"{cpp_type}* {{n}}_;\n" + refuse_if("!take({n}, {n}_)") +
+                f"{cpp_type}* const {{n}}_before_ = {{n}}_;\n",
+                argument="{n}_", always="if ({n}_ != {n}_before_) *{n} = to_handle({n}_);\n")
+
+
+def type_in(test, fallback="insignificant_type()"):
+    return Kind("MPI_Datatype %", "datatype::Type& %", order=HANDLES,
+                check="datatype::Type* const {n}_ = {cond?}find<datatype::Type>({n}){:" + fallback + "};\n" +
+                refuse_if(test), argument="*{n}_")
+
+
+def buffer(constant, in_place="none"):
+    return Kind(f"{constant}void *%", f"{constant}void* %", order=BUFFERS, check=f"<buffer {in_place}>")
+
+
+def output(c_type, cpp_type, large=""):
+    return Kind(f"{c_type} *%", f"{cpp_type}& %", large=large and f"{large} *%", order=OUTPUTS,
+                check=refuse_if("{n} == nullptr"), argument="*{n}")
+
+
+def array(element, cpp_type, large=""):
+    return Kind(f"const {element} %[]", f"{cpp_type} %", large=large and f"const {large} %[]", order=BUFFERS,
+                check=refuse_if("{cond&&}{n} == nullptr{length&&}"))
+
+
+def counts_for(processes):
+    """One count for each process."""
+    return Kind("const int %[]", "CountArray %", "const MPI_Count %[]", order=BUFFERS,
+                check=refuse_if(f"{{cond&&}}!counts_fit(CountArray({{n}}), {processes})"),
+                argument="CountArray({n})")
+
+
+KINDS = {
+    # Buffers. An empty message may come from anywhere, so the check needs the count and the type that follow.
+    "in": buffer("const "),
+    "out": buffer(""),
+    "in_or_place": buffer("const ", "anywhere"),
+    "in_or_place_at_root": buffer("const ", "root"),
+    "out_or_place_at_root": buffer("", "root"),
+    "pointer": Kind("void *%", "void* %"),
+    "const_pointer": Kind("const void *%", "const void* %"),
+    "pointer_out": Kind("void *%", "void* %", order=OUTPUTS, check=refuse_if("{n} == nullptr")),
+
+    # Numbers.
+    "int": Kind("int %", "int %"),
+    "count": Kind("int %", "Count %", "MPI_Count %", check=refuse_if("{cond&&}{n} < 0"), argument="{cond?}{n}{:0}"),
+    "large_count": Kind("MPI_Count %", "Count %", check=refuse_if("{n} < 0")),
+    "request_count": Kind("int %", "int %", check=refuse_if("{n} < 0")),
+    "length": Kind("int %", "int %", check=refuse_if("{n} < 0")),
+    "size": Kind("int %", "Count %", "MPI_Count %", check=refuse_if("{n} < 0")),
+    "aint": Kind("MPI_Aint %", "MPI_Aint %"),
+    "aint_size": Kind("MPI_Aint %", "MPI_Aint %", check=refuse_if("{n} < 0")),
+    "integer": Kind("int %", "int64_t %", "MPI_Count %"),
+    "displacement": Kind("MPI_Aint %", "int64_t %", "MPI_Count %"),
+    "wide_size": Kind("MPI_Aint %", "Count %", "MPI_Count %", check=refuse_if("{n} < 0")),
+    "disp_unit": Kind("int %", "MPI_Aint %", "MPI_Aint %"),
+    "offset": Kind("MPI_Offset %", "MPI_Offset %"),
+
+    # Ranks and tags, of the communicator of the call.
+    "dest": Kind("int %", "int %", check=refuse_if("!is_peer(*comm_, {n}) && {n} != MPI_PROC_NULL")),
+    "source": Kind("int %", "int %",
+                   check=refuse_if("!is_peer(*comm_, {n}) && {n} != MPI_ANY_SOURCE && {n} != MPI_PROC_NULL")),
+    "root": Kind("int %", "int %", order=ROOTS, check=refuse_if("!is_root(*comm_, {n})")),
+    "tag": Kind("int %", "int %", check=refuse_if("{n} < 0")),
+    "tag_or_any": Kind("int %", "int %", check=refuse_if("{n} < 0 && {n} != MPI_ANY_TAG")),
+
+    # Arrays.
+    "counts": counts_for("comm_->peer_count"),
+    "local_counts": counts_for("comm_->size"),
+    "displacements": Kind("const int %[]", "CountArray %", "const MPI_Aint %[]",
+                          order=BUFFERS, check=refuse_if("{cond&&}{n} == nullptr"), argument="CountArray({n})"),
+    "integers": array("int", "CountArray", "MPI_Count"),
+    "wide_displacements": array("MPI_Aint", "CountArray", "MPI_Count"),
+    "aints": array("MPI_Aint", "CountArray"),
+    "ints": array("int", "const int*"),
+    "ints_out": Kind("int %[]", "int* %", order=OUTPUTS, check=refuse_if("{n} == nullptr{length&&}")),
+    "types": Kind("const MPI_Datatype %[]", "const MPI_Datatype* %", order=BUFFERS,
+                  check=refuse_if("{cond&&}{n} == nullptr")),
+    "requests": Kind("const MPI_Request %[]", "const MPI_Request* %", order=BUFFERS,
+                     check=refuse_if("{n} == nullptr{length&&}")),
+    "requests_inout": Kind("MPI_Request %[]", "MPI_Request* %", order=BUFFERS,
+                           check=refuse_if("{n} == nullptr{length&&}")),
+
+    # Objects.
+    "comm": replace(handle_in("Comm", "objects::Comm"), order=COMMS),
+    "comm_named": Kind("MPI_Comm %", "objects::Comm& %", order=COMMS,
+                       check="objects::Comm* const {n}_ = find_named({n});\n" + refuse_if("{n}_ == nullptr"),
+                       argument="*{n}_"),
+    "comm_out": handle_out("Comm", "objects::Comm"),
+    "comm_inout": handle_inout("Comm", "objects::Comm"),
+    "group": handle_in("Group", "objects::Group"),
+    "group_out": handle_out("Group", "objects::Group"),
+    "group_inout": handle_inout("Group", "objects::Group"),
+    "type": type_in("!usable({n}_)"),
+    "any_type": type_in("{n}_ == nullptr"),
+    "type_named": Kind("MPI_Datatype %", "datatype::Type& %", order=HANDLES,
+                       check="datatype::Type* const {n}_ = find_named({n});\n" + refuse_if("{n}_ == nullptr"),
+                       argument="*{n}_"),
+    "type_at": Kind("MPI_Datatype *%", "datatype::Type& %", order=HANDLES,
+                    check=refuse_if("{n} == nullptr") +
+                    "datatype::Type* const {n}_ = find<datatype::Type>(*{n});\n" + refuse_if("{n}_ == nullptr"),
+                    argument="*{n}_"),
+    "type_out": handle_out("Datatype", "datatype::Type"),
+    "type_inout": handle_inout("Datatype", "datatype::Type"),
+    "op": Kind("MPI_Op %", "objects::Op& %", order=HANDLES,
+               check="objects::Op* const {n}_ = {cond?}find<objects::Op>({n}){:insignificant_op()};\n" +
+               refuse_if("{n}_ == nullptr"), argument="*{n}_"),
+    "op_out": handle_out("Op", "objects::Op"),
+    "op_inout": handle_inout("Op", "objects::Op"),
+    "info": handle_in("Info", "objects::Info"),
+    "info_or_null": Kind("MPI_Info %", "objects::Info* %", order=HANDLES,
+                         check="objects::Info* const {n}_ = find<objects::Info>({n});\n" +
+                         refuse_if("{n}_ == nullptr && {n} != MPI_INFO_NULL"), argument="{n}_"),
+    "info_out": handle_out("Info", "objects::Info"),
+    "info_inout": handle_inout("Info", "objects::Info"),
+    "errhandler": handle_in("Errhandler", "objects::Errhandler"),
+    "errhandler_out": handle_out("Errhandler", "objects::Errhandler"),
+    "errhandler_inout": handle_inout("Errhandler", "objects::Errhandler"),
+    "request": Kind("MPI_Request %", "p2p::Request* %", order=HANDLES,
+                    check="p2p::Request* {n}_;\n" + refuse_if("!take(&{n}, {n}_)"), argument="{n}_"),
+    "request_out": handle_out("Request", "p2p::Request"),
+    "request_inout": nullable_inout("Request", "p2p::Request"),
+    "message_out": handle_out("Message", "p2p::Message"),
+    "message_inout": nullable_inout("Message", "p2p::Message"),
+
+    # Objects that do not exist yet: entries of functions that take them are refused by unimplemented().
+    "win": Kind("MPI_Win %"),
+    "win_out": Kind("MPI_Win *%"),
+    "win_inout": Kind("MPI_Win *%"),
+    "file": Kind("MPI_File %"),
+    "file_out": Kind("MPI_File *%"),
+    "file_inout": Kind("MPI_File *%"),
+    "session": Kind("MPI_Session %"),
+    "session_out": Kind("MPI_Session *%"),
+    "session_inout": Kind("MPI_Session *%"),
+
+    # Statuses. A null pointer is MPI_STATUS_IGNORE.
+    "status": Kind("MPI_Status *%", "MPI_Status* %"),
+    "statuses": Kind("MPI_Status *%", "MPI_Status* %"),
+    "status_in": Kind("const MPI_Status *%", "const MPI_Status& %", order=OUTPUTS,
+                      check=refuse_if("{n} == nullptr"), argument="*{n}"),
+    "status_inout": output("MPI_Status", "MPI_Status"),
+
+    # Results.
+    "int_out": output("int", "int"),
+    "int_inout": output("int", "int"),
+    "count_out": Kind("int *%", "Count& %", "MPI_Count *%", order=OUTPUTS, check=refuse_if("{n} == nullptr"),
+                      argument="*{n}", small_before="Count {n}_ = 0;\n", small_argument="{n}_",
+                      small_after="*{n} = narrow({n}_);\n"),
+    "number_out": Kind("int *%", "Count& %", "MPI_Count *%", order=OUTPUTS, check=refuse_if("{n} == nullptr"),
+                       argument="*{n}"),
+    "extent_out": output("MPI_Aint", "Count", "MPI_Count"),
+    "aint_out": output("MPI_Aint", "MPI_Aint"),
+    "offset_out": output("MPI_Offset", "MPI_Offset"),
+    "disp_unit_out": Kind("int *%", large="MPI_Aint *%"),
+    "position": Kind("int *%", large="MPI_Count *%"),
+    "wide_position": Kind("MPI_Aint *%", large="MPI_Count *%"),
+
+    # Strings.
+    "string": Kind("const char *%", "const char* %", order=BUFFERS, check=refuse_if("{n} == nullptr")),
+    "string_out": Kind("char *%", "char* %", order=OUTPUTS, check=refuse_if("{n} == nullptr")),
+}
+
+
+def c_declaration(parameter, large):
+    """As in mpi.h."""
+    if parameter.kind == "...":
+        return "..."
+    if parameter.kind == "raw":
+        return place_name(parameter.literal, parameter.name)
+    return KINDS[parameter.kind].declarator(large).replace("%", parameter.name)
+
+
+def place_name(c_type, name):
+    """'int[][3]' and 'ranges' make 'int ranges[][3]'."""
+    head, bracket, dimensions = c_type.partition("[")
+    space = "" if head.endswith("*") else " "
+    return f"{head.strip()}{space}{name}{bracket}{dimensions}"
+
+
+def is_large_sensitive(parameter):
+    return parameter.kind in KINDS and KINDS[parameter.kind].differs()
