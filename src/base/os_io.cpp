@@ -1,0 +1,168 @@
+#include "base/os_io.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace hearth::os {
+namespace {
+
+constexpr size_t kEventsMax = 64;
+
+uint32_t interest(bool readable, bool writable) {
+  return (readable ? uint32_t{EPOLLIN} : 0u) | (writable ? uint32_t{EPOLLOUT} : 0u);
+}
+
+Descriptor open_file(const char* path, int flags) {
+  int number;
+  do {
+    number = ::open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
+  } while (number < 0 && errno == EINTR);
+  return Descriptor(number);
+}
+
+short poll_now(int descriptor, short wanted) {
+  pollfd entry = {descriptor, wanted, 0};
+  return ::poll(&entry, 1, 0) > 0 ? entry.revents : short{0};
+}
+
+}  // namespace
+
+void close_descriptor(int descriptor) {
+  ::close(descriptor);
+}
+
+void set_close_on_exec(int descriptor, bool close_on_exec) {
+  ::fcntl(descriptor, F_SETFD, close_on_exec ? FD_CLOEXEC : 0);
+}
+
+void set_nonblocking(int descriptor, bool nonblocking) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  if (flags < 0) return;
+  ::fcntl(descriptor, F_SETFL, nonblocking ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
+}
+
+bool is_open(int descriptor) {
+  return ::fcntl(descriptor, F_GETFD) >= 0;
+}
+
+bool is_terminal(int descriptor) {
+  return ::isatty(descriptor) == 1;
+}
+
+bool is_regular_file(int descriptor) {
+  struct stat status;
+  return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool in_foreground(int terminal) {
+  const pid_t foreground = ::tcgetpgrp(terminal);
+  return foreground < 0 || foreground == ::getpgrp();
+}
+
+FileIdentity identity_of(int descriptor) {
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0) return {};
+  return {static_cast<uint64_t>(status.st_dev), static_cast<uint64_t>(status.st_ino)};
+}
+
+bool make_pipe(Pipe& pipe) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  pipe.read_end = Descriptor(ends[0]);
+  pipe.write_end = Descriptor(ends[1]);
+  return true;
+}
+
+intptr_t read_some(int descriptor, void* to, size_t bytes) {
+  ssize_t result;
+  do {
+    result = ::read(descriptor, to, bytes);
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+intptr_t write_some(int descriptor, const void* from, size_t bytes) {
+  ssize_t result;
+  do {
+    result = ::write(descriptor, from, bytes);
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+Descriptor open_to_read(const char* path) {
+  return open_file(path, O_RDONLY);
+}
+Descriptor open_to_write(const char* path) {
+  return open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
+}
+Descriptor open_to_read_and_write(const char* path) {
+  return open_file(path, O_RDWR);
+}
+
+std::string read_text(const char* path) {
+  std::string text;
+  const Descriptor file = open_to_read(path);
+  if (!file.open()) return text;
+  std::array<char, 4096> piece;
+  for (;;) {
+    const intptr_t bytes = read_some(file.number(), piece.data(), piece.size());
+    if (bytes <= 0) return text;
+    text.append(piece.data(), static_cast<size_t>(bytes));
+  }
+}
+
+void fill_standard_descriptors() {
+  for (;;) {
+    const int number = ::open("/dev/null", O_RDWR);
+    if (number > 2) ::close(number);
+    if (number < 0 || number > 2) return;
+  }
+}
+
+Poller::Poller() : descriptor_(::epoll_create1(EPOLL_CLOEXEC)) {}
+
+bool Poller::add(int descriptor, uint64_t token, bool readable, bool writable) {
+  epoll_event event = {};
+  event.events = interest(readable, writable);
+  event.data.u64 = token;
+  return ::epoll_ctl(descriptor_.number(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+void Poller::change(int descriptor, uint64_t token, bool readable, bool writable) {
+  epoll_event event = {};
+  event.events = interest(readable, writable);
+  event.data.u64 = token;
+  ::epoll_ctl(descriptor_.number(), EPOLL_CTL_MOD, descriptor, &event);
+}
+
+void Poller::remove(int descriptor) {
+  ::epoll_ctl(descriptor_.number(), EPOLL_CTL_DEL, descriptor, nullptr);
+}
+
+std::span<const Poller::Event> Poller::wait(int timeout_ms) {
+  epoll_event found[kEventsMax];
+  const int count = ::epoll_wait(descriptor_.number(), found, kEventsMax, timeout_ms);
+  events_.clear();
+  for (int i = 0; i < count; ++i) {
+    const bool gone = (found[i].events & (EPOLLHUP | EPOLLERR)) != 0;
+    events_.push_back({found[i].data.u64, gone || (found[i].events & EPOLLIN) != 0,
+                       gone || (found[i].events & EPOLLOUT) != 0});
+  }
+  return events_;
+}
+
+bool ready_to_write(int descriptor) {
+  return poll_now(descriptor, POLLOUT) != 0;
+}
+
+bool reader_is_gone(int descriptor) {
+  return (poll_now(descriptor, 0) & POLLERR) != 0;
+}
+
+}  // namespace hearth::os

@@ -1,0 +1,153 @@
+#include "base/os_machine.h"
+
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "base/os_io.h"
+
+namespace hearth::os {
+namespace {
+
+constexpr int kProcessorsMax = 1 << 20;
+
+// Calls `take` with each piece of `text` between separators.
+template <class Function>
+void split(std::string_view text, char separator, Function take) {
+  while (!text.empty()) {
+    const size_t end = text.find(separator);
+    take(text.substr(0, end));
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+bool lists(std::string_view list, std::string_view word) {
+  bool found = false;
+  split(list, ',', [&](std::string_view entry) { found = found || entry == word; });
+  return found;
+}
+
+// The path of our group in the hierarchy of `controller`, from lines "number:controllers:path" in which
+// version 2 has no controllers. False when there is no such hierarchy.
+bool group_path(std::string_view groups, bool version2, std::string_view controller, std::string& path) {
+  bool found = false;
+  split(groups, '\n', [&](std::string_view line) {
+    const size_t first = line.find(':');
+    const size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos || found) return;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
+    if (version2 ? !controllers.empty() : !lists(controllers, controller)) return;
+    path = line.substr(second + 1);
+    found = true;
+  });
+  return found;
+}
+
+// One line of /proc/self/mountinfo: "id parent device root mount options [tags...] - type source
+// superoptions".
+struct Mount {
+  std::string root;
+  std::string mount;
+  std::string_view type;
+  std::string_view super_options;
+};
+bool parse_mount(std::string_view line, Mount& mount) {
+  const size_t dash = line.find(" - ");
+  if (dash == std::string_view::npos) return false;
+  std::array<std::string_view, 5> before = {};
+  size_t count = 0;
+  split(line.substr(0, dash), ' ', [&](std::string_view word) {
+    if (count < before.size()) before[count++] = word;
+  });
+  std::array<std::string_view, 3> after = {};
+  size_t after_count = 0;
+  split(line.substr(dash + 3), ' ', [&](std::string_view word) {
+    if (after_count < after.size()) after[after_count++] = word;
+  });
+  if (count < before.size() || after_count < 1) return false;
+  mount = {std::string(before[3]), std::string(before[4]), after[0], after[2]};
+  return true;
+}
+
+long long counter_in(const std::string& text, const char* name) {
+  long long value = -1;
+  split(text, '\n', [&](std::string_view line) {
+    const size_t bytes = std::strlen(name);
+    if (line.size() <= bytes + 1 || line.substr(0, bytes) != name || line[bytes] != ' ') return;
+    value = std::strtoll(std::string(line.substr(bytes + 1)).c_str(), nullptr, 10);
+  });
+  return value;
+}
+
+}  // namespace
+
+std::vector<int> allowed_processors() {
+  std::vector<int> result;
+  // The kernel refuses a mask shorter than its own: double until it fits.
+  for (int limit = 1024; limit <= kProcessorsMax; limit *= 2) {
+    const size_t bytes = CPU_ALLOC_SIZE(limit);
+    cpu_set_t* set = CPU_ALLOC(limit);
+    if (set == nullptr) return result;
+    CPU_ZERO_S(bytes, set);
+    const bool done = ::sched_getaffinity(0, bytes, set) == 0;
+    const bool too_short = !done && errno == EINVAL;
+    for (int processor = 0; done && processor < limit; ++processor) {
+      if (CPU_ISSET_S(processor, bytes, set)) result.push_back(processor);
+    }
+    CPU_FREE(set);
+    if (!too_short) return result;
+  }
+  return result;
+}
+
+std::vector<ControlGroup> control_groups(const char* controller) {
+  std::vector<ControlGroup> result;
+  const std::string groups = read_text("/proc/self/cgroup");
+  if (groups.empty()) return result;
+  const std::string mounts = read_text("/proc/self/mountinfo");
+  split(mounts, '\n', [&](std::string_view line) {
+    Mount mount;
+    if (line.find(" - cgroup") == std::string_view::npos || !parse_mount(line, mount)) return;
+    const bool version2 = mount.type == "cgroup2";
+    if (!version2 && (mount.type != "cgroup" || !lists(mount.super_options, controller))) return;
+    ControlGroup group;
+    group.version2 = version2;
+    group.mount = mount.mount;
+    if (!group_path(groups, version2, controller, group.path)) return;
+    // In a container the mount may begin at our own group, while the path is told from the host's top.
+    if (mount.root != "/" && group.path.starts_with(mount.root)) group.path.erase(0, mount.root.size());
+    if (group.path == "/" || group.path.starts_with("/..")) group.path.clear();
+    result.push_back(std::move(group));
+  });
+  return result;
+}
+
+long long out_of_memory_kills() {
+  for (const ControlGroup& group : control_groups("memory")) {
+    const char* file = group.version2 ? "/memory.events" : "/memory.oom_control";
+    const long long kills = counter_in(read_text((group.mount + group.path + file).c_str()), "oom_kill");
+    if (kills >= 0) return kills;
+  }
+  return counter_in(read_text("/proc/vmstat"), "oom_kill");
+}
+
+std::string host_name() {
+  std::array<char, 256> name = {};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "";
+  return name.data();
+}
+
+bool path_exists(const char* path) {
+  struct stat status;
+  return ::stat(path, &status) == 0;
+}
+
+}  // namespace hearth::os

@@ -1,0 +1,33 @@
+// What the system says about the machine and about this process's share of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hearth::os {
+
+/// Processors that this process may run on, in rising order: its affinity mask. Empty when the system does
+/// not tell.
+std::vector<int> allowed_processors();
+
+/// The control group in which this process is, as far as it can be seen from here.
+struct ControlGroup {
+  std::string mount;  // where the hierarchy is mounted
+  std::string path;   // the group's place below, "" for the top; otherwise it begins with a slash
+  bool version2 = false;
+};
+/// The hierarchies that limit `controller` ("cpu", "memory") for this process: none, one, or, where both
+/// versions are mounted, two.
+std::vector<ControlGroup> control_groups(const char* controller);
+
+/// How often the kernel has ended a process because memory ran out: in this process's control group where
+/// there is one, otherwise in the whole system. -1 when it does not tell.
+long long out_of_memory_kills();
+
+/// The machine's own name.
+std::string host_name();
+
+/// Whether a file or folder is there.
+bool path_exists(const char* path);
+
+}  // namespace hearth::os

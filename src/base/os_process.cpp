@@ -1,0 +1,262 @@
+#include "base/os_process.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+
+namespace hearth::os {
+namespace {
+
+// What this process was given by whoever started it, for the processes that it starts.
+struct Inherited {
+  bool signals_changed = false;
+  sigset_t mask;
+  struct sigaction on_broken_pipe;
+  bool limit_changed = false;
+  rlimit descriptors;
+};
+Inherited inherited;
+
+struct Affinity {
+  cpu_set_t* set = nullptr;
+  size_t bytes = 0;
+};
+
+Affinity affinity_of(std::span<const int> processors) {
+  Affinity affinity;
+  if (processors.empty()) return affinity;
+  int last = 0;
+  for (const int processor : processors) last = processor > last ? processor : last;
+  affinity.bytes = CPU_ALLOC_SIZE(last + 1);
+  affinity.set = CPU_ALLOC(last + 1);
+  if (affinity.set == nullptr) return affinity;
+  CPU_ZERO_S(affinity.bytes, affinity.set);
+  for (const int processor : processors) CPU_SET_S(processor, affinity.bytes, affinity.set);
+  return affinity;
+}
+
+// From here to the exec only calls that are safe after fork.
+
+[[noreturn]] void complain_and_leave(const SpawnPlan& plan, SpawnStep step) {
+  const SpawnFailure failure = {plan.tag, step, errno};
+  write_some(plan.complain, &failure, sizeof failure);
+  ::_exit(127);
+}
+
+void give_inherited_back() {
+  if (inherited.limit_changed) ::setrlimit(RLIMIT_NOFILE, &inherited.descriptors);
+  if (inherited.signals_changed) {
+    ::sigaction(SIGPIPE, &inherited.on_broken_pipe, nullptr);
+    ::sigprocmask(SIG_SETMASK, &inherited.mask, nullptr);
+  }
+}
+
+void replace_descriptor(const SpawnPlan& plan, int from, int to) {
+  if (from != to && ::dup2(from, to) < 0) complain_and_leave(plan, SpawnStep::descriptors);
+}
+
+// The program, or the shell for a script without a first line that names its interpreter.
+void execute(const SpawnPlan& plan, char** shell_arguments) {
+  ::execve(plan.program, plan.arguments, plan.environment);
+  if (errno != ENOEXEC) return;
+  ::execve(shell_arguments[0], shell_arguments, plan.environment);
+  errno = ENOEXEC;
+}
+
+[[noreturn]] void run_child(const SpawnPlan& plan, int parent, const Affinity& affinity,
+                            char** shell_arguments) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);  // the parent ended before we asked to be told
+  ::setpgid(0, 0);
+  if (plan.announce >= 0) {
+    const int32_t self = ::getpid();
+    write_some(plan.announce, &self, sizeof self);
+  }
+  if (affinity.set != nullptr && ::sched_setaffinity(0, affinity.bytes, affinity.set) != 0) {
+    complain_and_leave(plan, SpawnStep::affinity);
+  }
+  if (plan.folder != nullptr && ::chdir(plan.folder) != 0) complain_and_leave(plan, SpawnStep::folder);
+  replace_descriptor(plan, plan.standard_input, 0);
+  replace_descriptor(plan, plan.standard_output, 1);
+  replace_descriptor(plan, plan.standard_error, 2);
+  if (plan.kept_descriptor >= 0) set_close_on_exec(plan.kept_descriptor, false);
+  give_inherited_back();
+  execute(plan, shell_arguments);
+  complain_and_leave(plan, SpawnStep::program);
+}
+
+}  // namespace
+
+int process_id() {
+  return ::getpid();
+}
+int parent_id() {
+  return ::getppid();
+}
+
+bool process_exists(int pid) {
+  return ::kill(pid, 0) == 0 || errno == EPERM;
+}
+
+std::string program_name() {
+  return program_invocation_short_name;
+}
+
+int spawn(const SpawnPlan& plan) {
+  const Affinity affinity = affinity_of(plan.processors);
+  std::vector<char*> shell_arguments = {const_cast<char*>("/bin/sh"), const_cast<char*>(plan.program)};
+  for (char* const* argument = plan.arguments + 1; plan.arguments[0] != nullptr && *argument != nullptr;
+       ++argument) {
+    shell_arguments.push_back(*argument);
+  }
+  shell_arguments.push_back(nullptr);
+
+  const int self = ::getpid();
+  const int pid = ::fork();
+  if (pid == 0) run_child(plan, self, affinity, shell_arguments.data());
+  const int error = errno;
+  // The child does the same; whoever comes first, a signal to the group finds it.
+  if (pid > 0) ::setpgid(pid, pid);
+  if (affinity.set != nullptr) CPU_FREE(affinity.set);
+  errno = error;
+  return pid;
+}
+
+int fork_process() {
+  return ::fork();
+}
+
+void end_process(int code) {
+  ::_exit(code);
+}
+
+void become_detached(int kept_descriptor, const char* name, char** arguments) {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::setsid();
+  ::prctl(PR_SET_PDEATHSIG, 0);
+  if (::chdir("/") != 0) errno = 0;  // only keeps a folder busy
+  // Its own name in ps and for whoever ends processes by their parent's name.
+  ::prctl(PR_SET_NAME, name);
+  for (char** argument = arguments; *argument != nullptr; ++argument) {
+    const size_t bytes = std::strlen(*argument);
+    std::memset(*argument, 0, bytes);
+    if (argument == arguments) std::strncpy(*argument, name, bytes);
+  }
+  const auto kept = static_cast<unsigned>(kept_descriptor);
+  bool closed = kept == 0 || ::syscall(SYS_close_range, 0u, kept - 1, 0u) == 0;
+  closed = closed && ::syscall(SYS_close_range, kept + 1, UINT_MAX, 0u) == 0;
+  if (closed) return;
+  const long last = ::sysconf(_SC_OPEN_MAX);
+  for (int descriptor = 0; descriptor < last; ++descriptor) {
+    if (descriptor != kept_descriptor) ::close(descriptor);
+  }
+}
+
+bool has_ended(int pid, ProcessEnd& end) {
+  siginfo_t info = {};
+  int result;
+  do {
+    result = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0 || info.si_pid != pid) return false;
+  end.by_signal = info.si_code != CLD_EXITED;
+  end.code = info.si_status;
+  return true;
+}
+
+void reap(int pid) {
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+Descriptor open_process(int pid) {
+#ifdef SYS_pidfd_open
+  return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+#else
+  static_cast<void>(pid);
+  return Descriptor();
+#endif
+}
+
+bool signal_process(int pid, int signal) {
+  return ::kill(pid, signal) == 0;
+}
+bool signal_group(int group_leader, int signal) {
+  return ::kill(-group_leader, signal) == 0;
+}
+
+void die_of_signal(int signal) {
+  // No second core file: the process that really failed has left its own.
+  const rlimit no_core = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::signal(signal, SIG_DFL);
+  sigset_t only;
+  ::sigemptyset(&only);
+  ::sigaddset(&only, signal);
+  ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(signal);
+}
+
+std::string signal_name(int signal) {
+  struct Name {
+    int signal;
+    const char* name;
+  };
+  static constexpr Name kNames[] = {{SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},
+                                    {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"},
+                                    {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},   {SIGKILL, "SIGKILL"},
+                                    {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"},
+                                    {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},
+                                    {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"}};
+  for (const Name& known : kNames) {
+    if (known.signal == signal) return known.name;
+  }
+  return "signal " + std::to_string(signal);
+}
+
+SignalInbox::SignalInbox(std::span<const int> signals) {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : signals) ::sigaddset(&set, signal);
+  ::sigprocmask(SIG_BLOCK, &set, &inherited.mask);
+  struct sigaction ignore = {};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &ignore, &inherited.on_broken_pipe);
+  // With SIGCHLD ignored the kernel would reap our children itself and tell us nothing.
+  ::signal(SIGCHLD, SIG_DFL);
+  inherited.signals_changed = true;
+  descriptor_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int SignalInbox::next() {
+  signalfd_siginfo info;
+  return read_some(descriptor_.number(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo)
+                                                                            : 0;
+}
+
+void stop_self() {
+  ::raise(SIGSTOP);
+}
+
+void raise_descriptor_limit() {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  inherited.descriptors = limit;
+  limit.rlim_cur = limit.rlim_max;
+  inherited.limit_changed = ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+}  // namespace hearth::os

@@ -1,0 +1,195 @@
+#include "base/param.h"
+
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace hearth::param {
+namespace {
+
+enum class Kind { bytes, count, time_ns, flag, text };
+
+struct Declaration {
+  const char* name;
+  Kind kind;
+  const char* kind_name;
+  const char* standard;
+  const char* text;
+};
+
+constexpr Declaration kDeclarations[] = {
+#define HEARTH_PARAM(identifier, kind, standard, text) {#identifier, Kind::kind, #kind, standard, text},
+#include "base/param.def"
+#undef HEARTH_PARAM
+};
+constexpr size_t kCount = static_cast<size_t>(Id::count_);
+static_assert(sizeof kDeclarations / sizeof kDeclarations[0] == kCount);
+
+struct Suffix {
+  const char* name;
+  int64_t factor;
+};
+constexpr Suffix kByteSuffixes[] = {{"", 1},         {"k", 1 << 10},   {"kb", 1 << 10},  {"kib", 1 << 10},
+                                    {"m", 1 << 20},  {"mb", 1 << 20},  {"mib", 1 << 20}, {"g", 1 << 30},
+                                    {"gb", 1 << 30}, {"gib", 1 << 30}, {"t", 1LL << 40}, {"b", 1}};
+constexpr Suffix kTimeSuffixes[] = {
+    {"", 1}, {"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}};
+constexpr Suffix kCountSuffixes[] = {{"", 1}, {"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30}};
+
+std::string lower(const char* text) {
+  std::string result;
+  for (; *text != '\0'; ++text) result += static_cast<char>(std::tolower(static_cast<unsigned char>(*text)));
+  return result;
+}
+
+template <size_t N>
+bool parse_number(const char* text, const Suffix (&suffixes)[N], int64_t& value) {
+  while (std::isspace(static_cast<unsigned char>(*text)) != 0) ++text;
+  if (std::isdigit(static_cast<unsigned char>(*text)) == 0) return false;
+  char* end = nullptr;
+  errno = 0;
+  const long long number = std::strtoll(text, &end, 10);
+  if (errno != 0) return false;
+  while (*end == ' ') ++end;
+  const std::string unit = lower(end);
+  for (const Suffix& suffix : suffixes) {
+    if (unit != suffix.name) continue;
+    if (number > INT64_MAX / suffix.factor) return false;
+    value = number * suffix.factor;
+    return true;
+  }
+  return false;
+}
+
+bool parse_flag(const char* text, int64_t& value) {
+  const std::string word = lower(text);
+  for (const char* yes : {"1", "yes", "true", "on"}) {
+    if (word == yes) return value = 1, true;
+  }
+  for (const char* no : {"0", "no", "false", "off"}) {
+    if (word == no) return value = 0, true;
+  }
+  return false;
+}
+
+bool parse(Kind kind, const char* text, int64_t& value) {
+  switch (kind) {
+    case Kind::bytes:
+      return parse_number(text, kByteSuffixes, value);
+    case Kind::count:
+      return parse_number(text, kCountSuffixes, value);
+    case Kind::time_ns:
+      return parse_number(text, kTimeSuffixes, value);
+    case Kind::flag:
+      return parse_flag(text, value);
+    case Kind::text:
+      return true;
+  }
+  return false;
+}
+
+const char* expected_form(Kind kind) {
+  switch (kind) {
+    case Kind::bytes:
+      return "bytes, as in 4096, 32K, 2M or 1G";
+    case Kind::count:
+      return "a number, as in 16";
+    case Kind::time_ns:
+      return "a time, as in 500ns, 50us, 10ms or 1s";
+    case Kind::flag:
+      return "0 or 1 (or no, yes)";
+    case Kind::text:
+      return "text";
+  }
+  return "";
+}
+
+std::string environment_name(const char* name) {
+  std::string result = "HEARTH_";
+  for (; *name != '\0'; ++name) result += static_cast<char>(std::toupper(static_cast<unsigned char>(*name)));
+  return result;
+}
+
+struct Value {
+  int64_t number = 0;
+  std::string text;
+  bool from_environment = false;
+};
+
+struct Table {
+  std::array<Value, kCount> values;
+
+  Table() {
+    for (size_t i = 0; i < kCount; ++i) read(kDeclarations[i], values[i]);
+  }
+
+  static void read(const Declaration& declaration, Value& value) {
+    const std::string name = environment_name(declaration.name);
+    const char* given = std::getenv(name.c_str());
+    // An empty variable counts as unset, as shells make it hard to tell the two apart.
+    if (given != nullptr && *given != '\0') {
+      if (parse(declaration.kind, given, value.number)) {
+        value.text = given;
+        value.from_environment = true;
+        return;
+      }
+      // All ranks read the same environment: one of them says it.
+      const char* rank = std::getenv("HEARTH_RANK");
+      const bool speaks = rank == nullptr || std::strcmp(rank, "0") == 0;
+      if (speaks)
+        std::fprintf(stderr, "hearth: %s='%s' cannot be read: expected %s; using the default %s\n",
+                     name.c_str(), given, expected_form(declaration.kind), declaration.standard);
+    }
+    HEARTH_CHECK(parse(declaration.kind, declaration.standard, value.number));
+    value.text = declaration.standard;
+  }
+};
+
+const Table& table() {
+  static const Table table;
+  return table;
+}
+
+const Value& value_of(Id id, [[maybe_unused]] Kind kind) {
+  const auto index = static_cast<size_t>(id);
+  HEARTH_DCHECK(index < kCount && kDeclarations[index].kind == kind);
+  return table().values[index];
+}
+
+}  // namespace
+
+uint64_t get_bytes(Id id) {
+  return static_cast<uint64_t>(value_of(id, Kind::bytes).number);
+}
+int64_t get_count(Id id) {
+  return value_of(id, Kind::count).number;
+}
+uint64_t get_time_ns(Id id) {
+  return static_cast<uint64_t>(value_of(id, Kind::time_ns).number);
+}
+bool get_flag(Id id) {
+  return value_of(id, Kind::flag).number != 0;
+}
+const std::string& get_text(Id id) {
+  return value_of(id, Kind::text).text;
+}
+
+std::vector<Row> rows() {
+  std::vector<Row> result;
+  for (size_t i = 0; i < kCount; ++i) {
+    const Declaration& declaration = kDeclarations[i];
+    const Value& value = table().values[i];
+    result.push_back({declaration.name, environment_name(declaration.name), declaration.kind_name,
+                      declaration.standard, value.text, value.from_environment ? "environment" : "default",
+                      declaration.text});
+  }
+  return result;
+}
+
+}  // namespace hearth::param
