@@ -81,6 +81,12 @@ void membarrier() {
   ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
+void sleep_ns(uint64_t duration_ns) {
+  const timespec duration = {static_cast<time_t>(duration_ns / 1'000'000'000u),
+                             static_cast<long>(duration_ns % 1'000'000'000u)};
+  ::nanosleep(&duration, nullptr);
+}
+
 void yield_processor() {
   ::sched_yield();
 }

@@ -19,6 +19,8 @@ void membarrier();
 
 /// Lets another runnable thread have this processor.
 void yield_processor();
+/// Sleeps for a while.
+void sleep_ns(uint64_t duration_ns);
 /// Nanoseconds of a clock that never goes back.
 uint64_t now_ns();
 /// Processors that this process may run on: its affinity mask, at least 1.

@@ -10,6 +10,7 @@
 #include "mpi.h"
 #include "objects/comm.h"
 #include "objects/object.h"
+#include "p2p/match.h"
 
 namespace hearth::p2p {
 
@@ -19,6 +20,8 @@ enum class RequestKind : uint8_t {
 };
 
 enum class SendMode : uint8_t { standard, synchronous, ready, buffered };
+
+using objects::PeerIndex;
 
 struct Request;
 
@@ -35,7 +38,12 @@ struct RequestHooks {
   Status (*release)(Request&) = nullptr;
 };
 
-struct Request : objects::Object {
+struct SendStream;
+struct ReceiveStream;
+
+struct Request : objects::Object, MatchEntry {
+  Request() {}  // NOLINT(modernize-use-equals-default): see MatchEntry
+
   RequestKind kind = RequestKind::send;
   SendMode mode = SendMode::standard;
   bool complete = false;
@@ -43,20 +51,24 @@ struct Request : objects::Object {
   bool active = true;         // a persistent request is inactive until it is started
   bool cancelled = false;
   bool handle_freed = false;  // Request_free was called; the engine destroys it on completion
-  int tag = 0;
-  objects::PeerIndex peer = 0;  // or MPI_ANY_SOURCE, MPI_PROC_NULL
-  uint32_t context = 0;
+  bool await_match = false;   // send: over only when the receiver has matched it
 
+  // The operation. Where it goes or comes from is in the base's `key`: context, peer (or MPI_ANY_SOURCE), tag.
   void* buffer = nullptr;
   Count count = 0;
-  datatype::Type* type = nullptr;   // one reference held while the operation is under way
-  objects::Comm* comm = nullptr;    // likewise; null for requests without one
+  datatype::Type* type = nullptr;   // one reference held for as long as the request lives
+  objects::Comm* comm = nullptr;    // likewise; nullptr for requests without one
 
   // The outcome, valid once complete.
   Status outcome;
-  objects::PeerIndex from = 0;      // receive: who sent it
+  PeerIndex from = 0;               // receive: who sent it; MPI_PROC_NULL for none
   int received_tag = 0;
   int64_t received_bytes = 0;
+
+  // The engine's own.
+  Request* next = nullptr;          // in the backlog of a peer, or among the hooked requests
+  SendStream* send_stream = nullptr;
+  ReceiveStream* receive_stream = nullptr;
 
   const RequestHooks* hooks = nullptr;
   void* state = nullptr;            // the hooks' own

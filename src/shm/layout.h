@@ -62,10 +62,13 @@ struct RankPlace {
   int32_t processor;
 };
 
+/// What a rank waits for. Messages of a collective travel in a context of their own, which is odd.
+enum class WaitKind : uint32_t { none = 0, send, receive, request, probe, finalize };
+
 /// What a rank is doing, for whoever asks why a job hangs. Written by the rank with plain stores only when
 /// it has waited for a while; read by the launcher. It outlives a killed rank.
 struct alignas(kLineBytes) StatusLine {
-  uint32_t call;      // 1 + number of the MPI function in the generated table; 0: not waiting
+  uint32_t kind;      // WaitKind; none: not waiting, or not for long
   int32_t peer;       // process waited for, or MPI_ANY_SOURCE
   int32_t tag;
   uint32_t context;
@@ -82,7 +85,8 @@ struct alignas(kLineBytes) RankBlock {
   // Written once at start and at finalize.
   alignas(kLineBytes) uint32_t phase;   // RankPhase
   uint32_t pid;
-  uint64_t pid_namespace;               // inode number, so that a pid means the same to both
+  uint64_t probe_address;               // a word in the rank's own memory, by which a peer finds out
+  uint64_t probe_word;                  // whether it can read there (src/single_copy)
   RankPlace place;
   uint32_t dead;                        // set by the launcher once the process is gone
 

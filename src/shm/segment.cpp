@@ -55,7 +55,7 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
 }
 
 uint64_t SegmentPlan::segment_bytes() const {
-  const uint64_t pairs = uint64_t{rank_count} * (rank_count - 1);
+  const uint64_t pairs = uint64_t{rank_count} * rank_count;  // a rank may talk to itself
   return to_pages(rings_offset(*this) + pairs * ring_bytes(*this));
 }
 

@@ -1,0 +1,103 @@
+// MPI 5.0 chapter 11: starting, ending, thread levels; and memory from MPI (section 9.2).
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "abi/entry.h"
+#include "abi/runtime.h"
+#include "hearth_calls.h"
+#include "mpi.h"
+#include "objects/info.h"
+
+namespace hearth::mpi {
+namespace {
+
+constexpr size_t kMemoryAlignment = 64;
+
+Status start(int required) {
+  switch (abi::state()) {
+    case abi::State::outside: return abi::start_up(required);
+    case abi::State::active:
+      return fail(MPI_ERR_OTHER, "MPI is initialized already. Remedy: ask MPI_Initialized first");
+    case abi::State::finalized:
+      return fail(MPI_ERR_OTHER, "MPI has been finalized: it cannot be initialized again in this process");
+    case abi::State::forked_child:
+      return fail(MPI_ERR_OTHER, "this process was made by fork after MPI_Init: it cannot be a rank of its own");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status init(int*, char***) { return start(MPI_THREAD_SINGLE); }
+
+Status init_thread(int*, char***, int required, int* provided) {
+  const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
+  if (std::find(std::begin(levels), std::end(levels), required) == std::end(levels)) {
+    return fail(MPI_ERR_ARG, "required=%d is not a thread level. Remedy: use one of MPI_THREAD_SINGLE, _FUNNELED, "
+                             "_SERIALIZED, _MULTIPLE",
+                required);
+  }
+  HEARTH_TRY(start(required));
+  if (provided != nullptr) *provided = required;
+  return {};
+}
+
+Status finalize() { return abi::shut_down(); }
+
+Status initialized(int& flag) {
+  flag = abi::state() != abi::State::outside;
+  return {};
+}
+
+Status finalized(int& flag) {
+  flag = abi::state() == abi::State::finalized;
+  return {};
+}
+
+Status query_thread(int& provided) {
+  provided = abi::runtime().thread_level;
+  return {};
+}
+
+Status is_thread_main(int& flag) {
+  flag = pthread_equal(pthread_self(), abi::runtime().main_thread) != 0;
+  return {};
+}
+
+Status abort(objects::Comm& comm, int errorcode) {
+  char text[160];
+  std::snprintf(text, sizeof text, "MPI_Abort(comm=%s, errorcode=%d)",
+                comm.name.empty() ? "(unnamed)" : comm.name.c_str(), errorcode);
+  abi::end_job(errorcode, text);
+}
+
+Status alloc_mem(MPI_Aint size, objects::Info* info, void* baseptr) {
+  size_t alignment = kMemoryAlignment;
+  if (info != nullptr) {
+    for (const auto& [key, value] : info->entries) {
+      if (key != "mpi_minimum_memory_alignment") continue;
+      const size_t wished = std::strtoull(value.c_str(), nullptr, 10);
+      if (wished == 0 || (wished & (wished - 1)) != 0) {
+        return fail(MPI_ERR_INFO_VALUE, "mpi_minimum_memory_alignment is \"%s\": it must be a power of two",
+                    value.c_str());
+      }
+      alignment = std::max(alignment, wished);
+    }
+  }
+  const size_t bytes = (static_cast<size_t>(std::max<MPI_Aint>(size, 1)) + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, bytes);
+  if (memory == nullptr) {
+    return fail(MPI_ERR_NO_MEM, "the system has no %lld bytes of memory left", static_cast<long long>(size));
+  }
+  *static_cast<void**>(baseptr) = memory;
+  return {};
+}
+
+Status free_mem(void* base) {
+  std::free(base);
+  return {};
+}
+
+}  // namespace hearth::mpi

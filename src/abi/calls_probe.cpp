@@ -1,0 +1,119 @@
+// MPI 5.0 section 3.8: probing, and receiving what a matched probe took.
+#include "abi/requests.h"
+#include "abi/handle.h"
+#include "abi/status.h"
+#include "datatype/lifetime.h"
+#include "hearth_calls.h"
+#include "mpi.h"
+#include "objects/lifetime.h"
+
+namespace hearth::mpi {
+namespace {
+
+using objects::Comm;
+using p2p::Message;
+using p2p::Received;
+using p2p::Request;
+
+objects::PeerIndex peer_of(const Comm& comm, int source) {
+  return source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm.peers[source];
+}
+
+void set_found(const Comm& comm, const Received& received, MPI_Status* status) {
+  abi::set_status(status, comm.rank_of(received.from), received.tag, received.bytes, false);
+}
+
+void set_nobody(MPI_Status* status) { abi::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false); }
+
+Status make_message(p2p::UnexpectedMessage* taken, Comm& comm, Message*& message) {
+  message = p2p::engine().messages().create();
+  if (message == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another matched message");
+  message->message = taken;
+  message->comm = &comm;
+  objects::retain(comm);
+  return {};
+}
+
+Message* no_proc() { return abi::find<Message>(MPI_MESSAGE_NO_PROC); }
+
+}  // namespace
+
+Status probe(int source, int tag, Comm& comm, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    set_nobody(status);
+    return {};
+  }
+  Received received;
+  p2p::engine().probe(peer_of(comm, source), tag, comm.context, received);
+  set_found(comm, received, status);
+  return {};
+}
+
+Status iprobe(int source, int tag, Comm& comm, int& flag, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    flag = 1;
+    set_nobody(status);
+    return {};
+  }
+  Received received;
+  flag = p2p::engine().iprobe(peer_of(comm, source), tag, comm.context, received);
+  if (flag) set_found(comm, received, status);
+  return {};
+}
+
+Status mprobe(int source, int tag, Comm& comm, Message*& message, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    message = no_proc();
+    set_nobody(status);
+    return {};
+  }
+  Received received;
+  p2p::UnexpectedMessage* taken = p2p::engine().mprobe(peer_of(comm, source), tag, comm.context, received);
+  set_found(comm, received, status);
+  return make_message(taken, comm, message);
+}
+
+Status improbe(int source, int tag, Comm& comm, int& flag, Message*& message, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    flag = 1;
+    message = no_proc();
+    set_nobody(status);
+    return {};
+  }
+  Received received;
+  p2p::UnexpectedMessage* taken = p2p::engine().improbe(peer_of(comm, source), tag, comm.context, received);
+  flag = taken != nullptr;
+  if (!flag) return {};
+  set_found(comm, received, status);
+  return make_message(taken, comm, message);
+}
+
+Status imrecv(void* buf, Count count, datatype::Type& datatype, Message*& message, Request*& request) {
+  if (message == nullptr) {
+    return fail(MPI_ERR_ARG, "the message is MPI_MESSAGE_NULL. Remedy: take one with MPI_Mprobe or MPI_Improbe; each "
+                             "can be received once");
+  }
+  Message* taken = message;
+  message = nullptr;
+  if (taken->message == nullptr) return abi::receive_from_nobody(request);
+  p2p::Engine& engine = p2p::engine();
+  request = engine.make_request(p2p::RequestKind::receive);
+  if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
+  request->buffer = buf;
+  request->count = count;
+  request->type = &datatype;
+  datatype::retain(datatype);
+  request->key = taken->message->key;
+  request->comm = taken->comm;  // the message's reference goes over to the request
+  engine.start_matched(*request, taken->message);
+  engine.messages().destroy(taken);
+  return {};
+}
+
+Status mrecv(void* buf, Count count, datatype::Type& datatype, Message*& message, MPI_Status* status) {
+  Request* request = nullptr;
+  HEARTH_TRY(imrecv(buf, count, datatype, message, request));
+  return abi::wait_for(request, status);
+}
+
+}  // namespace hearth::mpi

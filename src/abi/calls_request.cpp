@@ -1,0 +1,369 @@
+// MPI 5.0 sections 3.7 and 3.9: completing, freeing, cancelling and starting requests.
+//
+// Several at once: MPI_Waitall and its kin look at all requests in turn; errors of single ones are told in
+// their statuses and as MPI_ERR_IN_STATUS by the call.
+#include <vector>
+
+#include "abi/error.h"
+#include "abi/handle.h"
+#include "abi/requests.h"
+#include "abi/status.h"
+#include "hearth_calls.h"
+#include "mpi.h"
+
+namespace hearth::mpi {
+namespace {
+
+using p2p::Request;
+
+// A request that has something to wait for.
+bool is_live(const Request* request) { return request != nullptr && request->active; }
+
+Status find_request(const MPI_Request* handles, int index, Request*& request) {
+  if (abi::take(&handles[index], request)) return {};
+  return fail(MPI_ERR_REQUEST,
+              "array_of_requests[%d] is not a request. Likely cause: it was never started, or was freed already", index);
+}
+
+Status check_all(int count, const MPI_Request* handles) {
+  Request* request;
+  for (int i = 0; i < count; ++i) HEARTH_TRY(find_request(handles, i, request));
+  return {};
+}
+
+// Pre: check_all() has passed, and the request was not completed since.
+Request* request_at(const MPI_Request* handles, int index) {
+  Request* request = nullptr;
+  abi::take(&handles[index], request);
+  return request;
+}
+
+// Takes the outcome of a complete one and writes its handle back.
+Status take_at(MPI_Request* handles, int index, MPI_Status* status) {
+  Request* request = request_at(handles, index);
+  const Status outcome = abi::take_outcome(request, status);
+  if (request == nullptr) handles[index] = MPI_REQUEST_NULL;
+  return outcome;
+}
+
+// Index of the first complete live request; -1 when none is, with `any_live` saying whether there is one to wait for.
+int first_complete(int count, const MPI_Request* handles, bool& any_live) {
+  any_live = false;
+  for (int i = 0; i < count; ++i) {
+    const Request* request = request_at(handles, i);
+    if (!is_live(request)) continue;
+    any_live = true;
+    if (request->complete) return i;
+  }
+  return -1;
+}
+
+// The outcomes of several requests, of which the array call reports one code.
+class Outcomes {
+ public:
+  explicit Outcomes(MPI_Status* statuses) : statuses_(statuses) {}
+
+  MPI_Status* place(int position) const { return statuses_ == nullptr ? nullptr : &statuses_[position]; }
+
+  void add(int position, Status outcome) {
+    if (!outcome.ok() && !failed_) {
+      failed_ = true;
+      first_ = position;
+    }
+    codes_.push_back(outcome.ok() ? MPI_SUCCESS : abi::error_code_for(outcome));
+    positions_.push_back(position);
+  }
+
+  // MPI_ERROR fields count only when the call returns MPI_ERR_IN_STATUS (MPI 5.0 section 3.7.5).
+  Status finish() const {
+    if (!failed_) return {};
+    if (statuses_ != nullptr) {
+      for (size_t i = 0; i < codes_.size(); ++i) statuses_[positions_[i]].MPI_ERROR = codes_[i];
+    }
+    return fail(MPI_ERR_IN_STATUS, "request %d failed (the statuses name all that did): %s", first_,
+                last_failure_text());
+  }
+
+ private:
+  MPI_Status* statuses_;
+  bool failed_ = false;
+  int first_ = 0;
+  std::vector<int> codes_;
+  std::vector<int> positions_;
+};
+
+// Takes all that are complete; how many.
+int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outcomes) {
+  int taken = 0;
+  for (int i = 0; i < count; ++i) {
+    const Request* request = request_at(handles, i);
+    if (!is_live(request) || !request->complete) continue;
+    indices[taken] = i;
+    outcomes.add(taken, take_at(handles, i, outcomes.place(taken)));
+    ++taken;
+  }
+  return taken;
+}
+
+void describe(const Request* request) {
+  p2p::engine().describe_wait(shm::WaitKind::request, request->key.peer, request->key.tag, request->key.context,
+                              request->count);
+}
+
+}  // namespace
+
+[[gnu::hot]] Status wait(Request*& request, MPI_Status* status) { return abi::wait_for(request, status); }
+
+[[gnu::hot]] Status test(Request*& request, int& flag, MPI_Status* status) {
+  if (!is_live(request)) {
+    flag = 1;
+    abi::set_empty_status(status);
+    return {};
+  }
+  if (!request->complete) p2p::engine().progress_once();
+  flag = request->complete;
+  return flag ? abi::take_outcome(request, status) : Status();
+}
+
+[[gnu::hot]] Status waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_statuses) {
+  HEARTH_TRY(check_all(count, array_of_requests));
+  p2p::Engine& engine = p2p::engine();
+  // The usual case, without a list of outcomes: all succeed.
+  int next = 0;
+  for (; next < count; ++next) {
+    Request* request = request_at(array_of_requests, next);
+    MPI_Status* status = array_of_statuses == nullptr ? nullptr : &array_of_statuses[next];
+    if (!is_live(request)) {
+      abi::set_empty_status(status);
+      continue;
+    }
+    if (!request->complete) {
+      describe(request);
+      engine.wait_until([request] { return request->complete; });
+    }
+    if (!request->outcome.ok()) break;
+    if (const Status outcome = take_at(array_of_requests, next, status); !outcome.ok()) {
+      // Only a hooked request can fail this late.
+      if (status != nullptr) status->MPI_ERROR = abi::error_code_for(outcome);
+      return fail(MPI_ERR_IN_STATUS, "request %d failed: %s", next, last_failure_text());
+    }
+  }
+  if (__builtin_expect(next == count, 1)) return {};
+  Outcomes outcomes(array_of_statuses);
+  for (int i = 0; i < next; ++i) outcomes.add(i, {});
+  for (; next < count; ++next) {
+    Request* request = request_at(array_of_requests, next);
+    if (!is_live(request)) {
+      abi::set_empty_status(outcomes.place(next));
+      outcomes.add(next, {});
+      continue;
+    }
+    engine.wait_until([request] { return request->complete; });
+    outcomes.add(next, take_at(array_of_requests, next, outcomes.place(next)));
+  }
+  return outcomes.finish();
+}
+
+Status testall(int count, MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses) {
+  HEARTH_TRY(check_all(count, array_of_requests));
+  const auto all_complete = [&] {
+    for (int i = 0; i < count; ++i) {
+      const Request* request = request_at(array_of_requests, i);
+      if (is_live(request) && !request->complete) return false;
+    }
+    return true;
+  };
+  flag = all_complete();
+  if (!flag) {
+    p2p::engine().progress_once();
+    flag = all_complete();
+  }
+  return flag ? waitall(count, array_of_requests, array_of_statuses) : Status();
+}
+
+Status waitany(int count, MPI_Request* array_of_requests, int& indx, MPI_Status* status) {
+  HEARTH_TRY(check_all(count, array_of_requests));
+  bool any_live = false;
+  int found = first_complete(count, array_of_requests, any_live);
+  if (!any_live) {
+    indx = MPI_UNDEFINED;
+    abi::set_empty_status(status);
+    return {};
+  }
+  if (found < 0) {
+    p2p::engine().describe_wait(shm::WaitKind::request, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, count);
+    p2p::engine().wait_until([&] { return (found = first_complete(count, array_of_requests, any_live)) >= 0; });
+  }
+  indx = found;
+  return take_at(array_of_requests, found, status);
+}
+
+Status testany(int count, MPI_Request* array_of_requests, int& indx, int& flag, MPI_Status* status) {
+  HEARTH_TRY(check_all(count, array_of_requests));
+  bool any_live = false;
+  int found = first_complete(count, array_of_requests, any_live);
+  if (found < 0 && any_live) {
+    p2p::engine().progress_once();
+    found = first_complete(count, array_of_requests, any_live);
+  }
+  if (found >= 0) {
+    flag = 1;
+    indx = found;
+    return take_at(array_of_requests, found, status);
+  }
+  flag = !any_live;
+  indx = MPI_UNDEFINED;
+  if (flag) abi::set_empty_status(status);
+  return {};
+}
+
+Status waitsome(int incount, MPI_Request* array_of_requests, int& outcount, int* array_of_indices,
+                MPI_Status* array_of_statuses) {
+  HEARTH_TRY(check_all(incount, array_of_requests));
+  bool any_live = false;
+  const int found = first_complete(incount, array_of_requests, any_live);
+  if (!any_live) {
+    outcount = MPI_UNDEFINED;
+    return {};
+  }
+  if (found < 0) {
+    p2p::engine().describe_wait(shm::WaitKind::request, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, incount);
+    p2p::engine().wait_until([&] { return first_complete(incount, array_of_requests, any_live) >= 0; });
+  }
+  Outcomes outcomes(array_of_statuses);
+  outcount = take_complete(incount, array_of_requests, array_of_indices, outcomes);
+  return outcomes.finish();
+}
+
+Status testsome(int incount, MPI_Request* array_of_requests, int& outcount, int* array_of_indices,
+                MPI_Status* array_of_statuses) {
+  HEARTH_TRY(check_all(incount, array_of_requests));
+  bool any_live = false;
+  if (first_complete(incount, array_of_requests, any_live) < 0 && any_live) p2p::engine().progress_once();
+  if (!any_live) {
+    outcount = MPI_UNDEFINED;
+    return {};
+  }
+  Outcomes outcomes(array_of_statuses);
+  outcount = take_complete(incount, array_of_requests, array_of_indices, outcomes);
+  return outcomes.finish();
+}
+
+// Looking without taking (MPI 5.0 section 3.7.6).
+
+Status request_get_status(Request* request, int& flag, MPI_Status* status) {
+  flag = 1;
+  if (!is_live(request)) {
+    abi::set_empty_status(status);
+    return {};
+  }
+  if (!request->complete) p2p::engine().progress_once();
+  flag = request->complete;
+  return flag ? abi::outcome_of(*request, status) : Status();
+}
+
+Status request_get_status_all(int count, const MPI_Request* array_of_requests, int& flag,
+                              MPI_Status* array_of_statuses) {
+  HEARTH_TRY(check_all(count, array_of_requests));
+  p2p::engine().progress_once();
+  flag = 1;
+  for (int i = 0; i < count; ++i) {
+    const Request* request = request_at(array_of_requests, i);
+    if (is_live(request) && !request->complete) flag = 0;
+  }
+  if (!flag) return {};
+  Outcomes outcomes(array_of_statuses);
+  for (int i = 0; i < count; ++i) {
+    Request* request = request_at(array_of_requests, i);
+    if (is_live(request)) {
+      outcomes.add(i, abi::outcome_of(*request, outcomes.place(i)));
+    } else {
+      abi::set_empty_status(outcomes.place(i));
+    }
+  }
+  return outcomes.finish();
+}
+
+Status request_get_status_any(int count, const MPI_Request* array_of_requests, int& indx, int& flag,
+                              MPI_Status* status) {
+  HEARTH_TRY(check_all(count, array_of_requests));
+  p2p::engine().progress_once();
+  bool any_live = false;
+  const int found = first_complete(count, array_of_requests, any_live);
+  flag = found >= 0 || !any_live;
+  indx = found >= 0 ? found : MPI_UNDEFINED;
+  if (found >= 0) return abi::outcome_of(*request_at(array_of_requests, found), status);
+  if (flag) abi::set_empty_status(status);
+  return {};
+}
+
+Status request_get_status_some(int incount, const MPI_Request* array_of_requests, int& outcount,
+                               int* array_of_indices, MPI_Status* array_of_statuses) {
+  HEARTH_TRY(check_all(incount, array_of_requests));
+  p2p::engine().progress_once();
+  outcount = 0;
+  bool any_live = false;
+  Outcomes outcomes(array_of_statuses);
+  for (int i = 0; i < incount; ++i) {
+    Request* request = request_at(array_of_requests, i);
+    if (!is_live(request)) continue;
+    any_live = true;
+    if (!request->complete) continue;
+    array_of_indices[outcount] = i;
+    outcomes.add(outcount, abi::outcome_of(*request, outcomes.place(outcount)));
+    ++outcount;
+  }
+  if (!any_live) outcount = MPI_UNDEFINED;
+  return outcomes.finish();
+}
+
+// Freeing, cancelling, starting.
+
+Status request_free(Request*& request) {
+  if (request == nullptr) {
+    return fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL: there is nothing to free");
+  }
+  p2p::engine().release(request);
+  request = nullptr;
+  return {};
+}
+
+Status cancel(Request*& request) {
+  if (request == nullptr) {
+    return fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL: there is nothing to cancel");
+  }
+  if (!request->active || request->complete) return {};
+  if (request->hooks != nullptr && request->hooks->cancel != nullptr) return request->hooks->cancel(*request);
+  // A send has always begun; MPI lets it complete instead (section 3.8.4).
+  p2p::engine().cancel(*request);
+  return {};
+}
+
+Status start(Request*& request) {
+  if (request == nullptr || !request->persistent) {
+    return fail(MPI_ERR_REQUEST,
+                "the request is not persistent. Remedy: only requests made by the _init calls can be started");
+  }
+  if (request->active) {
+    return fail(MPI_ERR_REQUEST, "the request is active already. Remedy: complete it (MPI_Wait) before starting it "
+                                 "again");
+  }
+  if (request->key.peer == MPI_PROC_NULL) {
+    request->active = request->complete = true;
+    return {};
+  }
+  if (request->hooks != nullptr && request->hooks->start != nullptr) return request->hooks->start(*request);
+  p2p::engine().start(*request);
+  return {};
+}
+
+Status startall(int count, MPI_Request* array_of_requests) {
+  HEARTH_TRY(check_all(count, array_of_requests));
+  for (int i = 0; i < count; ++i) {
+    Request* request = request_at(array_of_requests, i);
+    HEARTH_TRY(start(request));
+  }
+  return {};
+}
+
+}  // namespace hearth::mpi

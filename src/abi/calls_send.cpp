@@ -1,0 +1,166 @@
+// MPI 5.0 chapter 3: the calls that send and receive. Arguments are checked; ranks become processes here.
+#include <cstdlib>
+#include <memory>
+
+#include "abi/requests.h"
+#include "abi/send_buffers.h"
+#include "abi/status.h"
+#include "hearth_calls.h"
+#include "mpi.h"
+#include "objects/lifetime.h"
+
+namespace hearth::mpi {
+namespace {
+
+using datatype::Type;
+using objects::Comm;
+using p2p::Engine;
+using p2p::Request;
+using p2p::SendMode;
+
+Status start_send(const void* buffer, Count count, Type& type, int dest, int tag, Comm& comm, SendMode mode,
+                  Request*& request) {
+  Engine& engine = p2p::engine();
+  if (dest == MPI_PROC_NULL) {
+    request = engine.completed_send();
+    return {};
+  }
+  HEARTH_TRY(engine.isend(buffer, count, type, comm.peers[dest], tag, comm.context, request, mode));
+  abi::belong_to(request, comm);
+  return {};
+}
+
+Status send_blocking(const void* buffer, Count count, Type& type, int dest, int tag, Comm& comm, SendMode mode) {
+  if (dest == MPI_PROC_NULL) return {};
+  return p2p::engine().send(buffer, count, type, comm.peers[dest], tag, comm.context, mode);
+}
+
+Status send_buffered(const void* buffer, Count count, Type& type, int dest, int tag, Comm& comm) {
+  if (dest == MPI_PROC_NULL) return {};
+  return abi::send_buffer_for(comm).send(p2p::engine(), buffer, count, type, comm.peers[dest], tag, comm.context);
+}
+
+// The status of a receive from MPI_PROC_NULL (MPI 5.0 section 3.10).
+void set_proc_null(MPI_Status* status) { abi::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false); }
+
+}  // namespace
+
+[[gnu::hot]] Status send(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm) {
+  return send_blocking(buf, count, datatype, dest, tag, comm, SendMode::standard);
+}
+
+Status ssend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm) {
+  return send_blocking(buf, count, datatype, dest, tag, comm, SendMode::synchronous);
+}
+
+Status rsend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm) {
+  return send_blocking(buf, count, datatype, dest, tag, comm, SendMode::ready);
+}
+
+Status bsend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm) {
+  return send_buffered(buf, count, datatype, dest, tag, comm);
+}
+
+[[gnu::hot]] Status isend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm,
+                          Request*& request) {
+  return start_send(buf, count, datatype, dest, tag, comm, SendMode::standard, request);
+}
+
+Status issend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm, Request*& request) {
+  return start_send(buf, count, datatype, dest, tag, comm, SendMode::synchronous, request);
+}
+
+Status irsend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm, Request*& request) {
+  return start_send(buf, count, datatype, dest, tag, comm, SendMode::ready, request);
+}
+
+Status ibsend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm, Request*& request) {
+  HEARTH_TRY(send_buffered(buf, count, datatype, dest, tag, comm));
+  request = p2p::engine().completed_send();
+  return {};
+}
+
+[[gnu::hot]] Status recv(void* buf, Count count, Type& datatype, int source, int tag, Comm& comm,
+                         MPI_Status* status) {
+  if (__builtin_expect(source == MPI_PROC_NULL, 0)) {
+    set_proc_null(status);
+    return {};
+  }
+  const objects::PeerIndex from = source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm.peers[source];
+  p2p::Received received;
+  const Status outcome = p2p::engine().receive(buf, count, datatype, from, tag, comm.context, &received);
+  if (status != nullptr) {
+    const int sender = source != MPI_ANY_SOURCE ? source : comm.rank_of(received.from);
+    abi::set_status(status, sender, received.tag, received.bytes, false);
+  }
+  return outcome;
+}
+
+[[gnu::hot]] Status irecv(void* buf, Count count, Type& datatype, int source, int tag, Comm& comm,
+                          Request*& request) {
+  Engine& engine = p2p::engine();
+  if (__builtin_expect(source == MPI_PROC_NULL, 0)) return abi::receive_from_nobody(request);
+  const objects::PeerIndex from = source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm.peers[source];
+  HEARTH_TRY(engine.ireceive(buf, count, datatype, from, tag, comm.context, request));
+  abi::belong_to(request, comm);
+  return {};
+}
+
+Status sendrecv(const void* sendbuf, Count sendcount, Type& sendtype, int dest, int sendtag, void* recvbuf,
+                Count recvcount, Type& recvtype, int source, int recvtag, Comm& comm, MPI_Status* status) {
+  Request* receiving = nullptr;
+  HEARTH_TRY(irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, receiving));
+  const Status sent = send(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+  if (!sent.ok()) {
+    abi::abandon(receiving);
+    return sent;
+  }
+  return abi::wait_for(receiving, status);
+}
+
+Status sendrecv_replace(void* buf, Count count, Type& datatype, int dest, int sendtag, int source, int recvtag,
+                        Comm& comm, MPI_Status* status) {
+  // The data leave for a copy first: the receive may write to the buffer before the send has read it.
+  const auto bytes = static_cast<size_t>(count * datatype.size);
+  const std::unique_ptr<std::byte, decltype(&std::free)> copy(static_cast<std::byte*>(std::malloc(bytes + 1)),
+                                                              &std::free);
+  if (copy == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
+  datatype::pack(datatype, buf, count, 0, copy.get(), bytes);
+  return sendrecv(copy.get(), static_cast<Count>(bytes), abi::byte_type(), dest, sendtag, buf, count, datatype,
+                  source, recvtag, comm, status);
+}
+
+Status isendrecv(const void* sendbuf, Count sendcount, Type& sendtype, int dest, int sendtag, void* recvbuf,
+                 Count recvcount, Type& recvtype, int source, int recvtag, Comm& comm, Request*& request) {
+  Request* receiving = nullptr;
+  Request* sending = nullptr;
+  HEARTH_TRY(irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, receiving));
+  const Status sent = isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, sending);
+  if (!sent.ok()) {
+    abi::abandon(receiving);
+    return sent;
+  }
+  return abi::pair_up(receiving, sending, nullptr, request);
+}
+
+Status isendrecv_replace(void* buf, Count count, Type& datatype, int dest, int sendtag, int source, int recvtag,
+                         Comm& comm, Request*& request) {
+  const auto bytes = static_cast<size_t>(count * datatype.size);
+  auto* copy = static_cast<std::byte*>(std::malloc(bytes + 1));
+  if (copy == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
+  datatype::pack(datatype, buf, count, 0, copy, bytes);
+  Request* sending = nullptr;
+  Request* receiving = nullptr;
+  Status started = irecv(buf, count, datatype, source, recvtag, comm, receiving);
+  if (started.ok()) {
+    started = isend(copy, static_cast<Count>(bytes), abi::byte_type(), dest, sendtag, comm, sending);
+    if (!started.ok()) abi::abandon(receiving);
+  }
+  if (!started.ok()) {
+    std::free(copy);
+    return started;
+  }
+  return abi::pair_up(receiving, sending, copy, request);
+}
+
+}  // namespace hearth::mpi

@@ -1,0 +1,132 @@
+#include "abi/requests.h"
+
+#include <cstdlib>
+
+#include "abi/handle.h"
+#include "abi/status.h"
+#include "objects/lifetime.h"
+
+namespace hearth::abi {
+
+datatype::Type& byte_type() { return *find<datatype::Type>(MPI_BYTE); }
+
+Status receive_from_nobody(p2p::Request*& request) {
+  request = p2p::engine().make_request(p2p::RequestKind::receive);
+  if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
+  request->complete = true;
+  request->from = MPI_PROC_NULL;
+  request->received_tag = MPI_ANY_TAG;
+  return {};
+}
+
+void fill_status(const p2p::Request& request, MPI_Status* status) {
+  if (status == nullptr) return;
+  int source = MPI_ANY_SOURCE;
+  if (request.kind == p2p::RequestKind::receive && !request.cancelled) {
+    source = request.from == MPI_PROC_NULL || request.comm == nullptr ? request.from
+                                                                      : request.comm->rank_of(request.from);
+  }
+  const bool receive = request.kind == p2p::RequestKind::receive;
+  set_status(status, source, receive ? request.received_tag : MPI_ANY_TAG, receive ? request.received_bytes : 0,
+             request.cancelled);
+}
+
+Status outcome_of(p2p::Request& request, MPI_Status* status) {
+  if (request.hooks != nullptr && request.hooks->query != nullptr) {
+    MPI_Status own;
+    MPI_Status* filled = status != nullptr ? status : &own;
+    set_status(filled, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+    return request.hooks->query(request, *filled);
+  }
+  fill_status(request, status);
+  return request.outcome;
+}
+
+Status take_outcome(p2p::Request*& request, MPI_Status* status) {
+  p2p::Request* taken = request;
+  const Status outcome = outcome_of(*taken, status);
+  if (!outcome.ok() && taken->comm != nullptr) raise_on(*taken->comm);
+  if (taken->persistent) {
+    taken->active = false;
+  } else {
+    p2p::engine().destroy(taken);
+    request = nullptr;
+  }
+  return outcome;
+}
+
+Status wait_for(p2p::Request*& request, MPI_Status* status) {
+  if (request == nullptr || !request->active) {
+    set_empty_status(status);
+    return {};
+  }
+  const p2p::Request* waited = request;
+  if (!waited->complete) {
+    p2p::Engine& engine = p2p::engine();
+    engine.describe_wait(waited->kind == p2p::RequestKind::send      ? shm::WaitKind::send
+                         : waited->kind == p2p::RequestKind::receive ? shm::WaitKind::receive
+                                                                     : shm::WaitKind::request,
+                         waited->key.peer, waited->key.tag, waited->key.context, waited->count);
+    engine.wait_until([waited] { return waited->complete; });
+  }
+  return take_outcome(request, status);
+}
+
+void abandon(p2p::Request*& request) {
+  p2p::Engine& engine = p2p::engine();
+  engine.cancel(*request);
+  engine.release(request);
+  request = nullptr;
+}
+
+namespace {
+
+// The two halves of MPI_Isendrecv.
+struct Pair {
+  p2p::Request* receiving;
+  p2p::Request* sending;
+  void* copy;
+};
+
+const p2p::RequestHooks pair_hooks = {
+    .advance =
+        [](p2p::Request& request) {
+          const Pair& pair = *static_cast<Pair*>(request.state);
+          request.complete = pair.receiving->complete && pair.sending->complete;
+        },
+    .start = nullptr,
+    .query =
+        [](p2p::Request& request, MPI_Status& status) {
+          const Pair& pair = *static_cast<Pair*>(request.state);
+          fill_status(*pair.receiving, &status);
+          return pair.receiving->outcome.ok() ? pair.sending->outcome : pair.receiving->outcome;
+        },
+    .cancel = nullptr,
+    .release =
+        [](p2p::Request& request) {
+          Pair* pair = static_cast<Pair*>(request.state);
+          p2p::engine().destroy(pair->receiving);
+          p2p::engine().destroy(pair->sending);
+          std::free(pair->copy);
+          delete pair;
+          return Status();
+        },
+};
+
+}  // namespace
+
+Status pair_up(p2p::Request* receiving, p2p::Request* sending, void* copy, p2p::Request*& request) {
+  request = p2p::engine().make_request(p2p::RequestKind::generalized);
+  if (request == nullptr) {
+    abandon(receiving);
+    p2p::engine().release(sending);
+    return fail(MPI_ERR_NO_MEM, "no memory for a request");
+  }
+  request->hooks = &pair_hooks;
+  request->state = new Pair{receiving, sending, copy};
+  if (receiving->comm != nullptr) belong_to(request, *receiving->comm);
+  p2p::engine().add_hooked(*request);
+  return {};
+}
+
+}  // namespace hearth::abi

@@ -1,0 +1,145 @@
+#include "abi/runtime.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "abi/entry.h"
+#include "abi/handle.h"
+#include "abi/send_buffers.h"
+#include "base/atomic.h"
+#include "base/lock.h"
+#include "base/os_memory.h"
+#include "base/os_process.h"
+#include "base/os_wait.h"
+#include "mpi.h"
+#include "objects/attribute.h"
+#include "objects/lifetime.h"
+#include "objects/pools.h"
+#include "topo/relation.h"
+
+namespace hearth::abi {
+namespace {
+
+// Contexts of the two communicators that exist from the start; the segment hands out those from 4 on.
+constexpr uint32_t kWorldContext = 0;
+constexpr uint32_t kSelfContext = 2;
+
+// Lives until the process ends: an atexit function of the program may still ask MPI_Finalized.
+Runtime* the_runtime = nullptr;
+
+void warn(const char* text) { std::fprintf(stderr, "hearth: rank %d: %s\n", runtime().job.rank, text); }
+
+[[noreturn]] void end_job_for(Status status) { end_job(status.error_class(), last_failure_text()); }
+
+objects::Comm* make_comm(const char* name, uint32_t context, std::vector<objects::PeerIndex> peers) {
+  objects::Group* group = objects::pools.groups.create();
+  objects::Comm* comm = objects::pools.comms.create();
+  if (group == nullptr || comm == nullptr) return nullptr;
+  group->peers = std::move(peers);
+  group->index(runtime().job.rank);
+  comm->context = context;
+  comm->group = group;
+  comm->rank = group->rank;
+  comm->size = comm->peer_count = group->size();
+  comm->peers = group->peers.data();
+  comm->errhandler = &predefined_errhandler(MPI_ERRORS_ARE_FATAL);
+  objects::retain(*comm->errhandler);
+  comm->name = name;
+  return comm;
+}
+
+Status make_predefined_comms() {
+  std::vector<objects::PeerIndex> all(static_cast<size_t>(runtime().job.size));
+  for (size_t r = 0; r < all.size(); ++r) all[r] = static_cast<objects::PeerIndex>(r);
+  objects::Comm* world = make_comm("MPI_COMM_WORLD", kWorldContext, std::move(all));
+  objects::Comm* self = make_comm("MPI_COMM_SELF", kSelfContext, {runtime().job.rank});
+  if (world == nullptr || self == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for MPI_COMM_WORLD");
+  set_predefined_comms(*world, *self);
+  return {};
+}
+
+void make_engine() {
+  Runtime& run = runtime();
+  const shm::Segment& segment = run.job.segment;
+  const shm::JobHeader& job = segment.job();
+  p2p::EngineSetup setup;
+  setup.self = run.job.rank;
+  setup.size = run.job.size;
+  run.transport = std::make_unique<transport::ShmTransport>(segment, run.job.rank);
+  setup.transport = run.transport.get();
+  setup.wait = p2p::WaitPolicy::from_parameters(job.rank_count > job.usable_processors);
+  setup.relation = [&segment, self = run.job.rank](objects::PeerIndex peer) {
+    return peer == self ? topo::Relation::self
+                        : topo::relation_of(segment.rank(self).place, segment.rank(peer).place);
+  };
+  setup.new_context = [&segment] { return atomic::fetch_add(segment.job().next_context, 2u); };
+  setup.status_line = &segment.rank(run.job.rank).status;
+  setup.fatal = [](Status status) { end_job_for(status); };
+  setup.warn = warn;
+  run.engine = std::make_unique<p2p::Engine>(setup);
+  p2p::process_engine = run.engine.get();
+}
+
+}  // namespace
+
+Runtime& runtime() { return *the_runtime; }
+
+Status start_up(int required) {
+  // Never freed: see the_runtime.
+  the_runtime = new Runtime;
+  Runtime& run = runtime();
+  HEARTH_TRY(launch::bootstrap(run.job));
+  run.main_thread = pthread_self();
+  run.thread_level = required;
+  make_engine();
+  HEARTH_TRY(make_predefined_comms());
+  LibraryLock::enabled = required == MPI_THREAD_MULTIPLE;
+  shm::RankBlock& block = run.job.segment.rank(run.job.rank);
+  // Pairs with the launcher's look when the process has ended.
+  atomic::store_release(block.phase, static_cast<uint32_t>(shm::RankPhase::initialized));
+  enter_state(State::active);
+  return {};
+}
+
+Status shut_down() {
+  Runtime& run = runtime();
+  // Attributes of MPI_COMM_SELF go first, while MPI still works (MPI 5.0 section 11.2.4).
+  HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_SELF)));
+  HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_WORLD)));
+  flush_all_send_buffers();
+  // What lies in rings and cells stays readable after we are gone; only what has not got there yet must wait.
+  run.engine->describe_wait(shm::WaitKind::finalize, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, 0);
+  run.engine->wait_until([&run] { return run.engine->quiet(); });
+  enter_state(State::finalized);
+  LibraryLock::enabled = false;
+  atomic::store_release(run.job.segment.rank(run.job.rank).phase, static_cast<uint32_t>(shm::RankPhase::finalized));
+  return {};
+}
+
+void end_job(int code, const char* text) {
+  const bool in_job = the_runtime != nullptr && the_runtime->job.segment.mapped() && !the_runtime->job.singleton;
+  bool told = false;
+  if (in_job) {
+    shm::JobHeader& job = the_runtime->job.segment.job();
+    if (atomic::compare_exchange(job.abort_claimed, 0u, 1u)) {
+      job.abort_rank = the_runtime->job.rank;
+      job.abort_code = code;
+      std::snprintf(job.abort_text, sizeof job.abort_text, "%s", text);
+      // Pairs with the launcher's acquire load: the text is whole.
+      atomic::store_release(job.abort_written, 1u);
+      told = true;
+    }
+  }
+  // The launcher prints the words of the first rank; all others say nothing.
+  if (!in_job) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "hearth: %s\n", text);
+  } else if (!told) {
+    os::sleep_ns(1'000'000);
+  }
+  const int exit_code = (code & 0xff) != 0 ? code & 0xff : 1;
+  std::fflush(nullptr);
+  os::exit_now(exit_code);
+}
+
+}  // namespace hearth::abi

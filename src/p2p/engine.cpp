@@ -1,0 +1,233 @@
+// Life of the engine, its requests and its waiting.
+#include "p2p/engine.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/os_wait.h"
+#include "base/param.h"
+#include "datatype/lifetime.h"
+#include "mpi.h"
+#include "objects/lifetime.h"
+
+namespace hearth::p2p {
+namespace {
+
+// Rounds of polling between two looks at the clock: a look costs 25 ns, a round 5 to 20.
+constexpr uint32_t kRoundsPerLook = 32;
+// Fruitless looks by a polling program between two offers of the processor.
+constexpr uint32_t kFruitlessPerYield = 8;
+// A sleeper looks around this often whatever happens: a backstop, not the way news arrives.
+constexpr uint64_t kSleepNs = 100'000'000;
+
+}  // namespace
+
+WaitPolicy WaitPolicy::from_parameters(bool more_ranks_than_processors) {
+  WaitPolicy policy;
+  // With more ranks than processors the one we wait for needs ours: offer it at once.
+  policy.spin_ns = more_ranks_than_processors ? 0 : param::get_time_ns(param::Id::wait_spin);
+  policy.yield_ns = param::get_time_ns(param::Id::wait_yield);
+  return policy;
+}
+
+Engine::Engine(const EngineSetup& setup)
+    : self_(setup.self),
+      transport_(*setup.transport),
+      wait_policy_(setup.wait),
+      relation_(setup.relation),
+      new_context_(setup.new_context),
+      status_line_(setup.status_line),
+      fatal_(setup.fatal),
+      warn_(setup.warn),
+      unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
+      packet_bytes_max_(setup.transport->packet_bytes_max()),
+      cells_in_flight_max_(static_cast<int>(
+          std::clamp<int64_t>(param::get_count(param::Id::p2p_cells_in_flight), 1, kCellsInFlightMax))),
+      single_copy_allowed_(param::get_flag(param::Id::p2p_single_copy)),
+      peers_(static_cast<size_t>(setup.size)) {
+  completed_send_ = requests_.create();
+  HEARTH_CHECK(completed_send_ != nullptr);
+  completed_send_->kind = RequestKind::completed;
+  completed_send_->complete = true;
+}
+
+Engine::~Engine() {
+  while (!unexpected_.empty()) {
+    auto* message = static_cast<UnexpectedMessage*>(unexpected_.first());
+    unexpected_.remove(*message);
+    forget(message);
+  }
+}
+
+Peer& Engine::know(PeerIndex index) {
+  Peer& peer = peers_[static_cast<size_t>(index)];
+  if (!peer.known) {
+    peer.protocol = protocol_for(relation_(index), packet_bytes_max_);
+    if (!single_copy_allowed_ || !transport_.target_of(index, peer.target)) {
+      peer.protocol.single_copy_bytes_min = UINT64_MAX;
+    }
+    peer.known = true;
+  }
+  return peer;
+}
+
+// Requests.
+
+Request* Engine::make_request(RequestKind kind) {
+  Request* request = requests_.create();
+  if (__builtin_expect(request != nullptr, 1)) request->kind = kind;
+  return request;
+}
+
+void Engine::destroy(Request* request) {
+  if (request == completed_send_) return;
+  if (request->hooks != nullptr && request->hooks->release != nullptr) {
+    // A generalized request's free function may fail; the outcome has been told by then.
+    static_cast<void>(request->hooks->release(*request));
+  }
+  if (request->type != nullptr) datatype::release(*request->type);
+  if (request->comm != nullptr) objects::release(*request->comm);
+  requests_.destroy(request);
+}
+
+void Engine::release(Request* request) {
+  if (request->complete || !request->active) {
+    destroy(request);
+  } else {
+    request->handle_freed = true;
+  }
+}
+
+void Engine::complete(Request& request, Status outcome) {
+  request.outcome = outcome;
+  request.complete = true;
+  if (__builtin_expect(request.handle_freed, 0)) destroy(&request);
+}
+
+void Engine::add_hooked(Request& request) {
+  request.next = hooked_;
+  hooked_ = &request;
+}
+
+Status Engine::wait(Request*& request) {
+  Request* waited = request;
+  if (!waited->complete) {
+    describe_wait(waited->kind == RequestKind::send ? shm::WaitKind::send : shm::WaitKind::receive,
+                  waited->key.peer, waited->key.tag, waited->key.context, waited->count);
+    wait_until([waited] { return waited->complete; });
+  }
+  const Status outcome = waited->outcome;
+  destroy(waited);
+  request = nullptr;
+  return outcome;
+}
+
+Status Engine::wait_all(std::span<Request*> requests) {
+  Status first;
+  for (Request*& request : requests) {
+    if (request == nullptr) continue;
+    const Status outcome = wait(request);
+    if (first.ok() && !outcome.ok()) first = outcome;
+  }
+  return first;
+}
+
+// Progress and waiting.
+
+bool Engine::progress() {
+  bool moved = transport_.poll(&Engine::handle, this) > 0;
+  if (__builtin_expect(!sending_.empty(), 0)) {
+    for (size_t i = 0; i < sending_.size();) {
+      SendStream* stream = sending_[i];
+      moved |= push(*stream);
+      // A stream that ended has left the list.
+      if (i < sending_.size() && sending_[i] == stream) ++i;
+    }
+  }
+  if (__builtin_expect(!waiting_peers_.empty(), 0)) moved |= serve_waiting_peers();
+  if (__builtin_expect(hooked_ != nullptr, 0)) {
+    Request** place = &hooked_;
+    while (*place != nullptr) {
+      Request* request = *place;
+      request->hooks->advance(*request);
+      if (request->complete) {
+        *place = request->next;
+        moved = true;
+        if (request->handle_freed) destroy(request);
+      } else {
+        place = &request->next;
+      }
+    }
+  }
+  // Threads of ours that sleep may have waited for what has just moved.
+  if (__builtin_expect(LibraryLock::enabled, 0) && moved) transport_.wake_own_threads();
+  return moved;
+}
+
+bool Engine::progress_once() {
+  if (progress()) {
+    fruitless_ = 0;
+    return true;
+  }
+  // A program that polls in a loop of its own would keep the awaited rank from running.
+  if (wait_policy_.spin_ns == 0 && ++fruitless_ % kFruitlessPerYield == 0) os::yield_processor();
+  return false;
+}
+
+void Engine::out_of_memory(const char* what, size_t bytes, PeerIndex peer) const {
+  fatal_(fail(MPI_ERR_NO_MEM,
+              "no memory for %s of %zu bytes between process %d and process %d; %zu messages wait unmatched. Likely "
+              "cause: the receiver lags behind. Remedy: receive earlier, or set HEARTH_P2P_UNEXPECTED_BYTES_MAX lower",
+              what, bytes, self_, peer, unexpected_.size()));
+  __builtin_unreachable();
+}
+
+void Engine::idle(Waiter& waiter) {
+  LibraryLock::breathe();
+  if (waiter.rounds++ % kRoundsPerLook != 0 && wait_policy_.spin_ns != 0) {
+    atomic::cpu_relax();
+    return;
+  }
+  const uint64_t now = os::now_ns();
+  if (waiter.rounds == 1) waiter.since_ns = now;
+  const uint64_t waited = now - waiter.since_ns;
+  if (waited < wait_policy_.spin_ns) return;
+  if (waited < wait_policy_.spin_ns + wait_policy_.yield_ns) {
+    // The lock is held by nobody while this thread is off the processor.
+    const uint32_t depth = LibraryLock::release_all();
+    os::yield_processor();
+    LibraryLock::acquire_all(depth);
+    return;
+  }
+  if (!waiter.described && status_line_ != nullptr) {
+    waiter.described = true;
+    atomic::store_relaxed(status_line_->peer, wait_for_.peer);
+    atomic::store_relaxed(status_line_->tag, wait_for_.tag);
+    atomic::store_relaxed(status_line_->context, wait_for_.context);
+    atomic::store_relaxed(status_line_->bytes, static_cast<uint64_t>(wait_for_.bytes));
+    atomic::store_relaxed(status_line_->since_ns, waiter.since_ns);
+    // Pairs with the launcher's acquire load: the rest of the line is in place.
+    atomic::store_release(status_line_->kind, static_cast<uint32_t>(wait_for_.kind));
+  }
+  if (hooked_ != nullptr) {
+    // Somebody else's operation (a generalized request) may end without a packet: look again soon.
+    os::sleep_ns(wait_policy_.yield_ns);
+    return;
+  }
+  transport_.prepare_sleep();
+  // The last look, after the fence in prepare_sleep(): whoever stored news before it is seen here, whoever
+  // stores later sees that we sleep (shm/wait.h).
+  if (progress()) {
+    transport_.cancel_sleep();
+    return;
+  }
+  const uint32_t depth = LibraryLock::release_all();
+  transport_.sleep(kSleepNs);
+  LibraryLock::acquire_all(depth);
+}
+
+void Engine::end_wait(const Waiter&) {
+  atomic::store_relaxed(status_line_->kind, static_cast<uint32_t>(shm::WaitKind::none));
+}
+
+}  // namespace hearth::p2p

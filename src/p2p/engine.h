@@ -1,0 +1,273 @@
+// The engine: point-to-point messages between the processes of a job, over any transport.
+//
+// A send of a short message, followed through: mpi::send (src/abi) -> Engine::send -> RingWriter::claim, the
+// bytes are packed into the ring -> RingWriter::commit, whose last store the peer sees. On the other side
+// Engine::progress polls the rings, on_packet() finds the posted receive and unpacks, or keeps the message.
+//
+// One engine per process; all calls under the library's lock. Ranks here are PeerIndex, contexts come from
+// the communicator; nothing in this folder knows an MPI handle.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/counts.h"
+#include "base/lock.h"
+#include "base/pool.h"
+#include "base/status.h"
+#include "datatype/type.h"
+#include "p2p/envelope.h"
+#include "p2p/match.h"
+#include "p2p/message.h"
+#include "p2p/protocol.h"
+#include "p2p/request.h"
+#include "p2p/stream.h"
+#include "shm/layout.h"
+#include "single_copy/single_copy.h"
+#include "transport/transport.h"
+
+namespace hearth::p2p {
+
+/// What a receive or probe found.
+struct Received {
+  PeerIndex from = 0;
+  int tag = 0;
+  int64_t bytes = 0;
+};
+
+/// An answer for which the ring had no room yet.
+struct Answer {
+  PacketKind kind;
+  uint8_t flags;
+  uint32_t cookie;
+};
+
+/// What the engine knows of one process.
+struct Peer {
+  shm::RingWriter* lane_to = nullptr;
+  shm::RingReader* lane_from = nullptr;
+  Request* backlog = nullptr;  // sends that found no room, oldest first; order of matching depends on it
+  Request* backlog_last = nullptr;
+  PairProtocol protocol;
+  bool known = false;          // protocol has been looked up
+  bool listed = false;         // in Engine::waiting_peers_
+  enum class SingleCopy : uint8_t { untried, works, refused } single_copy = SingleCopy::untried;
+  bool single_copy_declined = false;  // the peer said that it cannot read from us
+  single_copy::Target target;
+  std::vector<Answer> answers;
+  std::vector<ReceiveStream*> streams;  // still arriving
+};
+
+/// How long a waiting call spins, then yields, before the rank sleeps.
+struct WaitPolicy {
+  uint64_t spin_ns = 0;
+  uint64_t yield_ns = 0;
+  static WaitPolicy from_parameters(bool more_ranks_than_processors);
+};
+
+struct EngineSetup {
+  PeerIndex self = 0;
+  int size = 1;
+  transport::Transport* transport = nullptr;
+  WaitPolicy wait;
+  /// What lies between this process and another.
+  std::function<topo::Relation(PeerIndex)> relation;
+  /// A fresh even number, unique in the job.
+  std::function<uint32_t()> new_context;
+  /// Where the rank says what it waits for; nullptr in tests.
+  shm::StatusLine* status_line = nullptr;
+  /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
+  void (*fatal)(Status) = nullptr;
+  /// Tells the user something once.
+  void (*warn)(const char* text) = nullptr;
+};
+
+class Engine {
+ public:
+  explicit Engine(const EngineSetup& setup);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  PeerIndex self() const { return self_; }
+  int size() const { return static_cast<int>(peers_.size()); }
+  uint32_t new_context() { return new_context_(); }
+
+  // Blocking calls. The buffer is `count` elements of `type`.
+  Status send(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
+              uint32_t context, SendMode mode = SendMode::standard);
+  /// `from` may be MPI_ANY_SOURCE, `tag` MPI_ANY_TAG. A longer message is cut and MPI_ERR_TRUNCATE.
+  Status receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
+                 uint32_t context, Received* received = nullptr);
+
+  // Non-blocking calls. The request that comes back may be the shared one that is always complete.
+  Status isend(const void* buffer, Count count, datatype::Type& type, PeerIndex to, int tag, uint32_t context,
+               Request*& request, SendMode mode = SendMode::standard);
+  Status ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag, uint32_t context,
+                  Request*& request);
+  /// Waits, returns the outcome, gives the request back and sets it to nullptr.
+  Status wait(Request*& request);
+  /// The same for all; the first error. nullptr entries are skipped.
+  Status wait_all(std::span<Request*> requests);
+
+  // Requests by hand, for persistent ones and for kinds that other layers define.
+  Request* make_request(RequestKind kind);
+  /// Starts a send or receive that make_request() made and the caller filled in.
+  void start(Request& request);
+  /// Gives a request back; with `hooks`, their release() is called.
+  void destroy(Request* request);
+  /// For a request whose handle is gone: destroyed now if complete, else on completion.
+  void release(Request* request);
+  /// Registers a request whose hooks->advance is to be called by progress().
+  void add_hooked(Request& request);
+  /// Takes a receive back that has not matched; true when it was cancelled.
+  bool cancel(Request& request);
+  /// A send that was over at once; one object for all.
+  Request* completed_send() { return completed_send_; }
+
+  // Probing.
+  bool iprobe(PeerIndex from, int tag, uint32_t context, Received& received);
+  void probe(PeerIndex from, int tag, uint32_t context, Received& received);
+  /// Takes the message out of matching; nullptr when there is none.
+  UnexpectedMessage* improbe(PeerIndex from, int tag, uint32_t context, Received& received);
+  UnexpectedMessage* mprobe(PeerIndex from, int tag, uint32_t context, Received& received);
+  /// Receives a message that improbe() or mprobe() took into a receive request.
+  void start_matched(Request& request, UnexpectedMessage* message);
+
+  /// Moves everything on that can move; whether anything did. Never blocks.
+  bool progress();
+  /// For calls that look and return (Test, Iprobe): progress(), and every now and then without success the
+  /// processor is offered to others when ranks outnumber processors.
+  bool progress_once();
+  /// Progresses until done() says so: spins, yields, then sleeps.
+  template <class Done>
+  void wait_until(Done&& done);
+  /// What the next long wait is for, shown on the status page.
+  void describe_wait(shm::WaitKind kind, PeerIndex peer, int tag, uint32_t context, int64_t bytes) {
+    wait_for_ = {kind, peer, tag, context, bytes};
+  }
+  /// True once nothing of ours is under way: all sends are with their receivers or in the rings, all answers gone.
+  bool quiet() const { return sends_under_way_ == 0 && waiting_peers_.empty(); }
+
+  Pool<Request>& requests() { return requests_; }
+  Pool<Message>& messages() { return messages_; }
+  size_t unexpected_count() const { return unexpected_.size(); }
+
+ private:
+  struct Waiter {
+    uint32_t rounds = 0;
+    uint64_t since_ns = 0;
+    bool described = false;
+  };
+  struct WaitFor {
+    shm::WaitKind kind = shm::WaitKind::none;
+    PeerIndex peer = 0;
+    int tag = 0;
+    uint32_t context = 0;
+    int64_t bytes = 0;
+  };
+
+  Peer& know(PeerIndex peer);
+  void idle(Waiter& waiter);
+  void end_wait(const Waiter& waiter);
+
+  // send.cpp
+  bool send_in_ring(Peer& peer, const void* buffer, Count count, const datatype::Type& type, int64_t bytes,
+                    PeerIndex to, uint8_t flags, uint32_t cookie, uint64_t match, Status& status);
+  bool burdened(Peer& peer, PeerIndex to);
+  /// False when the ring has no room.
+  bool try_start_send(Request& request);
+  void start_send(Request& request);
+  bool start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool held);
+  void complete_send(Request& request, Status outcome);
+  void list_waiting(PeerIndex peer);
+  bool serve_waiting_peers();
+  void answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cookie);
+  bool try_answer(PeerIndex to, const Answer& answer);
+  Request* request_of(uint32_t cookie, PeerIndex from);
+
+  // receive.cpp
+  static void handle(void* engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
+  void on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
+  void post(Request& request);
+  void deliver(Request& request, UnexpectedMessage* message);
+  void deliver_bytes(Request& request, PeerIndex from, int tag, const std::byte* payload, int64_t bytes);
+  void complete_receive(Request& request, PeerIndex from, int tag, int64_t bytes);
+  void forget(UnexpectedMessage* message);
+  Status truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const;
+  void complete(Request& request, Status outcome);
+  void on_damage(PeerIndex from, const shm::PacketHeader& header);
+  [[noreturn, gnu::cold]] void out_of_memory(const char* what, size_t bytes, PeerIndex peer) const;
+
+  // stream.cpp
+  void on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
+  void on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts);
+  void on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes);
+  void attach(ReceiveStream& stream, Request& request, int tag);
+  bool copy_from_sender(ReceiveStream& stream, Request& request);
+  void take_part(ReceiveStream& stream, const CellPart& part);
+  void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
+  void finish_if_whole(ReceiveStream& stream);
+  ReceiveStream* stream_of(PeerIndex from, uint32_t cookie);
+  bool push(SendStream& stream);
+  int next_cell(SendStream& stream);
+  bool push_fragment(SendStream& stream);
+  void end_stream(SendStream& stream);
+  void on_clear_to_send(Request& request, uint8_t flags);
+
+  const PeerIndex self_;
+  transport::Transport& transport_;
+  const WaitPolicy wait_policy_;
+  const std::function<topo::Relation(PeerIndex)> relation_;
+  const std::function<uint32_t()> new_context_;
+  shm::StatusLine* const status_line_;
+  void (*const fatal_)(Status);
+  void (*const warn_)(const char* text);
+  bool damage_told_ = false;
+  uint64_t unexpected_kib_max_;
+  size_t packet_bytes_max_;
+  int cells_in_flight_max_;
+  bool single_copy_allowed_;
+
+  std::vector<Peer> peers_;
+  PostedQueue posted_;
+  UnexpectedQueue unexpected_;
+  Pool<Request> requests_;
+  Pool<Message> messages_{size_t{1} << 16};
+  Pool<UnexpectedMessage> unexpected_pool_;
+  Pool<SendStream> send_streams_;
+  Pool<ReceiveStream> receive_streams_;
+  std::vector<SendStream*> sending_;
+  std::vector<PeerIndex> waiting_peers_;  // with answers or a backlog
+  Request* hooked_ = nullptr;
+  Request* completed_send_ = nullptr;
+  size_t sends_under_way_ = 0;
+  uint32_t fruitless_ = 0;  // calls of progress_once in a row that moved nothing
+  WaitFor wait_for_;
+};
+
+/// The process's engine, from MPI_Init to MPI_Finalize.
+inline Engine* process_engine = nullptr;
+inline Engine& engine() { return *process_engine; }
+
+template <class Done>
+void Engine::wait_until(Done&& done) {
+  if (done()) return;
+  Waiter waiter;
+  for (;;) {
+    const bool moved = progress();
+    if (done()) break;
+    if (moved) {
+      waiter.rounds = 0;
+      LibraryLock::breathe();
+    } else {
+      idle(waiter);
+    }
+  }
+  if (__builtin_expect(waiter.described, 0)) end_wait(waiter);
+}
+
+}  // namespace hearth::p2p

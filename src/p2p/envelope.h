@@ -1,0 +1,69 @@
+// What travels between two engines: the kinds of packets and their payloads. The header's match word holds
+// tag and context; its cookie names a request of the sender's (the slot in its pool), so that answers
+// find it.
+//
+//   eager            the whole message
+//   rendezvous       a long message begins: its length, where it lies, and the cells filled so far
+//   cells            more cells of a long message
+//   fragment         a piece of a long message inside the ring, when no cell is free
+//   clear_to_send    receiver to sender: matched, send the rest (only where the sender waits for it)
+//   finished         receiver to sender: copied straight from your memory
+//   matched          receiver to sender: your synchronous message has met its receive
+//
+// Packets of one pair arrive in the order in which they were committed, so pieces carry no offset.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "objects/group.h"
+#include "shm/ring.h"
+
+namespace hearth::p2p {
+
+using objects::PeerIndex;
+
+enum class PacketKind : uint8_t {
+  eager = 1,
+  rendezvous,
+  cells,
+  fragment,
+  clear_to_send,
+  finished,
+  matched,
+};
+
+/// Flags of eager and rendezvous packets.
+constexpr uint8_t kSynchronous = 1;  // answer with `matched`
+constexpr uint8_t kSingleCopy = 2;   // rendezvous: the receiver may copy from `address`
+/// Flag of clear_to_send: single copy does not work between us; do not offer it again.
+constexpr uint8_t kNoSingleCopy = 1;
+
+/// A part of a message that lies in a cell of its sender.
+struct CellPart {
+  uint32_t cell;
+  uint32_t bytes;  // 0: this and all further parts are unused
+};
+
+constexpr int kRendezvousParts = 4;
+struct RendezvousStart {
+  uint64_t bytes;
+  uint64_t address;
+  CellPart parts[kRendezvousParts];
+};
+
+constexpr int kCellsParts = 6;
+struct MoreCells {
+  CellPart parts[kCellsParts];
+};
+
+static_assert(sizeof(RendezvousStart) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
+static_assert(sizeof(MoreCells) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
+
+constexpr uint64_t match_word(uint32_t context, int tag) {
+  return uint64_t{context} << 32 | static_cast<uint32_t>(tag);
+}
+constexpr uint32_t context_of(uint64_t match) { return static_cast<uint32_t>(match >> 32); }
+constexpr int tag_of(uint64_t match) { return static_cast<int>(static_cast<uint32_t>(match)); }
+
+}  // namespace hearth::p2p

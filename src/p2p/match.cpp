@@ -1,0 +1,212 @@
+#include "p2p/match.h"
+
+#include "base/check.h"
+#include "mpi.h"
+
+namespace hearth::p2p {
+
+struct MatchBin {
+  MatchKey key;
+  MatchEntry* head = nullptr;
+  MatchEntry* tail = nullptr;
+  MatchBin* chain = nullptr;
+};
+
+namespace {
+
+size_t hash(const MatchKey& key) {
+  uint64_t value = uint64_t{key.context} << 32 | static_cast<uint32_t>(key.tag);
+  value ^= static_cast<uint64_t>(static_cast<uint32_t>(key.peer)) * 0x9e3779b97f4a7c15u;
+  value *= 0xd6e8feb86659fd93u;
+  return value ^ value >> 32;
+}
+
+// The four patterns under which a message can be received; index 0 is the exact one.
+MatchKey pattern_of(const MatchKey& message, int kind) {
+  MatchKey key = message;
+  if (kind & 1) key.peer = MPI_ANY_SOURCE;
+  if (kind & 2) key.tag = MPI_ANY_TAG;
+  return key;
+}
+
+}  // namespace
+
+bool fits(const MatchKey& pattern, const MatchKey& message) {
+  return pattern.context == message.context && (pattern.peer == message.peer || pattern.peer == MPI_ANY_SOURCE) &&
+         (pattern.tag == message.tag || pattern.tag == MPI_ANY_TAG);
+}
+
+// Bins.
+
+MatchBins::~MatchBins() {
+  heads_.push_back(spare_);
+  for (MatchBin* head : heads_) {
+    while (head != nullptr) {
+      MatchBin* next = head->chain;
+      delete head;
+      head = next;
+    }
+  }
+}
+
+MatchBin* MatchBins::find(const MatchKey& key) const {
+  if (heads_.empty()) return nullptr;
+  MatchBin* bin = heads_[hash(key) & (heads_.size() - 1)];
+  while (bin != nullptr && !(bin->key == key)) bin = bin->chain;
+  return bin;
+}
+
+void MatchBins::grow() {
+  std::vector<MatchBin*> old;
+  old.swap(heads_);
+  heads_.resize(old.empty() ? 64 : old.size() * 2);
+  for (MatchBin* bin : old) {
+    while (bin != nullptr) {
+      MatchBin* next = bin->chain;
+      MatchBin*& head = heads_[hash(bin->key) & (heads_.size() - 1)];
+      bin->chain = head;
+      head = bin;
+      bin = next;
+    }
+  }
+}
+
+void MatchBins::push(const MatchKey& key, MatchEntry& entry, int link) {
+  MatchBin* bin = find(key);
+  if (bin == nullptr) {
+    if (bins_ >= heads_.size()) grow();
+    bin = spare_;
+    if (bin != nullptr) {
+      spare_ = bin->chain;
+    } else {
+      bin = new MatchBin;
+    }
+    bin->key = key;
+    MatchBin*& head = heads_[hash(key) & (heads_.size() - 1)];
+    bin->chain = head;
+    head = bin;
+    ++bins_;
+  }
+  entry.links[link] = {nullptr, bin->tail, bin};
+  if (bin->tail != nullptr) {
+    bin->tail->links[link].next = &entry;
+  } else {
+    bin->head = &entry;
+  }
+  bin->tail = &entry;
+}
+
+void MatchBins::unlink(MatchEntry& entry, int link) {
+  const MatchLink place = entry.links[link];
+  (place.previous != nullptr ? place.previous->links[link].next : place.bin->head) = place.next;
+  (place.next != nullptr ? place.next->links[link].previous : place.bin->tail) = place.previous;
+  if (place.bin->head == nullptr) remove(place.bin);
+}
+
+void MatchBins::remove(MatchBin* bin) {
+  MatchBin** place = &heads_[hash(bin->key) & (heads_.size() - 1)];
+  while (*place != bin) place = &(*place)->chain;
+  *place = bin->chain;
+  bin->chain = spare_;
+  spare_ = bin;
+  --bins_;
+}
+
+MatchEntry* MatchBins::oldest(const MatchKey& key) const {
+  const MatchBin* bin = find(key);
+  return bin == nullptr ? nullptr : bin->head;
+}
+
+// The list of all.
+
+void MatchQueue::append(MatchEntry& entry) {
+  entry.sequence = next_sequence_++;
+  entry.queued = true;
+  entry.order.next = nullptr;
+  entry.order.previous = last_;
+  (last_ != nullptr ? last_->order.next : first_) = &entry;
+  last_ = &entry;
+  ++size_;
+}
+
+void MatchQueue::erase(MatchEntry& entry) {
+  HEARTH_DCHECK(entry.queued);
+  (entry.order.previous != nullptr ? entry.order.previous->order.next : first_) = entry.order.next;
+  (entry.order.next != nullptr ? entry.order.next->order.previous : last_) = entry.order.previous;
+  entry.queued = false;
+  --size_;
+  if (first_ == nullptr) binned_ = false;
+}
+
+// Posted receives.
+
+void PostedQueue::add(MatchEntry& entry) {
+  append(entry);
+  if (__builtin_expect(binned_, 0)) bins_.push(entry.key, entry, 0);
+}
+
+void PostedQueue::remove(MatchEntry& entry) {
+  if (binned_) bins_.unlink(entry, 0);
+  erase(entry);
+}
+
+void PostedQueue::make_bins() {
+  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next) bins_.push(entry->key, *entry, 0);
+  binned_ = true;
+}
+
+MatchEntry* PostedQueue::find_in_bins(const MatchKey& message) const {
+  MatchEntry* oldest = nullptr;
+  for (int kind = 0; kind < 4; ++kind) {
+    MatchEntry* entry = bins_.oldest(pattern_of(message, kind));
+    if (entry != nullptr && (oldest == nullptr || entry->sequence < oldest->sequence)) oldest = entry;
+  }
+  return oldest;
+}
+
+MatchEntry* PostedQueue::take(const MatchKey& message) {
+  MatchEntry* found = first_;
+  if (__builtin_expect(binned_, 0)) {
+    found = find_in_bins(message);
+  } else {
+    int walked = 0;
+    for (; found != nullptr && !fits(found->key, message); found = found->order.next) ++walked;
+    if (__builtin_expect(walked > kWalkMax, 0)) make_bins();
+  }
+  if (found != nullptr) remove(*found);
+  return found;
+}
+
+// Unexpected messages.
+
+void UnexpectedQueue::add_to_bins(MatchEntry& entry) {
+  for (int kind = 0; kind < 4; ++kind) bins_.push(pattern_of(entry.key, kind), entry, kind);
+}
+
+void UnexpectedQueue::add(MatchEntry& entry) {
+  append(entry);
+  if (binned_) add_to_bins(entry);
+}
+
+void UnexpectedQueue::remove(MatchEntry& entry) {
+  if (binned_) {
+    for (int kind = 0; kind < 4; ++kind) bins_.unlink(entry, kind);
+  }
+  erase(entry);
+}
+
+void UnexpectedQueue::make_bins() {
+  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next) add_to_bins(*entry);
+  binned_ = true;
+}
+
+MatchEntry* UnexpectedQueue::find(const MatchKey& pattern) {
+  if (binned_) return bins_.oldest(pattern);
+  int walked = 0;
+  MatchEntry* entry = first_;
+  for (; entry != nullptr && !fits(pattern, entry->key); entry = entry->order.next) ++walked;
+  if (walked > kWalkMax) make_bins();
+  return entry;
+}
+
+}  // namespace hearth::p2p

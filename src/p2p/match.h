@@ -1,0 +1,128 @@
+// Matching of messages and receives (MPI 5.0 section 3.5): posted receives wait for messages, unexpected
+// messages wait for receives; the oldest that fits is taken.
+//
+// Both queues are plain lists while they are short or while what is looked for lies near the front, which
+// is nearly always. A search that had to walk far turns its queue into bins: one list per key, found by
+// hash, until the queue runs empty. A posted receive lies in the bin of its own pattern, and a message is
+// looked up under the four patterns that fit it. An unexpected message lies in the bins of all four patterns
+// that fit it, so that any receive finds its oldest message at the head of one bin.
+//
+// Used under the library's lock, by the engine only. No entry is owned by a queue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "objects/group.h"
+
+namespace hearth::p2p {
+
+/// A place to receive from: peer may be MPI_ANY_SOURCE and tag MPI_ANY_TAG. A message's own has neither.
+struct MatchKey {
+  uint32_t context = 0;
+  objects::PeerIndex peer = 0;
+  int tag = 0;
+
+  bool operator==(const MatchKey&) const = default;
+};
+
+struct MatchEntry;
+struct MatchBin;
+
+/// Meaningful while the entry is queued, left alone otherwise: making a request must not cost clearing it.
+struct MatchLink {
+  MatchEntry* next;
+  MatchEntry* previous;
+  MatchBin* bin;
+};
+
+/// Base of what can be queued.
+struct MatchEntry {
+  MatchEntry() {}  // NOLINT(modernize-use-equals-default): value-initialization would clear the links
+
+  MatchKey key;
+  bool queued = false;
+  uint64_t sequence;      // of arrival in its queue
+  MatchLink order;        // the list of all, oldest first
+  /// Bins: posted receives use the first link only.
+  MatchLink links[4];
+};
+
+/// A hash table of bins. A bin lives while it holds an entry.
+class MatchBins {
+ public:
+  ~MatchBins();
+  MatchBins() = default;
+  MatchBins(const MatchBins&) = delete;
+  MatchBins& operator=(const MatchBins&) = delete;
+
+  void push(const MatchKey& key, MatchEntry& entry, int link);
+  void unlink(MatchEntry& entry, int link);
+  /// The oldest entry under a key, or nullptr.
+  MatchEntry* oldest(const MatchKey& key) const;
+  size_t size() const { return bins_; }
+
+ private:
+  MatchBin* find(const MatchKey& key) const;
+  void grow();
+  void remove(MatchBin* bin);
+
+  std::vector<MatchBin*> heads_;
+  size_t bins_ = 0;
+  MatchBin* spare_ = nullptr;  // for reuse
+};
+
+/// What both queues share: the list of all entries.
+class MatchQueue {
+ public:
+  bool empty() const { return first_ == nullptr; }
+  size_t size() const { return size_; }
+  bool binned() const { return binned_; }
+  MatchEntry* first() const { return first_; }
+
+ protected:
+  // A search that walked this many entries makes the bins: below, walking costs less than hashing.
+  static constexpr int kWalkMax = 16;
+
+  void append(MatchEntry& entry);
+  void erase(MatchEntry& entry);
+
+  MatchEntry* first_ = nullptr;
+  MatchEntry* last_ = nullptr;
+  size_t size_ = 0;
+  uint64_t next_sequence_ = 0;
+  bool binned_ = false;
+  MatchBins bins_;
+};
+
+/// Receives that wait for messages.
+class PostedQueue : public MatchQueue {
+ public:
+  void add(MatchEntry& entry);
+  void remove(MatchEntry& entry);
+  /// Removes and returns the oldest receive that a message fits, or nullptr.
+  MatchEntry* take(const MatchKey& message);
+
+ private:
+  MatchEntry* find_in_bins(const MatchKey& message) const;
+  void make_bins();
+};
+
+/// Messages that wait for receives.
+class UnexpectedQueue : public MatchQueue {
+ public:
+  void add(MatchEntry& entry);
+  void remove(MatchEntry& entry);
+  /// The oldest message that fits a receive, or nullptr. It stays in the queue.
+  MatchEntry* find(const MatchKey& pattern);
+
+ private:
+  void add_to_bins(MatchEntry& entry);
+  void make_bins();
+};
+
+/// Whether a message fits the pattern of a receive.
+bool fits(const MatchKey& pattern, const MatchKey& message);
+
+}  // namespace hearth::p2p

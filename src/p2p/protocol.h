@@ -1,0 +1,42 @@
+// Which way a message goes, by what lies between the two processes and by its length. Looked up once per pair,
+// when it first talks; printed by `hearth info --explain`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "topo/relation.h"
+
+namespace hearth::p2p {
+
+enum class Protocol : uint8_t {
+  line,         // one cache line in the ring
+  lines,        // several lines in the ring
+  cells,        // copied through the sender's cells, in pieces that overlap
+  single_copy,  // the receiver copies from the sender's memory
+};
+
+const char* protocol_name(Protocol protocol);
+
+/// The limits in force for a pair.
+struct PairProtocol {
+  uint64_t ring_bytes_max = 0;         // longest message inside the ring
+  uint64_t single_copy_bytes_min = 0;  // shortest message offered for single copy; UINT64_MAX: never
+  uint64_t first_part_bytes = 0;       // of a message sent through cells
+
+  Protocol choose(uint64_t bytes) const;
+};
+
+/// `packet_bytes_max` is the transport's limit, which grows smaller as jobs grow.
+PairProtocol protocol_for(topo::Relation relation, uint64_t packet_bytes_max);
+
+/// One line of the explanation: from this length on, this protocol, for this reason.
+struct ProtocolRow {
+  uint64_t from_bytes;
+  Protocol protocol;
+  std::string reason;
+};
+std::vector<ProtocolRow> explain(topo::Relation relation, uint64_t packet_bytes_max);
+
+}  // namespace hearth::p2p

@@ -1,0 +1,283 @@
+// Receiving: packets meet posted receives, or wait for them.
+#include <cstdlib>
+#include <new>
+
+#include "base/check.h"
+#include "base/copy.h"
+#include "datatype/lifetime.h"
+#include "mpi.h"
+#include "p2p/engine.h"
+
+namespace hearth::p2p {
+namespace {
+
+// What an unexpected message costs beside its payload, for the account that slows its sender.
+constexpr int64_t kEntryBytes = sizeof(UnexpectedMessage);
+
+int64_t weight(const UnexpectedMessage& message) {
+  return kEntryBytes + (message.stream == nullptr ? message.bytes : 0);
+}
+
+// Rounds that a blocking receive looks at nothing but its sender's ring, before it minds everything else too.
+constexpr int kLaneRounds = 64;
+
+}  // namespace
+
+// The hot path of the receiver.
+[[gnu::hot]] Status Engine::receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
+                                    uint32_t context, Received* received) {
+  // Nothing is posted and nothing waits: the next packet of this very sender is ours if it fits.
+  if (posted_.empty() && unexpected_.empty() && from >= 0 && tag >= 0 && type.contiguous) {
+    Peer& peer = peers_[static_cast<size_t>(from)];
+    if (shm::RingReader* lane = peer.lane_from; lane != nullptr) {
+      const uint64_t wanted = match_word(context, tag);
+      for (int round = 0; round < kLaneRounds; ++round) {
+        std::byte* line = lane->peek();
+        if (line == nullptr) {
+          atomic::cpu_relax();
+          continue;
+        }
+        const shm::PacketHeader& header = shm::header_at(line);
+        const int64_t bytes = header.bytes();
+        if (static_cast<uint16_t>(header.commit) != static_cast<uint16_t>(PacketKind::eager) ||
+            header.match != wanted || bytes > count * type.size ||
+            static_cast<size_t>(bytes) > packet_bytes_max_) {
+          break;  // the general way takes care
+        }
+        copy_bytes(static_cast<std::byte*>(buffer) + type.true_lower_bound, shm::payload_at(line),
+                   static_cast<size_t>(bytes));
+        lane->consume(static_cast<size_t>(bytes));
+        if (received != nullptr) *received = {from, tag, bytes};
+        return {};
+      }
+    }
+  }
+  Request* request = nullptr;
+  HEARTH_TRY(ireceive(buffer, count, const_cast<datatype::Type&>(type), from, tag, context, request));
+  if (!request->complete) {
+    describe_wait(shm::WaitKind::receive, from, tag, context, count * type.size);
+    wait_until([request] { return request->complete; });
+  }
+  if (received != nullptr) *received = {request->from, request->received_tag, request->received_bytes};
+  const Status outcome = request->outcome;
+  destroy(request);
+  return outcome;
+}
+
+Status Engine::ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag, uint32_t context,
+                        Request*& request) {
+  Request* made = make_request(RequestKind::receive);
+  if (__builtin_expect(made == nullptr, 0)) {
+    return fail(MPI_ERR_NO_MEM, "no memory for another request: %zu are under way. Remedy: complete some",
+                requests_.live());
+  }
+  made->buffer = buffer;
+  made->count = count;
+  made->type = &type;
+  datatype::retain(type);
+  made->key = {context, from, tag};
+  post(*made);
+  request = made;
+  return {};
+}
+
+void Engine::post(Request& request) {
+  if (!unexpected_.empty()) {
+    auto* message = static_cast<UnexpectedMessage*>(unexpected_.find(request.key));
+    if (message != nullptr) {
+      unexpected_.remove(*message);
+      deliver(request, message);
+      return;
+    }
+  }
+  posted_.add(request);
+}
+
+void Engine::start_matched(Request& request, UnexpectedMessage* message) { deliver(request, message); }
+
+bool Engine::cancel(Request& request) {
+  if (request.kind != RequestKind::receive || !request.queued) return false;
+  posted_.remove(request);
+  request.cancelled = true;
+  request.from = MPI_ANY_SOURCE;
+  request.received_tag = MPI_ANY_TAG;
+  request.received_bytes = 0;
+  complete(request, {});
+  return true;
+}
+
+// Packets.
+
+void Engine::handle(void* engine_address, PeerIndex from, const shm::PacketHeader& header,
+                    const std::byte* payload) {
+  Engine& engine = *static_cast<Engine*>(engine_address);
+  const size_t bytes = header.bytes();
+  switch (static_cast<PacketKind>(header.kind())) {
+    case PacketKind::eager:
+      if (__builtin_expect(bytes > engine.packet_bytes_max_, 0)) break;
+      return engine.on_eager(from, header, payload);
+    case PacketKind::rendezvous:
+      if (bytes != sizeof(RendezvousStart)) break;
+      return engine.on_rendezvous(from, header, payload);
+    case PacketKind::cells: {
+      if (bytes != sizeof(MoreCells)) break;
+      MoreCells more;
+      copy_bytes(&more, payload, sizeof more);
+      return engine.on_parts(from, header.cookie(), more.parts);
+    }
+    case PacketKind::fragment:
+      if (bytes > engine.packet_bytes_max_) break;
+      return engine.on_fragment(from, header.cookie(), payload, bytes);
+    case PacketKind::clear_to_send:
+      if (Request* request = engine.request_of(header.cookie(), from); request != nullptr) {
+        return engine.on_clear_to_send(*request, header.flags());
+      }
+      break;
+    case PacketKind::finished:
+      if (Request* request = engine.request_of(header.cookie(), from);
+          request != nullptr && request->send_stream != nullptr) {
+        return engine.end_stream(*request->send_stream);
+      }
+      break;
+    case PacketKind::matched:
+      if (Request* request = engine.request_of(header.cookie(), from); request != nullptr) {
+        request->await_match = false;
+        if (request->send_stream == nullptr) engine.complete_send(*request, {});
+        return;
+      }
+      break;
+  }
+  engine.on_damage(from, header);
+}
+
+// Only a stray write into the shared segment makes a packet that means nothing. It is dropped.
+void Engine::on_damage(PeerIndex from, const shm::PacketHeader& header) {
+  if (damage_told_) return;
+  damage_told_ = true;
+  static_cast<void>(fail(MPI_ERR_INTERN,
+                         "process %d found a damaged packet from process %d (commit word %#llx). Likely cause: a "
+                         "stray write by one of the two programs into the shared segment",
+                         self_, from, static_cast<unsigned long long>(header.commit)));
+  warn_(last_failure_text());
+}
+
+[[gnu::hot]] void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+  const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
+  if (__builtin_expect(peers_[static_cast<size_t>(from)].lane_from == nullptr, 0)) {
+    peers_[static_cast<size_t>(from)].lane_from = transport_.lane_from(from);
+  }
+  if (MatchEntry* entry = posted_.take(key); __builtin_expect(entry != nullptr, 1)) {
+    if (__builtin_expect(header.flags() & kSynchronous, 0)) {
+      answer(from, PacketKind::matched, 0, header.cookie());
+    }
+    deliver_bytes(static_cast<Request&>(*entry), from, key.tag, payload, header.bytes());
+    return;
+  }
+  UnexpectedMessage* message = unexpected_pool_.create();
+  const size_t bytes = header.bytes();
+  std::byte* place = nullptr;
+  if (message != nullptr) {
+    place = bytes <= sizeof message->own ? message->own : static_cast<std::byte*>(std::malloc(bytes));
+  }
+  if (place == nullptr) out_of_memory("an unexpected message", bytes, from);
+  message->key = key;
+  message->flags = header.flags();
+  message->cookie = header.cookie();
+  message->bytes = static_cast<int64_t>(bytes);
+  message->payload = place;
+  copy_bytes(place, payload, bytes);
+  unexpected_.add(*message);
+  transport_.add_unexpected_bytes(from, weight(*message));
+}
+
+void Engine::deliver(Request& request, UnexpectedMessage* message) {
+  const PeerIndex from = message->key.peer;
+  const int tag = message->key.tag;
+  transport_.add_unexpected_bytes(from, -weight(*message));
+  if (message->flags & kSynchronous) answer(from, PacketKind::matched, 0, message->cookie);
+  if (message->stream != nullptr) {
+    ReceiveStream& stream = *message->stream;
+    message->stream = nullptr;
+    forget(message);
+    attach(stream, request, tag);
+    return;
+  }
+  // The request may be gone after deliver_bytes, the message must not be.
+  deliver_bytes(request, from, tag, message->payload, message->bytes);
+  forget(message);
+}
+
+void Engine::forget(UnexpectedMessage* message) {
+  if (message->stream != nullptr) receive_streams_.destroy(message->stream);
+  if (message->payload != message->own) std::free(message->payload);
+  unexpected_pool_.destroy(message);
+}
+
+[[gnu::hot]] void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, const std::byte* payload,
+                                        int64_t bytes) {
+  const datatype::Type& type = *request.type;
+  const int64_t room = request.count * type.size;
+  const auto fitting = static_cast<size_t>(bytes <= room ? bytes : room);
+  if (__builtin_expect(type.contiguous, 1)) {
+    copy_bytes(static_cast<std::byte*>(request.buffer) + type.true_lower_bound, payload, fitting);
+  } else {
+    datatype::unpack(type, request.buffer, request.count, 0, payload, fitting);
+  }
+  complete_receive(request, from, tag, bytes);
+}
+
+[[gnu::hot]] void Engine::complete_receive(Request& request, PeerIndex from, int tag, int64_t bytes) {
+  const int64_t room = request.count * request.type->size;
+  request.from = from;
+  request.received_tag = tag;
+  request.received_bytes = bytes <= room ? bytes : room;
+  complete(request, __builtin_expect(bytes <= room, 1) ? Status() : truncation(request, from, tag, bytes));
+}
+
+Status Engine::truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const {
+  const int64_t room = request.count * request.type->size;
+  return fail(MPI_ERR_TRUNCATE,
+              "the message of %lld bytes that process %d sent (tag %d) is longer than the receive of process %d: %lld "
+              "elements of %lld bytes = %lld bytes; the rest is lost. Remedy: post a larger receive, or ask "
+              "MPI_Probe for the length first",
+              static_cast<long long>(bytes), from, tag, self_, static_cast<long long>(request.count),
+              static_cast<long long>(request.type->size), static_cast<long long>(room));
+}
+
+// Probing.
+
+bool Engine::iprobe(PeerIndex from, int tag, uint32_t context, Received& received) {
+  const MatchKey key = {context, from, tag};
+  auto* message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
+  if (message == nullptr) {
+    if (!progress_once()) return false;
+    message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
+    if (message == nullptr) return false;
+  }
+  received = {message->key.peer, message->key.tag, message->bytes};
+  return true;
+}
+
+void Engine::probe(PeerIndex from, int tag, uint32_t context, Received& received) {
+  describe_wait(shm::WaitKind::probe, from, tag, context, 0);
+  const MatchKey key = {context, from, tag};
+  const UnexpectedMessage* message = nullptr;
+  wait_until([&] { return (message = static_cast<UnexpectedMessage*>(unexpected_.find(key))) != nullptr; });
+  received = {message->key.peer, message->key.tag, message->bytes};
+}
+
+UnexpectedMessage* Engine::improbe(PeerIndex from, int tag, uint32_t context, Received& received) {
+  if (!iprobe(from, tag, context, received)) return nullptr;
+  auto* message = static_cast<UnexpectedMessage*>(unexpected_.find({context, from, tag}));
+  unexpected_.remove(*message);
+  return message;
+}
+
+UnexpectedMessage* Engine::mprobe(PeerIndex from, int tag, uint32_t context, Received& received) {
+  probe(from, tag, context, received);
+  auto* message = static_cast<UnexpectedMessage*>(unexpected_.find({context, from, tag}));
+  unexpected_.remove(*message);
+  return message;
+}
+
+}  // namespace hearth::p2p

@@ -1,0 +1,12 @@
+// The pools behind request and message handles, which the engine owns.
+#pragma once
+
+#include "p2p/engine.h"
+
+namespace hearth::p2p {
+
+/// Pre: between MPI_Init and MPI_Finalize.
+inline Pool<Request>& request_pool() { return engine().requests(); }
+inline Pool<Message>& message_pool() { return engine().messages(); }
+
+}  // namespace hearth::p2p

@@ -1,0 +1,198 @@
+// Sending: into the ring at once where that is possible, else through the backlog of the peer.
+#include "base/check.h"
+#include "base/copy.h"
+#include "datatype/lifetime.h"
+#include "mpi.h"
+#include "p2p/engine.h"
+
+namespace hearth::p2p {
+
+// The hot path: called with a message that fits the ring.
+[[gnu::hot]] bool Engine::send_in_ring(Peer& peer, const void* buffer, Count count, const datatype::Type& type,
+                                       int64_t bytes, PeerIndex to, uint8_t flags, uint32_t cookie,
+                                       uint64_t match, Status& status) {
+  const auto size = static_cast<size_t>(bytes);
+  if (shm::RingWriter* lane = peer.lane_to; __builtin_expect(lane != nullptr, 1)) {
+    std::byte* line = lane->claim(size);
+    if (__builtin_expect(line == nullptr, 0)) return false;
+    if (__builtin_expect(type.contiguous, 1)) {
+      copy_bytes(shm::payload_at(line), static_cast<const std::byte*>(buffer) + type.true_lower_bound, size);
+    } else {
+      datatype::pack(type, buffer, count, 0, shm::payload_at(line), size);
+    }
+    lane->commit(static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
+    return true;
+  }
+  std::byte* line = transport_.claim(to, size, status);
+  if (line == nullptr) return false;
+  datatype::pack(type, buffer, count, 0, shm::payload_at(line), size);
+  transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
+  peer.lane_to = transport_.lane_to(to);
+  return true;
+}
+
+// Whether so much of ours waits unmatched at the peer that we must wait for its receives.
+bool Engine::burdened(Peer& peer, PeerIndex to) {
+  if (peer.lane_to == nullptr) return transport_.unexpected_kib_at(to) > unexpected_kib_max_;
+  if (__builtin_expect(peer.lane_to->unexpected_kib() <= unexpected_kib_max_, 1)) return false;
+  peer.lane_to->look();
+  return peer.lane_to->unexpected_kib() > unexpected_kib_max_;
+}
+
+Status Engine::send(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
+                    uint32_t context, SendMode mode) {
+  Peer& peer = peers_[static_cast<size_t>(to)];
+  const int64_t bytes = count * type.size;
+  if (__builtin_expect(static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max && peer.backlog == nullptr &&
+                           mode != SendMode::synchronous && !burdened(peer, to),
+                       1)) {
+    Status status;
+    if (__builtin_expect(send_in_ring(peer, buffer, count, type, bytes, to, 0, 0, match_word(context, tag), status),
+                         1)) {
+      return {};
+    }
+    HEARTH_TRY(status);
+  }
+  Request* request = nullptr;
+  HEARTH_TRY(isend(buffer, count, const_cast<datatype::Type&>(type), to, tag, context, request, mode));
+  return wait(request);
+}
+
+Status Engine::isend(const void* buffer, Count count, datatype::Type& type, PeerIndex to, int tag,
+                     uint32_t context, Request*& request, SendMode mode) {
+  Peer& peer = know(to);
+  const int64_t bytes = count * type.size;
+  if (__builtin_expect(static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max && peer.backlog == nullptr &&
+                           mode != SendMode::synchronous && !burdened(peer, to),
+                       1)) {
+    Status status;
+    if (send_in_ring(peer, buffer, count, type, bytes, to, 0, 0, match_word(context, tag), status)) {
+      request = completed_send_;
+      return {};
+    }
+    HEARTH_TRY(status);
+  }
+  Request* made = make_request(RequestKind::send);
+  if (made == nullptr) {
+    return fail(MPI_ERR_NO_MEM, "no memory for another request: %zu are under way. Remedy: complete some",
+                requests_.live());
+  }
+  made->mode = mode;
+  made->buffer = const_cast<void*>(buffer);
+  made->count = count;
+  made->type = &type;
+  datatype::retain(type);
+  made->key = {context, to, tag};
+  start_send(*made);
+  request = made;
+  return {};
+}
+
+void Engine::start(Request& request) {
+  request.complete = false;
+  request.active = true;
+  request.cancelled = false;
+  request.outcome = {};
+  if (request.kind == RequestKind::send) {
+    start_send(request);
+  } else {
+    post(request);
+  }
+}
+
+void Engine::start_send(Request& request) {
+  Peer& peer = know(request.key.peer);
+  ++sends_under_way_;
+  request.await_match = request.mode == SendMode::synchronous;
+  if (peer.backlog == nullptr && try_start_send(request)) return;
+  request.next = nullptr;
+  (peer.backlog != nullptr ? peer.backlog_last->next : peer.backlog) = &request;
+  peer.backlog_last = &request;
+  list_waiting(request.key.peer);
+}
+
+bool Engine::try_start_send(Request& request) {
+  const PeerIndex to = request.key.peer;
+  Peer& peer = know(to);
+  const int64_t bytes = request.count * request.type->size;
+  const bool held = burdened(peer, to);
+  if (held || static_cast<uint64_t>(bytes) > peer.protocol.ring_bytes_max) {
+    return start_rendezvous(request, peer, bytes, held);
+  }
+  const uint8_t flags = request.await_match ? kSynchronous : 0;
+  Status status;
+  if (!send_in_ring(peer, request.buffer, request.count, *request.type, bytes, to, flags, request.slot,
+                    match_word(request.key.context, request.key.tag), status)) {
+    if (status.ok()) return false;
+    request.await_match = false;
+  }
+  if (!request.await_match) complete_send(request, status);
+  return true;
+}
+
+void Engine::complete_send(Request& request, Status outcome) {
+  --sends_under_way_;
+  complete(request, outcome);
+}
+
+// Peers whose ring was full.
+
+void Engine::list_waiting(PeerIndex index) {
+  Peer& peer = peers_[static_cast<size_t>(index)];
+  if (peer.listed) return;
+  peer.listed = true;
+  waiting_peers_.push_back(index);
+}
+
+bool Engine::serve_waiting_peers() {
+  bool moved = false;
+  for (size_t i = 0; i < waiting_peers_.size();) {
+    const PeerIndex index = waiting_peers_[i];
+    Peer& peer = peers_[static_cast<size_t>(index)];
+    size_t answered = 0;
+    while (answered < peer.answers.size() && try_answer(index, peer.answers[answered])) ++answered;
+    peer.answers.erase(peer.answers.begin(), peer.answers.begin() + static_cast<std::ptrdiff_t>(answered));
+    moved |= answered > 0;
+    while (peer.backlog != nullptr) {
+      Request* request = peer.backlog;
+      Request* next = request->next;
+      if (!try_start_send(*request)) break;  // it may be gone once it has started
+      peer.backlog = next;
+      moved = true;
+    }
+    if (peer.answers.empty() && peer.backlog == nullptr) {
+      peer.listed = false;
+      waiting_peers_[i] = waiting_peers_.back();
+      waiting_peers_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+  return moved;
+}
+
+// Answers go to the peer out of the order of messages, which they are not part of.
+
+bool Engine::try_answer(PeerIndex to, const Answer& answer) {
+  Status status;
+  if (transport_.claim(to, 0, status) == nullptr) return false;
+  transport_.commit(to, static_cast<uint8_t>(answer.kind), answer.flags, 0, answer.cookie, 0);
+  return true;
+}
+
+void Engine::answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cookie) {
+  const Answer made = {kind, flags, cookie};
+  Peer& peer = peers_[static_cast<size_t>(to)];
+  if (peer.answers.empty() && try_answer(to, made)) return;
+  peer.answers.push_back(made);
+  list_waiting(to);
+}
+
+// The request that an answer names; nullptr when the answer makes no sense, which is the fault of whoever
+// wrote into the ring.
+Request* Engine::request_of(uint32_t cookie, PeerIndex from) {
+  Request* request = requests_.at(cookie);
+  return request != nullptr && request->kind == RequestKind::send && request->key.peer == from ? request : nullptr;
+}
+
+}  // namespace hearth::p2p

@@ -1,0 +1,295 @@
+// Long messages: pieces through cells, or straight from the sender's memory.
+//
+//   sender                                         receiver
+//   rendezvous {length, address, first cells}  ->  matches (or waits), copies the cells out, marks them free
+//   cells {more}                               ->  ...
+//     each marked cell is filled again         <-  mark
+//
+// So the cells are the credit and no handshake is needed: a sender holds at most a few cells for one
+// message, and goes on when the receiver has emptied one. Only a sender that got no cell at all waits for
+// clear_to_send, and then sends fragments through the ring, which every pair has to itself: no message can
+// be stuck behind another pair's.
+#include "p2p/stream.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/copy.h"
+#include "datatype/type.h"
+#include "p2p/engine.h"
+
+namespace hearth::p2p {
+
+// Sender.
+
+bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool held) {
+  Status status;
+  const PeerIndex to = request.key.peer;
+  std::byte* line = transport_.claim(to, sizeof(RendezvousStart), status);
+  if (line == nullptr) {
+    if (status.ok()) return false;
+    complete_send(request, status);
+    return true;
+  }
+  SendStream* stream = send_streams_.create();
+  if (stream == nullptr) out_of_memory("a long message", sizeof(SendStream), to);
+  stream->request = &request;
+  stream->total_bytes = bytes;
+  stream->next_part_bytes = static_cast<int64_t>(peer.protocol.first_part_bytes);
+  const bool offer = static_cast<uint64_t>(bytes) >= peer.protocol.single_copy_bytes_min &&
+                     !peer.single_copy_declined && request.type->contiguous;
+  stream->held = held || offer;
+  request.send_stream = stream;
+
+  RendezvousStart start = {};
+  start.bytes = static_cast<uint64_t>(bytes);
+  start.address = reinterpret_cast<uint64_t>(request.buffer) + static_cast<uint64_t>(request.type->true_lower_bound);
+  if (!stream->held) {
+    const int cell = next_cell(*stream);
+    if (cell >= 0) {
+      const int64_t part = std::min({stream->next_part_bytes, bytes, static_cast<int64_t>(transport_.cell_bytes())});
+      datatype::pack(*request.type, request.buffer, request.count, 0, transport_.own_cell(cell),
+                     static_cast<size_t>(part));
+      start.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
+      stream->sent_bytes = part;
+      stream->next_part_bytes *= 2;
+    } else {
+      stream->held = true;
+    }
+  }
+  const uint8_t flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | (offer ? kSingleCopy : 0));
+  copy_bytes(shm::payload_at(line), &start, sizeof start);
+  transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start, request.slot,
+                    match_word(request.key.context, request.key.tag));
+  sending_.push_back(stream);
+  push(*stream);
+  return true;
+}
+
+// A cell for the next piece: one more while the message may hold more, else the oldest once it is back. -1: wait.
+int Engine::next_cell(SendStream& stream) {
+  const int limit = cells_in_flight_max_;
+  if (stream.in_flight > 0) {
+    const int oldest = stream.cells[static_cast<size_t>(stream.oldest)];
+    if (transport_.cell_returned(oldest)) {
+      transport_.reuse_cell(oldest);
+      stream.oldest = (stream.oldest + 1) % kCellsInFlightMax;
+      stream.cells[static_cast<size_t>((stream.oldest + stream.in_flight - 1) % kCellsInFlightMax)] = oldest;
+      return oldest;
+    }
+  }
+  if (stream.in_flight >= limit) return -1;
+  const int cell = transport_.take_cell();
+  if (cell < 0) return -1;
+  stream.cells[static_cast<size_t>((stream.oldest + stream.in_flight) % kCellsInFlightMax)] = cell;
+  ++stream.in_flight;
+  return cell;
+}
+
+// Sends what can be sent now; whether anything was.
+bool Engine::push(SendStream& stream) {
+  if (stream.held) return false;
+  Request& request = *stream.request;
+  const PeerIndex to = request.key.peer;
+  bool moved = false;
+  while (stream.sent_bytes < stream.total_bytes) {
+    Status status;
+    std::byte* line = transport_.claim(to, sizeof(MoreCells), status);
+    if (line == nullptr) return moved;
+    const int cell = next_cell(stream);
+    if (cell < 0) {
+      // Without a single cell of its own the message still has its ring.
+      if (stream.in_flight > 0 || !stream.cleared || !push_fragment(stream)) return moved;
+      moved = true;
+      continue;
+    }
+    const auto cell_bytes = static_cast<int64_t>(transport_.cell_bytes());
+    const int64_t part = std::min({stream.next_part_bytes, cell_bytes, stream.total_bytes - stream.sent_bytes});
+    datatype::pack(*request.type, request.buffer, request.count, stream.sent_bytes, transport_.own_cell(cell),
+                   static_cast<size_t>(part));
+    MoreCells more = {};
+    more.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
+    copy_bytes(shm::payload_at(line), &more, sizeof more);
+    transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof more, request.slot, 0);
+    stream.sent_bytes += part;
+    stream.next_part_bytes = std::min(stream.next_part_bytes * 2, cell_bytes);
+    moved = true;
+  }
+  end_stream(stream);
+  return true;
+}
+
+bool Engine::push_fragment(SendStream& stream) {
+  Request& request = *stream.request;
+  const PeerIndex to = request.key.peer;
+  const auto bytes = static_cast<size_t>(std::min<int64_t>(stream.total_bytes - stream.sent_bytes,
+                                                            static_cast<int64_t>(packet_bytes_max_)));
+  Status status;
+  std::byte* line = transport_.claim(to, bytes, status);
+  if (line == nullptr) return false;
+  datatype::pack(*request.type, request.buffer, request.count, stream.sent_bytes, shm::payload_at(line), bytes);
+  transport_.commit(to, static_cast<uint8_t>(PacketKind::fragment), 0, bytes, request.slot, 0);
+  stream.sent_bytes += static_cast<int64_t>(bytes);
+  return true;
+}
+
+// All bytes have left the user's buffer: the cells that are still with the receiver come back by the sweep.
+void Engine::end_stream(SendStream& stream) {
+  Request& request = *stream.request;
+  for (int i = 0; i < stream.in_flight; ++i) {
+    transport_.leave_cell(stream.cells[static_cast<size_t>((stream.oldest + i) % kCellsInFlightMax)]);
+  }
+  sending_.erase(std::find(sending_.begin(), sending_.end(), &stream));
+  request.send_stream = nullptr;
+  send_streams_.destroy(&stream);
+  if (!request.await_match) complete_send(request, {});
+}
+
+void Engine::on_clear_to_send(Request& request, uint8_t flags) {
+  if (flags & kNoSingleCopy) peers_[static_cast<size_t>(request.key.peer)].single_copy_declined = true;
+  SendStream* stream = request.send_stream;
+  if (stream == nullptr) return;
+  stream->held = false;
+  stream->cleared = true;
+  push(*stream);
+}
+
+// Receiver.
+
+void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+  RendezvousStart start;
+  copy_bytes(&start, payload, sizeof start);
+  ReceiveStream* stream = receive_streams_.create();
+  if (stream == nullptr) out_of_memory("a long message", sizeof(ReceiveStream), from);
+  stream->from = from;
+  stream->cookie = header.cookie();
+  stream->flags = header.flags();
+  stream->address = start.address;
+  stream->total_bytes = static_cast<int64_t>(start.bytes);
+  for (const CellPart& part : start.parts) {
+    if (part.bytes == 0) break;
+    stream->parts.push_back(part);
+    stream->announced_bytes += part.bytes;
+  }
+  peers_[static_cast<size_t>(from)].streams.push_back(stream);
+
+  const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
+  if (MatchEntry* entry = posted_.take(key); entry != nullptr) {
+    if (header.flags() & kSynchronous) answer(from, PacketKind::matched, 0, header.cookie());
+    attach(*stream, static_cast<Request&>(*entry), key.tag);
+    return;
+  }
+  UnexpectedMessage* message = unexpected_pool_.create();
+  if (message == nullptr) out_of_memory("an unexpected message", sizeof(UnexpectedMessage), from);
+  message->key = key;
+  message->flags = header.flags();
+  message->cookie = header.cookie();
+  message->bytes = stream->total_bytes;
+  message->stream = stream;
+  message->payload = message->own;
+  unexpected_.add(*message);
+  transport_.add_unexpected_bytes(from, static_cast<int64_t>(sizeof(UnexpectedMessage)));
+}
+
+void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
+  stream.request = &request;
+  request.received_tag = tag;
+  const bool nothing_sent = stream.announced_bytes == 0;
+  for (const CellPart& part : stream.parts) take_part(stream, part);
+  stream.parts.clear();
+  if (nothing_sent) {
+    if (stream.flags & kSingleCopy) {
+      if (copy_from_sender(stream, request)) {
+        answer(stream.from, PacketKind::finished, 0, stream.cookie);
+        stream.announced_bytes = stream.copied_bytes = stream.total_bytes;
+      } else {
+        answer(stream.from, PacketKind::clear_to_send, kNoSingleCopy, stream.cookie);
+      }
+    } else {
+      answer(stream.from, PacketKind::clear_to_send, 0, stream.cookie);
+    }
+  }
+  finish_if_whole(stream);
+}
+
+bool Engine::copy_from_sender(ReceiveStream& stream, Request& request) {
+  if (!request.type->contiguous) return false;
+  Peer& peer = know(stream.from);
+  auto* to = static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound;
+  const auto bytes = static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size));
+  if (stream.from == self_) {
+    std::memcpy(to, reinterpret_cast<const void*>(stream.address), bytes);
+    return true;
+  }
+  if (peer.single_copy == Peer::SingleCopy::untried) {
+    peer.single_copy =
+        single_copy::cma().probe(peer.target) ? Peer::SingleCopy::works : Peer::SingleCopy::refused;
+  }
+  if (peer.single_copy != Peer::SingleCopy::works) return false;
+  // A later refusal (a filter installed, memory short) falls back like an early one: the sender sends all.
+  if (single_copy::cma().read(peer.target, to, stream.address, bytes)) return true;
+  peer.single_copy = Peer::SingleCopy::refused;
+  return false;
+}
+
+ReceiveStream* Engine::stream_of(PeerIndex from, uint32_t cookie) {
+  // The sender may use a cookie again once it has announced everything, so look for one that still arrives.
+  for (ReceiveStream* stream : peers_[static_cast<size_t>(from)].streams) {
+    if (stream->cookie == cookie && stream->announced_bytes < stream->total_bytes) return stream;
+  }
+  return nullptr;
+}
+
+void Engine::on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts) {
+  ReceiveStream* stream = stream_of(from, cookie);
+  if (stream == nullptr) return;
+  for (const CellPart& part : parts) {
+    if (part.bytes == 0) break;
+    stream->announced_bytes += part.bytes;
+    if (stream->request != nullptr) {
+      take_part(*stream, part);
+    } else {
+      stream->parts.push_back(part);
+    }
+  }
+  if (stream->request != nullptr) finish_if_whole(*stream);
+}
+
+void Engine::on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes) {
+  ReceiveStream* stream = stream_of(from, cookie);
+  if (stream == nullptr || stream->request == nullptr) return;
+  stream->announced_bytes += static_cast<int64_t>(bytes);
+  take_bytes(*stream, payload, static_cast<int64_t>(bytes));
+  finish_if_whole(*stream);
+}
+
+void Engine::take_part(ReceiveStream& stream, const CellPart& part) {
+  const std::byte* data = transport_.cell_of(stream.from, static_cast<int>(part.cell));
+  if (data == nullptr || part.bytes > transport_.cell_bytes()) return;
+  take_bytes(stream, data, part.bytes);
+  transport_.mark_cell_free(stream.from, static_cast<int>(part.cell));
+}
+
+void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes) {
+  Request& request = *stream.request;
+  const int64_t room = request.count * request.type->size;
+  const int64_t fitting = std::clamp<int64_t>(room - stream.copied_bytes, 0, bytes);
+  if (fitting > 0) {
+    datatype::unpack(*request.type, request.buffer, request.count, stream.copied_bytes, data,
+                     static_cast<size_t>(fitting));
+  }
+  stream.copied_bytes += bytes;
+}
+
+void Engine::finish_if_whole(ReceiveStream& stream) {
+  if (stream.copied_bytes < stream.total_bytes) return;
+  Request& request = *stream.request;
+  auto& streams = peers_[static_cast<size_t>(stream.from)].streams;
+  streams.erase(std::find(streams.begin(), streams.end(), &stream));
+  const PeerIndex from = stream.from;
+  const int64_t bytes = stream.total_bytes;
+  receive_streams_.destroy(&stream);
+  complete_receive(request, from, request.received_tag, bytes);
+}
+
+}  // namespace hearth::p2p

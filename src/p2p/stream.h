@@ -1,0 +1,65 @@
+// Long messages under way: the sender's view and the receiver's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "p2p/envelope.h"
+#include "p2p/match.h"
+
+namespace hearth::p2p {
+
+struct Request;
+
+constexpr int kCellsInFlightMax = 8;
+
+/// A long message that this process sends in pieces. Cells that the receiver still holds are a queue, oldest
+/// first; each is filled again as soon as it comes back.
+struct SendStream {
+  uint32_t slot;
+  uint32_t alive;
+
+  Request* request = nullptr;
+  int64_t total_bytes = 0;
+  int64_t sent_bytes = 0;
+  int64_t next_part_bytes = 0;  // parts start small and grow: copying in and out overlap early
+  bool cleared = false;         // the receiver has matched: the ring may carry fragments
+  bool held = false;            // nothing may be sent before clear_to_send or finished
+  int in_flight = 0;
+  int oldest = 0;
+  std::array<int, kCellsInFlightMax> cells;
+};
+
+/// A long message that arrives in pieces; unmatched ones keep what has been announced.
+struct ReceiveStream {
+  uint32_t slot;
+  uint32_t alive;
+
+  PeerIndex from = 0;
+  uint32_t cookie = 0;         // of the sender's request
+  uint8_t flags = 0;
+  uint64_t address = 0;        // in the sender
+  int64_t total_bytes = 0;
+  int64_t announced_bytes = 0;
+  int64_t copied_bytes = 0;
+  Request* request = nullptr;  // once matched
+  std::vector<CellPart> parts; // announced before the match
+};
+
+/// A message that came before its receive was posted. Eager payloads of a line are kept inside.
+struct UnexpectedMessage : MatchEntry {
+  UnexpectedMessage() {}  // NOLINT(modernize-use-equals-default): see MatchEntry
+
+  uint32_t slot;
+  uint32_t alive;
+
+  uint8_t flags = 0;
+  uint32_t cookie = 0;
+  int64_t bytes = 0;
+  ReceiveStream* stream = nullptr;  // of a long message
+  std::byte* payload = nullptr;     // of an eager one: `own` or a block of malloc
+  std::byte own[shm::kLineBytes - shm::kHeaderBytes];
+};
+
+}  // namespace hearth::p2p

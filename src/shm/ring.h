@@ -1,0 +1,201 @@
+// A ring carries packets from one process to another: one writer, one reader, no lock, no read-modify-write.
+// It lies in shared memory and belongs to the receiver; writer and reader each keep their position in
+// memory of their own.
+//
+//   line 0            credit: written by the reader, read by the writer
+//   lines 1..n        slots of one cache line; n is a power of two
+//
+// A packet is one or several consecutive lines, 16 bytes of header in front of the payload:
+//
+//   | commit word (8) | match word (8) | payload 48 ... | payload goes on in the next lines, no gap |
+//
+//   commit word = kind 8 | flags 8 | bytes 16 | cookie 32. Zero: no packet here yet.
+//
+// The writer fills in everything else, clears the commit word of the line behind the packet, and then
+// stores the packet's commit word (release). The reader polls that one word (acquire), so a packet of up to
+// 48 bytes moves exactly one line between the caches. Clearing the next word first means that whatever old
+// payload lies there is never taken for a packet; it also brings that line over for the next packet.
+// A packet that would not fit before the end of the ring is preceded by one of kind `pad`.
+//
+// Invariants: reader.tail <= writer.head <= reader.tail + n - 1, and the commit word at writer.head is zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/atomic.h"
+#include "base/check.h"
+#include "shm/layout.h"
+#include "shm/wait.h"
+
+namespace hearth::shm {
+
+constexpr size_t kHeaderBytes = 16;
+
+/// What stands in front of every packet.
+struct PacketHeader {
+  uint64_t commit;
+  uint64_t match;  // of the layer above: context and tag
+
+  static constexpr uint64_t make_commit(uint8_t kind, uint8_t flags, uint16_t bytes, uint32_t cookie) {
+    return uint64_t{kind} | uint64_t{flags} << 8 | uint64_t{bytes} << 16 | uint64_t{cookie} << 32;
+  }
+  uint8_t kind() const { return static_cast<uint8_t>(commit); }
+  uint8_t flags() const { return static_cast<uint8_t>(commit >> 8); }
+  uint16_t bytes() const { return static_cast<uint16_t>(commit >> 16); }
+  uint32_t cookie() const { return static_cast<uint32_t>(commit >> 32); }
+};
+static_assert(sizeof(PacketHeader) == kHeaderBytes);
+
+/// Kind of the filler in front of the ring's end; all other kinds but 0 belong to the layer above.
+constexpr uint8_t kPadKind = 0xff;
+
+/// Lines that a packet with so many bytes of payload takes.
+constexpr uint32_t lines_of(size_t payload_bytes) {
+  return static_cast<uint32_t>((kHeaderBytes + payload_bytes + kLineBytes - 1) / kLineBytes);
+}
+
+/// The longest payload for a ring of so many lines. Any packet fits once the reader has read everything,
+/// wherever the positions stand: with its pad it takes at most 2 * lines - 1, and the reader may hold back
+/// the news of a quarter ring.
+constexpr size_t payload_bytes_max(uint32_t ring_lines) {
+  const size_t bytes = size_t{ring_lines} * 3 / 8 * kLineBytes - kHeaderBytes;
+  return bytes < 65535 ? bytes : 65535;
+}
+
+/// The reader's word to the writer, in line 0.
+struct Credit {
+  uint32_t consumed;        // lines read so far, modulo 2^32
+  uint32_t unexpected_kib;  // KiB of this writer's messages that wait unmatched at the reader
+
+  uint64_t word() const { return uint64_t{consumed} | uint64_t{unexpected_kib} << 32; }
+  static Credit of(uint64_t word) {
+    return {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)};
+  }
+};
+
+/// Views of one line.
+inline PacketHeader& header_at(std::byte* line) { return *reinterpret_cast<PacketHeader*>(line); }
+inline std::byte* payload_at(std::byte* line) { return line + kHeaderBytes; }
+
+class RingWriter {
+ public:
+  RingWriter() = default;
+  /// `memory` is a zeroed ring of `lines` slots that no writer has used yet; `reader` tells the process that
+  /// reads it.
+  RingWriter(std::byte* memory, uint32_t lines, Bell reader)
+      : slots_(memory + kLineBytes), mask_(lines - 1), limit_(lines - 1), reader_(reader) {}
+
+  bool open() const { return slots_ != nullptr; }
+
+  /// The line where a packet of `payload_bytes` may be written, or nullptr when the reader has not made
+  /// room yet. Claiming again without commit gives the same place.
+  std::byte* claim(size_t payload_bytes) {
+    const uint32_t lines = lines_of(payload_bytes);
+    const uint32_t place = head_ & mask_;
+    const uint32_t to_end = mask_ + 1 - place;
+    if (__builtin_expect(lines <= to_end, 1)) {
+      if (__builtin_expect(static_cast<int32_t>(limit_ - (head_ + lines)) < 0, 0) && !refresh(lines)) return nullptr;
+      return slots_ + size_t{place} * kLineBytes;
+    }
+    if (static_cast<int32_t>(limit_ - (head_ + to_end + lines)) < 0 && !refresh(to_end + lines)) return nullptr;
+    publish(to_end, PacketHeader::make_commit(kPadKind, 0, 0, 0));
+    return slots_;
+  }
+
+  /// Makes the packet at the claimed place visible. Pre: claim() of the same payload size gave a place, and
+  /// the payload has been written there.
+  void commit(uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie, uint64_t match) {
+    header_at(slots_ + size_t{head_ & mask_} * kLineBytes).match = match;
+    publish(lines_of(payload_bytes),
+            PacketHeader::make_commit(kind, flags, static_cast<uint16_t>(payload_bytes), cookie));
+    reader_.ring();
+  }
+
+  /// What the reader said last, as far as this writer has looked.
+  uint32_t unexpected_kib() const { return unexpected_kib_; }
+  /// Looks at the credit line now.
+  void look() { refresh(0); }
+  /// Whether the reader has taken everything (as of now).
+  bool drained() {
+    refresh(0);
+    return limit_ == head_ + mask_;
+  }
+
+ private:
+  // Pre: room for `lines` and one more. The release store pairs with the acquire load in RingReader::peek.
+  void publish(uint32_t lines, uint64_t commit_word) {
+    std::byte* first = slots_ + size_t{head_ & mask_} * kLineBytes;
+    head_ += lines;
+    atomic::store_relaxed(header_at(slots_ + size_t{head_ & mask_} * kLineBytes).commit, uint64_t{0});
+    atomic::store_release(header_at(first).commit, commit_word);
+  }
+
+  // The acquire load pairs with the release store in RingReader::publish_credit: lines counted as consumed
+  // have really been read before we write over them.
+  [[gnu::noinline]] bool refresh(uint32_t lines) {
+    const Credit credit = Credit::of(atomic::load_acquire(*reinterpret_cast<uint64_t*>(slots_ - kLineBytes)));
+    limit_ = credit.consumed + mask_;  // one line stays free for the cleared commit word
+    unexpected_kib_ = credit.unexpected_kib;
+    return static_cast<int32_t>(limit_ - (head_ + lines)) >= 0;
+  }
+
+  std::byte* slots_ = nullptr;
+  uint32_t mask_ = 0;
+  uint32_t head_ = 0;   // lines written so far
+  uint32_t limit_ = 0;  // head_ may grow up to here
+  uint32_t unexpected_kib_ = 0;
+  Bell reader_;
+};
+
+class RingReader {
+ public:
+  RingReader() = default;
+  RingReader(std::byte* memory, uint32_t lines, Bell writer)
+      : slots_(memory + kLineBytes), mask_(lines - 1), writer_(writer) {}
+
+  bool open() const { return slots_ != nullptr; }
+
+  /// The line of the oldest packet not yet consumed, or nullptr.
+  std::byte* peek() {
+    std::byte* line = slots_ + size_t{tail_ & mask_} * kLineBytes;
+    // Pairs with the release store in RingWriter::publish: header and payload are complete.
+    const uint64_t commit = atomic::load_acquire(header_at(line).commit);
+    if (__builtin_expect(commit == 0, 1)) return nullptr;
+    if (__builtin_expect(static_cast<uint8_t>(commit) == kPadKind, 0)) {
+      skip(mask_ + 1 - (tail_ & mask_));
+      return peek();
+    }
+    return line;
+  }
+
+  /// Gives the lines of the packet that peek() showed back to the writer, who is told in batches of a quarter
+  /// ring: a credit costs a line transfer.
+  void consume(size_t payload_bytes) { skip(lines_of(payload_bytes)); }
+
+  /// Tells the writer the present state at once.
+  void publish_credit() {
+    published_ = tail_;
+    const Credit credit = {tail_, static_cast<uint32_t>(unexpected_bytes >> 10)};
+    // Pairs with the acquire load in RingWriter::refresh.
+    atomic::store_release(*reinterpret_cast<uint64_t*>(slots_ - kLineBytes), credit.word());
+    writer_.ring();
+  }
+
+  /// Bytes of this writer's messages that wait unmatched; kept by the layer above.
+  uint64_t unexpected_bytes = 0;
+
+ private:
+  void skip(uint32_t lines) {
+    tail_ += lines;
+    if (tail_ - published_ >= (mask_ + 1) / 4) publish_credit();
+  }
+
+  std::byte* slots_ = nullptr;
+  uint32_t mask_ = 0;
+  uint32_t tail_ = 0;       // lines read so far
+  uint32_t published_ = 0;  // tail_ when the writer was last told
+  Bell writer_;
+};
+
+}  // namespace hearth::shm

@@ -1,0 +1,32 @@
+#include "shm/wait.h"
+
+namespace hearth::shm {
+
+Sleeper::Sleeper(const Segment& segment, int self)
+    : word_(&segment.rank(self).asleep), membarrier_(os::membarrier_register()) {
+  // Every rank must be reachable by the others' membarrier, or all must fence.
+  if (!membarrier_) atomic::store_release(segment.job().fences_needed, 1u);
+}
+
+void Sleeper::prepare() {
+  atomic::store_relaxed(*word_, 1u);
+  // Pairs with the fence in Bell::ring. Our own full fence comes first in either case: membarrier makes
+  // the other processors fence, not necessarily this one.
+  atomic::fence_full();
+  if (membarrier_) os::membarrier();
+}
+
+void Sleeper::cancel() { atomic::store_relaxed(*word_, 0u); }
+
+void Sleeper::sleep(uint64_t timeout_ns) {
+  os::futex_wait(*word_, 1, timeout_ns);
+  // Another thread of ours may still sleep on the same word: with the word at 0 nobody would wake it.
+  wake_own_threads();
+}
+
+void Sleeper::wake_own_threads() {
+  if (word_ == nullptr) return;
+  if (atomic::exchange(*word_, 0u) != 0) os::futex_wake(*word_);
+}
+
+}  // namespace hearth::shm

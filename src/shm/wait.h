@@ -1,0 +1,74 @@
+// Sleeping without losing a wake-up.
+//
+// A rank that waits spins first, then offers its processor, then sleeps on its own `asleep` word. A rank
+// that has just stored something another may wait for (a packet, a credit, a cell's mark) looks at that
+// rank's `asleep` word and wakes it. This is Dekker's pattern:
+//
+//   sleeper:  asleep = 1;  FENCE;  look at everything once more;  sleep
+//   waker:    store news;  FENCE;  asleep == 1 ?  wake
+//
+// One of the two must see the other. The waker's fence would stand on the path of every message, so it is
+// only a compiler fence there; the sleeper, who has time, makes all running ranks execute a full one
+// (membarrier). Where the kernel refuses membarrier, job().fences_needed makes wakers pay for theirs.
+// docs/memory_model.md has the argument.
+#pragma once
+
+#include <cstdint>
+
+#include "base/atomic.h"
+#include "base/os_wait.h"
+#include "shm/segment.h"
+
+namespace hearth::shm {
+
+class Sleeper {
+ public:
+  Sleeper() = default;
+  /// Registers this process. Pre: segment outlives the sleeper.
+  Sleeper(const Segment& segment, int self);
+
+  /// Announces the sleep. The caller then looks once more at everything that could have woken it, and calls
+  /// either sleep() or cancel().
+  void prepare();
+  void cancel();
+  /// Sleeps until woken or the time is over.
+  void sleep(uint64_t timeout_ns);
+  /// Wakes the threads of this very process that sleep.
+  void wake_own_threads();
+
+ private:
+  uint32_t* word_ = nullptr;
+  bool membarrier_ = false;
+};
+
+/// How to wake one rank. Rung after every store that the rank may wait for: one load of a line that is nearly
+/// always shared in our cache.
+class Bell {
+ public:
+  Bell() = default;
+  Bell(const Segment& segment, int rank)
+      : asleep_(&segment.rank(rank).asleep), fences_needed_(&segment.job().fences_needed) {}
+
+  void ring() const {
+    if (__builtin_expect(atomic::load_relaxed(*fences_needed_) != 0, 0)) {
+      atomic::fence_full();
+    } else {
+      atomic::fence_compiler();
+    }
+    // Pairs with the store in Sleeper::prepare.
+    if (__builtin_expect(atomic::load_relaxed(*asleep_) != 0, 0)) wake();
+  }
+
+ private:
+  [[gnu::cold]] void wake() const {
+    atomic::store_relaxed(*asleep_, 0u);
+    os::futex_wake(*asleep_);
+  }
+
+  // A bell that belongs to nobody: a word that is never set.
+  static inline uint32_t nobody_ = 0;
+  uint32_t* asleep_ = &nobody_;
+  const uint32_t* fences_needed_ = &nobody_;
+};
+
+}  // namespace hearth::shm

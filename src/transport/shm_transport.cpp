@@ -1,0 +1,159 @@
+#include "transport/shm_transport.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/atomic.h"
+#include "mpi.h"
+
+namespace hearth::transport {
+
+ShmTransport::ShmTransport(const shm::Segment& segment, PeerIndex self)
+    : segment_(segment),
+      self_(self),
+      writers_(static_cast<size_t>(segment.rank_count())),
+      readers_(static_cast<size_t>(segment.rank_count())),
+      knocks_(segment.knocks(self).data()),
+      knock_words_(segment.knocks(self).size()),
+      cells_(segment, self),
+      sleeper_(segment, self) {
+  open_.reserve(readers_.size());
+}
+
+// Sending.
+
+std::byte* ShmTransport::claim(PeerIndex to, size_t payload_bytes, Status& status) {
+  shm::RingWriter& writer = writers_[static_cast<size_t>(to)];
+  if (__builtin_expect(!writer.open(), 0)) {
+    status = open_writer(to);
+    if (!status.ok()) return nullptr;
+  }
+  return writer.claim(payload_bytes);
+}
+
+void ShmTransport::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
+                          uint64_t match) {
+  writers_[static_cast<size_t>(to)].commit(kind, flags, payload_bytes, cookie, match);
+}
+
+shm::RingWriter* ShmTransport::lane_to(PeerIndex to) {
+  shm::RingWriter& writer = writers_[static_cast<size_t>(to)];
+  return writer.open() ? &writer : nullptr;
+}
+
+Status ShmTransport::open_writer(PeerIndex to) {
+  const int64_t number = segment_.take_ring();
+  if (number < 0) {
+    return fail(MPI_ERR_NO_MEM,
+                "no memory for the ring of %llu bytes from rank %d to rank %d. Remedy: raise the memory limit, or set "
+                "HEARTH_SHM_RING_BYTES lower",
+                static_cast<unsigned long long>(segment_.job().ring_bytes), self_, to);
+  }
+  writers_[static_cast<size_t>(to)] =
+      shm::RingWriter(segment_.ring_memory(static_cast<uint32_t>(number)), segment_.job().ring_lines,
+                      shm::Bell(segment_, to));
+  // Pairs with the acquire load in answer_knocks.
+  atomic::store_release(segment_.ring_number(to, self_), static_cast<uint32_t>(number) + 1);
+  atomic::fetch_or(segment_.knocks(to)[static_cast<size_t>(self_) / 64], uint64_t{1} << (self_ % 64));
+  shm::Bell(segment_, to).ring();
+  return {};
+}
+
+uint32_t ShmTransport::unexpected_kib_at(PeerIndex to) {
+  return writers_[static_cast<size_t>(to)].unexpected_kib();
+}
+
+// Receiving.
+
+shm::RingReader* ShmTransport::lane_from(PeerIndex from) {
+  shm::RingReader& reader = readers_[static_cast<size_t>(from)];
+  return reader.open() ? &reader : nullptr;
+}
+
+bool ShmTransport::answer_knocks() {
+  bool any = false;
+  for (size_t w = 0; w < knock_words_; ++w) {
+    if (__builtin_expect(atomic::load_relaxed(knocks_[w]) == 0, 1)) continue;
+    uint64_t bits = atomic::exchange(knocks_[w], uint64_t{0});
+    for (; bits != 0; bits &= bits - 1) {
+      const auto from = static_cast<PeerIndex>(w * 64 + static_cast<size_t>(std::countr_zero(bits)));
+      if (from >= segment_.rank_count()) continue;
+      // Pairs with the release store in open_writer.
+      const uint32_t number = atomic::load_acquire(segment_.ring_number(self_, from));
+      if (number == 0) continue;
+      readers_[static_cast<size_t>(from)] =
+          shm::RingReader(segment_.ring_memory(number - 1), segment_.job().ring_lines, shm::Bell(segment_, from));
+      open_.insert(open_.begin(), from);
+      any = true;
+    }
+  }
+  return any;
+}
+
+int ShmTransport::drain(PeerIndex from, PacketHandler handler, void* receiver) {
+  shm::RingReader& reader = readers_[static_cast<size_t>(from)];
+  int packets = 0;
+  while (packets < kBatch) {
+    std::byte* line = reader.peek();
+    if (line == nullptr) break;
+    const PacketHeader header = shm::header_at(line);
+    handler(receiver, from, header, shm::payload_at(line));
+    reader.consume(header.bytes());
+    ++packets;
+  }
+  return packets;
+}
+
+int ShmTransport::poll(PacketHandler handler, void* receiver) {
+  answer_knocks();
+  int packets = 0;
+  const size_t open = open_.size();
+  const size_t hot = std::min(open, kHot);
+  for (size_t i = 0; i < hot; ++i) packets += drain(open_[i], handler, receiver);
+  for (size_t n = 0; n < kHot && hot < open; ++n) {
+    if (turn_ < hot || turn_ >= open_.size()) turn_ = hot;
+    const size_t at = turn_++;
+    const PeerIndex from = open_[at];
+    const int taken = drain(from, handler, receiver);
+    packets += taken;
+    if (taken > 0) std::swap(open_[at], open_[static_cast<size_t>(from) % hot]);
+    if (open <= kHot + n + 1) break;
+  }
+  return packets;
+}
+
+bool ShmTransport::has_news() {
+  if (answer_knocks()) return true;
+  return std::any_of(open_.begin(), open_.end(),
+                     [this](PeerIndex from) { return readers_[static_cast<size_t>(from)].peek() != nullptr; });
+}
+
+void ShmTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
+  shm::RingReader& reader = readers_[static_cast<size_t>(from)];
+  const uint64_t before = reader.unexpected_bytes;
+  reader.unexpected_bytes = before + static_cast<uint64_t>(bytes);
+  // A sender that was slowed waits for this to fall: tell it once the burden has halved.
+  if (bytes < 0 && reader.open() && (before ^ reader.unexpected_bytes) >> 20 != 0) {
+    reader.publish_credit();
+  }
+}
+
+// Cells.
+
+const std::byte* ShmTransport::cell_of(PeerIndex owner, int cell) {
+  if (cell < 0 || static_cast<uint32_t>(cell) >= segment_.job().cell_count) return nullptr;
+  return segment_.cell_memory(owner, static_cast<uint32_t>(cell));
+}
+
+void ShmTransport::mark_cell_free(PeerIndex owner, int cell) {
+  shm::CellPool::mark_free(segment_, owner, cell);
+  shm::Bell(segment_, owner).ring();
+}
+
+bool ShmTransport::target_of(PeerIndex peer, single_copy::Target& target) {
+  const shm::RankBlock& block = segment_.rank(peer);
+  target = {static_cast<int>(block.pid), block.probe_address, block.probe_word};
+  return true;
+}
+
+}  // namespace hearth::transport

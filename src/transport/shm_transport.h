@@ -1,0 +1,73 @@
+// The transport between ranks of one machine: rings and cells in the shared segment.
+//
+// Polling costs the same however many ranks the job has: only rings of ranks that have ever talked are
+// looked at, the few that talked last each time, the others in turn.
+#pragma once
+
+#include <vector>
+
+#include "shm/cells.h"
+#include "shm/ring.h"
+#include "shm/segment.h"
+#include "shm/wait.h"
+#include "transport/transport.h"
+
+namespace hearth::transport {
+
+class ShmTransport final : public Transport {
+ public:
+  /// Pre: segment outlives the transport.
+  ShmTransport(const shm::Segment& segment, PeerIndex self);
+
+  const char* name() const override { return "shm"; }
+  size_t packet_bytes_max() const override { return shm::payload_bytes_max(segment_.job().ring_lines); }
+  std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) override;
+  void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
+              uint64_t match) override;
+  shm::RingWriter* lane_to(PeerIndex to) override;
+  shm::RingReader* lane_from(PeerIndex from) override;
+  int poll(PacketHandler handler, void* receiver) override;
+  uint32_t unexpected_kib_at(PeerIndex to) override;
+  void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
+
+  size_t cell_bytes() const override { return cells_.cell_bytes(); }
+  int take_cell() override { return cells_.take(); }
+  void put_back_cell(int cell) override { cells_.put_back(cell); }
+  bool cell_returned(int cell) override { return cells_.returned(cell); }
+  void reuse_cell(int cell) override { cells_.reuse(cell); }
+  void leave_cell(int cell) override { cells_.leave(cell); }
+  std::byte* own_cell(int cell) override { return cells_.memory(cell); }
+  const std::byte* cell_of(PeerIndex owner, int cell) override;
+  void mark_cell_free(PeerIndex owner, int cell) override;
+
+  bool target_of(PeerIndex peer, single_copy::Target& target) override;
+
+  void prepare_sleep() override { sleeper_.prepare(); }
+  void cancel_sleep() override { sleeper_.cancel(); }
+  void sleep(uint64_t timeout_ns) override { sleeper_.sleep(timeout_ns); }
+  void wake_own_threads() override { sleeper_.wake_own_threads(); }
+  bool has_news() override;
+
+ private:
+  // Rings looked at on every poll; beyond them as many again in turn.
+  static constexpr size_t kHot = 4;
+  // Packets taken from one ring before the next one's turn.
+  static constexpr int kBatch = 16;
+
+  Status open_writer(PeerIndex to);
+  bool answer_knocks();
+  int drain(PeerIndex from, PacketHandler handler, void* receiver);
+
+  const shm::Segment& segment_;
+  const PeerIndex self_;
+  std::vector<shm::RingWriter> writers_;  // by peer
+  std::vector<shm::RingReader> readers_;  // by peer
+  std::vector<PeerIndex> open_;           // peers with a ring to us; the ones that talked last in front
+  size_t turn_ = 0;                       // next of open_ behind the hot ones
+  uint64_t* knocks_ = nullptr;
+  size_t knock_words_ = 0;
+  shm::CellPool cells_;
+  shm::Sleeper sleeper_;
+};
+
+}  // namespace hearth::transport

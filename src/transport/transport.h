@@ -1,0 +1,79 @@
+// The contract of a transport: packets to and from every process that it reaches, in order for each pair,
+// none lost, none twice; and cells, memory of the sender that the receiver can read. One engine drives all
+// transports (src/p2p); a transport knows nothing of matching, requests or datatypes: the engine packs
+// straight into the room that claim() gives.
+//
+// Called by one thread at a time, under the library's lock. tests/contract runs the same tests over every
+// implementation. docs/adding_a_transport.md tells how to write one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+#include "objects/group.h"
+#include "shm/ring.h"
+#include "single_copy/single_copy.h"
+
+namespace hearth::transport {
+
+using objects::PeerIndex;
+using shm::PacketHeader;
+
+/// Called for every packet that arrives. Header and payload are valid during the call only.
+using PacketHandler = void (*)(void* receiver, PeerIndex from, const PacketHeader& header,
+                               const std::byte* payload);
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual const char* name() const = 0;
+  /// Longest payload of a packet.
+  virtual size_t packet_bytes_max() const = 0;
+
+  /// Room for a packet, or nullptr: the way is full, try again after poll(). The first claim to a peer
+  /// connects. Errors (no memory for a ring) are told by `status`.
+  virtual std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) = 0;
+  /// Sends the packet that was written to the claimed place.
+  virtual void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
+                      uint64_t match) = 0;
+  /// The ring to a peer where it can be written without a call in between, or nullptr.
+  virtual shm::RingWriter* lane_to(PeerIndex) { return nullptr; }
+  /// The ring from a peer where it can be read without a call in between, or nullptr.
+  virtual shm::RingReader* lane_from(PeerIndex) { return nullptr; }
+
+  /// Hands packets that have arrived to the handler; how many. Bounded work per call.
+  virtual int poll(PacketHandler handler, void* receiver) = 0;
+
+  /// KiB of this process's messages that wait unmatched at `to`, as last heard.
+  virtual uint32_t unexpected_kib_at(PeerIndex to) = 0;
+  /// Changes the count of bytes from a peer that wait unmatched here.
+  virtual void add_unexpected_bytes(PeerIndex from, int64_t bytes) = 0;
+
+  /// Cells: see shm/cells.h for the life of one.
+  virtual size_t cell_bytes() const = 0;
+  virtual int take_cell() = 0;
+  virtual void put_back_cell(int cell) = 0;
+  virtual bool cell_returned(int cell) = 0;
+  virtual void reuse_cell(int cell) = 0;
+  virtual void leave_cell(int cell) = 0;
+  virtual std::byte* own_cell(int cell) = 0;
+  /// The receiver's view of a sender's cell. nullptr when there is no such cell (a damaged packet).
+  virtual const std::byte* cell_of(PeerIndex owner, int cell) = 0;
+  virtual void mark_cell_free(PeerIndex owner, int cell) = 0;
+
+  /// Where the memory of a process on this machine is; false when it is on another.
+  virtual bool target_of(PeerIndex, single_copy::Target&) { return false; }
+
+  /// Called by a rank that has nothing to do before it sleeps: prepare, look at everything again, then sleep
+  /// or cancel (shm/wait.h).
+  virtual void prepare_sleep() = 0;
+  virtual void cancel_sleep() = 0;
+  virtual void sleep(uint64_t timeout_ns) = 0;
+  virtual void wake_own_threads() = 0;
+  /// Whether a packet waits anywhere, all rings looked at.
+  virtual bool has_news() = 0;
+};
+
+}  // namespace hearth::transport
