@@ -1,0 +1,81 @@
+/* The benchmark driver: one program in plain C that any MPI library of version 3.1 or later compiles and
+ * runs. `hearth bench` runs it under Hearth, `bench/compare` under every library beside each other.
+ *
+ * How it measures (the same words are in docs/performance.md):
+ *   - The sender rewrites its whole buffer before each message, the receiver reads and compares every byte.
+ *     Neither is counted: the ping-pong takes that time out again, the streams do it between the windows.
+ *   - Batches of some 200 us are timed; reported are median, 10th and 99th percentile and minimum of batches.
+ *   - Before and after each measurement the two processes bounce one cache line without any MPI (floor.c), so
+ *     that results from different states of a virtual machine are not compared with each other.
+ *
+ * Every process runs one thread. Rank 0 leads: it decides how long each batch is and prints the results. */
+#ifndef HEARTH_BENCH_DRIVER_H
+#define HEARTH_BENCH_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { tag_command = 1, tag_report, tag_ready, tag_done, tag_idle, tag_data };
+enum { line_bytes = 64, page_bytes = 4096, window_max = 64 };
+
+/* One measurement: a case at one message length. The same on every rank. */
+struct run {
+  const struct bench_case* what;
+  size_t bytes;
+  int window;               /* messages in flight, or depth of the unexpected queue */
+  int pairs;                /* ranks i and i + pairs exchange, for i < pairs; the ranks beyond stay idle */
+  double fill_and_check_ns; /* fill_and_check_cost_ns() of this rank */
+};
+
+/* Runs `iterations` rounds. Called on both ranks of every pair; returns nanoseconds per message on the rank
+ * that leads the pair (the lower one), anything on the other. */
+typedef double (*exchange)(const struct run* run, int leads, int partner, int iterations);
+
+struct bench_case {
+  const char* name;
+  exchange run;
+  int (*window)(size_t bytes); /* how many messages of that length are in flight */
+  int all_pairs;               /* every rank takes part, otherwise ranks 0 and 1 */
+  const char* what;            /* for the help text */
+};
+
+double pingpong(const struct run* run, int leads, int partner, int iterations);
+double stream_one_way(const struct run* run, int leads, int partner, int iterations);
+double stream_both_ways(const struct run* run, int leads, int partner, int iterations);
+double receive_unexpected(const struct run* run, int leads, int partner, int iterations);
+
+/* What rewriting and checking one short message costs this rank; 0 for long ones, which are timed otherwise.
+ */
+double fill_and_check_cost_ns(const struct run* run);
+
+/* Nanoseconds of a clock that never goes back, and what one look at it costs. */
+double now_ns(void);
+double clock_cost_ns(void);
+/* Sorts the values. */
+double median_of(double* values, int count);
+
+/* measure.c: what rank 0 prints about one run. */
+struct result {
+  double median_ns, p10_ns, p99_ns, min_ns;
+  int batches, iterations;
+  double floor_before_ns, floor_after_ns; /* one way; 0 when it could not be measured */
+  long involuntary_switches;              /* of rank 0 */
+};
+void measure(struct run* run, double budget_ms, int rank, int size, struct result* result);
+
+/* buffer.c: the two areas of each rank and what is in them. */
+void buffers_make(int from_mpi, size_t bytes, size_t send_offset, size_t receive_offset);
+void buffers_free(void);
+/* Bytes that `slots` messages of that length need in one area. */
+size_t buffers_needed(size_t bytes, int slots);
+unsigned char* send_slot(size_t bytes, int slot);
+unsigned char* receive_slot(size_t bytes, int slot);
+void fill(unsigned char* to, size_t bytes, uint64_t seed);
+/* Ends the job with a message when the bytes are not those of fill(..., seed). */
+void check(const unsigned char* from, size_t bytes, uint64_t seed);
+
+/* floor.c: one cache line between two processes. make: called on both ranks of the pair. */
+void floor_make(int leads, int partner);
+double floor_one_way_ns(int leads);
+
+#endif

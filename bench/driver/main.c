@@ -1,0 +1,296 @@
+/* Options, the order of the runs, and the document that rank 0 prints: JSON, one result per line, so that a
+ * reader can show each as it comes. */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+enum { sizes_max = 256, cases_max = 16 };
+
+struct options {
+  const struct bench_case* cases[cases_max];
+  int case_count;
+  size_t sizes[sizes_max];
+  int size_count;
+  int from_mpi;
+  size_t send_offset, receive_offset;
+  double time_ms;
+  int window;            /* 0: by the case */
+  unsigned long shuffle; /* seed; 0: ascending */
+};
+
+static int one(size_t bytes) {
+  (void)bytes;
+  return 1;
+}
+
+static int sixty_four(size_t bytes) {
+  (void)bytes;
+  return window_max;
+}
+
+/* As many as fit 2 MiB, so that what is measured is the library and not the memory behind the caches. */
+static int by_volume(size_t bytes) {
+  const size_t volume = (size_t)2 << 20;
+  if (bytes <= volume / window_max) return window_max;
+  return bytes >= volume / 2 ? 2 : (int)(volume / bytes);
+}
+
+static const struct bench_case cases[] = {
+    {"latency", pingpong, one, 0, "half round trip of one message"},
+    {"bandwidth", stream_one_way, by_volume, 0, "one way, up to 64 in flight (2 MiB)"},
+    {"bidirectional", stream_both_ways, by_volume, 0, "both ways at once, up to 64 in flight (2 MiB) each"},
+    {"rate", stream_one_way, sixty_four, 0, "one way, 64 in flight at every length"},
+    {"pairs", stream_one_way, sixty_four, 1, "rank i to rank i + P/2, 64 in flight; the slowest pair's time"},
+    {"unexpected", receive_unexpected, sixty_four, 0,
+     "64 messages that came before their receives, last one first"},
+};
+enum { case_total = sizeof cases / sizeof cases[0] };
+
+static const size_t default_sizes[] = {0,     1,      8,      16,     32,      48,      64,     128,
+                                       256,   512,    1024,   2048,   4096,    8192,    16384,  32768,
+                                       65536, 131072, 262144, 524288, 1048576, 2097152, 4194304};
+
+static void usage(FILE* to) {
+  int i;
+  fprintf(to,
+          "usage: bench_driver [case...] [options], started by mpiexec on 2 or more ranks\n"
+          "cases (default: latency bandwidth):\n");
+  for (i = 0; i < case_total; ++i) fprintf(to, "  %-14s %s\n", cases[i].name, cases[i].what);
+  fprintf(to,
+          "  %-14s nothing but MPI_Init and MPI_Finalize, for the time of an empty program\n"
+          "options:\n"
+          "  --sizes A,B,...      message lengths in bytes (default: 0 to 4194304)\n"
+          "  --min-bytes N, --max-bytes N\n"
+          "  --alloc malloc|mpi   where the buffers come from\n"
+          "  --offset N           of both buffers from the start of a page; --send-offset, --recv-offset: of "
+          "one\n"
+          "  --time-ms T          time for each case and length (default 100)\n"
+          "  --window N           messages in flight, 1 to 64 (default: by the case)\n"
+          "  --shuffle SEED       lengths in random order\n",
+          "init");
+}
+
+static int rank_of_world(void) {
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+static void stop(const char* what, const char* value) {
+  if (rank_of_world() == 0) {
+    fprintf(stderr, "bench_driver: %s '%s'\n", what, value);
+    usage(stderr);
+  }
+  MPI_Finalize();
+  exit(2);
+}
+
+static unsigned long number(const char* option, const char* text, unsigned long largest) {
+  char* end;
+  const unsigned long value = strtoul(text, &end, 10);
+  if (end == text || *end != '\0' || value > largest || *text == '-') stop(option, text);
+  return value;
+}
+
+static void parse_sizes(struct options* options, const char* text) {
+  char copy[4096], *part;
+  options->size_count = 0;
+  if (strlen(text) >= sizeof copy) stop("too many lengths:", text);
+  strcpy(copy, text);
+  for (part = strtok(copy, ","); part != NULL; part = strtok(NULL, ",")) {
+    if (options->size_count == sizes_max) stop("too many lengths:", text);
+    options->sizes[options->size_count++] = number("not a length:", part, 1ul << 30);
+  }
+}
+
+static void parse_case(struct options* options, const char* name) {
+  int i;
+  for (i = 0; i < case_total; ++i) {
+    if (strcmp(name, cases[i].name) == 0 && options->case_count < cases_max) {
+      options->cases[options->case_count++] = &cases[i];
+      return;
+    }
+  }
+  stop("no such case:", name);
+}
+
+static void keep_sizes(struct options* options, size_t least, size_t most) {
+  int i, kept = 0;
+  for (i = 0; i < options->size_count; ++i) {
+    if (options->sizes[i] >= least && options->sizes[i] <= most) options->sizes[kept++] = options->sizes[i];
+  }
+  options->size_count = kept;
+}
+
+static void parse(struct options* options, int count, char** words) {
+  size_t least = 0, most = (size_t)1 << 30;
+  int i;
+  memset(options, 0, sizeof *options);
+  memcpy(options->sizes, default_sizes, sizeof default_sizes);
+  options->size_count = (int)(sizeof default_sizes / sizeof default_sizes[0]);
+  options->time_ms = 100;
+  for (i = 1; i < count; ++i) {
+    const char* word = words[i];
+    const char* value = i + 1 < count ? words[i + 1] : "";
+    if (strncmp(word, "--", 2) != 0) {
+      parse_case(options, word);
+      continue;
+    }
+    ++i;
+    if (strcmp(word, "--sizes") == 0) {
+      parse_sizes(options, value);
+    } else if (strcmp(word, "--min-bytes") == 0) {
+      least = number("not a length:", value, 1ul << 30);
+    } else if (strcmp(word, "--max-bytes") == 0) {
+      most = number("not a length:", value, 1ul << 30);
+    } else if (strcmp(word, "--alloc") == 0) {
+      options->from_mpi = strcmp(value, "mpi") == 0;
+      if (!options->from_mpi && strcmp(value, "malloc") != 0) stop("--alloc is malloc or mpi, not", value);
+    } else if (strcmp(word, "--offset") == 0) {
+      options->send_offset = options->receive_offset = number("not an offset:", value, page_bytes - 1);
+    } else if (strcmp(word, "--send-offset") == 0) {
+      options->send_offset = number("not an offset:", value, page_bytes - 1);
+    } else if (strcmp(word, "--recv-offset") == 0) {
+      options->receive_offset = number("not an offset:", value, page_bytes - 1);
+    } else if (strcmp(word, "--time-ms") == 0) {
+      options->time_ms = (double)number("not a time:", value, 100000);
+    } else if (strcmp(word, "--window") == 0) {
+      options->window = (int)number("not a window:", value, window_max);
+    } else if (strcmp(word, "--shuffle") == 0) {
+      options->shuffle = number("not a seed:", value, ~0ul);
+    } else {
+      stop("unknown option", word);
+    }
+  }
+  if (options->case_count == 0) {
+    parse_case(options, "latency");
+    parse_case(options, "bandwidth");
+  }
+  keep_sizes(options, least, most);
+}
+
+/* The same order on every rank. */
+static void shuffle_sizes(struct options* options) {
+  uint64_t state = options->shuffle;
+  int i;
+  if (state == 0) return;
+  for (i = options->size_count - 1; i > 0; --i) {
+    size_t kept = options->sizes[i];
+    int other;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    other = (int)((state >> 33) % (uint64_t)(i + 1));
+    options->sizes[i] = options->sizes[other];
+    options->sizes[other] = kept;
+  }
+}
+
+static int window_for(const struct options* options, const struct bench_case* what, size_t bytes) {
+  /* A ping-pong has one message under way by its nature. */
+  return options->window != 0 && what->window != one ? options->window : what->window(bytes);
+}
+
+static size_t area_bytes(const struct options* options) {
+  size_t most = 0;
+  int i, c;
+  for (i = 0; i < options->size_count; ++i) {
+    for (c = 0; c < options->case_count; ++c) {
+      const size_t bytes = options->sizes[i];
+      const size_t needed = buffers_needed(bytes, window_for(options, options->cases[c], bytes));
+      if (needed > most) most = needed;
+    }
+  }
+  return most;
+}
+
+static void print_text(const char* text) {
+  putchar('"');
+  for (; *text != '\0' && *text != '\n'; ++text) {
+    if (*text == '"' || *text == '\\') putchar('\\');
+    if ((unsigned char)*text >= ' ') putchar(*text);
+  }
+  putchar('"');
+}
+
+static void print_header(const struct options* options, int size, const int* processors) {
+  char library[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length, version, subversion;
+  MPI_Get_library_version(library, &length);
+  MPI_Get_version(&version, &subversion);
+  printf("{\"library\": ");
+  print_text(library);
+  printf(", \"standard\": \"%d.%d\", \"ranks\": %d, \"processors\": [%d, %d],\n", version, subversion, size,
+         processors[0], processors[1]);
+  printf(
+      " \"alloc\": \"%s\", \"send_offset\": %zu, \"receive_offset\": %zu, \"time_ms\": %.0f, "
+      "\"clock_cost_ns\": %.1f,\n \"results\": [\n",
+      options->from_mpi ? "mpi" : "malloc", options->send_offset, options->receive_offset, options->time_ms,
+      clock_cost_ns());
+  fflush(stdout);
+}
+
+static void print_result(const struct run* run, const struct result* result, int is_last) {
+  printf(
+      "  {\"case\": \"%s\", \"bytes\": %zu, \"window\": %d, \"pairs\": %d, \"median_ns\": %.2f, "
+      "\"p10_ns\": %.2f, \"p99_ns\": %.2f, \"min_ns\": %.2f, \"batches\": %d, \"iterations\": %d, "
+      "\"floor_before_ns\": %.1f, \"floor_after_ns\": %.1f, \"involuntary_switches\": %ld}%s\n",
+      run->what->name, run->bytes, run->window, run->pairs, result->median_ns, result->p10_ns, result->p99_ns,
+      result->min_ns, result->batches, result->iterations, result->floor_before_ns, result->floor_after_ns,
+      result->involuntary_switches, is_last ? "" : ",");
+  fflush(stdout);
+}
+
+static void run_all(const struct options* options, int rank, int size) {
+  int i, c;
+  for (i = 0; i < options->size_count; ++i) {
+    for (c = 0; c < options->case_count; ++c) {
+      struct run run;
+      struct result result;
+      run.what = options->cases[c];
+      run.bytes = options->sizes[i];
+      run.window = window_for(options, run.what, run.bytes);
+      run.pairs = run.what->all_pairs ? size / 2 : 1;
+      measure(&run, options->time_ms, rank, size, &result);
+      if (rank == 0) {
+        print_result(&run, &result, i + 1 == options->size_count && c + 1 == options->case_count);
+      }
+    }
+  }
+}
+
+int main(int count, char** words) {
+  struct options options;
+  int rank, size, processors[2];
+  MPI_Init(&count, &words);
+  if (count > 1 && strcmp(words[1], "init") == 0) {
+    MPI_Finalize();
+    return 0;
+  }
+  rank = rank_of_world();
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (count > 1 && strcmp(words[1], "--help") == 0) {
+    if (rank == 0) usage(stdout);
+    MPI_Finalize();
+    return 0;
+  }
+  parse(&options, count, words);
+  if (size < 2) stop("needs 2 or more ranks, but the job has", size == 1 ? "1" : "0");
+  shuffle_sizes(&options);
+  buffers_make(options.from_mpi, area_bytes(&options), options.send_offset, options.receive_offset);
+  processors[0] = processors[1] = sched_getcpu();
+  if (rank < 2) floor_make(rank == 0, 1 - rank);
+  if (rank == 1) MPI_Send(processors, 1, MPI_INT, 0, tag_report, MPI_COMM_WORLD);
+  if (rank == 0) {
+    MPI_Recv(&processors[1], 1, MPI_INT, 1, tag_report, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    print_header(&options, size, processors);
+  }
+  run_all(&options, rank, size);
+  if (rank == 0) printf(" ]\n}\n");
+  buffers_free();
+  MPI_Finalize();
+  return 0;
+}
