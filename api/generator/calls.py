@@ -1,6 +1,6 @@
 """hearth_calls.h, hearth_calls_table.cpp and hearth_types.inc: what the library knows about its own calls."""
 
-from .kinds import KINDS
+from .kinds import KINDS, place_name
 from .writer import C_NOTE, wrap
 
 
@@ -13,11 +13,14 @@ def served(functions):
             yield function
 
 
+def kind_name(kind):
+    """The enumerator of a kind: C++ has words of its own."""
+    return kind + "_" if kind in ("int",) else kind
+
+
 def implementation_parameter(parameter):
-    from .kinds import place_name
     if parameter.kind == "raw":
-        declaration = place_name(parameter.literal, parameter.name)
-        return declaration.replace("[][3]", "[][3]")
+        return place_name(parameter.literal, parameter.name)
     return KINDS[parameter.kind].implementation.replace("%", parameter.name)
 
 
@@ -37,7 +40,7 @@ def all_forms(functions):
 
 def calls_header(groups, functions):
     numbers = "\n".join(f"  {name.lower()}," for _, name, _ in all_forms(functions))
-    kinds = wrap([kind for kind in KINDS] + ["raw", "raw_int"], indent="  ", width=108, first=2)
+    kinds = wrap([kind_name(kind) for kind in KINDS] + ["raw", "raw_int"], indent="  ", width=108, first=2)
     declarations = ""
     for group, title in groups.items():
         rows = [function for function in served(functions) if function.group == group]
@@ -117,9 +120,9 @@ namespace hearth::mpi {{
 """
 
 
-def _kind_name(parameter):
+def _kind_of(parameter):
     if parameter.kind != "raw":
-        return parameter.kind
+        return kind_name(parameter.kind)
     return "raw_int" if parameter.literal in ("int", "const int") else "raw"
 
 
@@ -129,7 +132,7 @@ def calls_table(functions, constants):
         listed = [parameter for parameter in function.parameters if parameter.kind != "..."]
         name = function.name.lower()
         if listed:
-            items = ", ".join(f'{{"{parameter.name}", Kind::{_kind_name(parameter)}}}' for parameter in listed)
+            items = ", ".join(f'{{"{parameter.name}", Kind::{_kind_of(parameter)}}}' for parameter in listed)
             parameters += f"constexpr Parameter {name}_parameters[] = {{{items}}};\n"
         for form, _ in function.forms():
             rows += (f'    {{"MPI_{form}", {f"{name}_parameters" if listed else "nullptr"}, {len(listed)}, '
@@ -178,7 +181,8 @@ def types_table(constants):
             macro = "HEARTH_COMPLEX" if base != constant.c_type else "HEARTH_TYPE"
             row = f"{macro}({constant.name}, {constant.text}, {base}, {constant.element})\n"
         if base in NEEDS:
-            row = (f"#ifdef {NEEDS[base]}\n{row}#else\nHEARTH_ABSENT({constant.name}, {constant.text})\n#endif\n")
+            row = (f"#ifdef {NEEDS[base]}\n{row}#else\n"
+                   f"HEARTH_ABSENT({constant.name}, {constant.text})\n#endif\n")
         rows += row
     return f"// {C_NOTE}\n// Macro, name, handle, C type or types, what reductions see.\n{rows}"
 

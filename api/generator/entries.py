@@ -22,12 +22,16 @@ FILES = {
 }
 
 BUFFERS = ("in", "out", "in_or_place", "in_or_place_at_root", "out_or_place_at_root")
+DESCRIBES_BUFFER = ("count", "counts", "local_counts", "displacements", "aints", "type", "types")
 LENGTHS = ("length", "request_count")
 PLACES = {
     "root": "is_root_here(*comm_, root)",
     "leaf": "is_leaf_here(*comm_, root)",
     "part": "takes_part(*comm_, root)",
 }
+
+
+PUBLIC = 'gnu::visibility("default")'
 
 
 class Entry:
@@ -45,9 +49,7 @@ class Entry:
             return " && ".join(terms)
         for before in reversed(self.parameters[:index]):
             if before.kind in BUFFERS:
-                belongs = parameter.kind in ("count", "counts", "local_counts", "displacements", "aints", "type",
-                                             "types")
-                if "place" in before.kind and belongs:
+                if "place" in before.kind and parameter.kind in DESCRIBES_BUFFER:
                     terms.append(f"!{before.name}_placed_")
                 break
         return " && ".join(terms)
@@ -119,7 +121,10 @@ class Entry:
             if kind.order > kinds.ROOTS and not places_done:
                 text += self.places()
                 places_done = True
-            text += self.buffer_check(index) if kind.check.startswith("<buffer") else self.expand(kind.check, index)
+            if kind.check == kinds.BUFFER_CHECK:
+                text += self.buffer_check(index)
+            else:
+                text += self.expand(kind.check, index)
             if not self.large:
                 text += self.expand(kind.small_before, index)
         return text
@@ -131,7 +136,8 @@ class Entry:
         text = "".join(f"const bool at_{place}_ = {PLACES[place]};\n" for place in sorted(used))
         for parameter in self.parameters:
             if "place" in parameter.kind and parameter.kind in BUFFERS:
-                text += f"const bool {parameter.name}_placed_ = {parameter.name} == MPI_IN_PLACE;\n"
+                text += (f"[[maybe_unused]] const bool {parameter.name}_placed_ = "
+                         f"{parameter.name} == MPI_IN_PLACE;\n")
         return text
 
     def call(self):
@@ -144,7 +150,8 @@ class Entry:
             always += self.expand(kind.always, index)
             if not self.large:
                 after += self.expand(kind.small_after, index)
-        return (f"const Status result_ = mpi::{self.function.implementation}({', '.join(arguments)});\n{always}"
+        return (f"const Status result_ = mpi::{self.function.implementation}({', '.join(arguments)});\n"
+                f"{always}"
                 f"if (!result_.ok()) [[unlikely]] return raise(kCall, words_, result_);\n{after}"
                 "return MPI_SUCCESS;\n")
 
@@ -174,20 +181,22 @@ def _indent(text):
 
 
 def _definition(function, name, large):
-    weak = (f"HEARTH_WEAK_ALIAS(\"PMPI_{function.marks.get('alias', name)}\")\n"
+    target = function.marks.get("alias", name)
+    weak = (f'[[gnu::weak, gnu::alias("PMPI_{target}"), {PUBLIC}]]\n'
             f"{prototype(function, name, large, 'MPI_')};\n")
     if "alias" in function.marks:
-        return (f"HEARTH_ALIAS(\"PMPI_{function.marks['alias']}\")\n"
+        return (f'[[gnu::alias("PMPI_{target}"), {PUBLIC}]]\n'
                 f"{prototype(function, name, large, 'PMPI_')};\n{weak}")
     body = _indent(Entry(function, name, large).body())
-    return f"HEARTH_PUBLIC {prototype(function, name, large, 'PMPI_')} {{\n{body}}}\n{weak}"
+    return f"[[{PUBLIC}]]\n{prototype(function, name, large, 'PMPI_')} {{\n{body}}}\n{weak}"
 
 
 def entry_files(functions):
     """{file name: text}"""
     files = {}
     for stem, groups in FILES.items():
-        text = f"// {C_NOTE}\n#include \"abi/entry.h\"\n\nusing namespace hearth;\nusing namespace hearth::abi;\n\nextern \"C\" {{\n"
+        text = (f'// {C_NOTE}\n#include "abi/entry.h"\n\nusing namespace hearth;\n'
+                'using namespace hearth::abi;\n\nextern "C" {\n')
         for function in functions:
             if function.group in groups:
                 for name, large in function.forms():

@@ -18,11 +18,9 @@ def _constant(constant):
     return f"#define {constant.name} (({kind}){text})"
 
 
-def _constants(constants, chosen):
+def _constants(constants):
     lines, heading = [], None
     for constant in constants:
-        if not chosen(constant):
-            continue
         if constant.heading != heading:
             heading = constant.heading
             lines.append(f"\n/* {heading} */")
@@ -50,12 +48,16 @@ def mpi_header(groups, functions, constants, types, callbacks):
             if function.group != group:
                 continue
             for name, large in function.forms():
-                note = f" /* deprecated since MPI {function.marks['deprecated']} */" if "deprecated" in function.marks else ""
-                declarations += prototype(function, name, large, "MPI_") + ";" + note + "\n"
+                declarations += prototype(function, name, large, "MPI_") + ";"
+                if "deprecated" in function.marks:
+                    declarations += f" /* deprecated since MPI {function.marks['deprecated']} */"
+                declarations += "\n"
                 declarations += prototype(function, name, large, "PMPI_") + ";\n"
-    versions = _constants(constants, lambda constant: constant.kind == "macro")
-    others = _constants(constants, lambda constant: constant.kind != "macro" and not constant.kind.startswith("enum"))
-    return f"""/* MPI 5.0 in its standard binary interface: values and layouts are those of every library that has it.
+    versions = _constants([constant for constant in constants if constant.kind == "macro"])
+    others = _constants([constant for constant in constants
+                         if constant.kind != "macro" and not constant.kind.startswith("enum ")])
+    return f"""/* MPI 5.0 in its standard binary interface: values and layouts are those of
+   every library that has it.
    {C_NOTE} */
 #ifndef HEARTH_MPI_H
 #define HEARTH_MPI_H

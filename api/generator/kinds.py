@@ -1,10 +1,10 @@
 """What each kind of parameter means: its C types, its check, what the implementation receives.
 
-In a declarator % stands for the parameter's name. In code, {n} is the name, {i} its position in the call, and
-{cond} an expression that says whether the argument counts in this process (always true outside rooted
-collectives). `check` is C++ that refuses a wrong argument, `argument` what the implementation gets, `after` what
-follows success and `always` what follows either way. Checks run in the order of `order`: communicators first, since
-the other checks need them.
+In a declarator % stands for the parameter's name. In code, {n} is the name and {i} its position in the call;
+{cond&&} and {cond?} bring in the condition under which the argument counts in this process, where there is
+one (rooted collectives, arguments beside MPI_IN_PLACE). `check` is C++ that refuses a wrong argument,
+`argument` what the implementation gets, `after` what follows success and `always` what follows either way.
+Checks run in the order of `order`: communicators first, since the other checks need them.
 """
 
 from dataclasses import dataclass, replace
@@ -74,8 +74,11 @@ def type_in(test, fallback="insignificant_type()"):
                 refuse_if(test), argument="*{n}_")
 
 
-def buffer(constant, in_place="none"):
-    return Kind(f"{constant}void *%", f"{constant}void* %", order=BUFFERS, check=f"<buffer {in_place}>")
+BUFFER_CHECK = "entries.py writes it: it depends on other parameters"
+
+
+def buffer(constant):
+    return Kind(f"{constant}void *%", f"{constant}void* %", order=BUFFERS, check=BUFFER_CHECK)
 
 
 def output(c_type, cpp_type, large=""):
@@ -99,16 +102,17 @@ KINDS = {
     # Buffers. An empty message may come from anywhere, so the check needs the count and the type that follow.
     "in": buffer("const "),
     "out": buffer(""),
-    "in_or_place": buffer("const ", "anywhere"),
-    "in_or_place_at_root": buffer("const ", "root"),
-    "out_or_place_at_root": buffer("", "root"),
+    "in_or_place": buffer("const "),
+    "in_or_place_at_root": buffer("const "),
+    "out_or_place_at_root": buffer(""),
     "pointer": Kind("void *%", "void* %"),
     "const_pointer": Kind("const void *%", "const void* %"),
     "pointer_out": Kind("void *%", "void* %", order=OUTPUTS, check=refuse_if("{n} == nullptr")),
 
     # Numbers.
     "int": Kind("int %", "int %"),
-    "count": Kind("int %", "Count %", "MPI_Count %", check=refuse_if("{cond&&}{n} < 0"), argument="{cond?}{n}{:0}"),
+    "count": Kind("int %", "Count %", "MPI_Count %", check=refuse_if("{cond&&}{n} < 0"),
+                  argument="{cond?}{n}{:0}"),
     "large_count": Kind("MPI_Count %", "Count %", check=refuse_if("{n} < 0")),
     "request_count": Kind("int %", "int %", check=refuse_if("{n} < 0")),
     "length": Kind("int %", "int %", check=refuse_if("{n} < 0")),
@@ -132,8 +136,8 @@ KINDS = {
     # Arrays.
     "counts": counts_for("comm_->peer_count"),
     "local_counts": counts_for("comm_->size"),
-    "displacements": Kind("const int %[]", "CountArray %", "const MPI_Aint %[]",
-                          order=BUFFERS, check=refuse_if("{cond&&}{n} == nullptr"), argument="CountArray({n})"),
+    "displacements": Kind("const int %[]", "CountArray %", "const MPI_Aint %[]", order=BUFFERS,
+                          check=refuse_if("{cond&&}{n} == nullptr"), argument="CountArray({n})"),
     "integers": array("int", "CountArray", "MPI_Count"),
     "wide_displacements": array("MPI_Aint", "CountArray", "MPI_Count"),
     "aints": array("MPI_Aint", "CountArray"),
@@ -163,7 +167,8 @@ KINDS = {
                        argument="*{n}_"),
     "type_at": Kind("MPI_Datatype *%", "datatype::Type& %", order=HANDLES,
                     check=refuse_if("{n} == nullptr") +
-                    "datatype::Type* const {n}_ = find<datatype::Type>(*{n});\n" + refuse_if("{n}_ == nullptr"),
+                    "datatype::Type* const {n}_ = find<datatype::Type>(*{n});\n" +
+                    refuse_if("{n}_ == nullptr"),
                     argument="*{n}_"),
     "type_out": handle_out("Datatype", "datatype::Type"),
     "type_inout": handle_inout("Datatype", "datatype::Type"),

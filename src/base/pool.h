@@ -24,14 +24,8 @@ class Pool {
  public:
   static constexpr uint32_t kAlive = 0x4d504921;
 
-  explicit Pool(size_t slots_max = size_t{1} << 24) {
-    // Half the wish until the address space has room: RLIMIT_AS may be small.
-    for (size_t slots = slots_max; slots >= 1024 && base_ == nullptr; slots /= 2) {
-      reserved_bytes_ = round_up(slots * sizeof(T));
-      base_ = static_cast<std::byte*>(os::reserve(reserved_bytes_));
-    }
-    if (base_ == nullptr) reserved_bytes_ = 0;
-  }
+  /// Costs nothing until the first create(), so that a pool may be a constant-initialised global.
+  constexpr explicit Pool(size_t slots_max = size_t{1} << 24) : slots_max_(slots_max) {}
   ~Pool() {
     if (base_ != nullptr) os::release(base_, reserved_bytes_);
   }
@@ -101,6 +95,12 @@ class Pool {
   }
 
   bool grow() {
+    // Half the wish until the address space has room: RLIMIT_AS may be small.
+    for (size_t slots = slots_max_; slots >= 1024 && base_ == nullptr; slots /= 2) {
+      reserved_bytes_ = round_up(slots * sizeof(T));
+      base_ = static_cast<std::byte*>(os::reserve(reserved_bytes_));
+    }
+    if (base_ == nullptr) return false;
     const size_t want = round_up((used_ + 1) * sizeof(T)) - committed_bytes_;
     if (committed_bytes_ + want > reserved_bytes_) return false;
     if (!os::commit(base_ + committed_bytes_, want)) return false;
@@ -108,6 +108,7 @@ class Pool {
     return true;
   }
 
+  size_t slots_max_;
   std::byte* base_ = nullptr;
   size_t reserved_bytes_ = 0;
   size_t committed_bytes_ = 0;

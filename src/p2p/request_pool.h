@@ -6,7 +6,11 @@
 namespace hearth::p2p {
 
 /// Pre: between MPI_Init and MPI_Finalize.
-inline Pool<Request>& request_pool() { return engine().requests(); }
-inline Pool<Message>& message_pool() { return engine().messages(); }
+inline Pool<Request>& request_pool() {
+  return engine().requests();
+}
+inline Pool<Message>& message_pool() {
+  return engine().messages();
+}
 
 }  // namespace hearth::p2p

@@ -1,0 +1,257 @@
+// MPI 5.0 chapter 20: what the standard ABI says about itself, Fortran's types, and handles as integers.
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "abi/guard.h"
+#include "abi/handle.h"
+#include "hearth_calls.h"
+#include "mpi.h"
+
+namespace hearth::mpi {
+namespace {
+
+using objects::Info;
+
+Status make_info(Info*& info) {
+  info = objects::pools.infos.create();
+  if (info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another info object");
+  return {};
+}
+
+struct FortranType {
+  const char* name;  // mpi_NAME_size or mpi_NAME_supported
+  MPI_Datatype handle;
+};
+
+constexpr const char* kSize = "_size";
+constexpr const char* kSupported = "_supported";
+
+// Those whose size a compiler option may change, and those that a compiler may lack.
+const FortranType kSized[] = {{"logical", MPI_LOGICAL},
+                              {"integer", MPI_INTEGER},
+                              {"real", MPI_REAL},
+                              {"double_precision", MPI_DOUBLE_PRECISION}};
+const FortranType kOptional[] = {{"logical1", MPI_LOGICAL1},
+                                 {"logical2", MPI_LOGICAL2},
+                                 {"logical4", MPI_LOGICAL4},
+                                 {"logical8", MPI_LOGICAL8},
+                                 {"logical16", MPI_LOGICAL16},
+                                 {"integer1", MPI_INTEGER1},
+                                 {"integer2", MPI_INTEGER2},
+                                 {"integer4", MPI_INTEGER4},
+                                 {"integer8", MPI_INTEGER8},
+                                 {"integer16", MPI_INTEGER16},
+                                 {"real2", MPI_REAL2},
+                                 {"real4", MPI_REAL4},
+                                 {"real8", MPI_REAL8},
+                                 {"real16", MPI_REAL16},
+                                 {"complex4", MPI_COMPLEX4},
+                                 {"complex8", MPI_COMPLEX8},
+                                 {"complex16", MPI_COMPLEX16},
+                                 {"complex32", MPI_COMPLEX32},
+                                 {"double_complex", MPI_DOUBLE_COMPLEX}};
+
+std::string value_for(const FortranType& row, const char* aspect) {
+  const datatype::Type& type = *abi::find<datatype::Type>(row.handle);
+  if (aspect == kSize) return std::to_string(type.size);
+  return type.supported ? "true" : "false";
+}
+
+std::string key_for(const FortranType& row, const char* aspect) {
+  return std::string("mpi_") + row.name + aspect;
+}
+
+// What the caller says of its compiler must be what the library does.
+Status compare(const Info& info, const FortranType& row, const char* aspect) {
+  const std::string key = key_for(row, aspect);
+  for (const auto& [name, value] : info.entries) {
+    const std::string ours = value_for(row, aspect);
+    // A compiler without a type that the library has is no conflict: it never names that type.
+    const bool fits = value == ours || (aspect == kSupported && value == "false");
+    if (name == key && !fits) {
+      return fail(MPI_ERR_ABI,
+                  "%s is \"%s\", but this library has \"%s\". Likely cause: a compiler option that "
+                  "changes the size of Fortran's default types",
+                  key.c_str(), value.c_str(), ours.c_str());
+    }
+  }
+  return {};
+}
+
+bool fortran_info_set = false;
+
+// .TRUE. and .FALSE. of a LOGICAL. gfortran's are 1 and 0, whatever the width.
+struct Booleans {
+  int bytes;
+  unsigned char yes[16];
+  unsigned char no[16];
+};
+Booleans booleans[] = {{1, {1}, {0}}, {2, {1}, {0}}, {4, {1}, {0}}, {8, {1}, {0}}, {16, {1}, {0}}};
+bool booleans_set = false;
+
+Status booleans_of(int logical_size, Booleans*& row) {
+  for (Booleans& candidate : booleans) {
+    if (candidate.bytes == logical_size) {
+      row = &candidate;
+      return {};
+    }
+  }
+  return fail(MPI_ERR_ARG, "logical_size is %d: a LOGICAL has 1, 2, 4, 8 or 16 bytes", logical_size);
+}
+
+Status no_pointer(const char* name) {
+  return fail(MPI_ERR_ARG, "%s is a null pointer", name);
+}
+
+}  // namespace
+
+Status abi_get_version(int& abi_major, int& abi_minor) {
+  abi_major = MPI_ABI_VERSION;
+  abi_minor = MPI_ABI_SUBVERSION;
+  return {};
+}
+
+Status abi_get_info(Info*& info) {
+  HEARTH_TRY(make_info(info));
+  info->entries = {{"mpi_aint_size", std::to_string(sizeof(MPI_Aint))},
+                   {"mpi_count_size", std::to_string(sizeof(MPI_Count))},
+                   {"mpi_offset_size", std::to_string(sizeof(MPI_Offset))}};
+  return {};
+}
+
+Status abi_get_fortran_info(Info*& info) {
+  HEARTH_TRY(make_info(info));
+  for (const FortranType& row : kSized)
+    info->entries.emplace_back(key_for(row, kSize), value_for(row, kSize));
+  for (const FortranType& row : kOptional) {
+    info->entries.emplace_back(key_for(row, kSupported), value_for(row, kSupported));
+  }
+  return {};
+}
+
+Status abi_set_fortran_info(Info* info) {
+  if (info == nullptr) return fail(MPI_ERR_INFO, "info is MPI_INFO_NULL");
+  if (fortran_info_set) return fail(MPI_ERR_ABI, "the Fortran info was set before, and can be set only once");
+  for (const FortranType& row : kSized) HEARTH_TRY(compare(*info, row, kSize));
+  for (const FortranType& row : kOptional) HEARTH_TRY(compare(*info, row, kSupported));
+  fortran_info_set = true;
+  return {};
+}
+
+Status abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false, int& is_set) {
+  Booleans* row = nullptr;
+  HEARTH_TRY(booleans_of(logical_size, row));
+  if (logical_true == nullptr) return no_pointer("logical_true");
+  if (logical_false == nullptr) return no_pointer("logical_false");
+  std::memcpy(logical_true, row->yes, static_cast<size_t>(row->bytes));
+  std::memcpy(logical_false, row->no, static_cast<size_t>(row->bytes));
+  is_set = 1;
+  return {};
+}
+
+Status abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) {
+  Booleans* row = nullptr;
+  HEARTH_TRY(booleans_of(logical_size, row));
+  if (logical_true == nullptr) return no_pointer("logical_true");
+  if (logical_false == nullptr) return no_pointer("logical_false");
+  if (booleans_set) return fail(MPI_ERR_ABI, "Fortran's booleans were set before, and can be set only once");
+  std::memcpy(row->yes, logical_true, static_cast<size_t>(row->bytes));
+  std::memcpy(row->no, logical_false, static_cast<size_t>(row->bytes));
+  booleans_set = true;
+  return {};
+}
+
+// Handles as integers. These return no error code, so that a wrong handle or number gives the null one.
+
+namespace {
+
+template <class Object>
+int number_of(abi::HandleOf<Object> handle) {
+  const abi::AnyTimeGuard guard;
+  return abi::to_int<Object>(handle);
+}
+
+template <class Object>
+abi::HandleOf<Object> handle_of(int number) {
+  const abi::AnyTimeGuard guard;
+  return abi::from_int<Object>(number);
+}
+
+// Of windows, files and sessions there are only the null handles yet.
+template <class Handle>
+int number_of_null(Handle null) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(null));
+}
+
+}  // namespace
+
+int comm_toint(MPI_Comm comm) {
+  return number_of<objects::Comm>(comm);
+}
+MPI_Comm comm_fromint(int comm) {
+  return handle_of<objects::Comm>(comm);
+}
+int errhandler_toint(MPI_Errhandler errhandler) {
+  return number_of<objects::Errhandler>(errhandler);
+}
+MPI_Errhandler errhandler_fromint(int errhandler) {
+  return handle_of<objects::Errhandler>(errhandler);
+}
+int group_toint(MPI_Group group) {
+  return number_of<objects::Group>(group);
+}
+MPI_Group group_fromint(int group) {
+  return handle_of<objects::Group>(group);
+}
+int info_toint(MPI_Info info) {
+  return number_of<objects::Info>(info);
+}
+MPI_Info info_fromint(int info) {
+  return handle_of<objects::Info>(info);
+}
+int message_toint(MPI_Message message) {
+  return number_of<p2p::Message>(message);
+}
+MPI_Message message_fromint(int message) {
+  return handle_of<p2p::Message>(message);
+}
+int op_toint(MPI_Op op) {
+  return number_of<objects::Op>(op);
+}
+MPI_Op op_fromint(int op) {
+  return handle_of<objects::Op>(op);
+}
+int request_toint(MPI_Request request) {
+  return number_of<p2p::Request>(request);
+}
+MPI_Request request_fromint(int request) {
+  return handle_of<p2p::Request>(request);
+}
+int type_toint(MPI_Datatype datatype) {
+  return number_of<datatype::Type>(datatype);
+}
+MPI_Datatype type_fromint(int datatype) {
+  return handle_of<datatype::Type>(datatype);
+}
+int file_toint(MPI_File) {
+  return number_of_null(MPI_FILE_NULL);
+}
+MPI_File file_fromint(int) {
+  return MPI_FILE_NULL;
+}
+int session_toint(MPI_Session) {
+  return number_of_null(MPI_SESSION_NULL);
+}
+MPI_Session session_fromint(int) {
+  return MPI_SESSION_NULL;
+}
+int win_toint(MPI_Win) {
+  return number_of_null(MPI_WIN_NULL);
+}
+MPI_Win win_fromint(int) {
+  return MPI_WIN_NULL;
+}
+
+}  // namespace hearth::mpi

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "abi/error.h"
+#include "abi/handle.h"
+
+namespace hearth::abi {
+namespace {
+
+/// Appends to a buffer of fixed size and remembers how much room all of it would have needed.
+class Text {
+ public:
+  Text(char* to, size_t bytes) : to_(to), bytes_(bytes) {
+    if (bytes_ > 0) to_[0] = 0;
+  }
+  template <class... Values>
+  void add(const char* format, Values... values) {
+    const size_t at = std::min(length_, bytes_);
+    const int added = std::snprintf(to_ + at, bytes_ - at, format, values...);
+    if (added > 0) length_ += static_cast<size_t>(added);
+  }
+  size_t length() const { return length_; }
+
+ private:
+  char* to_;
+  size_t bytes_;
+  size_t length_ = 0;
+};
+
+void add_rank(Text& text, int64_t rank) {
+  switch (rank) {
+    case MPI_ANY_SOURCE:
+      return text.add("MPI_ANY_SOURCE");
+    case MPI_PROC_NULL:
+      return text.add("MPI_PROC_NULL");
+    case MPI_ROOT:
+      return text.add("MPI_ROOT");
+    default:
+      return text.add("%" PRId64, rank);
+  }
+}
+
+void add_handle(Text& text, uint64_t word) {
+  const char* name = handle_name(word);
+  if (name != nullptr) {
+    text.add("%s", name);
+  } else {
+    text.add("0x%" PRIx64, word);
+  }
+}
+
+void add_value(Text& text, Kind kind, uint64_t word) {
+  const auto number = static_cast<int64_t>(word);
+  switch (kind) {
+    case Kind::dest:
+    case Kind::source:
+    case Kind::root:
+      return add_rank(text, number);
+    case Kind::tag_or_any:
+      if (number == MPI_ANY_TAG) return text.add("MPI_ANY_TAG");
+      return text.add("%" PRId64, number);
+    case Kind::int_:
+    case Kind::count:
+    case Kind::large_count:
+    case Kind::request_count:
+    case Kind::length:
+    case Kind::size:
+    case Kind::aint:
+    case Kind::aint_size:
+    case Kind::integer:
+    case Kind::displacement:
+    case Kind::wide_size:
+    case Kind::disp_unit:
+    case Kind::offset:
+    case Kind::raw_int:
+    case Kind::tag:
+      return text.add("%" PRId64, number);
+    case Kind::comm:
+    case Kind::comm_named:
+    case Kind::group:
+    case Kind::type:
+    case Kind::any_type:
+    case Kind::type_named:
+    case Kind::op:
+    case Kind::info:
+    case Kind::info_or_null:
+    case Kind::errhandler:
+    case Kind::request:
+    case Kind::win:
+    case Kind::file:
+    case Kind::session:
+      return add_handle(text, word);
+    case Kind::in_or_place:
+    case Kind::in_or_place_at_root:
+    case Kind::out_or_place_at_root:
+      if (word == reinterpret_cast<uintptr_t>(MPI_IN_PLACE)) return text.add("MPI_IN_PLACE");
+      return text.add("0x%" PRIx64, word);
+    case Kind::string:
+      if (word == 0) return text.add("NULL");
+      return text.add("\"%.64s\"", reinterpret_cast<const char*>(word));
+    case Kind::status:
+    case Kind::statuses:
+      if (word == 0) return text.add(kind == Kind::status ? "MPI_STATUS_IGNORE" : "MPI_STATUSES_IGNORE");
+      return text.add("0x%" PRIx64, word);
+    default:
+      if (word == 0) return text.add("NULL");
+      return text.add("0x%" PRIx64, word);
+  }
+}
+
+}  // namespace
+
+const char* handle_name(uint64_t value) {
+  const NamedHandle* end = handle_names + handle_name_count;
+  const NamedHandle* found = std::lower_bound(
+      handle_names, end, value, [](const NamedHandle& row, uint64_t wanted) { return row.value < wanted; });
+  return found != end && found->value == value ? found->name : nullptr;
+}
+
+size_t describe_call(Call call, const uint64_t* words, char* text, size_t bytes) {
+  const CallInfo& info = call_table[static_cast<int>(call)];
+  Text line(text, bytes);
+  line.add("%s(", info.name);
+  for (int i = 0; i < info.parameter_count; ++i) {
+    line.add("%s%s=", i > 0 ? ", " : "", info.parameters[i].name);
+    add_value(line, info.parameters[i].kind, words[i]);
+  }
+  line.add(")");
+  return line.length();
+}
+
+objects::Comm* comm_among(Call call, const uint64_t* words) {
+  const CallInfo& info = call_table[static_cast<int>(call)];
+  for (int i = 0; i < info.parameter_count; ++i) {
+    const Kind kind = info.parameters[i].kind;
+    uint64_t word = words[i];
+    if (kind == Kind::comm_inout && word != 0) {
+      std::memcpy(&word, reinterpret_cast<const void*>(word), sizeof word);
+    } else if (kind != Kind::comm && kind != Kind::comm_named) {
+      continue;
+    }
+    if (objects::Comm* comm = find<objects::Comm>(reinterpret_cast<MPI_Comm>(word))) return comm;
+  }
+  return nullptr;
+}
+
+}  // namespace hearth::abi

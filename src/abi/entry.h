@@ -1,0 +1,98 @@
+// What the generated entry points are made of: the checks of arguments, one test and branch each. Whatever a
+// wrong argument needs is out of line (src/abi/error.h).
+//
+// An entry stores its arguments on the stack first, where only the error paths read them: that costs a few
+// stores, and keeps no register busy across the call of the implementation.
+#pragma once
+
+#include <climits>
+#include <cstdint>
+
+#include "abi/error.h"
+#include "abi/guard.h"
+#include "abi/handle.h"
+#include "abi/state.h"
+#include "base/counts.h"
+#include "base/lock.h"
+#include "datatype/predefined.h"
+#include "hearth_calls.h"
+
+namespace hearth::abi {
+
+template <class T>
+inline uint64_t word(T value) {
+  if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<uintptr_t>(value);
+  } else {
+    return static_cast<uint64_t>(static_cast<int64_t>(value));
+  }
+}
+
+/// Keeps the compiler from moving the stores into `words` to the error path.
+inline void keep(const uint64_t* words) {
+  asm volatile("" : : "r"(words) : "memory");
+}
+
+inline bool is_active() {
+  return state() == State::active;
+}
+
+/// Whether a datatype may be used to communicate.
+inline bool usable(const datatype::Type* type) {
+  return type != nullptr && type->committed;
+}
+
+inline bool is_peer(const objects::Comm& comm, int rank) {
+  return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peer_count);
+}
+
+// Rooted collectives. In an intercommunicator the root passes MPI_ROOT, the others of its group MPI_PROC_NULL
+// (MPI 5.0 section 6.2.3).
+inline bool is_root(const objects::Comm& comm, int root) {
+  return is_peer(comm, root) || (comm.is_inter() && (root == MPI_ROOT || root == MPI_PROC_NULL));
+}
+inline bool is_root_here(const objects::Comm& comm, int root) {
+  return comm.is_inter() ? root == MPI_ROOT : root == comm.rank;
+}
+inline bool is_leaf_here(const objects::Comm& comm, int root) {
+  return !comm.is_inter() || root >= 0;
+}
+inline bool takes_part(const objects::Comm& comm, int root) {
+  return !comm.is_inter() || root != MPI_PROC_NULL;
+}
+
+/// Stand-ins for arguments that do not count in this process.
+inline datatype::Type* insignificant_type() {
+  return &datatype::null_type();
+}
+inline objects::Op* insignificant_op() {
+  return find<objects::Op>(MPI_NO_OP);
+}
+
+/// MPI_BOTTOM, MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC are 0, 1 and 2.
+inline bool is_odd(const void* buffer) {
+  return reinterpret_cast<uintptr_t>(buffer) <= 2;
+}
+
+/// Whether a buffer at MPI_BOTTOM, which is the null pointer, is right: it is when there are no data, and
+/// when the datatype holds addresses.
+[[gnu::cold]] inline bool odd_buffer_fits(const void* buffer, Count count, const datatype::Type& type) {
+  if (buffer != MPI_BOTTOM) return false;
+  return count == 0 || type.size == 0 || type.true_lower_bound != 0;
+}
+
+/// Whether an array of counts has no negative entry.
+inline bool counts_fit(CountArray counts, int processes) {
+  if (counts.null()) return false;
+  for (int i = 0; i < processes; ++i) {
+    if (counts[i] < 0) return false;
+  }
+  return true;
+}
+
+/// A count as the small form of a function returns it.
+inline int narrow(Count count) {
+  return count > INT_MAX ? MPI_UNDEFINED : static_cast<int>(count);
+}
+
+}  // namespace hearth::abi

@@ -1,0 +1,70 @@
+// From a failed call to its user: the text, the error code, the error handler (MPI 5.0 chapter 9).
+//
+//   src/abi/describe.cpp     the call with its arguments, as text
+//   src/abi/reject.cpp       what is wrong with an argument that an entry point refused
+//   src/abi/error.cpp        which error handler, and what it does
+//   src/abi/error_codes.cpp  codes, classes and their strings
+//
+// Everything here is off the path of calls that succeed. `words` are the arguments of the call, one word
+// each, as api/functions.txt lists them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+#include "hearth_calls.h"
+#include "mpi.h"
+
+namespace hearth::abi {
+
+/// A call whose implementation failed. Returns what the MPI function returns, if the error handler returns.
+[[gnu::cold, gnu::noinline]] int raise(Call call, const uint64_t* words, Status status);
+/// A call whose argument number `index` is wrong.
+[[gnu::cold, gnu::noinline]] int reject(Call call, const uint64_t* words, int index);
+/// A call outside MPI_Init .. MPI_Finalize, or in a forked child.
+[[gnu::cold, gnu::noinline]] int refuse(Call call, const uint64_t* words);
+/// A call of a function that does not exist yet.
+[[gnu::cold, gnu::noinline]] int unimplemented(Call call, const uint64_t* words);
+
+/// Says which communicator's error handler is to hear of `status`, where the arguments of the call do not:
+/// a call that failed because of a request returns blame(request's communicator, status).
+Status blame(objects::Comm& comm, Status status);
+
+/// Calls the error handler of a communicator with a code of the user (MPI_Comm_call_errhandler).
+void call_errhandler(objects::Comm& comm, int error_code);
+
+/// Ends the job: prints `text` and exits every process with `error_code`. In src/abi/runtime.cpp.
+[[noreturn]] void end_job(int error_code, const char* text);
+
+// Codes. A code of the library stands for a class and, for as long as 224 later errors have not used its
+// place, for the words of one error. All are below MPI_ERR_LASTCODE; codes and classes of the user are above.
+
+/// The code for MPI_Error_string, of a status whose words are in last_failure_text(): for
+/// MPI_Status.MPI_ERROR.
+int error_code_for(Status status);
+/// A code of `error_class` that stands for `text`.
+int make_error_code(int error_class, const char* text);
+/// MPI_ERR_UNKNOWN for a number that is no code.
+int class_of_code(int code);
+/// Writes at most MPI_MAX_ERROR_STRING characters, the closing 0 included; the length without it.
+int text_of_code(int code, char* text);
+
+/// User-defined classes, codes and strings.
+int add_user_class();
+Status add_user_code(int error_class, int& code);
+Status add_user_string(int code, const char* text);
+Status remove_user_class(int error_class);
+Status remove_user_code(int code);
+Status remove_user_string(int code);
+/// The value of the attribute MPI_LASTUSEDCODE; its address stays the same.
+const int& last_used_code();
+
+/// Writes "MPI_Send(buf=0x7ffe..., count=3, ...)"; the length that it would need.
+size_t describe_call(Call call, const uint64_t* words, char* text, size_t bytes);
+/// The name of a predefined handle, or nullptr.
+const char* handle_name(uint64_t value);
+/// The communicator among the arguments of a call; nullptr when there is none that is valid.
+objects::Comm* comm_among(Call call, const uint64_t* words);
+
+}  // namespace hearth::abi

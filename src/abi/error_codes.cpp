@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "abi/error.h"
+
+namespace hearth::abi {
+namespace {
+
+// Codes of the library: kFirstCode + class * kTexts + place, for the classes below kClasses. With 224 places
+// the last one, of class 62, is 16159, below MPI_ERR_LASTCODE (16383).
+constexpr int kFirstCode = 2048;
+constexpr int kTexts = 224;
+constexpr int kClasses = 63;
+static_assert(MPI_ERR_ABI == kClasses - 1);
+static_assert(kFirstCode + kClasses * kTexts <= MPI_ERR_LASTCODE);
+
+struct StoredText {
+  int error_class = 0;
+  char text[MPI_MAX_ERROR_STRING] = "";
+};
+
+struct UserCode {
+  int error_class = 0;  // itself, for a class
+  std::string text;
+  bool has_text = false;
+};
+
+// Errors may come from several threads, some of them outside the library's lock.
+struct Codes {
+  std::mutex mutex;
+  StoredText texts[kTexts];
+  int next_text = 0;
+  std::map<int, UserCode> user;
+};
+
+Codes& codes() {
+  static Codes& the_codes = *new Codes;
+  return the_codes;
+}
+
+int last_code = MPI_ERR_LASTCODE;
+
+struct ClassText {
+  int error_class;
+  const char* name;
+  const char* text;
+};
+
+constexpr ClassText kClassTexts[] = {
+#define HEARTH_CLASS(name, text) {name, #name, text},
+#include "abi/error_class.def"
+#undef HEARTH_CLASS
+};
+
+const ClassText* find_class(int error_class) {
+  for (const ClassText& row : kClassTexts) {
+    if (row.error_class == error_class) return &row;
+  }
+  return nullptr;
+}
+
+bool is_library_code(int code) {
+  return code >= kFirstCode && code < kFirstCode + kClasses * kTexts;
+}
+
+int write_text(char* to, const char* text) {
+  const int length = std::snprintf(to, MPI_MAX_ERROR_STRING, "%s", text);
+  return std::min(length, MPI_MAX_ERROR_STRING - 1);
+}
+
+Status no_such(const char* what, int code) {
+  return fail(MPI_ERR_ARG, "%d is not %s that this program added, or it was removed already", code, what);
+}
+
+}  // namespace
+
+int make_error_code(int error_class, const char* text) {
+  if (error_class <= 0 || error_class >= kClasses) return error_class;
+  Codes& all = codes();
+  const std::lock_guard guard(all.mutex);
+  const int place = all.next_text;
+  all.next_text = (place + 1) % kTexts;
+  all.texts[place].error_class = error_class;
+  std::snprintf(all.texts[place].text, MPI_MAX_ERROR_STRING, "%s", text);
+  return kFirstCode + error_class * kTexts + place;
+}
+
+int error_code_for(Status status) {
+  return status.ok() ? MPI_SUCCESS : make_error_code(status.error_class(), last_failure_text());
+}
+
+int class_of_code(int code) {
+  if (find_class(code) != nullptr) return code;
+  if (is_library_code(code)) return (code - kFirstCode) / kTexts;
+  Codes& all = codes();
+  const std::lock_guard guard(all.mutex);
+  const auto found = all.user.find(code);
+  return found != all.user.end() ? found->second.error_class : MPI_ERR_UNKNOWN;
+}
+
+int text_of_code(int code, char* text) {
+  if (const ClassText* row = find_class(code)) {
+    char line[MPI_MAX_ERROR_STRING];
+    std::snprintf(line, sizeof line, "%s: %s", row->name, row->text);
+    return write_text(text, line);
+  }
+  Codes& all = codes();
+  if (is_library_code(code)) {
+    const int error_class = (code - kFirstCode) / kTexts;
+    {
+      const std::lock_guard guard(all.mutex);
+      const StoredText& stored = all.texts[(code - kFirstCode) % kTexts];
+      if (stored.error_class == error_class) return write_text(text, stored.text);
+    }
+    return text_of_code(error_class, text);
+  }
+  const std::lock_guard guard(all.mutex);
+  const auto found = all.user.find(code);
+  if (found != all.user.end()) return write_text(text, found->second.text.c_str());
+  char line[MPI_MAX_ERROR_STRING];
+  std::snprintf(line, sizeof line, "%d is not an error code", code);
+  return write_text(text, line);
+}
+
+int add_user_class() {
+  Codes& all = codes();
+  const std::lock_guard guard(all.mutex);
+  ++last_code;
+  all.user[last_code].error_class = last_code;
+  return last_code;
+}
+
+Status add_user_code(int error_class, int& code) {
+  Codes& all = codes();
+  const std::lock_guard guard(all.mutex);
+  const auto found = all.user.find(error_class);
+  const bool user_class = found != all.user.end() && found->second.error_class == error_class;
+  if (!user_class && (find_class(error_class) == nullptr || error_class == MPI_SUCCESS)) {
+    return fail(MPI_ERR_ARG, "%d is not an error class", error_class);
+  }
+  code = ++last_code;
+  all.user[code].error_class = error_class;
+  return {};
+}
+
+Status add_user_string(int code, const char* text) {
+  Codes& all = codes();
+  const std::lock_guard guard(all.mutex);
+  const auto found = all.user.find(code);
+  if (found == all.user.end()) return no_such("an error code or class", code);
+  found->second.text = text;
+  found->second.has_text = true;
+  return {};
+}
+
+// What is built on a class or code goes first: strings, then codes, then the class (MPI 5.0 section 9.5).
+Status remove_user_class(int error_class) {
+  Codes& all = codes();
+  const std::lock_guard guard(all.mutex);
+  const auto found = all.user.find(error_class);
+  if (found == all.user.end() || found->second.error_class != error_class) {
+    return no_such("an error class", error_class);
+  }
+  for (const auto& [code, user] : all.user) {
+    if (code != error_class && user.error_class == error_class) {
+      return fail(MPI_ERR_OTHER, "error class %d still has the error code %d: remove that first", error_class,
+                  code);
+    }
+  }
+  if (found->second.has_text) {
+    return fail(MPI_ERR_OTHER, "error class %d still has a string: remove that first", error_class);
+  }
+  all.user.erase(found);
+  return {};
+}
+
+Status remove_user_code(int code) {
+  Codes& all = codes();
+  const std::lock_guard guard(all.mutex);
+  const auto found = all.user.find(code);
+  if (found == all.user.end() || found->second.error_class == code) return no_such("an error code", code);
+  if (found->second.has_text) {
+    return fail(MPI_ERR_OTHER, "error code %d still has a string: remove that first", code);
+  }
+  all.user.erase(found);
+  return {};
+}
+
+Status remove_user_string(int code) {
+  Codes& all = codes();
+  const std::lock_guard guard(all.mutex);
+  const auto found = all.user.find(code);
+  if (found == all.user.end() || !found->second.has_text) return no_such("the code of an error string", code);
+  found->second.text.clear();
+  found->second.has_text = false;
+  return {};
+}
+
+const int& last_used_code() {
+  return last_code;
+}
+
+}  // namespace hearth::abi

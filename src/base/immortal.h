@@ -1,0 +1,16 @@
+// A global that is ready before any constructor runs and never goes away: programs call MPI from constructors
+// before main and from exit handlers after it.
+#pragma once
+
+namespace hearth {
+
+template <class T>
+union Immortal {
+  T value;
+  constexpr Immortal() : value() {}
+  template <class... Arguments>
+  constexpr explicit Immortal(Arguments... arguments) : value(arguments...) {}
+  ~Immortal() {}  // NOLINT(modernize-use-equals-default): leaves the value alone
+};
+
+}  // namespace hearth

@@ -1,0 +1,13 @@
+// Where user-defined datatypes live. Predefined ones: datatype/predefined.h.
+#pragma once
+
+#include "base/immortal.h"
+#include "base/pool.h"
+#include "datatype/type.h"
+
+namespace hearth::datatype {
+
+inline constinit Immortal<Pool<Type>> immortal_pool{size_t{1} << 20};
+inline constinit Pool<Type>& pool = immortal_pool.value;
+
+}  // namespace hearth::datatype
