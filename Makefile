@@ -30,6 +30,7 @@ run: python
 	build/install/bin/mpiexec -n 2 .venv/bin/python examples/exchange.py
 
 test: python
+	@scripts/setup.sh netpipe
 	@scripts/test.sh
 
 soak: python
