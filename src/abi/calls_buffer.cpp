@@ -78,7 +78,9 @@ Status start_flush(p2p::SendBuffer& buffer, p2p::Request*& request) {
 
 }  // namespace
 
-Status buffer_attach(void* buffer, Count size) { return abi::runtime().send_buffer.attach(buffer, size); }
+Status buffer_attach(void* buffer, Count size) {
+  return abi::runtime().send_buffer.attach(buffer, size);
+}
 
 Status buffer_detach(void* buffer_addr, Count& size) {
   return detach(abi::runtime().send_buffer, buffer_addr, size);
@@ -89,7 +91,9 @@ Status buffer_flush() {
   return {};
 }
 
-Status buffer_iflush(p2p::Request*& request) { return start_flush(abi::runtime().send_buffer, request); }
+Status buffer_iflush(p2p::Request*& request) {
+  return start_flush(abi::runtime().send_buffer, request);
+}
 
 Status comm_attach_buffer(objects::Comm& comm, void* buffer, Count size) {
   return abi::send_buffer_of(comm).attach(buffer, size);

@@ -17,26 +17,31 @@ constexpr size_t kMemoryAlignment = 64;
 
 Status start(int required) {
   switch (abi::state()) {
-    case abi::State::outside: return abi::start_up(required);
+    case abi::State::outside:
+      return abi::start_up(required);
     case abi::State::active:
       return fail(MPI_ERR_OTHER, "MPI is initialized already. Remedy: ask MPI_Initialized first");
     case abi::State::finalized:
       return fail(MPI_ERR_OTHER, "MPI has been finalized: it cannot be initialized again in this process");
     case abi::State::forked_child:
-      return fail(MPI_ERR_OTHER, "this process was made by fork after MPI_Init: it cannot be a rank of its own");
+      return fail(MPI_ERR_OTHER,
+                  "this process was made by fork after MPI_Init: it cannot be a rank of its own");
   }
   return {};
 }
 
 }  // namespace
 
-Status init(int*, char***) { return start(MPI_THREAD_SINGLE); }
+Status init(int*, char***) {
+  return start(MPI_THREAD_SINGLE);
+}
 
 Status init_thread(int*, char***, int required, int* provided) {
   const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
   if (std::find(std::begin(levels), std::end(levels), required) == std::end(levels)) {
-    return fail(MPI_ERR_ARG, "required=%d is not a thread level. Remedy: use one of MPI_THREAD_SINGLE, _FUNNELED, "
-                             "_SERIALIZED, _MULTIPLE",
+    return fail(MPI_ERR_ARG,
+                "required=%d is not a thread level. Remedy: use one of MPI_THREAD_SINGLE, _FUNNELED, "
+                "_SERIALIZED, _MULTIPLE",
                 required);
   }
   HEARTH_TRY(start(required));
@@ -44,7 +49,9 @@ Status init_thread(int*, char***, int required, int* provided) {
   return {};
 }
 
-Status finalize() { return abi::shut_down(); }
+Status finalize() {
+  return abi::shut_down();
+}
 
 Status initialized(int& flag) {
   flag = abi::state() != abi::State::outside;
@@ -86,7 +93,8 @@ Status alloc_mem(MPI_Aint size, objects::Info* info, void* baseptr) {
       alignment = std::max(alignment, wished);
     }
   }
-  const size_t bytes = (static_cast<size_t>(std::max<MPI_Aint>(size, 1)) + alignment - 1) / alignment * alignment;
+  const size_t bytes =
+      (static_cast<size_t>(std::max<MPI_Aint>(size, 1)) + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, bytes);
   if (memory == nullptr) {
     return fail(MPI_ERR_NO_MEM, "the system has no %lld bytes of memory left", static_cast<long long>(size));

@@ -14,8 +14,8 @@ using p2p::Request;
 using p2p::RequestKind;
 using p2p::SendMode;
 
-Status make_persistent(RequestKind kind, SendMode mode, void* buffer, Count count, Type& type, int rank, int tag,
-                       Comm& comm, Request*& request) {
+Status make_persistent(RequestKind kind, SendMode mode, void* buffer, Count count, Type& type, int rank,
+                       int tag, Comm& comm, Request*& request) {
   request = p2p::engine().make_request(kind);
   if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
   request->mode = mode;
@@ -34,9 +34,10 @@ Status make_persistent(RequestKind kind, SendMode mode, void* buffer, Count coun
   return {};
 }
 
-Status make_persistent_send(SendMode mode, const void* buffer, Count count, Type& type, int dest, int tag, Comm& comm,
-                            Request*& request) {
-  return make_persistent(RequestKind::send, mode, const_cast<void*>(buffer), count, type, dest, tag, comm, request);
+Status make_persistent_send(SendMode mode, const void* buffer, Count count, Type& type, int dest, int tag,
+                            Comm& comm, Request*& request) {
+  return make_persistent(RequestKind::send, mode, const_cast<void*>(buffer), count, type, dest, tag, comm,
+                         request);
 }
 
 // A buffered send is over as soon as it has been started.
@@ -57,26 +58,31 @@ const p2p::RequestHooks buffered_hooks = {
 
 }  // namespace
 
-Status send_init(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm, Request*& request) {
+Status send_init(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm,
+                 Request*& request) {
   return make_persistent_send(SendMode::standard, buf, count, datatype, dest, tag, comm, request);
 }
 
-Status ssend_init(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm, Request*& request) {
+Status ssend_init(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm,
+                  Request*& request) {
   return make_persistent_send(SendMode::synchronous, buf, count, datatype, dest, tag, comm, request);
 }
 
-Status rsend_init(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm, Request*& request) {
+Status rsend_init(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm,
+                  Request*& request) {
   return make_persistent_send(SendMode::ready, buf, count, datatype, dest, tag, comm, request);
 }
 
-Status bsend_init(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm, Request*& request) {
+Status bsend_init(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm,
+                  Request*& request) {
   HEARTH_TRY(make_persistent_send(SendMode::buffered, buf, count, datatype, dest, tag, comm, request));
   request->hooks = &buffered_hooks;
   return {};
 }
 
 Status recv_init(void* buf, Count count, Type& datatype, int source, int tag, Comm& comm, Request*& request) {
-  return make_persistent(RequestKind::receive, SendMode::standard, buf, count, datatype, source, tag, comm, request);
+  return make_persistent(RequestKind::receive, SendMode::standard, buf, count, datatype, source, tag, comm,
+                         request);
 }
 
 }  // namespace hearth::mpi

@@ -1,6 +1,6 @@
 // MPI 5.0 section 3.8: probing, and receiving what a matched probe took.
-#include "abi/requests.h"
 #include "abi/handle.h"
+#include "abi/requests.h"
 #include "abi/status.h"
 #include "datatype/lifetime.h"
 #include "hearth_calls.h"
@@ -23,7 +23,9 @@ void set_found(const Comm& comm, const Received& received, MPI_Status* status) {
   abi::set_status(status, comm.rank_of(received.from), received.tag, received.bytes, false);
 }
 
-void set_nobody(MPI_Status* status) { abi::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false); }
+void set_nobody(MPI_Status* status) {
+  abi::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
+}
 
 Status make_message(p2p::UnexpectedMessage* taken, Comm& comm, Message*& message) {
   message = p2p::engine().messages().create();
@@ -34,7 +36,9 @@ Status make_message(p2p::UnexpectedMessage* taken, Comm& comm, Message*& message
   return {};
 }
 
-Message* no_proc() { return abi::find<Message>(MPI_MESSAGE_NO_PROC); }
+Message* no_proc() {
+  return abi::find<Message>(MPI_MESSAGE_NO_PROC);
+}
 
 }  // namespace
 
@@ -90,8 +94,9 @@ Status improbe(int source, int tag, Comm& comm, int& flag, Message*& message, MP
 
 Status imrecv(void* buf, Count count, datatype::Type& datatype, Message*& message, Request*& request) {
   if (message == nullptr) {
-    return fail(MPI_ERR_ARG, "the message is MPI_MESSAGE_NULL. Remedy: take one with MPI_Mprobe or MPI_Improbe; each "
-                             "can be received once");
+    return fail(MPI_ERR_ARG,
+                "the message is MPI_MESSAGE_NULL. Remedy: take one with MPI_Mprobe or MPI_Improbe; each "
+                "can be received once");
   }
   Message* taken = message;
   message = nullptr;

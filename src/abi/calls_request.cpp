@@ -17,12 +17,16 @@ namespace {
 using p2p::Request;
 
 // A request that has something to wait for.
-bool is_live(const Request* request) { return request != nullptr && request->active; }
+bool is_live(const Request* request) {
+  return request != nullptr && request->active;
+}
 
 Status find_request(const MPI_Request* handles, int index, Request*& request) {
   if (abi::take(&handles[index], request)) return {};
-  return fail(MPI_ERR_REQUEST,
-              "array_of_requests[%d] is not a request. Likely cause: it was never started, or was freed already", index);
+  return fail(
+      MPI_ERR_REQUEST,
+      "array_of_requests[%d] is not a request. Likely cause: it was never started, or was freed already",
+      index);
 }
 
 Status check_all(int count, const MPI_Request* handles) {
@@ -46,7 +50,8 @@ Status take_at(MPI_Request* handles, int index, MPI_Status* status) {
   return outcome;
 }
 
-// Index of the first complete live request; -1 when none is, with `any_live` saying whether there is one to wait for.
+// Index of the first complete live request; -1 when none is, with `any_live` saying whether there is one to
+// wait for.
 int first_complete(int count, const MPI_Request* handles, bool& any_live) {
   any_live = false;
   for (int i = 0; i < count; ++i) {
@@ -106,13 +111,15 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
 }
 
 void describe(const Request* request) {
-  p2p::engine().describe_wait(shm::WaitKind::request, request->key.peer, request->key.tag, request->key.context,
-                              request->count);
+  p2p::engine().describe_wait(shm::WaitKind::request, request->key.peer, request->key.tag,
+                              request->key.context, request->count);
 }
 
 }  // namespace
 
-[[gnu::hot]] Status wait(Request*& request, MPI_Status* status) { return abi::wait_for(request, status); }
+[[gnu::hot]] Status wait(Request*& request, MPI_Status* status) {
+  return abi::wait_for(request, status);
+}
 
 [[gnu::hot]] Status test(Request*& request, int& flag, MPI_Status* status) {
   if (!is_live(request)) {
@@ -192,7 +199,8 @@ Status waitany(int count, MPI_Request* array_of_requests, int& indx, MPI_Status*
   }
   if (found < 0) {
     p2p::engine().describe_wait(shm::WaitKind::request, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, count);
-    p2p::engine().wait_until([&] { return (found = first_complete(count, array_of_requests, any_live)) >= 0; });
+    p2p::engine().wait_until(
+        [&] { return (found = first_complete(count, array_of_requests, any_live)) >= 0; });
   }
   indx = found;
   return take_at(array_of_requests, found, status);
@@ -341,12 +349,14 @@ Status cancel(Request*& request) {
 
 Status start(Request*& request) {
   if (request == nullptr || !request->persistent) {
-    return fail(MPI_ERR_REQUEST,
-                "the request is not persistent. Remedy: only requests made by the _init calls can be started");
+    return fail(
+        MPI_ERR_REQUEST,
+        "the request is not persistent. Remedy: only requests made by the _init calls can be started");
   }
   if (request->active) {
-    return fail(MPI_ERR_REQUEST, "the request is active already. Remedy: complete it (MPI_Wait) before starting it "
-                                 "again");
+    return fail(MPI_ERR_REQUEST,
+                "the request is active already. Remedy: complete it (MPI_Wait) before starting it "
+                "again");
   }
   if (request->key.peer == MPI_PROC_NULL) {
     request->active = request->complete = true;

@@ -30,18 +30,22 @@ Status start_send(const void* buffer, Count count, Type& type, int dest, int tag
   return {};
 }
 
-Status send_blocking(const void* buffer, Count count, Type& type, int dest, int tag, Comm& comm, SendMode mode) {
+Status send_blocking(const void* buffer, Count count, Type& type, int dest, int tag, Comm& comm,
+                     SendMode mode) {
   if (dest == MPI_PROC_NULL) return {};
   return p2p::engine().send(buffer, count, type, comm.peers[dest], tag, comm.context, mode);
 }
 
 Status send_buffered(const void* buffer, Count count, Type& type, int dest, int tag, Comm& comm) {
   if (dest == MPI_PROC_NULL) return {};
-  return abi::send_buffer_for(comm).send(p2p::engine(), buffer, count, type, comm.peers[dest], tag, comm.context);
+  return abi::send_buffer_for(comm).send(p2p::engine(), buffer, count, type, comm.peers[dest], tag,
+                                         comm.context);
 }
 
 // The status of a receive from MPI_PROC_NULL (MPI 5.0 section 3.10).
-void set_proc_null(MPI_Status* status) { abi::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false); }
+void set_proc_null(MPI_Status* status) {
+  abi::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
+}
 
 }  // namespace
 
@@ -66,15 +70,18 @@ Status bsend(const void* buf, Count count, Type& datatype, int dest, int tag, Co
   return start_send(buf, count, datatype, dest, tag, comm, SendMode::standard, request);
 }
 
-Status issend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm, Request*& request) {
+Status issend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm,
+              Request*& request) {
   return start_send(buf, count, datatype, dest, tag, comm, SendMode::synchronous, request);
 }
 
-Status irsend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm, Request*& request) {
+Status irsend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm,
+              Request*& request) {
   return start_send(buf, count, datatype, dest, tag, comm, SendMode::ready, request);
 }
 
-Status ibsend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm, Request*& request) {
+Status ibsend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm,
+              Request*& request) {
   HEARTH_TRY(send_buffered(buf, count, datatype, dest, tag, comm));
   request = p2p::engine().completed_send();
   return {};
@@ -118,16 +125,16 @@ Status sendrecv(const void* sendbuf, Count sendcount, Type& sendtype, int dest, 
   return abi::wait_for(receiving, status);
 }
 
-Status sendrecv_replace(void* buf, Count count, Type& datatype, int dest, int sendtag, int source, int recvtag,
-                        Comm& comm, MPI_Status* status) {
+Status sendrecv_replace(void* buf, Count count, Type& datatype, int dest, int sendtag, int source,
+                        int recvtag, Comm& comm, MPI_Status* status) {
   // The data leave for a copy first: the receive may write to the buffer before the send has read it.
   const auto bytes = static_cast<size_t>(count * datatype.size);
   const std::unique_ptr<std::byte, decltype(&std::free)> copy(static_cast<std::byte*>(std::malloc(bytes + 1)),
                                                               &std::free);
   if (copy == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
   datatype::pack(datatype, buf, count, 0, copy.get(), bytes);
-  return sendrecv(copy.get(), static_cast<Count>(bytes), abi::byte_type(), dest, sendtag, buf, count, datatype,
-                  source, recvtag, comm, status);
+  return sendrecv(copy.get(), static_cast<Count>(bytes), abi::byte_type(), dest, sendtag, buf, count,
+                  datatype, source, recvtag, comm, status);
 }
 
 Status isendrecv(const void* sendbuf, Count sendcount, Type& sendtype, int dest, int sendtag, void* recvbuf,
@@ -143,8 +150,8 @@ Status isendrecv(const void* sendbuf, Count sendcount, Type& sendtype, int dest,
   return abi::pair_up(receiving, sending, nullptr, request);
 }
 
-Status isendrecv_replace(void* buf, Count count, Type& datatype, int dest, int sendtag, int source, int recvtag,
-                         Comm& comm, Request*& request) {
+Status isendrecv_replace(void* buf, Count count, Type& datatype, int dest, int sendtag, int source,
+                         int recvtag, Comm& comm, Request*& request) {
   const auto bytes = static_cast<size_t>(count * datatype.size);
   auto* copy = static_cast<std::byte*>(std::malloc(bytes + 1));
   if (copy == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);

@@ -8,7 +8,9 @@
 
 namespace hearth::abi {
 
-datatype::Type& byte_type() { return *find<datatype::Type>(MPI_BYTE); }
+datatype::Type& byte_type() {
+  return *find<datatype::Type>(MPI_BYTE);
+}
 
 Status receive_from_nobody(p2p::Request*& request) {
   request = p2p::engine().make_request(p2p::RequestKind::receive);
@@ -27,8 +29,8 @@ void fill_status(const p2p::Request& request, MPI_Status* status) {
                                                                       : request.comm->rank_of(request.from);
   }
   const bool receive = request.kind == p2p::RequestKind::receive;
-  set_status(status, source, receive ? request.received_tag : MPI_ANY_TAG, receive ? request.received_bytes : 0,
-             request.cancelled);
+  set_status(status, source, receive ? request.received_tag : MPI_ANY_TAG,
+             receive ? request.received_bytes : 0, request.cancelled);
 }
 
 Status outcome_of(p2p::Request& request, MPI_Status* status) {

@@ -9,7 +9,8 @@
 
 namespace hearth::abi {
 
-/// Notes the communicator that a request works on: its error handler counts, and its ranks go into the status.
+/// Notes the communicator that a request works on: its error handler counts, and its ranks go into the
+/// status.
 inline void belong_to(p2p::Request* request, objects::Comm& comm) {
   if (request->kind == p2p::RequestKind::completed) return;
   request->comm = &comm;
@@ -23,8 +24,9 @@ datatype::Type& byte_type();
 Status receive_from_nobody(p2p::Request*& request);
 /// What a complete request reports, without taking it.
 Status outcome_of(p2p::Request& request, MPI_Status* status);
-/// Takes the outcome of a complete request: fills the status (unless nullptr), then gives the request back and sets
-/// it to nullptr or, when it is persistent, makes it inactive. An error is raised on the request's communicator.
+/// Takes the outcome of a complete request: fills the status (unless nullptr), then gives the request back
+/// and sets it to nullptr or, when it is persistent, makes it inactive. An error is raised on the request's
+/// communicator.
 Status take_outcome(p2p::Request*& request, MPI_Status* status);
 /// Waits for a request, fills the status (unless nullptr), gives the request back or, when it is persistent,
 /// makes it inactive. `request` may be nullptr: nothing to wait for.

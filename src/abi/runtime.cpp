@@ -27,9 +27,13 @@ constexpr uint32_t kSelfContext = 2;
 // Lives until the process ends: an atexit function of the program may still ask MPI_Finalized.
 Runtime* the_runtime = nullptr;
 
-void warn(const char* text) { std::fprintf(stderr, "hearth: rank %d: %s\n", runtime().job.rank, text); }
+void warn(const char* text) {
+  std::fprintf(stderr, "hearth: rank %d: %s\n", runtime().job.rank, text);
+}
 
-[[noreturn]] void end_job_for(Status status) { end_job(status.error_class(), last_failure_text()); }
+[[noreturn]] void end_job_for(Status status) {
+  end_job(status.error_class(), last_failure_text());
+}
 
 objects::Comm* make_comm(const char* name, uint32_t context, std::vector<objects::PeerIndex> peers) {
   objects::Group* group = objects::pools.groups.create();
@@ -82,7 +86,9 @@ void make_engine() {
 
 }  // namespace
 
-Runtime& runtime() { return *the_runtime; }
+Runtime& runtime() {
+  return *the_runtime;
+}
 
 Status start_up(int required) {
   // Never freed: see the_runtime.
@@ -112,12 +118,14 @@ Status shut_down() {
   run.engine->wait_until([&run] { return run.engine->quiet(); });
   enter_state(State::finalized);
   LibraryLock::enabled = false;
-  atomic::store_release(run.job.segment.rank(run.job.rank).phase, static_cast<uint32_t>(shm::RankPhase::finalized));
+  atomic::store_release(run.job.segment.rank(run.job.rank).phase,
+                        static_cast<uint32_t>(shm::RankPhase::finalized));
   return {};
 }
 
 void end_job(int code, const char* text) {
-  const bool in_job = the_runtime != nullptr && the_runtime->job.segment.mapped() && !the_runtime->job.singleton;
+  const bool in_job =
+      the_runtime != nullptr && the_runtime->job.segment.mapped() && !the_runtime->job.singleton;
   bool told = false;
   if (in_job) {
     shm::JobHeader& job = the_runtime->job.segment.job();

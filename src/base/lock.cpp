@@ -7,7 +7,9 @@ namespace {
 
 // The address of a thread-local names its thread; never 0.
 thread_local char self_mark;
-uint64_t self() { return reinterpret_cast<uint64_t>(&self_mark); }
+uint64_t self() {
+  return reinterpret_cast<uint64_t>(&self_mark);
+}
 
 constexpr int kStandBackYields = 64;
 

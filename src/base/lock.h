@@ -43,13 +43,13 @@ class LibraryLock {
   static void unlock_slow();
   static void breathe_slow();
 
-  // A plain mutex, which is fast, plus two counts that keep it fair: a thread that only polls (breathe) stands
-  // back until one of the waiters has had its turn.
+  // A plain mutex, which is fast, plus two counts that keep it fair: a thread that only polls (breathe)
+  // stands back until one of the waiters has had its turn.
   static inline pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   static inline uint32_t waiters_ = 0;
-  static inline uint32_t turns_ = 0;   // how often the lock was taken
-  static inline uint32_t depth_ = 0;   // entries of the owner; guarded by mutex_
-  static inline uint64_t owner_ = 0;   // thread that holds mutex_, 0 for none
+  static inline uint32_t turns_ = 0;  // how often the lock was taken
+  static inline uint32_t depth_ = 0;  // entries of the owner; guarded by mutex_
+  static inline uint64_t owner_ = 0;  // thread that holds mutex_, 0 for none
 };
 
 /// Holds the lock for a scope.

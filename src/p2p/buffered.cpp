@@ -37,8 +37,9 @@ Status SendBuffer::attach(void* memory, int64_t bytes) {
 
 Status SendBuffer::detach(Engine& engine, void*& memory, int64_t& bytes) {
   if (!attached_) {
-    return fail(MPI_ERR_BUFFER, "no buffer is attached. Remedy: call MPI_Buffer_attach (or the form of the "
-                                "communicator or session) first");
+    return fail(MPI_ERR_BUFFER,
+                "no buffer is attached. Remedy: call MPI_Buffer_attach (or the form of the "
+                "communicator or session) first");
   }
   flush(engine);
   memory = memory_;
@@ -65,8 +66,9 @@ bool SendBuffer::idle(Engine& engine) {
 
 void SendBuffer::flush(Engine& engine) {
   if (idle(engine)) return;
-  engine.describe_wait(shm::WaitKind::send, blocks_.front().request->key.peer, blocks_.front().request->key.tag,
-                       blocks_.front().request->key.context, blocks_.front().bytes);
+  engine.describe_wait(shm::WaitKind::send, blocks_.front().request->key.peer,
+                       blocks_.front().request->key.tag, blocks_.front().request->key.context,
+                       blocks_.front().bytes);
   engine.wait_until([this, &engine] { return idle(engine); });
 }
 
@@ -80,8 +82,8 @@ int64_t SendBuffer::find_room(int64_t bytes) const {
   return bytes_ - at >= bytes ? at : -1;
 }
 
-Status SendBuffer::send(Engine& engine, const void* buffer, Count count, const datatype::Type& type, PeerIndex to,
-                        int tag, uint32_t context) {
+Status SendBuffer::send(Engine& engine, const void* buffer, Count count, const datatype::Type& type,
+                        PeerIndex to, int tag, uint32_t context) {
   const int64_t bytes = count * type.size;
   if (!attached_) {
     return fail(MPI_ERR_BUFFER,
@@ -97,7 +99,8 @@ Status SendBuffer::send(Engine& engine, const void* buffer, Count count, const d
   if (automatic_) {
     block.own = static_cast<std::byte*>(std::malloc(static_cast<size_t>(std::max<int64_t>(bytes, 1))));
     if (block.own == nullptr) {
-      return fail(MPI_ERR_NO_MEM, "no memory to buffer a message of %lld bytes", static_cast<long long>(bytes));
+      return fail(MPI_ERR_NO_MEM, "no memory to buffer a message of %lld bytes",
+                  static_cast<long long>(bytes));
     }
     place = block.own;
   } else {
@@ -109,11 +112,12 @@ Status SendBuffer::send(Engine& engine, const void* buffer, Count count, const d
       block.offset = find_room(needed);
     }
     if (block.offset < 0) {
-      return fail(MPI_ERR_BUFFER,
-                  "the attached buffer of %lld bytes has no room for %lld more: %zu messages have not left yet. "
-                  "Remedy: attach a larger buffer (MPI_Pack_size plus MPI_BSEND_OVERHEAD for each message under "
-                  "way), or receive earlier",
-                  static_cast<long long>(bytes_), static_cast<long long>(needed), blocks_.size());
+      return fail(
+          MPI_ERR_BUFFER,
+          "the attached buffer of %lld bytes has no room for %lld more: %zu messages have not left yet. "
+          "Remedy: attach a larger buffer (MPI_Pack_size plus MPI_BSEND_OVERHEAD for each message under "
+          "way), or receive earlier",
+          static_cast<long long>(bytes_), static_cast<long long>(needed), blocks_.size());
     }
     place = memory_ + block.offset;
   }

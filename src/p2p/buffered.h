@@ -27,8 +27,8 @@ class SendBuffer {
   bool idle(Engine& engine);
 
   /// Sends without ever waiting for the receiver. MPI_ERR_BUFFER when there is no room.
-  Status send(Engine& engine, const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
-              uint32_t context);
+  Status send(Engine& engine, const void* buffer, Count count, const datatype::Type& type, PeerIndex to,
+              int tag, uint32_t context);
 
  private:
   struct Block {

@@ -175,10 +175,12 @@ bool Engine::progress_once() {
 }
 
 void Engine::out_of_memory(const char* what, size_t bytes, PeerIndex peer) const {
-  fatal_(fail(MPI_ERR_NO_MEM,
-              "no memory for %s of %zu bytes between process %d and process %d; %zu messages wait unmatched. Likely "
-              "cause: the receiver lags behind. Remedy: receive earlier, or set HEARTH_P2P_UNEXPECTED_BYTES_MAX lower",
-              what, bytes, self_, peer, unexpected_.size()));
+  fatal_(fail(
+      MPI_ERR_NO_MEM,
+      "no memory for %s of %zu bytes between process %d and process %d; %zu messages wait unmatched. Likely "
+      "cause: the receiver lags behind. Remedy: receive earlier, or set HEARTH_P2P_UNEXPECTED_BYTES_MAX "
+      "lower",
+      what, bytes, self_, peer, unexpected_.size()));
   __builtin_unreachable();
 }
 

@@ -52,8 +52,8 @@ struct Peer {
   Request* backlog = nullptr;  // sends that found no room, oldest first; order of matching depends on it
   Request* backlog_last = nullptr;
   PairProtocol protocol;
-  bool known = false;          // protocol has been looked up
-  bool listed = false;         // in Engine::waiting_peers_
+  bool known = false;   // protocol has been looked up
+  bool listed = false;  // in Engine::waiting_peers_
   enum class SingleCopy : uint8_t { untried, works, refused } single_copy = SingleCopy::untried;
   bool single_copy_declined = false;  // the peer said that it cannot read from us
   single_copy::Target target;
@@ -149,7 +149,8 @@ class Engine {
   void describe_wait(shm::WaitKind kind, PeerIndex peer, int tag, uint32_t context, int64_t bytes) {
     wait_for_ = {kind, peer, tag, context, bytes};
   }
-  /// True once nothing of ours is under way: all sends are with their receivers or in the rings, all answers gone.
+  /// True once nothing of ours is under way: all sends are with their receivers or in the rings, all answers
+  /// gone.
   bool quiet() const { return sends_under_way_ == 0 && waiting_peers_.empty(); }
 
   Pool<Request>& requests() { return requests_; }
@@ -251,7 +252,9 @@ class Engine {
 
 /// The process's engine, from MPI_Init to MPI_Finalize.
 inline Engine* process_engine = nullptr;
-inline Engine& engine() { return *process_engine; }
+inline Engine& engine() {
+  return *process_engine;
+}
 
 template <class Done>
 void Engine::wait_until(Done&& done) {

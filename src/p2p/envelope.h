@@ -63,7 +63,11 @@ static_assert(sizeof(MoreCells) <= shm::kLineBytes - shm::kHeaderBytes, "one lin
 constexpr uint64_t match_word(uint32_t context, int tag) {
   return uint64_t{context} << 32 | static_cast<uint32_t>(tag);
 }
-constexpr uint32_t context_of(uint64_t match) { return static_cast<uint32_t>(match >> 32); }
-constexpr int tag_of(uint64_t match) { return static_cast<int>(static_cast<uint32_t>(match)); }
+constexpr uint32_t context_of(uint64_t match) {
+  return static_cast<uint32_t>(match >> 32);
+}
+constexpr int tag_of(uint64_t match) {
+  return static_cast<int>(static_cast<uint32_t>(match));
+}
 
 }  // namespace hearth::p2p

@@ -32,7 +32,8 @@ MatchKey pattern_of(const MatchKey& message, int kind) {
 }  // namespace
 
 bool fits(const MatchKey& pattern, const MatchKey& message) {
-  return pattern.context == message.context && (pattern.peer == message.peer || pattern.peer == MPI_ANY_SOURCE) &&
+  return pattern.context == message.context &&
+         (pattern.peer == message.peer || pattern.peer == MPI_ANY_SOURCE) &&
          (pattern.tag == message.tag || pattern.tag == MPI_ANY_TAG);
 }
 
@@ -151,7 +152,8 @@ void PostedQueue::remove(MatchEntry& entry) {
 }
 
 void PostedQueue::make_bins() {
-  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next) bins_.push(entry->key, *entry, 0);
+  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next)
+    bins_.push(entry->key, *entry, 0);
   binned_ = true;
 }
 

@@ -43,8 +43,8 @@ struct MatchEntry {
 
   MatchKey key;
   bool queued = false;
-  uint64_t sequence;      // of arrival in its queue
-  MatchLink order;        // the list of all, oldest first
+  uint64_t sequence;  // of arrival in its queue
+  MatchLink order;    // the list of all, oldest first
   /// Bins: posted receives use the first link only.
   MatchLink links[4];
 };

@@ -10,9 +10,9 @@ namespace {
 
 constexpr uint64_t kLinePayload = shm::kLineBytes - shm::kHeaderBytes;
 
-// Where two processes share a cache, two copies through cells that stay in it beat one copy by the kernel, which
-// moves a page at a time, at every length (docs/performance.md). Where they do not, the second pass over
-// the slower path costs more than the kernel's overhead.
+// Where two processes share a cache, two copies through cells that stay in it beat one copy by the kernel,
+// which moves a page at a time, at every length (docs/performance.md). Where they do not, the second pass
+// over the slower path costs more than the kernel's overhead.
 bool shares_cache(topo::Relation relation) {
   return relation == topo::Relation::smt || relation == topo::Relation::l2 || relation == topo::Relation::l3;
 }
@@ -21,7 +21,8 @@ uint64_t single_copy_bytes_min(topo::Relation relation) {
   if (!param::get_flag(param::Id::p2p_single_copy)) return UINT64_MAX;
   // One process's own memory needs no kernel: one plain copy, as soon as the message does not fit the ring.
   if (relation == topo::Relation::self) return 0;
-  if (const uint64_t chosen = param::get_bytes(param::Id::p2p_single_copy_bytes_min); chosen != 0) return chosen;
+  if (const uint64_t chosen = param::get_bytes(param::Id::p2p_single_copy_bytes_min); chosen != 0)
+    return chosen;
   return shares_cache(relation) ? UINT64_MAX : uint64_t{256} << 10;
 }
 
@@ -29,10 +30,14 @@ uint64_t single_copy_bytes_min(topo::Relation relation) {
 
 const char* protocol_name(Protocol protocol) {
   switch (protocol) {
-    case Protocol::line: return "line";
-    case Protocol::lines: return "lines";
-    case Protocol::cells: return "cells";
-    case Protocol::single_copy: return "single-copy";
+    case Protocol::line:
+      return "line";
+    case Protocol::lines:
+      return "lines";
+    case Protocol::cells:
+      return "cells";
+    case Protocol::single_copy:
+      return "single-copy";
   }
   return "?";
 }
@@ -56,8 +61,9 @@ std::vector<ProtocolRow> explain(topo::Relation relation, uint64_t packet_bytes_
   std::vector<ProtocolRow> rows;
   rows.push_back({0, Protocol::line, "header and data in one cache line: one line moves, nothing else"});
   if (pair.ring_bytes_max > kLinePayload) {
-    rows.push_back({kLinePayload + 1, Protocol::lines,
-                    "fits the ring: no cell to find and to mark (up to p2p_inline_bytes_max, and 3/8 of the ring)"});
+    rows.push_back(
+        {kLinePayload + 1, Protocol::lines,
+         "fits the ring: no cell to find and to mark (up to p2p_inline_bytes_max, and 3/8 of the ring)"});
   }
   const uint64_t beyond = pair.ring_bytes_max + 1;
   if (beyond < pair.single_copy_bytes_min) {
@@ -66,11 +72,12 @@ std::vector<ProtocolRow> explain(topo::Relation relation, uint64_t packet_bytes_
                     "p2p_first_part_bytes up to shm_cell_bytes and stay in the cache"});
   }
   if (pair.single_copy_bytes_min != UINT64_MAX) {
-    rows.push_back({std::max(beyond, pair.single_copy_bytes_min), Protocol::single_copy,
-                    relation == topo::Relation::self
-                        ? "both buffers are this process's own: one plain copy"
-                        : "no shared cache: one copy by the kernel (process_vm_readv) where a probe of the pair "
-                          "allows it, else cells"});
+    rows.push_back(
+        {std::max(beyond, pair.single_copy_bytes_min), Protocol::single_copy,
+         relation == topo::Relation::self
+             ? "both buffers are this process's own: one plain copy"
+             : "no shared cache: one copy by the kernel (process_vm_readv) where a probe of the pair "
+               "allows it, else cells"});
   }
   return rows;
 }

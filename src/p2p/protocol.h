@@ -1,5 +1,5 @@
-// Which way a message goes, by what lies between the two processes and by its length. Looked up once per pair,
-// when it first talks; printed by `hearth info --explain`.
+// Which way a message goes, by what lies between the two processes and by its length. Looked up once per
+// pair, when it first talks; printed by `hearth info --explain`.
 #pragma once
 
 #include <cstdint>

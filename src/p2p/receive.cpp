@@ -24,8 +24,8 @@ constexpr int kLaneRounds = 64;
 }  // namespace
 
 // The hot path of the receiver.
-[[gnu::hot]] Status Engine::receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
-                                    uint32_t context, Received* received) {
+[[gnu::hot]] Status Engine::receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from,
+                                    int tag, uint32_t context, Received* received) {
   // Nothing is posted and nothing waits: the next packet of this very sender is ours if it fits.
   if (posted_.empty() && unexpected_.empty() && from >= 0 && tag >= 0 && type.contiguous) {
     Peer& peer = peers_[static_cast<size_t>(from)];
@@ -64,8 +64,8 @@ constexpr int kLaneRounds = 64;
   return outcome;
 }
 
-Status Engine::ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag, uint32_t context,
-                        Request*& request) {
+Status Engine::ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
+                        uint32_t context, Request*& request) {
   Request* made = make_request(RequestKind::receive);
   if (__builtin_expect(made == nullptr, 0)) {
     return fail(MPI_ERR_NO_MEM, "no memory for another request: %zu are under way. Remedy: complete some",
@@ -93,7 +93,9 @@ void Engine::post(Request& request) {
   posted_.add(request);
 }
 
-void Engine::start_matched(Request& request, UnexpectedMessage* message) { deliver(request, message); }
+void Engine::start_matched(Request& request, UnexpectedMessage* message) {
+  deliver(request, message);
+}
 
 bool Engine::cancel(Request& request) {
   if (request.kind != RequestKind::receive || !request.queued) return false;
@@ -154,14 +156,16 @@ void Engine::handle(void* engine_address, PeerIndex from, const shm::PacketHeade
 void Engine::on_damage(PeerIndex from, const shm::PacketHeader& header) {
   if (damage_told_) return;
   damage_told_ = true;
-  static_cast<void>(fail(MPI_ERR_INTERN,
-                         "process %d found a damaged packet from process %d (commit word %#llx). Likely cause: a "
-                         "stray write by one of the two programs into the shared segment",
-                         self_, from, static_cast<unsigned long long>(header.commit)));
+  static_cast<void>(
+      fail(MPI_ERR_INTERN,
+           "process %d found a damaged packet from process %d (commit word %#llx). Likely cause: a "
+           "stray write by one of the two programs into the shared segment",
+           self_, from, static_cast<unsigned long long>(header.commit)));
   warn_(last_failure_text());
 }
 
-[[gnu::hot]] void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+[[gnu::hot]] void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header,
+                                   const std::byte* payload) {
   const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
   if (__builtin_expect(peers_[static_cast<size_t>(from)].lane_from == nullptr, 0)) {
     peers_[static_cast<size_t>(from)].lane_from = transport_.lane_from(from);
@@ -237,7 +241,8 @@ void Engine::forget(UnexpectedMessage* message) {
 Status Engine::truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const {
   const int64_t room = request.count * request.type->size;
   return fail(MPI_ERR_TRUNCATE,
-              "the message of %lld bytes that process %d sent (tag %d) is longer than the receive of process %d: %lld "
+              "the message of %lld bytes that process %d sent (tag %d) is longer than the receive of process "
+              "%d: %lld "
               "elements of %lld bytes = %lld bytes; the rest is lost. Remedy: post a larger receive, or ask "
               "MPI_Probe for the length first",
               static_cast<long long>(bytes), from, tag, self_, static_cast<long long>(request.count),

@@ -15,7 +15,11 @@
 namespace hearth::p2p {
 
 enum class RequestKind : uint8_t {
-  send, receive, generalized, collective, buffer_flush,
+  send,
+  receive,
+  generalized,
+  collective,
+  buffer_flush,
   completed  // a send that was over before its call returned; one shared object stands for all
 };
 
@@ -48,30 +52,31 @@ struct Request : objects::Object, MatchEntry {
   SendMode mode = SendMode::standard;
   bool complete = false;
   bool persistent = false;
-  bool active = true;         // a persistent request is inactive until it is started
+  bool active = true;  // a persistent request is inactive until it is started
   bool cancelled = false;
   bool handle_freed = false;  // Request_free was called; the engine destroys it on completion
   bool await_match = false;   // send: over only when the receiver has matched it
 
-  // The operation. Where it goes or comes from is in the base's `key`: context, peer (or MPI_ANY_SOURCE), tag.
+  // The operation. Where it goes or comes from is in the base's `key`: context, peer (or MPI_ANY_SOURCE),
+  // tag.
   void* buffer = nullptr;
   Count count = 0;
-  datatype::Type* type = nullptr;   // one reference held for as long as the request lives
-  objects::Comm* comm = nullptr;    // likewise; nullptr for requests without one
+  datatype::Type* type = nullptr;  // one reference held for as long as the request lives
+  objects::Comm* comm = nullptr;   // likewise; nullptr for requests without one
 
   // The outcome, valid once complete.
   Status outcome;
-  PeerIndex from = 0;               // receive: who sent it; MPI_PROC_NULL for none
+  PeerIndex from = 0;  // receive: who sent it; MPI_PROC_NULL for none
   int received_tag = 0;
   int64_t received_bytes = 0;
 
   // The engine's own.
-  Request* next = nullptr;          // in the backlog of a peer, or among the hooked requests
+  Request* next = nullptr;  // in the backlog of a peer, or among the hooked requests
   SendStream* send_stream = nullptr;
   ReceiveStream* receive_stream = nullptr;
 
   const RequestHooks* hooks = nullptr;
-  void* state = nullptr;            // the hooks' own
+  void* state = nullptr;  // the hooks' own
 };
 
 }  // namespace hearth::p2p

@@ -8,9 +8,9 @@
 namespace hearth::p2p {
 
 // The hot path: called with a message that fits the ring.
-[[gnu::hot]] bool Engine::send_in_ring(Peer& peer, const void* buffer, Count count, const datatype::Type& type,
-                                       int64_t bytes, PeerIndex to, uint8_t flags, uint32_t cookie,
-                                       uint64_t match, Status& status) {
+[[gnu::hot]] bool Engine::send_in_ring(Peer& peer, const void* buffer, Count count,
+                                       const datatype::Type& type, int64_t bytes, PeerIndex to, uint8_t flags,
+                                       uint32_t cookie, uint64_t match, Status& status) {
   const auto size = static_cast<size_t>(bytes);
   if (shm::RingWriter* lane = peer.lane_to; __builtin_expect(lane != nullptr, 1)) {
     std::byte* line = lane->claim(size);
@@ -43,12 +43,12 @@ Status Engine::send(const void* buffer, Count count, const datatype::Type& type,
                     uint32_t context, SendMode mode) {
   Peer& peer = peers_[static_cast<size_t>(to)];
   const int64_t bytes = count * type.size;
-  if (__builtin_expect(static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max && peer.backlog == nullptr &&
-                           mode != SendMode::synchronous && !burdened(peer, to),
+  if (__builtin_expect(static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max &&
+                           peer.backlog == nullptr && mode != SendMode::synchronous && !burdened(peer, to),
                        1)) {
     Status status;
-    if (__builtin_expect(send_in_ring(peer, buffer, count, type, bytes, to, 0, 0, match_word(context, tag), status),
-                         1)) {
+    if (__builtin_expect(
+            send_in_ring(peer, buffer, count, type, bytes, to, 0, 0, match_word(context, tag), status), 1)) {
       return {};
     }
     HEARTH_TRY(status);
@@ -62,8 +62,8 @@ Status Engine::isend(const void* buffer, Count count, datatype::Type& type, Peer
                      uint32_t context, Request*& request, SendMode mode) {
   Peer& peer = know(to);
   const int64_t bytes = count * type.size;
-  if (__builtin_expect(static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max && peer.backlog == nullptr &&
-                           mode != SendMode::synchronous && !burdened(peer, to),
+  if (__builtin_expect(static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max &&
+                           peer.backlog == nullptr && mode != SendMode::synchronous && !burdened(peer, to),
                        1)) {
     Status status;
     if (send_in_ring(peer, buffer, count, type, bytes, to, 0, 0, match_word(context, tag), status)) {
@@ -192,7 +192,8 @@ void Engine::answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cooki
 // wrote into the ring.
 Request* Engine::request_of(uint32_t cookie, PeerIndex from) {
   Request* request = requests_.at(cookie);
-  return request != nullptr && request->kind == RequestKind::send && request->key.peer == from ? request : nullptr;
+  return request != nullptr && request->kind == RequestKind::send && request->key.peer == from ? request
+                                                                                               : nullptr;
 }
 
 }  // namespace hearth::p2p

@@ -43,11 +43,13 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
 
   RendezvousStart start = {};
   start.bytes = static_cast<uint64_t>(bytes);
-  start.address = reinterpret_cast<uint64_t>(request.buffer) + static_cast<uint64_t>(request.type->true_lower_bound);
+  start.address =
+      reinterpret_cast<uint64_t>(request.buffer) + static_cast<uint64_t>(request.type->true_lower_bound);
   if (!stream->held) {
     const int cell = next_cell(*stream);
     if (cell >= 0) {
-      const int64_t part = std::min({stream->next_part_bytes, bytes, static_cast<int64_t>(transport_.cell_bytes())});
+      const int64_t part =
+          std::min({stream->next_part_bytes, bytes, static_cast<int64_t>(transport_.cell_bytes())});
       datatype::pack(*request.type, request.buffer, request.count, 0, transport_.own_cell(cell),
                      static_cast<size_t>(part));
       start.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
@@ -57,7 +59,8 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
       stream->held = true;
     }
   }
-  const uint8_t flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | (offer ? kSingleCopy : 0));
+  const uint8_t flags =
+      static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | (offer ? kSingleCopy : 0));
   copy_bytes(shm::payload_at(line), &start, sizeof start);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start, request.slot,
                     match_word(request.key.context, request.key.tag));
@@ -66,7 +69,8 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   return true;
 }
 
-// A cell for the next piece: one more while the message may hold more, else the oldest once it is back. -1: wait.
+// A cell for the next piece: one more while the message may hold more, else the oldest once it is back. -1:
+// wait.
 int Engine::next_cell(SendStream& stream) {
   const int limit = cells_in_flight_max_;
   if (stream.in_flight > 0) {
@@ -104,7 +108,8 @@ bool Engine::push(SendStream& stream) {
       continue;
     }
     const auto cell_bytes = static_cast<int64_t>(transport_.cell_bytes());
-    const int64_t part = std::min({stream.next_part_bytes, cell_bytes, stream.total_bytes - stream.sent_bytes});
+    const int64_t part =
+        std::min({stream.next_part_bytes, cell_bytes, stream.total_bytes - stream.sent_bytes});
     datatype::pack(*request.type, request.buffer, request.count, stream.sent_bytes, transport_.own_cell(cell),
                    static_cast<size_t>(part));
     MoreCells more = {};
@@ -122,12 +127,13 @@ bool Engine::push(SendStream& stream) {
 bool Engine::push_fragment(SendStream& stream) {
   Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
-  const auto bytes = static_cast<size_t>(std::min<int64_t>(stream.total_bytes - stream.sent_bytes,
-                                                            static_cast<int64_t>(packet_bytes_max_)));
+  const auto bytes = static_cast<size_t>(
+      std::min<int64_t>(stream.total_bytes - stream.sent_bytes, static_cast<int64_t>(packet_bytes_max_)));
   Status status;
   std::byte* line = transport_.claim(to, bytes, status);
   if (line == nullptr) return false;
-  datatype::pack(*request.type, request.buffer, request.count, stream.sent_bytes, shm::payload_at(line), bytes);
+  datatype::pack(*request.type, request.buffer, request.count, stream.sent_bytes, shm::payload_at(line),
+                 bytes);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::fragment), 0, bytes, request.slot, 0);
   stream.sent_bytes += static_cast<int64_t>(bytes);
   return true;

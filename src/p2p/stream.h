@@ -37,14 +37,14 @@ struct ReceiveStream {
   uint32_t alive;
 
   PeerIndex from = 0;
-  uint32_t cookie = 0;         // of the sender's request
+  uint32_t cookie = 0;  // of the sender's request
   uint8_t flags = 0;
-  uint64_t address = 0;        // in the sender
+  uint64_t address = 0;  // in the sender
   int64_t total_bytes = 0;
   int64_t announced_bytes = 0;
   int64_t copied_bytes = 0;
-  Request* request = nullptr;  // once matched
-  std::vector<CellPart> parts; // announced before the match
+  Request* request = nullptr;   // once matched
+  std::vector<CellPart> parts;  // announced before the match
 };
 
 /// A message that came before its receive was posted. Eager payloads of a line are kept inside.

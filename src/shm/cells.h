@@ -3,8 +3,8 @@
 // them free; the owner alone takes marked cells back ("mark and sweep"), so each word has one writer at a
 // time and no lock is needed.
 //
-//   owner:    take -> fill -> announce in a ring (release)        ... sweep: mark seen (acquire) -> free again
-//   receiver:                 see it (acquire) -> copy out -> mark = 1 (release)
+//   owner:    take -> fill -> announce in a ring (release)        ... sweep: mark seen (acquire) -> free
+//   again receiver:                 see it (acquire) -> copy out -> mark = 1 (release)
 #pragma once
 
 #include <cstddef>

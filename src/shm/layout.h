@@ -27,12 +27,12 @@ struct alignas(kLineBytes) JobHeader {
   uint32_t launcher_pid;       // 0 for a singleton
   uint32_t ring_lines;         // slots of one ring, a power of two
   uint32_t cell_bytes;
-  uint32_t cell_count;         // of one rank's pool
+  uint32_t cell_count;  // of one rank's pool
   uint64_t blocks_offset;
   uint64_t block_bytes;
   uint64_t cells_offset;
   uint64_t rings_offset;
-  uint64_t ring_bytes;         // credit line and slots
+  uint64_t ring_bytes;  // credit line and slots
 
   // Words that ranks change.
   alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator
@@ -68,8 +68,8 @@ enum class WaitKind : uint32_t { none = 0, send, receive, request, probe, finali
 /// What a rank is doing, for whoever asks why a job hangs. Written by the rank with plain stores only when
 /// it has waited for a while; read by the launcher. It outlives a killed rank.
 struct alignas(kLineBytes) StatusLine {
-  uint32_t kind;      // WaitKind; none: not waiting, or not for long
-  int32_t peer;       // process waited for, or MPI_ANY_SOURCE
+  uint32_t kind;  // WaitKind; none: not waiting, or not for long
+  int32_t peer;   // process waited for, or MPI_ANY_SOURCE
   int32_t tag;
   uint32_t context;
   uint64_t bytes;
@@ -83,12 +83,12 @@ struct alignas(kLineBytes) RankBlock {
   alignas(kLineBytes) uint32_t asleep;  // futex word: 1 while the rank sleeps or is about to
 
   // Written once at start and at finalize.
-  alignas(kLineBytes) uint32_t phase;   // RankPhase
+  alignas(kLineBytes) uint32_t phase;  // RankPhase
   uint32_t pid;
-  uint64_t probe_address;               // a word in the rank's own memory, by which a peer finds out
-  uint64_t probe_word;                  // whether it can read there (src/single_copy)
+  uint64_t probe_address;  // a word in the rank's own memory, by which a peer finds out
+  uint64_t probe_word;     // whether it can read there (src/single_copy)
   RankPlace place;
-  uint32_t dead;                        // set by the launcher once the process is gone
+  uint32_t dead;  // set by the launcher once the process is gone
 
   StatusLine status;
 };

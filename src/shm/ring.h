@@ -69,14 +69,16 @@ struct Credit {
   uint32_t unexpected_kib;  // KiB of this writer's messages that wait unmatched at the reader
 
   uint64_t word() const { return uint64_t{consumed} | uint64_t{unexpected_kib} << 32; }
-  static Credit of(uint64_t word) {
-    return {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)};
-  }
+  static Credit of(uint64_t word) { return {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)}; }
 };
 
 /// Views of one line.
-inline PacketHeader& header_at(std::byte* line) { return *reinterpret_cast<PacketHeader*>(line); }
-inline std::byte* payload_at(std::byte* line) { return line + kHeaderBytes; }
+inline PacketHeader& header_at(std::byte* line) {
+  return *reinterpret_cast<PacketHeader*>(line);
+}
+inline std::byte* payload_at(std::byte* line) {
+  return line + kHeaderBytes;
+}
 
 class RingWriter {
  public:
@@ -95,10 +97,12 @@ class RingWriter {
     const uint32_t place = head_ & mask_;
     const uint32_t to_end = mask_ + 1 - place;
     if (__builtin_expect(lines <= to_end, 1)) {
-      if (__builtin_expect(static_cast<int32_t>(limit_ - (head_ + lines)) < 0, 0) && !refresh(lines)) return nullptr;
+      if (__builtin_expect(static_cast<int32_t>(limit_ - (head_ + lines)) < 0, 0) && !refresh(lines))
+        return nullptr;
       return slots_ + size_t{place} * kLineBytes;
     }
-    if (static_cast<int32_t>(limit_ - (head_ + to_end + lines)) < 0 && !refresh(to_end + lines)) return nullptr;
+    if (static_cast<int32_t>(limit_ - (head_ + to_end + lines)) < 0 && !refresh(to_end + lines))
+      return nullptr;
     publish(to_end, PacketHeader::make_commit(kPadKind, 0, 0, 0));
     return slots_;
   }

@@ -16,9 +16,13 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-uint64_t to_pages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+uint64_t to_pages(uint64_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
 
-uint64_t knock_bytes(uint64_t ranks) { return (ranks + 63) / 64 * 8; }
+uint64_t knock_bytes(uint64_t ranks) {
+  return (ranks + 63) / 64 * 8;
+}
 
 uint64_t table_bytes(uint64_t ranks) {
   const uint64_t bytes = knock_bytes(ranks) + ranks * sizeof(uint32_t);
@@ -29,12 +33,20 @@ uint64_t block_bytes(const SegmentPlan& plan) {
   return to_pages(sizeof(RankBlock) + table_bytes(plan.rank_count) + uint64_t{plan.cell_count} * kLineBytes);
 }
 
-uint64_t ring_bytes(const SegmentPlan& plan) { return (uint64_t{plan.ring_lines} + 1) * kLineBytes; }
+uint64_t ring_bytes(const SegmentPlan& plan) {
+  return (uint64_t{plan.ring_lines} + 1) * kLineBytes;
+}
 
-uint64_t pool_bytes(const SegmentPlan& plan) { return to_pages(uint64_t{plan.cell_count} * plan.cell_bytes); }
+uint64_t pool_bytes(const SegmentPlan& plan) {
+  return to_pages(uint64_t{plan.cell_count} * plan.cell_bytes);
+}
 
-uint64_t blocks_offset() { return to_pages(sizeof(JobHeader)); }
-uint64_t cells_offset(const SegmentPlan& plan) { return blocks_offset() + plan.rank_count * block_bytes(plan); }
+uint64_t blocks_offset() {
+  return to_pages(sizeof(JobHeader));
+}
+uint64_t cells_offset(const SegmentPlan& plan) {
+  return blocks_offset() + plan.rank_count * block_bytes(plan);
+}
 uint64_t rings_offset(const SegmentPlan& plan) {
   return cells_offset(plan) + plan.rank_count * pool_bytes(plan);
 }
@@ -59,16 +71,22 @@ uint64_t SegmentPlan::segment_bytes() const {
   return to_pages(rings_offset(*this) + pairs * ring_bytes(*this));
 }
 
-uint64_t SegmentPlan::bytes_per_rank() const { return block_bytes(*this) + pool_bytes(*this); }
+uint64_t SegmentPlan::bytes_per_rank() const {
+  return block_bytes(*this) + pool_bytes(*this);
+}
 
-uint64_t SegmentPlan::bytes_per_pair() const { return ring_bytes(*this); }
+uint64_t SegmentPlan::bytes_per_pair() const {
+  return ring_bytes(*this);
+}
 
 Segment::~Segment() {
   if (base_ != nullptr) os::release(base_, bytes_);
   if (descriptor_ >= 0) os::close_descriptor(descriptor_);
 }
 
-Segment::Segment(Segment&& other) noexcept { *this = std::move(other); }
+Segment::Segment(Segment&& other) noexcept {
+  *this = std::move(other);
+}
 
 Segment& Segment::operator=(Segment&& other) noexcept {
   std::swap(base_, other.base_);
@@ -90,10 +108,11 @@ Status Segment::create(const SegmentPlan& plan, Segment& segment) {
   made.descriptor_ = descriptor;
   // The blocks are touched by every rank from the start: take their room now, as ENOSPC and not as SIGBUS.
   if (!os::reserve_room(descriptor, 0, rings_offset(plan))) {
-    return fail(MPI_ERR_NO_MEM,
-                "no room for the shared segment: %llu bytes for %u ranks: %s. Remedy: raise the memory limit, or "
-                "set HEARTH_SHM_CELL_COUNT lower",
-                static_cast<unsigned long long>(rings_offset(plan)), plan.rank_count, std::strerror(errno));
+    return fail(
+        MPI_ERR_NO_MEM,
+        "no room for the shared segment: %llu bytes for %u ranks: %s. Remedy: raise the memory limit, or "
+        "set HEARTH_SHM_CELL_COUNT lower",
+        static_cast<unsigned long long>(rings_offset(plan)), plan.rank_count, std::strerror(errno));
   }
   made.base_ = static_cast<std::byte*>(os::map_shared(descriptor, bytes));
   made.bytes_ = bytes;
@@ -115,7 +134,8 @@ Status Segment::create(const SegmentPlan& plan, Segment& segment) {
   job.rings_offset = rings_offset(plan);
   job.ring_bytes = ring_bytes(plan);
   job.next_context = 4;  // 0 and 2 are MPI_COMM_WORLD's and MPI_COMM_SELF's
-  for (uint32_t r = 0; r < plan.rank_count; ++r) made.rank(static_cast<int>(r)).place = {-1, -1, -1, -1, -1, -1};
+  for (uint32_t r = 0; r < plan.rank_count; ++r)
+    made.rank(static_cast<int>(r)).place = {-1, -1, -1, -1, -1, -1};
   job.magic = kMagic;
   segment = std::move(made);
   return {};
@@ -125,25 +145,28 @@ Status Segment::attach(int descriptor, Segment& segment) {
   const size_t bytes = os::file_bytes(descriptor);
   Segment made;
   if (bytes < sizeof(JobHeader)) {
-    return fail(MPI_ERR_OTHER,
-                "descriptor %d, named by HEARTH_SEGMENT, is not a Hearth segment (%s). Likely cause: the program "
-                "was not started by this mpiexec, or something in between closed its descriptors",
-                descriptor, bytes == 0 ? std::strerror(errno) : "too small");
+    return fail(
+        MPI_ERR_OTHER,
+        "descriptor %d, named by HEARTH_SEGMENT, is not a Hearth segment (%s). Likely cause: the program "
+        "was not started by this mpiexec, or something in between closed its descriptors",
+        descriptor, bytes == 0 ? std::strerror(errno) : "too small");
   }
   made.base_ = static_cast<std::byte*>(os::map_shared(descriptor, bytes));
   made.bytes_ = bytes;
   if (made.base_ == nullptr) {
-    return fail(MPI_ERR_NO_MEM,
-                "cannot map the job's shared segment of %zu bytes: %s. Remedy: raise the limit on address space "
-                "(ulimit -v)",
-                bytes, std::strerror(errno));
+    return fail(
+        MPI_ERR_NO_MEM,
+        "cannot map the job's shared segment of %zu bytes: %s. Remedy: raise the limit on address space "
+        "(ulimit -v)",
+        bytes, std::strerror(errno));
   }
   const JobHeader& job = made.job();
   if (job.magic != kMagic || job.segment_bytes != bytes) {
-    return fail(MPI_ERR_OTHER,
-                "the segment behind descriptor %d was made by another version of Hearth. Remedy: use mpiexec and "
-                "libmpi_abi.so of one installation",
-                descriptor);
+    return fail(
+        MPI_ERR_OTHER,
+        "the segment behind descriptor %d was made by another version of Hearth. Remedy: use mpiexec and "
+        "libmpi_abi.so of one installation",
+        descriptor);
   }
   os::set_close_on_exec(descriptor, true);
   made.descriptor_ = descriptor;

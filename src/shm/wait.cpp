@@ -16,7 +16,9 @@ void Sleeper::prepare() {
   if (membarrier_) os::membarrier();
 }
 
-void Sleeper::cancel() { atomic::store_relaxed(*word_, 0u); }
+void Sleeper::cancel() {
+  atomic::store_relaxed(*word_, 0u);
+}
 
 void Sleeper::sleep(uint64_t timeout_ns) {
   os::futex_wait(*word_, 1, timeout_ns);

@@ -17,7 +17,8 @@ class Cma final : public Method {
 
   bool probe(const Target& target) override {
     uint64_t word = ~target.probe_word;
-    return target.pid > 0 && read(target, &word, target.probe_address, sizeof word) && word == target.probe_word;
+    return target.pid > 0 && read(target, &word, target.probe_address, sizeof word) &&
+           word == target.probe_word;
   }
 
   bool read(const Target& target, void* to, uint64_t from, size_t bytes) override {

@@ -45,13 +45,13 @@ Status ShmTransport::open_writer(PeerIndex to) {
   const int64_t number = segment_.take_ring();
   if (number < 0) {
     return fail(MPI_ERR_NO_MEM,
-                "no memory for the ring of %llu bytes from rank %d to rank %d. Remedy: raise the memory limit, or set "
+                "no memory for the ring of %llu bytes from rank %d to rank %d. Remedy: raise the memory "
+                "limit, or set "
                 "HEARTH_SHM_RING_BYTES lower",
                 static_cast<unsigned long long>(segment_.job().ring_bytes), self_, to);
   }
-  writers_[static_cast<size_t>(to)] =
-      shm::RingWriter(segment_.ring_memory(static_cast<uint32_t>(number)), segment_.job().ring_lines,
-                      shm::Bell(segment_, to));
+  writers_[static_cast<size_t>(to)] = shm::RingWriter(segment_.ring_memory(static_cast<uint32_t>(number)),
+                                                      segment_.job().ring_lines, shm::Bell(segment_, to));
   // Pairs with the acquire load in answer_knocks.
   atomic::store_release(segment_.ring_number(to, self_), static_cast<uint32_t>(number) + 1);
   atomic::fetch_or(segment_.knocks(to)[static_cast<size_t>(self_) / 64], uint64_t{1} << (self_ % 64));
@@ -81,8 +81,8 @@ bool ShmTransport::answer_knocks() {
       // Pairs with the release store in open_writer.
       const uint32_t number = atomic::load_acquire(segment_.ring_number(self_, from));
       if (number == 0) continue;
-      readers_[static_cast<size_t>(from)] =
-          shm::RingReader(segment_.ring_memory(number - 1), segment_.job().ring_lines, shm::Bell(segment_, from));
+      readers_[static_cast<size_t>(from)] = shm::RingReader(
+          segment_.ring_memory(number - 1), segment_.job().ring_lines, shm::Bell(segment_, from));
       open_.insert(open_.begin(), from);
       any = true;
     }
@@ -124,8 +124,9 @@ int ShmTransport::poll(PacketHandler handler, void* receiver) {
 
 bool ShmTransport::has_news() {
   if (answer_knocks()) return true;
-  return std::any_of(open_.begin(), open_.end(),
-                     [this](PeerIndex from) { return readers_[static_cast<size_t>(from)].peek() != nullptr; });
+  return std::any_of(open_.begin(), open_.end(), [this](PeerIndex from) {
+    return readers_[static_cast<size_t>(from)].peek() != nullptr;
+  });
 }
 
 void ShmTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {

@@ -1,0 +1,321 @@
+// Point-to-point over every transport: several engines in one process, moved on in an order that a seed
+// gives. Whatever the order, messages must match as MPI says and arrive whole.
+#include "p2p/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "job.h"
+#include "mpi.h"
+
+namespace hearth::contract {
+namespace {
+
+using p2p::Engine;
+using p2p::Received;
+using p2p::Request;
+using p2p::SendMode;
+
+class EngineContract : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr int kSize = 3;
+
+  EngineContract() {
+    byte_.size = byte_.extent = byte_.true_extent = 1;
+    byte_.committed = true;
+    for (int rank = 0; rank < kSize; ++rank) {
+      p2p::EngineSetup setup;
+      setup.self = rank;
+      setup.size = kSize;
+      setup.transport = &job_.endpoint(rank);
+      // Pairs lie differently, so that each way of moving data is taken by one of them.
+      setup.relation = [rank](PeerIndex peer) {
+        if (peer == rank) return topo::Relation::self;
+        return rank + peer == 1 ? topo::Relation::package : topo::Relation::l3;
+      };
+      setup.warn = [](const char* text) { ADD_FAILURE() << text; };
+      engines_.push_back(std::make_unique<Engine>(setup));
+    }
+  }
+
+  Engine& engine(int rank) { return *engines_[static_cast<size_t>(rank)]; }
+  void step() { engine(static_cast<int>(random_() % kSize)).progress(); }
+  template <class Done>
+  void run_until(Done done) {
+    for (int steps = 0; !done(); ++steps) {
+      ASSERT_LT(steps, 3'000'000) << "stuck";
+      step();
+    }
+  }
+
+  Job job_{GetParam().kind, kSize, GetParam().seed};
+  std::mt19937 random_{GetParam().seed * 7919};
+  datatype::Type byte_;
+  std::vector<std::unique_ptr<Engine>> engines_;
+};
+
+// A message of a pair and tag: number and length stand in front, then a pattern.
+std::vector<std::byte> make_message(uint32_t number, size_t bytes) {
+  std::vector<std::byte> message(std::max<size_t>(bytes, 8));
+  const uint32_t head[2] = {number, static_cast<uint32_t>(message.size())};
+  std::memcpy(message.data(), head, sizeof head);
+  for (size_t at = 8; at < message.size(); ++at) message[at] = static_cast<std::byte>(number * 17 + at * 3);
+  return message;
+}
+
+testing::AssertionResult is_message(const std::byte* data, int64_t bytes, uint32_t number) {
+  const std::vector<std::byte> expected = make_message(number, static_cast<size_t>(bytes));
+  uint32_t head[2];
+  std::memcpy(head, data, sizeof head);
+  if (head[0] != number) return testing::AssertionFailure() << "number " << head[0] << ", not " << number;
+  if (head[1] != static_cast<uint32_t>(bytes)) return testing::AssertionFailure() << "length " << head[1];
+  if (std::memcmp(expected.data(), data, expected.size()) != 0)
+    return testing::AssertionFailure() << "damaged";
+  return testing::AssertionSuccess();
+}
+
+size_t some_length(std::mt19937& random) {
+  switch (random() % 4) {
+    case 0:
+      return 8 + random() % 60;
+    case 1:
+      return random() % 700;
+    case 2:
+      return random() % 6000;
+    default:
+      return random() % 300'000;
+  }
+}
+
+struct Sent {
+  Request* request;
+  std::vector<std::byte> data;
+};
+struct Awaited {
+  int rank;
+  Request* request;
+  std::vector<std::byte> data;
+  int from;
+  int tag;
+  uint32_t number;  // of the message that it must get: the nth of its source and tag
+};
+
+TEST_P(EngineContract, messages_with_named_source_and_tag_match_in_order) {
+  constexpr int kTags = 3;
+  constexpr int kMessages = 700;
+  constexpr size_t kRoom = 300'100;
+  std::vector<std::unique_ptr<Sent>> sent;
+  std::vector<std::unique_ptr<Awaited>> awaited;
+  uint32_t next_sent[kSize][kSize][kTags] = {};
+  uint32_t next_posted[kSize][kSize][kTags] = {};
+  int started = 0;
+  int received = 0;
+  const SendMode modes[] = {SendMode::standard, SendMode::standard, SendMode::synchronous, SendMode::ready};
+  for (int steps = 0; received < kMessages; ++steps) {
+    ASSERT_LT(steps, 5'000'000) << "stuck with " << received << " received of " << started;
+    const int rank = static_cast<int>(random_() % kSize);
+    const int other = static_cast<int>(random_() % kSize);
+    const int tag = static_cast<int>(random_() % kTags);
+    const auto action = random_() % 8;
+    if (action == 0 && started < kMessages) {
+      auto message = std::make_unique<Sent>();
+      message->data = make_message(next_sent[rank][other][tag]++, some_length(random_));
+      ASSERT_TRUE(engine(rank)
+                      .isend(message->data.data(), static_cast<Count>(message->data.size()), byte_, other,
+                             tag, 6, message->request, modes[random_() % 4])
+                      .ok());
+      sent.push_back(std::move(message));
+      ++started;
+    } else if (action == 1 && next_posted[rank][other][tag] < next_sent[other][rank][tag]) {
+      auto receive = std::make_unique<Awaited>();
+      receive->rank = rank;
+      receive->from = other;
+      receive->tag = tag;
+      receive->data.resize(kRoom);
+      receive->number = next_posted[rank][other][tag]++;
+      ASSERT_TRUE(
+          engine(rank).ireceive(receive->data.data(), kRoom, byte_, other, tag, 6, receive->request).ok());
+      awaited.push_back(std::move(receive));
+    } else {
+      step();
+    }
+    std::erase_if(awaited, [&](std::unique_ptr<Awaited>& receive) {
+      if (!receive->request->complete) return false;
+      EXPECT_TRUE(receive->request->outcome.ok());
+      EXPECT_EQ(receive->request->from, receive->from);
+      EXPECT_EQ(receive->request->received_tag, receive->tag);
+      EXPECT_TRUE(is_message(receive->data.data(), receive->request->received_bytes, receive->number));
+      engine(receive->rank).destroy(receive->request);
+      ++received;
+      return true;
+    });
+    if (testing::Test::HasFailure()) return;
+  }
+  run_until([&] {
+    for (auto& message : sent) {
+      if (!message->request->complete) return false;
+    }
+    return true;
+  });
+  for (auto& message : sent) EXPECT_TRUE(message->request->outcome.ok());
+}
+
+TEST_P(EngineContract, the_nth_receive_gets_the_nth_message) {
+  constexpr int kMessages = 60;
+  std::vector<std::vector<std::byte>> data;
+  std::vector<std::vector<std::byte>> room(kMessages, std::vector<std::byte>(300'100));
+  std::vector<Request*> requests(kMessages);
+  std::vector<Request*> sends(kMessages);
+  for (int n = 0; n < kMessages; ++n)
+    data.push_back(make_message(static_cast<uint32_t>(n), some_length(random_)));
+  // Some receives before, some after.
+  int posted = 0;
+  const auto post = [&] {
+    ASSERT_TRUE(engine(2)
+                    .ireceive(room[static_cast<size_t>(posted)].data(), 300'100, byte_,
+                              posted % 3 == 0 ? MPI_ANY_SOURCE : 0, posted % 4 == 0 ? MPI_ANY_TAG : 9, 4,
+                              requests[static_cast<size_t>(posted)])
+                    .ok());
+    ++posted;
+  };
+  for (int n = 0; n < kMessages; ++n) {
+    if (random_() % 2 == 0) post();
+    const auto at = static_cast<size_t>(n);
+    ASSERT_TRUE(engine(0)
+                    .isend(data[at].data(), static_cast<Count>(data[at].size()), byte_, 2, 9, 4, sends[at])
+                    .ok());
+    for (auto steps = random_() % 20; steps > 0; --steps) step();
+  }
+  while (posted < kMessages) post();
+  run_until(
+      [&] { return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->complete; }); });
+  for (int n = 0; n < kMessages; ++n) {
+    const auto at = static_cast<size_t>(n);
+    EXPECT_TRUE(is_message(room[at].data(), requests[at]->received_bytes, static_cast<uint32_t>(n)));
+    EXPECT_EQ(requests[at]->from, 0);
+    EXPECT_EQ(requests[at]->received_tag, 9);
+  }
+}
+
+TEST_P(EngineContract, contexts_are_apart) {
+  std::vector<std::byte> one = make_message(1, 100);
+  std::vector<std::byte> two = make_message(2, 100);
+  Request* sends[2];
+  ASSERT_TRUE(engine(0).isend(one.data(), 100, byte_, 1, 5, 4, sends[0]).ok());
+  ASSERT_TRUE(engine(0).isend(two.data(), 100, byte_, 1, 5, 8, sends[1]).ok());
+  std::vector<std::byte> room(100);
+  Request* request;
+  ASSERT_TRUE(engine(1).ireceive(room.data(), 100, byte_, MPI_ANY_SOURCE, MPI_ANY_TAG, 8, request).ok());
+  run_until([&] { return request->complete; });
+  EXPECT_TRUE(is_message(room.data(), 100, 2));
+}
+
+TEST_P(EngineContract, a_longer_message_is_cut_and_told) {
+  for (const size_t bytes : {50u, 500u, 5000u, 200'000u}) {
+    std::vector<std::byte> message = make_message(3, bytes);
+    Request* sending;
+    ASSERT_TRUE(engine(0).isend(message.data(), static_cast<Count>(bytes), byte_, 1, 5, 4, sending).ok());
+    std::vector<std::byte> room(bytes, std::byte{0x77});
+    Request* request;
+    const auto half = static_cast<Count>(bytes / 2);
+    ASSERT_TRUE(engine(1).ireceive(room.data(), half, byte_, 0, 5, 4, request).ok());
+    run_until([&] { return request->complete && sending->complete; });
+    EXPECT_EQ(request->outcome.error_class(), MPI_ERR_TRUNCATE);
+    EXPECT_EQ(request->received_bytes, half);
+    EXPECT_EQ(std::memcmp(room.data(), message.data(), static_cast<size_t>(half)), 0);
+    EXPECT_EQ(room[static_cast<size_t>(half)], std::byte{0x77}) << "wrote behind the buffer";
+    engine(1).destroy(request);
+  }
+}
+
+TEST_P(EngineContract, a_synchronous_send_waits_for_its_receive) {
+  for (const size_t bytes : {8u, 400u, 100'000u}) {
+    std::vector<std::byte> message = make_message(4, bytes);
+    Request* sending;
+    ASSERT_TRUE(
+        engine(2)
+            .isend(message.data(), static_cast<Count>(bytes), byte_, 1, 5, 4, sending, SendMode::synchronous)
+            .ok());
+    for (int i = 0; i < 2000; ++i) step();
+    EXPECT_FALSE(sending->complete);
+    std::vector<std::byte> room(bytes);
+    Request* request;
+    ASSERT_TRUE(engine(1).ireceive(room.data(), static_cast<Count>(bytes), byte_, 2, 5, 4, request).ok());
+    run_until([&] { return request->complete && sending->complete; });
+    EXPECT_TRUE(is_message(room.data(), static_cast<int64_t>(bytes), 4));
+  }
+}
+
+TEST_P(EngineContract, probing_shows_and_matched_probing_takes) {
+  std::vector<std::byte> first = make_message(1, 300);
+  std::vector<std::byte> second = make_message(2, 50'000);
+  Request* sends[2];
+  ASSERT_TRUE(engine(0).isend(first.data(), 300, byte_, 1, 5, 4, sends[0]).ok());
+  ASSERT_TRUE(engine(0).isend(second.data(), 50'000, byte_, 1, 5, 4, sends[1]).ok());
+  Received found;
+  run_until([&] { return engine(1).iprobe(MPI_ANY_SOURCE, 5, 4, found); });
+  EXPECT_EQ(found.bytes, 300);
+  EXPECT_EQ(found.from, 0);
+  p2p::UnexpectedMessage* taken = engine(1).improbe(0, MPI_ANY_TAG, 4, found);
+  ASSERT_NE(taken, nullptr);
+  run_until([&] { return engine(1).iprobe(0, 5, 4, found); });
+  EXPECT_EQ(found.bytes, 50'000) << "the matched message must be out of the way";
+  std::vector<std::byte> room(50'000);
+  Request* later;
+  ASSERT_TRUE(engine(1).ireceive(room.data(), 50'000, byte_, 0, 5, 4, later).ok());
+  std::vector<std::byte> first_room(300);
+  Request* matched = engine(1).make_request(p2p::RequestKind::receive);
+  matched->buffer = first_room.data();
+  matched->count = 300;
+  matched->type = &byte_;
+  ++byte_.references;
+  engine(1).start_matched(*matched, taken);
+  run_until([&] { return later->complete && matched->complete; });
+  EXPECT_TRUE(is_message(room.data(), 50'000, 2));
+  EXPECT_TRUE(is_message(first_room.data(), 300, 1));
+}
+
+TEST_P(EngineContract, a_cancelled_receive_leaves_the_message_to_the_next) {
+  std::vector<std::byte> room(100);
+  std::vector<std::byte> other(100);
+  Request* cancelled;
+  Request* next;
+  ASSERT_TRUE(engine(1).ireceive(room.data(), 100, byte_, 0, 5, 4, cancelled).ok());
+  ASSERT_TRUE(engine(1).ireceive(other.data(), 100, byte_, 0, 5, 4, next).ok());
+  EXPECT_TRUE(engine(1).cancel(*cancelled));
+  EXPECT_TRUE(cancelled->complete);
+  EXPECT_TRUE(cancelled->cancelled);
+  std::vector<std::byte> message = make_message(9, 100);
+  Request* sending;
+  ASSERT_TRUE(engine(0).isend(message.data(), 100, byte_, 1, 5, 4, sending).ok());
+  run_until([&] { return next->complete; });
+  EXPECT_TRUE(is_message(other.data(), 100, 9));
+  EXPECT_FALSE(engine(1).cancel(*next)) << "it has matched";
+}
+
+TEST_P(EngineContract, an_engine_is_quiet_when_all_has_left) {
+  std::vector<std::byte> message = make_message(9, 200'000);
+  Request* sending;
+  ASSERT_TRUE(engine(0).isend(message.data(), 200'000, byte_, 1, 5, 4, sending).ok());
+  engine(0).release(sending);
+  EXPECT_FALSE(engine(0).quiet());
+  std::vector<std::byte> room(200'000);
+  Request* request;
+  ASSERT_TRUE(engine(1).ireceive(room.data(), 200'000, byte_, 0, 5, 4, request).ok());
+  run_until([&] { return request->complete && engine(0).quiet() && engine(1).quiet(); });
+  EXPECT_TRUE(is_message(room.data(), 200'000, 9));
+}
+
+INSTANTIATE_TEST_SUITE_P(Implementations, EngineContract,
+                         testing::Values(Case{Kind::shm, 1}, Case{Kind::shm, 2}, Case{Kind::fake, 1},
+                                         Case{Kind::fake, 2}, Case{Kind::fake, 3}, Case{Kind::fake, 4}),
+                         [](const auto& info) { return case_name(info.param); });
+
+}  // namespace
+}  // namespace hearth::contract

@@ -1,0 +1,96 @@
+#include "fake_transport.h"
+
+#include <algorithm>
+
+namespace hearth::contract {
+
+FakeNetwork::FakeNetwork(int size, uint32_t seed)
+    : size_(size),
+      random_(seed),
+      pairs_(static_cast<size_t>(size * size)),
+      cells_(static_cast<size_t>(size)) {
+  for (Cells& cells : cells_) {
+    cells.memory.resize(kCells * kCellBytes);
+    cells.marked.resize(kCells);
+    for (int cell = 0; cell < kCells; ++cell) cells.free.push_back(cell);
+  }
+}
+
+std::byte* FakeTransport::claim(PeerIndex to, size_t payload_bytes, Status&) {
+  FakeNetwork::Pair& pair = network_.pair(self_, to);
+  if (pair.under_way.size() >= FakeNetwork::kRingPackets || network_.chance(10)) return nullptr;
+  pair.claimed.assign(shm::kHeaderBytes + payload_bytes, std::byte{0});
+  return pair.claimed.data();
+}
+
+void FakeTransport::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
+                           uint64_t match) {
+  FakeNetwork::Pair& pair = network_.pair(self_, to);
+  const auto* payload = pair.claimed.data() + shm::kHeaderBytes;
+  pair.under_way.push_back(
+      {{shm::PacketHeader::make_commit(kind, flags, static_cast<uint16_t>(payload_bytes), cookie), match},
+       {payload, payload + payload_bytes}});
+  pair.claimed.clear();
+}
+
+int FakeTransport::poll(PacketHandler handler, void* receiver) {
+  int packets = 0;
+  const auto first = static_cast<PeerIndex>(network_.random()() % static_cast<uint32_t>(network_.size()));
+  for (PeerIndex step = 0; step < network_.size(); ++step) {
+    const PeerIndex from = (first + step) % network_.size();
+    std::deque<FakeNetwork::Packet>& under_way = network_.pair(from, self_).under_way;
+    while (!under_way.empty() && network_.chance(60)) {
+      const FakeNetwork::Packet packet = std::move(under_way.front());
+      under_way.pop_front();
+      handler(receiver, from, packet.header, packet.payload.data());
+      ++packets;
+    }
+  }
+  return packets;
+}
+
+void FakeTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
+  FakeNetwork::Pair& pair = network_.pair(from, self_);
+  pair.unexpected_bytes += static_cast<uint64_t>(bytes);
+  pair.unexpected_kib = static_cast<uint32_t>(pair.unexpected_bytes >> 10);
+}
+
+int FakeTransport::take_cell() {
+  FakeNetwork::Cells& cells = network_.cells(self_);
+  std::erase_if(cells.busy, [&](int cell) {
+    if (!cell_returned(cell)) return false;
+    reuse_cell(cell);
+    cells.free.push_back(cell);
+    return true;
+  });
+  if (cells.free.empty()) return -1;
+  const int cell = cells.free.back();
+  cells.free.pop_back();
+  return cell;
+}
+
+bool FakeTransport::cell_returned(int cell) {
+  return network_.cells(self_).marked[static_cast<size_t>(cell)] && network_.chance(70);
+}
+
+std::byte* FakeTransport::own_cell(int cell) {
+  return network_.cells(self_).memory.data() + static_cast<size_t>(cell) * FakeNetwork::kCellBytes;
+}
+
+const std::byte* FakeTransport::cell_of(PeerIndex owner, int cell) {
+  if (cell < 0 || cell >= FakeNetwork::kCells) return nullptr;
+  return network_.cells(owner).memory.data() + static_cast<size_t>(cell) * FakeNetwork::kCellBytes;
+}
+
+void FakeTransport::mark_cell_free(PeerIndex owner, int cell) {
+  network_.cells(owner).marked[static_cast<size_t>(cell)] = true;
+}
+
+bool FakeTransport::has_news() {
+  for (PeerIndex from = 0; from < network_.size(); ++from) {
+    if (!network_.pair(from, self_).under_way.empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace hearth::contract

@@ -1,0 +1,92 @@
+// A transport inside one process, driven by a seed: packets become visible late, rings look full, cells come
+// back late, all as the random numbers say and always the same for one seed. So a race that it shows is
+// replayed by its seed.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "transport/transport.h"
+
+namespace hearth::contract {
+
+using transport::PacketHandler;
+using transport::PeerIndex;
+
+/// What the endpoints of one job share.
+class FakeNetwork {
+ public:
+  static constexpr size_t kPacketBytesMax = 600;
+  static constexpr size_t kCellBytes = 512;
+  static constexpr int kCells = 5;
+  static constexpr size_t kRingPackets = 6;
+
+  FakeNetwork(int size, uint32_t seed);
+
+  struct Packet {
+    shm::PacketHeader header;
+    std::vector<std::byte> payload;
+  };
+  struct Pair {
+    std::deque<Packet> under_way;
+    std::vector<std::byte> claimed;
+    uint32_t unexpected_kib = 0;
+    uint64_t unexpected_bytes = 0;
+  };
+  struct Cells {
+    std::vector<std::byte> memory;
+    std::vector<bool> marked;
+    std::vector<int> free;
+    std::vector<int> busy;
+  };
+
+  bool chance(int percent) { return static_cast<int>(random_() % 100) < percent; }
+  Pair& pair(PeerIndex from, PeerIndex to) { return pairs_[static_cast<size_t>(from * size_ + to)]; }
+  Cells& cells(PeerIndex owner) { return cells_[static_cast<size_t>(owner)]; }
+  int size() const { return size_; }
+  std::mt19937& random() { return random_; }
+
+ private:
+  const int size_;
+  std::mt19937 random_;
+  std::vector<Pair> pairs_;
+  std::vector<Cells> cells_;
+};
+
+class FakeTransport final : public transport::Transport {
+ public:
+  FakeTransport(FakeNetwork& network, PeerIndex self) : network_(network), self_(self) {}
+
+  const char* name() const override { return "fake"; }
+  size_t packet_bytes_max() const override { return FakeNetwork::kPacketBytesMax; }
+  std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) override;
+  void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
+              uint64_t match) override;
+  int poll(PacketHandler handler, void* receiver) override;
+  uint32_t unexpected_kib_at(PeerIndex to) override { return network_.pair(self_, to).unexpected_kib; }
+  void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
+
+  size_t cell_bytes() const override { return FakeNetwork::kCellBytes; }
+  int take_cell() override;
+  void put_back_cell(int cell) override { network_.cells(self_).free.push_back(cell); }
+  bool cell_returned(int cell) override;
+  void reuse_cell(int cell) override { network_.cells(self_).marked[static_cast<size_t>(cell)] = false; }
+  void leave_cell(int cell) override { network_.cells(self_).busy.push_back(cell); }
+  std::byte* own_cell(int cell) override;
+  const std::byte* cell_of(PeerIndex owner, int cell) override;
+  void mark_cell_free(PeerIndex owner, int cell) override;
+
+  void prepare_sleep() override {}
+  void cancel_sleep() override {}
+  void sleep(uint64_t) override {}
+  void wake_own_threads() override {}
+  bool has_news() override;
+
+ private:
+  FakeNetwork& network_;
+  const PeerIndex self_;
+};
+
+}  // namespace hearth::contract

@@ -1,0 +1,163 @@
+// The contract of src/transport/transport.h, over every implementation.
+#include "transport/transport.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "job.h"
+
+namespace hearth::contract {
+namespace {
+
+struct Seen {
+  PeerIndex from;
+  shm::PacketHeader header;
+  std::vector<std::byte> payload;
+};
+
+void collect(void* receiver, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+  static_cast<std::vector<Seen>*>(receiver)->push_back({from, header, {payload, payload + header.bytes()}});
+}
+
+class TransportContract : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr int kSize = 4;
+  Job job_{GetParam().kind, kSize, GetParam().seed};
+  std::mt19937 random_{GetParam().seed};
+};
+
+std::byte pattern(uint32_t number, size_t at) {
+  return static_cast<std::byte>(number * 31 + at);
+}
+
+// Sends packet `number`, whose length and bytes follow from it; false when there was no room.
+bool send(transport::Transport& from, PeerIndex to, uint32_t number, size_t bytes) {
+  Status status;
+  std::byte* line = from.claim(to, bytes, status);
+  EXPECT_TRUE(status.ok());
+  if (line == nullptr) return false;
+  for (size_t at = 0; at < bytes; ++at) shm::payload_at(line)[at] = pattern(number, at);
+  from.commit(to, static_cast<uint8_t>(1 + number % 5), static_cast<uint8_t>(number), bytes, number,
+              ~uint64_t{number});
+  return true;
+}
+
+TEST_P(TransportContract, packets_of_a_pair_arrive_once_whole_and_in_order) {
+  constexpr uint32_t kPackets = 3000;
+  std::vector<std::vector<uint32_t>> sent(kSize, std::vector<uint32_t>(kSize, 0));
+  std::vector<std::vector<uint32_t>> seen(kSize, std::vector<uint32_t>(kSize, 0));
+  std::vector<Seen> arrived;
+  uint64_t left = uint64_t{kSize} * kSize * kPackets;
+  for (uint64_t step = 0; left > 0; ++step) {
+    ASSERT_LT(step, 20'000'000u) << "packets stopped arriving";
+    const auto rank = static_cast<PeerIndex>(random_() % kSize);
+    if (random_() % 2 == 0) {
+      const auto to = static_cast<PeerIndex>(random_() % kSize);
+      uint32_t& number = sent[static_cast<size_t>(rank)][static_cast<size_t>(to)];
+      const size_t bytes = std::min<size_t>(random_() % 3 == 0 ? random_() % 2000 : random_() % 60,
+                                            job_.endpoint(rank).packet_bytes_max());
+      if (number < kPackets && send(job_.endpoint(rank), to, number, bytes)) ++number;
+      continue;
+    }
+    arrived.clear();
+    job_.endpoint(rank).poll(collect, &arrived);
+    for (const Seen& packet : arrived) {
+      uint32_t& expected = seen[static_cast<size_t>(packet.from)][static_cast<size_t>(rank)];
+      ASSERT_EQ(packet.header.cookie(), expected) << "from " << packet.from << " to " << rank;
+      ASSERT_EQ(packet.header.match, ~uint64_t{expected});
+      ASSERT_EQ(packet.header.kind(), 1 + expected % 5);
+      ASSERT_EQ(packet.header.flags(), static_cast<uint8_t>(expected));
+      for (size_t at = 0; at < packet.payload.size(); ++at)
+        ASSERT_EQ(packet.payload[at], pattern(expected, at));
+      ++expected;
+      --left;
+    }
+  }
+}
+
+TEST_P(TransportContract, a_full_way_says_so_and_opens_again) {
+  uint32_t sent = 0;
+  int refused = 0;
+  while (refused < 50) {
+    if (send(job_.endpoint(0), 1, sent, 40)) {
+      ++sent;
+    } else {
+      ++refused;
+    }
+    ASSERT_LT(sent, 100'000u) << "never full";
+  }
+  std::vector<Seen> arrived;
+  for (int i = 0; i < 1000; ++i) job_.endpoint(1).poll(collect, &arrived);
+  EXPECT_EQ(arrived.size(), sent);
+  bool again = false;
+  for (int i = 0; i < 100 && !again; ++i) again = send(job_.endpoint(0), 1, sent, 40);
+  EXPECT_TRUE(again);
+}
+
+TEST_P(TransportContract, the_longest_packet_fits_from_every_position) {
+  const size_t longest = job_.endpoint(0).packet_bytes_max();
+  std::vector<Seen> arrived;
+  for (uint32_t number = 0; number < 400; ++number) {
+    const size_t bytes = number % 2 == 0 ? longest : number % 97;
+    int tries = 0;
+    while (!send(job_.endpoint(0), 1, number, bytes)) {
+      job_.endpoint(1).poll(collect, &arrived);
+      ASSERT_LT(++tries, 10'000) << "packet " << number << " never found room";
+    }
+  }
+}
+
+TEST_P(TransportContract, cells_come_back_only_when_marked) {
+  transport::Transport& owner = job_.endpoint(2);
+  std::vector<int> cells;
+  for (int cell = owner.take_cell(); cell >= 0; cell = owner.take_cell()) cells.push_back(cell);
+  ASSERT_FALSE(cells.empty());
+  for (const int cell : cells) std::memset(owner.own_cell(cell), cell + 1, owner.cell_bytes());
+  for (const int cell : cells) {
+    EXPECT_FALSE(owner.cell_returned(cell));
+    const std::byte* seen = job_.endpoint(0).cell_of(2, cell);
+    ASSERT_NE(seen, nullptr);
+    EXPECT_EQ(seen[owner.cell_bytes() - 1], static_cast<std::byte>(cell + 1));
+  }
+  owner.leave_cell(cells[0]);
+  EXPECT_EQ(owner.take_cell(), -1);
+  job_.endpoint(0).mark_cell_free(2, cells[0]);
+  int again = -1;
+  for (int i = 0; i < 200 && again < 0; ++i) again = owner.take_cell();
+  EXPECT_EQ(again, cells[0]);
+  EXPECT_EQ(owner.take_cell(), -1);
+  EXPECT_EQ(job_.endpoint(0).cell_of(2, -1), nullptr);
+  EXPECT_EQ(job_.endpoint(0).cell_of(2, 1'000'000), nullptr);
+}
+
+TEST_P(TransportContract, the_sender_hears_what_waits_unmatched) {
+  transport::Transport& receiver = job_.endpoint(1);
+  std::vector<Seen> arrived;
+  uint32_t number = 0;
+  const auto exchange = [&](int packets) {
+    for (int i = 0; i < packets; ++i) {
+      while (!send(job_.endpoint(0), 1, number, 40)) receiver.poll(collect, &arrived);
+      ++number;
+      receiver.poll(collect, &arrived);
+    }
+  };
+  exchange(1);
+  for (int i = 0; i < 100 && arrived.empty(); ++i) receiver.poll(collect, &arrived);
+  receiver.add_unexpected_bytes(0, 5 << 20);
+  exchange(200);
+  EXPECT_EQ(job_.endpoint(0).unexpected_kib_at(1), 5u << 10);
+  receiver.add_unexpected_bytes(0, -(5 << 20));
+  exchange(200);
+  EXPECT_EQ(job_.endpoint(0).unexpected_kib_at(1), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Implementations, TransportContract,
+                         testing::Values(Case{Kind::shm, 1}, Case{Kind::shm, 2}, Case{Kind::fake, 1},
+                                         Case{Kind::fake, 2}, Case{Kind::fake, 3}),
+                         [](const auto& info) { return case_name(info.param); });
+
+}  // namespace
+}  // namespace hearth::contract
