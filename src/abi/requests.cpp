@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "abi/error.h"
 #include "abi/handle.h"
 #include "abi/status.h"
 #include "objects/lifetime.h"
@@ -46,8 +47,8 @@ Status outcome_of(p2p::Request& request, MPI_Status* status) {
 
 Status take_outcome(p2p::Request*& request, MPI_Status* status) {
   p2p::Request* taken = request;
-  const Status outcome = outcome_of(*taken, status);
-  if (!outcome.ok() && taken->comm != nullptr) raise_on(*taken->comm);
+  Status outcome = outcome_of(*taken, status);
+  if (!outcome.ok() && taken->comm != nullptr) outcome = blame(*taken->comm, outcome);
   if (taken->persistent) {
     taken->active = false;
   } else {

@@ -1,0 +1,44 @@
+// What a status says: how much arrived (MPI 5.0 sections 3.2.5 and 5.1.11), and whether it was cancelled (3.8.4).
+#include "abi/status.h"
+#include "datatype/type.h"
+#include "hearth_calls.h"
+#include "mpi.h"
+
+namespace hearth::mpi {
+
+Status get_count(const MPI_Status& status, datatype::Type& datatype, Count& count) {
+  const int64_t bytes = abi::status_bytes(status);
+  if (datatype.size == 0) {
+    count = bytes == 0 ? 0 : MPI_UNDEFINED;
+  } else {
+    count = bytes % datatype.size == 0 ? bytes / datatype.size : MPI_UNDEFINED;
+  }
+  return {};
+}
+
+Status get_elements(const MPI_Status& status, datatype::Type& datatype, Count& count) {
+  const int64_t bytes = abi::status_bytes(status);
+  // Down to the predefined type that a derived one repeats.
+  const datatype::Type* element = &datatype;
+  while (element->types.size() == 1) element = element->types[0];
+  if (element->size == 0) {
+    count = bytes == 0 ? 0 : MPI_UNDEFINED;
+  } else {
+    count = bytes % element->size == 0 ? bytes / element->size : MPI_UNDEFINED;
+  }
+  return {};
+}
+
+Status status_set_elements(MPI_Status& status, datatype::Type& datatype, Count count) {
+  const datatype::Type* element = &datatype;
+  while (element->types.size() == 1) element = element->types[0];
+  abi::set_status_bytes(status, count * element->size);
+  return {};
+}
+
+Status test_cancelled(const MPI_Status& status, int& flag) {
+  flag = abi::status_cancelled(status);
+  return {};
+}
+
+}  // namespace hearth::mpi
