@@ -41,7 +41,12 @@ LAYERS = {
     "tools": ABI | {"abi", "launch"},
 }
 # Headers that the generator writes into the build folder, and the layers that may include each.
-GENERATED = {"mpi.h": set(LAYERS), "hearth_calls.h": {"abi", "launch", "tools"}}
+GENERATED = {
+    "mpi.h": set(LAYERS),
+    "hearth_calls.h": {"abi", "launch", "tools"},
+    "hearth_types.inc": {"datatype"},
+    "hearth_error_classes.inc": {"abi"},
+}
 
 LINES_MAX = 800
 LINES_NOTED = 500
@@ -55,7 +60,7 @@ SKIPPED_FOLDERS = {".git", ".venv", ".cache", "build", "shared", "__pycache__"}
 
 MEMORY_ORDER = re.compile(r"\bmemory_order|\bstd::atomic|__atomic_\w+|__sync_\w+|#\s*include\s*<atomic>")
 SYSTEM_HEADER = re.compile(
-    r"#\s*include\s*<(unistd|fcntl|poll|sched|signal|csignal|spawn|dlfcn|netdb|dirent|pwd|grp|termios|"
+    r"#\s*include\s*<(unistd|fcntl|poll|sched|signal|spawn|dlfcn|netdb|dirent|pwd|grp|termios|"
     r"(sys|linux|asm|arpa|netinet|net)/[\w/]+)(\.h)?>")
 # Names that mean the system call wherever they appear, and names that mean it only behind a bare `::`.
 SYSTEM_CALL = re.compile(

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Programs compiled with another implementation's standard-ABI header and wrapper run on our library unchanged:
+# Programs compiled with another library's standard-ABI header and wrapper run on ours unchanged:
 # tests/conformance/foreign_header.sh FOREIGN_MPICC MPIEXEC LIBRARY_FOLDER SOURCE...
 set -eu
 mpicc=$1

@@ -33,8 +33,8 @@ def library_that_loads(python, environment):
     """The file that the dynamic linker takes as libmpi_abi.so.1 for this Python's mpi4py."""
     find = "import importlib.util as u; print(u.find_spec('mpi4py.MPI').origin)"
     module = subprocess.run([python, "-c", find], capture_output=True, text=True, check=True).stdout.strip()
-    linked = subprocess.run(["ldd", module], capture_output=True, text=True, check=True, env=environment).stdout
-    match = re.search(r"libmpi_abi\.so\.1 => (\S+)", linked)
+    ldd = subprocess.run(["ldd", module], capture_output=True, text=True, check=True, env=environment)
+    match = re.search(r"libmpi_abi\.so\.1 => (\S+)", ldd.stdout)
     return Path(match.group(1)).resolve() if match else None
 
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # NetPIPE with its integrity check on: tests/conformance/netpipe.sh MPICC MPIEXEC FOLDER
 # FOLDER holds Debian's source archive of NetPIPE (scripts/setup.sh netpipe fetches it). Its MPI module is
-# built unchanged with our mpicc in a folder of its own and run on two ranks, up to 1 MiB: plain, with receives
-# posted early, with synchronous sends, from any source, and off alignment.
+# built unchanged with our mpicc in a folder of its own and run on two ranks, up to 1 MiB: plain, with
+# receives posted early, with synchronous sends, from any source, and off alignment.
 set -eu
 mpicc=$1
 mpiexec=$2
