@@ -1,6 +1,17 @@
 # How a test is declared. Every function here registers with CTest and sets label, time limit and the number
 # of processors that the test keeps busy, so that `ctest -j` neither crowds nor wastes the machine.
 
+# One CTest run covers the release build and the builds with sanitizers (scripts/test.sh): the prefix tells
+# their tests apart.
+set(test_prefix "")
+if(HEARTH_SANITIZE STREQUAL "thread")
+  set(test_prefix "tsan.")
+elseif(HEARTH_SANITIZE MATCHES "address")
+  set(test_prefix "asan.")
+elseif(HEARTH_SANITIZE)
+  set(test_prefix "ubsan.")
+endif()
+
 # hearth_unit_test(name source... LIBS library...)
 #   One GoogleTest executable. LIBS lists every object library whose code it uses: object libraries do not
 #   bring in one another.
@@ -24,8 +35,8 @@ function(hearth_gtest name label)
     add_dependencies(${name} hearth_generated)
   endif()
   add_dependencies(hearth_unit_tests ${name})
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT})
+  add_test(NAME ${test_prefix}${name} COMMAND ${name})
+  set_tests_properties(${test_prefix}${name} PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
 # hearth_multi_program(target source): a C or C++ program built against the build tree's mpi.h and library.
@@ -50,9 +61,10 @@ function(hearth_multi_test)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
-  # Sanitizers make a program several times slower.
+  # Sanitizers make a program several times slower, and more ranks show them nothing new.
   if(HEARTH_SANITIZE)
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 4")
+    list(FILTER ARG_RANKS INCLUDE REGEX "^[1-4]$")
   endif()
   if(ARG_SOURCE)
     set(program multi_${ARG_NAME})
@@ -63,7 +75,7 @@ function(hearth_multi_test)
   # CTest's own limit comes later than mpiexec's, which says what each rank was waiting for.
   math(EXPR limit_s "${ARG_TIMEOUT} + 20")
   foreach(ranks IN LISTS ARG_RANKS)
-    set(test multi.${ARG_NAME}.${ranks})
+    set(test ${test_prefix}multi.${ARG_NAME}.${ranks})
     add_test(NAME ${test}
       COMMAND mpiexec -n ${ranks} --oversubscribe --timeout ${ARG_TIMEOUT} ${ARG_OPTIONS}
               $<TARGET_FILE:${program}> ${ARG_ARGS})
