@@ -43,12 +43,18 @@ struct Table {
   // A pair may have padding behind its second member (double, int) or between the two (short, int).
   template <class First, class Second>
   void add_pair(const char* name, uint32_t constant, Element element) {
-    using Layout = Pair<First, Second>;
+    using Struct = Pair<First, Second>;
     Type& type = add(name, constant);
     type.size = sizeof(First) + sizeof(Second);
-    type.extent = sizeof(Layout);
-    type.true_extent = offsetof(Layout, second) + sizeof(Second);
+    type.extent = sizeof(Struct);
+    type.true_extent = offsetof(Struct, second) + sizeof(Second);
     type.contiguous = type.size == type.extent;
+    if (!type.contiguous) {
+      const bool gap_between = offsetof(Struct, second) > sizeof(First);
+      type.layout = gap_between
+                        ? make_layout({{0, sizeof(First)}, {offsetof(Struct, second), sizeof(Second)}})
+                        : make_layout({{0, type.size}});
+    }
     type.element = element;
   }
 

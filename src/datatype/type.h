@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/counts.h"
+#include "base/status.h"
+#include "datatype/layout.h"
+#include "objects/attribute.h"
 #include "objects/object.h"
 
 namespace hearth::datatype {
@@ -37,6 +39,8 @@ struct Type : objects::Object {
   bool committed = false;
   bool supported = true;    // false for predefined types that this compiler lacks: size is MPI_UNDEFINED
   Element element = Element::none;
+  /// Where the data lie; nullptr exactly where `contiguous`.
+  LayoutPointer layout;
 
   // What the constructor of a derived type was given, for MPI_Type_get_envelope and _contents.
   int combiner = 0;
@@ -46,7 +50,7 @@ struct Type : objects::Object {
   std::vector<Type*> types;  // one reference held on each
 
   std::string name;
-  std::map<int, void*> attributes;
+  objects::Attributes attributes;
 };
 
 /// Copies packed bytes [offset, offset + bytes) of `count` elements at `buffer` to `packed`.
@@ -54,5 +58,17 @@ struct Type : objects::Object {
 void pack(const Type& type, const void* buffer, Count count, int64_t offset, void* packed, size_t bytes);
 /// The reverse: puts `bytes` packed bytes at position `offset` of the message into the elements at `buffer`.
 void unpack(const Type& type, void* buffer, Count count, int64_t offset, const void* packed, size_t bytes);
+
+/// Copies elements to elements of another type, as a message to oneself does: MPI_ERR_TRUNCATE when there is
+/// no room for all. The buffers do not overlap, or are the same.
+Status copy(const void* from, Count from_count, const Type& from_type, void* to, Count to_count,
+            const Type& to_type);
+
+/// The memory that `count` elements occupy, from the first byte of data to the last.
+struct Span {
+  int64_t lowest;  // from the address that MPI calls take
+  int64_t bytes;
+};
+Span span_of(const Type& type, Count count);
 
 }  // namespace hearth::datatype

@@ -1,11 +1,10 @@
 // Communicators: a group, a context that keeps its messages apart, and what users attach to it.
 #pragma once
 
-#include <map>
 #include <string>
-#include <vector>
 
 #include "mpi.h"
+#include "objects/attribute.h"
 #include "objects/errhandler.h"
 #include "objects/group.h"
 #include "objects/info.h"
@@ -28,8 +27,7 @@ struct Comm : Object {
   Errhandler* errhandler = nullptr;
   Info* info = nullptr;  // hints in force; nullptr when none
   std::string name;
-  /// Attributes by keyval (src/objects/attribute.h gives them meaning).
-  std::map<int, void*> attributes;
+  Attributes attributes;
 
   bool is_inter() const { return remote_group != nullptr; }
   /// Rank, as calls on this communicator name it, of a process; MPI_UNDEFINED when it is not in it.

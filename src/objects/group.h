@@ -7,16 +7,18 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "objects/object.h"
 
 namespace hearth::objects {
 
 /// A process's rank in MPI_COMM_WORLD. Not to be mixed with a rank in some communicator.
 using PeerIndex = int32_t;
+using Peers = std::vector<PeerIndex>;
 
 struct Group : Object {
   /// peers[rank in this group] = process.
-  std::vector<PeerIndex> peers;
+  Peers peers;
   /// Rank of the calling process in this group, or MPI_UNDEFINED.
   int rank = 0;
 
@@ -31,5 +33,22 @@ struct Group : Object {
   bool identity_ = false;
   std::vector<std::pair<PeerIndex, int>> by_peer_;  // sorted by peer; empty when identity_
 };
+
+// Set operations; the order of the results is the standard's (MPI 5.0 section 7.3.2).
+
+/// MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
+int compare(const Group& one, const Group& other);
+Peers unite(const Group& one, const Group& other);
+Peers intersect(const Group& one, const Group& other);
+Peers subtract(const Group& one, const Group& other);
+
+/// A range of ranks: first, last, stride.
+using RankRange = int[3];
+/// The ranks that ranges mean; MPI_ERR_ARG for a range that never gets to its end.
+Status expand(int count, const RankRange* ranges, std::vector<int>& ranks);
+/// The processes with these ranks in that order. A rank out of range or named twice is MPI_ERR_RANK.
+Status include(const Group& group, int count, const int* ranks, Peers& peers);
+/// The processes with other ranks than these, in the group's order. The same ranks are errors.
+Status exclude(const Group& group, int count, const int* ranks, Peers& peers);
 
 }  // namespace hearth::objects

@@ -1,0 +1,232 @@
+#include "objects/attribute.h"
+
+#include <algorithm>
+
+#include "objects/comm.h"
+
+namespace hearth::objects {
+namespace {
+
+struct Keyval {
+  KeyvalKind kind = KeyvalKind::comm;
+  bool owned = false;       // by its user: not freed yet
+  uint32_t references = 0;  // its user and every attribute under it; 0: the place is free
+  CopyFunction copy = {nullptr};
+  DeleteFunction erase = {nullptr};
+  void* extra_state = nullptr;
+};
+
+// Beyond the keys that the standard defines.
+constexpr int kFirstUserKeyval = 1024;
+// The ABI's constants MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN; "null" functions are nullptr.
+const auto kDuplicate = reinterpret_cast<MPI_Comm_copy_attr_function*>(uintptr_t{1});
+
+// Made on first use and never destroyed: programs free keys in destructors that run after main.
+std::vector<Keyval>& keyvals() {
+  static auto& all = *new std::vector<Keyval>;
+  return all;
+}
+
+Keyval& keyval_at(int keyval) {
+  return keyvals()[static_cast<size_t>(keyval - kFirstUserKeyval)];
+}
+
+const char* name_of(KeyvalKind kind) {
+  switch (kind) {
+    case KeyvalKind::comm:
+      return "communicators";
+    case KeyvalKind::type:
+      return "datatypes";
+    case KeyvalKind::win:
+      return "windows";
+  }
+  return "";
+}
+
+bool is_predefined(int keyval) {
+  return (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE) ||
+         (keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL);
+}
+
+/// Whether the user may use it on objects of this kind.
+Status check_keyval(KeyvalKind kind, int keyval) {
+  if (is_predefined(keyval)) {
+    return fail(MPI_ERR_KEYVAL,
+                "keyval %d is predefined: its attribute can be read on objects that have it, not changed",
+                keyval);
+  }
+  const int64_t index = int64_t{keyval} - kFirstUserKeyval;
+  if (index < 0 || index >= static_cast<int64_t>(keyvals().size()) || !keyval_at(keyval).owned) {
+    return fail(MPI_ERR_KEYVAL, "%d is no keyval. Likely cause: it was freed, or never created", keyval);
+  }
+  if (keyval_at(keyval).kind != kind) {
+    return fail(MPI_ERR_KEYVAL, "keyval %d is for %s, not for %s", keyval, name_of(keyval_at(keyval).kind),
+                name_of(kind));
+  }
+  return {};
+}
+
+void drop_reference(int keyval) {
+  Keyval& key = keyval_at(keyval);
+  if (--key.references == 0) key = Keyval();
+}
+
+Attributes::iterator find(Attributes& attributes, int keyval) {
+  return std::find_if(attributes.begin(), attributes.end(),
+                      [keyval](const Attribute& attribute) { return attribute.keyval == keyval; });
+}
+
+Status outcome_of(int code, const char* function, int keyval) {
+  if (code == MPI_SUCCESS) return {};
+  return fail(code > 0 ? code : MPI_ERR_OTHER, "the attribute %s function of keyval %d returned %d", function,
+              keyval, code);
+}
+
+// By value: a function of the user may create keys, which moves the table.
+Status call_delete(const AttributeHolder& holder, Attribute attribute) {
+  const Keyval key = keyval_at(attribute.keyval);
+  if (key.erase.comm == nullptr) return {};
+  int code = MPI_SUCCESS;
+  switch (key.kind) {
+    case KeyvalKind::comm:
+      code = key.erase.comm(static_cast<MPI_Comm>(holder.handle), attribute.keyval, attribute.value,
+                            key.extra_state);
+      break;
+    case KeyvalKind::type:
+      code = key.erase.type(static_cast<MPI_Datatype>(holder.handle), attribute.keyval, attribute.value,
+                            key.extra_state);
+      break;
+    case KeyvalKind::win:
+      code = key.erase.win(static_cast<MPI_Win>(holder.handle), attribute.keyval, attribute.value,
+                           key.extra_state);
+      break;
+  }
+  return outcome_of(code, "delete", attribute.keyval);
+}
+
+/// What the copy of an attribute holds, and whether there is one.
+Status call_copy(const AttributeHolder& from, Attribute attribute, void*& value, int& wanted) {
+  const Keyval key = keyval_at(attribute.keyval);
+  wanted = 0;
+  if (key.copy.comm == nullptr) return {};
+  if (key.copy.comm == kDuplicate) {
+    value = attribute.value;
+    wanted = 1;
+    return {};
+  }
+  int code = MPI_SUCCESS;
+  switch (key.kind) {
+    case KeyvalKind::comm:
+      code = key.copy.comm(static_cast<MPI_Comm>(from.handle), attribute.keyval, key.extra_state,
+                           attribute.value, &value, &wanted);
+      break;
+    case KeyvalKind::type:
+      code = key.copy.type(static_cast<MPI_Datatype>(from.handle), attribute.keyval, key.extra_state,
+                           attribute.value, &value, &wanted);
+      break;
+    case KeyvalKind::win:
+      code = key.copy.win(static_cast<MPI_Win>(from.handle), attribute.keyval, key.extra_state,
+                          attribute.value, &value, &wanted);
+      break;
+  }
+  return outcome_of(code, "copy", attribute.keyval);
+}
+
+/// The attribute itself, once its delete function has agreed.
+void remove(const AttributeHolder& holder, int keyval) {
+  // Looked up again: the delete function may have changed the list.
+  const auto place = find(*holder.attributes, keyval);
+  if (place == holder.attributes->end()) return;
+  holder.attributes->erase(place);
+  drop_reference(keyval);
+}
+
+}  // namespace
+
+AttributeHolder holder_of(Comm& comm) {
+  return {KeyvalKind::comm, handle_of<MPI_Comm>(comm), &comm.attributes};
+}
+
+int create_keyval(KeyvalKind kind, CopyFunction copy, DeleteFunction erase, void* extra_state) {
+  std::vector<Keyval>& all = keyvals();
+  auto place = std::find_if(all.begin(), all.end(), [](const Keyval& key) { return key.references == 0; });
+  if (place == all.end()) place = all.insert(all.end(), Keyval());
+  *place = {kind, true, 1, copy, erase, extra_state};
+  return kFirstUserKeyval + static_cast<int>(place - all.begin());
+}
+
+Status free_keyval(KeyvalKind kind, int& keyval) {
+  HEARTH_TRY(check_keyval(kind, keyval));
+  keyval_at(keyval).owned = false;
+  drop_reference(keyval);
+  keyval = MPI_KEYVAL_INVALID;
+  return {};
+}
+
+Status set_attribute(const AttributeHolder& holder, int keyval, void* value) {
+  HEARTH_TRY(check_keyval(holder.kind, keyval));
+  auto place = find(*holder.attributes, keyval);
+  if (place != holder.attributes->end()) {
+    HEARTH_TRY(call_delete(holder, *place));
+    place = find(*holder.attributes, keyval);
+  }
+  if (place != holder.attributes->end()) {
+    place->value = value;
+  } else {
+    holder.attributes->push_back({keyval, value});
+    ++keyval_at(keyval).references;
+  }
+  return {};
+}
+
+Status get_attribute(const AttributeHolder& holder, int keyval, void*& value, bool& found) {
+  HEARTH_TRY(check_keyval(holder.kind, keyval));
+  const auto place = find(*holder.attributes, keyval);
+  found = place != holder.attributes->end();
+  if (found) value = place->value;
+  return {};
+}
+
+Status delete_attribute(const AttributeHolder& holder, int keyval) {
+  HEARTH_TRY(check_keyval(holder.kind, keyval));
+  const auto place = find(*holder.attributes, keyval);
+  if (place == holder.attributes->end()) {
+    return fail(MPI_ERR_KEYVAL, "the object has no attribute under keyval %d", keyval);
+  }
+  HEARTH_TRY(call_delete(holder, *place));
+  remove(holder, keyval);
+  return {};
+}
+
+Status delete_attributes(const AttributeHolder& holder) {
+  while (!holder.attributes->empty()) {
+    const Attribute last = holder.attributes->back();
+    HEARTH_TRY(call_delete(holder, last));
+    remove(holder, last.keyval);
+  }
+  return {};
+}
+
+Status delete_attributes(Comm& comm) {
+  return delete_attributes(holder_of(comm));
+}
+
+Status copy_attributes(const AttributeHolder& from, const AttributeHolder& to) {
+  const Attributes originals = *from.attributes;
+  for (const Attribute& attribute : originals) {
+    void* value = nullptr;
+    int wanted = 0;
+    const Status status = call_copy(from, attribute, value, wanted);
+    if (!status.ok()) {
+      for (const Attribute& copied : *to.attributes) drop_reference(copied.keyval);
+      to.attributes->clear();
+      return status;
+    }
+    if (wanted == 0) continue;
+    to.attributes->push_back({attribute.keyval, value});
+    ++keyval_at(attribute.keyval).references;
+  }
+  return {};
+}
+
+}  // namespace hearth::objects

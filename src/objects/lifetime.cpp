@@ -1,0 +1,37 @@
+#include "objects/lifetime.h"
+
+#include "objects/pools.h"
+
+namespace hearth::objects {
+namespace {
+
+template <class T>
+void give_back(Pool<T>& pool, T& object) {
+  object.alive = Pool<T>::kAlive;  // free_handle() had hidden it
+  pool.destroy(&object);
+}
+
+}  // namespace
+
+void destroy(Comm& comm) {
+  if (comm.group != nullptr) release(*comm.group);
+  if (comm.remote_group != nullptr) release(*comm.remote_group);
+  if (comm.errhandler != nullptr) release(*comm.errhandler);
+  if (comm.info != nullptr) release(*comm.info);
+  give_back(pools.comms, comm);
+}
+
+void destroy(Group& group) {
+  give_back(pools.groups, group);
+}
+void destroy(Info& info) {
+  give_back(pools.infos, info);
+}
+void destroy(Op& op) {
+  give_back(pools.ops, op);
+}
+void destroy(Errhandler& errhandler) {
+  give_back(pools.errhandlers, errhandler);
+}
+
+}  // namespace hearth::objects

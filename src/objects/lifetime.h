@@ -1,0 +1,38 @@
+// Who keeps an object alive: its handle and every operation or object that uses it, one reference each. The
+// last one to let go destroys it. Called under the library's lock, retain and release also on the data path.
+#pragma once
+
+#include "objects/comm.h"
+#include "objects/errhandler.h"
+#include "objects/group.h"
+#include "objects/info.h"
+#include "objects/object.h"
+#include "objects/op.h"
+
+namespace hearth::objects {
+
+void destroy(Comm& comm);
+void destroy(Group& group);
+void destroy(Info& info);
+void destroy(Op& op);
+void destroy(Errhandler& errhandler);
+
+template <class T>
+inline void retain(T& object) {
+  ++object.references;
+}
+
+template <class T>
+inline void release(T& object) {
+  if (__builtin_expect(--object.references == 0, 0)) destroy(object);
+}
+
+/// What the user's call to free does: the handle is invalid from here on, even where the object lives on.
+/// Pre: the object is not predefined.
+template <class T>
+void free_handle(T& object) {
+  object.alive = 0;
+  release(object);
+}
+
+}  // namespace hearth::objects
