@@ -1,0 +1,14 @@
+set(api ${PROJECT_SOURCE_DIR}/api)
+add_test(NAME api.generator COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/generator_test.py)
+add_test(NAME api.coverage_page
+  COMMAND ${Python3_EXECUTABLE} -B ${api}/generate.py --check
+    --coverage ${PROJECT_SOURCE_DIR}/docs/coverage.md)
+add_test(NAME api.header
+  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/abi_header.py ${PROJECT_BINARY_DIR}/generated
+    ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER})
+set_tests_properties(api.generator api.coverage_page api.header PROPERTIES LABELS conformance TIMEOUT 60)
+if(TARGET mpi_abi)
+  add_test(NAME api.symbols
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/abi_symbols.py $<TARGET_FILE:mpi_abi>)
+  set_tests_properties(api.symbols PROPERTIES LABELS conformance TIMEOUT 60)
+endif()
