@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What libmpi_abi.so exports: every function of api/functions.txt, PMPI_ strong and MPI_ weak; no other symbol.
+"""What libmpi_abi.so exports: every function of api/functions.txt, PMPI_ strong and MPI_ weak; nothing else.
 
     abi_symbols.py LIBRARY
 """

@@ -57,7 +57,8 @@ class PrototypeTest(unittest.TestCase):
         row = "no Gatherv(_c) sendbuf:in sendcount:count displs:displacements comm:comm"
         self.assertEqual(self.prototypes(row), [
             "int MPI_Gatherv(const void *sendbuf, int sendcount, const int displs[], MPI_Comm comm)",
-            "int MPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, const MPI_Aint displs[], MPI_Comm comm)",
+            "int MPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, const MPI_Aint displs[], "
+            "MPI_Comm comm)",
         ])
 
     def test_no_parameters(self):
