@@ -8,11 +8,13 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace hearth::os {
 namespace {
 
 constexpr size_t kEventsMax = 64;
+constexpr int kHighDescriptor = 200;
 
 uint32_t interest(bool readable, bool writable) {
   return (readable ? uint32_t{EPOLLIN} : 0u) | (writable ? uint32_t{EPOLLOUT} : 0u);
@@ -24,11 +26,6 @@ Descriptor open_file(const char* path, int flags) {
     number = ::open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
   } while (number < 0 && errno == EINTR);
   return Descriptor(number);
-}
-
-short poll_now(int descriptor, short wanted) {
-  pollfd entry = {descriptor, wanted, 0};
-  return ::poll(&entry, 1, 0) > 0 ? entry.revents : short{0};
 }
 
 }  // namespace
@@ -45,10 +42,6 @@ void set_nonblocking(int descriptor, bool nonblocking) {
   const int flags = ::fcntl(descriptor, F_GETFL);
   if (flags < 0) return;
   ::fcntl(descriptor, F_SETFL, nonblocking ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
-}
-
-bool is_open(int descriptor) {
-  return ::fcntl(descriptor, F_GETFD) >= 0;
 }
 
 bool is_terminal(int descriptor) {
@@ -69,6 +62,12 @@ FileIdentity identity_of(int descriptor) {
   struct stat status;
   if (::fstat(descriptor, &status) != 0) return {};
   return {static_cast<uint64_t>(status.st_dev), static_cast<uint64_t>(status.st_ino)};
+}
+
+Descriptor duplicate_out_of_the_way(int descriptor) {
+  Descriptor high(::fcntl(descriptor, F_DUPFD_CLOEXEC, kHighDescriptor));
+  // A low limit on descriptors: any number will do.
+  return high.open() ? std::move(high) : Descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
 }
 
 bool make_pipe(Pipe& pipe) {
@@ -134,13 +133,6 @@ bool Poller::add(int descriptor, uint64_t token, bool readable, bool writable) {
   return ::epoll_ctl(descriptor_.number(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
-void Poller::change(int descriptor, uint64_t token, bool readable, bool writable) {
-  epoll_event event = {};
-  event.events = interest(readable, writable);
-  event.data.u64 = token;
-  ::epoll_ctl(descriptor_.number(), EPOLL_CTL_MOD, descriptor, &event);
-}
-
 void Poller::remove(int descriptor) {
   ::epoll_ctl(descriptor_.number(), EPOLL_CTL_DEL, descriptor, nullptr);
 }
@@ -158,11 +150,8 @@ std::span<const Poller::Event> Poller::wait(int timeout_ms) {
 }
 
 bool ready_to_write(int descriptor) {
-  return poll_now(descriptor, POLLOUT) != 0;
-}
-
-bool reader_is_gone(int descriptor) {
-  return (poll_now(descriptor, 0) & POLLERR) != 0;
+  pollfd entry = {descriptor, POLLOUT, 0};
+  return ::poll(&entry, 1, 0) > 0;
 }
 
 }  // namespace hearth::os

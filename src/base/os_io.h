@@ -14,8 +14,6 @@ void close_descriptor(int descriptor);
 /// Whether programs started from here on lose the descriptor.
 void set_close_on_exec(int descriptor, bool close_on_exec);
 void set_nonblocking(int descriptor, bool nonblocking);
-/// Whether the number is an open descriptor.
-bool is_open(int descriptor);
 bool is_terminal(int descriptor);
 bool is_regular_file(int descriptor);
 /// Whether this process may read its terminal now: it is not in the background.
@@ -62,6 +60,10 @@ class Descriptor {
   int number_ = -1;
 };
 
+/// Another descriptor of the same file, close-on-exec, with a number that shell scripts do not use (they may
+/// redirect 3 to 9); not open with errno on failure.
+Descriptor duplicate_out_of_the_way(int descriptor);
+
 /// Both ends are close-on-exec.
 struct Pipe {
   Descriptor read_end;
@@ -99,11 +101,9 @@ class Poller {
   Poller();
   /// False for what cannot be waited for because it is always ready: a regular file.
   bool add(int descriptor, uint64_t token, bool readable, bool writable);
-  void change(int descriptor, uint64_t token, bool readable, bool writable);
   void remove(int descriptor);
   /// Waits up to timeout_ms, -1 for ever. The events stay valid until the next call.
   std::span<const Event> wait(int timeout_ms);
-  bool usable() const { return descriptor_.open(); }
 
  private:
   Descriptor descriptor_;
@@ -112,7 +112,5 @@ class Poller {
 
 /// Whether a pipe or terminal takes a page's worth of bytes now without blocking.
 bool ready_to_write(int descriptor);
-/// Whether the reading side of a pipe is gone.
-bool reader_is_gone(int descriptor);
 
 }  // namespace hearth::os

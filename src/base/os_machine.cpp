@@ -150,4 +150,9 @@ bool path_exists(const char* path) {
   return ::stat(path, &status) == 0;
 }
 
+bool is_executable(const char* path) {
+  struct stat status;
+  return ::stat(path, &status) == 0 && S_ISREG(status.st_mode) && ::access(path, X_OK) == 0;
+}
+
 }  // namespace hearth::os

@@ -29,5 +29,7 @@ std::string host_name();
 
 /// Whether a file or folder is there.
 bool path_exists(const char* path);
+/// Whether it is a file, not a folder, that this process may execute.
+bool is_executable(const char* path);
 
 }  // namespace hearth::os

@@ -101,13 +101,6 @@ void execute(const SpawnPlan& plan, char** shell_arguments) {
 int process_id() {
   return ::getpid();
 }
-int parent_id() {
-  return ::getppid();
-}
-
-bool process_exists(int pid) {
-  return ::kill(pid, 0) == 0 || errno == EPERM;
-}
 
 std::string program_name() {
   return program_invocation_short_name;

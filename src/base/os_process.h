@@ -16,9 +16,6 @@
 namespace hearth::os {
 
 int process_id();
-int parent_id();
-/// Whether a process with this number exists.
-bool process_exists(int pid);
 /// The name of the program that this process runs, without its folder.
 std::string program_name();
 

@@ -1,0 +1,48 @@
+#include "launch/guardian.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/os_process.h"
+#include "mpi.h"
+
+namespace hearth::launch {
+namespace {
+
+[[noreturn]] void watch(int pipe) {
+  std::vector<int32_t> groups;
+  int32_t group;
+  // Numbers are written whole: they are shorter than what a pipe takes at once.
+  while (os::read_some(pipe, &group, sizeof group) == sizeof group) groups.push_back(group);
+  for (const int32_t leader : groups) os::signal_group(leader, SIGKILL);
+  os::end_process(0);
+}
+
+}  // namespace
+
+Status Guardian::start(char** arguments) {
+  os::Pipe pipe;
+  if (!os::make_pipe(pipe)) return fail(MPI_ERR_OTHER, "cannot make a pipe: %s", std::strerror(errno));
+  pid_ = os::fork_process();
+  if (pid_ < 0) {
+    return fail(MPI_ERR_OTHER, "cannot start a process: %s. Remedy: raise the limit on processes (ulimit -u)",
+                std::strerror(errno));
+  }
+  if (pid_ == 0) {
+    os::become_detached(pipe.read_end.number(), "hearth-guardian", arguments);
+    watch(pipe.read_end.number());
+  }
+  pipe_ = std::move(pipe.write_end);
+  return {};
+}
+
+Guardian::~Guardian() {
+  if (pid_ <= 0) return;
+  os::signal_process(pid_, SIGKILL);
+  os::reap(pid_);
+}
+
+}  // namespace hearth::launch

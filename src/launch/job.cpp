@@ -1,0 +1,467 @@
+#include "launch/job.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/atomic.h"
+#include "base/os_machine.h"
+#include "base/os_wait.h"
+#include "base/param.h"
+#include "launch/program.h"
+
+namespace hearth::launch {
+namespace {
+
+constexpr uint64_t kNsPerMs = 1'000'000;
+// How long what a rank has started and left behind may go on writing after all ranks have ended.
+constexpr uint64_t kDrainNs = 200 * kNsPerMs;
+// After so long a line without an end is shown on a terminal: it may be a question.
+constexpr uint64_t kPromptNs = 100 * kNsPerMs;
+constexpr size_t kStateLines = 16;
+constexpr int kTimeoutCode = 124;  // as timeout(1) does it
+
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
+
+uint64_t token_of(uint32_t source, uint32_t index) {
+  return static_cast<uint64_t>(source) << 32 | index;
+}
+
+bool due(uint64_t time_ns, uint64_t now_ns) {
+  return time_ns != 0 && now_ns >= time_ns;
+}
+
+}  // namespace
+
+Job::Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segment, std::vector<Seat> seats)
+    : spec_(spec), guardian_(guardian), segment_(segment), seats_(std::move(seats)), ranks_(seats_.size()) {
+  open_sinks();
+}
+
+int Job::run(char** own_environment) {
+  memory_kills_before_ = os::out_of_memory_kills();
+  os::raise_descriptor_limit();
+  signals_ = std::make_unique<os::SignalInbox>(kSignals);
+  poller_.add(signals_->descriptor(), token_of(static_cast<uint32_t>(Source::signals), 0), true, false);
+  if (spec_.timeout_ns != 0) limit_at_ = os::now_ns() + spec_.timeout_ns;
+
+  if (!start_ranks(own_environment)) {
+    start_failed_ = true;
+    end_job(exit_code_ == 0 ? 1 : exit_code_, true);
+  }
+  loop();
+  clear_up();
+  if (die_of_broken_pipe_) os::die_of_signal(SIGPIPE);
+  return exit_code_;
+}
+
+void Job::loop() {
+  while (!finished()) {
+    for (const os::Poller::Event& event : poller_.wait(next_timeout_ms())) {
+      handle(static_cast<Source>(event.token >> 32), static_cast<uint32_t>(event.token));
+    }
+    handle_times();
+    flush_all();
+    watch_terminal();
+  }
+}
+
+bool Job::finished() const {
+  if (running_ > 0) return false;
+  return streams_open_ == 0 || due(drain_until_, os::now_ns());
+}
+
+void Job::handle(Source source, uint32_t index) {
+  switch (source) {
+    case Source::signals:
+      handle_signals();
+      break;
+    case Source::complaints:
+      handle_complaints();
+      break;
+    case Source::rank: {
+      // Only what has really ended counts: the event may be of a number that was used before.
+      Rank& rank = ranks_[index];
+      if (!rank.ended && os::has_ended(rank.pid, rank.end)) rank_has_ended(index);
+      break;
+    }
+    case Source::output:
+      handle_stream(ranks_[index].output, source, index);
+      break;
+    case Source::error:
+      handle_stream(ranks_[index].error, source, index);
+      break;
+    case Source::sink:
+      break;  // all sinks are flushed before the next wait
+    case Source::terminal:
+      terminal_.read();
+      break;
+    case Source::terminal_pipe:
+      terminal_.flush();
+      break;
+  }
+}
+
+int Job::next_timeout_ms() const {
+  uint64_t next = 0;
+  for (const uint64_t time : {limit_at_, terminate_at_, kill_at_, drain_until_, prompt_at_}) {
+    if (time != 0 && (next == 0 || time < next)) next = time;
+  }
+  if (next == 0) return -1;
+  const uint64_t now = os::now_ns();
+  if (next <= now) return 0;
+  return static_cast<int>(std::min((next - now) / kNsPerMs + 1, uint64_t{1'000'000}));
+}
+
+void Job::handle_times() {
+  const uint64_t now = os::now_ns();
+  if (due(limit_at_, now)) {
+    limit_at_ = 0;
+    time_is_over();
+  }
+  if (due(terminate_at_, now)) {
+    terminate_at_ = 0;
+    signal_ranks(SIGTERM);
+  }
+  if (due(kill_at_, now)) {
+    kill_at_ = 0;
+    signal_ranks(SIGKILL);
+  }
+  if (due(prompt_at_, now)) {
+    prompt_at_ = 0;
+    for (Rank& rank : ranks_) {
+      if (rank.output.open()) rank.output.flush_unfinished();
+      if (rank.error.open()) rank.error.flush_unfinished();
+    }
+  }
+}
+
+// ---- signals
+
+void Job::handle_signals() {
+  for (int signal = signals_->next(); signal != 0; signal = signals_->next()) handle_signal(signal);
+}
+
+void Job::handle_signal(int signal) {
+  switch (signal) {
+    case SIGCHLD:
+      look_for_ended_ranks();
+      return;
+    case SIGINT:
+    case SIGTERM:
+      quiet_ = true;
+      if (++interrupts_ > 1) {
+        end_job(128 + signal, true);
+        signal_ranks(SIGKILL);
+        return;
+      }
+      break;
+    case SIGHUP:
+    case SIGQUIT:
+      quiet_ = true;
+      break;
+    case SIGTSTP:
+      signal_ranks(SIGTSTP);
+      flush_all();
+      os::stop_self();
+      return;
+    default:
+      break;
+  }
+  signal_ranks(signal);
+}
+
+void Job::signal_ranks(int signal) {
+  for (const Rank& rank : ranks_) {
+    if (rank.pid <= 0) continue;
+    // A rank that has ended is a zombie still, so its group's number is nobody else's; what it started there
+    // is ended with the others, but is none of the receivers of a forwarded signal.
+    const bool to_all = signal == SIGTERM || signal == SIGKILL;
+    if (rank.ended && !to_all) continue;
+    if (!os::signal_group(rank.pid, signal) && !rank.ended) os::signal_process(rank.pid, signal);
+    if (signal == SIGTERM) os::signal_group(rank.pid, SIGCONT);
+  }
+}
+
+// ---- ends of ranks
+
+// Where the system gives no pidfds.
+void Job::look_for_ended_ranks() {
+  for (uint32_t index = 0; index < rank_count(); ++index) {
+    Rank& rank = ranks_[index];
+    if (rank.pid <= 0 || rank.ended || rank.handle.open()) continue;
+    if (os::has_ended(rank.pid, rank.end)) rank_has_ended(index);
+  }
+}
+
+void Job::rank_has_ended(uint32_t index) {
+  Rank& rank = ranks_[index];
+  rank.ended = true;
+  --running_;
+  if (rank.handle.open()) {
+    poller_.remove(rank.handle.number());
+    rank.handle.reset();
+  }
+  // Its last words come before ours about it.
+  for (RankStream* stream : {&rank.output, &rank.error}) {
+    const bool was_open = stream->open();
+    stream->drain();
+    if (was_open && !stream->open()) --streams_open_;
+  }
+  handle_complaints();
+  judge(index);
+  if (running_ == 0) {
+    drain_until_ = os::now_ns() + kDrainNs;
+    kill_at_ = terminate_at_ = limit_at_ = 0;
+  }
+}
+
+void Job::judge(uint32_t index) {
+  const Rank& rank = ranks_[index];
+  const shm::RankBlock& block = segment_.rank(static_cast<int>(index));
+  // Pairs with the release store of the rank that called MPI_Abort: what it wrote is complete.
+  const shm::JobHeader& job = segment_.job();
+  const bool aborted = atomic::load_acquire(job.abort_written) != 0;
+  const Cause cause = cause_of(rank.end, static_cast<shm::RankPhase>(atomic::load_acquire(block.phase)));
+  if (cause == Cause::none && !aborted) return;
+  if (ending_) {
+    tell_dead(index);
+    return;
+  }
+  if (aborted) {
+    const std::string text(job.abort_text, strnlen(job.abort_text, sizeof job.abort_text));
+    say("rank " + std::to_string(job.abort_rank) + " ended the job with code " +
+        std::to_string(job.abort_code) + (text.empty() ? "" : ": " + text));
+    tell_dead(index);
+    const int code = job.abort_code & 0xff;
+    end_job(code == 0 ? 1 : code, true);
+    return;
+  }
+  // Whoever pressed the key knows why, and the other ranks have been told by the same signal.
+  if (!quiet_) {
+    const bool memory_ran_out = os::out_of_memory_kills() > memory_kills_before_;
+    say(rank_words(index) + " " + describe_end(rank.end, cause, memory_ran_out));
+    say_states("other rank");
+  }
+  tell_dead(index);
+  end_job(exit_code_of(rank.end), !quiet_);
+}
+
+// Every loop in which a rank waits looks at dead_ranks; those that sleep are woken to look.
+void Job::tell_dead(uint32_t index) {
+  shm::RankBlock& block = segment_.rank(static_cast<int>(index));
+  atomic::store_release(block.dead, 1u);
+  atomic::fetch_add(segment_.job().dead_ranks, 1u);
+  // Pairs with the fence in shm::Sleeper::prepare: a rank that has not seen the count yet has its word set.
+  atomic::fence_full();
+  for (uint32_t other = 0; other < rank_count(); ++other) {
+    uint32_t& asleep = segment_.rank(static_cast<int>(other)).asleep;
+    atomic::store_relaxed(asleep, 0u);
+    os::futex_wake(asleep);
+  }
+}
+
+void Job::end_job(int exit_code, bool at_once) {
+  if (ending_) return;
+  ending_ = true;
+  exit_code_ = exit_code;
+  limit_at_ = 0;
+  const uint64_t grace_ns = param::get_time_ns(param::Id::launch_grace);
+  const uint64_t now = os::now_ns();
+  terminate_at_ = at_once ? 0 : now + grace_ns;
+  kill_at_ = (at_once ? now : terminate_at_) + grace_ns;
+  if (at_once) signal_ranks(SIGTERM);
+}
+
+void Job::time_is_over() {
+  if (ending_ || running_ == 0) return;
+  char limit[32];
+  std::snprintf(limit, sizeof limit, "%g s", static_cast<double>(spec_.timeout_ns) / 1e9);
+  say(std::string("the time limit of ") + limit + " is over");
+  say_states("rank");
+  end_job(kTimeoutCode, true);
+}
+
+void Job::reader_is_gone() {
+  for (const auto& sink : sinks_) {
+    if (!sink->broken() || die_of_broken_pipe_ || (ending_ && exit_code_ != 0)) continue;
+    if (sink->broken_by() == EPIPE) {
+      die_of_broken_pipe_ = true;
+    } else {
+      say(std::string("cannot write the ranks' output: ") + std::strerror(sink->broken_by()));
+    }
+    end_job(1, true);
+    exit_code_ = 1;
+  }
+}
+
+// What ranks started and left behind in their process groups ends with the job.
+void Job::clear_up() {
+  signal_ranks(SIGKILL);
+  for (Rank& rank : ranks_) {
+    if (rank.pid > 0) os::reap(rank.pid);
+    rank.pid = -1;  // the number may be given to others now
+    rank.output.drain();
+    rank.error.drain();
+    rank.output.flush_unfinished();
+    rank.error.flush_unfinished();
+  }
+  running_ = 0;
+  const int interrupts_before = interrupts_;
+  for (flush_all();; flush_all()) {
+    const bool all_written =
+        std::all_of(sinks_.begin(), sinks_.end(), [](const auto& sink) { return sink->empty(); });
+    if (all_written || interrupts_ > interrupts_before) return;
+    for (const os::Poller::Event& event : poller_.wait(-1)) {
+      const auto source = static_cast<Source>(event.token >> 32);
+      if (source == Source::signals || source == Source::sink)
+        handle(source, static_cast<uint32_t>(event.token));
+    }
+  }
+}
+
+// ---- failures to start
+
+void Job::handle_complaints() {
+  if (!complaints_.read_end.open()) return;
+  os::SpawnFailure failure;
+  for (;;) {
+    const intptr_t bytes = os::read_some(complaints_.read_end.number(), &failure, sizeof failure);
+    if (bytes < 0) return;  // nothing for the moment
+    if (bytes != sizeof failure) break;
+    if (start_failed_ || failure.tag >= rank_count()) continue;
+    start_failed_ = true;
+    const Program& program = *ranks_[failure.tag].program;
+    const std::string& name = program.spec->command[0];
+    const char* reason = std::strerror(failure.error);
+    FoundProgram explained = {"", "", 1};
+    switch (failure.step) {
+      case os::SpawnStep::affinity:
+        explained.problem = std::string("cannot bind it to its processors: ") + reason;
+        break;
+      case os::SpawnStep::folder:
+        explained.problem = "cannot enter the folder '" + program.folder + "': " + reason;
+        break;
+      case os::SpawnStep::descriptors:
+        explained.problem = std::string("cannot redirect its output: ") + reason;
+        break;
+      case os::SpawnStep::program: {
+        const bool relative = !program.folder.empty() && program.path[0] != '/';
+        explained = explain_failed_start(relative ? program.folder + "/" + program.path : program.path,
+                                         failure.error);
+        break;
+      }
+    }
+    say("cannot start '" + name + "': " + explained.problem);
+    end_job(explained.exit_code, true);
+  }
+  poller_.remove(complaints_.read_end.number());
+  complaints_.read_end.reset();
+}
+
+// ---- output and input
+
+void Job::handle_stream(RankStream& stream, Source source, uint32_t index) {
+  if (!stream.open()) return;
+  if (!stream.read()) {
+    if (!stream.sink()->broken() && spec_.tag_output) stream.flush_unfinished();
+    poller_.remove(stream.descriptor());
+    stream.close();
+    --streams_open_;
+    return;
+  }
+  if (stream.unfinished() && !spec_.tag_output && prompt_at_ == 0 &&
+      os::is_terminal(stream.sink()->descriptor())) {
+    prompt_at_ = os::now_ns() + kPromptNs;
+  }
+  stream.sink()->flush();
+  if (stream.sink()->congested()) {
+    poller_.remove(stream.descriptor());
+    paused_.emplace_back(source, index);
+  }
+}
+
+void Job::flush_all() {
+  sink_watched_.resize(sinks_.size(), false);
+  for (size_t i = 0; i < sinks_.size(); ++i) {
+    Sink& sink = *sinks_[i];
+    const bool left = !sink.flush();
+    if (left == sink_watched_[i]) continue;
+    const uint64_t token = token_of(static_cast<uint32_t>(Source::sink), static_cast<uint32_t>(i));
+    if (left) {
+      poller_.add(sink.descriptor(), token, false, true);
+    } else {
+      poller_.remove(sink.descriptor());
+    }
+    sink_watched_[i] = left;
+  }
+  reader_is_gone();
+  // Streams whose sink has room again are read on.
+  std::erase_if(paused_, [&](const auto& entry) {
+    Rank& rank = ranks_[entry.second];
+    RankStream& stream = entry.first == Source::error ? rank.error : rank.output;
+    if (!stream.open()) return true;
+    if (stream.sink()->congested()) return false;
+    poller_.add(stream.descriptor(), token_of(static_cast<uint32_t>(entry.first), entry.second), true, false);
+    return true;
+  });
+}
+
+void Job::watch_terminal() {
+  const bool terminal = terminal_.wants_terminal();
+  if (terminal != terminal_watched_) {
+    if (terminal) {
+      poller_.add(terminal_.terminal(), token_of(static_cast<uint32_t>(Source::terminal), 0), true, false);
+    } else {
+      poller_.remove(terminal_.terminal());
+    }
+    terminal_watched_ = terminal;
+  }
+  const bool pipe = terminal_.wants_pipe();
+  if (pipe == terminal_pipe_watched_) return;
+  if (pipe) {
+    poller_.add(terminal_.pipe(), token_of(static_cast<uint32_t>(Source::terminal_pipe), 0), false, true);
+  } else if (terminal_.active()) {
+    poller_.remove(terminal_.pipe());
+  }
+  terminal_pipe_watched_ = pipe;
+}
+
+// ---- words
+
+void Job::say(const std::string& text) {
+  error_->write("mpiexec: " + text + "\n");
+}
+
+std::string Job::rank_words(uint32_t index) const {
+  const Rank& rank = ranks_[index];
+  return "rank " + std::to_string(index) + " (" + rank.program->spec->command[0] + ", process " +
+         std::to_string(rank.pid) + ")";
+}
+
+bool Job::some_rank_used_mpi() const {
+  for (uint32_t index = 0; index < rank_count(); ++index) {
+    const auto phase =
+        static_cast<shm::RankPhase>(atomic::load_relaxed(segment_.rank(static_cast<int>(index)).phase));
+    if (phase != shm::RankPhase::outside) return true;
+  }
+  return false;
+}
+
+void Job::say_states(const char* whom) {
+  if (running_ == 0) return;
+  say("ending " + std::to_string(running_) + " " + whom + (running_ == 1 ? "" : "s"));
+  if (!some_rank_used_mpi()) return;
+  const uint64_t now = os::now_ns();
+  size_t lines = 0;
+  for (uint32_t index = 0; index < rank_count(); ++index) {
+    if (ranks_[index].ended) continue;
+    if (++lines > kStateLines) continue;
+    say("  rank " + std::to_string(index) + " " +
+        describe_state(segment_.rank(static_cast<int>(index)), now));
+  }
+  if (lines > kStateLines) say("  and " + std::to_string(lines - kStateLines) + " more");
+}
+
+}  // namespace hearth::launch

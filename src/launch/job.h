@@ -1,0 +1,139 @@
+// A running job: the ranks' processes, their output, the signals that come, and the rules by which one rank's
+// end becomes the end of all. One thread, one loop; all state is mpiexec's own but the segment, through which
+// ranks tell what they wait for and are told who died.
+//
+//   start ranks -> wait for: output, a rank's end, a signal, a time
+//     a rank fails / time limit / reader gone  -> tell, mark it dead in the segment, SIGTERM to all; SIGKILL
+//                                                 when the grace is over
+//     all have ended                           -> drain what they wrote, end what they left in their groups
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/os_io.h"
+#include "base/os_process.h"
+#include "base/status.h"
+#include "launch/guardian.h"
+#include "launch/input.h"
+#include "launch/options.h"
+#include "launch/output.h"
+#include "launch/placement.h"
+#include "launch/report.h"
+#include "shm/segment.h"
+
+namespace hearth::launch {
+
+class Job {
+ public:
+  /// All that is referred to outlives the job. Pre: one seat per rank, ranks counted over all programs.
+  Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segment, std::vector<Seat> seats);
+
+  /// Runs the job to its end; mpiexec's exit code. Does not return when mpiexec has to die of SIGPIPE.
+  int run(char** own_environment);
+
+ private:
+  struct Program {
+    const ProgramSpec* spec = nullptr;
+    std::string path;
+    std::string folder;
+    std::vector<std::string> environment;  // common to its ranks
+  };
+  struct Rank {
+    int pid = -1;
+    const Program* program = nullptr;
+    os::Descriptor handle;  // pidfd; not open where the system has none, and once the rank has ended
+    bool ended = false;
+    os::ProcessEnd end;
+    RankStream output;
+    RankStream error;
+  };
+  enum class Source : uint32_t { signals, complaints, rank, output, error, sink, terminal, terminal_pipe };
+
+  // Starting (job_start.cpp)
+  void open_sinks();
+  Sink* file_sink(const std::string& pattern, int rank);
+  bool start_ranks(char** own_environment);
+  bool find_programs(char** own_environment);
+  bool start_rank(int rank, int program, int input);
+  bool make_stream(int rank, Source source, os::Descriptor& for_rank);
+  int prepare_input(os::Descriptor& for_rank);
+  std::string segment_words() const;
+
+  // The loop
+  void loop();
+  void handle(Source source, uint32_t index);
+  void handle_signals();
+  void handle_signal(int signal);
+  void handle_complaints();
+  void handle_stream(RankStream& stream, Source source, uint32_t rank);
+  void handle_times();
+  int next_timeout_ms() const;
+  bool finished() const;
+
+  // Ends
+  void look_for_ended_ranks();
+  void rank_has_ended(uint32_t rank);
+  void judge(uint32_t rank);
+  void tell_dead(uint32_t rank);
+  void end_job(int exit_code, bool at_once);
+  void signal_ranks(int signal);
+  void time_is_over();
+  void reader_is_gone();
+  void clear_up();
+
+  // Words
+  void say(const std::string& text);
+  void say_states(const char* whom);
+  std::string rank_words(uint32_t rank) const;
+
+  // Output
+  void flush_all();
+  void watch_terminal();
+
+  uint32_t rank_count() const { return static_cast<uint32_t>(ranks_.size()); }
+  bool some_rank_used_mpi() const;
+
+  const JobSpec& spec_;
+  const Guardian& guardian_;
+  const shm::Segment& segment_;
+  std::vector<Seat> seats_;
+  std::vector<Program> programs_;
+  std::vector<Rank> ranks_;
+
+  os::Poller poller_;
+  std::unique_ptr<os::SignalInbox> signals_;
+  os::Pipe complaints_;
+  os::Descriptor segment_for_ranks_;
+  TerminalInput terminal_;
+  bool terminal_watched_ = false;
+  bool terminal_pipe_watched_ = false;
+
+  std::vector<std::unique_ptr<Sink>> sinks_;
+  Sink* output_ = nullptr;  // standard output
+  Sink* error_ = nullptr;   // standard error: the same sink where both are one file
+  std::map<std::string, Sink*> files_;
+  std::vector<bool> sink_watched_;
+  std::vector<std::pair<Source, uint32_t>> paused_;  // streams not read from while their sink is congested
+
+  uint32_t running_ = 0;
+  uint32_t streams_open_ = 0;
+  bool ending_ = false;
+  int exit_code_ = 0;
+  int interrupts_ = 0;  // SIGINT and SIGTERM that came; the second one ends the job at once
+  bool quiet_ = false;  // whoever ended the job from outside need not be told
+  bool start_failed_ = false;
+  bool die_of_broken_pipe_ = false;
+  long long memory_kills_before_ = 0;
+
+  // Times, in ns of os::now_ns(); 0: not set.
+  uint64_t limit_at_ = 0;
+  uint64_t terminate_at_ = 0;
+  uint64_t kill_at_ = 0;
+  uint64_t drain_until_ = 0;
+  uint64_t prompt_at_ = 0;
+};
+
+}  // namespace hearth::launch

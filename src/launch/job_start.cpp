@@ -1,0 +1,177 @@
+// Starting the ranks of a job: environment, pipes, processes.
+#include <cerrno>
+#include <cstring>
+
+#include "launch/job.h"
+#include "launch/program.h"
+
+namespace hearth::launch {
+namespace {
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (const std::string& word : words) result.push_back(const_cast<char*>(word.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+std::string with_rank(const std::string& pattern, int rank) {
+  std::string name;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern.compare(i, 2, "%r") == 0) {
+      name += std::to_string(rank);
+      ++i;
+    } else {
+      name += pattern[i];
+    }
+  }
+  return name;
+}
+
+}  // namespace
+
+void Job::open_sinks() {
+  sinks_.push_back(std::make_unique<Sink>(1));
+  output_ = error_ = sinks_.back().get();
+  // With 2>&1 there is one sink, or a line of one stream would be written into the middle of one of the
+  // other.
+  if (os::identity_of(1) == os::identity_of(2)) return;
+  sinks_.push_back(std::make_unique<Sink>(2));
+  error_ = sinks_.back().get();
+}
+
+Sink* Job::file_sink(const std::string& pattern, int rank) {
+  const std::string path = with_rank(pattern, rank);
+  Sink*& sink = files_[path];
+  if (sink == nullptr) {
+    os::Descriptor file = os::open_to_write(path.c_str());
+    if (!file.open()) {
+      say("cannot write '" + path + "': " + std::strerror(errno));
+      return nullptr;
+    }
+    sinks_.push_back(std::make_unique<Sink>(std::move(file)));
+    sink = sinks_.back().get();
+  }
+  return sink;
+}
+
+bool Job::make_stream(int rank, Source source, os::Descriptor& for_rank) {
+  const bool is_error = source == Source::error;
+  const bool apart = is_error && !spec_.merge_output;
+  Sink* sink = apart ? error_ : output_;
+  const std::string& pattern = apart ? spec_.error_pattern : spec_.output_pattern;
+  if (!pattern.empty()) sink = file_sink(pattern, rank);
+  if (sink == nullptr) return false;
+  os::Pipe pipe;
+  if (!os::make_pipe(pipe)) {
+    say(std::string("cannot make a pipe: ") + std::strerror(errno) +
+        ". Remedy: raise the limit on open files (ulimit -n)");
+    return false;
+  }
+  const std::string prefix = spec_.tag_output ? "[" + std::to_string(rank) + "] " : "";
+  Rank& mine = ranks_[static_cast<size_t>(rank)];
+  RankStream& stream = is_error ? mine.error : mine.output;
+  stream = RankStream(std::move(pipe.read_end), sink, prefix);
+  for_rank = std::move(pipe.write_end);
+  poller_.add(stream.descriptor(), static_cast<uint64_t>(source) << 32 | static_cast<uint32_t>(rank), true,
+              false);
+  ++streams_open_;
+  return true;
+}
+
+// The descriptor that becomes the standard input of the rank that gets ours.
+int Job::prepare_input(os::Descriptor& for_rank) {
+  if (!os::is_terminal(0)) return 0;
+  return terminal_.open(0, for_rank) ? for_rank.number() : -1;
+}
+
+std::string Job::segment_words() const {
+  const int descriptor = segment_for_ranks_.number();
+  return std::to_string(descriptor) + ":" + std::to_string(os::identity_of(descriptor).inode) + ":" +
+         std::to_string(os::process_id());
+}
+
+// All programs are looked for before any is started.
+bool Job::find_programs(char** own_environment) {
+  for (const ProgramSpec& spec : spec_.programs) {
+    Program program;
+    program.spec = &spec;
+    program.folder = spec.folder.empty() ? spec_.folder : spec.folder;
+    program.environment = program_environment(spec_, spec, own_environment);
+    const char* search_path = find_variable(program.environment, "PATH");
+    FoundProgram found = find_program(spec.command[0], program.folder, search_path ? search_path : "");
+    if (!found.problem.empty()) {
+      say("cannot start '" + spec.command[0] + "': " + found.problem);
+      exit_code_ = found.exit_code;
+      return false;
+    }
+    program.path = std::move(found.path);
+    programs_.push_back(std::move(program));
+  }
+  return true;
+}
+
+bool Job::start_rank(int rank, int number, int input) {
+  const Program& program = programs_[static_cast<size_t>(number)];
+  os::Descriptor output;
+  os::Descriptor error;
+  if (!make_stream(rank, Source::output, output) || !make_stream(rank, Source::error, error)) return false;
+  std::vector<std::string> environment = program.environment;
+  add_rank_variables({rank, static_cast<int>(rank_count()), number, segment_words()}, environment);
+  const std::vector<char*> arguments = pointers_to(program.spec->command);
+  const std::vector<char*> variables = pointers_to(environment);
+  os::SpawnPlan plan;
+  plan.program = program.path.c_str();
+  plan.arguments = arguments.data();
+  plan.environment = variables.data();
+  plan.folder = program.folder.empty() ? nullptr : program.folder.c_str();
+  plan.standard_input = input;
+  plan.standard_output = output.number();
+  plan.standard_error = error.number();
+  plan.kept_descriptor = segment_for_ranks_.number();
+  plan.processors = seats_[static_cast<size_t>(rank)].processors;
+  plan.announce = guardian_.announce_descriptor();
+  plan.complain = complaints_.write_end.number();
+  plan.tag = static_cast<uint32_t>(rank);
+  Rank& mine = ranks_[static_cast<size_t>(rank)];
+  mine.program = &program;
+  mine.pid = os::spawn(plan);
+  if (mine.pid < 0) {
+    say(std::string("cannot start a process: ") + std::strerror(errno) +
+        ". Remedy: raise the limit on processes (ulimit -u)");
+    return false;
+  }
+  ++running_;
+  mine.handle = os::open_process(mine.pid);
+  if (mine.handle.open()) {
+    poller_.add(mine.handle.number(), static_cast<uint64_t>(Source::rank) << 32 | static_cast<uint32_t>(rank),
+                true, false);
+  }
+  return true;
+}
+
+bool Job::start_ranks(char** own_environment) {
+  if (!find_programs(own_environment)) return false;
+  const os::Descriptor nothing = os::open_to_read("/dev/null");
+  os::Descriptor input_pipe;
+  const int input = prepare_input(input_pipe);
+  segment_for_ranks_ = os::duplicate_out_of_the_way(segment_.descriptor());
+  if (!nothing.open() || !segment_for_ranks_.open() || input < 0 || !os::make_pipe(complaints_)) {
+    say(std::string("cannot open what the ranks need: ") + std::strerror(errno));
+    return false;
+  }
+  int rank = 0;
+  for (int number = 0; number < static_cast<int>(programs_.size()); ++number) {
+    const int last = rank + programs_[static_cast<size_t>(number)].spec->ranks;
+    for (; rank < last; ++rank) {
+      if (!start_rank(rank, number, rank == spec_.input_rank ? input : nothing.number())) return false;
+    }
+  }
+  complaints_.write_end.reset();
+  os::set_nonblocking(complaints_.read_end.number(), true);
+  poller_.add(complaints_.read_end.number(), static_cast<uint64_t>(Source::complaints) << 32, true, false);
+  watch_terminal();
+  return true;
+}
+
+}  // namespace hearth::launch

@@ -1,0 +1,129 @@
+#include "launch/mpiexec.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/os_io.h"
+#include "base/os_machine.h"
+#include "base/os_process.h"
+#include "base/os_wait.h"
+#include "base/status.h"
+#include "launch/guardian.h"
+#include "launch/hosts.h"
+#include "launch/job.h"
+#include "launch/options.h"
+#include "launch/placement.h"
+#include "mpi.h"
+#include "shm/segment.h"
+#include "topo/machine.h"
+
+namespace hearth::launch {
+namespace {
+
+constexpr int kUsageCode = 2;
+
+int complain(int code) {
+  std::fprintf(stderr, "mpiexec: %s\n", last_failure_text());
+  return code;
+}
+
+void note(const std::string& text) {
+  std::fprintf(stderr, "mpiexec: %s\n", text.c_str());
+}
+
+int ranks_of(const JobSpec& job) {
+  int ranks = 0;
+  for (const ProgramSpec& program : job.programs) ranks += program.ranks;
+  return ranks;
+}
+
+// Programs without -n: as many ranks as the slots, -ppn or ppr say, else one.
+void fill_in_ranks(JobSpec& job, const topo::Machine& machine, int slots) {
+  int standard = slots > 0 ? slots : 1;
+  if (job.ranks_per_node > 0) standard = job.ranks_per_node;
+  if (job.placement.ranks_per_object > 0) {
+    standard = job.placement.ranks_per_object * object_count(machine, job.placement.map);
+  }
+  for (ProgramSpec& program : job.programs) {
+    if (program.ranks == 0) program.ranks = standard;
+  }
+}
+
+int processors_to_share(const topo::Machine& machine) {
+  const int usable = static_cast<int>(machine.processors().size());
+  const int quota = os::quota_processors();
+  return quota > 0 ? std::min(usable, quota) : usable;
+}
+
+Status check_room(const JobSpec& job, int ranks, int processors) {
+  if (ranks <= processors || job.oversubscribe) return {};
+  if (job.forbid_oversubscribe) {
+    return fail(MPI_ERR_ARG, "%d ranks, but %d processors, and --nooversubscribe was given", ranks,
+                processors);
+  }
+  std::string text = "note: " + std::to_string(ranks) + " ranks share " + std::to_string(processors) +
+                     (processors == 1 ? " processor" : " processors");
+  note(text + " (--oversubscribe silences this)");
+  return {};
+}
+
+void name_ignored(const JobSpec& job) {
+  if (job.ignored.empty()) return;
+  std::string text = "note: without a meaning here, ignored:";
+  for (size_t i = 0; i < job.ignored.size(); ++i) text += (i == 0 ? " " : ", ") + job.ignored[i];
+  note(text);
+}
+
+Status make_segment(int ranks, int processors, const std::vector<Seat>& seats, shm::Segment& segment) {
+  HEARTH_TRY(shm::Segment::create(shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)), segment));
+  segment.job().usable_processors = static_cast<uint32_t>(processors);
+  segment.job().launcher_pid = static_cast<uint32_t>(os::process_id());
+  for (int rank = 0; rank < ranks; ++rank) segment.rank(rank).place = seats[static_cast<size_t>(rank)].place;
+  return {};
+}
+
+void report_seats(const JobSpec& job, const std::vector<Seat>& seats) {
+  size_t rank = 0;
+  for (const ProgramSpec& program : job.programs) {
+    for (int i = 0; i < program.ranks; ++i, ++rank) {
+      note("rank " + std::to_string(rank) + " (" + program.command[0] + ") " + seats[rank].description);
+    }
+  }
+}
+
+}  // namespace
+
+int mpiexec(char** arguments, char** environment) {
+  os::fill_standard_descriptors();
+  std::vector<std::string> words;
+  for (char** word = arguments + 1; *arguments != nullptr && *word != nullptr; ++word)
+    words.emplace_back(*word);
+  JobSpec job;
+  if (!parse_command_line(words, job).ok()) return complain(kUsageCode);
+  if (job.show_help) return std::fputs(help_text().c_str(), stdout) < 0 ? 1 : 0;
+  if (job.show_version) return std::puts("mpiexec (Hearth MPI) " HEARTH_VERSION) < 0 ? 1 : 0;
+  int slots = 0;
+  if (!check_hosts(job.hosts, os::host_name(), slots).ok()) return complain(kUsageCode);
+  name_ignored(job);
+
+  // Before anything is opened or allocated that the guardian would have to let go.
+  Guardian guardian;
+  if (!guardian.start(arguments).ok()) return complain(1);
+
+  const topo::Machine machine = topo::Machine::discover();
+  fill_in_ranks(job, machine, slots);
+  const int ranks = ranks_of(job);
+  const int processors = processors_to_share(machine);
+  if (!check_room(job, ranks, processors).ok()) return complain(kUsageCode);
+  std::vector<Seat> seats = seat_ranks(machine, job.placement, ranks, processors);
+  if (job.report_bindings) report_seats(job, seats);
+
+  shm::Segment segment;
+  if (!make_segment(ranks, processors, seats, segment).ok()) return complain(1);
+  Job running(job, guardian, segment, std::move(seats));
+  return running.run(environment);
+}
+
+}  // namespace hearth::launch

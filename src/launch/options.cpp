@@ -1,0 +1,422 @@
+#include "launch/options.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/os_io.h"
+#include "launch/hosts.h"
+#include "mpi.h"
+
+namespace hearth::launch {
+namespace {
+
+constexpr int kRanksMax = 65536;
+constexpr double kTimeoutSecondsMax = 1e9;
+
+using Words = std::vector<std::string>;
+
+struct Parser {
+  JobSpec& job;
+  ProgramSpec program;
+  std::string option;  // as it was written, for messages
+};
+
+using Handler = Status (*)(Parser& parser, const Words& values);
+
+struct Option {
+  const char* names;      // without dashes, which may be one or two; the first one is printed
+  const char* arguments;  // "" for none; "NAME VALUE" may also be given as NAME=VALUE
+  const char* text;       // for --help; null: accepted, but without a meaning on one machine
+  Handler handle;
+};
+
+std::string lower(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+Words split(const std::string& text, char separator) {
+  Words words;
+  size_t start = 0;
+  for (;;) {
+    const size_t end = text.find(separator, start);
+    words.push_back(text.substr(start, end - start));
+    if (end == std::string::npos) return words;
+    start = end + 1;
+  }
+}
+
+bool to_number(const std::string& text, int least, int most, int& value) {
+  char* end = nullptr;
+  errno = 0;
+  const long number = std::strtol(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || errno != 0 || number < least || number > most) return false;
+  value = static_cast<int>(number);
+  return true;
+}
+
+Status read_number(const Parser& parser, const std::string& text, int least, int most, int& value) {
+  if (to_number(text, least, most, value)) return {};
+  return fail(MPI_ERR_ARG, "%s needs a number from %d to %d, not '%s'", parser.option.c_str(), least, most,
+              text.c_str());
+}
+
+Status read_timeout(const char* origin, const std::string& text, uint64_t& timeout_ns) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !std::isfinite(seconds) || seconds < 0 ||
+      seconds > kTimeoutSecondsMax) {
+    return fail(MPI_ERR_ARG, "%s needs a number of seconds, not '%s'", origin, text.c_str());
+  }
+  timeout_ns = static_cast<uint64_t>(seconds * 1e9);
+  return {};
+}
+
+EnvironmentEdit edit_of(const Words& values) {
+  EnvironmentEdit edit;
+  const size_t equals = values[0].find('=');
+  edit.name = values[0].substr(0, equals);
+  if (values.size() > 1) {
+    edit.value = values[1];
+  } else if (equals != std::string::npos) {
+    edit.value = values[0].substr(equals + 1);
+  } else {
+    edit.pass_on = true;
+  }
+  return edit;
+}
+
+void pass_on(const std::string& list, std::vector<EnvironmentEdit>& edits) {
+  for (const std::string& name : split(list, ',')) {
+    if (!name.empty()) edits.push_back({name, "", true});
+  }
+}
+
+Status read_level(const Parser& parser, const std::string& name, Level& level) {
+  if (level_of_name(name, level)) return {};
+  return fail(MPI_ERR_ARG,
+              "%s: '%s' is no part of a machine; there are none, hwthread, core, l2, l3, numa and package",
+              parser.option.c_str(), name.c_str());
+}
+
+// What may stand behind a ':' in --bind-to and --map-by.
+Status read_modifier(Parser& parser, const std::string& word) {
+  PlacementRequest& placement = parser.job.placement;
+  if (word.starts_with("pe="))
+    return read_number(parser, word.substr(3), 1, kRanksMax, placement.cores_per_rank);
+  if (to_number(word, 1, kRanksMax, placement.cores_per_rank)) return {};
+  for (const char* allows : {"oversubscribe", "overload-allowed"}) {
+    if (word == allows) return parser.job.oversubscribe = true, Status();
+  }
+  if (word == "nooversubscribe") return parser.job.forbid_oversubscribe = true, Status();
+  // Nothing to choose on one machine, or what we do anyway.
+  for (const char* harmless : {"no-overload", "if-supported", "ordered", "report", "span", "nolocal",
+                               "inherit", "noinherit", "hwtcpus", "corecpus", "display"}) {
+    if (word == harmless) return {};
+  }
+  return fail(MPI_ERR_ARG,
+              "%s: '%s' is not known behind ':'; there are a number of cores, PE=N, oversubscribe and "
+              "overload-allowed",
+              parser.option.c_str(), word.c_str());
+}
+
+Status handle_bind(Parser& parser, const Words& values) {
+  const Words words = split(lower(values[0]), ':');
+  HEARTH_TRY(read_level(parser, words[0], parser.job.placement.bind));
+  for (size_t i = 1; i < words.size(); ++i) HEARTH_TRY(read_modifier(parser, words[i]));
+  return {};
+}
+
+Status handle_map(Parser& parser, const Words& values) {
+  PlacementRequest& placement = parser.job.placement;
+  const Words words = split(lower(values[0]), ':');
+  size_t next = 1;
+  if (words[0] == "ppr") {
+    if (words.size() < 3)
+      return fail(MPI_ERR_ARG, "%s ppr needs the form ppr:N:LEVEL", parser.option.c_str());
+    HEARTH_TRY(read_number(parser, words[1], 1, kRanksMax, placement.ranks_per_object));
+    HEARTH_TRY(read_level(parser, words[2], placement.map));
+    next = 3;
+  } else if (!words[0].empty()) {  // "--map-by :OVERSUBSCRIBE" names no level
+    HEARTH_TRY(read_level(parser, words[0], placement.map));
+  }
+  for (; next < words.size(); ++next) HEARTH_TRY(read_modifier(parser, words[next]));
+  return {};
+}
+
+Status handle_input(Parser& parser, const Words& values) {
+  if (values[0] == "none") return parser.job.input_rank = -1, Status();
+  if (values[0] == "all") {
+    return fail(MPI_ERR_ARG, "%s all: standard input goes to one rank only; name it by its number",
+                parser.option.c_str());
+  }
+  return read_number(parser, values[0], 0, kRanksMax - 1, parser.job.input_rank);
+}
+
+Status handle_host_file(Parser& parser, const Words& values) {
+  if (!os::open_to_read(values[0].c_str()).open()) {
+    return fail(MPI_ERR_ARG, "%s: cannot read '%s': %s", parser.option.c_str(), values[0].c_str(),
+                std::strerror(errno));
+  }
+  for (std::string& host : hosts_in_text(os::read_text(values[0].c_str()))) {
+    parser.job.hosts.push_back(std::move(host));
+  }
+  return {};
+}
+
+Status ignore(Parser& parser, const Words& values) {
+  std::string words = parser.option;
+  for (const std::string& value : values) words += " " + value;
+  parser.job.ignored.push_back(std::move(words));
+  return {};
+}
+
+// clang-format off
+const Option kOptions[] = {
+    {"n np c", "N", "start N ranks of the program that follows (default 1)",
+     [](Parser& p, const Words& v) { return read_number(p, v[0], 1, kRanksMax, p.program.ranks); }},
+    {"ppn N npernode perhost", "N", "ranks on a machine; on one machine the same as -n",
+     [](Parser& p, const Words& v) { return read_number(p, v[0], 1, kRanksMax, p.job.ranks_per_node); }},
+    {"wdir wd", "FOLDER", "working folder of this program's ranks",
+     [](Parser& p, const Words& v) { p.program.folder = v[0]; return Status(); }},
+    {"gwdir", "FOLDER", "working folder of all ranks",
+     [](Parser& p, const Words& v) { p.job.folder = v[0]; return Status(); }},
+    {"host hosts H", "NAMES", "names of this machine, by commas, each with :SLOTS if need be",
+     [](Parser& p, const Words& v) {
+       for (std::string& host : split(v[0], ',')) p.job.hosts.push_back(std::move(host));
+       return Status();
+     }},
+    {"hostfile machinefile default-hostfile f", "FILE", "the same, one to a line", handle_host_file},
+
+    {"x", "NAME[=VALUE]", "set a variable in this program's ranks, or pass it on",
+     [](Parser& p, const Words& v) { p.program.environment.push_back(edit_of(v)); return Status(); }},
+    {"env", "NAME VALUE", "set a variable in this program's ranks",
+     [](Parser& p, const Words& v) { p.program.environment.push_back(edit_of(v)); return Status(); }},
+    {"genv", "NAME VALUE", "set a variable in all ranks",
+     [](Parser& p, const Words& v) { p.job.environment.push_back(edit_of(v)); return Status(); }},
+    {"envlist", "NAMES", "pass variables on to this program's ranks, by commas",
+     [](Parser& p, const Words& v) { pass_on(v[0], p.program.environment); return Status(); }},
+    {"genvlist", "NAMES", "pass variables on to all ranks, by commas",
+     [](Parser& p, const Words& v) { pass_on(v[0], p.job.environment); return Status(); }},
+    {"genvall envall", "", "pass the whole environment on (this is the default)",
+     [](Parser& p, const Words&) { p.job.inherit = Inherit::all; return Status(); }},
+    {"genvnone envnone", "", "pass on only the variables that are named",
+     [](Parser& p, const Words&) { p.job.inherit = Inherit::none; return Status(); }},
+
+    {"tag-output l prepend-rank", "", "begin each line of output with [RANK]",
+     [](Parser& p, const Words&) { p.job.tag_output = true; return Status(); }},
+    {"merge-stderr-to-stdout", "", "write the ranks' standard error to standard output",
+     [](Parser& p, const Words&) { p.job.merge_output = true; return Status(); }},
+    {"outfile-pattern", "FILE", "write standard output to files; %r in the name is the rank",
+     [](Parser& p, const Words& v) { p.job.output_pattern = v[0]; return Status(); }},
+    {"errfile-pattern", "FILE", "write standard error to files; %r in the name is the rank",
+     [](Parser& p, const Words& v) { p.job.error_pattern = v[0]; return Status(); }},
+    {"output-filename", "NAME", "write both to files: NAME.RANK.out and NAME.RANK.err",
+     [](Parser& p, const Words& v) {
+       p.job.output_pattern = v[0] + ".%r.out";
+       p.job.error_pattern = v[0] + ".%r.err";
+       return Status();
+     }},
+    {"stdin s", "RANK", "the rank that gets standard input (default 0), or none", handle_input},
+
+    {"timeout", "SECONDS", "end the job after that time, say what each rank waits for, and exit with 124",
+     [](Parser& p, const Words& v) { return read_timeout(p.option.c_str(), v[0], p.job.timeout_ns); }},
+
+    {"bind-to binding", "LEVEL[:N]",
+     "bind each rank to none, hwthread, core, l2, l3, numa or package (socket)",
+     handle_bind},
+    {"map-by", "LEVEL[:PE=N]",
+     "deal ranks out over slot, hwthread, core, l2, l3, numa, package; ppr:N:LEVEL puts N on each",
+     handle_map},
+    {"report-bindings print-rank-map display-map", "", "say where each rank is bound",
+     [](Parser& p, const Words&) { p.job.report_bindings = true; return Status(); }},
+    {"oversubscribe", "", "say nothing when there are more ranks than processors, which is always allowed",
+     [](Parser& p, const Words&) { p.job.oversubscribe = true; return Status(); }},
+    {"nooversubscribe", "", "stop when there are more ranks than processors",
+     [](Parser& p, const Words&) { p.job.forbid_oversubscribe = true; return Status(); }},
+    {"allow-run-as-root", "", "accepted: root may always run programs",
+     [](Parser&, const Words&) { return Status(); }},
+
+    {"help h", "", "print this", [](Parser& p, const Words&) { p.job.show_help = true; return Status(); }},
+    {"version V", "", "print the version",
+     [](Parser& p, const Words&) { p.job.show_version = true; return Status(); }},
+
+    {"mca gmca prtemca pmixmca omca", "NAME VALUE", nullptr, ignore},
+    {"am tune", "FILES", nullptr, ignore},
+    {"rank-by ranking", "LEVEL", nullptr, ignore},
+    {"launcher bootstrap rmk bootstrap-exec launcher-exec", "NAME", nullptr, ignore},
+    {"iface", "NAME", nullptr, ignore},
+    {"localhost", "NAME", nullptr, ignore},
+    {"display", "WHAT", nullptr, ignore},
+    {"usize", "N", nullptr, ignore},
+    {"prefix path", "FOLDER", nullptr, ignore},
+    {"membind", "WHAT", nullptr, ignore},
+    {"personality", "NAME", nullptr, ignore},
+    {"v verbose", "", nullptr, ignore},
+    {"q quiet", "", nullptr, ignore},
+    {"use-hwthread-cpus", "", nullptr, ignore},
+    {"display-allocation", "", nullptr, ignore},
+    {"report-state-on-timeout get-stack-traces", "", nullptr, ignore},
+    {"disable-hostname-propagation disable-auto-cleanup no-local nolocal local", "", nullptr, ignore},
+    {"bynode byslot bycore bysocket bind-to-core bind-to-socket bind-to-none", "", nullptr, ignore},
+};
+// clang-format on
+
+std::string without_dashes(const std::string& word) {
+  const size_t dashes = word.starts_with("--") ? 2 : 1;
+  return word.substr(dashes);
+}
+
+const Option* find_option(const std::string& name) {
+  for (const Option& option : kOptions) {
+    const Words names = split(option.names, ' ');
+    if (std::find(names.begin(), names.end(), name) != names.end()) return &option;
+  }
+  return nullptr;
+}
+
+// Letters to change, add or leave out to make one word the other.
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string printed(const std::string& name) {
+  return (name.size() == 1 ? "-" : "--") + name;
+}
+
+Status unknown_option(const std::string& word) {
+  const std::string name = without_dashes(word);
+  std::string nearest;
+  size_t best = 3;  // further away is no misspelling
+  for (const Option& option : kOptions) {
+    for (const std::string& known : split(option.names, ' ')) {
+      const size_t steps = distance(name, known);
+      if (known.size() > 2 && steps < best) {
+        best = steps;
+        nearest = known;
+      }
+    }
+  }
+  if (nearest.empty()) {
+    return fail(MPI_ERR_ARG, "unknown option '%s'; 'mpiexec --help' lists what there is", word.c_str());
+  }
+  return fail(MPI_ERR_ARG, "unknown option '%s'; did you mean '%s'? 'mpiexec --help' lists what there is",
+              word.c_str(), printed(nearest).c_str());
+}
+
+// Takes one option and its arguments from words[next...].
+Status take_option(Parser& parser, const Words& words, size_t& next) {
+  std::string word = words[next++];
+  Words values;
+  const Option* option = find_option(without_dashes(word));
+  if (const size_t equals = word.find('='); option == nullptr && equals != std::string::npos) {
+    option = find_option(without_dashes(word.substr(0, equals)));  // --name=value
+    values.push_back(word.substr(equals + 1));
+    word.resize(equals);
+  }
+  if (option == nullptr) return unknown_option(words[next - 1]);
+  parser.option = word;
+  size_t wanted = std::strlen(option->arguments) == 0 ? 0 : split(option->arguments, ' ').size();
+  if (values.size() > wanted) return fail(MPI_ERR_ARG, "%s takes no value", word.c_str());
+  while (values.size() < wanted) {
+    if (next >= words.size()) {
+      return fail(MPI_ERR_ARG, "%s needs %s", word.c_str(), option->arguments);
+    }
+    values.push_back(words[next++]);
+    if (wanted == 2 && values.size() == 1 && values[0].find('=') != std::string::npos) wanted = 1;
+  }
+  return option->handle(parser, values);
+}
+
+Status finish_program(Parser& parser) {
+  if (parser.program.command.empty()) {
+    return fail(MPI_ERR_ARG, "no program to start; the form is mpiexec -n 2 program arguments");
+  }
+  parser.job.programs.push_back(std::move(parser.program));
+  parser.program = {};
+  return {};
+}
+
+}  // namespace
+
+Status parse_command_line(const std::vector<std::string>& words, JobSpec& job) {
+  if (const char* limit = std::getenv("MPIEXEC_TIMEOUT"); limit != nullptr && *limit != '\0') {
+    HEARTH_TRY(read_timeout("MPIEXEC_TIMEOUT", limit, job.timeout_ns));
+  }
+  Parser parser = {job, {}, {}};
+  for (size_t next = 0; next < words.size();) {
+    if (words[next] == ":") {
+      HEARTH_TRY(finish_program(parser));
+      ++next;
+      continue;
+    }
+    if (words[next] == "--") {
+      ++next;
+    } else if (words[next].size() > 1 && words[next][0] == '-') {
+      HEARTH_TRY(take_option(parser, words, next));
+      if (job.show_help || job.show_version) return {};
+      continue;
+    }
+    while (next < words.size() && words[next] != ":") parser.program.command.push_back(words[next++]);
+  }
+  return finish_program(parser);
+}
+
+std::string help_text() {
+  constexpr size_t kTextColumn = 34;
+  std::string text =
+      "Usage: mpiexec [options] program [arguments] [: [options] program [arguments]]...\n"
+      "Starts ranks of MPI programs, or of any programs, on this machine. Options may begin with one dash or "
+      "two.\n\n";
+  for (const Option& option : kOptions) {
+    if (option.text == nullptr) continue;
+    std::string names;
+    for (const std::string& name : split(option.names, ' ')) {
+      names += (names.empty() ? "  " : ", ") + printed(name);
+    }
+    if (*option.arguments != '\0') names += std::string(" ") + option.arguments;
+    if (names.size() + 1 > kTextColumn) names += '\n' + std::string(kTextColumn - 1, ' ');
+    names.resize(std::max(names.size() + 1, kTextColumn), ' ');
+    text += names + option.text + '\n';
+  }
+  text += "\nTaken and named in one line, as they mean nothing on one machine:\n ";
+  size_t column = 1;
+  for (const Option& option : kOptions) {
+    if (option.text != nullptr) continue;
+    for (const std::string& name : split(option.names, ' ')) {
+      const std::string shown = printed(name);
+      if (column + shown.size() > 100) {
+        text += "\n ";
+        column = 1;
+      }
+      text += " " + shown;
+      column += shown.size() + 1;
+    }
+  }
+  text +=
+      "\n\nExit code: 0 when every rank ended well, else that of the first rank that did not (128 plus the "
+      "number "
+      "of\nthe signal that killed it); the code given to MPI_Abort; 124 after --timeout (MPIEXEC_TIMEOUT in "
+      "the "
+      "environment\nhas the same meaning); 127 or 126 when a program is missing or cannot be executed; 2 for "
+      "a "
+      "wrong command line.\n";
+  return text;
+}
+
+}  // namespace hearth::launch

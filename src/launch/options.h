@@ -1,0 +1,61 @@
+// mpiexec's command line, in the words of Open MPI and of Hydra (MPICH, Intel MPI) alike. One row per option
+// in options.cpp; --help is printed from those rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "launch/placement.h"
+
+namespace hearth::launch {
+
+/// A change to the environment: NAME=VALUE, or NAME alone to pass on what mpiexec was given.
+struct EnvironmentEdit {
+  std::string name;
+  std::string value;
+  bool pass_on = false;
+};
+
+/// One program between two ':' of the command line.
+struct ProgramSpec {
+  int ranks = 0;  // 0: not said
+  std::string folder;
+  std::vector<EnvironmentEdit> environment;
+  std::vector<std::string> command;
+};
+
+/// Whether ranks get the environment of mpiexec, or of it only what is named.
+enum class Inherit { all, none };
+
+struct JobSpec {
+  std::vector<ProgramSpec> programs;
+  std::vector<EnvironmentEdit> environment;
+  std::string folder;
+  Inherit inherit = Inherit::all;
+  PlacementRequest placement;
+  int ranks_per_node = 0;
+  std::vector<std::string> hosts;  // as given, "name" or "name:slots"
+  bool tag_output = false;
+  bool merge_output = false;   // standard error goes where standard output goes
+  std::string output_pattern;  // file for standard output, %r is the rank; "" for none
+  std::string error_pattern;
+  int input_rank = 0;       // who gets standard input; -1: nobody
+  uint64_t timeout_ns = 0;  // 0: none
+  bool report_bindings = false;
+  bool oversubscribe = false;
+  bool forbid_oversubscribe = false;
+  bool show_help = false;
+  bool show_version = false;
+  std::vector<std::string> ignored;  // options without a meaning on one machine, as they were written
+};
+
+/// Reads the command line (without the program's own name) and MPIEXEC_TIMEOUT.
+Status parse_command_line(const std::vector<std::string>& words, JobSpec& job);
+
+/// What --help prints.
+std::string help_text();
+
+}  // namespace hearth::launch

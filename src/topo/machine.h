@@ -1,0 +1,52 @@
+// The processors that a job may use and what they share, by hwloc where it can tell, else by the affinity
+// mask alone. Used by the launcher and the tools; the library does not link this.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shm/layout.h"
+
+struct hwloc_topology;
+
+namespace hearth::topo {
+
+/// One processor as the system numbers it, and the machine's objects that it lies in, each numbered from 0
+/// through the whole machine; -1 where nothing is known.
+struct Processor {
+  int number = 0;
+  shm::RankPlace place = {-1, -1, -1, -1, -1, -1};
+};
+
+class Machine {
+ public:
+  /// This machine, restricted to the affinity mask of the calling process.
+  static Machine discover();
+  /// A machine from a topology that hwloc has loaded, restricted to `allowed`.
+  static Machine from_topology(hwloc_topology* topology, std::span<const int> allowed);
+  /// Nothing known but the processors' numbers.
+  static Machine from_numbers(std::span<const int> allowed);
+
+  /// In an order in which neighbours share most.
+  const std::vector<Processor>& processors() const { return processors_; }
+  /// Cores with at least one processor of ours.
+  int core_count() const { return core_count_; }
+  /// Whether hwloc told what the processors share.
+  bool detailed() const { return detailed_; }
+
+ private:
+  void number_lonely_cores();
+
+  std::vector<Processor> processors_;
+  int core_count_ = 0;
+  bool detailed_ = false;
+};
+
+/// What all these processors share, as the place of a rank that may use each of them: -1 where they differ.
+shm::RankPlace common_place(std::span<const Processor> processors);
+
+/// "0-3,8": processor numbers as the kernel writes them. Pre: in any order, no number twice.
+std::string processor_list(std::span<const Processor> processors);
+
+}  // namespace hearth::topo
