@@ -61,7 +61,7 @@ Status comm_set_errhandler(objects::Comm& comm, Errhandler& errhandler) {
 Status comm_get_errhandler(objects::Comm& comm, Errhandler*& errhandler) {
   errhandler =
       comm.errhandler != nullptr ? comm.errhandler : &abi::predefined_errhandler(MPI_ERRORS_ARE_FATAL);
-  objects::retain(*errhandler);  // the caller frees what it got
+  if (errhandler->predefined == 0) objects::retain(*errhandler);  // the caller frees what it got
   return {};
 }
 
@@ -70,9 +70,10 @@ Status comm_call_errhandler(objects::Comm& comm, int errorcode) {
   return {};
 }
 
-// Predefined ones may be "freed" as well: programs free what MPI_Comm_get_errhandler gave them.
+// Predefined ones may be "freed" as well: programs free what MPI_Comm_get_errhandler gave them. The handle of
+// one that is in use stays valid: MPI_Comm_get_errhandler may hand it out again.
 Status errhandler_free(Errhandler*& errhandler) {
-  objects::release(*errhandler);
+  if (errhandler->predefined == 0) objects::release(*errhandler);
   errhandler = nullptr;
   return {};
 }

@@ -6,6 +6,7 @@
 #include "abi/handle.h"
 #include "hearth_calls.h"
 #include "mpi.h"
+#include "objects/lifetime.h"
 
 namespace hearth::mpi {
 namespace {
@@ -89,8 +90,7 @@ Status info_dup(Info& info, Info*& newinfo) {
 
 Status info_free(Info*& info) {
   HEARTH_TRY(check_writable(*info));
-  // A communicator that took hints from it holds a copy or a reference of its own.
-  if (--info->references == 0) objects::pools.infos.destroy(info);
+  objects::free_handle(*info);
   info = nullptr;
   return {};
 }

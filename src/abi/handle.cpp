@@ -7,6 +7,9 @@ namespace {
 
 constexpr int kFirstUserNumber = 4096;
 
+// References of a predefined object: so many that users who free what is not theirs do not destroy it.
+constexpr uint32_t kForever = uint32_t{1} << 30;
+
 template <class Object>
 uint32_t constant_of(HandleOf<Object> handle) {
   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle));
@@ -16,6 +19,7 @@ template <class Object>
 void enter(Object& object, HandleOf<Object> handle) {
   object.slot = 0;
   object.alive = Pool<Object>::kAlive;
+  object.references = kForever;
   object.predefined = constant_of<Object>(handle);
   objects::pools.predefined[object.predefined] = &object;
 }
