@@ -1,0 +1,315 @@
+#include "bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "chart.h"
+#include "installation.h"
+#include "mpi.h"
+#include "pretty.h"
+#include "route.h"
+
+namespace hearth::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// How a case is shown: its column, and the value that stands in it.
+struct View {
+  const char* name;
+  const char* title;
+  const char* unit;
+  const char* plot_title;
+  const char* plot_unit;
+  double (*value)(double ns, double bytes, int pairs);
+  double (*plot_value)(double ns, double bytes, int pairs);
+};
+
+double microseconds(double ns, double, int) {
+  return ns / 1e3;
+}
+double megabytes_per_second(double ns, double bytes, int pairs) {
+  return ns > 0 ? pairs * bytes * 1e3 / ns : 0;
+}
+double gigabytes_per_second(double ns, double bytes, int pairs) {
+  return ns > 0 ? pairs * bytes / ns : 0;
+}
+double millions_per_second(double ns, double, int pairs) {
+  return ns > 0 ? pairs * 1e3 / ns : 0;
+}
+
+constexpr const char* kTime = "Time";
+constexpr const char* kBandwidth = "Bandwidth";
+constexpr const char* kRate = "Messages";
+constexpr View kViews[] = {
+    {"latency", "half round trip", "us", kTime, "us", microseconds, microseconds},
+    {"bandwidth", "bandwidth", "MB/s", kBandwidth, "GB/s", megabytes_per_second, gigabytes_per_second},
+    {"bidirectional", "both ways", "MB/s", kBandwidth, "GB/s", megabytes_per_second, gigabytes_per_second},
+    {"rate", "64 in flight", "million/s", kRate, "million/s", millions_per_second, millions_per_second},
+    {"pairs", "all pairs", "million/s", kRate, "million/s", millions_per_second, millions_per_second},
+    {"unexpected", "unexpected", "us", kTime, "us", microseconds, microseconds},
+};
+
+const View* find_view(const std::string& name) {
+  for (const View& view : kViews) {
+    if (name == view.name) return &view;
+  }
+  return nullptr;
+}
+
+/// What one cache line takes from one processor to the other tells what they share just then.
+const char* state_name(double floor_ns) {
+  if (floor_ns <= 0) return "not measured";
+  if (floor_ns < 30) return "threads of one core";
+  if (floor_ns < 100) return "cores that share a cache";
+  return "cores far from each other";
+}
+
+std::string quoted(const std::string& word) {
+  std::string result = "'";
+  for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+std::string command_line(const BenchOptions& options, const Installation& place) {
+  std::vector<std::string> words{place.launcher.string(), "-n", std::to_string(options.ranks),
+                                 place.driver.string()};
+  words.insert(words.end(), options.cases.begin(), options.cases.end());
+  auto add = [&words](const char* name, const std::string& value) {
+    words.emplace_back(name);
+    words.push_back(value);
+  };
+  add("--alloc", options.alloc);
+  add("--offset", std::to_string(options.offset));
+  add("--time-ms", std::to_string(options.time_ms));
+  if (!options.sizes.empty()) add("--sizes", fmt::format("{}", fmt::join(options.sizes, ",")));
+  add("--min-bytes", std::to_string(options.min_bytes));
+  add("--max-bytes", std::to_string(options.max_bytes));
+  if (options.window != 0) add("--window", std::to_string(options.window));
+  std::string line;
+  for (const std::string& word : words) line += quoted(word) + ' ';
+  return line;
+}
+
+/// The table on the terminal; a row is printed when all of its cases have come.
+class LiveTable {
+ public:
+  LiveTable(const BenchOptions& options, const topo::Machine& machine)
+      : options_(options), machine_(machine) {}
+
+  void begin(const Json& header) {
+    const auto processors = header.at("processors").get<std::vector<int>>();
+    // More ranks than cores are not bound, so nothing is known about where they run.
+    const bool bound = options_.ranks <= machine_.core_count();
+    relation_ = bound ? relation_of_processors(machine_, processors.at(0), processors.at(1))
+                      : topo::Relation::unknown;
+    protocol_ = protocol_of_pair(relation_, static_cast<uint32_t>(options_.ranks));
+    fmt::print("{}\n", header.at("library").get<std::string>());
+    fmt::print(
+        "{} ranks on processors {} and {} ({}); {} buffers, offset {}; each message is rewritten before it "
+        "is "
+        "sent and every byte is checked\n\n",
+        options_.ranks, processors[0], processors[1], topo::relation_name(relation_),
+        options_.alloc == "mpi" ? "MPI_Alloc_mem" : "malloc", options_.offset);
+    std::string titles = fmt::format("{:>9}", "bytes"), units = fmt::format("{:>9}", "");
+    for (const std::string& name : options_.cases) {
+      titles += fmt::format("  {:>15}", find_view(name)->title);
+      units += fmt::format("  {:>15}", find_view(name)->unit);
+    }
+    fmt::print("{}  protocol\n{}\n", titles, units);
+  }
+
+  /// Adds to each result which protocol it took.
+  void add(Json& result) {
+    const auto bytes = result.at("bytes").get<uint64_t>();
+    if (cells_.empty()) row_ = fmt::format("{:>9}", bytes);
+    const View* view = find_view(result.at("case").get<std::string>());
+    const double value = view->value(result.at("median_ns").get<double>(), static_cast<double>(bytes),
+                                     result.at("pairs").get<int>());
+    const char* protocol = p2p::protocol_name(protocol_.choose(bytes));
+    result["protocol"] = protocol;
+    cells_.push_back(fmt::format("  {:>15}", value > 0 ? three_digits(value) : "-"));
+    for (const char* when : {"floor_before_ns", "floor_after_ns"}) note_floor(result.at(when).get<double>());
+    if (cells_.size() < options_.cases.size()) return;
+    fmt::print("{}{}  {}\n", row_, fmt::join(cells_, ""), protocol);
+    std::fflush(stdout);
+    cells_.clear();
+  }
+
+  void end() const {
+    if (floors_.empty()) return;
+    std::vector<double> sorted = floors_;
+    std::sort(sorted.begin(), sorted.end());
+    const double middle = sorted[sorted.size() / 2];
+    fmt::print("\none cache line from processor to processor: {} ns ({})\n", three_digits(middle),
+               state_name(middle));
+    const auto elsewhere = std::count_if(sorted.begin(), sorted.end(), [middle](double floor) {
+      return std::strcmp(state_name(floor), state_name(middle)) != 0;
+    });
+    if (elsewhere > 0) {
+      fmt::print(
+          "note: for {} of {} looks the machine was in another state, so some rows are slower or faster than "
+          "they would be alone\n",
+          elsewhere, sorted.size());
+    }
+  }
+
+  const char* relation() const { return topo::relation_name(relation_); }
+
+ private:
+  void note_floor(double floor_ns) {
+    if (floor_ns > 0) floors_.push_back(floor_ns);
+  }
+
+  const BenchOptions& options_;
+  const topo::Machine& machine_;
+  topo::Relation relation_ = topo::Relation::unknown;
+  p2p::PairProtocol protocol_;
+  std::string row_;
+  std::vector<std::string> cells_;
+  std::vector<double> floors_;
+};
+
+struct ClosePipe {
+  void operator()(std::FILE* pipe) const { pclose(pipe); }
+};
+
+/// Reads the driver's document as it comes: a header over several lines up to `"results": [`, then a result
+/// on each line.
+class DriverReader {
+ public:
+  explicit DriverReader(LiveTable& table) : table_(table) {}
+
+  bool take(std::string line) {
+    while (!line.empty() && (line.back() == '\n' || line.back() == ',' || line.back() == ' '))
+      line.pop_back();
+    if (document_.is_null()) {
+      header_ += line;
+      constexpr std::string_view kEnd = "\"results\": [";
+      if (header_.size() < kEnd.size() || header_.substr(header_.size() - kEnd.size()) != kEnd) {
+        header_ += ',';
+        return true;
+      }
+      document_ = Json::parse(header_ + "]}", nullptr, false);
+      if (document_.is_discarded()) return false;
+      table_.begin(document_);
+      return true;
+    }
+    if (line.find("\"case\"") == std::string::npos) return true;  // the brackets at the end
+    Json result = Json::parse(line, nullptr, false);
+    if (result.is_discarded()) return false;
+    table_.add(result);
+    document_["results"].push_back(std::move(result));
+    return true;
+  }
+
+  Json& document() { return document_; }
+
+ private:
+  LiveTable& table_;
+  std::string header_;
+  Json document_;
+};
+
+Status run_driver(const std::string& command, DriverReader& reader) {
+  std::unique_ptr<std::FILE, ClosePipe> pipe(popen(command.c_str(), "r"));
+  if (pipe == nullptr)
+    return fail(MPI_ERR_OTHER, "cannot start '%s': %s", command.c_str(), std::strerror(errno));
+  char line[4096];
+  bool understood = true;
+  while (std::fgets(line, sizeof line, pipe.get()) != nullptr) understood = reader.take(line) && understood;
+  if (const int code = pclose(pipe.release()); code != 0) {
+    return fail(MPI_ERR_OTHER, "the benchmark did not come to its end (code %d); it was started as: %s",
+                code >= 256 ? code / 256 : code, command.c_str());
+  }
+  if (!understood || reader.document().is_null()) {
+    return fail(MPI_ERR_OTHER,
+                "the benchmark printed what this program does not understand. Likely cause: %s and "
+                "bench_driver are of different versions",
+                "hearth");
+  }
+  return {};
+}
+
+Status write_file(const std::string& name, const std::string& text) {
+  if (name == "-") {
+    fmt::print("{}", text);
+    return {};
+  }
+  std::ofstream file(name);
+  file << text;
+  file.close();
+  if (!file) return fail(MPI_ERR_OTHER, "cannot write '%s': %s", name.c_str(), std::strerror(errno));
+  return {};
+}
+
+std::string chart_of(const Json& document, const std::string& title) {
+  std::vector<Panel> panels;
+  for (const Json& result : document.at("results")) {
+    const View* view = find_view(result.at("case").get<std::string>());
+    auto panel = std::find_if(panels.begin(), panels.end(),
+                              [view](const Panel& p) { return p.title == view->plot_title; });
+    if (panel == panels.end()) panel = panels.insert(panels.end(), {view->plot_title, view->plot_unit, {}});
+    auto series = std::find_if(panel->series.begin(), panel->series.end(),
+                               [view](const Series& s) { return s.name == view->title; });
+    if (series == panel->series.end()) series = panel->series.insert(panel->series.end(), {view->title, {}});
+    const double bytes = result.at("bytes").get<double>();
+    series->points.emplace_back(
+        bytes, view->plot_value(result.at("median_ns").get<double>(), bytes, result.at("pairs").get<int>()));
+  }
+  return draw_chart(title, panels);
+}
+
+Status check_options(const BenchOptions& options) {
+  for (const std::string& name : options.cases) {
+    if (find_view(name) == nullptr) {
+      return fail(MPI_ERR_ARG, "there is no case '%s'; `hearth bench --help` names them", name.c_str());
+    }
+  }
+  if (options.ranks < 2)
+    return fail(MPI_ERR_ARG, "a benchmark of messages needs 2 ranks or more, not %d", options.ranks);
+  if (options.min_bytes > options.max_bytes) {
+    return fail(MPI_ERR_ARG, "--min-bytes %llu is above --max-bytes %llu",
+                static_cast<unsigned long long>(options.min_bytes),
+                static_cast<unsigned long long>(options.max_bytes));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status run_bench(const BenchOptions& options) {
+  HEARTH_TRY(check_options(options));
+  Installation place;
+  HEARTH_TRY(find_installation(place));
+  for (const std::filesystem::path& needed : {place.launcher, place.driver}) {
+    if (!std::filesystem::exists(needed)) {
+      return fail(MPI_ERR_OTHER,
+                  "'%s' is not there. Likely cause: this installation was moved in parts; remedy: `make`",
+                  needed.c_str());
+    }
+  }
+  const topo::Machine machine = topo::Machine::discover();
+  LiveTable table(options, machine);
+  DriverReader reader(table);
+  HEARTH_TRY(run_driver(command_line(options, place), reader));
+  table.end();
+  Json& document = reader.document();
+  document["relation"] = table.relation();
+  if (!options.json_file.empty()) HEARTH_TRY(write_file(options.json_file, document.dump(1) + '\n'));
+  if (!options.plot_file.empty()) {
+    const std::string title = fmt::format("Hearth, {} ranks, {}", options.ranks,
+                                          options.alloc == "mpi" ? "MPI_Alloc_mem" : "malloc");
+    HEARTH_TRY(write_file(options.plot_file, chart_of(document, title)));
+  }
+  return {};
+}
+
+}  // namespace hearth::tools

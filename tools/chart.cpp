@@ -1,0 +1,181 @@
+#include "chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "pretty.h"
+
+namespace hearth::tools {
+namespace {
+
+// Places in user units of the picture.
+constexpr double kPanelWidth = 460, kPlotHeight = 260;
+constexpr double kLeft = 64, kRight = 24, kTop = 92, kBottom = 56;
+constexpr double kHeight = kTop + kPlotHeight + kBottom;
+constexpr int kColors = 4;
+
+constexpr const char* kStyle = R"(<style>
+  .ground { fill: #ffffff }
+  text { font-family: system-ui, sans-serif; font-size: 12px; fill: #475569 }
+  .title { font-size: 16px; font-weight: 600; fill: #0f172a }
+  .panel { font-size: 13px; font-weight: 600; fill: #0f172a }
+  .grid { stroke: #e2e8f0; stroke-width: 1 }
+  .axis { stroke: #94a3b8; stroke-width: 1 }
+  .line { fill: none; stroke-width: 2; stroke-linejoin: round }
+  .c0 { stroke: #0b62c4; color: #0b62c4 } .c1 { stroke: #c2410c; color: #c2410c }
+  .c2 { stroke: #15803d; color: #15803d } .c3 { stroke: #7e22ce; color: #7e22ce }
+  .dot { fill: currentColor; stroke: none }
+  @media (prefers-color-scheme: dark) {
+    .ground { fill: #0f172a }
+    text { fill: #a8b4c6 }
+    .title, .panel { fill: #f1f5f9 }
+    .grid { stroke: #27344a }
+    .axis { stroke: #64748b }
+    .c0 { stroke: #6cb0ff; color: #6cb0ff } .c1 { stroke: #ff9d5c; color: #ff9d5c }
+    .c2 { stroke: #5fd38a; color: #5fd38a } .c3 { stroke: #c89bff; color: #c89bff }
+  }
+</style>
+)";
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '&':
+        result += "&amp;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+/// A logarithmic axis from the power of `base` below the least value to the one above the greatest.
+class Axis {
+ public:
+  Axis(double base, double least, double most, double from, double to)
+      : base_(base), low_(std::floor(log(least))), high_(std::ceil(log(most))), from_(from), to_(to) {
+    if (high_ <= low_) high_ = low_ + 1;
+  }
+  double at(double value) const { return from_ + (log(value) - low_) / (high_ - low_) * (to_ - from_); }
+  /// At most `count` values, evenly spread.
+  std::vector<double> ticks(int count) const {
+    const double step = std::max(1.0, std::ceil((high_ - low_) / count));
+    std::vector<double> result;
+    for (double power = low_; power <= high_; power += step) result.push_back(std::pow(base_, power));
+    return result;
+  }
+
+ private:
+  double log(double value) const { return std::log(value) / std::log(base_); }
+  double base_, low_, high_, from_, to_;
+};
+
+struct Extent {
+  double least_x = 1, most_x = 2, least_y = 1, most_y = 1;
+};
+
+std::vector<std::pair<double, double>> drawable(const Series& series) {
+  std::vector<std::pair<double, double>> points;
+  for (const auto& [x, y] : series.points) {
+    if (y > 0) points.emplace_back(std::max(x, 1.0), y);
+  }
+  return points;
+}
+
+Extent extent_of(const Panel& panel) {
+  Extent extent;
+  bool first = true;
+  for (const Series& series : panel.series) {
+    for (const auto& [x, y] : drawable(series)) {
+      extent.most_x = std::max(extent.most_x, x);
+      extent.least_y = first ? y : std::min(extent.least_y, y);
+      extent.most_y = first ? y : std::max(extent.most_y, y);
+      first = false;
+    }
+  }
+  return extent;
+}
+
+std::string draw_series(const Series& series, const std::string& color, const Axis& x_axis,
+                        const Axis& y_axis) {
+  std::string path, dots;
+  for (const auto& [x, y] : drawable(series)) {
+    path += fmt::format("{}{:.1f},{:.1f}", path.empty() ? "M" : " L", x_axis.at(x), y_axis.at(y));
+    dots += fmt::format(
+        "<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{}: {} {}</title></circle>\n",
+        color, x_axis.at(x), y_axis.at(y), escaped(series.name), bytes_text(static_cast<uint64_t>(x)),
+        three_digits(y));
+  }
+  return path.empty() ? "" : fmt::format("<path class=\"line {}\" d=\"{}\"/>\n", color, path) + dots;
+}
+
+std::string draw_panel(const Panel& panel, double left) {
+  const Extent extent = extent_of(panel);
+  const double x0 = left + kLeft, x1 = left + kPanelWidth - kRight, y0 = kTop + kPlotHeight, y1 = kTop;
+  const Axis x_axis(2, extent.least_x, extent.most_x, x0, x1);
+  const Axis y_axis(10, extent.least_y, extent.most_y, y0, y1);
+
+  std::string out = fmt::format("<text class=\"panel\" x=\"{:.1f}\" y=\"{:.1f}\">{}, {}</text>\n", x0,
+                                kTop - 36, escaped(panel.title), escaped(panel.unit));
+  for (const double tick : x_axis.ticks(6)) {
+    const double x = x_axis.at(tick);
+    out += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>\n",
+                       x, y0, y1);
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x, y0 + 18,
+                       bytes_text(static_cast<uint64_t>(tick)));
+  }
+  for (const double tick : y_axis.ticks(6)) {
+    const double y = y_axis.at(tick);
+    out += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{2:.1f}\" x2=\"{1:.1f}\" y2=\"{2:.1f}\"/>\n",
+                       x0, x1, y);
+    out +=
+        fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>\n", x0 - 8, y + 4, tick);
+  }
+  out += fmt::format("<line class=\"axis\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", x0,
+                     y0, x1, y0);
+  out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">bytes of a message</text>\n",
+                     (x0 + x1) / 2, y0 + 40);
+  double legend = x0;
+  for (size_t i = 0; i < panel.series.size(); ++i) {
+    const std::string color = fmt::format("c{}", i % kColors);
+    out += draw_series(panel.series[i], color, x_axis, y_axis);
+    if (panel.series.size() == 1) continue;
+    out += fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", color, legend + 4,
+                       kTop - 18);
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", legend + 14, kTop - 14,
+                       escaped(panel.series[i].name));
+    legend += 34 + 7 * static_cast<double>(panel.series[i].name.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string draw_chart(const std::string& title, const std::vector<Panel>& panels) {
+  const double width = kPanelWidth * static_cast<double>(std::max<size_t>(panels.size(), 1));
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+      "height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n",
+      width, kHeight, escaped(title));
+  out += kStyle;
+  out += "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n";
+  out += fmt::format("<text class=\"title\" x=\"{:.0f}\" y=\"32\">{}</text>\n", kLeft, escaped(title));
+  for (size_t i = 0; i < panels.size(); ++i)
+    out += draw_panel(panels[i], kPanelWidth * static_cast<double>(i));
+  return out + "</svg>\n";
+}
+
+}  // namespace hearth::tools

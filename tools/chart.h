@@ -1,0 +1,25 @@
+// A picture of measurements: panels side by side, each with two logarithmic axes, as one SVG file that reads
+// well on light and on dark ground. Called by `hearth bench --plot`.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hearth::tools {
+
+struct Series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;  // (bytes, value), bytes rising
+};
+
+struct Panel {
+  std::string title;
+  std::string unit;  // of the values
+  std::vector<Series> series;
+};
+
+/// The whole file. Lengths below 1 byte are drawn at 1 byte; values that are not above 0 are left out.
+std::string draw_chart(const std::string& title, const std::vector<Panel>& panels);
+
+}  // namespace hearth::tools

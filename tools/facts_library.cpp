@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/param.h"
+#include "facts.h"
+#include "installation.h"
+#include "pretty.h"
+#include "route.h"
+#include "shm/segment.h"
+
+namespace hearth::tools {
+namespace {
+
+// The design of scalable-intranode-2006 as it was measured: a receive buffer for each ordered pair.
+constexpr uint64_t kOriginalPairBytes = uint64_t{1} << 20;
+
+Json memory_row(uint32_t ranks) {
+  const shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(ranks);
+  const uint64_t peers = ranks - 1;
+  auto with_partners = [&plan, peers](uint64_t partners) {
+    return plan.bytes_per_rank() + std::min(peers, partners) * plan.bytes_per_pair();
+  };
+  return {{"ranks", ranks},
+          {"before_it_talks_bytes", with_partners(0)},
+          {"each_partner_bytes", plan.bytes_per_pair()},
+          {"with_6_partners_bytes", with_partners(6)},
+          {"all_to_all_bytes", with_partners(peers)},
+          {"original_design_bytes", peers * kOriginalPairBytes},
+          {"job_all_to_all_bytes", ranks * with_partners(peers)},
+          {"job_original_design_bytes", ranks * peers * kOriginalPairBytes}};
+}
+
+}  // namespace
+
+Json build_facts() {
+  Installation place;
+  const bool found = find_installation(place).ok();
+  return {
+      {"version", HEARTH_VERSION},
+      {"standard", "MPI 5.0, standard ABI (libmpi_abi.so.1)"},
+      {"compiler", HEARTH_COMPILER},
+      {"flags", HEARTH_COMPILER_FLAGS},
+      {"build_type", HEARTH_BUILD_TYPE},
+      {"sanitizer", *HEARTH_SANITIZE == '\0' ? "none" : HEARTH_SANITIZE},
+      {"installation", found ? place.root.string() : "unknown"},
+      {"library", found && std::filesystem::exists(place.library) ? place.library.string() : "not found"}};
+}
+
+Json parameter_facts() {
+  Json rows = Json::array();
+  for (const param::Row& row : param::rows()) {
+    rows.push_back({{"parameter", row.name},
+                    {"value", row.value},
+                    {"source", row.source},
+                    {"default", row.standard},
+                    {"kind", row.kind},
+                    {"environment", row.environment},
+                    {"meaning", row.text}});
+  }
+  return rows;
+}
+
+Json memory_facts(uint32_t ranks) {
+  const shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(ranks != 0 ? ranks : 2);
+  Json rows = Json::array();
+  if (ranks != 0) {
+    rows.push_back(memory_row(ranks));
+  } else {
+    for (const uint32_t some : {2u, 8u, 16u, 32u, 64u, 128u, 256u}) rows.push_back(memory_row(some));
+  }
+  return {{"a_rank_owns", fmt::format("{} cells of {} for sending, and its tables", plan.cell_count,
+                                      bytes_text(plan.cell_bytes))},
+          {"a_partner_adds", "a ring to receive from it, taken when it first sends"},
+          {"formula", "P ranks, k partners each: before it talks + k * each partner"},
+          {"original_design", "scalable-intranode-2006: 1 MiB for each ordered pair, P * (P - 1) MiB in all"},
+          {"memory", rows}};
+}
+
+Json explain_facts(const topo::Machine& machine, uint32_t ranks) {
+  std::vector<topo::Relation> relations = relations_of(machine);
+  // What ranks that are not bound to processors have, as in a job of more ranks than cores.
+  if (relations.back() != topo::Relation::unknown) relations.push_back(topo::Relation::unknown);
+  Json rows = Json::array();
+  for (const topo::Relation relation : relations) {
+    const std::vector<p2p::ProtocolRow> explanation = explain_pair(relation, ranks);
+    for (size_t i = 0; i < explanation.size(); ++i) {
+      const bool last = i + 1 == explanation.size();
+      const std::string lengths =
+          last ? fmt::format("{} and more", explanation[i].from_bytes)
+               : fmt::format("{} to {}", explanation[i].from_bytes, explanation[i + 1].from_bytes - 1);
+      rows.push_back({{"both_share", topo::relation_name(relation)},
+                      {"bytes", lengths},
+                      {"protocol", p2p::protocol_name(explanation[i].protocol)},
+                      {"why", explanation[i].reason}});
+    }
+  }
+  return {{"ranks_of_the_job", ranks}, {"rows", rows}};
+}
+
+}  // namespace hearth::tools

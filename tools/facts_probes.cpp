@@ -1,0 +1,133 @@
+#include <cerrno>
+#include <cstring>
+
+#include "base/os_io.h"
+#include "base/os_memory.h"
+#include "base/os_process.h"
+#include "base/os_wait.h"
+#include "facts.h"
+
+namespace hearth::tools {
+namespace {
+
+constexpr uint64_t kWord = 0x6d656173757265;
+
+struct Outcome {
+  bool works = false;
+  int error = 0;
+};
+
+Json as_json(const char* what, const char* needed_for, const char* otherwise, const Outcome& outcome) {
+  std::string result = outcome.works ? "yes" : "no";
+  if (!outcome.works && outcome.error != 0) result += std::string(": ") + std::strerror(outcome.error);
+  return {{"what", what},
+          {"works", result},
+          {"needed_for", needed_for},
+          {"without_it", outcome.works ? "" : otherwise}};
+}
+
+Outcome probe_memory_file() {
+  const size_t bytes = os::page_bytes();
+  os::Descriptor file(os::create_shared_memory("hearth_probe", bytes));
+  if (!file.open()) return {false, errno};
+  void* mapping = os::map_shared(file.number(), bytes);
+  if (mapping == nullptr) return {false, errno};
+  os::release(mapping, bytes);
+  return {true, 0};
+}
+
+Outcome probe_membarrier() {
+  if (!os::membarrier_register()) return {false, errno};
+  return {true, 0};
+}
+
+// The word stands at the same address in this process and in its copies, but only a copy puts the value
+// there.
+volatile uint64_t probe_word = 0;
+
+Outcome read_word(int pid) {
+  uint64_t seen = 0;
+  errno = 0;
+  const intptr_t bytes = os::read_process(pid, &seen, const_cast<const uint64_t*>(&probe_word), sizeof seen);
+  return {bytes == sizeof seen && seen == kWord, errno};
+}
+
+Outcome probe_self() {
+  probe_word = kWord;
+  const Outcome outcome = read_word(os::process_id());
+  probe_word = 0;
+  return outcome;
+}
+
+/// A copy of this process that holds the word until it is destroyed.
+class WordHolder {
+ public:
+  WordHolder() {
+    os::Pipe ready, stay;
+    if (!os::make_pipe(ready) || !os::make_pipe(stay)) return;
+    pid_ = os::fork_process();
+    char byte = 0;
+    if (pid_ == 0) {
+      ready.read_end.reset();
+      stay.write_end.reset();
+      probe_word = kWord;
+      os::write_some(ready.write_end.number(), &byte, 1);
+      os::read_some(stay.read_end.number(), &byte, 1);
+      os::end_process(0);
+    }
+    ready.write_end.reset();
+    stay_ = std::move(stay.write_end);
+    if (pid_ > 0) os::read_some(ready.read_end.number(), &byte, 1);
+  }
+  ~WordHolder() {
+    stay_.reset();
+    if (pid_ > 0) os::reap(pid_);
+  }
+  WordHolder(const WordHolder&) = delete;
+  WordHolder& operator=(const WordHolder&) = delete;
+  int pid() const { return pid_; }
+
+ private:
+  os::Descriptor stay_;
+  int pid_ = -1;
+};
+
+Outcome probe_child(const WordHolder& holder) {
+  if (holder.pid() < 0) return {false, errno};
+  return read_word(holder.pid());
+}
+
+/// From one child to another: what two ranks are to each other.
+Outcome probe_sibling(const WordHolder& holder) {
+  os::Pipe answer;
+  if (holder.pid() < 0 || !os::make_pipe(answer)) return {false, errno};
+  const int reader = os::fork_process();
+  if (reader < 0) return {false, errno};
+  Outcome outcome;
+  if (reader == 0) {
+    outcome = read_word(holder.pid());
+    os::write_some(answer.write_end.number(), &outcome, sizeof outcome);
+    os::end_process(0);
+  }
+  answer.write_end.reset();
+  if (os::read_some(answer.read_end.number(), &outcome, sizeof outcome) != sizeof outcome) outcome = {};
+  os::reap(reader);
+  return outcome;
+}
+
+}  // namespace
+
+Json probe_facts() {
+  const WordHolder holder;
+  return Json::array(
+      {as_json("memfd_create, mapped", "the job's shared segment", "no job starts", probe_memory_file()),
+       as_json("membarrier", "sleeping without a fence in every send", "senders fence after each message",
+               probe_membarrier()),
+       as_json("process_vm_readv on itself", "single copy", "long messages are copied twice", probe_self()),
+       as_json("process_vm_readv on a child", "single copy", "long messages are copied twice",
+               probe_child(holder)),
+       as_json("process_vm_readv between two children", "single copy between ranks",
+               "long messages are copied twice", probe_sibling(holder))});
+}
+
+}  // namespace hearth::tools

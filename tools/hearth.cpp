@@ -1,0 +1,85 @@
+// The `hearth` command: options only; the work is in the files named like the subcommands.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "base/status.h"
+#include "bench.h"
+#include "info.h"
+
+namespace {
+
+using hearth::Status;
+using hearth::tools::BenchOptions;
+using hearth::tools::InfoOptions;
+
+constexpr const char* kBenchFooter =
+    "Cases:\n"
+    "  latency        half round trip of one message\n"
+    "  bandwidth      one way, up to 64 messages in flight (2 MiB)\n"
+    "  bidirectional  both ways at once, up to 64 in flight (2 MiB) each\n"
+    "  rate           one way, 64 in flight at every length\n"
+    "  pairs          rank i to rank i + P/2, 64 in flight; needs -n 4 or more to say something new\n"
+    "  unexpected     64 messages that came before their receives, last one received first\n";
+
+CLI::App& add_info(CLI::App& app, InfoOptions& options) {
+  CLI::App& info = *app.add_subcommand("info", "build, machine, parameters, memory, protocols");
+  info.add_flag("--json", options.json, "as JSON");
+  info.add_flag("--memory", options.memory, "only the memory of a rank, beside the original design's");
+  info.add_flag("--explain", options.explain, "only which protocol a message takes, and why");
+  info.add_option("-n,--ranks", options.ranks, "of the job that --memory and --explain are about")
+      ->check(CLI::Range(1u, 65536u));
+  return info;
+}
+
+CLI::App& add_bench(CLI::App& app, BenchOptions& options) {
+  CLI::App& bench = *app.add_subcommand("bench", "how fast messages are between ranks on this machine");
+  bench.add_option("cases", options.cases, "what to measure")->capture_default_str();
+  bench.add_option("-n,--ranks", options.ranks, "ranks of the job")->capture_default_str();
+  bench.add_option("--alloc", options.alloc, "where the buffers come from")
+      ->check(CLI::IsMember({"malloc", "mpi"}))
+      ->capture_default_str();
+  bench.add_option("--offset", options.offset, "of both buffers from the start of a page")
+      ->check(CLI::Range(0, 4095))
+      ->capture_default_str();
+  bench.add_option("--min-bytes", options.min_bytes, "shortest message (as in 1024 or 64KiB)")
+      ->transform(CLI::AsSizeValue(false));
+  bench.add_option("--max-bytes", options.max_bytes, "longest message")->transform(CLI::AsSizeValue(false));
+  bench.add_option("--sizes", options.sizes, "these lengths and no others")->delimiter(',');
+  bench.add_option("--time-ms", options.time_ms, "time for each case and length")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  bench.add_option("--window", options.window, "messages in flight (default: by the case)")
+      ->check(CLI::Range(1, 64));
+  bench.add_option("--json", options.json_file, "write the results to this file ('-': standard output)");
+  bench.add_option("--plot", options.plot_file, "draw the results into this SVG file");
+  bench.footer(kBenchFooter);
+  return bench;
+}
+
+int report(const Status& status) {
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "hearth: %s\n", hearth::last_failure_text());
+  return 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  CLI::App app("Hearth MPI: what it is, what it would do, and how fast it is");
+  app.set_version_flag("--version", "hearth " HEARTH_VERSION);
+  app.require_subcommand(1);
+  InfoOptions info_options;
+  BenchOptions bench_options;
+  const CLI::App& info = add_info(app, info_options);
+  add_bench(app, bench_options);
+  try {
+    app.parse(count, words);
+    return report(info.parsed() ? run_info(info_options) : run_bench(bench_options));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hearth: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,94 @@
+#include "info.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "facts.h"
+#include "pretty.h"
+
+namespace hearth::tools {
+namespace {
+
+constexpr uint32_t kRanksForExplain = 2;
+
+constexpr std::string_view kBytes = "_bytes";
+
+/// The key as a person reads it; its unit goes to the value.
+std::string title_of(std::string key) {
+  if (key.ends_with(kBytes)) key.erase(key.size() - kBytes.size());
+  std::replace(key.begin(), key.end(), '_', ' ');
+  return key;
+}
+
+std::string text_of(const std::string& key, const Json& value) {
+  if (value.is_number_unsigned() && key.ends_with(kBytes)) return bytes_text(value.get<uint64_t>());
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string table_text(const Json& rows, int indent) {
+  if (rows.empty()) return "";
+  std::vector<std::string> titles;
+  for (const auto& column : rows.at(0).items()) titles.push_back(title_of(column.key()));
+  TextTable table(titles);
+  for (const Json& row : rows) {
+    std::vector<std::string> cells;
+    for (const auto& column : row.items()) cells.push_back(text_of(column.key(), column.value()));
+    table.add(std::move(cells));
+  }
+  return table.text(indent);
+}
+
+/// An object's facts, one on a line, with its tables below them.
+std::string section_text(const Json& section) {
+  if (section.is_array()) return table_text(section, 2);
+  size_t width = 0;
+  for (const auto& fact : section.items()) {
+    if (!fact.value().is_array()) width = std::max(width, title_of(fact.key()).size());
+  }
+  std::string facts, tables;
+  for (const auto& fact : section.items()) {
+    if (fact.value().is_array()) {
+      tables += table_text(fact.value(), 2);
+    } else {
+      facts += fmt::format("  {:<{}}  {}\n", title_of(fact.key()), width, text_of(fact.key(), fact.value()));
+    }
+  }
+  return facts + (tables.empty() ? "" : "\n" + tables);
+}
+
+Json collect(const InfoOptions& options) {
+  const topo::Machine machine = topo::Machine::discover();
+  const uint32_t explained = options.ranks != 0 ? options.ranks : kRanksForExplain;
+  Json document;
+  const bool all = !options.memory && !options.explain;
+  if (all) {
+    document["build"] = build_facts();
+    document["machine"] = machine_facts();
+    document["topology"] = topology_facts(machine);
+    document["limits"] = limit_facts();
+    document["probes"] = probe_facts();
+    document["parameters"] = parameter_facts();
+  }
+  if (all || options.memory) document["memory_per_rank"] = memory_facts(options.ranks);
+  if (options.explain) document["protocols"] = explain_facts(machine, explained);
+  return document;
+}
+
+}  // namespace
+
+Status run_info(const InfoOptions& options) {
+  const Json document = collect(options);
+  if (options.json) {
+    fmt::print("{}\n", document.dump(1));
+    return {};
+  }
+  bool first = true;
+  for (const auto& section : document.items()) {
+    fmt::print("{}{}\n{}", first ? "" : "\n", title_of(section.key()), section_text(section.value()));
+    first = false;
+  }
+  return {};
+}
+
+}  // namespace hearth::tools

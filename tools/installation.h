@@ -1,0 +1,22 @@
+// Where this installation of Hearth lies, found from the running program, so that the whole of it can be
+// moved. Called by the tools, once.
+#pragma once
+
+#include <filesystem>
+
+#include "base/status.h"
+
+namespace hearth::tools {
+
+/// Files that stand in the same places in the installation and in the build folder:
+/// bin/hearth, bin/mpiexec, libexec/hearth/bench_driver, lib/libmpi_abi.so.1.
+struct Installation {
+  std::filesystem::path root;
+  std::filesystem::path launcher;
+  std::filesystem::path driver;
+  std::filesystem::path library;
+};
+
+Status find_installation(Installation& installation);
+
+}  // namespace hearth::tools

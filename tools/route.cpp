@@ -1,0 +1,51 @@
+#include "route.h"
+
+#include <algorithm>
+
+#include "shm/ring.h"
+#include "shm/segment.h"
+
+namespace hearth::tools {
+namespace {
+
+const topo::Processor* find_processor(const topo::Machine& machine, int number) {
+  for (const topo::Processor& processor : machine.processors()) {
+    if (processor.number == number) return &processor;
+  }
+  return nullptr;
+}
+
+uint64_t packet_bytes_max(uint32_t ranks) {
+  return shm::payload_bytes_max(shm::SegmentPlan::for_ranks(ranks).ring_lines);
+}
+
+}  // namespace
+
+topo::Relation relation_of_processors(const topo::Machine& machine, int a, int b) {
+  const topo::Processor* first = find_processor(machine, a);
+  const topo::Processor* second = find_processor(machine, b);
+  if (first == nullptr || second == nullptr || first == second) return topo::Relation::unknown;
+  return topo::relation_of(first->place, second->place);
+}
+
+std::vector<topo::Relation> relations_of(const topo::Machine& machine) {
+  std::vector<topo::Relation> found{topo::Relation::self};
+  // Neighbours share most, so the first processor meets every relation that there is.
+  const std::vector<topo::Processor>& processors = machine.processors();
+  for (size_t i = 1; i < processors.size(); ++i) {
+    const topo::Relation relation = topo::relation_of(processors[0].place, processors[i].place);
+    if (std::find(found.begin(), found.end(), relation) == found.end()) found.push_back(relation);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+p2p::PairProtocol protocol_of_pair(topo::Relation relation, uint32_t ranks) {
+  return p2p::protocol_for(relation, packet_bytes_max(ranks));
+}
+
+std::vector<p2p::ProtocolRow> explain_pair(topo::Relation relation, uint32_t ranks) {
+  return p2p::explain(relation, packet_bytes_max(ranks));
+}
+
+}  // namespace hearth::tools

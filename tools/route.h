@@ -1,0 +1,25 @@
+// Which protocol a message takes, told without running a job: for the last column of `hearth bench` and for
+// `hearth info --explain`. Called by the tools, in one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "p2p/protocol.h"
+#include "topo/machine.h"
+#include "topo/relation.h"
+
+namespace hearth::tools {
+
+/// What lies between two ranks that are bound to these processors; unknown when the machine does not tell.
+topo::Relation relation_of_processors(const topo::Machine& machine, int a, int b);
+
+/// Every relation that two processors of this machine have, nearest first, after `self`.
+std::vector<topo::Relation> relations_of(const topo::Machine& machine);
+
+/// The limits of a pair in a job of so many ranks.
+p2p::PairProtocol protocol_of_pair(topo::Relation relation, uint32_t ranks);
+/// The same with reasons.
+std::vector<p2p::ProtocolRow> explain_pair(topo::Relation relation, uint32_t ranks);
+
+}  // namespace hearth::tools
