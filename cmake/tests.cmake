@@ -31,6 +31,7 @@ function(hearth_gtest name label)
   endif()
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE hearth_flags ${ARG_LIBS} GTest::gtest_main Threads::Threads)
+  target_compile_options(${name} PRIVATE -Wno-dangling-else)  # an EXPECT_ behind an if is one
   if(TARGET hearth_generated)
     add_dependencies(${name} hearth_generated)
   endif()
