@@ -75,7 +75,8 @@ class Entry:
 
     def expand(self, template, index):
         condition, length = self.condition(index), self.length(index)
-        text = template.replace("{n}", self.parameters[index].name).replace("{i}", str(index))
+        text = template.replace("{reject}", self.leaving("reject(kCall, words_, {i})"))
+        text = text.replace("{n}", self.parameters[index].name).replace("{i}", str(index))
         text = text.replace("{cond&&}", f"{condition} && " if condition else "")
         text = text.replace("{cond?}", f"{condition} ? " if condition else "")
         text = re.sub(r"\{:([^}]*)\}", lambda match: f" : {match.group(1)}" if condition else "", text)
@@ -152,19 +153,30 @@ class Entry:
                 after += self.expand(kind.small_after, index)
         return (f"const Status result_ = mpi::{self.function.implementation}({', '.join(arguments)});\n"
                 f"{always}"
-                f"if (!result_.ok()) [[unlikely]] return raise(kCall, words_, result_);\n{after}"
-                "return MPI_SUCCESS;\n")
+                f"if (!result_.ok()) [[unlikely]] return {self.leaving('raise(kCall, words_, result_)')};\n"
+                f"{after}return {self.leaving('MPI_SUCCESS')};\n")
+
+    @property
+    def holds_lock(self):
+        return not {"any_time", "no_lock"} & self.function.marks.keys()
+
+    def leaving(self, code):
+        """What an entry returns once it may hold the lock."""
+        return f"leave({code})" if self.holds_lock else code
 
     def words(self):
         words = ", ".join(f"word({parameter.name})" for parameter in self.parameters) or "0"
-        return f"const uint64_t words_[] = {{{words}}};\n"
+        return f"uint64_t words_[] = {{{words}}};\n"
 
     def guard(self):
         marks = self.function.marks
-        text = "" if "any_time" in marks else "if (!is_active()) [[unlikely]] return refuse(kCall, words_);\n"
         if "no_lock" in marks:
-            return text
-        return text + ("const AnyTimeGuard guard_;\n" if "any_time" in marks else "const LockGuard guard_;\n")
+            return ""
+        if "any_time" in marks:
+            return "const AnyTimeGuard guard_;\n"
+        names = "".join(f", {parameter.name}" for parameter in self.parameters)
+        return ("if (!is_active()) [[unlikely]] return refuse(kCall, words_);\n"
+                f"if (LibraryLock::enabled) [[unlikely]] enter_locked(words_{names});\n")
 
     def body(self):
         if self.function.direct:

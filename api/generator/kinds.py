@@ -33,11 +33,9 @@ class Kind:
         return bool(self.large)
 
 
-REJECT = "[[unlikely]] return reject(kCall, words_, {i});\n"
-
 
 def refuse_if(condition):
-    return f"if ({condition}) {REJECT}"
+    return f"if ({condition}) [[unlikely]] return {{reject}};\n"
 
 
 def handle_in(mpi_type, cpp_type):

@@ -1,12 +1,14 @@
 // What the generated entry points are made of: the checks of arguments, one test and branch each. Whatever a
 // wrong argument needs is out of line (src/abi/error.h).
 //
-// An entry stores its arguments on the stack first, where only the error paths read them: that costs a few
-// stores, and keeps no register busy across the call of the implementation.
+// An entry stores its arguments on the stack first, where only the rare paths read them: errors, which show
+// them, and the taking of the lock, which would otherwise have every call save and restore registers for
+// them.
 #pragma once
 
 #include <climits>
 #include <cstdint>
+#include <type_traits>
 
 #include "abi/error.h"
 #include "abi/guard.h"
@@ -28,9 +30,34 @@ inline uint64_t word(T value) {
   }
 }
 
-/// Keeps the compiler from moving the stores into `words` to the error path.
-inline void keep(const uint64_t* words) {
+/// Keeps the compiler from moving the stores into `words` to the rare paths.
+inline void keep(uint64_t* words) {
   asm volatile("" : : "r"(words) : "memory");
+}
+
+template <class T>
+inline void read_back(T& argument, uint64_t value) {
+  if constexpr (std::is_pointer_v<T>) {
+    argument = reinterpret_cast<T>(value);
+  } else {
+    argument = static_cast<T>(value);
+  }
+}
+
+/// Takes the lock, and the arguments from where they were stored.
+template <class... Arguments>
+inline void enter_locked(const uint64_t* words, Arguments&... arguments) {
+  LibraryLock::lock();
+  (read_back(arguments, *words++), ...);
+}
+
+[[gnu::cold, gnu::noinline]] int leave_locked(int code);
+
+/// Lets the lock go, if threads are in use, and returns the code.
+inline int leave(int code) {
+  if (LibraryLock::enabled) [[unlikely]]
+    return leave_locked(code);
+  return code;
 }
 
 inline bool is_active() {

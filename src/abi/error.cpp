@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "abi/entry.h"
 #include "abi/guard.h"
 #include "abi/handle.h"
 #include "abi/state.h"
@@ -122,6 +123,11 @@ int raise(Call call, const uint64_t* words, Status status) {
   if (comm != nullptr) comm = find<objects::Comm>(to_handle(comm));
   if (comm == nullptr) comm = comm_among(call, words);
   return report(call, words, status, listener_of(comm));
+}
+
+int leave_locked(int code) {
+  LibraryLock::unlock();
+  return code;
 }
 
 int refuse(Call call, const uint64_t* words) {
