@@ -131,8 +131,15 @@ class RingWriter {
   void publish(uint32_t lines, uint64_t commit_word) {
     std::byte* first = slots_ + size_t{head_ & mask_} * kLineBytes;
     head_ += lines;
-    atomic::store_relaxed(header_at(slots_ + size_t{head_ & mask_} * kLineBytes).commit, uint64_t{0});
+    if (cleared_ != head_) clear(head_);
     atomic::store_release(header_at(first).commit, commit_word);
+    if (static_cast<int32_t>(limit_ - (head_ + 1)) >= 0) {
+      cleared_ = head_ + 1;
+      clear(cleared_);
+    }
+  }
+  void clear(uint32_t line) {
+    atomic::store_relaxed(header_at(slots_ + size_t{line & mask_} * kLineBytes).commit, uint64_t{0});
   }
 
   // The acquire load pairs with the release store in RingReader::publish_credit: lines counted as consumed
@@ -148,6 +155,7 @@ class RingWriter {
   uint32_t mask_ = 0;
   uint32_t head_ = 0;   // lines written so far
   uint32_t limit_ = 0;  // head_ may grow up to here
+  uint32_t cleared_ = 0;
   uint32_t unexpected_kib_ = 0;
   Bell reader_;
 };
@@ -172,6 +180,9 @@ class RingReader {
     }
     return line;
   }
+
+  /// Fetches the line behind the next packet's first: where two lines come together, both move at once.
+  void fetch_ahead() const { __builtin_prefetch(slots_ + size_t{(tail_ + 1) & mask_} * kLineBytes); }
 
   /// Gives the lines of the packet that peek() showed back to the writer, who is told in batches of a quarter
   /// ring: a credit costs a line transfer.
