@@ -9,13 +9,24 @@
 
 #include "driver.h"
 
-enum { sizes_max = 256, cases_max = 16 };
+enum { sizes_max = 256, cases_max = 16, runs_max = 1024 };
+
+struct size_list {
+  size_t bytes[sizes_max];
+  int count;
+};
+
+struct planned_run {
+  const struct bench_case* what;
+  size_t bytes;
+};
 
 struct options {
-  const struct bench_case* cases[cases_max];
+  const struct bench_case* cases[cases_max]; /* those that go over all of `sizes` */
   int case_count;
-  size_t sizes[sizes_max];
-  int size_count;
+  struct size_list sizes;
+  struct planned_run runs[runs_max];
+  int run_count;
   int from_mpi;
   size_t send_offset, receive_offset;
   double time_ms;
@@ -59,7 +70,7 @@ static void usage(FILE* to) {
   int i;
   fprintf(to,
           "usage: bench_driver [case...] [options], started by mpiexec on 2 or more ranks\n"
-          "cases (default: latency bandwidth):\n");
+          "cases (default: latency bandwidth), each over all lengths, or over its own as in rate:8,64:\n");
   for (i = 0; i < case_total; ++i) fprintf(to, "  %-14s %s\n", cases[i].name, cases[i].what);
   fprintf(to,
           "  %-14s nothing but MPI_Init and MPI_Finalize, for the time of an empty program\n"
@@ -71,7 +82,7 @@ static void usage(FILE* to) {
           "one\n"
           "  --time-ms T          time for each case and length (default 100)\n"
           "  --window N           messages in flight, 1 to 64 (default: by the case)\n"
-          "  --shuffle SEED       lengths in random order\n",
+          "  --shuffle SEED       in random order\n",
           "init");
 }
 
@@ -97,42 +108,59 @@ static unsigned long number(const char* option, const char* text, unsigned long 
   return value;
 }
 
-static void parse_sizes(struct options* options, const char* text) {
+static void parse_sizes(struct size_list* sizes, const char* text) {
   char copy[4096], *part;
-  options->size_count = 0;
+  sizes->count = 0;
   if (strlen(text) >= sizeof copy) stop("too many lengths:", text);
   strcpy(copy, text);
   for (part = strtok(copy, ","); part != NULL; part = strtok(NULL, ",")) {
-    if (options->size_count == sizes_max) stop("too many lengths:", text);
-    options->sizes[options->size_count++] = number("not a length:", part, 1ul << 30);
+    if (sizes->count == sizes_max) stop("too many lengths:", text);
+    sizes->bytes[sizes->count++] = number("not a length:", part, 1ul << 30);
   }
 }
 
-static void parse_case(struct options* options, const char* name) {
+static void add_run(struct options* options, const struct bench_case* what, size_t bytes) {
+  if (options->run_count == runs_max) stop("too many runs, at", what->name);
+  options->runs[options->run_count].what = what;
+  options->runs[options->run_count++].bytes = bytes;
+}
+
+/* "latency" goes over all lengths, "rate:8,64" over its own. */
+static void parse_case(struct options* options, const char* text) {
+  const char* colon = strchr(text, ':');
+  const size_t length = colon == NULL ? strlen(text) : (size_t)(colon - text);
+  const struct bench_case* found = NULL;
+  struct size_list own;
   int i;
   for (i = 0; i < case_total; ++i) {
-    if (strcmp(name, cases[i].name) == 0 && options->case_count < cases_max) {
-      options->cases[options->case_count++] = &cases[i];
-      return;
-    }
+    if (strlen(cases[i].name) == length && strncmp(text, cases[i].name, length) == 0) found = &cases[i];
   }
-  stop("no such case:", name);
+  if (found == NULL || options->case_count == cases_max) stop("no such case:", text);
+  if (colon == NULL) {
+    options->cases[options->case_count++] = found;
+    return;
+  }
+  parse_sizes(&own, colon + 1);
+  for (i = 0; i < own.count; ++i) add_run(options, found, own.bytes[i]);
 }
 
-static void keep_sizes(struct options* options, size_t least, size_t most) {
-  int i, kept = 0;
-  for (i = 0; i < options->size_count; ++i) {
-    if (options->sizes[i] >= least && options->sizes[i] <= most) options->sizes[kept++] = options->sizes[i];
+/* All cases of one length, then those of the next. */
+static void plan_runs(struct options* options, size_t least, size_t most) {
+  int i, c;
+  for (i = 0; i < options->sizes.count; ++i) {
+    const size_t bytes = options->sizes.bytes[i];
+    for (c = 0; c < options->case_count; ++c) {
+      if (bytes >= least && bytes <= most) add_run(options, options->cases[c], bytes);
+    }
   }
-  options->size_count = kept;
 }
 
 static void parse(struct options* options, int count, char** words) {
   size_t least = 0, most = (size_t)1 << 30;
   int i;
   memset(options, 0, sizeof *options);
-  memcpy(options->sizes, default_sizes, sizeof default_sizes);
-  options->size_count = (int)(sizeof default_sizes / sizeof default_sizes[0]);
+  memcpy(options->sizes.bytes, default_sizes, sizeof default_sizes);
+  options->sizes.count = (int)(sizeof default_sizes / sizeof default_sizes[0]);
   options->time_ms = 100;
   for (i = 1; i < count; ++i) {
     const char* word = words[i];
@@ -143,7 +171,7 @@ static void parse(struct options* options, int count, char** words) {
     }
     ++i;
     if (strcmp(word, "--sizes") == 0) {
-      parse_sizes(options, value);
+      parse_sizes(&options->sizes, value);
     } else if (strcmp(word, "--min-bytes") == 0) {
       least = number("not a length:", value, 1ul << 30);
     } else if (strcmp(word, "--max-bytes") == 0) {
@@ -167,25 +195,25 @@ static void parse(struct options* options, int count, char** words) {
       stop("unknown option", word);
     }
   }
-  if (options->case_count == 0) {
+  if (options->case_count == 0 && options->run_count == 0) {
     parse_case(options, "latency");
     parse_case(options, "bandwidth");
   }
-  keep_sizes(options, least, most);
+  plan_runs(options, least, most);
 }
 
 /* The same order on every rank. */
-static void shuffle_sizes(struct options* options) {
+static void shuffle_runs(struct options* options) {
   uint64_t state = options->shuffle;
   int i;
   if (state == 0) return;
-  for (i = options->size_count - 1; i > 0; --i) {
-    size_t kept = options->sizes[i];
+  for (i = options->run_count - 1; i > 0; --i) {
+    const struct planned_run kept = options->runs[i];
     int other;
     state = state * 6364136223846793005u + 1442695040888963407u;
     other = (int)((state >> 33) % (uint64_t)(i + 1));
-    options->sizes[i] = options->sizes[other];
-    options->sizes[other] = kept;
+    options->runs[i] = options->runs[other];
+    options->runs[other] = kept;
   }
 }
 
@@ -196,13 +224,11 @@ static int window_for(const struct options* options, const struct bench_case* wh
 
 static size_t area_bytes(const struct options* options) {
   size_t most = 0;
-  int i, c;
-  for (i = 0; i < options->size_count; ++i) {
-    for (c = 0; c < options->case_count; ++c) {
-      const size_t bytes = options->sizes[i];
-      const size_t needed = buffers_needed(bytes, window_for(options, options->cases[c], bytes));
-      if (needed > most) most = needed;
-    }
+  int i;
+  for (i = 0; i < options->run_count; ++i) {
+    const struct planned_run* run = &options->runs[i];
+    const size_t needed = buffers_needed(run->bytes, window_for(options, run->what, run->bytes));
+    if (needed > most) most = needed;
   }
   return most;
 }
@@ -245,25 +271,21 @@ static void print_result(const struct run* run, const struct result* result, int
 }
 
 static void run_all(const struct options* options, int rank, int size) {
-  int i, c;
-  for (i = 0; i < options->size_count; ++i) {
-    for (c = 0; c < options->case_count; ++c) {
-      struct run run;
-      struct result result;
-      run.what = options->cases[c];
-      run.bytes = options->sizes[i];
-      run.window = window_for(options, run.what, run.bytes);
-      run.pairs = run.what->all_pairs ? size / 2 : 1;
-      measure(&run, options->time_ms, rank, size, &result);
-      if (rank == 0) {
-        print_result(&run, &result, i + 1 == options->size_count && c + 1 == options->case_count);
-      }
-    }
+  int i;
+  for (i = 0; i < options->run_count; ++i) {
+    struct run run;
+    struct result result;
+    run.what = options->runs[i].what;
+    run.bytes = options->runs[i].bytes;
+    run.window = window_for(options, run.what, run.bytes);
+    run.pairs = run.what->all_pairs ? size / 2 : 1;
+    measure(&run, options->time_ms, rank, size, &result);
+    if (rank == 0) print_result(&run, &result, i + 1 == options->run_count);
   }
 }
 
 int main(int count, char** words) {
-  struct options options;
+  static struct options options;
   int rank, size, processors[2];
   MPI_Init(&count, &words);
   if (count > 1 && strcmp(words[1], "init") == 0) {
@@ -279,7 +301,7 @@ int main(int count, char** words) {
   }
   parse(&options, count, words);
   if (size < 2) stop("needs 2 or more ranks, but the job has", size == 1 ? "1" : "0");
-  shuffle_sizes(&options);
+  shuffle_runs(&options);
   buffers_make(options.from_mpi, area_bytes(&options), options.send_offset, options.receive_offset);
   processors[0] = processors[1] = sched_getcpu();
   if (rank < 2) floor_make(rank == 0, 1 - rank);
