@@ -147,7 +147,7 @@ void end_job(int code, const char* text) {
   }
   const int exit_code = (code & 0xff) != 0 ? code & 0xff : 1;
   std::fflush(nullptr);
-  os::exit_now(exit_code);
+  os::end_process(exit_code);
 }
 
 }  // namespace hearth::abi

@@ -4,6 +4,8 @@
 #include <bit>
 
 #include "base/atomic.h"
+#include "base/os_process.h"
+#include "base/os_wait.h"
 #include "mpi.h"
 
 namespace hearth::transport {
@@ -18,6 +20,12 @@ ShmTransport::ShmTransport(const shm::Segment& segment, PeerIndex self)
       cells_(segment, self),
       sleeper_(segment, self) {
   open_.reserve(readers_.size());
+  // Peers probe whether they can read here. The word must be one that no other process has by chance.
+  shm::RankBlock& block = segment.rank(self);
+  probe_word_ = os::now_ns() ^ reinterpret_cast<uintptr_t>(this);
+  block.pid = static_cast<uint32_t>(os::process_id());
+  block.probe_word = probe_word_;
+  block.probe_address = reinterpret_cast<uintptr_t>(&probe_word_);
 }
 
 // Sending.

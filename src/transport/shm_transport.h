@@ -64,6 +64,7 @@ class ShmTransport final : public Transport {
   std::vector<shm::RingReader> readers_;  // by peer
   std::vector<PeerIndex> open_;           // peers with a ring to us; the ones that talked last in front
   size_t turn_ = 0;                       // next of open_ behind the hot ones
+  uint64_t probe_word_ = 0;               // see RankBlock::probe_word
   uint64_t* knocks_ = nullptr;
   size_t knock_words_ = 0;
   shm::CellPool cells_;

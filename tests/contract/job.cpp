@@ -1,7 +1,6 @@
 #include "job.h"
 
 #include "base/check.h"
-#include "base/os_process.h"
 
 namespace hearth::contract {
 
@@ -20,7 +19,6 @@ Job::Job(Kind kind, int size, uint32_t seed) {
   plan.cell_count = 5;
   HEARTH_CHECK(shm::Segment::create(plan, segment_).ok());
   for (int rank = 0; rank < size; ++rank) {
-    segment_.rank(rank).pid = static_cast<uint32_t>(os::process_id());
     endpoints_.push_back(std::make_unique<transport::ShmTransport>(segment_, rank));
   }
 }
