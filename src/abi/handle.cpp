@@ -1,5 +1,6 @@
 #include "abi/handle.h"
 
+#include "abi/error.h"
 #include "datatype/predefined.h"
 
 namespace hearth::abi {
@@ -129,27 +130,29 @@ bool pool_exists<p2p::Message>() {
 
 }  // namespace
 
+// A constant of the ABI converts to itself, whether its object exists now or not: MPI_COMM_WORLD before
+// MPI_Init.
+template <class Object>
+bool is_constant(uintptr_t value) {
+  using Traits = HandleTraits<Object>;
+  return value - Traits::kFirst < Traits::kCount && handle_name(value) != nullptr;
+}
+
 template <class Object>
 int to_int(HandleOf<Object> handle) {
-  using Traits = HandleTraits<Object>;
   const auto value = reinterpret_cast<uintptr_t>(handle);
-  const int null_number = static_cast<int>(Traits::kFirst);
-  const bool is_predefined = value - Traits::kFirst < Traits::kCount;
-  if (!is_predefined && !pool_exists<Object>()) return null_number;
-  const Object* object = find<Object>(handle);
-  if (object == nullptr) return null_number;
-  return is_predefined ? static_cast<int>(value) : kFirstUserNumber + static_cast<int>(object->slot);
+  if (is_constant<Object>(value)) return static_cast<int>(value);
+  const Object* object = pool_exists<Object>() ? find<Object>(handle) : nullptr;
+  if (object == nullptr) return static_cast<int>(HandleTraits<Object>::kFirst);
+  return kFirstUserNumber + static_cast<int>(object->slot);
 }
 
 template <class Object>
 HandleOf<Object> from_int(int number) {
-  using Traits = HandleTraits<Object>;
-  const auto constant = static_cast<uintptr_t>(number);
-  if (constant - Traits::kFirst < Traits::kCount && objects::pools.predefined[constant] != nullptr) {
-    return reinterpret_cast<HandleOf<Object>>(constant);
-  }
+  const auto value = static_cast<uintptr_t>(number);
+  if (is_constant<Object>(value)) return reinterpret_cast<HandleOf<Object>>(value);
   if (number < kFirstUserNumber || !pool_exists<Object>()) return null_handle<Object>();
-  return to_handle<Object>(Traits::pool().at(static_cast<size_t>(number - kFirstUserNumber)));
+  return to_handle<Object>(HandleTraits<Object>::pool().at(static_cast<size_t>(number - kFirstUserNumber)));
 }
 
 #define HEARTH_INTEGER_HANDLES(Object)           \

@@ -57,7 +57,7 @@ struct HandleTraits<datatype::Type> {
 template <>
 struct HandleTraits<p2p::Request> {
   using Handle = MPI_Request;
-  static constexpr uintptr_t kFirst = 0x180, kCount = 8;
+  static constexpr uintptr_t kFirst = 0x180, kCount = 1;  // the NULL handle only
   static Pool<p2p::Request>& pool() { return p2p::request_pool(); }
 };
 template <>
@@ -80,7 +80,12 @@ template <class Object>
 inline Object* find(HandleOf<Object> handle) {
   using Traits = HandleTraits<Object>;
   const auto value = reinterpret_cast<uintptr_t>(handle);
-  if (value - Traits::kFirst < Traits::kCount) return static_cast<Object*>(objects::pools.predefined[value]);
+  if constexpr (Traits::kCount == 1) {
+    if (value == Traits::kFirst) return nullptr;
+  } else {
+    if (value - Traits::kFirst < Traits::kCount)
+      return static_cast<Object*>(objects::pools.predefined[value]);
+  }
   return Traits::pool().contains(handle) ? reinterpret_cast<Object*>(handle) : nullptr;
 }
 

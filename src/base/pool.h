@@ -67,7 +67,7 @@ class Pool {
   /// Whether `address` is an object of this pool that is alive now. Safe for any value.
   bool contains(const void* address) const {
     const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base_);
-    if (offset >= used_ * sizeof(T) || base_ == nullptr) return false;
+    if (offset >= used_ * sizeof(T)) return false;  // also where the pool has no memory yet: used_ is 0 then
     if (offset % alignof(T) != 0) return false;
     const T* object = static_cast<const T*>(address);
     return object->alive == kAlive && reinterpret_cast<const T*>(base_) + object->slot == object;

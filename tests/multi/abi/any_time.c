@@ -1,0 +1,41 @@
+/* What may be called outside MPI_Init .. MPI_Finalize (MPI 5.0 section 11.4.1) works there. */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures = 0;
+
+#define CHECK(condition)                                                    \
+  do {                                                                      \
+    if (!(condition)) {                                                     \
+      fprintf(stderr, "line %d: %s does not hold\n", __LINE__, #condition); \
+      ++failures;                                                           \
+    }                                                                       \
+  } while (0)
+
+static void try_all(int initialized, int finalized) {
+  int flag = -1, major = 0, minor = 0, length = 0, error_class = 0;
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  MPI_Info info = MPI_INFO_NULL;
+  CHECK(MPI_Initialized(&flag) == MPI_SUCCESS && flag == initialized);
+  CHECK(MPI_Finalized(&flag) == MPI_SUCCESS && flag == finalized);
+  CHECK(MPI_Get_version(&major, &minor) == MPI_SUCCESS && major == MPI_VERSION && minor == MPI_SUBVERSION);
+  CHECK(MPI_Abi_get_version(&major, &minor) == MPI_SUCCESS && major == 1 && minor == 0);
+  CHECK(MPI_Get_library_version(text, &length) == MPI_SUCCESS && length == (int)strlen(text));
+  CHECK(strncmp(text, "Hearth ", 7) == 0);
+  CHECK(MPI_Info_create(&info) == MPI_SUCCESS && info != MPI_INFO_NULL);
+  CHECK(MPI_Info_set(info, "key", "value") == MPI_SUCCESS);
+  CHECK(MPI_Info_free(&info) == MPI_SUCCESS && info == MPI_INFO_NULL);
+  CHECK(MPI_Error_class(MPI_ERR_TAG, &error_class) == MPI_SUCCESS && error_class == MPI_ERR_TAG);
+  CHECK(MPI_Comm_toint(MPI_COMM_WORLD) == 0x101 && MPI_Comm_fromint(0x101) == MPI_COMM_WORLD);
+  CHECK(MPI_Type_fromint(MPI_Type_toint(MPI_INT)) == MPI_INT);
+}
+
+int main(int argc, char** argv) {
+  try_all(0, 0);
+  MPI_Init(&argc, &argv);
+  try_all(1, 0);
+  MPI_Finalize();
+  try_all(1, 1);
+  return failures == 0 ? 0 : 1;
+}

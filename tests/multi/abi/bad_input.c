@@ -1,0 +1,116 @@
+/* Wrong calls, as a user would make them: each is answered by its error class and by words that help. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int failures = 0;
+
+/* Checks the class of an error code, and that its text holds a part that a person needs. */
+static void expect(int line, int code, int wanted_class, const char* part) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0, error_class = -1;
+  MPI_Error_class(code, &error_class);
+  MPI_Error_string(code, text, &length);
+  if (error_class == wanted_class && strstr(text, part) != NULL && length == (int)strlen(text)) return;
+  fprintf(stderr, "line %d: class %d (wanted %d), text \"%s\" (wanted \"%s\")\n", line, error_class,
+          wanted_class, text, part);
+  ++failures;
+}
+#define EXPECT(code, wanted_class, part) expect(__LINE__, code, wanted_class, part)
+
+static void requests(int rank) {
+  int value = 1;
+  MPI_Request request = MPI_REQUEST_NULL, copy;
+  MPI_Status status;
+  /* A null request is no error. */
+  EXPECT(MPI_Wait(&request, &status), MPI_SUCCESS, "");
+  MPI_Irecv(&value, 1, MPI_INT, rank, 7, MPI_COMM_WORLD, &request);
+  copy = request;
+  MPI_Send(&value, 1, MPI_INT, rank, 7, MPI_COMM_WORLD);
+  EXPECT(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS, "");
+  EXPECT(MPI_Wait(&copy, MPI_STATUS_IGNORE), MPI_ERR_REQUEST, "request");
+  EXPECT(MPI_Waitall(1, &copy, MPI_STATUSES_IGNORE), MPI_ERR_REQUEST, "array_of_requests[0]");
+  EXPECT(MPI_Start(&request), MPI_ERR_REQUEST, "MPI_Start(");
+  request = (MPI_Request)&value;
+  EXPECT(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_REQUEST, "request");
+}
+
+static void communicators(void) {
+  int rank;
+  MPI_Comm copy, freed;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  freed = copy;
+  MPI_Comm_free(&copy);
+  EXPECT(copy == MPI_COMM_NULL ? MPI_SUCCESS : MPI_ERR_OTHER, MPI_SUCCESS, "");
+  EXPECT(MPI_Comm_rank(freed, &rank), MPI_ERR_COMM, "freed before");
+  EXPECT(MPI_Comm_rank(MPI_COMM_NULL, &rank), MPI_ERR_COMM, "MPI_COMM_NULL");
+  EXPECT(MPI_Comm_rank((MPI_Comm)0x12345, &rank), MPI_ERR_COMM, "0x12345");
+  EXPECT(MPI_Comm_rank(MPI_COMM_WORLD, NULL), MPI_ERR_ARG, "rank is a null pointer");
+}
+
+/* Both sides of a truncated message are named: who sent how much, and how much room there was. */
+static void truncation(int rank) {
+  int sent[4] = {1, 2, 3, 4}, received[2] = {0, 0};
+  MPI_Status status;
+  MPI_Request request;
+  MPI_Isend(sent, 4, MPI_INT, rank, 3, MPI_COMM_WORLD, &request);
+  EXPECT(MPI_Recv(received, 2, MPI_INT, rank, 3, MPI_COMM_WORLD, &status), MPI_ERR_TRUNCATE, "16");
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void types(void) {
+  int value = 0;
+  MPI_Datatype pair;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  EXPECT(MPI_Send(&value, 1, pair, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "MPI_Type_commit");
+  MPI_Type_free(&pair);
+  EXPECT(MPI_Send(&value, 1, pair, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "MPI_DATATYPE_NULL");
+  EXPECT(MPI_Type_contiguous(-1, MPI_INT, &pair), MPI_ERR_COUNT, "count is -1");
+}
+
+/* A child made by fork is told so; its parent goes on. */
+static void forked_child(void) {
+  const pid_t child = fork();
+  int status = -1;
+  if (child == 0) {
+    int rank;
+    const int code = MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    failures = 0;
+    EXPECT(code, MPI_ERR_OTHER, "fork");
+    _exit(failures == 0 ? 0 : 1);
+  }
+  waitpid(child, &status, 0);
+  EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0 ? MPI_SUCCESS : MPI_ERR_OTHER, MPI_SUCCESS, "");
+}
+
+int main(int argc, char** argv) {
+  int rank, size, value = 0, total = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+
+  EXPECT(MPI_Send(&value, -1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT, "count is -1");
+  EXPECT(MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD), MPI_ERR_RANK,
+         "the ranks of this communicator");
+  EXPECT(MPI_Send(&value, 1, MPI_INT, 0, -7, MPI_COMM_WORLD), MPI_ERR_TAG, "tag is -7");
+  EXPECT(MPI_Send(NULL, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER, "buf is a null pointer");
+  EXPECT(MPI_Send_c(NULL, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_Send_c(buf=NULL");
+  EXPECT(MPI_Bcast(&value, 1, MPI_INT, size, MPI_COMM_WORLD), MPI_ERR_ROOT, "root is");
+  EXPECT(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD), MPI_ERR_OP,
+         "MPI_OP_NULL");
+  EXPECT(MPI_Send(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD), MPI_SUCCESS, "");
+  requests(rank);
+  communicators();
+  truncation(rank);
+  types();
+  forked_child();
+
+  MPI_Allreduce(&failures, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return total == 0 ? 0 : 1;
+}
