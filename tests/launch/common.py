@@ -32,7 +32,9 @@ def processes_with(mark):
             continue
         try:
             if f"HEARTH_TEST_MARK={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
-                found.append((int(folder.name), (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()))
+                found.append(
+                    (int(folder.name), (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                )
         except OSError:
             pass  # ended meanwhile, or not ours
     return found
@@ -66,8 +68,11 @@ class LaunchTest(unittest.TestCase):
         self.assertTrue(gone, f"processes left behind: {left}")
 
     def environment(self, extra=None):
-        environment = {k: v for k, v in os.environ.items()
-                       if not k.startswith(("OMPI_", "PMI", "HEARTH_", "MPIEXEC_", "SLURM_"))}
+        environment = {
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith(("OMPI_", "PMI", "HEARTH_", "MPIEXEC_", "SLURM_"))
+        }
         environment["HEARTH_TEST_MARK"] = self.mark
         environment.update(extra or {})
         return environment
@@ -78,15 +83,24 @@ class LaunchTest(unittest.TestCase):
         options.setdefault("stdout", subprocess.PIPE)
         options.setdefault("stderr", subprocess.PIPE)
         options.setdefault("cwd", self.folder)
-        return subprocess.Popen([MPIEXEC, *map(str, arguments)], env=self.environment(env), text=True, **options)
+        return subprocess.Popen(
+            [MPIEXEC, *map(str, arguments)], env=self.environment(env), text=True, **options
+        )
 
     def run_mpiexec(self, *arguments, code=0, env=None, **options):
         """The result of mpiexec, which must end with this exit code."""
         if "input" not in options:
             options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("cwd", self.folder)
-        result = subprocess.run([MPIEXEC, *map(str, arguments)], env=self.environment(env), text=True,
-                                capture_output=True, timeout=LIMIT_S, check=False, **options)
+        result = subprocess.run(
+            [MPIEXEC, *map(str, arguments)],
+            env=self.environment(env),
+            text=True,
+            capture_output=True,
+            timeout=LIMIT_S,
+            check=False,
+            **options,
+        )
         self.assertEqual(result.returncode, code, f"{result.stdout}\n{result.stderr}")
         return result
 

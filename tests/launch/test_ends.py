@@ -33,8 +33,9 @@ class MpiexecIsKilled(LaunchTest):
 
     def test_under_a_shell(self):
         command = " ".join([MPIEXEC, "-n 2 --oversubscribe", "sh -c", f'"{FAMILY[2]}"']) + "; true"
-        run = subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               env=self.environment())
+        run = subprocess.Popen(
+            ["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment()
+        )
         wait_until(lambda: any(line.startswith(MPIEXEC) for _, line in processes_with(self.mark)))
         (pid,) = [pid for pid, line in processes_with(self.mark) if line.startswith(MPIEXEC)]
         self.kill_when_up(run, pid)
@@ -80,32 +81,52 @@ class MpiexecIsKilled(LaunchTest):
 
 class RankEnds(LaunchTest):
     def test_every_cause_is_named(self):
-        for name, words in (("KILL", "somebody ended it from outside"), ("ABRT", "abort"), ("FPE", "division"),
-                            ("BUS", "could not be provided"), ("ILL", "instruction")):
+        for name, words in (
+            ("KILL", "somebody ended it from outside"),
+            ("ABRT", "abort"),
+            ("FPE", "division"),
+            ("BUS", "could not be provided"),
+            ("ILL", "instruction"),
+        ):
             number = getattr(signal, "SIG" + name)
             out = self.run_mpiexec("-n", 1, *shell(f"ulimit -c 0; kill -{name} $$"), code=128 + number).stderr
             self.assertRegex(out, rf"rank 0 \(sh, process \d+\) was killed by SIG{name}: .*{words}")
 
     def test_others_are_ended_with_their_children(self):
-        run = self.start("-n", 3, "--oversubscribe", *shell(
-            f"if [ {RANK} = 1 ]; then sleep 0.5; exit 7; fi; {FAMILY[2]}"))
+        run = self.start(
+            "-n", 3, "--oversubscribe", *shell(f"if [ {RANK} = 1 ]; then sleep 0.5; exit 7; fi; {FAMILY[2]}")
+        )
         _, err = run.communicate(timeout=LIMIT_S)
         self.assertEqual(run.returncode, 7)
         self.assertIn("ending 2 other ranks", err)
 
     def test_one_that_ignores_sigterm(self):
         start = time.monotonic()
-        self.run_mpiexec("-n", 2, "--oversubscribe", *shell(
-            f"if [ {RANK} = 1 ]; then sleep 0.2; exit 7; fi; trap '' TERM; while :; do sleep 0.1; done"), code=7,
-            env={"HEARTH_LAUNCH_GRACE": "200ms"})
+        self.run_mpiexec(
+            "-n",
+            2,
+            "--oversubscribe",
+            *shell(
+                f"if [ {RANK} = 1 ]; then sleep 0.2; exit 7; fi; trap '' TERM; while :; do sleep 0.1; done"
+            ),
+            code=7,
+            env={"HEARTH_LAUNCH_GRACE": "200ms"},
+        )
         self.assertLess(time.monotonic() - start, 20)
 
     def test_one_that_is_stopped(self):
-        self.run_mpiexec("-n", 2, "--oversubscribe", *shell(
-            f"if [ {RANK} = 1 ]; then sleep 0.2; exit 7; fi; kill -STOP $$"), code=7)
+        self.run_mpiexec(
+            "-n",
+            2,
+            "--oversubscribe",
+            *shell(f"if [ {RANK} = 1 ]; then sleep 0.2; exit 7; fi; kill -STOP $$"),
+            code=7,
+        )
 
     def test_success_of_one_lets_the_others_run(self):
-        lines = self.lines("-n", 3, "--oversubscribe", *shell(f"if [ {RANK} = 1 ]; then exit 0; fi; sleep 0.3; echo {RANK}"))
+        lines = self.lines(
+            "-n", 3, "--oversubscribe", *shell(f"if [ {RANK} = 1 ]; then exit 0; fi; sleep 0.3; echo {RANK}")
+        )
         self.assertEqual(lines, ["0", "2"])
 
     def test_what_a_rank_left_in_the_background_ends_with_the_job(self):
@@ -129,7 +150,8 @@ class Signals(LaunchTest):
             "def show(number, _): print(os.environ['PMI_RANK'], signal.Signals(number).name, flush=True)",
             "for name in sys.argv[1:]: signal.signal(getattr(signal, name), show)",
             "print('ready', flush=True)",
-            "while True: time.sleep(1)")
+            "while True: time.sleep(1)",
+        )
         run = self.start("-n", 2, "--oversubscribe", *program, *arguments, **options)
         self.assertEqual([run.stdout.readline() for _ in range(2)], ["ready\n"] * 2)
         return run
@@ -164,7 +186,9 @@ class Signals(LaunchTest):
 
     def test_stop_and_continue(self):
         run = self.running("SIGTERM")
-        (first, _) = [pid for pid, line in processes_with(self.mark) if "Signals(number)" in line and pid != run.pid]
+        first, _ = [
+            pid for pid, line in processes_with(self.mark) if "Signals(number)" in line and pid != run.pid
+        ]
 
         def state(pid):
             with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
@@ -184,21 +208,32 @@ class Signals(LaunchTest):
         self.finish(run)
 
     def test_ranks_start_with_the_settings_that_mpiexec_got(self):
-        text = ("import signal", "print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), "
-                "signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL)")
+        text = (
+            "import signal",
+            "print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), "
+            "signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL)",
+        )
         out = self.run_mpiexec("-n", 1, *python(*text)).stdout
         self.assertEqual(out, "[] True\n")
         limits = ("import resource", "print(resource.getrlimit(resource.RLIMIT_NOFILE))")
-        self.assertEqual(self.run_mpiexec("-n", 1, *python(*limits)).stdout,
-                         subprocess.run(python(*limits), capture_output=True, text=True, check=True).stdout)
+        self.assertEqual(
+            self.run_mpiexec("-n", 1, *python(*limits)).stdout,
+            subprocess.run(python(*limits), capture_output=True, text=True, check=True).stdout,
+        )
 
 
 class Traces(LaunchTest):
     def test_no_file_and_no_segment(self):
         """Neither a good nor a bad end leaves a name anywhere."""
-        watched = [folder for folder in ("/dev/shm", "/tmp", "/dev/mqueue", self.folder) if os.path.isdir(folder)]
-        mine = lambda: {(str(folder), name) for folder in watched for name in os.listdir(folder)  # noqa: E731
-                        if "hearth" in name.lower() and not name.startswith("hearth-test-")}
+        watched = [
+            folder for folder in ("/dev/shm", "/tmp", "/dev/mqueue", self.folder) if os.path.isdir(folder)
+        ]
+        mine = lambda: {
+            (str(folder), name)
+            for folder in watched
+            for name in os.listdir(folder)  # noqa: E731
+            if "hearth" in name.lower() and not name.startswith("hearth-test-")
+        }
         before = mine()
         self.run_mpiexec("-n", 3, "--oversubscribe", "true")
         self.run_mpiexec("-n", 3, "--oversubscribe", "false", code=1)

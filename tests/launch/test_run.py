@@ -21,8 +21,16 @@ class Start(LaunchTest):
         self.assertEqual(self.lines("echo", "x"), ["x"])
 
     def test_several_programs(self):
-        lines = self.lines("-n", 2, "--oversubscribe", *shell(f"echo a {RANK} $HEARTH_APP $OMPI_COMM_WORLD_SIZE"), ":",
-                           "-n", 1, *shell(f"echo b {RANK} $HEARTH_APP $OMPI_COMM_WORLD_SIZE"))
+        lines = self.lines(
+            "-n",
+            2,
+            "--oversubscribe",
+            *shell(f"echo a {RANK} $HEARTH_APP $OMPI_COMM_WORLD_SIZE"),
+            ":",
+            "-n",
+            1,
+            *shell(f"echo b {RANK} $HEARTH_APP $OMPI_COMM_WORLD_SIZE"),
+        )
         self.assertEqual(lines, ["a 0 0 3", "a 1 0 3", "b 2 1 3"])
 
     def test_arguments_arrive_unchanged(self):
@@ -32,8 +40,10 @@ class Start(LaunchTest):
 
     def test_working_folder(self):
         (self.folder / "inner").mkdir()
-        self.assertEqual(self.lines("-wdir", self.folder / "inner", *shell("pwd; echo $PWD")),
-                         [str(self.folder / "inner")] * 2)
+        self.assertEqual(
+            self.lines("-wdir", self.folder / "inner", *shell("pwd; echo $PWD")),
+            [str(self.folder / "inner")] * 2,
+        )
         self.script("inner/program", "#!/bin/sh\necho here\n")
         self.assertEqual(self.lines("--wd", "inner", "./program"), ["here"])
         self.assertEqual(self.lines("-wdir", "inner", "program"), ["here"])
@@ -51,7 +61,9 @@ class Start(LaunchTest):
 
     def test_missing_program(self):
         out = self.run_mpiexec("-n", 2, "no-such-program", code=127).stderr
-        self.assertRegex(out, r"^mpiexec: cannot start 'no-such-program': No such file \(searched PATH .*\)\n$")
+        self.assertRegex(
+            out, r"^mpiexec: cannot start 'no-such-program': No such file \(searched PATH .*\)\n$"
+        )
         out = self.run_mpiexec("-n", 2, "./no-such-program", code=127).stderr
         self.assertEqual(out, "mpiexec: cannot start './no-such-program': No such file\n")
 
@@ -64,13 +76,22 @@ class Start(LaunchTest):
         self.assertIn("'./data': Permission denied", self.run_mpiexec("./data", code=126).stderr)
         self.assertIn("not an executable file", self.run_mpiexec("data", code=126).stderr)
         self.script("broken", "#!/no/such/interpreter\n")
-        self.assertIn("interpreter or loader that it names is not", self.run_mpiexec("./broken", code=127).stderr)
+        self.assertIn(
+            "interpreter or loader that it names is not", self.run_mpiexec("./broken", code=127).stderr
+        )
         self.run_mpiexec(str(self.folder), code=126)
 
     def test_only_the_segment_is_inherited(self):
-        lines = self.lines("-n", 1, *python("import os", "for d in sorted(map(int, os.listdir('/proc/self/fd'))):",
-                                            "  try: print(d, os.readlink('/proc/self/fd/%d' % d).split(':')[0])",
-                                            "  except OSError: pass"))
+        lines = self.lines(
+            "-n",
+            1,
+            *python(
+                "import os",
+                "for d in sorted(map(int, os.listdir('/proc/self/fd'))):",
+                "  try: print(d, os.readlink('/proc/self/fd/%d' % d).split(':')[0])",
+                "  except OSError: pass",
+            ),
+        )
         self.assertEqual(lines, ["0 /dev/null", "1 pipe", "2 pipe", "200 /memfd"])
 
     def test_descriptors_of_the_caller_pass_through(self):
@@ -85,27 +106,51 @@ class Start(LaunchTest):
         self.assertEqual(sorted(map(int, lines)), list(range(300)))
 
     def test_started_with_closed_descriptors(self):
-        result = subprocess.run(["sh", "-c", f"{MPIEXEC} -n 2 sh -c 'echo out; cat' <&- 2>&-"], capture_output=True,
-                                text=True, timeout=LIMIT_S, check=True, env=self.environment())
+        result = subprocess.run(
+            ["sh", "-c", f"{MPIEXEC} -n 2 sh -c 'echo out; cat' <&- 2>&-"],
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=True,
+            env=self.environment(),
+        )
         self.assertEqual(result.stdout, "out\nout\n")
 
     def test_inside_a_rank(self):
-        lines = self.lines("-n", 2, "--oversubscribe", *shell(
-            f"{MPIEXEC} -n 2 --oversubscribe sh -c 'echo {RANK} $OMPI_COMM_WORLD_SIZE $HEARTH_RANK'"))
+        lines = self.lines(
+            "-n",
+            2,
+            "--oversubscribe",
+            *shell(f"{MPIEXEC} -n 2 --oversubscribe sh -c 'echo {RANK} $OMPI_COMM_WORLD_SIZE $HEARTH_RANK'"),
+        )
         self.assertEqual(lines, ["0 2 0", "0 2 0", "1 2 1", "1 2 1"])
 
 
 class Environment(LaunchTest):
     def test_rank_variables(self):
-        names = ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_NODE_RANK", "PMI_RANK",
-                 "PMIX_RANK", "MPI_LOCALRANKID", "HEARTH_RANK"]
+        names = [
+            "OMPI_COMM_WORLD_RANK",
+            "OMPI_COMM_WORLD_LOCAL_RANK",
+            "OMPI_COMM_WORLD_NODE_RANK",
+            "PMI_RANK",
+            "PMIX_RANK",
+            "MPI_LOCALRANKID",
+            "HEARTH_RANK",
+        ]
         sizes = ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"]
         text = "echo " + " ".join("$" + name for name in names + sizes)
-        self.assertEqual(self.lines("-n", 2, "--oversubscribe", *shell(text)),
-                         [" ".join(["0"] * 7 + ["2"] * 4), " ".join(["1"] * 7 + ["2"] * 4)])
+        self.assertEqual(
+            self.lines("-n", 2, "--oversubscribe", *shell(text)),
+            [" ".join(["0"] * 7 + ["2"] * 4), " ".join(["1"] * 7 + ["2"] * 4)],
+        )
 
     def test_no_server_is_pretended(self):
-        outer = {"PMI_FD": "7", "PMI_PORT": "x:1", "PMIX_NAMESPACE": "ns", "PMIX_SERVER_URI41": "tcp://127.0.0.1:1"}
+        outer = {
+            "PMI_FD": "7",
+            "PMI_PORT": "x:1",
+            "PMIX_NAMESPACE": "ns",
+            "PMIX_SERVER_URI41": "tcp://127.0.0.1:1",
+        }
         out = self.run_mpiexec("-n", 1, "env", env=outer).stdout
         for name in outer:
             self.assertNotIn(name + "=", out)
@@ -113,13 +158,19 @@ class Environment(LaunchTest):
     def test_setting(self):
         text = "echo $A-$B-$C"
         self.assertEqual(self.lines("-x", "A=1", "-genv", "B", "2", "-env", "C=3", *shell(text)), ["1-2-3"])
-        self.assertEqual(self.lines("-genv", "A", "all", "-env", "B", "one", *shell(text), ":", *shell(text)),
-                         ["all--", "all-one-"])
-        self.assertEqual(self.lines("-x", "A", "-genvlist", "B,C", *shell(text), env={"A": "x", "B": "y", "C": "z"}),
-                         ["x-y-z"])
+        self.assertEqual(
+            self.lines("-genv", "A", "all", "-env", "B", "one", *shell(text), ":", *shell(text)),
+            ["all--", "all-one-"],
+        )
+        self.assertEqual(
+            self.lines("-x", "A", "-genvlist", "B,C", *shell(text), env={"A": "x", "B": "y", "C": "z"}),
+            ["x-y-z"],
+        )
 
     def test_nothing_but_what_is_named(self):
-        out = self.run_mpiexec("-genvnone", "-x", "PATH", "-x", "HEARTH_TEST_MARK", "env", env={"SECRET": "1"}).stdout
+        out = self.run_mpiexec(
+            "-genvnone", "-x", "PATH", "-x", "HEARTH_TEST_MARK", "env", env={"SECRET": "1"}
+        ).stdout
         self.assertNotIn("SECRET", out)
         self.assertIn("PATH=", out)
         self.assertIn("SECRET=1", self.run_mpiexec("-genvall", "env", env={"SECRET": "1"}).stdout)
@@ -127,23 +178,35 @@ class Environment(LaunchTest):
     def test_program_is_searched_in_the_path_that_the_ranks_get(self):
         (self.folder / "tools").mkdir()
         self.script("tools/special", "#!/bin/sh\necho special\n")
-        self.assertEqual(self.lines("-x", f"PATH={self.folder}/tools:{os.environ['PATH']}", "special"), ["special"])
+        self.assertEqual(
+            self.lines("-x", f"PATH={self.folder}/tools:{os.environ['PATH']}", "special"), ["special"]
+        )
 
 
 class Options(LaunchTest):
     def test_unknown_option(self):
         out = self.run_mpiexec("--bind-too", "core", "true", code=2).stderr
-        self.assertEqual(out, "mpiexec: unknown option '--bind-too'; did you mean '--bind-to'? 'mpiexec --help' lists "
-                              "what there is\n")
+        self.assertEqual(
+            out,
+            "mpiexec: unknown option '--bind-too'; did you mean '--bind-to'? 'mpiexec --help' lists "
+            "what there is\n",
+        )
         self.assertIn("unknown option '-zzz'", self.run_mpiexec("-zzz", "true", code=2).stderr)
 
     def test_options_without_a_meaning_are_named_in_one_line(self):
-        out = self.run_mpiexec("--mca", "btl", "self,vader", "-launcher", "fork", "-iface", "lo", "true").stderr
-        self.assertEqual(out, "mpiexec: note: without a meaning here, ignored: --mca btl self,vader, -launcher fork, "
-                              "-iface lo\n")
+        out = self.run_mpiexec(
+            "--mca", "btl", "self,vader", "-launcher", "fork", "-iface", "lo", "true"
+        ).stderr
+        self.assertEqual(
+            out,
+            "mpiexec: note: without a meaning here, ignored: --mca btl self,vader, -launcher fork, "
+            "-iface lo\n",
+        )
 
     def test_quiet_about_what_needs_no_word(self):
-        result = self.run_mpiexec("--allow-run-as-root", "--oversubscribe", "-n", 5, "-bind-to", "none", "true")
+        result = self.run_mpiexec(
+            "--allow-run-as-root", "--oversubscribe", "-n", 5, "-bind-to", "none", "true"
+        )
         self.assertEqual(result.stderr, "")
 
     def test_more_ranks_than_processors(self):
@@ -154,9 +217,19 @@ class Options(LaunchTest):
         self.run_mpiexec("-n", count, "--nooversubscribe", "true", code=2)
 
     def test_wrong_values(self):
-        for arguments in (["-n", "0", "true"], ["-n", "two", "true"], ["-n"], ["-n", "2"], [], [":", "true"],
-                          ["true", ":"], ["--timeout", "soon", "true"], ["--bind-to", "chair", "true"],
-                          ["--map-by", "ppr:core", "true"], ["-hostfile", "nowhere", "true"]):
+        for arguments in (
+            ["-n", "0", "true"],
+            ["-n", "two", "true"],
+            ["-n"],
+            ["-n", "2"],
+            [],
+            [":", "true"],
+            ["true", ":"],
+            ["--timeout", "soon", "true"],
+            ["--bind-to", "chair", "true"],
+            ["--map-by", "ppr:core", "true"],
+            ["-hostfile", "nowhere", "true"],
+        ):
             out = self.run_mpiexec(*arguments, code=2).stderr
             self.assertRegex(out, r"^mpiexec: .+\n$", arguments)
         self.run_mpiexec("true", env={"MPIEXEC_TIMEOUT": "x"}, code=2)
@@ -182,8 +255,10 @@ class Binding(LaunchTest):
     SHOW = python("import os", "print(os.environ['PMI_RANK'], *sorted(os.sched_getaffinity(0)))")
 
     def affinity(self, *arguments, **options):
-        return {int(line.split()[0]): [int(word) for word in line.split()[1:]]
-                for line in self.lines(*arguments, *self.SHOW, **options)}
+        return {
+            int(line.split()[0]): [int(word) for word in line.split()[1:]]
+            for line in self.lines(*arguments, *self.SHOW, **options)
+        }
 
     def test_default_spreads_evenly_over_what_was_given(self):
         mine = sorted(os.sched_getaffinity(0))
@@ -208,14 +283,38 @@ class Binding(LaunchTest):
         self.assertEqual(sorted(seat for (seat,) in seats.values()), mine)
 
     def test_report(self):
-        out = self.run_mpiexec("-n", 2, "--oversubscribe", "--report-bindings", "--bind-to", "core", "true").stderr
-        self.assertRegex(out, r"mpiexec: rank 0 \(true\) (not )?bound.* processors? \d.*\n"
-                              r"mpiexec: rank 1 \(true\) (not )?bound.* processors? \d.*\n")
+        out = self.run_mpiexec(
+            "-n", 2, "--oversubscribe", "--report-bindings", "--bind-to", "core", "true"
+        ).stderr
+        self.assertRegex(
+            out,
+            r"mpiexec: rank 0 \(true\) (not )?bound.* processors? \d.*\n"
+            r"mpiexec: rank 1 \(true\) (not )?bound.* processors? \d.*\n",
+        )
 
     def test_every_level_is_accepted(self):
-        for level in ("core", "hwthread", "l2", "l3cache", "numa", "socket", "package", "core:2", "core:overload-allowed"):
+        for level in (
+            "core",
+            "hwthread",
+            "l2",
+            "l3cache",
+            "numa",
+            "socket",
+            "package",
+            "core:2",
+            "core:overload-allowed",
+        ):
             self.run_mpiexec("-n", 2, "--oversubscribe", "--bind-to", level, "true")
-        for level in ("core", "slot", "hwthread", "numa", "socket", "ppr:2:socket", "socket:PE=1", ":oversubscribe"):
+        for level in (
+            "core",
+            "slot",
+            "hwthread",
+            "numa",
+            "socket",
+            "ppr:2:socket",
+            "socket:PE=1",
+            ":oversubscribe",
+        ):
             self.run_mpiexec("-n", 2, "--oversubscribe", "--map-by", level, "true")
 
 
@@ -225,25 +324,39 @@ class StandardInput(LaunchTest):
         self.assertEqual(lines, ["0 a b c", "1", "2"])
 
     def test_goes_to_another_rank_by_option(self):
-        self.assertEqual(self.lines("-n", 2, "-s", "1", *shell(f"echo {RANK} $(cat)"), input="x"), ["0", "1 x"])
-        self.assertEqual(self.lines("-n", 1, "--stdin", "none", *shell(f"echo {RANK} $(cat)"), input="x"), ["0"])
+        self.assertEqual(
+            self.lines("-n", 2, "-s", "1", *shell(f"echo {RANK} $(cat)"), input="x"), ["0", "1 x"]
+        )
+        self.assertEqual(
+            self.lines("-n", 1, "--stdin", "none", *shell(f"echo {RANK} $(cat)"), input="x"), ["0"]
+        )
 
     def test_large(self):
         size = 5_000_000
         self.assertEqual(self.lines("-n", 1, *shell("wc -c"), input="x" * size), [str(size)])
 
     def test_is_left_to_the_caller_when_the_rank_does_not_read(self):
-        result = subprocess.run(["sh", "-c", f"while read -r line; do {MPIEXEC} -n 1 echo got $line; done"],
-                                input="1\n2\n3\n", text=True, capture_output=True, timeout=LIMIT_S, check=True,
-                                env=self.environment())
+        result = subprocess.run(
+            ["sh", "-c", f"while read -r line; do {MPIEXEC} -n 1 echo got $line; done"],
+            input="1\n2\n3\n",
+            text=True,
+            capture_output=True,
+            timeout=LIMIT_S,
+            check=True,
+            env=self.environment(),
+        )
         self.assertEqual(result.stdout, "got 1\ngot 2\ngot 3\n")
 
     def test_terminal(self):
         """A terminal is forwarded, a question without a line's end is shown, ^D ends the input."""
         pid, terminal = pty.fork()
         if pid == 0:
-            question = ("import sys", "print('name? ', end='', flush=True)", "name = sys.stdin.readline().strip()",
-                        "print('hello', name, 'rest', repr(sys.stdin.read()), flush=True)")
+            question = (
+                "import sys",
+                "print('name? ', end='', flush=True)",
+                "name = sys.stdin.readline().strip()",
+                "print('hello', name, 'rest', repr(sys.stdin.read()), flush=True)",
+            )
             os.execve(MPIEXEC, [MPIEXEC, "-n", "1", *python(*question)], self.environment())
         text = b""
         os.set_blocking(terminal, False)
@@ -275,20 +388,33 @@ class ExitCode(LaunchTest):
         self.assertEqual(self.run_mpiexec("-n", 4, "--oversubscribe", "true").stderr, "")
 
     def test_of_the_first_that_failed(self):
-        out = self.run_mpiexec("-n", 3, "--oversubscribe", *shell(f"if [ {RANK} = 2 ]; then exit 42; fi; sleep 30"),
-                               code=42).stderr
-        self.assertRegex(out, r"^mpiexec: rank 2 \(sh, process \d+\) ended with exit code 42\n"
-                              r"mpiexec: ending 2 other ranks\n$")
+        out = self.run_mpiexec(
+            "-n", 3, "--oversubscribe", *shell(f"if [ {RANK} = 2 ]; then exit 42; fi; sleep 30"), code=42
+        ).stderr
+        self.assertRegex(
+            out,
+            r"^mpiexec: rank 2 \(sh, process \d+\) ended with exit code 42\n"
+            r"mpiexec: ending 2 other ranks\n$",
+        )
 
     def test_of_a_signal(self):
-        out = self.run_mpiexec("-n", 2, "--oversubscribe", *shell(f"if [ {RANK} = 0 ]; then kill -SEGV $$; fi; sleep 30"),
-                               code=139).stderr
-        self.assertRegex(out, r"^mpiexec: rank 0 \(sh, process \d+\) was killed by SIGSEGV: it touched memory")
+        out = self.run_mpiexec(
+            "-n",
+            2,
+            "--oversubscribe",
+            *shell(f"if [ {RANK} = 0 ]; then kill -SEGV $$; fi; sleep 30"),
+            code=139,
+        ).stderr
+        self.assertRegex(
+            out, r"^mpiexec: rank 0 \(sh, process \d+\) was killed by SIGSEGV: it touched memory"
+        )
 
     def test_timeout(self):
         for arguments, env in ((["--timeout", "0.3"], {}), ([], {"MPIEXEC_TIMEOUT": "0.3"})):
             start = time.monotonic()
-            out = self.run_mpiexec("-n", 2, "--oversubscribe", *arguments, "sleep", "60", env=env, code=124).stderr
+            out = self.run_mpiexec(
+                "-n", 2, "--oversubscribe", *arguments, "sleep", "60", env=env, code=124
+            ).stderr
             self.assertEqual(out, "mpiexec: the time limit of 0.3 s is over\nmpiexec: ending 2 ranks\n")
             self.assertLess(time.monotonic() - start, 30)
         self.run_mpiexec("--timeout", "60", "true")
