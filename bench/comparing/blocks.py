@@ -1,0 +1,122 @@
+"""Running blocks: one library, one fresh job of two ranks, every item once in random order."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+BLOCK_SECONDS_MAX = 60
+# Of the processors' time during a block, taken by the host for others.
+STEAL_SHARE_MAX = 0.01
+
+
+class Failed(Exception):
+    pass
+
+
+def measure(plan, ours, others, rounds, seconds, seed):
+    """Rounds of A B B A, ours against itself and against each peer in turn. Returns the list of quads."""
+    chance = random.Random(seed)
+    deadline = time.monotonic() + seconds
+    quads = []
+    for number in range(rounds):
+        if number > 0 and time.monotonic() > deadline:
+            print(f"the time is over after {number} of {rounds} rounds", file=sys.stderr)
+            break
+        partners = [ours, *others]
+        chance.shuffle(partners)
+        for partner in partners:
+            quads.append(quad(plan, ours, partner, chance))
+        show_progress(number + 1, rounds)
+    return quads
+
+
+def quad(plan, ours, partner, chance):
+    """Four blocks, A B B A or B A A B; the two of each half are compared with each other."""
+    halves = [[ours, partner], [partner, ours]]
+    if chance.random() < 0.5:
+        halves.reverse()
+    order = chance.getrandbits(30) + 1
+    pairs = []
+    for half in halves:
+        results = [block(plan, library, order) for library in half]
+        if half[0] is not ours:
+            results.reverse()
+        pairs.append({"ours": results[0], "theirs": results[1]})
+    return {"partner": "itself" if partner is ours else partner.name, "pairs": pairs}
+
+
+def block(plan, library, order):
+    """All items of one library: {"case:bytes": {"ns", "floors"}}, and whether the host took time away."""
+    before = processor_times()
+    document = json.loads(run(library, plan.arguments(order)))
+    after = processor_times()
+    library.version = document["library"]
+    total = sum(after.values()) - sum(before.values())
+    steal = (after["steal"] - before["steal"]) / total if total > 0 else 0
+    items = {
+        f"{r['case']}:{r['bytes']}": {
+            "ns": r["median_ns"],
+            "min_ns": r["min_ns"],
+            "floors": [r["floor_before_ns"], r["floor_after_ns"]],
+        }
+        for r in document["results"]
+    }
+    if plan.with_init:
+        begin = time.perf_counter()
+        run(library, ["init"])
+        items["init:0"] = {"ns": 1e9 * (time.perf_counter() - begin), "floors": []}
+    return {"items": items, "steal": round(steal, 4), "disturbed": steal > STEAL_SHARE_MAX}
+
+
+def run(library, arguments):
+    """The driver's output. A job that hangs is ended with all that it started."""
+    command = library.command + arguments
+    with subprocess.Popen(command, env=library.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        try:
+            output, errors = process.communicate(timeout=BLOCK_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise Failed(f"no end after {BLOCK_SECONDS_MAX} s: {' '.join(command)}") from None
+        except BaseException:
+            os.killpg(process.pid, signal.SIGTERM)
+            raise
+    if process.returncode != 0:
+        raise Failed(f"exit code {process.returncode}: {' '.join(command)}\n{output}{errors}")
+    return output
+
+
+def processor_times():
+    """Ticks of all processors since start, by what they were spent on."""
+    with open("/proc/stat", encoding="ascii") as file:
+        ticks = [int(word) for word in file.readline().split()[1:9]]
+    return dict(zip(("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"), ticks))
+
+
+def busy_processors(seconds=0.5):
+    """How many processors other programs keep busy now."""
+    before = processor_times()
+    time.sleep(seconds)
+    after = processor_times()
+    total = sum(after.values()) - sum(before.values())
+    idle = after["idle"] + after["iowait"] - before["idle"] - before["iowait"]
+    return (os.cpu_count() or 1) * (total - idle) / total if total > 0 else 0
+
+
+def processor_name():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def show_progress(done, rounds):
+    if sys.stderr.isatty():
+        end = "\n" if done == rounds else ""
+        print(f"\rround {done} of {rounds}", end=end, file=sys.stderr, flush=True)

