@@ -1,0 +1,103 @@
+"""The arithmetic of bench/compare on made-up blocks: what is paired, what is left out, what is called faster."""
+
+import random
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
+
+from comparing import ratios, report  # noqa: E402
+
+
+def item(ns, floors=(40.0, 41.0)):
+    return {"ns": ns, "min_ns": ns, "floors": list(floors)}
+
+
+def quad(partner, ours, theirs, name="latency:8", disturbed=False):
+    def half(a, b):
+        return {"ours": {"items": {name: a}, "disturbed": disturbed}, "theirs": {"items": {name: b}, "disturbed": False}}
+    return {"partner": partner, "pairs": [half(ours, theirs), half(ours, theirs)]}
+
+
+class States(unittest.TestCase):
+    def test_one_state_all_along(self):
+        self.assertEqual(ratios.state_of([25, 29]), "smt")
+        self.assertEqual(ratios.state_of([60, 40, 99]), "near")
+        self.assertEqual(ratios.state_of([220]), "far")
+
+    def test_a_change_or_a_disturbance_is_no_state(self):
+        self.assertIsNone(ratios.state_of([40, 220]))
+        self.assertIsNone(ratios.state_of([40, 9000]))
+        self.assertIsNone(ratios.state_of([0, 40]))
+
+    def test_what_has_no_floor_is_compared_in_any_state(self):
+        self.assertEqual(ratios.state_of([]), "any")
+
+
+class Comparison(unittest.TestCase):
+    def test_the_ratio_is_that_of_pairs_not_of_medians(self):
+        # The machine gets slower and slower; in each pair we take half the time.
+        quads = [quad("mpich", item(50 * 2**i), item(100 * 2**i)) for i in range(5)]
+        row = ratios.compare(quads, ["mpich"])["rows"][0]
+        entry = row["peers"]["mpich"]
+        self.assertAlmostEqual(entry["ratio"], 0.5)
+        self.assertAlmostEqual(entry["low"], 0.5)
+        self.assertAlmostEqual(entry["high"], 0.5)
+        self.assertEqual(entry["verdict"], "faster")
+        self.assertEqual(entry["pairs"], 10)
+
+    def test_pairs_across_states_and_disturbed_ones_are_left_out_and_counted(self):
+        good = [quad("mpich", item(50), item(100)) for _ in range(3)]
+        across = [quad("mpich", item(50), item(500, (220, 220)))]
+        within = [quad("mpich", item(50, (40, 220)), item(100))]
+        stolen = [quad("mpich", item(5000), item(100), disturbed=True)]
+        result = ratios.compare(good + across + within + stolen, ["mpich"])
+        self.assertEqual(result["pairs"]["mpich"], {"kept": 6, "rejected": 6})
+        self.assertAlmostEqual(result["rows"][0]["peers"]["mpich"]["ratio"], 0.5)
+
+    def test_states_are_reported_apart(self):
+        quads = [quad("mpich", item(50), item(100)) for _ in range(4)]
+        quads += [quad("mpich", item(300, (220, 221)), item(100, (230, 220))) for _ in range(4)]
+        rows = ratios.compare(quads, ["mpich"])["rows"]
+        self.assertEqual([(r["state"], r["peers"]["mpich"]["verdict"]) for r in rows],
+                         [("near", "faster"), ("far", "slower")])
+
+    def test_too_few_pairs_with_one_peer_give_no_row(self):
+        quads = [quad("mpich", item(50), item(100)) for _ in range(4)] + [quad("impi", item(50), item(100))]
+        self.assertEqual(ratios.compare(quads, ["mpich", "impi"])["rows"], [])
+
+    def test_the_best_peer_is_the_one_that_leaves_us_least_ahead(self):
+        quads = [quad("mpich", item(50), item(500)) for _ in range(4)]
+        quads += [quad("openmpi", item(50), item(60)) for _ in range(4)]
+        self.assertEqual(ratios.compare(quads, ["mpich", "openmpi"])["rows"][0]["best"], "openmpi")
+
+    def test_what_differs_less_than_hearth_from_itself_is_equal(self):
+        chance = random.Random(3)
+        quads = [quad("itself", item(100 * chance.uniform(0.8, 1.25)), item(100)) for _ in range(8)]
+        quads += [quad("mpich", item(97), item(100)) for _ in range(8)]
+        row = ratios.compare(quads, ["mpich"])["rows"][0]
+        self.assertGreater(row["resolution"], 0.03)
+        self.assertEqual(row["peers"]["mpich"]["verdict"], "equal")
+
+    def test_an_interval_around_one_is_open(self):
+        self.assertEqual(ratios.verdict(0.9, 0.7, 1.1, 0.01), "open")
+        self.assertEqual(ratios.verdict(0.9, 0.85, 0.95, 0.01), "faster")
+        self.assertEqual(ratios.verdict(1.2, 1.1, 1.3, 0.01), "slower")
+
+
+class Report(unittest.TestCase):
+    def test_a_table_says_what_was_promised_and_whether_it_is_kept(self):
+        quads = [quad("mpich", item(50), item(100)) for _ in range(4)]
+        comparison = ratios.compare(quads, ["mpich"])
+        comparison["rows"][0]["promised"] = 0.45
+        comparison["about"] = {"date": "today", "processor": "some", "kernel": "6", "libraries": {"hearth": "Hearth 1"}}
+        for text in (report.as_text(comparison), report.as_markdown(comparison)):
+            self.assertIn("half round trip, 8 B", text)
+            self.assertIn("0.50 (0.50 to 0.50) faster", text)
+            self.assertIn("0.45: not kept", text)
+            self.assertIn("0 of 8 pairs", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,115 @@
+"""The hearth command from outside: hearth_tool_test.py PATH [--with-bench]."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+
+TOOL = sys.argv[1]
+WITH_BENCH = "--with-bench" in sys.argv
+
+
+def hearth(*arguments, environment=None):
+    return subprocess.run([TOOL, *arguments], capture_output=True, text=True, check=False, timeout=120,
+                          env=environment)
+
+
+class Info(unittest.TestCase):
+    def test_json_has_every_section(self):
+        document = json.loads(hearth("info", "--json").stdout)
+        self.assertEqual(list(document), ["build", "machine", "topology", "limits", "probes", "parameters",
+                                          "memory_per_rank"])
+        self.assertGreaterEqual(document["topology"]["processors"], 1)
+        self.assertIn("shm_ring_bytes", [row["parameter"] for row in document["parameters"]])
+
+    def test_text_shows_the_same_parameters(self):
+        names = [row["parameter"] for row in json.loads(hearth("info", "--json").stdout)["parameters"]]
+        text = hearth("info").stdout
+        for name in names:
+            self.assertIn(name, text)
+
+    def test_a_parameter_names_its_source(self):
+        result = hearth("info", "--json", environment={"HEARTH_SHM_CELL_COUNT": "7"})
+        rows = {row["parameter"]: row for row in json.loads(result.stdout)["parameters"]}
+        self.assertEqual((rows["shm_cell_count"]["value"], rows["shm_cell_count"]["source"]), ("7", "environment"))
+        self.assertEqual(rows["shm_cell_bytes"]["source"], "default")
+
+    def test_memory_follows_the_formula_and_stands_beside_the_original(self):
+        memory = json.loads(hearth("info", "--memory", "-n", "64", "--json").stdout)["memory_per_rank"]["memory"]
+        self.assertEqual(len(memory), 1)
+        row = memory[0]
+        self.assertEqual(row["ranks"], 64)
+        self.assertEqual(row["all_to_all_bytes"], row["before_it_talks_bytes"] + 63 * row["each_partner_bytes"])
+        self.assertEqual(row["original_design_bytes"], 63 << 20)
+        self.assertEqual(row["job_original_design_bytes"], 64 * 63 << 20)
+        self.assertLess(row["all_to_all_bytes"], row["original_design_bytes"] / 10)
+
+    def test_explain_covers_every_length_once(self):
+        rows = json.loads(hearth("info", "--explain", "--json").stdout)["protocols"]["rows"]
+        for relation in {row["both_share"] for row in rows}:
+            lengths = [row["bytes"].split() for row in rows if row["both_share"] == relation]
+            self.assertEqual(lengths[0][0], "0")
+            self.assertEqual(lengths[-1][1:], ["and", "more"])
+            for here, following in zip(lengths, lengths[1:]):
+                self.assertEqual(int(here[2]) + 1, int(following[0]))
+
+    def test_explain_follows_the_parameters(self):
+        rows = json.loads(hearth("info", "--explain", "--json",
+                                 environment={"HEARTH_P2P_SINGLE_COPY": "0"}).stdout)["protocols"]["rows"]
+        self.assertNotIn("single-copy", [row["protocol"] for row in rows])
+
+    def test_probes_tell_what_works(self):
+        probes = {row["what"]: row["works"] for row in json.loads(hearth("info", "--json").stdout)["probes"]}
+        self.assertEqual(probes["memfd_create, mapped"], "yes")
+        self.assertEqual(probes["process_vm_readv on itself"], "yes")
+
+
+class Words(unittest.TestCase):
+    def test_no_subcommand_is_an_error(self):
+        result = hearth()
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("subcommand", result.stderr)
+
+    def test_bad_options_are_named(self):
+        for arguments, word in ((["bench", "warp"], "warp"), (["bench", "-n", "1"], "2 ranks"),
+                                (["bench", "--alloc", "gpu"], "gpu"), (["info", "-n", "0"], "0"),
+                                (["bench", "--min-bytes", "9", "--max-bytes", "8"], "--max-bytes")):
+            result = hearth(*arguments)
+            self.assertNotEqual(result.returncode, 0, arguments)
+            self.assertIn(word, result.stderr + result.stdout, arguments)
+
+
+@unittest.skipUnless(WITH_BENCH, "no driver was built")
+class Bench(unittest.TestCase):
+    def run_bench(self, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            names = Path(folder, "results.json"), Path(folder, "plot.svg")
+            result = hearth("bench", "--time-ms", "2", *arguments, "--json", str(names[0]), "--plot", str(names[1]))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            xml.etree.ElementTree.parse(names[1])
+            return result.stdout, json.loads(names[0].read_text())
+
+    def test_every_case_runs_and_checks_its_data(self):
+        names = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected"]
+        text, document = self.run_bench(*names, "--sizes", "0,1,48,4097,100000")
+        found = [(r["case"], r["bytes"]) for r in document["results"]]
+        self.assertEqual(found, [(name, size) for size in (0, 1, 48, 4097, 100000) for name in names])
+        for result in document["results"]:
+            self.assertGreater(result["median_ns"], 0, result)
+        self.assertIn("protocol", text)
+
+    def test_offsets_and_buffers_of_the_library(self):
+        _, document = self.run_bench("--alloc", "mpi", "--offset", "15", "--min-bytes", "1024", "--max-bytes", "65536")
+        self.assertEqual((document["alloc"], document["send_offset"], document["receive_offset"]), ("mpi", 15, 15))
+        self.assertEqual({r["bytes"] for r in document["results"]}, {1 << k for k in range(10, 17)})
+
+    def test_more_ranks_than_the_pair_stay_idle(self):
+        _, document = self.run_bench("latency", "-n", "5", "--sizes", "8")
+        self.assertEqual(document["ranks"], 5)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
