@@ -1,4 +1,4 @@
-"""The arithmetic of bench/compare on made-up blocks: what is paired, what is left out, what is called faster."""
+"""The arithmetic of bench/compare on made-up blocks: what is paired, left out, and called faster."""
 
 import random
 import sys
@@ -16,7 +16,8 @@ def item(ns, floors=(40.0, 41.0)):
 
 def quad(partner, ours, theirs, name="latency:8", disturbed=False):
     def half(a, b):
-        return {"ours": {"items": {name: a}, "disturbed": disturbed}, "theirs": {"items": {name: b}, "disturbed": False}}
+        return {"ours": {"items": {name: a}, "disturbed": disturbed},
+                "theirs": {"items": {name: b}, "disturbed": False}}
     return {"partner": partner, "pairs": [half(ours, theirs), half(ours, theirs)]}
 
 
@@ -91,7 +92,8 @@ class Report(unittest.TestCase):
         quads = [quad("mpich", item(50), item(100)) for _ in range(4)]
         comparison = ratios.compare(quads, ["mpich"])
         comparison["rows"][0]["promised"] = 0.45
-        comparison["about"] = {"date": "today", "processor": "some", "kernel": "6", "libraries": {"hearth": "Hearth 1"}}
+        comparison["about"] = {"date": "today", "processor": "some", "kernel": "6",
+                               "libraries": {"hearth": "Hearth 1"}}
         for text in (report.as_text(comparison), report.as_markdown(comparison)):
             self.assertIn("half round trip, 8 B", text)
             self.assertIn("0.50 (0.50 to 0.50) faster", text)

@@ -17,28 +17,31 @@ def hearth(*arguments, environment=None):
                           env=environment)
 
 
+def info(*arguments, environment=None):
+    return json.loads(hearth("info", "--json", *arguments, environment=environment).stdout)
+
+
 class Info(unittest.TestCase):
     def test_json_has_every_section(self):
-        document = json.loads(hearth("info", "--json").stdout)
+        document = info()
         self.assertEqual(list(document), ["build", "machine", "topology", "limits", "probes", "parameters",
                                           "memory_per_rank"])
         self.assertGreaterEqual(document["topology"]["processors"], 1)
         self.assertIn("shm_ring_bytes", [row["parameter"] for row in document["parameters"]])
 
     def test_text_shows_the_same_parameters(self):
-        names = [row["parameter"] for row in json.loads(hearth("info", "--json").stdout)["parameters"]]
+        names = [row["parameter"] for row in info()["parameters"]]
         text = hearth("info").stdout
         for name in names:
             self.assertIn(name, text)
 
     def test_a_parameter_names_its_source(self):
-        result = hearth("info", "--json", environment={"HEARTH_SHM_CELL_COUNT": "7"})
-        rows = {row["parameter"]: row for row in json.loads(result.stdout)["parameters"]}
+        rows = {row["parameter"]: row for row in info(environment={"HEARTH_SHM_CELL_COUNT": "7"})["parameters"]}
         self.assertEqual((rows["shm_cell_count"]["value"], rows["shm_cell_count"]["source"]), ("7", "environment"))
         self.assertEqual(rows["shm_cell_bytes"]["source"], "default")
 
     def test_memory_follows_the_formula_and_stands_beside_the_original(self):
-        memory = json.loads(hearth("info", "--memory", "-n", "64", "--json").stdout)["memory_per_rank"]["memory"]
+        memory = info("--memory", "-n", "64")["memory_per_rank"]["memory"]
         self.assertEqual(len(memory), 1)
         row = memory[0]
         self.assertEqual(row["ranks"], 64)
@@ -48,7 +51,7 @@ class Info(unittest.TestCase):
         self.assertLess(row["all_to_all_bytes"], row["original_design_bytes"] / 10)
 
     def test_explain_covers_every_length_once(self):
-        rows = json.loads(hearth("info", "--explain", "--json").stdout)["protocols"]["rows"]
+        rows = info("--explain")["protocols"]["rows"]
         for relation in {row["both_share"] for row in rows}:
             lengths = [row["bytes"].split() for row in rows if row["both_share"] == relation]
             self.assertEqual(lengths[0][0], "0")
@@ -57,12 +60,11 @@ class Info(unittest.TestCase):
                 self.assertEqual(int(here[2]) + 1, int(following[0]))
 
     def test_explain_follows_the_parameters(self):
-        rows = json.loads(hearth("info", "--explain", "--json",
-                                 environment={"HEARTH_P2P_SINGLE_COPY": "0"}).stdout)["protocols"]["rows"]
+        rows = info("--explain", environment={"HEARTH_P2P_SINGLE_COPY": "0"})["protocols"]["rows"]
         self.assertNotIn("single-copy", [row["protocol"] for row in rows])
 
     def test_probes_tell_what_works(self):
-        probes = {row["what"]: row["works"] for row in json.loads(hearth("info", "--json").stdout)["probes"]}
+        probes = {row["what"]: row["works"] for row in info()["probes"]}
         self.assertEqual(probes["memfd_create, mapped"], "yes")
         self.assertEqual(probes["process_vm_readv on itself"], "yes")
 
@@ -87,7 +89,8 @@ class Bench(unittest.TestCase):
     def run_bench(self, *arguments):
         with tempfile.TemporaryDirectory() as folder:
             names = Path(folder, "results.json"), Path(folder, "plot.svg")
-            result = hearth("bench", "--time-ms", "2", *arguments, "--json", str(names[0]), "--plot", str(names[1]))
+            result = hearth("bench", "--time-ms", "2", *arguments, "--json", str(names[0]),
+                            "--plot", str(names[1]))
             self.assertEqual(result.returncode, 0, result.stderr)
             xml.etree.ElementTree.parse(names[1])
             return result.stdout, json.loads(names[0].read_text())
@@ -102,8 +105,9 @@ class Bench(unittest.TestCase):
         self.assertIn("protocol", text)
 
     def test_offsets_and_buffers_of_the_library(self):
-        _, document = self.run_bench("--alloc", "mpi", "--offset", "15", "--min-bytes", "1024", "--max-bytes", "65536")
-        self.assertEqual((document["alloc"], document["send_offset"], document["receive_offset"]), ("mpi", 15, 15))
+        _, document = self.run_bench("--alloc", "mpi", "--offset", "15", "--min-bytes", "1024",
+                                     "--max-bytes", "65536")
+        self.assertEqual([document[key] for key in ("alloc", "send_offset", "receive_offset")], ["mpi", 15, 15])
         self.assertEqual({r["bytes"] for r in document["results"]}, {1 << k for k in range(10, 17)})
 
     def test_more_ranks_than_the_pair_stay_idle(self):
