@@ -18,26 +18,53 @@ namespace hearth::datatype {
 /// The machine representation of one element of a predefined type: what a reduction operates on.
 enum class Element : uint8_t {
   none,  // derived, or a type that no reduction accepts (MPI_PACKED)
-  bytes, int8, uint8, int16, uint16, int32, uint32, int64, uint64, int128,
-  float16, float32, float64, float_long, float128,
-  complex32, complex64, complex_long, complex128, complex_half,
-  boolean8,                                        // C bool
-  logical8, logical16, logical32, logical64, logical128,  // Fortran LOGICAL of a width in bits
-  character,                                       // MPI_CHAR, MPI_WCHAR, MPI_CHARACTER: no reduction in C
-  float_int, double_int, long_int, int_int, short_int, long_double_int,  // pairs for MINLOC and MAXLOC
-  real_real, double_double                         // Fortran pairs
+  bytes,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  int128,
+  float16,
+  float32,
+  float64,
+  float_long,
+  float128,
+  complex32,
+  complex64,
+  complex_long,
+  complex128,
+  complex_half,
+  boolean8,  // C bool
+  logical8,
+  logical16,
+  logical32,
+  logical64,
+  logical128,  // Fortran LOGICAL of a width in bits
+  character,   // MPI_CHAR, MPI_WCHAR, MPI_CHARACTER: no reduction in C
+  float_int,
+  double_int,
+  long_int,
+  int_int,
+  short_int,
+  long_double_int,  // pairs for MINLOC and MAXLOC
+  real_real,
+  double_double  // Fortran pairs
 };
 
 struct Type : objects::Object {
-  int64_t size = 0;         // bytes of data in one element
-  int64_t extent = 0;       // distance in memory from one element to the next
+  int64_t size = 0;    // bytes of data in one element
+  int64_t extent = 0;  // distance in memory from one element to the next
   int64_t lower_bound = 0;
   int64_t true_extent = 0;
   int64_t true_lower_bound = 0;
   /// The data of n elements are n*size consecutive bytes that start at buffer + true_lower_bound.
   bool contiguous = true;
   bool committed = false;
-  bool supported = true;    // false for predefined types that this compiler lacks: size is MPI_UNDEFINED
+  bool supported = true;  // false for predefined types that this compiler lacks: size is MPI_UNDEFINED
   Element element = Element::none;
   /// Where the data lie; nullptr exactly where `contiguous`.
   LayoutPointer layout;

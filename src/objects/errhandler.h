@@ -6,7 +6,15 @@
 
 namespace hearth::objects {
 
-enum class ErrhandlerKind : uint8_t { errors_are_fatal, errors_abort, errors_return, user_comm, user_file, user_win, user_session };
+enum class ErrhandlerKind : uint8_t {
+  errors_are_fatal,
+  errors_abort,
+  errors_return,
+  user_comm,
+  user_file,
+  user_win,
+  user_session
+};
 
 struct Errhandler : Object {
   ErrhandlerKind kind = ErrhandlerKind::errors_are_fatal;

@@ -7,7 +7,21 @@
 namespace hearth::objects {
 
 enum class OpKind : uint8_t {
-  sum, min, max, prod, band, bor, bxor, land, lor, lxor, minloc, maxloc, replace, no_op, user
+  sum,
+  min,
+  max,
+  prod,
+  band,
+  bor,
+  bxor,
+  land,
+  lor,
+  lxor,
+  minloc,
+  maxloc,
+  replace,
+  no_op,
+  user
 };
 
 struct Op : Object {

@@ -1,0 +1,132 @@
+// MPI 5.0 sections 7.4 and 7.8: what communicators say of themselves, and their end. How they are made is in
+// calls_comm_create.cpp.
+#include <algorithm>
+
+#include "abi/handle.h"
+#include "abi/names.h"
+#include "abi/send_buffers.h"
+#include "hearth_calls.h"
+#include "mpi.h"
+#include "objects/lifetime.h"
+#include "objects/pools.h"
+
+namespace hearth::mpi {
+
+using objects::Comm;
+using objects::Group;
+using objects::Info;
+
+Status comm_size(Comm& comm, int& size) {
+  size = comm.size;
+  return {};
+}
+
+Status comm_rank(Comm& comm, int& rank) {
+  rank = comm.rank;
+  return {};
+}
+
+Status comm_compare(Comm& comm1, Comm& comm2, int& result) {
+  if (&comm1 == &comm2) {
+    result = MPI_IDENT;
+    return {};
+  }
+  if (comm1.is_inter() != comm2.is_inter()) {
+    result = MPI_UNEQUAL;
+    return {};
+  }
+  int likeness = objects::compare(*comm1.group, *comm2.group);
+  if (comm1.is_inter()) {
+    // The values grow as likeness falls: MPI_IDENT, MPI_SIMILAR, MPI_UNEQUAL.
+    likeness = std::max(likeness, objects::compare(*comm1.remote_group, *comm2.remote_group));
+  }
+  // The groups may be the same; the contexts never are.
+  result = likeness == MPI_IDENT ? MPI_CONGRUENT : likeness;
+  return {};
+}
+
+Status comm_test_inter(Comm& comm, int& flag) {
+  flag = comm.is_inter();
+  return {};
+}
+
+namespace {
+
+/// A group of the user's with the same processes: it is freed apart from the communicator.
+Status copy_group(const Group& group, Group*& copy) {
+  copy = objects::pools.groups.create();
+  if (copy == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another group");
+  copy->peers = group.peers;
+  copy->index(p2p::engine().self());
+  return {};
+}
+
+Status check_inter(const Comm& comm) {
+  if (comm.is_inter()) return {};
+  return fail(MPI_ERR_COMM, "the communicator has no remote group: it is an intracommunicator");
+}
+
+}  // namespace
+
+Status comm_group(Comm& comm, Group*& group) {
+  return copy_group(*comm.group, group);
+}
+
+Status comm_remote_size(Comm& comm, int& size) {
+  HEARTH_TRY(check_inter(comm));
+  size = comm.remote_group->size();
+  return {};
+}
+
+Status comm_remote_group(Comm& comm, Group*& group) {
+  HEARTH_TRY(check_inter(comm));
+  return copy_group(*comm.remote_group, group);
+}
+
+Status comm_get_name(Comm& comm, char* comm_name, int& resultlen) {
+  abi::get_name(comm.name, comm_name, resultlen);
+  return {};
+}
+
+Status comm_set_name(Comm& comm, const char* comm_name) {
+  abi::set_name(comm.name, comm_name);
+  return {};
+}
+
+// Hints. All are kept and given back; none changes what the library does yet.
+
+Status comm_set_info(Comm& comm, Info* info) {
+  if (info == nullptr) return {};
+  if (comm.info == nullptr) comm.info = objects::pools.infos.create();
+  if (comm.info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for the communicator's hints");
+  for (const auto& [key, value] : info->entries) {
+    auto& entries = comm.info->entries;
+    const auto place = std::find_if(entries.begin(), entries.end(),
+                                    [&key = key](const auto& entry) { return entry.first == key; });
+    if (place != entries.end()) {
+      place->second = value;
+    } else {
+      entries.emplace_back(key, value);
+    }
+  }
+  return {};
+}
+
+Status comm_get_info(Comm& comm, Info*& info_used) {
+  info_used = objects::pools.infos.create();
+  if (info_used == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another info object");
+  if (comm.info != nullptr) info_used->entries = comm.info->entries;
+  return {};
+}
+
+Status comm_free(Comm*& comm) {
+  if (comm->predefined != 0) return fail(MPI_ERR_COMM, "%s cannot be freed", comm->name.c_str());
+  HEARTH_TRY(objects::delete_attributes(*comm));
+  abi::drop_send_buffer(*comm);
+  // Requests on it hold references of their own.
+  objects::free_handle(*comm);
+  comm = nullptr;
+  return {};
+}
+
+}  // namespace hearth::mpi

@@ -1,0 +1,118 @@
+#include "datatype/reduce.h"
+
+#include <algorithm>
+#include <climits>
+
+#include "mpi.h"
+
+namespace hearth::datatype {
+namespace {
+
+using objects::Op;
+using objects::OpKind;
+
+const char* name_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::sum:
+      return "MPI_SUM";
+    case OpKind::min:
+      return "MPI_MIN";
+    case OpKind::max:
+      return "MPI_MAX";
+    case OpKind::prod:
+      return "MPI_PROD";
+    case OpKind::band:
+      return "MPI_BAND";
+    case OpKind::bor:
+      return "MPI_BOR";
+    case OpKind::bxor:
+      return "MPI_BXOR";
+    case OpKind::land:
+      return "MPI_LAND";
+    case OpKind::lor:
+      return "MPI_LOR";
+    case OpKind::lxor:
+      return "MPI_LXOR";
+    case OpKind::minloc:
+      return "MPI_MINLOC";
+    case OpKind::maxloc:
+      return "MPI_MAXLOC";
+    case OpKind::replace:
+      return "MPI_REPLACE";
+    case OpKind::no_op:
+      return "MPI_NO_OP";
+    case OpKind::user:
+      return "a user's operation";
+  }
+  return "";
+}
+
+const char* what_fits(OpKind kind) {
+  switch (kind) {
+    case OpKind::replace:
+    case OpKind::no_op:
+      return "it is for one-sided communication only";
+    case OpKind::minloc:
+    case OpKind::maxloc:
+      return "it takes pairs such as MPI_DOUBLE_INT or MPI_2INT";
+    case OpKind::land:
+    case OpKind::lor:
+    case OpKind::lxor:
+      return "it takes integers and logicals";
+    case OpKind::band:
+    case OpKind::bor:
+    case OpKind::bxor:
+      return "it takes integers and MPI_BYTE";
+    case OpKind::min:
+    case OpKind::max:
+      return "it takes integers and floating-point numbers";
+    default:
+      return "it takes integers, floating-point and complex numbers";
+  }
+}
+
+[[gnu::cold]] Status undefined_on(OpKind kind, const Type& type) {
+  const bool text = type.element == Element::character;
+  return fail(MPI_ERR_OP, "%s is not defined on %s: %s. Remedy: %s", name_of(kind),
+              type.predefined != 0 ? type.name.c_str() : "a derived datatype", what_fits(kind),
+              text ? "for small numbers use MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR or MPI_INT8_T"
+                   : "another datatype, or an operation of your own (MPI_Op_create)");
+}
+
+Status reduce_by_user(const Op& op, const Type& type, const void* in, void* inout, Count count) {
+  // Handle and count are copies: the function gets pointers and may write through them.
+  auto* from = static_cast<std::byte*>(const_cast<void*>(in));
+  auto* to = static_cast<std::byte*>(inout);
+  while (count > 0) {
+    MPI_Datatype handle = objects::handle_of<MPI_Datatype>(type);
+    if (op.function_c != nullptr) {
+      MPI_Count all = count;
+      op.function_c(from, to, &all, &handle);
+      break;
+    }
+    const int slice = static_cast<int>(std::min<Count>(count, INT_MAX));
+    int length = slice;
+    op.function(from, to, &length, &handle);
+    from += slice * type.extent;
+    to += slice * type.extent;
+    count -= slice;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_reduction(const Op& op, const Type& type) {
+  if (op.kind == OpKind::user || reduce_kernel(op.kind, type.element) != nullptr) return {};
+  return undefined_on(op.kind, type);
+}
+
+Status reduce(const Op& op, const Type& type, const void* in, void* inout, Count count) {
+  if (op.kind == OpKind::user) return reduce_by_user(op, type, in, inout, count);
+  ReduceKernel* kernel = reduce_kernel(op.kind, type.element);
+  if (__builtin_expect(kernel == nullptr, 0)) return undefined_on(op.kind, type);
+  kernel(in, inout, static_cast<size_t>(count));
+  return {};
+}
+
+}  // namespace hearth::datatype
