@@ -3,7 +3,7 @@
  * share a cache, now cores that do not, and what the system reports does not change with it.
  *
  * The two ranks share a page of a memory file that no path names; the partner opens it by way of /proc. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <mpi.h>
 #include <sched.h>

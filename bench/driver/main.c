@@ -1,6 +1,6 @@
 /* Options, the order of the runs, and the document that rank 0 prints: JSON, one result per line, so that a
  * reader can show each as it comes. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>

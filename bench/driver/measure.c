@@ -1,6 +1,6 @@
 /* How a run is measured: rank 0 commands batches until the time is used up, the other ranks obey. Ranks that
  * take no part wait inside one MPI_Recv, as idle ranks of a program do. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <mpi.h>
 #include <stdlib.h>
 #include <sys/resource.h>

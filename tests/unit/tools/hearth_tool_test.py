@@ -36,8 +36,10 @@ class Info(unittest.TestCase):
             self.assertIn(name, text)
 
     def test_a_parameter_names_its_source(self):
-        rows = {row["parameter"]: row for row in info(environment={"HEARTH_SHM_CELL_COUNT": "7"})["parameters"]}
-        self.assertEqual((rows["shm_cell_count"]["value"], rows["shm_cell_count"]["source"]), ("7", "environment"))
+        document = info(environment={"HEARTH_SHM_CELL_COUNT": "7"})
+        rows = {row["parameter"]: row for row in document["parameters"]}
+        self.assertEqual(rows["shm_cell_count"]["value"], "7")
+        self.assertEqual(rows["shm_cell_count"]["source"], "environment")
         self.assertEqual(rows["shm_cell_bytes"]["source"], "default")
 
     def test_memory_follows_the_formula_and_stands_beside_the_original(self):
@@ -45,7 +47,8 @@ class Info(unittest.TestCase):
         self.assertEqual(len(memory), 1)
         row = memory[0]
         self.assertEqual(row["ranks"], 64)
-        self.assertEqual(row["all_to_all_bytes"], row["before_it_talks_bytes"] + 63 * row["each_partner_bytes"])
+        own, each = row["before_it_talks_bytes"], row["each_partner_bytes"]
+        self.assertEqual(row["all_to_all_bytes"], own + 63 * each)
         self.assertEqual(row["original_design_bytes"], 63 << 20)
         self.assertEqual(row["job_original_design_bytes"], 64 * 63 << 20)
         self.assertLess(row["all_to_all_bytes"], row["original_design_bytes"] / 10)
@@ -107,7 +110,8 @@ class Bench(unittest.TestCase):
     def test_offsets_and_buffers_of_the_library(self):
         _, document = self.run_bench("--alloc", "mpi", "--offset", "15", "--min-bytes", "1024",
                                      "--max-bytes", "65536")
-        self.assertEqual([document[key] for key in ("alloc", "send_offset", "receive_offset")], ["mpi", 15, 15])
+        found = [document[key] for key in ("alloc", "send_offset", "receive_offset")]
+        self.assertEqual(found, ["mpi", 15, 15])
         self.assertEqual({r["bytes"] for r in document["results"]}, {1 << k for k in range(10, 17)})
 
     def test_more_ranks_than_the_pair_stay_idle(self):
