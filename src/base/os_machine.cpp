@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -87,6 +88,34 @@ long long counter_in(const std::string& text, const char* name) {
   return value;
 }
 
+// Processors that a quota of `quota_us` in each `period_us` is worth, rounded up.
+int processors_of(long long quota_us, long long period_us) {
+  if (quota_us <= 0 || period_us <= 0) return 0;
+  const long long processors = (quota_us + period_us - 1) / period_us;
+  return processors > INT_MAX ? 0 : static_cast<int>(processors);
+}
+
+int smaller_limit(int a, int b) {
+  if (a == 0) return b;
+  if (b == 0) return a;
+  return a < b ? a : b;
+}
+
+int quota_of_folder(const std::string& folder, bool version2) {
+  long long quota_us = 0;
+  long long period_us = 0;
+  if (version2) {
+    const std::string text = read_text((folder + "/cpu.max").c_str());  // "max 100000" or "150000 100000"
+    if (std::sscanf(text.c_str(), "%lld %lld", &quota_us, &period_us) != 2) return 0;
+  } else {
+    if (std::sscanf(read_text((folder + "/cpu.cfs_quota_us").c_str()).c_str(), "%lld", &quota_us) != 1)
+      return 0;
+    if (std::sscanf(read_text((folder + "/cpu.cfs_period_us").c_str()).c_str(), "%lld", &period_us) != 1)
+      return 0;
+  }
+  return processors_of(quota_us, period_us);
+}
+
 }  // namespace
 
 std::vector<int> allowed_processors() {
@@ -109,10 +138,14 @@ std::vector<int> allowed_processors() {
 }
 
 std::vector<ControlGroup> control_groups(const char* controller) {
-  std::vector<ControlGroup> result;
   const std::string groups = read_text("/proc/self/cgroup");
-  if (groups.empty()) return result;
-  const std::string mounts = read_text("/proc/self/mountinfo");
+  if (groups.empty()) return {};
+  return control_groups_in(groups, read_text("/proc/self/mountinfo"), controller);
+}
+
+std::vector<ControlGroup> control_groups_in(const std::string& groups, const std::string& mounts,
+                                            const char* controller) {
+  std::vector<ControlGroup> result;
   split(mounts, '\n', [&](std::string_view line) {
     Mount mount;
     if (line.find(" - cgroup") == std::string_view::npos || !parse_mount(line, mount)) return;
@@ -128,6 +161,15 @@ std::vector<ControlGroup> control_groups(const char* controller) {
     result.push_back(std::move(group));
   });
   return result;
+}
+
+// A limit holds for everything below it: the smallest one from the group up to the top counts.
+int quota_processors_of(const ControlGroup& group) {
+  int limit = 0;
+  for (std::string path = group.path;; path.resize(path.rfind('/'))) {
+    limit = smaller_limit(limit, quota_of_folder(group.mount + path, group.version2));
+    if (path.empty()) return limit;
+  }
 }
 
 long long out_of_memory_kills() {

@@ -19,6 +19,11 @@ struct ControlGroup {
 /// The hierarchies that limit `controller` ("cpu", "memory") for this process: none, one, or, where both
 /// versions are mounted, two.
 std::vector<ControlGroup> control_groups(const char* controller);
+/// The same from the texts of /proc/self/cgroup and /proc/self/mountinfo.
+std::vector<ControlGroup> control_groups_in(const std::string& groups, const std::string& mounts,
+                                            const char* controller);
+/// Processors' worth of time that a group and those above it grant, rounded up; 0 when none sets a limit.
+int quota_processors_of(const ControlGroup& group);
 
 /// How often the kernel has ended a process because memory ran out: in this process's control group where
 /// there is one, otherwise in the whole system. -1 when it does not tell.

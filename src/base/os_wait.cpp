@@ -8,54 +8,13 @@
 #include <unistd.h>
 
 #include <climits>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
 
-#include "base/os_io.h"
 #include "base/os_machine.h"
 
 namespace hearth::os {
 namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
-
-// Processors that a quota of `quota_us` in each `period_us` is worth, rounded up.
-int processors_of(long long quota_us, long long period_us) {
-  if (quota_us <= 0 || period_us <= 0) return 0;
-  const long long processors = (quota_us + period_us - 1) / period_us;
-  return processors > INT_MAX ? 0 : static_cast<int>(processors);
-}
-
-int smaller_limit(int a, int b) {
-  if (a == 0) return b;
-  if (b == 0) return a;
-  return a < b ? a : b;
-}
-
-int quota_of_folder(const std::string& folder, bool version2) {
-  long long quota_us = 0;
-  long long period_us = 0;
-  if (version2) {
-    const std::string text = read_text((folder + "/cpu.max").c_str());  // "max 100000" or "150000 100000"
-    if (std::sscanf(text.c_str(), "%lld %lld", &quota_us, &period_us) != 2) return 0;
-  } else {
-    if (std::sscanf(read_text((folder + "/cpu.cfs_quota_us").c_str()).c_str(), "%lld", &quota_us) != 1)
-      return 0;
-    if (std::sscanf(read_text((folder + "/cpu.cfs_period_us").c_str()).c_str(), "%lld", &period_us) != 1)
-      return 0;
-  }
-  return processors_of(quota_us, period_us);
-}
-
-// A limit holds for everything below it: the smallest one from our group up to the top counts.
-int quota_up_from(const ControlGroup& group) {
-  int limit = 0;
-  for (std::string path = group.path;; path.resize(path.rfind('/'))) {
-    limit = smaller_limit(limit, quota_of_folder(group.mount + path, group.version2));
-    if (path.empty()) return limit;
-  }
-}
 
 }  // namespace
 
@@ -104,7 +63,10 @@ int usable_processors() {
 
 int quota_processors() {
   int limit = 0;
-  for (const ControlGroup& group : control_groups("cpu")) limit = smaller_limit(limit, quota_up_from(group));
+  for (const ControlGroup& group : control_groups("cpu")) {
+    const int quota = quota_processors_of(group);
+    if (quota > 0 && (limit == 0 || quota < limit)) limit = quota;
+  }
   return limit;
 }
 

@@ -1,0 +1,111 @@
+#include "base/os_machine.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/os_wait.h"
+
+namespace hearth::os {
+namespace {
+
+class FakeHierarchy : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = testing::TempDir() + "hearth_cgroup";
+    std::filesystem::remove_all(root_);
+    std::filesystem::create_directories(root_ + "/a/b");
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& path, const std::string& text) { std::ofstream(root_ + path) << text; }
+
+  std::string root_;
+};
+
+TEST_F(FakeHierarchy, NoFilesMeanNoLimit) {
+  EXPECT_EQ(quota_processors_of({root_, "/a/b", true}), 0);
+}
+
+TEST_F(FakeHierarchy, VersionTwoRoundsUp) {
+  write("/a/b/cpu.max", "150000 100000\n");
+  EXPECT_EQ(quota_processors_of({root_, "/a/b", true}), 2);
+  write("/a/b/cpu.max", "max 100000\n");
+  EXPECT_EQ(quota_processors_of({root_, "/a/b", true}), 0);
+  write("/a/b/cpu.max", "1000 100000\n");
+  EXPECT_EQ(quota_processors_of({root_, "/a/b", true}), 1);
+}
+
+TEST_F(FakeHierarchy, TheSmallestLimitOnTheWayUpCounts) {
+  write("/a/b/cpu.max", "800000 100000\n");
+  write("/a/cpu.max", "300000 100000\n");
+  write("/cpu.max", "500000 100000\n");
+  EXPECT_EQ(quota_processors_of({root_, "/a/b", true}), 3);
+  EXPECT_EQ(quota_processors_of({root_, "", true}), 5);
+}
+
+TEST_F(FakeHierarchy, VersionOne) {
+  write("/a/cpu.cfs_quota_us", "-1\n");
+  write("/a/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(quota_processors_of({root_, "/a", false}), 0);
+  write("/a/cpu.cfs_quota_us", "400000\n");
+  EXPECT_EQ(quota_processors_of({root_, "/a", false}), 4);
+}
+
+TEST(ControlGroups, VersionTwo) {
+  const auto groups =
+      control_groups_in("0::/user.slice/job\n",
+                        "24 1 0:5 / /proc rw - proc proc rw\n"
+                        "31 23 0:27 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n",
+                        "cpu");
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].mount, "/sys/fs/cgroup");
+  EXPECT_EQ(groups[0].path, "/user.slice/job");
+  EXPECT_TRUE(groups[0].version2);
+}
+
+TEST(ControlGroups, VersionOneBesideAnEmptyVersionTwo) {
+  const auto groups =
+      control_groups_in("5:memory:/m\n4:cpu,cpuacct:/docker/1f\n0::/\n",
+                        "31 23 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+                        "32 23 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+                        "33 23 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+                        "cpu");
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].path, "");
+  EXPECT_EQ(groups[1].mount, "/sys/fs/cgroup/cpu,cpuacct");
+  EXPECT_EQ(groups[1].path, "/docker/1f");
+  EXPECT_FALSE(groups[1].version2);
+}
+
+TEST(ControlGroups, MountedFromOurOwnGroupOn) {
+  const auto groups = control_groups_in(
+      "4:cpu:/docker/1f\n", "32 23 0:28 /docker/1f /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n", "cpu");
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].path, "");
+}
+
+TEST(ControlGroups, NonsenseIsNoGroup) {
+  EXPECT_TRUE(control_groups_in("", "", "cpu").empty());
+  EXPECT_TRUE(control_groups_in("x\n:\n", "a b\n - cgroup2\n", "cpu").empty());
+}
+
+TEST(Processors, AreOneOrMoreAndInOrder) {
+  const std::vector<int> mine = allowed_processors();
+  ASSERT_FALSE(mine.empty());
+  EXPECT_TRUE(std::is_sorted(mine.begin(), mine.end()));
+  EXPECT_EQ(usable_processors(), static_cast<int>(mine.size()));
+  EXPECT_GE(quota_processors(), 0);
+}
+
+TEST(Paths, OnlyFilesCanBeExecuted) {
+  EXPECT_TRUE(path_exists("/"));
+  EXPECT_FALSE(is_executable("/"));
+  EXPECT_TRUE(is_executable("/bin/sh"));
+  EXPECT_FALSE(path_exists("/no/such/file"));
+}
+
+}  // namespace
+}  // namespace hearth::os

@@ -1,0 +1,58 @@
+#include "base/param.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace hearth::param {
+namespace {
+
+const Row& row(const std::vector<Row>& all, const std::string& name) {
+  for (const Row& candidate : all) {
+    if (candidate.name == name) return candidate;
+  }
+  ADD_FAILURE() << "no parameter " << name;
+  return all.front();
+}
+
+// The environment is read once per process, so all of it is in one test.
+TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
+  ::setenv("HEARTH_SHM_RING_BYTES", "64k", 1);
+  ::setenv("HEARTH_WAIT_YIELD", "3 ms", 1);
+  ::setenv("HEARTH_P2P_SINGLE_COPY", "No", 1);
+  ::setenv("HEARTH_SHM_CELL_COUNT", "many", 1);
+  ::setenv("HEARTH_SHM_CELL_BYTES", "-5", 1);
+  ::setenv("HEARTH_P2P_CELLS_IN_FLIGHT", "", 1);
+  ::setenv("HEARTH_P2P_UNEXPECTED_BYTES_MAX", "99999999999999999999", 1);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(get_bytes(Id::shm_ring_bytes), 65536u);
+  EXPECT_EQ(get_time_ns(Id::wait_yield), 3'000'000u);
+  EXPECT_FALSE(get_flag(Id::p2p_single_copy));
+  EXPECT_EQ(get_count(Id::shm_cell_count), 32);
+  const std::string complaints = testing::internal::GetCapturedStderr();
+  for (const char* name : {"HEARTH_SHM_CELL_COUNT='many'", "HEARTH_SHM_CELL_BYTES='-5'",
+                           "HEARTH_P2P_UNEXPECTED_BYTES_MAX='99999999999999999999'"}) {
+    const size_t first = complaints.find(name);
+    EXPECT_NE(first, std::string::npos) << name << " in " << complaints;
+    EXPECT_EQ(complaints.find(name, first + 1), std::string::npos);
+  }
+  EXPECT_NE(complaints.find("expected a number, as in 16; using the default 32"), std::string::npos)
+      << complaints;
+  EXPECT_EQ(complaints.find("IN_FLIGHT"), std::string::npos) << "an empty variable counts as unset";
+
+  // Read once: later changes do not matter.
+  ::setenv("HEARTH_SHM_RING_BYTES", "1M", 1);
+  EXPECT_EQ(get_bytes(Id::shm_ring_bytes), 65536u);
+
+  const std::vector<Row> all = rows();
+  EXPECT_EQ(all.size(), static_cast<size_t>(Id::count_));
+  EXPECT_STREQ(row(all, "shm_ring_bytes").source, "environment");
+  EXPECT_EQ(row(all, "shm_ring_bytes").value, "64k");
+  EXPECT_EQ(row(all, "shm_ring_bytes").environment, "HEARTH_SHM_RING_BYTES");
+  EXPECT_STREQ(row(all, "shm_cell_count").source, "default");
+  EXPECT_EQ(row(all, "shm_cell_count").value, row(all, "shm_cell_count").standard);
+}
+
+}  // namespace
+}  // namespace hearth::param
