@@ -69,7 +69,8 @@ const char* state_name(double floor_ns) {
   if (floor_ns <= 0) return "not measured";
   if (floor_ns < 30) return "threads of one core";
   if (floor_ns < 100) return "cores that share a cache";
-  return "cores far from each other";
+  if (floor_ns < 600) return "cores far from each other";
+  return "the ranks share processors, with each other or with other programs";
 }
 
 std::string quoted(const std::string& word) {

@@ -128,8 +128,11 @@ std::string draw_panel(const Panel& panel, double left) {
   const Axis x_axis(2, extent.least_x, extent.most_x, x0, x1);
   const Axis y_axis(10, extent.least_y, extent.most_y, y0, y1);
 
+  // One series needs no legend: its name is the panel's.
+  const bool single = panel.series.size() == 1;
   std::string out = fmt::format("<text class=\"panel\" x=\"{:.1f}\" y=\"{:.1f}\">{}, {}</text>\n", x0,
-                                kTop - 36, escaped(panel.title), escaped(panel.unit));
+                                single ? kTop - 16 : kTop - 36,
+                                escaped(single ? panel.series[0].name : panel.title), escaped(panel.unit));
   for (const double tick : x_axis.ticks(6)) {
     const double x = x_axis.at(tick);
     out += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>\n",
@@ -152,7 +155,7 @@ std::string draw_panel(const Panel& panel, double left) {
   for (size_t i = 0; i < panel.series.size(); ++i) {
     const std::string color = fmt::format("c{}", i % kColors);
     out += draw_series(panel.series[i], color, x_axis, y_axis);
-    if (panel.series.size() == 1) continue;
+    if (single) continue;
     out += fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", color, legend + 4,
                        kTop - 18);
     out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", legend + 14, kTop - 14,
