@@ -1,0 +1,127 @@
+#include "launch/placement.h"
+
+#include <gtest/gtest.h>
+#include <hwloc.h>
+
+#include <numeric>
+
+#include "topo/relation.h"
+
+namespace hearth::launch {
+namespace {
+
+using Numbers = std::vector<int>;
+using topo::Machine;
+using topo::Relation;
+
+Machine made_up(const char* description, int processors) {
+  hwloc_topology_t topology = nullptr;
+  EXPECT_EQ(hwloc_topology_init(&topology), 0);
+  EXPECT_EQ(hwloc_topology_set_synthetic(topology, description), 0);
+  EXPECT_EQ(hwloc_topology_load(topology), 0);
+  Numbers allowed(static_cast<size_t>(processors));
+  std::iota(allowed.begin(), allowed.end(), 0);
+  Machine machine = Machine::from_topology(topology, allowed);
+  hwloc_topology_destroy(topology);
+  return machine;
+}
+
+// 16 processors: two packages of two L3s of two cores of two threads, numbered one after the other.
+Machine two_sockets() {
+  return made_up("pack:2 [numa] l3:2 core:2 pu:2", 16);
+}
+
+std::vector<Numbers> seats(const Machine& machine, PlacementRequest request, int ranks, int to_share = 16) {
+  std::vector<Numbers> result;
+  for (const Seat& seat : seat_ranks(machine, request, ranks, to_share)) result.push_back(seat.processors);
+  return result;
+}
+
+TEST(Placement, SharesTheCoresEvenly) {
+  const Machine machine = two_sockets();
+  EXPECT_EQ(seats(machine, {}, 8),
+            (std::vector<Numbers>{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}}));
+  EXPECT_EQ(seats(machine, {}, 2),
+            (std::vector<Numbers>{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}}));
+  EXPECT_EQ(seats(machine, {}, 3),
+            (std::vector<Numbers>{{0, 1, 2, 3}, {4, 5, 6, 7, 8, 9}, {10, 11, 12, 13, 14, 15}}));
+  EXPECT_EQ(seats(machine, {}, 1), (std::vector<Numbers>{{}})) << "all of it needs no binding";
+}
+
+TEST(Placement, MoreRanksThanCoresOrQuotaAreNotBound) {
+  const Machine machine = two_sockets();
+  EXPECT_EQ(seats(machine, {}, 9), std::vector<Numbers>(9));
+  EXPECT_EQ(seats(machine, {}, 4, 3), std::vector<Numbers>(4));
+}
+
+TEST(Placement, UnboundRanksKnowWhatAllProcessorsShare) {
+  const Machine one_l3 = made_up("pack:1 [numa] l3:1 core:2 pu:1", 2);
+  for (const Seat& seat : seat_ranks(one_l3, {}, 3, 2)) {
+    EXPECT_EQ(seat.place.l3, 0);
+    EXPECT_EQ(seat.place.core, -1);
+  }
+}
+
+TEST(Placement, BoundToCoresOneAfterTheOther) {
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::core}, 3), (std::vector<Numbers>{{0, 1}, {2, 3}, {4, 5}}));
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::core, .cores_per_rank = 2}, 2),
+            (std::vector<Numbers>{{0, 1, 2, 3}, {4, 5, 6, 7}}));
+  // Around the end when there are not enough.
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::core}, 9)[8], (Numbers{0, 1}));
+}
+
+TEST(Placement, BoundToHardwareThreads) {
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::hwthread, .map = Level::hwthread}, 3),
+            (std::vector<Numbers>{{0}, {1}, {2}}));
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::hwthread, .map = Level::core}, 2),
+            (std::vector<Numbers>{{0}, {2}}));
+}
+
+TEST(Placement, DealtOutOverPackages) {
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::core, .map = Level::package}, 4),
+            (std::vector<Numbers>{{0, 1}, {8, 9}, {2, 3}, {10, 11}}));
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::core, .map = Level::l3}, 5),
+            (std::vector<Numbers>{{0, 1}, {4, 5}, {8, 9}, {12, 13}, {2, 3}}));
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::core, .map = Level::package, .ranks_per_object = 2}, 4),
+            (std::vector<Numbers>{{0, 1}, {2, 3}, {8, 9}, {10, 11}}));
+}
+
+TEST(Placement, BoundToWholeParts) {
+  const Numbers left = {0, 1, 2, 3, 4, 5, 6, 7};
+  const Numbers right = {8, 9, 10, 11, 12, 13, 14, 15};
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::package}, 3), (std::vector<Numbers>{left, right, left}));
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::numa}, 2), (std::vector<Numbers>{left, right}));
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::l3, .map = Level::core}, 3),
+            (std::vector<Numbers>{{0, 1, 2, 3}, {0, 1, 2, 3}, {4, 5, 6, 7}}));
+}
+
+TEST(Placement, NoneIsNone) {
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::none}, 2), std::vector<Numbers>(2));
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::none, .map = Level::package}, 2), std::vector<Numbers>(2));
+}
+
+TEST(Placement, PlacesFollowTheSeats) {
+  const std::vector<Seat> all = seat_ranks(two_sockets(), {}, 8, 16);
+  EXPECT_EQ(topo::relation_of(all[0].place, all[1].place), Relation::l3);
+  EXPECT_EQ(topo::relation_of(all[0].place, all[2].place), Relation::numa);
+  EXPECT_EQ(topo::relation_of(all[0].place, all[7].place), Relation::machine);
+  EXPECT_EQ(all[1].description, "bound to processors 2-3, core 1, l3 0, numa 0, package 0");
+}
+
+TEST(Placement, WorksWithoutTopology) {
+  const Machine machine = Machine::from_numbers(Numbers{0, 1, 4, 5});
+  EXPECT_EQ(seats(machine, {}, 2), (std::vector<Numbers>{{0, 1}, {4, 5}}));
+  EXPECT_EQ(seats(machine, {.bind = Level::package}, 2), std::vector<Numbers>(2));
+  EXPECT_EQ(seats(machine, {.bind = Level::core}, 4), (std::vector<Numbers>{{0}, {1}, {4}, {5}}));
+  EXPECT_EQ(seat_ranks(machine, {}, 4, 4)[0].description, "bound to processor 0");
+}
+
+TEST(Placement, ObjectsAreCounted) {
+  EXPECT_EQ(object_count(two_sockets(), Level::package), 2);
+  EXPECT_EQ(object_count(two_sockets(), Level::l3), 4);
+  EXPECT_EQ(object_count(two_sockets(), Level::core), 8);
+  EXPECT_EQ(object_count(two_sockets(), Level::machine), 1);
+}
+
+}  // namespace
+}  // namespace hearth::launch
