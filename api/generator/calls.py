@@ -163,7 +163,7 @@ const int handle_name_count = sizeof handle_names / sizeof handle_names[0];
 """
 
 
-NEEDS = {"_Float16": "__FLT16_MAX__", "__int128": "__SIZEOF_INT128__", "__float128": "__SIZEOF_FLOAT128__"}
+NEEDS = {"__int128": "__SIZEOF_INT128__", "__float128": "__SIZEOF_FLOAT128__"}
 
 
 def types_table(constants):
