@@ -119,6 +119,18 @@ Status comm_get_info(Comm& comm, Info*& info_used) {
   return {};
 }
 
+// No communicator has a topology as long as the functions that make one are missing.
+Status topo_test(Comm&, int& status) {
+  status = MPI_UNDEFINED;
+  return {};
+}
+
+// Nobody is spawned as long as MPI_Comm_spawn is missing: MPI_COMM_NULL.
+Status comm_get_parent(Comm*& parent) {
+  parent = nullptr;
+  return {};
+}
+
 Status comm_free(Comm*& comm) {
   if (comm->predefined != 0) return fail(MPI_ERR_COMM, "%s cannot be freed", comm->name.c_str());
   HEARTH_TRY(objects::delete_attributes(*comm));

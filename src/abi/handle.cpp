@@ -42,6 +42,7 @@ struct Predefined {
   objects::Errhandler errhandlers[3];
   objects::Group empty_group;
   objects::Info environment;
+  p2p::Message no_proc;
   objects::Comm null_comm;
 
   Predefined() {
@@ -75,6 +76,7 @@ struct Predefined {
     empty_group.index(-1);
     enter(empty_group, MPI_GROUP_EMPTY);
     enter(environment, MPI_INFO_ENV);
+    enter(no_proc, MPI_MESSAGE_NO_PROC);
     null_comm.slot = 0;
     null_comm.alive = Pool<objects::Comm>::kAlive;
     null_comm.predefined = constant_of<objects::Comm>(MPI_COMM_NULL);
