@@ -17,7 +17,9 @@ PROGRAM = os.environ["HEARTH_RANK_PROGRAM"]  # built from rank.c
 class Job(LaunchTest):
     def test_ranks_of_several_programs_are_one_world(self):
         lines = self.lines("-n", 2, "--oversubscribe", PROGRAM, ":", "-n", 1, PROGRAM)
-        self.assertEqual(lines, ["rank 0 of 3, program 0", "rank 1 of 3, program 0", "rank 2 of 3, program 1"])
+        self.assertEqual(
+            lines, ["rank 0 of 3, program 0", "rank 1 of 3, program 0", "rank 2 of 3, program 1"]
+        )
 
     def test_without_mpiexec_it_runs_alone(self):
         result = subprocess.run(
@@ -38,7 +40,9 @@ class Job(LaunchTest):
         self.assertIn("start it with Hearth's mpiexec: mpiexec -n 2", result.stderr)
 
     def test_behind_a_wrapper_that_closes_descriptors(self):
-        wrapper = python("import subprocess, sys", "sys.exit(subprocess.run(sys.argv[1:], close_fds=True).returncode)")
+        wrapper = python(
+            "import subprocess, sys", "sys.exit(subprocess.run(sys.argv[1:], close_fds=True).returncode)"
+        )
         lines = self.lines("-n", 2, "--oversubscribe", *wrapper, PROGRAM)
         self.assertEqual(lines, ["rank 0 of 2, program 0", "rank 1 of 2, program 0"])
 
