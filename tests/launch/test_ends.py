@@ -74,7 +74,7 @@ class MpiexecIsKilled(LaunchTest):
         self.assertFalse(os.path.exists(f"/proc/{name}"))
 
     def children_of(self, pid):
-        wait_until(lambda: len(processes_with(self.mark)) >= 2)
+        wait_until(lambda: len(processes_with(self.mark)) >= 3)
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
             return file.read().split()
 
