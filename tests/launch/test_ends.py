@@ -36,7 +36,8 @@ class MpiexecIsKilled(LaunchTest):
         run = subprocess.Popen(
             ["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment()
         )
-        wait_until(lambda: any(line.startswith(MPIEXEC) for _, line in processes_with(self.mark)))
+        # Until a rank runs its program, it too has the words of mpiexec.
+        wait_until(lambda: sum(line.startswith("sleep") for _, line in processes_with(self.mark)) == 6)
         (pid,) = [pid for pid, line in processes_with(self.mark) if line.startswith(MPIEXEC)]
         self.kill_when_up(run, pid)
 
