@@ -31,6 +31,7 @@ constexpr int kLaneRounds = 64;
     Peer& peer = peers_[static_cast<size_t>(from)];
     if (shm::RingReader* lane = peer.lane_from; lane != nullptr) {
       const uint64_t wanted = match_word(context, tag);
+      const int64_t room = count * type.size;
       for (int round = 0; round < kLaneRounds; ++round) {
         std::byte* line = lane->peek();
         if (line == nullptr) {
@@ -38,14 +39,21 @@ constexpr int kLaneRounds = 64;
           continue;
         }
         const shm::PacketHeader& header = shm::header_at(line);
-        const int64_t bytes = header.bytes();
         if (static_cast<uint16_t>(header.commit) != static_cast<uint16_t>(PacketKind::eager) ||
-            header.match != wanted || bytes > count * type.size ||
-            static_cast<size_t>(bytes) > packet_bytes_max_) {
+            header.match != wanted) {
           break;  // the general way takes care
         }
-        copy_bytes(static_cast<std::byte*>(buffer) + type.true_lower_bound, shm::payload_at(line),
-                   static_cast<size_t>(bytes));
+        auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
+        int64_t bytes = header.bytes();
+        if (bytes == room) {
+          // The usual case, apart: its length is known without the header, so the processor fetches the
+          // further lines while the header is still on its way.
+          copy_bytes(to, shm::payload_at(line), static_cast<size_t>(room));
+        } else if (bytes < room && static_cast<size_t>(bytes) <= packet_bytes_max_) {
+          copy_bytes(to, shm::payload_at(line), static_cast<size_t>(bytes));
+        } else {
+          break;
+        }
         lane->consume(static_cast<size_t>(bytes));
         if (received != nullptr) *received = {from, tag, bytes};
         return {};

@@ -3,7 +3,7 @@
 //   sender                                         receiver
 //   rendezvous {length, address, first cells}  ->  matches (or waits), copies the cells out, marks them free
 //   cells {more}                               ->  ...
-//     each marked cell is filled again         <-  mark
+//     each marked cell may be filled again     <-  mark
 //
 // So the cells are the credit and no handshake is needed: a sender holds at most a few cells for one
 // message, and goes on when the receiver has emptied one. Only a sender that got no cell at all waits for
@@ -69,20 +69,13 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   return true;
 }
 
-// A cell for the next piece: one more while the message may hold more, else the oldest once it is back. -1:
-// wait.
+// A cell for the next piece, unless the message holds as many as it may. -1: wait.
 int Engine::next_cell(SendStream& stream) {
-  const int limit = cells_in_flight_max_;
-  if (stream.in_flight > 0) {
-    const int oldest = stream.cells[static_cast<size_t>(stream.oldest)];
-    if (transport_.cell_returned(oldest)) {
-      transport_.reuse_cell(oldest);
-      stream.oldest = (stream.oldest + 1) % kCellsInFlightMax;
-      stream.cells[static_cast<size_t>((stream.oldest + stream.in_flight - 1) % kCellsInFlightMax)] = oldest;
-      return oldest;
-    }
+  while (stream.in_flight > 0 && transport_.cell_returned(stream.cells[static_cast<size_t>(stream.oldest)])) {
+    stream.oldest = (stream.oldest + 1) % kCellsInFlightMax;
+    --stream.in_flight;
   }
-  if (stream.in_flight >= limit) return -1;
+  if (stream.in_flight >= cells_in_flight_max_) return -1;
   const int cell = transport_.take_cell();
   if (cell < 0) return -1;
   stream.cells[static_cast<size_t>((stream.oldest + stream.in_flight) % kCellsInFlightMax)] = cell;
@@ -139,12 +132,10 @@ bool Engine::push_fragment(SendStream& stream) {
   return true;
 }
 
-// All bytes have left the user's buffer: the cells that are still with the receiver come back by the sweep.
+// All bytes have left the user's buffer. Cells that are still with the receiver come back to the pool by
+// themselves.
 void Engine::end_stream(SendStream& stream) {
   Request& request = *stream.request;
-  for (int i = 0; i < stream.in_flight; ++i) {
-    transport_.leave_cell(stream.cells[static_cast<size_t>((stream.oldest + i) % kCellsInFlightMax)]);
-  }
   sending_.erase(std::find(sending_.begin(), sending_.end(), &stream));
   request.send_stream = nullptr;
   send_streams_.destroy(&stream);

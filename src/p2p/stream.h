@@ -12,10 +12,10 @@ namespace hearth::p2p {
 
 struct Request;
 
-constexpr int kCellsInFlightMax = 8;
+constexpr int kCellsInFlightMax = 16;
 
 /// A long message that this process sends in pieces. Cells that the receiver still holds are a queue, oldest
-/// first; each is filled again as soon as it comes back.
+/// first; as many as come back may be taken anew.
 struct SendStream {
   uint32_t slot;
   uint32_t alive;

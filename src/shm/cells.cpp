@@ -1,49 +1,63 @@
 #include "shm/cells.h"
 
+#include <algorithm>
+
 #include "base/atomic.h"
 
 namespace hearth::shm {
+namespace {
+
+// Memory is taken for so many cells at once.
+constexpr size_t kCellsPerStep = 16;
+
+}  // namespace
 
 CellPool::CellPool(const Segment& segment, int owner)
-    : segment_(&segment), owner_(owner), cell_bytes_(segment.job().cell_bytes) {
-  const int count = static_cast<int>(segment.job().cell_count);
-  free_.reserve(static_cast<size_t>(count));
-  busy_.reserve(static_cast<size_t>(count));
-  for (int cell = count - 1; cell >= 0; --cell) free_.push_back(cell);
+    : segment_(&segment),
+      owner_(owner),
+      cell_bytes_(segment.job().cell_bytes),
+      taken_(segment.job().cell_count, 0) {}
+
+bool CellPool::make_room(size_t cells) {
+  if (cells <= ready_) return true;
+  const size_t wanted = std::min(ready_ + kCellsPerStep, taken_.size());
+  if (!segment_->reserve_cells(owner_, static_cast<uint32_t>(ready_),
+                               static_cast<uint32_t>(wanted - ready_))) {
+    return false;
+  }
+  ready_ = wanted;
+  return true;
 }
 
 int CellPool::take() {
-  if (free_.empty()) sweep();
-  if (free_.empty()) return -1;
-  const int cell = free_.back();
-  free_.pop_back();
-  return cell;
+  for (size_t looked = 0; looked < taken_.size(); ++looked) {
+    if (turn_ == taken_.size()) turn_ = 0;
+    // Without memory for more the pool stays as large as it is.
+    if (turn_ >= ready_ && !make_room(turn_ + 1)) {
+      if (ready_ == 0) return -1;
+      turn_ = 0;
+    }
+    const auto cell = static_cast<int>(turn_++);
+    uint8_t& taken = taken_[static_cast<size_t>(cell)];
+    if (taken != 0 && !returned(cell)) continue;
+    taken = 1;
+    // No other process looks at the mark before it is told of the cell, in a ring, with release.
+    atomic::store_relaxed(segment_->cell_mark(owner_, static_cast<uint32_t>(cell)), 0u);
+    return cell;
+  }
+  return -1;
+}
+
+void CellPool::put_back(int cell) {
+  taken_[static_cast<size_t>(cell)] = 0;
 }
 
 bool CellPool::returned(int cell) const {
   return atomic::load_acquire(segment_->cell_mark(owner_, static_cast<uint32_t>(cell))) != 0;
 }
 
-void CellPool::reuse(int cell) {
-  // No other process looks at the mark before it is told of the cell again, in a ring, with release.
-  atomic::store_relaxed(segment_->cell_mark(owner_, static_cast<uint32_t>(cell)), 0u);
-}
-
 std::byte* CellPool::memory(int cell) const {
   return segment_->cell_memory(owner_, static_cast<uint32_t>(cell));
-}
-
-void CellPool::sweep() {
-  size_t kept = 0;
-  for (const int cell : busy_) {
-    if (returned(cell)) {
-      reuse(cell);
-      free_.push_back(cell);
-    } else {
-      busy_[kept++] = cell;
-    }
-  }
-  busy_.resize(kept);
 }
 
 void CellPool::mark_free(const Segment& segment, int owner, int cell) {

@@ -3,8 +3,13 @@
 // them free; the owner alone takes marked cells back ("mark and sweep"), so each word has one writer at a
 // time and no lock is needed.
 //
-//   owner:    take -> fill -> announce in a ring (release)        ... sweep: mark seen (acquire) -> free
-//   again receiver:                 see it (acquire) -> copy out -> mark = 1 (release)
+//   owner:    take -> fill -> announce in a ring (release)      ... take again: mark seen (acquire)
+//   receiver:                 see it (acquire) -> copy out -> mark = 1 (release)
+//
+// Cells are taken in turn, so the one that has rested longest comes next. That is on purpose: a cell that was
+// just emptied still lies in the receiver's cache, and writing to it means invalidating it there line by
+// line; by the time its turn comes it has moved to the shared cache or to memory, and is written two times as
+// fast (docs/performance.md). Pages are touched only as the turn reaches them.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +25,13 @@ class CellPool {
   CellPool() = default;
   CellPool(const Segment& segment, int owner);
 
-  /// A free cell, the one that came back last (its lines are warm), or -1 when all are with receivers.
+  /// The next free cell in turn, or -1 when all are with receivers (or memory is short).
   int take();
   /// Puts a cell that take() gave and nobody was told of straight back.
-  void put_back(int cell) { free_.push_back(cell); }
-  /// Whether the receiver has marked a cell that is under way. The acquire load pairs with mark_free().
+  void put_back(int cell);
+  /// Whether the receiver has emptied a cell that is under way. The acquire load pairs with mark_free(). The
+  /// cell is free again from then on.
   bool returned(int cell) const;
-  /// Readies a returned cell for use by its present holder without going through the free list.
-  void reuse(int cell);
-  /// Leaves a cell that is under way to the sweep: its message is done for the sender.
-  void leave(int cell) { busy_.push_back(cell); }
 
   std::byte* memory(int cell) const;
   size_t cell_bytes() const { return cell_bytes_; }
@@ -38,13 +40,14 @@ class CellPool {
   static void mark_free(const Segment& segment, int owner, int cell);
 
  private:
-  void sweep();
+  bool make_room(size_t cells);
 
   const Segment* segment_ = nullptr;
   int owner_ = 0;
   size_t cell_bytes_ = 0;
-  std::vector<int> free_;  // a stack
-  std::vector<int> busy_;  // left to the sweep
+  size_t turn_ = 0;             // cell to look at next
+  size_t ready_ = 0;            // cells that have memory behind them
+  std::vector<uint8_t> taken_;  // by cell: with a receiver, or with a sender of ours
 };
 
 }  // namespace hearth::shm

@@ -3,7 +3,8 @@
 // memory of their own.
 //
 //   line 0            credit: written by the reader, read by the writer
-//   lines 1..n        slots of one cache line; n is a power of two
+//   line 1            empty: processors fetch lines in aligned pairs, and the credit must not come along
+//   lines 2..n+1      slots of one cache line; n is a power of two
 //
 // A packet is one or several consecutive lines, 16 bytes of header in front of the payload:
 //
@@ -31,6 +32,8 @@
 namespace hearth::shm {
 
 constexpr size_t kHeaderBytes = 16;
+/// Lines in front of the slots.
+constexpr size_t kRingHeadLines = 2;
 
 /// What stands in front of every packet.
 struct PacketHeader {
@@ -86,7 +89,7 @@ class RingWriter {
   /// `memory` is a zeroed ring of `lines` slots that no writer has used yet; `reader` tells the process that
   /// reads it.
   RingWriter(std::byte* memory, uint32_t lines, Bell reader)
-      : slots_(memory + kLineBytes), mask_(lines - 1), limit_(lines - 1), reader_(reader) {}
+      : slots_(memory + kRingHeadLines * kLineBytes), mask_(lines - 1), limit_(lines - 1), reader_(reader) {}
 
   bool open() const { return slots_ != nullptr; }
 
@@ -145,7 +148,8 @@ class RingWriter {
   // The acquire load pairs with the release store in RingReader::publish_credit: lines counted as consumed
   // have really been read before we write over them.
   [[gnu::noinline]] bool refresh(uint32_t lines) {
-    const Credit credit = Credit::of(atomic::load_acquire(*reinterpret_cast<uint64_t*>(slots_ - kLineBytes)));
+    const Credit credit =
+        Credit::of(atomic::load_acquire(*reinterpret_cast<uint64_t*>(slots_ - kRingHeadLines * kLineBytes)));
     limit_ = credit.consumed + mask_;  // one line stays free for the cleared commit word
     unexpected_kib_ = credit.unexpected_kib;
     return static_cast<int32_t>(limit_ - (head_ + lines)) >= 0;
@@ -164,7 +168,7 @@ class RingReader {
  public:
   RingReader() = default;
   RingReader(std::byte* memory, uint32_t lines, Bell writer)
-      : slots_(memory + kLineBytes), mask_(lines - 1), writer_(writer) {}
+      : slots_(memory + kRingHeadLines * kLineBytes), mask_(lines - 1), writer_(writer) {}
 
   bool open() const { return slots_ != nullptr; }
 
@@ -181,9 +185,6 @@ class RingReader {
     return line;
   }
 
-  /// Fetches the line behind the next packet's first: where two lines come together, both move at once.
-  void fetch_ahead() const { __builtin_prefetch(slots_ + size_t{(tail_ + 1) & mask_} * kLineBytes); }
-
   /// Gives the lines of the packet that peek() showed back to the writer, who is told in batches of a quarter
   /// ring: a credit costs a line transfer.
   void consume(size_t payload_bytes) { skip(lines_of(payload_bytes)); }
@@ -193,7 +194,7 @@ class RingReader {
     published_ = tail_;
     const Credit credit = {tail_, static_cast<uint32_t>(unexpected_bytes >> 10)};
     // Pairs with the acquire load in RingWriter::refresh.
-    atomic::store_release(*reinterpret_cast<uint64_t*>(slots_ - kLineBytes), credit.word());
+    atomic::store_release(*reinterpret_cast<uint64_t*>(slots_ - kRingHeadLines * kLineBytes), credit.word());
     writer_.ring();
   }
 

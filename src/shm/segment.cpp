@@ -10,11 +10,15 @@
 #include "base/os_process.h"
 #include "base/param.h"
 #include "mpi.h"
+#include "shm/ring.h"
 
 namespace hearth::shm {
 namespace {
 
 constexpr uint64_t kPage = 4096;
+// Below these, large jobs would rather wait than save.
+constexpr uint32_t kRingLinesMin = 64;
+constexpr uint32_t kCellCountMin = 32;
 
 uint64_t to_pages(uint64_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
@@ -34,7 +38,7 @@ uint64_t block_bytes(const SegmentPlan& plan) {
 }
 
 uint64_t ring_bytes(const SegmentPlan& plan) {
-  return (uint64_t{plan.ring_lines} + 1) * kLineBytes;
+  return (uint64_t{plan.ring_lines} + kRingHeadLines) * kLineBytes;
 }
 
 uint64_t pool_bytes(const SegmentPlan& plan) {
@@ -56,13 +60,15 @@ uint64_t rings_offset(const SegmentPlan& plan) {
 SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   SegmentPlan plan;
   plan.rank_count = rank_count;
-  // A ring halves each time the ranks grow fourfold beyond 16, so that a job in which all talk to all stays
-  // in a bounded budget: docs/architecture.md has the table.
-  uint32_t lines = static_cast<uint32_t>(param::get_bytes(param::Id::shm_ring_bytes) / kLineBytes);
-  for (uint32_t ranks = rank_count; ranks > 16 && lines > 128; ranks /= 4) lines /= 2;
-  plan.ring_lines = lines;
+  // Rings and pools halve each time the ranks grow fourfold beyond 16, so that a job in which all talk to all
+  // stays in a bounded budget: docs/architecture.md has the table.
+  plan.ring_lines = static_cast<uint32_t>(param::get_bytes(param::Id::shm_ring_bytes) / kLineBytes);
   plan.cell_bytes = static_cast<uint32_t>(param::get_bytes(param::Id::shm_cell_bytes));
   plan.cell_count = static_cast<uint32_t>(param::get_count(param::Id::shm_cell_count));
+  for (uint32_t ranks = rank_count; ranks > 16; ranks /= 4) {
+    if (plan.ring_lines > kRingLinesMin) plan.ring_lines /= 2;
+    if (plan.cell_count > kCellCountMin) plan.cell_count /= 2;
+  }
   return plan;
 }
 
@@ -107,12 +113,12 @@ Status Segment::create(const SegmentPlan& plan, Segment& segment) {
   Segment made;
   made.descriptor_ = descriptor;
   // The blocks are touched by every rank from the start: take their room now, as ENOSPC and not as SIGBUS.
-  if (!os::reserve_room(descriptor, 0, rings_offset(plan))) {
+  if (!os::reserve_room(descriptor, 0, cells_offset(plan))) {
     return fail(
         MPI_ERR_NO_MEM,
         "no room for the shared segment: %llu bytes for %u ranks: %s. Remedy: raise the memory limit, or "
         "set HEARTH_SHM_CELL_COUNT lower",
-        static_cast<unsigned long long>(rings_offset(plan)), plan.rank_count, std::strerror(errno));
+        static_cast<unsigned long long>(cells_offset(plan)), plan.rank_count, std::strerror(errno));
   }
   made.base_ = static_cast<std::byte*>(os::map_shared(descriptor, bytes));
   made.bytes_ = bytes;
@@ -212,6 +218,11 @@ std::byte* Segment::cell_memory(int owner, uint32_t cell) const {
   return base_ + job().cells_offset +
          static_cast<uint64_t>(owner) * to_pages(uint64_t{job().cell_count} * job().cell_bytes) +
          uint64_t{cell} * job().cell_bytes;
+}
+
+bool Segment::reserve_cells(int owner, uint32_t first, uint32_t count) const {
+  const auto offset = static_cast<size_t>(cell_memory(owner, first) - base_);
+  return os::reserve_room(descriptor_, offset, uint64_t{count} * job().cell_bytes);
 }
 
 }  // namespace hearth::shm

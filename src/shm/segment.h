@@ -59,6 +59,8 @@ class Segment {
   /// Word that the receiver of a cell sets to 1 when it has emptied it; the owner sets it back to 0.
   uint32_t& cell_mark(int owner, uint32_t cell) const;
   std::byte* cell_memory(int owner, uint32_t cell) const;
+  /// Takes memory for some cells of a pool now; false when it is short.
+  bool reserve_cells(int owner, uint32_t first, uint32_t count) const;
 
  private:
   std::byte* base_ = nullptr;

@@ -34,8 +34,6 @@ class ShmTransport final : public Transport {
   int take_cell() override { return cells_.take(); }
   void put_back_cell(int cell) override { cells_.put_back(cell); }
   bool cell_returned(int cell) override { return cells_.returned(cell); }
-  void reuse_cell(int cell) override { cells_.reuse(cell); }
-  void leave_cell(int cell) override { cells_.leave(cell); }
   std::byte* own_cell(int cell) override { return cells_.memory(cell); }
   const std::byte* cell_of(PeerIndex owner, int cell) override;
   void mark_cell_free(PeerIndex owner, int cell) override;

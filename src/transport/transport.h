@@ -56,8 +56,6 @@ class Transport {
   virtual int take_cell() = 0;
   virtual void put_back_cell(int cell) = 0;
   virtual bool cell_returned(int cell) = 0;
-  virtual void reuse_cell(int cell) = 0;
-  virtual void leave_cell(int cell) = 0;
   virtual std::byte* own_cell(int cell) = 0;
   /// The receiver's view of a sender's cell. nullptr when there is no such cell (a damaged packet).
   virtual const std::byte* cell_of(PeerIndex owner, int cell) = 0;

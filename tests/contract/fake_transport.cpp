@@ -12,7 +12,7 @@ FakeNetwork::FakeNetwork(int size, uint32_t seed)
   for (Cells& cells : cells_) {
     cells.memory.resize(kCells * kCellBytes);
     cells.marked.resize(kCells);
-    for (int cell = 0; cell < kCells; ++cell) cells.free.push_back(cell);
+    cells.taken.resize(kCells);
   }
 }
 
@@ -57,16 +57,13 @@ void FakeTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
 
 int FakeTransport::take_cell() {
   FakeNetwork::Cells& cells = network_.cells(self_);
-  std::erase_if(cells.busy, [&](int cell) {
-    if (!cell_returned(cell)) return false;
-    reuse_cell(cell);
-    cells.free.push_back(cell);
-    return true;
-  });
-  if (cells.free.empty()) return -1;
-  const int cell = cells.free.back();
-  cells.free.pop_back();
-  return cell;
+  for (size_t cell = 0; cell < cells.taken.size(); ++cell) {
+    if (cells.taken[cell] && !cell_returned(static_cast<int>(cell))) continue;
+    cells.taken[cell] = true;
+    cells.marked[cell] = false;
+    return static_cast<int>(cell);
+  }
+  return -1;
 }
 
 bool FakeTransport::cell_returned(int cell) {

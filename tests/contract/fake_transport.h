@@ -38,8 +38,7 @@ class FakeNetwork {
   struct Cells {
     std::vector<std::byte> memory;
     std::vector<bool> marked;
-    std::vector<int> free;
-    std::vector<int> busy;
+    std::vector<bool> taken;
   };
 
   bool chance(int percent) { return static_cast<int>(random_() % 100) < percent; }
@@ -70,10 +69,8 @@ class FakeTransport final : public transport::Transport {
 
   size_t cell_bytes() const override { return FakeNetwork::kCellBytes; }
   int take_cell() override;
-  void put_back_cell(int cell) override { network_.cells(self_).free.push_back(cell); }
+  void put_back_cell(int cell) override { network_.cells(self_).taken[static_cast<size_t>(cell)] = false; }
   bool cell_returned(int cell) override;
-  void reuse_cell(int cell) override { network_.cells(self_).marked[static_cast<size_t>(cell)] = false; }
-  void leave_cell(int cell) override { network_.cells(self_).busy.push_back(cell); }
   std::byte* own_cell(int cell) override;
   const std::byte* cell_of(PeerIndex owner, int cell) override;
   void mark_cell_free(PeerIndex owner, int cell) override;

@@ -122,7 +122,6 @@ TEST_P(TransportContract, cells_come_back_only_when_marked) {
     ASSERT_NE(seen, nullptr);
     EXPECT_EQ(seen[owner.cell_bytes() - 1], static_cast<std::byte>(cell + 1));
   }
-  owner.leave_cell(cells[0]);
   EXPECT_EQ(owner.take_cell(), -1);
   job_.endpoint(0).mark_cell_free(2, cells[0]);
   int again = -1;
