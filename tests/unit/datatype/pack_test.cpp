@@ -81,6 +81,11 @@ std::vector<Case> cases() {
   };
 }
 
+/// Elements of a type that repeats a negative extent lie over one another: nobody may receive into several.
+bool overlaps_itself(const Type& type) {
+  return type.true_extent > std::abs(type.extent);
+}
+
 class Packing : public ::testing::Test {
  protected:
   static constexpr int64_t kRoom = 1 << 14;
@@ -137,6 +142,7 @@ TEST_F(Packing, AnyPiece) {
 TEST_F(Packing, UnpackingTouchesDataOnly) {
   const Count count = 3;
   for (const Case& each : cases()) {
+    if (overlaps_itself(*each.type)) continue;
     const auto total = static_cast<size_t>(count * each.type->size);
     std::vector<std::byte> message(total);
     for (size_t i = 0; i < total; ++i) message[i] = static_cast<std::byte>(i * 37 + 11);

@@ -1,0 +1,22 @@
+/* Who this rank is, and a check that ends the job with words. */
+#ifndef TESTS_MULTI_COLL_CHECK_H
+#define TESTS_MULTI_COLL_CHECK_H
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank_, size_;
+
+#define CHECK(condition, ...)                                                      \
+  do {                                                                             \
+    if (!(condition)) {                                                            \
+      fprintf(stderr, "%s:%d: rank %d of %d: ", __FILE__, __LINE__, rank_, size_); \
+      fprintf(stderr, __VA_ARGS__);                                                \
+      fprintf(stderr, "\n");                                                       \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                                \
+    }                                                                              \
+  } while (0)
+
+#endif
