@@ -315,7 +315,7 @@ TEST_P(EngineContract, an_engine_is_quiet_when_all_has_left) {
 INSTANTIATE_TEST_SUITE_P(Implementations, EngineContract,
                          testing::Values(Case{Kind::shm, 1}, Case{Kind::shm, 2}, Case{Kind::fake, 1},
                                          Case{Kind::fake, 2}, Case{Kind::fake, 3}, Case{Kind::fake, 4}),
-                         [](const auto& info) { return case_name(info.param); });
+                         [](const auto& tested) { return case_name(tested.param); });
 
 }  // namespace
 }  // namespace hearth::contract

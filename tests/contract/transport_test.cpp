@@ -156,7 +156,7 @@ TEST_P(TransportContract, the_sender_hears_what_waits_unmatched) {
 INSTANTIATE_TEST_SUITE_P(Implementations, TransportContract,
                          testing::Values(Case{Kind::shm, 1}, Case{Kind::shm, 2}, Case{Kind::fake, 1},
                                          Case{Kind::fake, 2}, Case{Kind::fake, 3}),
-                         [](const auto& info) { return case_name(info.param); });
+                         [](const auto& tested) { return case_name(tested.param); });
 
 }  // namespace
 }  // namespace hearth::contract
