@@ -44,11 +44,15 @@ inline bool compare_exchange(T& word, T expected, T desired) {
 }
 
 /// Orders every earlier load and store before every later one, for this and all other processors.
-inline void fence_full() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void fence_full() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
 
 /// Keeps the compiler, not the processor, from reordering: the light half of an asymmetric fence whose
 /// heavy half is os::membarrier().
-inline void fence_compiler() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+inline void fence_compiler() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
 
 /// Tells the processor that this is a busy-wait loop.
 inline void cpu_relax() {

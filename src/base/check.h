@@ -6,9 +6,10 @@ namespace hearth {
 [[noreturn, gnu::cold]] void check_failed(const char* file, int line, const char* condition);
 }
 
-#define HEARTH_CHECK(condition)                                                    \
-  (__builtin_expect(static_cast<bool>(condition), 1) ? static_cast<void>(0)        \
-                                                     : ::hearth::check_failed(__FILE__, __LINE__, #condition))
+#define HEARTH_CHECK(condition)                      \
+  (__builtin_expect(static_cast<bool>(condition), 1) \
+       ? static_cast<void>(0)                        \
+       : ::hearth::check_failed(__FILE__, __LINE__, #condition))
 #ifdef NDEBUG
 #define HEARTH_DCHECK(condition) static_cast<void>(sizeof(static_cast<bool>(condition)))
 #else

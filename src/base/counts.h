@@ -13,8 +13,9 @@ using Count = int64_t;
 class CountArray {
  public:
   CountArray() = default;
-  CountArray(const int* values) : values_(values), wide_(false) {}         // NOLINT(google-explicit-constructor)
-  CountArray(const int64_t* values) : values_(values), wide_(true) {}      // NOLINT(google-explicit-constructor)
+  // Implicit on purpose: entry points hand over what they got.
+  CountArray(const int* values) : values_(values), wide_(false) {}
+  CountArray(const int64_t* values) : values_(values), wide_(true) {}
 
   int64_t operator[](int64_t index) const {
     return wide_ ? static_cast<const int64_t*>(values_)[index] : static_cast<const int*>(values_)[index];

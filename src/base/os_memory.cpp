@@ -20,9 +20,13 @@ void* reserve(size_t bytes) {
   return address == MAP_FAILED ? nullptr : address;
 }
 
-bool commit(void* address, size_t bytes) { return ::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0; }
+bool commit(void* address, size_t bytes) {
+  return ::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0;
+}
 
-void release(void* address, size_t bytes) { ::munmap(address, bytes); }
+void release(void* address, size_t bytes) {
+  ::munmap(address, bytes);
+}
 
 int create_shared_memory(const char* label, size_t bytes) {
   const int descriptor = ::memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);

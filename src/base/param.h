@@ -27,9 +27,9 @@ struct Row {
   const char* name;         // as in param.def
   std::string environment;  // HEARTH_...
   const char* kind;
-  const char* standard;     // default
-  std::string value;        // in force
-  const char* source;       // "default" or "environment"
+  const char* standard;  // default
+  std::string value;     // in force
+  const char* source;    // "default" or "environment"
   const char* text;
 };
 std::vector<Row> rows();

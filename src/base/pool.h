@@ -32,7 +32,7 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// A new object, or nullptr when memory is exhausted. The last one destroyed is used first (its lines are warm).
+  /// A new object, or nullptr when memory is exhausted. The last one destroyed is used first: it is warm.
   template <class... Arguments>
   T* create(Arguments&&... arguments) {
     T* place = free_;

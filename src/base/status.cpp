@@ -22,6 +22,8 @@ Status fail(int error_class, const char* format, ...) {
   return Status::error(error_class);
 }
 
-const char* last_failure_text() { return last_text; }
+const char* last_failure_text() {
+  return last_text;
+}
 
 }  // namespace hearth

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/peer_index.h"
 #include "base/status.h"
 #include "objects/object.h"
 
 namespace hearth::objects {
 
-/// A process's rank in MPI_COMM_WORLD. Not to be mixed with a rank in some communicator.
-using PeerIndex = int32_t;
+using hearth::PeerIndex;
 using Peers = std::vector<PeerIndex>;
 
 struct Group : Object {

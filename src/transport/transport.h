@@ -10,14 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/peer_index.h"
 #include "base/status.h"
-#include "objects/group.h"
 #include "shm/ring.h"
 #include "single_copy/single_copy.h"
 
 namespace hearth::transport {
 
-using objects::PeerIndex;
+using hearth::PeerIndex;
 using shm::PacketHeader;
 
 /// Called for every packet that arrives. Header and payload are valid during the call only.
