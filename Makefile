@@ -40,7 +40,7 @@ compare: python
 	bench/compare
 
 format:
-	@clang-format -i $$(git ls-files '*.h' '*.cpp' '*.c')
+	@clang-format -i $$(git ls-files '*.h' '*.cpp' '*.c' ':!*.in.h')
 
 clean:
 	rm -rf build

@@ -67,13 +67,13 @@ setup_system() {
   if ! command -v dpkg-query >/dev/null 2>&1; then
     for tool in cmake ninja g++ python3 pkg-config; do
       command -v $tool >/dev/null 2>&1 ||
-        stop "no '$tool', and this is neither Debian nor Ubuntu; please install the counterparts of:" $packages
+        stop "no '$tool', and this is neither Debian nor Ubuntu; install the counterparts of:" $packages
     done
     return 0
   fi
   missing=$(missing_packages)
   [ -n "$missing" ] || return 0
-  [ "$1" = install ] || stop "missing: $missing('make test' or 'make run' install them, or scripts/setup.sh system)"
+  [ "$1" = install ] || stop "missing: $missing(scripts/setup.sh system installs them, as 'make test' does)"
   install_packages $missing
   # A bare machine has a g++ only now.
   compiler_is_recent || install_packages g++-12
@@ -113,8 +113,8 @@ build_mpi4py() {
   wrapper=$2
   say "building mpi4py $mpi4py_version with $wrapper (a minute or two)"
   # It is one huge C file: lightly optimised, for the sake of the time that it takes.
-  if ! MPICC=$wrapper CFLAGS="-O1 -g0" "$venv/bin/python" -m pip --disable-pip-version-check install --no-deps \
-    --no-cache-dir --force-reinstall "$archive" >"$venv/mpi4py.log" 2>&1; then
+  if ! MPICC=$wrapper CFLAGS="-O1 -g0" "$venv/bin/python" -m pip --disable-pip-version-check install \
+    --no-deps --no-cache-dir --force-reinstall "$archive" >"$venv/mpi4py.log" 2>&1; then
     tail -40 "$venv/mpi4py.log" >&2
     stop "mpi4py did not build with $wrapper"
   fi
@@ -127,7 +127,7 @@ setup_python() {
   # The system's Python where it is there: its headers come with python3-dev.
   python=$(command -v /usr/bin/python3 || command -v python3) || stop "no python3"
   header=$root/build/install/include/mpi.h
-  [ -x "$root/build/install/bin/mpicc" ] && [ -f "$header" ] || stop "build/install is not there: run 'make' first"
+  [ -x "$root/build/install/bin/mpicc" ] && [ -f "$header" ] || stop "no build/install: run 'make' first"
   own=$(stamp_of "$(sha256sum <"$header")" "$(sha256sum <"$root/build/install/bin/mpicc")")
   foreign=$(stamp_of "mpich $mpich_version")
 
@@ -171,7 +171,8 @@ setup_netpipe() {
   mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/cache/archives/partial"
   for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
     [ -f "$list" ] || continue
-    sed -E 's/^Types:.*/Types: deb-src/; /^deb-src /d; s/^deb /deb-src /' "$list" >"$apt/sources/$(basename "$list")"
+    sed -E 's/^Types:.*/Types: deb-src/; /^deb-src /d; s/^deb /deb-src /' "$list" \
+      >"$apt/sources/$(basename "$list")"
   done
   set -- -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$apt/sources" \
     -o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Sandbox::User="$(id -un)" -q

@@ -49,8 +49,8 @@ def run_suite(options, ranks, modules, left_out, environment):
     for pattern in left_out:
         command += ["-x", pattern]
     try:
-        done = subprocess.run(command, cwd=options.suite, env=environment, stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
+        done = subprocess.run(command, cwd=options.suite, env=environment, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=options.timeout, check=False)
         output, code = done.stdout, done.returncode
     except subprocess.TimeoutExpired as late:
