@@ -50,6 +50,7 @@ int Job::run(char** own_environment) {
     start_failed_ = true;
     end_job(exit_code_ == 0 ? 1 : exit_code_, true);
   }
+  complaints_.write_end.reset();  // what the ranks have of it goes with their exec
   loop();
   clear_up();
   if (die_of_broken_pipe_) os::die_of_signal(SIGPIPE);

@@ -160,6 +160,7 @@ bool Job::start_ranks(char** own_environment) {
     say(std::string("cannot open what the ranks need: ") + std::strerror(errno));
     return false;
   }
+  os::set_nonblocking(complaints_.read_end.number(), true);
   int rank = 0;
   for (int number = 0; number < static_cast<int>(programs_.size()); ++number) {
     const int last = rank + programs_[static_cast<size_t>(number)].spec->ranks;
@@ -167,8 +168,6 @@ bool Job::start_ranks(char** own_environment) {
       if (!start_rank(rank, number, rank == spec_.input_rank ? input : nothing.number())) return false;
     }
   }
-  complaints_.write_end.reset();
-  os::set_nonblocking(complaints_.read_end.number(), true);
   poller_.add(complaints_.read_end.number(), static_cast<uint64_t>(Source::complaints) << 32, true, false);
   watch_terminal();
   return true;

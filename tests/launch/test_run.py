@@ -3,6 +3,7 @@
 
 import os
 import pty
+import resource
 import socket
 import subprocess
 import sys
@@ -124,6 +125,27 @@ class Start(LaunchTest):
             *shell(f"{MPIEXEC} -n 2 --oversubscribe sh -c 'echo {RANK} $OMPI_COMM_WORLD_SIZE $HEARTH_RANK'"),
         )
         self.assertEqual(lines, ["0 2 0", "0 2 0", "1 2 1", "1 2 1"])
+
+
+class Shortage(LaunchTest):
+    """Half a job started is a job ended, with a remedy named."""
+
+    def test_of_descriptors(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+        out = self.run_mpiexec("-n", 40, "--oversubscribe", "sleep", 300, code=1, preexec_fn=limit).stderr
+        self.assertEqual(
+            out,
+            "mpiexec: cannot make a pipe: Too many open files. Remedy: raise the limit on open files (ulimit -n)\n",
+        )
+
+    def test_soft_limit_on_descriptors_is_raised(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+        lines = self.lines("-n", 40, "--oversubscribe", *shell("ulimit -n"), preexec_fn=limit)
+        self.assertEqual(lines, ["64"] * 40)
 
 
 class Environment(LaunchTest):
