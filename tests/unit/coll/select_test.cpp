@@ -1,0 +1,59 @@
+// Which algorithm is chosen, by the table and by wish.
+#include "coll/select.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace hearth::coll {
+namespace {
+
+using Function = int();
+int small() {
+  return 1;
+}
+int large() {
+  return 2;
+}
+int general() {
+  return 3;
+}
+
+constexpr Algorithm<Function> kTable[] = {
+    HEARTH_COLL_ROW(small, shape.commutative, shape.bytes <= 100),
+    HEARTH_COLL_ROW(large, shape.size > 2, shape.bytes > 1000),
+    HEARTH_COLL_ROW(general, true, true),
+};
+
+// Before anything asks: the library reads its parameters once.
+const bool wishes_set = [] {
+  return setenv("HEARTH_COLL_ALGORITHMS", "nonsense,bcast=chain,allreduce=no_such,gather=binomial", 1) == 0;
+}();
+
+TEST(Select, TakesTheFirstRowThatIsRightAndPreferred) {
+  const auto chosen = [](const Shape& shape) { return select(Collective::alltoall, kTable, shape)(); };
+  EXPECT_EQ(chosen({.size = 4, .bytes = 100}), 1);
+  EXPECT_EQ(chosen({.size = 4, .bytes = 100, .commutative = false}), 3);
+  EXPECT_EQ(chosen({.size = 4, .bytes = 101}), 3);
+  EXPECT_EQ(chosen({.size = 4, .bytes = 5000}), 2);
+  EXPECT_EQ(chosen({.size = 2, .bytes = 5000}), 3);
+}
+
+TEST(Select, FollowsWishesWhereTheyAreRight) {
+  ASSERT_TRUE(wishes_set);
+  EXPECT_STREQ(wished_algorithm(Collective::bcast), "chain");
+  EXPECT_STREQ(wished_algorithm(Collective::gather), "binomial");
+  EXPECT_EQ(wished_algorithm(Collective::allreduce), nullptr) << "there is no such algorithm";
+  EXPECT_EQ(wished_algorithm(Collective::scatter), nullptr);
+
+  constexpr Algorithm<Function> table[] = {
+      {"binomial", [](const Shape& shape) { return shape.size > 2; }, [](const Shape&) { return false; },
+       small},
+      {"linear", [](const Shape&) { return true; }, [](const Shape&) { return true; }, general},
+  };
+  EXPECT_EQ(select(Collective::gather, table, {.size = 3})(), 1);
+  EXPECT_EQ(select(Collective::gather, table, {.size = 2})(), 3) << "the wish is not right for two ranks";
+}
+
+}  // namespace
+}  // namespace hearth::coll
