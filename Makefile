@@ -12,7 +12,7 @@
 .PHONY: install run test soak compare format clean distclean check system python
 
 install: check
-	@scripts/build.sh release
+	@scripts/build.sh release hearth_installation
 	@cmake --install build/release >build/install.log || { cat build/install.log; exit 1; }
 
 check:

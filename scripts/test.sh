@@ -1,9 +1,10 @@
 #!/bin/sh
-# Everything that `make test` runs, after the release build is installed: builds the sanitizer presets, then
-# runs all tests of all builds as one CTest run, whose summary is the last thing printed.
+# Everything that `make test` runs, after the library is installed: builds the tests and the sanitizer presets,
+# then runs all tests of all builds as one CTest run, whose summary is the last thing printed.
 set -eu
 cd "$(dirname "$0")/.."
 
+scripts/build.sh release
 scripts/build.sh asan
 scripts/build.sh tsan hearth_unit_tests
 
