@@ -28,6 +28,10 @@ uint64_t token_of(uint32_t source, uint32_t index) {
   return static_cast<uint64_t>(source) << 32 | index;
 }
 
+shm::RankPhase phase_of(const shm::RankBlock& block) {
+  return static_cast<shm::RankPhase>(atomic::load_acquire(block.phase));
+}
+
 bool due(uint64_t time_ns, uint64_t now_ns) {
   return time_ns != 0 && now_ns >= time_ns;
 }
@@ -224,7 +228,7 @@ void Job::judge(uint32_t index) {
   // Pairs with the release store of the rank that called MPI_Abort: what it wrote is complete.
   const shm::JobHeader& job = segment_.job();
   const bool aborted = atomic::load_acquire(job.abort_written) != 0;
-  const Cause cause = cause_of(rank.end, static_cast<shm::RankPhase>(atomic::load_acquire(block.phase)));
+  const Cause cause = cause_of(rank.end, phase_of(block));
   if (cause == Cause::none && !aborted) return;
   if (ending_) {
     tell_dead(index);
@@ -443,9 +447,7 @@ std::string Job::rank_words(uint32_t index) const {
 
 bool Job::some_rank_used_mpi() const {
   for (uint32_t index = 0; index < rank_count(); ++index) {
-    const auto phase =
-        static_cast<shm::RankPhase>(atomic::load_relaxed(segment_.rank(static_cast<int>(index)).phase));
-    if (phase != shm::RankPhase::outside) return true;
+    if (phase_of(segment_.rank(static_cast<int>(index))) != shm::RankPhase::outside) return true;
   }
   return false;
 }
@@ -457,10 +459,12 @@ void Job::say_states(const char* whom) {
   const uint64_t now = os::now_ns();
   size_t lines = 0;
   for (uint32_t index = 0; index < rank_count(); ++index) {
-    if (ranks_[index].ended) continue;
-    if (++lines > kStateLines) continue;
+    const shm::RankBlock& block = segment_.rank(static_cast<int>(index));
+    // Of those that have ended only one that the others may wait for in vain is of interest.
+    const bool missed = ranks_[index].ended && phase_of(block) == shm::RankPhase::outside;
+    if ((ranks_[index].ended && !missed) || ++lines > kStateLines) continue;
     say("  rank " + std::to_string(index) + " " +
-        describe_state(segment_.rank(static_cast<int>(index)), now));
+        (missed ? "has ended without calling MPI_Init" : describe_state(block, now)));
   }
   if (lines > kStateLines) say("  and " + std::to_string(lines - kStateLines) + " more");
 }

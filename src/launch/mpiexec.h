@@ -1,4 +1,5 @@
-// mpiexec for one machine: from its command line to its exit code.
+// mpiexec for one machine: from its command line to its exit code. docs/launching.md tells its users what it
+// promises.
 #pragma once
 
 namespace hearth::launch {

@@ -111,6 +111,12 @@ class TimeLimit(LaunchTest):
         self.assertRegex(err, r"rank 2 waits in a collective operation for")
         self.assertRegex(err, r"rank 3 computes")
 
+    def test_names_a_rank_that_never_came(self):
+        program = shell(f"if [ $PMI_RANK = 1 ]; then exit 0; fi; exec {PROGRAM} hang")
+        err = self.run_mpiexec("-n", 2, "--oversubscribe", "--timeout", 1, *program, code=124).stderr
+        self.assertRegex(err, r"rank 0 waits in a receive from rank 1, tag 7, for")
+        self.assertRegex(err, r"rank 1 has ended without calling MPI_Init")
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])

@@ -137,7 +137,8 @@ class Shortage(LaunchTest):
         out = self.run_mpiexec("-n", 40, "--oversubscribe", "sleep", 300, code=1, preexec_fn=limit).stderr
         self.assertEqual(
             out,
-            "mpiexec: cannot make a pipe: Too many open files. Remedy: raise the limit on open files (ulimit -n)\n",
+            "mpiexec: cannot make a pipe: Too many open files. "
+            "Remedy: raise the limit on open files (ulimit -n)\n",
         )
 
     def test_soft_limit_on_descriptors_is_raised(self):
