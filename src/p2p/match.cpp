@@ -21,6 +21,10 @@ size_t hash(const MatchKey& key) {
   return value ^ value >> 32;
 }
 
+MatchLink& link_of(MatchEntry& entry, int link) {
+  return link == 0 ? entry.link : static_cast<MatchMessage&>(entry).wildcard_links[link - 1];
+}
+
 // The four patterns under which a message can be received; index 0 is the exact one.
 MatchKey pattern_of(const MatchKey& message, int kind) {
   MatchKey key = message;
@@ -88,9 +92,9 @@ void MatchBins::push(const MatchKey& key, MatchEntry& entry, int link) {
     head = bin;
     ++bins_;
   }
-  entry.links[link] = {nullptr, bin->tail, bin};
+  link_of(entry, link) = {nullptr, bin->tail, bin};
   if (bin->tail != nullptr) {
-    bin->tail->links[link].next = &entry;
+    link_of(*bin->tail, link).next = &entry;
   } else {
     bin->head = &entry;
   }
@@ -98,9 +102,9 @@ void MatchBins::push(const MatchKey& key, MatchEntry& entry, int link) {
 }
 
 void MatchBins::unlink(MatchEntry& entry, int link) {
-  const MatchLink place = entry.links[link];
-  (place.previous != nullptr ? place.previous->links[link].next : place.bin->head) = place.next;
-  (place.next != nullptr ? place.next->links[link].previous : place.bin->tail) = place.previous;
+  const MatchLink place = link_of(entry, link);
+  (place.previous != nullptr ? link_of(*place.previous, link).next : place.bin->head) = place.next;
+  (place.next != nullptr ? link_of(*place.next, link).previous : place.bin->tail) = place.previous;
   if (place.bin->head == nullptr) remove(place.bin);
 }
 
@@ -181,16 +185,16 @@ MatchEntry* PostedQueue::take(const MatchKey& message) {
 
 // Unexpected messages.
 
-void UnexpectedQueue::add_to_bins(MatchEntry& entry) {
+void UnexpectedQueue::add_to_bins(MatchMessage& entry) {
   for (int kind = 0; kind < 4; ++kind) bins_.push(pattern_of(entry.key, kind), entry, kind);
 }
 
-void UnexpectedQueue::add(MatchEntry& entry) {
+void UnexpectedQueue::add(MatchMessage& entry) {
   append(entry);
   if (binned_) add_to_bins(entry);
 }
 
-void UnexpectedQueue::remove(MatchEntry& entry) {
+void UnexpectedQueue::remove(MatchMessage& entry) {
   if (binned_) {
     for (int kind = 0; kind < 4; ++kind) bins_.unlink(entry, kind);
   }
@@ -198,17 +202,18 @@ void UnexpectedQueue::remove(MatchEntry& entry) {
 }
 
 void UnexpectedQueue::make_bins() {
-  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next) add_to_bins(*entry);
+  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next)
+    add_to_bins(static_cast<MatchMessage&>(*entry));
   binned_ = true;
 }
 
-MatchEntry* UnexpectedQueue::find(const MatchKey& pattern) {
-  if (binned_) return bins_.oldest(pattern);
+MatchMessage* UnexpectedQueue::find(const MatchKey& pattern) {
+  if (binned_) return static_cast<MatchMessage*>(bins_.oldest(pattern));
   int walked = 0;
   MatchEntry* entry = first_;
   for (; entry != nullptr && !fits(pattern, entry->key); entry = entry->order.next) ++walked;
   if (walked > kWalkMax) make_bins();
-  return entry;
+  return static_cast<MatchMessage*>(entry);
 }
 
 }  // namespace hearth::p2p

@@ -30,23 +30,35 @@ struct MatchKey {
 struct MatchEntry;
 struct MatchBin;
 
-/// Meaningful while the entry is queued, left alone otherwise: making a request must not cost clearing it.
+/// Places in a bin and in the list of all. Meaningful while the entry is queued, left alone otherwise: making
+/// a request must not cost clearing them.
 struct MatchLink {
   MatchEntry* next;
   MatchEntry* previous;
   MatchBin* bin;
 };
+struct MatchOrder {
+  MatchEntry* next;
+  MatchEntry* previous;
+};
 
-/// Base of what can be queued.
+/// Base of what can be queued. Small: a program may have many receives posted, and they should stay in the
+/// cache.
 struct MatchEntry {
   MatchEntry() {}  // NOLINT(modernize-use-equals-default): value-initialization would clear the links
 
   MatchKey key;
   bool queued = false;
+  MatchOrder order;   // the list of all, oldest first
+  MatchLink link;     // the bin of its own key
   uint64_t sequence;  // of arrival in its queue
-  MatchLink order;    // the list of all, oldest first
-  /// Bins: posted receives use the first link only.
-  MatchLink links[4];
+};
+
+/// A message also lies in the bins of the three patterns with a wildcard.
+struct MatchMessage : MatchEntry {
+  MatchMessage() {}  // NOLINT(modernize-use-equals-default): see MatchEntry
+
+  MatchLink wildcard_links[3];
 };
 
 /// A hash table of bins. A bin lives while it holds an entry.
@@ -57,6 +69,7 @@ class MatchBins {
   MatchBins(const MatchBins&) = delete;
   MatchBins& operator=(const MatchBins&) = delete;
 
+  /// `link` 0 is the entry's own; 1 to 3 are a MatchMessage's wildcard links.
   void push(const MatchKey& key, MatchEntry& entry, int link);
   void unlink(MatchEntry& entry, int link);
   /// The oldest entry under a key, or nullptr.
@@ -112,13 +125,13 @@ class PostedQueue : public MatchQueue {
 /// Messages that wait for receives.
 class UnexpectedQueue : public MatchQueue {
  public:
-  void add(MatchEntry& entry);
-  void remove(MatchEntry& entry);
+  void add(MatchMessage& entry);
+  void remove(MatchMessage& entry);
   /// The oldest message that fits a receive, or nullptr. It stays in the queue.
-  MatchEntry* find(const MatchKey& pattern);
+  MatchMessage* find(const MatchKey& pattern);
 
  private:
-  void add_to_bins(MatchEntry& entry);
+  void add_to_bins(MatchMessage& entry);
   void make_bins();
 };
 

@@ -43,9 +43,9 @@ struct RequestHooks {
 };
 
 struct SendStream;
-struct ReceiveStream;
 
-struct Request : objects::Object, MatchEntry {
+/// Three lines, of which the last is for the rarer kinds.
+struct alignas(64) Request : objects::Object, MatchEntry {
   Request() {}  // NOLINT(modernize-use-equals-default): see MatchEntry
 
   RequestKind kind = RequestKind::send;
@@ -73,7 +73,6 @@ struct Request : objects::Object, MatchEntry {
   // The engine's own.
   Request* next = nullptr;  // in the backlog of a peer, or among the hooked requests
   SendStream* send_stream = nullptr;
-  ReceiveStream* receive_stream = nullptr;
 
   const RequestHooks* hooks = nullptr;
   void* state = nullptr;  // the hooks' own

@@ -48,7 +48,7 @@ struct ReceiveStream {
 };
 
 /// A message that came before its receive was posted. Eager payloads of a line are kept inside.
-struct UnexpectedMessage : MatchEntry {
+struct UnexpectedMessage : MatchMessage {
   UnexpectedMessage() {}  // NOLINT(modernize-use-equals-default): see MatchEntry
 
   uint32_t slot;

@@ -104,6 +104,8 @@ int ShmTransport::drain(PeerIndex from, PacketHandler handler, void* receiver) {
   while (packets < kBatch) {
     std::byte* line = reader.peek();
     if (line == nullptr) break;
+    // A second packet in a row is a stream: fetch what comes behind it while this one is handled.
+    if (packets > 0) reader.fetch_ahead();
     const PacketHeader header = shm::header_at(line);
     handler(receiver, from, header, shm::payload_at(line));
     reader.consume(header.bytes());

@@ -87,18 +87,18 @@ TEST(match, unexpected_messages_agree_with_the_model) {
     std::mt19937 random(seed);
     UnexpectedQueue queue;
     Model model;
-    std::deque<MatchEntry> entries;
+    std::deque<MatchMessage> entries;
     bool was_binned = false;
     for (int step = 0; step < 3000; ++step) {
       const bool grow = step % 1000 < 500;
       if (random() % 10 < (grow ? 7u : 2u)) {
-        MatchEntry& entry = entries.emplace_back();
+        MatchMessage& entry = entries.emplace_back();
         entry.key = some_key(random, false);
         queue.add(entry);
         model.add(entry);
       } else {
         const MatchKey pattern = some_key(random, true);
-        MatchEntry* expected = model.first_message_for(pattern);
+        auto* expected = static_cast<MatchMessage*>(model.first_message_for(pattern));
         ASSERT_EQ(queue.find(pattern), expected) << "seed " << seed << " step " << step;
         if (expected != nullptr) {
           model.remove(*expected);
@@ -115,13 +115,13 @@ TEST(match, unexpected_messages_agree_with_the_model) {
 TEST(match, a_hundred_thousand_messages_taken_from_the_end) {
   constexpr int kMessages = 100'000;
   UnexpectedQueue queue;
-  std::vector<MatchEntry> entries(kMessages);
+  std::vector<MatchMessage> entries(kMessages);
   for (int tag = 0; tag < kMessages; ++tag) {
     entries[static_cast<size_t>(tag)].key = {4, 1, tag};
     queue.add(entries[static_cast<size_t>(tag)]);
   }
   for (int tag = kMessages - 1; tag >= 0; --tag) {
-    MatchEntry* found = queue.find({4, tag % 2 == 0 ? 1 : MPI_ANY_SOURCE, tag});
+    MatchMessage* found = queue.find({4, tag % 2 == 0 ? 1 : MPI_ANY_SOURCE, tag});
     ASSERT_EQ(found, &entries[static_cast<size_t>(tag)]);
     queue.remove(*found);
   }
