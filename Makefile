@@ -29,7 +29,8 @@ run: python
 	build/install/bin/hearth bench
 	build/install/bin/mpiexec -n 2 .venv/bin/python examples/exchange.py
 
-test: python
+test: system install
+	@scripts/setup.sh foreign
 	@scripts/setup.sh netpipe
 	@scripts/test.sh
 

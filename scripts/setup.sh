@@ -4,9 +4,9 @@
 #   scripts/setup.sh system   packages of Debian or Ubuntu, by apt as root or with sudo; otherwise prints the
 #                             list to install and stops
 #   scripts/setup.sh check    the same look, but installs nothing
-#   scripts/setup.sh python   mpi4py from its source archive, built twice: in .venv with our mpicc, and in
-#                             .cache/foreign with the standard-ABI compiler wrapper of another MPI library.
-#                             Needs build/install.
+#   scripts/setup.sh python   mpi4py from its source archive, built in .venv with our mpicc. Needs build/install.
+#   scripts/setup.sh foreign  the same, and once more in .cache/foreign with the standard-ABI compiler wrapper of
+#                             another MPI library, for the tests
 #   scripts/setup.sh netpipe  the source archive of NetPIPE, into .cache/netpipe, where apt can give it
 set -eu
 cd "$(dirname "$0")/.."
@@ -131,23 +131,26 @@ setup_python() {
   own=$(stamp_of "$(sha256sum <"$header")" "$(sha256sum <"$root/build/install/bin/mpicc")")
   foreign=$(stamp_of "mpich $mpich_version")
 
-  fetch=no
-  [ "$(cat .venv/hearth.stamp 2>/dev/null)" = "$own" ] || fetch=yes
-  [ "$(cat .cache/foreign/hearth.stamp 2>/dev/null)" = "$foreign" ] || fetch=yes
-  [ $fetch = yes ] || return 0
+  have_own=$([ "$(cat .venv/hearth.stamp 2>/dev/null)" = "$own" ] && echo yes || echo no)
+  have_foreign=$([ "$(cat .cache/foreign/hearth.stamp 2>/dev/null)" = "$foreign" ] && echo yes || echo no)
+  [ "$1" = both ] || have_foreign=yes
+  if [ $have_own$have_foreign = yesyes ]; then return 0; fi
 
   mkdir -p .cache
   make_venv .venv
-  make_venv .cache/foreign
   fetch_mpi4py
   # Two builds of a minute or two each: at the same time.
-  set_up_venv .venv "$own" "$root/build/install/bin/mpicc" &
-  first=$!
-  set_up_venv .cache/foreign "$foreign" "$root/.cache/foreign/bin/mpicc_abi" "mpich==$mpich_version" &
-  second=$!
+  second=
+  if [ $have_foreign = no ]; then
+    make_venv .cache/foreign
+    set_up_venv .cache/foreign "$foreign" "$root/.cache/foreign/bin/mpicc_abi" "mpich==$mpich_version" &
+    second=$!
+  fi
   code=0
-  wait $first || code=1
-  wait $second || code=1
+  if [ $have_own = no ]; then
+    (set_up_venv .venv "$own" "$root/build/install/bin/mpicc") || code=1
+  fi
+  if [ -n "$second" ]; then wait $second || code=1; fi
   return $code
 }
 
@@ -155,7 +158,6 @@ setup_python() {
 set_up_venv() {
   venv=$1 stamp=$2 wrapper=$3
   shift 3
-  [ "$(cat "$venv/hearth.stamp" 2>/dev/null)" != "$stamp" ] || return 0
   rm -f "$venv/hearth.stamp"
   pip_install "$venv" numpy cffi pyyaml setuptools wheel "$@"
   build_mpi4py "$venv" "$wrapper"
@@ -186,7 +188,8 @@ setup_netpipe() {
 case ${1:-} in
   system) setup_system install ;;
   check) setup_system look ;;
-  python) setup_python ;;
+  python) setup_python own ;;
+  foreign) setup_python both ;;
   netpipe) setup_netpipe ;;
-  *) stop "usage: scripts/setup.sh system | check | python | netpipe" ;;
+  *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe" ;;
 esac

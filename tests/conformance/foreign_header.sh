@@ -7,7 +7,7 @@ mpiexec=$2
 library=$3
 shift 3
 
-[ -x "$mpicc" ] || { echo "no $mpicc: run scripts/setup.sh python"; exit 1; }
+[ -x "$mpicc" ] || { echo "no $mpicc: run scripts/setup.sh foreign"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 export LD_LIBRARY_PATH="$library"

@@ -87,7 +87,7 @@ def main():
     options = parser.parse_args()
 
     if not Path(options.python).exists() or not options.suite.exists():
-        print(f"{options.python} or {options.suite} is not there: run scripts/setup.sh python")
+        print(f"{options.python} or {options.suite} is not there: run scripts/setup.sh foreign")
         return 1
     modules, left_out = read_list(options.modules)
     modules = options.only or modules
