@@ -19,15 +19,29 @@ Type& predefined(MPI_Datatype handle) {
   return *predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
 }
 
+/// The types that the tests made, freed when all are over.
+struct MadeTypes : ::testing::Environment {
+  void TearDown() override {
+    for (Type* type : all) release(*type);
+    EXPECT_EQ(pool.live(), 0u);
+  }
+  Type& keep(Type* type) {
+    all.push_back(type);
+    return *type;
+  }
+  std::vector<Type*> all;
+};
+auto& made_types = static_cast<MadeTypes&>(*::testing::AddGlobalTestEnvironment(new MadeTypes));
+
 Type& contiguous(Count count, Type& old) {
   Type* made = nullptr;
   EXPECT_TRUE(make_contiguous(count, old, made).ok());
-  return *made;
+  return made_types.keep(made);
 }
 Type& resized(Type& old, int64_t lower_bound, int64_t extent) {
   Type* made = nullptr;
   EXPECT_TRUE(make_resized(old, lower_bound, extent, made).ok());
-  return *made;
+  return made_types.keep(made);
 }
 
 /// Where every packed byte of one element lies, from how the type was made: the definition that the layout is

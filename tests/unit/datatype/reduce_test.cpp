@@ -13,6 +13,7 @@
 
 #include "datatype/construct.h"
 #include "datatype/half.h"
+#include "datatype/lifetime.h"
 #include "datatype/predefined.h"
 #include "mpi.h"
 #include "objects/pools.h"
@@ -424,6 +425,7 @@ TEST(UserOperation, GetsTheHandleOfTheUsersType) {
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen[0].handle, reinterpret_cast<MPI_Datatype>(made));
   EXPECT_EQ(check_reduction(operation(OpKind::sum), *made).error_class(), MPI_ERR_OP);
+  release(*made);
 }
 
 TEST(UserOperation, LongVectorsComeInSlices) {
