@@ -209,6 +209,7 @@ class Engine {
   void on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes);
   void attach(ReceiveStream& stream, Request& request, int tag);
   bool copy_from_sender(ReceiveStream& stream, Request& request);
+  static void keep_part(ReceiveStream& stream, const CellPart& part);
   void take_part(ReceiveStream& stream, const CellPart& part);
   void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
   void finish_if_whole(ReceiveStream& stream);

@@ -69,13 +69,17 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   return true;
 }
 
-// A cell for the next piece, unless the message holds as many as it may. -1: wait.
+// A cell for the next piece, unless the message holds as many as it may. -1: wait. Marks are looked at only
+// then: each look takes the mark's line away from the receiver.
 int Engine::next_cell(SendStream& stream) {
-  while (stream.in_flight > 0 && transport_.cell_returned(stream.cells[static_cast<size_t>(stream.oldest)])) {
-    stream.oldest = (stream.oldest + 1) % kCellsInFlightMax;
-    --stream.in_flight;
+  if (stream.in_flight >= cells_in_flight_max_) {
+    while (stream.in_flight > 0 &&
+           transport_.cell_returned(stream.cells[static_cast<size_t>(stream.oldest)])) {
+      stream.oldest = (stream.oldest + 1) % kCellsInFlightMax;
+      --stream.in_flight;
+    }
+    if (stream.in_flight >= cells_in_flight_max_) return -1;
   }
-  if (stream.in_flight >= cells_in_flight_max_) return -1;
   const int cell = transport_.take_cell();
   if (cell < 0) return -1;
   stream.cells[static_cast<size_t>((stream.oldest + stream.in_flight) % kCellsInFlightMax)] = cell;
@@ -165,7 +169,7 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
   stream->total_bytes = static_cast<int64_t>(start.bytes);
   for (const CellPart& part : start.parts) {
     if (part.bytes == 0) break;
-    stream->parts.push_back(part);
+    keep_part(*stream, part);
     stream->announced_bytes += part.bytes;
   }
   peers_[static_cast<size_t>(from)].streams.push_back(stream);
@@ -192,8 +196,8 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
   stream.request = &request;
   request.received_tag = tag;
   const bool nothing_sent = stream.announced_bytes == 0;
-  for (const CellPart& part : stream.parts) take_part(stream, part);
-  stream.parts.clear();
+  for (int i = 0; i < stream.part_count; ++i) take_part(stream, stream.parts[static_cast<size_t>(i)]);
+  stream.part_count = 0;
   if (nothing_sent) {
     if (stream.flags & kSingleCopy) {
       if (copy_from_sender(stream, request)) {
@@ -246,7 +250,7 @@ void Engine::on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart>
     if (stream->request != nullptr) {
       take_part(*stream, part);
     } else {
-      stream->parts.push_back(part);
+      keep_part(*stream, part);
     }
   }
   if (stream->request != nullptr) finish_if_whole(*stream);
@@ -258,6 +262,12 @@ void Engine::on_fragment(PeerIndex from, uint32_t cookie, const std::byte* paylo
   stream->announced_bytes += static_cast<int64_t>(bytes);
   take_bytes(*stream, payload, static_cast<int64_t>(bytes));
   finish_if_whole(*stream);
+}
+
+// Before the match. A sender holds no more cells than the limit, so more than fit are a damaged packet's.
+void Engine::keep_part(ReceiveStream& stream, const CellPart& part) {
+  if (stream.part_count == kCellsInFlightMax) return;
+  stream.parts[static_cast<size_t>(stream.part_count++)] = part;
 }
 
 void Engine::take_part(ReceiveStream& stream, const CellPart& part) {

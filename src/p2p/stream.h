@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "p2p/envelope.h"
 #include "p2p/match.h"
@@ -44,7 +43,8 @@ struct ReceiveStream {
   int64_t announced_bytes = 0;
   int64_t copied_bytes = 0;
   Request* request = nullptr;   // once matched
-  std::vector<CellPart> parts;  // announced before the match
+  int part_count = 0;
+  std::array<CellPart, kCellsInFlightMax> parts;  // announced before the match
 };
 
 /// A message that came before its receive was posted. Eager payloads of a line are kept inside.

@@ -16,11 +16,11 @@ CellPool::CellPool(const Segment& segment, int owner)
     : segment_(&segment),
       owner_(owner),
       cell_bytes_(segment.job().cell_bytes),
-      taken_(segment.job().cell_count, 0) {}
+      sent_(segment.job().cell_count, 0) {}
 
 bool CellPool::make_room(size_t cells) {
   if (cells <= ready_) return true;
-  const size_t wanted = std::min(ready_ + kCellsPerStep, taken_.size());
+  const size_t wanted = std::min(ready_ + kCellsPerStep, sent_.size());
   if (!segment_->reserve_cells(owner_, static_cast<uint32_t>(ready_),
                                static_cast<uint32_t>(wanted - ready_))) {
     return false;
@@ -30,30 +30,29 @@ bool CellPool::make_room(size_t cells) {
 }
 
 int CellPool::take() {
-  for (size_t looked = 0; looked < taken_.size(); ++looked) {
-    if (turn_ == taken_.size()) turn_ = 0;
+  for (size_t looked = 0; looked < sent_.size(); ++looked) {
+    if (turn_ == sent_.size()) turn_ = 0;
     // Without memory for more the pool stays as large as it is.
     if (turn_ >= ready_ && !make_room(turn_ + 1)) {
       if (ready_ == 0) return -1;
       turn_ = 0;
     }
     const auto cell = static_cast<int>(turn_++);
-    uint8_t& taken = taken_[static_cast<size_t>(cell)];
-    if (taken != 0 && !returned(cell)) continue;
-    taken = 1;
-    // No other process looks at the mark before it is told of the cell, in a ring, with release.
-    atomic::store_relaxed(segment_->cell_mark(owner_, static_cast<uint32_t>(cell)), 0u);
+    if (turn_ < ready_) __builtin_prefetch(&segment_->cell_mark(owner_, static_cast<uint32_t>(turn_)));
+    if (!returned(cell)) continue;
+    ++sent_[static_cast<size_t>(cell)];
     return cell;
   }
   return -1;
 }
 
 void CellPool::put_back(int cell) {
-  taken_[static_cast<size_t>(cell)] = 0;
+  --sent_[static_cast<size_t>(cell)];
 }
 
 bool CellPool::returned(int cell) const {
-  return atomic::load_acquire(segment_->cell_mark(owner_, static_cast<uint32_t>(cell))) != 0;
+  return atomic::load_acquire(segment_->cell_mark(owner_, static_cast<uint32_t>(cell))) ==
+         sent_[static_cast<size_t>(cell)];
 }
 
 std::byte* CellPool::memory(int cell) const {
@@ -62,7 +61,8 @@ std::byte* CellPool::memory(int cell) const {
 
 void CellPool::mark_free(const Segment& segment, int owner, int cell) {
   // Pairs with the acquire load in returned(): our reads of the cell are over before its owner writes again.
-  atomic::store_release(segment.cell_mark(owner, static_cast<uint32_t>(cell)), 1u);
+  uint32_t& mark = segment.cell_mark(owner, static_cast<uint32_t>(cell));
+  atomic::store_release(mark, atomic::load_relaxed(mark) + 1);
 }
 
 }  // namespace hearth::shm

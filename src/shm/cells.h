@@ -1,10 +1,12 @@
 // The sender-owned cell pool (scalable-intranode-2006, section 3.2.2): memory through which larger messages
 // are copied in pieces. A process fills cells of its own pool only; the receiver copies out of them and marks
-// them free; the owner alone takes marked cells back ("mark and sweep"), so each word has one writer at a
-// time and no lock is needed.
+// them free; the owner alone takes marked cells back ("mark and sweep"), so no lock is needed.
 //
 //   owner:    take -> fill -> announce in a ring (release)      ... take again: mark seen (acquire)
-//   receiver:                 see it (acquire) -> copy out -> mark = 1 (release)
+//   receiver:                 see it (acquire) -> copy out -> mark + 1 (release)
+//
+// A mark counts how often the cell was emptied, and only receivers write it, each while it has the cell; the
+// owner knows how often it sent the cell and never has to fetch the mark's line for writing.
 //
 // Cells are taken in turn, so the one that has rested longest comes next. That is on purpose: a cell that was
 // just emptied still lies in the receiver's cache, and writing to it means invalidating it there line by
@@ -47,7 +49,7 @@ class CellPool {
   size_t cell_bytes_ = 0;
   size_t turn_ = 0;             // cell to look at next
   size_t ready_ = 0;            // cells that have memory behind them
-  std::vector<uint8_t> taken_;  // by cell: with a receiver, or with a sender of ours
+  std::vector<uint32_t> sent_;  // by cell: how often it was taken; marked as often: free
 };
 
 }  // namespace hearth::shm

@@ -56,7 +56,7 @@ class Segment {
   /// Takes the next free ring and room for it; -1 when memory is short.
   int64_t take_ring() const;
 
-  /// Word that the receiver of a cell sets to 1 when it has emptied it; the owner sets it back to 0.
+  /// How often receivers have emptied a cell (shm/cells.h).
   uint32_t& cell_mark(int owner, uint32_t cell) const;
   std::byte* cell_memory(int owner, uint32_t cell) const;
   /// Takes memory for some cells of a pool now; false when it is short.
