@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include <cerrno>
 
@@ -21,7 +24,12 @@ void* reserve(size_t bytes) {
 }
 
 bool commit(void* address, size_t bytes) {
-  return ::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0;
+  if (::mprotect(address, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+#if defined(__SANITIZE_ADDRESS__)
+  // Objects in pools own memory of the heap; the leak check looks for owners in mapped memory only when told.
+  __lsan_register_root_region(address, bytes);
+#endif
+  return true;
 }
 
 void release(void* address, size_t bytes) {
