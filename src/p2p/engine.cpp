@@ -41,6 +41,8 @@ Engine::Engine(const EngineSetup& setup)
       warn_(setup.warn),
       unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
       packet_bytes_max_(setup.transport->packet_bytes_max()),
+      part_bytes_max_(static_cast<int64_t>(std::min<uint64_t>(
+          setup.transport->part_bytes_max(), param::get_bytes(param::Id::p2p_part_bytes_max)))),
       cells_in_flight_max_(static_cast<int>(
           std::clamp<int64_t>(param::get_count(param::Id::p2p_cells_in_flight), 1, kCellsInFlightMax))),
       single_copy_allowed_(param::get_flag(param::Id::p2p_single_copy)),

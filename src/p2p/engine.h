@@ -215,7 +215,8 @@ class Engine {
   void finish_if_whole(ReceiveStream& stream);
   ReceiveStream* stream_of(PeerIndex from, uint32_t cookie);
   bool push(SendStream& stream);
-  int next_cell(SendStream& stream);
+  void retire(SendStream& stream);
+  int next_cells(SendStream& stream, int64_t bytes);
   bool push_fragment(SendStream& stream);
   void end_stream(SendStream& stream);
   void on_clear_to_send(Request& request, uint8_t flags);
@@ -231,6 +232,7 @@ class Engine {
   bool damage_told_ = false;
   uint64_t unexpected_kib_max_;
   size_t packet_bytes_max_;
+  int64_t part_bytes_max_;
   int cells_in_flight_max_;
   bool single_copy_allowed_;
 

@@ -52,7 +52,7 @@ PairProtocol protocol_for(topo::Relation relation, uint64_t packet_bytes_max) {
   PairProtocol protocol;
   protocol.ring_bytes_max = std::min(param::get_bytes(param::Id::p2p_inline_bytes_max), packet_bytes_max);
   protocol.single_copy_bytes_min = single_copy_bytes_min(relation);
-  protocol.first_part_bytes = std::max<uint64_t>(param::get_bytes(param::Id::p2p_first_part_bytes), 1);
+  protocol.first_part_bytes = std::max<uint64_t>(param::get_bytes(param::Id::p2p_first_part_bytes), 2048);
   return protocol;
 }
 
@@ -69,7 +69,7 @@ std::vector<ProtocolRow> explain(topo::Relation relation, uint64_t packet_bytes_
   if (beyond < pair.single_copy_bytes_min) {
     rows.push_back({beyond, Protocol::cells,
                     "copied in and out through the sender's cells, both at once; pieces double from "
-                    "p2p_first_part_bytes up to shm_cell_bytes and stay in the cache"});
+                    "p2p_first_part_bytes up to p2p_part_bytes_max"});
   }
   if (pair.single_copy_bytes_min != UINT64_MAX) {
     rows.push_back(

@@ -19,6 +19,11 @@
 #include "p2p/engine.h"
 
 namespace hearth::p2p {
+namespace {
+
+constexpr int64_t kPartBytesMin = 2048;
+
+}  // namespace
 
 // Sender.
 
@@ -35,7 +40,9 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   if (stream == nullptr) out_of_memory("a long message", sizeof(SendStream), to);
   stream->request = &request;
   stream->total_bytes = bytes;
-  stream->next_part_bytes = static_cast<int64_t>(peer.protocol.first_part_bytes);
+  // Pieces start small, so that copying in and out overlap early, and grow. A short message is two pieces.
+  stream->next_part_bytes =
+      std::clamp<int64_t>(bytes / 2, kPartBytesMin, static_cast<int64_t>(peer.protocol.first_part_bytes));
   const bool offer = static_cast<uint64_t>(bytes) >= peer.protocol.single_copy_bytes_min &&
                      !peer.single_copy_declined && request.type->contiguous;
   stream->held = held || offer;
@@ -46,10 +53,9 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   start.address =
       reinterpret_cast<uint64_t>(request.buffer) + static_cast<uint64_t>(request.type->true_lower_bound);
   if (!stream->held) {
-    const int cell = next_cell(*stream);
+    const int64_t part = std::min({stream->next_part_bytes, bytes, part_bytes_max_});
+    const int cell = next_cells(*stream, part);
     if (cell >= 0) {
-      const int64_t part =
-          std::min({stream->next_part_bytes, bytes, static_cast<int64_t>(transport_.cell_bytes())});
       datatype::pack(*request.type, request.buffer, request.count, 0, transport_.own_cell(cell),
                      static_cast<size_t>(part));
       start.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
@@ -69,20 +75,31 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   return true;
 }
 
-// A cell for the next piece, unless the message holds as many as it may. -1: wait. Marks are looked at only
-// then: each look takes the mark's line away from the receiver.
-int Engine::next_cell(SendStream& stream) {
+// Forgets the pieces that the receiver has emptied. The first one shows that the message has been matched.
+void Engine::retire(SendStream& stream) {
+  while (stream.in_flight > 0) {
+    const SendStream::Part& part = stream.parts[static_cast<size_t>(stream.oldest)];
+    if (!transport_.cell_returned(part.cell, part.ticket)) return;
+    stream.oldest = (stream.oldest + 1) % kCellsInFlightMax;
+    --stream.in_flight;
+    stream.cleared = true;
+  }
+}
+
+// Cells for the next piece, unless the message has as many under way as it may. -1: wait. Marks are looked at
+// only then: each look takes the mark's line away from the receiver.
+int Engine::next_cells(SendStream& stream, int64_t bytes) {
   if (stream.in_flight >= cells_in_flight_max_) {
-    while (stream.in_flight > 0 &&
-           transport_.cell_returned(stream.cells[static_cast<size_t>(stream.oldest)])) {
-      stream.oldest = (stream.oldest + 1) % kCellsInFlightMax;
-      --stream.in_flight;
-    }
+    retire(stream);
     if (stream.in_flight >= cells_in_flight_max_) return -1;
   }
-  const int cell = transport_.take_cell();
-  if (cell < 0) return -1;
-  stream.cells[static_cast<size_t>((stream.oldest + stream.in_flight) % kCellsInFlightMax)] = cell;
+  const int cell = transport_.take_cells(static_cast<size_t>(bytes));
+  if (cell < 0) {
+    retire(stream);
+    return -1;
+  }
+  stream.parts[static_cast<size_t>((stream.oldest + stream.in_flight) % kCellsInFlightMax)] = {
+      cell, transport_.cell_ticket(cell)};
   ++stream.in_flight;
   return cell;
 }
@@ -97,16 +114,15 @@ bool Engine::push(SendStream& stream) {
     Status status;
     std::byte* line = transport_.claim(to, sizeof(MoreCells), status);
     if (line == nullptr) return moved;
-    const int cell = next_cell(stream);
+    const int64_t part =
+        std::min({stream.next_part_bytes, part_bytes_max_, stream.total_bytes - stream.sent_bytes});
+    const int cell = next_cells(stream, part);
     if (cell < 0) {
-      // Without a single cell of its own the message still has its ring.
+      // Without a single cell, others holding them all, a message that was matched still has its ring.
       if (stream.in_flight > 0 || !stream.cleared || !push_fragment(stream)) return moved;
       moved = true;
       continue;
     }
-    const auto cell_bytes = static_cast<int64_t>(transport_.cell_bytes());
-    const int64_t part =
-        std::min({stream.next_part_bytes, cell_bytes, stream.total_bytes - stream.sent_bytes});
     datatype::pack(*request.type, request.buffer, request.count, stream.sent_bytes, transport_.own_cell(cell),
                    static_cast<size_t>(part));
     MoreCells more = {};
@@ -114,7 +130,7 @@ bool Engine::push(SendStream& stream) {
     copy_bytes(shm::payload_at(line), &more, sizeof more);
     transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof more, request.slot, 0);
     stream.sent_bytes += part;
-    stream.next_part_bytes = std::min(stream.next_part_bytes * 2, cell_bytes);
+    stream.next_part_bytes = std::min(stream.next_part_bytes * 2, part_bytes_max_);
     moved = true;
   }
   end_stream(stream);
@@ -271,8 +287,8 @@ void Engine::keep_part(ReceiveStream& stream, const CellPart& part) {
 }
 
 void Engine::take_part(ReceiveStream& stream, const CellPart& part) {
-  const std::byte* data = transport_.cell_of(stream.from, static_cast<int>(part.cell));
-  if (data == nullptr || part.bytes > transport_.cell_bytes()) return;
+  const std::byte* data = transport_.cells_of(stream.from, static_cast<int>(part.cell), part.bytes);
+  if (data == nullptr) return;
   take_bytes(stream, data, part.bytes);
   transport_.mark_cell_free(stream.from, static_cast<int>(part.cell));
 }

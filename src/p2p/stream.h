@@ -27,7 +27,11 @@ struct SendStream {
   bool held = false;            // nothing may be sent before clear_to_send or finished
   int in_flight = 0;
   int oldest = 0;
-  std::array<int, kCellsInFlightMax> cells;
+  struct Part {
+    int cell;
+    uint32_t ticket;
+  };
+  std::array<Part, kCellsInFlightMax> parts;
 };
 
 /// A long message that arrives in pieces; unmatched ones keep what has been announced.
@@ -42,7 +46,7 @@ struct ReceiveStream {
   int64_t total_bytes = 0;
   int64_t announced_bytes = 0;
   int64_t copied_bytes = 0;
-  Request* request = nullptr;   // once matched
+  Request* request = nullptr;  // once matched
   int part_count = 0;
   std::array<CellPart, kCellsInFlightMax> parts;  // announced before the match
 };

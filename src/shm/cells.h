@@ -8,12 +8,14 @@
 // A mark counts how often the cell was emptied, and only receivers write it, each while it has the cell; the
 // owner knows how often it sent the cell and never has to fetch the mark's line for writing.
 //
-// Cells are taken in turn, so the one that has rested longest comes next. That is on purpose: a cell that was
-// just emptied still lies in the receiver's cache, and writing to it means invalidating it there line by
-// line; by the time its turn comes it has moved to the shared cache or to memory, and is written two times as
-// fast (docs/performance.md). Pages are touched only as the turn reaches them.
+// A piece of a message takes a run of consecutive cells, of which the first one's mark counts. Runs are taken
+// in turn, so the memory that has rested longest comes next. That is on purpose: a cell that was just emptied
+// still lies in the receiver's cache, and writing to it means invalidating it there line by line; when the
+// pool is larger than a second-level cache, it has moved to the shared cache by the time its turn comes, and
+// is written two times as fast (docs/performance.md). Pages are touched only as the turn reaches them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -27,29 +29,33 @@ class CellPool {
   CellPool() = default;
   CellPool(const Segment& segment, int owner);
 
-  /// The next free cell in turn, or -1 when all are with receivers (or memory is short).
-  int take();
-  /// Puts a cell that take() gave and nobody was told of straight back.
-  void put_back(int cell);
-  /// Whether the receiver has emptied a cell that is under way. The acquire load pairs with mark_free(). The
-  /// cell is free again from then on.
-  bool returned(int cell) const;
+  /// The first of the next free cells in turn that hold so many bytes, or -1 when too many are with receivers
+  /// (or memory is short).
+  int take(size_t bytes);
+  /// Which sending of a run this is; asked right after take().
+  uint32_t ticket(int cell) const { return sent_[static_cast<size_t>(cell)]; }
+  /// Whether the receiver has emptied the run of that sending; its cells may have been taken again since. The
+  /// acquire load pairs with mark_free().
+  bool returned(int cell, uint32_t ticket) const;
 
   std::byte* memory(int cell) const;
-  size_t cell_bytes() const { return cell_bytes_; }
+  /// The longest run that may be taken: a quarter of the pool.
+  size_t run_bytes_max() const { return std::max<size_t>(sent_.size() / 4, 1) * cell_bytes_; }
 
   /// The receiver's side: gives a cell of `owner` back.
   static void mark_free(const Segment& segment, int owner, int cell);
 
  private:
   bool make_room(size_t cells);
+  size_t first_busy(size_t first, size_t count) const;
 
   const Segment* segment_ = nullptr;
   int owner_ = 0;
   size_t cell_bytes_ = 0;
-  size_t turn_ = 0;             // cell to look at next
-  size_t ready_ = 0;            // cells that have memory behind them
-  std::vector<uint32_t> sent_;  // by cell: how often it was taken; marked as often: free
+  size_t turn_ = 0;               // cell to look at next
+  size_t ready_ = 0;              // cells that have memory behind them
+  std::vector<uint32_t> sent_;    // by first cell: how often a run was sent; marked as often: it is back
+  std::vector<uint32_t> run_of_;  // by cell: first cell of the run that covered it last
 };
 
 }  // namespace hearth::shm

@@ -151,8 +151,10 @@ void ShmTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
 
 // Cells.
 
-const std::byte* ShmTransport::cell_of(PeerIndex owner, int cell) {
-  if (cell < 0 || static_cast<uint32_t>(cell) >= segment_.job().cell_count) return nullptr;
+const std::byte* ShmTransport::cells_of(PeerIndex owner, int cell, size_t bytes) {
+  const shm::JobHeader& job = segment_.job();
+  if (cell < 0 || static_cast<uint32_t>(cell) >= job.cell_count) return nullptr;
+  if (bytes > (job.cell_count - static_cast<uint64_t>(cell)) * job.cell_bytes) return nullptr;
   return segment_.cell_memory(owner, static_cast<uint32_t>(cell));
 }
 

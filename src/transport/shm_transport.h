@@ -30,12 +30,12 @@ class ShmTransport final : public Transport {
   uint32_t unexpected_kib_at(PeerIndex to) override;
   void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
 
-  size_t cell_bytes() const override { return cells_.cell_bytes(); }
-  int take_cell() override { return cells_.take(); }
-  void put_back_cell(int cell) override { cells_.put_back(cell); }
-  bool cell_returned(int cell) override { return cells_.returned(cell); }
+  size_t part_bytes_max() const override { return cells_.run_bytes_max(); }
+  int take_cells(size_t bytes) override { return cells_.take(bytes); }
+  uint32_t cell_ticket(int cell) override { return cells_.ticket(cell); }
+  bool cell_returned(int cell, uint32_t ticket) override { return cells_.returned(cell, ticket); }
   std::byte* own_cell(int cell) override { return cells_.memory(cell); }
-  const std::byte* cell_of(PeerIndex owner, int cell) override;
+  const std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) override;
   void mark_cell_free(PeerIndex owner, int cell) override;
 
   bool target_of(PeerIndex peer, single_copy::Target& target) override;

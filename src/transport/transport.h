@@ -52,13 +52,16 @@ class Transport {
   virtual void add_unexpected_bytes(PeerIndex from, int64_t bytes) = 0;
 
   /// Cells: see shm/cells.h for the life of one.
-  virtual size_t cell_bytes() const = 0;
-  virtual int take_cell() = 0;
-  virtual void put_back_cell(int cell) = 0;
-  virtual bool cell_returned(int cell) = 0;
+  /// Longest piece of a message that may be put into cells at once.
+  virtual size_t part_bytes_max() const = 0;
+  /// Consecutive cells for so many bytes: the first one's number, or -1.
+  virtual int take_cells(size_t bytes) = 0;
+  virtual uint32_t cell_ticket(int cell) = 0;
+  virtual bool cell_returned(int cell, uint32_t ticket) = 0;
   virtual std::byte* own_cell(int cell) = 0;
-  /// The receiver's view of a sender's cell. nullptr when there is no such cell (a damaged packet).
-  virtual const std::byte* cell_of(PeerIndex owner, int cell) = 0;
+  /// The receiver's view of so many bytes in a sender's cells. nullptr when they are not there (a damaged
+  /// packet).
+  virtual const std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) = 0;
   virtual void mark_cell_free(PeerIndex owner, int cell) = 0;
 
   /// Where the memory of a process on this machine is; false when it is on another.

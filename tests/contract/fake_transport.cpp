@@ -11,8 +11,8 @@ FakeNetwork::FakeNetwork(int size, uint32_t seed)
       cells_(static_cast<size_t>(size)) {
   for (Cells& cells : cells_) {
     cells.memory.resize(kCells * kCellBytes);
-    cells.marked.resize(kCells);
-    cells.taken.resize(kCells);
+    cells.marks.resize(kCells);
+    cells.sent.resize(kCells);
   }
 }
 
@@ -55,32 +55,33 @@ void FakeTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
   pair.unexpected_kib = static_cast<uint32_t>(pair.unexpected_bytes >> 10);
 }
 
-int FakeTransport::take_cell() {
+int FakeTransport::take_cells(size_t) {
   FakeNetwork::Cells& cells = network_.cells(self_);
-  for (size_t cell = 0; cell < cells.taken.size(); ++cell) {
-    if (cells.taken[cell] && !cell_returned(static_cast<int>(cell))) continue;
-    cells.taken[cell] = true;
-    cells.marked[cell] = false;
+  for (size_t cell = 0; cell < cells.sent.size(); ++cell) {
+    if (!cell_returned(static_cast<int>(cell), cells.sent[cell])) continue;
+    ++cells.sent[cell];
     return static_cast<int>(cell);
   }
   return -1;
 }
 
-bool FakeTransport::cell_returned(int cell) {
-  return network_.cells(self_).marked[static_cast<size_t>(cell)] && network_.chance(70);
+bool FakeTransport::cell_returned(int cell, uint32_t ticket) {
+  // Now and then a mark is seen late.
+  if (ticket == 0) return true;
+  return network_.cells(self_).marks[static_cast<size_t>(cell)] >= ticket && network_.chance(70);
 }
 
 std::byte* FakeTransport::own_cell(int cell) {
   return network_.cells(self_).memory.data() + static_cast<size_t>(cell) * FakeNetwork::kCellBytes;
 }
 
-const std::byte* FakeTransport::cell_of(PeerIndex owner, int cell) {
-  if (cell < 0 || cell >= FakeNetwork::kCells) return nullptr;
+const std::byte* FakeTransport::cells_of(PeerIndex owner, int cell, size_t bytes) {
+  if (cell < 0 || cell >= FakeNetwork::kCells || bytes > FakeNetwork::kCellBytes) return nullptr;
   return network_.cells(owner).memory.data() + static_cast<size_t>(cell) * FakeNetwork::kCellBytes;
 }
 
 void FakeTransport::mark_cell_free(PeerIndex owner, int cell) {
-  network_.cells(owner).marked[static_cast<size_t>(cell)] = true;
+  ++network_.cells(owner).marks[static_cast<size_t>(cell)];
 }
 
 bool FakeTransport::has_news() {

@@ -37,8 +37,8 @@ class FakeNetwork {
   };
   struct Cells {
     std::vector<std::byte> memory;
-    std::vector<bool> marked;
-    std::vector<bool> taken;
+    std::vector<uint32_t> marks;
+    std::vector<uint32_t> sent;
   };
 
   bool chance(int percent) { return static_cast<int>(random_() % 100) < percent; }
@@ -67,12 +67,12 @@ class FakeTransport final : public transport::Transport {
   uint32_t unexpected_kib_at(PeerIndex to) override { return network_.pair(self_, to).unexpected_kib; }
   void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
 
-  size_t cell_bytes() const override { return FakeNetwork::kCellBytes; }
-  int take_cell() override;
-  void put_back_cell(int cell) override { network_.cells(self_).taken[static_cast<size_t>(cell)] = false; }
-  bool cell_returned(int cell) override;
+  size_t part_bytes_max() const override { return FakeNetwork::kCellBytes; }
+  int take_cells(size_t bytes) override;
+  uint32_t cell_ticket(int cell) override { return network_.cells(self_).sent[static_cast<size_t>(cell)]; }
+  bool cell_returned(int cell, uint32_t ticket) override;
   std::byte* own_cell(int cell) override;
-  const std::byte* cell_of(PeerIndex owner, int cell) override;
+  const std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) override;
   void mark_cell_free(PeerIndex owner, int cell) override;
 
   void prepare_sleep() override {}

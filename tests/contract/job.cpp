@@ -15,8 +15,8 @@ Job::Job(Kind kind, int size, uint32_t seed) {
   shm::SegmentPlan plan;
   plan.rank_count = static_cast<uint32_t>(size);
   plan.ring_lines = 64;  // small, so that wrapping and fullness are met often
-  plan.cell_bytes = 1024;
-  plan.cell_count = 5;
+  plan.cell_bytes = 256;
+  plan.cell_count = 21;
   HEARTH_CHECK(shm::Segment::create(plan, segment_).ok());
   for (int rank = 0; rank < size; ++rank) {
     endpoints_.push_back(std::make_unique<transport::ShmTransport>(segment_, rank));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -112,24 +113,61 @@ TEST_P(TransportContract, the_longest_packet_fits_from_every_position) {
 
 TEST_P(TransportContract, cells_come_back_only_when_marked) {
   transport::Transport& owner = job_.endpoint(2);
+  const size_t bytes = owner.part_bytes_max();
   std::vector<int> cells;
-  for (int cell = owner.take_cell(); cell >= 0; cell = owner.take_cell()) cells.push_back(cell);
+  for (int cell = owner.take_cells(bytes); cell >= 0; cell = owner.take_cells(bytes)) cells.push_back(cell);
   ASSERT_FALSE(cells.empty());
-  for (const int cell : cells) std::memset(owner.own_cell(cell), cell + 1, owner.cell_bytes());
+  for (const int cell : cells) std::memset(owner.own_cell(cell), cell + 1, bytes);
   for (const int cell : cells) {
-    EXPECT_FALSE(owner.cell_returned(cell));
-    const std::byte* seen = job_.endpoint(0).cell_of(2, cell);
+    EXPECT_FALSE(owner.cell_returned(cell, owner.cell_ticket(cell)));
+    const std::byte* seen = job_.endpoint(0).cells_of(2, cell, bytes);
     ASSERT_NE(seen, nullptr);
-    EXPECT_EQ(seen[owner.cell_bytes() - 1], static_cast<std::byte>(cell + 1));
+    EXPECT_EQ(seen[0], static_cast<std::byte>(cell + 1));
+    EXPECT_EQ(seen[bytes - 1], static_cast<std::byte>(cell + 1));
   }
-  EXPECT_EQ(owner.take_cell(), -1);
+  EXPECT_EQ(owner.take_cells(bytes), -1);
+  const uint32_t ticket = owner.cell_ticket(cells[0]);
   job_.endpoint(0).mark_cell_free(2, cells[0]);
   int again = -1;
-  for (int i = 0; i < 200 && again < 0; ++i) again = owner.take_cell();
+  for (int i = 0; i < 200 && again < 0; ++i) again = owner.take_cells(bytes);
   EXPECT_EQ(again, cells[0]);
-  EXPECT_EQ(owner.take_cell(), -1);
-  EXPECT_EQ(job_.endpoint(0).cell_of(2, -1), nullptr);
-  EXPECT_EQ(job_.endpoint(0).cell_of(2, 1'000'000), nullptr);
+  bool back = false;
+  for (int i = 0; i < 200 && !back; ++i) back = owner.cell_returned(cells[0], ticket);
+  EXPECT_TRUE(back) << "taken again, the first sending is still back";
+  EXPECT_FALSE(owner.cell_returned(cells[0], owner.cell_ticket(cells[0])));
+  EXPECT_EQ(owner.take_cells(bytes), -1);
+  EXPECT_EQ(job_.endpoint(0).cells_of(2, -1, 1), nullptr);
+  EXPECT_EQ(job_.endpoint(0).cells_of(2, 1'000'000, 1), nullptr);
+  EXPECT_EQ(job_.endpoint(0).cells_of(2, 0, size_t{1} << 30), nullptr);
+}
+
+// Runs of all lengths, given back in any order: no two that are out at a time may share a byte.
+TEST_P(TransportContract, cells_that_are_out_never_overlap) {
+  transport::Transport& owner = job_.endpoint(1);
+  struct Run {
+    int cell;
+    size_t bytes;
+    std::byte fill;
+  };
+  std::vector<Run> out;
+  int taken = 0;
+  for (int step = 0; step < 5000; ++step) {
+    const size_t bytes = 1 + random_() % owner.part_bytes_max();
+    const int cell = random_() % 2 == 0 ? owner.take_cells(bytes) : -1;
+    if (cell >= 0) {
+      out.push_back({cell, bytes, static_cast<std::byte>(step)});
+      std::memset(owner.own_cell(cell), step, bytes);
+      ++taken;
+    } else if (!out.empty()) {
+      const size_t which = random_() % out.size();
+      const Run run = out[which];
+      const std::byte* seen = job_.endpoint(0).cells_of(1, run.cell, run.bytes);
+      ASSERT_TRUE(std::all_of(seen, seen + run.bytes, [&](std::byte at) { return at == run.fill; })) << step;
+      job_.endpoint(0).mark_cell_free(1, run.cell);
+      out.erase(out.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+  }
+  EXPECT_GT(taken, 500);
 }
 
 TEST_P(TransportContract, the_sender_hears_what_waits_unmatched) {
