@@ -124,8 +124,9 @@ Status shut_down() {
 }
 
 void end_job(int code, const char* text) {
-  const bool in_job =
-      the_runtime != nullptr && the_runtime->job.segment.mapped() && !the_runtime->job.singleton;
+  // A child made by fork shares the rank's segment, but its end is its own.
+  const bool in_job = state() != State::forked_child && the_runtime != nullptr &&
+                      the_runtime->job.segment.mapped() && !the_runtime->job.singleton;
   bool told = false;
   if (in_job) {
     shm::JobHeader& job = the_runtime->job.segment.job();
