@@ -1,6 +1,6 @@
 #!/bin/sh
-# Everything that `make test` runs, after the library is installed: builds the tests and the sanitizer presets,
-# then runs all tests of all builds as one CTest run, whose summary is the last thing printed.
+# Everything that `make test` runs, after the library is installed: builds the tests and the sanitizer
+# presets, then runs all tests of all builds as one CTest run, whose summary is the last thing printed.
 set -eu
 cd "$(dirname "$0")/.."
 
