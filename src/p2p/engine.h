@@ -58,7 +58,7 @@ struct Peer {
   bool single_copy_declined = false;  // the peer said that it cannot read from us
   single_copy::Target target;
   std::vector<Answer> answers;
-  std::vector<ReceiveStream*> streams;  // still arriving
+  std::vector<ReceiveStream*> streams;  // of which more pieces are to come
 };
 
 /// How long a waiting call spins, then yields, before the rank sleeps.

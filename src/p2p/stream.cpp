@@ -23,6 +23,21 @@ namespace {
 
 constexpr int64_t kPartBytesMin = 2048;
 
+// Lists in no particular order, whose members know their places: thousands may be under way.
+template <class Stream>
+void list(std::vector<Stream*>& streams, Stream& stream) {
+  stream.place = static_cast<int>(streams.size());
+  streams.push_back(&stream);
+}
+template <class Stream>
+void unlist(std::vector<Stream*>& streams, Stream& stream) {
+  if (stream.place < 0) return;
+  streams.back()->place = stream.place;
+  streams[static_cast<size_t>(stream.place)] = streams.back();
+  streams.pop_back();
+  stream.place = -1;
+}
+
 }  // namespace
 
 // Sender.
@@ -70,8 +85,10 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   copy_bytes(shm::payload_at(line), &start, sizeof start);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start, request.slot,
                     match_word(request.key.context, request.key.tag));
-  sending_.push_back(stream);
-  push(*stream);
+  if (!stream->held) {
+    list(sending_, *stream);
+    push(*stream);
+  }
   return true;
 }
 
@@ -156,7 +173,7 @@ bool Engine::push_fragment(SendStream& stream) {
 // themselves.
 void Engine::end_stream(SendStream& stream) {
   Request& request = *stream.request;
-  sending_.erase(std::find(sending_.begin(), sending_.end(), &stream));
+  unlist(sending_, stream);
   request.send_stream = nullptr;
   send_streams_.destroy(&stream);
   if (!request.await_match) complete_send(request, {});
@@ -168,6 +185,7 @@ void Engine::on_clear_to_send(Request& request, uint8_t flags) {
   if (stream == nullptr) return;
   stream->held = false;
   stream->cleared = true;
+  if (stream->place < 0) list(sending_, *stream);
   push(*stream);
 }
 
@@ -188,7 +206,10 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
     keep_part(*stream, part);
     stream->announced_bytes += part.bytes;
   }
-  peers_[static_cast<size_t>(from)].streams.push_back(stream);
+  // More pieces come unasked only where some have come already; a held message is listed once it has matched.
+  if (stream->announced_bytes > 0 && stream->announced_bytes < stream->total_bytes) {
+    list(peers_[static_cast<size_t>(from)].streams, *stream);
+  }
 
   const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
   if (MatchEntry* entry = posted_.take(key); entry != nullptr) {
@@ -214,17 +235,13 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
   const bool nothing_sent = stream.announced_bytes == 0;
   for (int i = 0; i < stream.part_count; ++i) take_part(stream, stream.parts[static_cast<size_t>(i)]);
   stream.part_count = 0;
-  if (nothing_sent) {
-    if (stream.flags & kSingleCopy) {
-      if (copy_from_sender(stream, request)) {
-        answer(stream.from, PacketKind::finished, 0, stream.cookie);
-        stream.announced_bytes = stream.copied_bytes = stream.total_bytes;
-      } else {
-        answer(stream.from, PacketKind::clear_to_send, kNoSingleCopy, stream.cookie);
-      }
-    } else {
-      answer(stream.from, PacketKind::clear_to_send, 0, stream.cookie);
-    }
+  const bool offered = (stream.flags & kSingleCopy) != 0;
+  if (nothing_sent && offered && copy_from_sender(stream, request)) {
+    answer(stream.from, PacketKind::finished, 0, stream.cookie);
+    stream.announced_bytes = stream.copied_bytes = stream.total_bytes;
+  } else if (nothing_sent) {
+    if (stream.total_bytes > 0) list(peers_[static_cast<size_t>(stream.from)].streams, stream);
+    answer(stream.from, PacketKind::clear_to_send, offered ? kNoSingleCopy : 0, stream.cookie);
   }
   finish_if_whole(stream);
 }
@@ -307,8 +324,7 @@ void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t by
 void Engine::finish_if_whole(ReceiveStream& stream) {
   if (stream.copied_bytes < stream.total_bytes) return;
   Request& request = *stream.request;
-  auto& streams = peers_[static_cast<size_t>(stream.from)].streams;
-  streams.erase(std::find(streams.begin(), streams.end(), &stream));
+  unlist(peers_[static_cast<size_t>(stream.from)].streams, stream);
   const PeerIndex from = stream.from;
   const int64_t bytes = stream.total_bytes;
   receive_streams_.destroy(&stream);

@@ -25,6 +25,7 @@ struct SendStream {
   int64_t next_part_bytes = 0;  // parts start small and grow: copying in and out overlap early
   bool cleared = false;         // the receiver has matched: the ring may carry fragments
   bool held = false;            // nothing may be sent before clear_to_send or finished
+  int place = -1;               // in Engine::sending_; -1: not there, being held
   int in_flight = 0;
   int oldest = 0;
   struct Part {
@@ -47,6 +48,7 @@ struct ReceiveStream {
   int64_t announced_bytes = 0;
   int64_t copied_bytes = 0;
   Request* request = nullptr;  // once matched
+  int place = -1;              // in Peer::streams; -1: not there, nothing more is to come for now
   int part_count = 0;
   std::array<CellPart, kCellsInFlightMax> parts;  // announced before the match
 };
