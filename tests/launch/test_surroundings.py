@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Jobs in poor surroundings: no room in /dev/shm, no network at all, an empty /sys.
 
-Each is made with a mount or network namespace of the test's own; where that is not allowed the test says so and is
-skipped.
+Each is made with a mount or network namespace of the test's own; where that is not allowed the test says so
+and is skipped.
 """
 
 import os
