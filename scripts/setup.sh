@@ -4,7 +4,7 @@
 #   scripts/setup.sh system   packages of Debian or Ubuntu, by apt as root or with sudo; otherwise prints the
 #                             list to install and stops
 #   scripts/setup.sh check    the same look, but installs nothing
-#   scripts/setup.sh python   mpi4py from its source archive, built in .venv with our mpicc; needs build/install
+#   scripts/setup.sh python   mpi4py from its source archive, built in .venv with our mpicc (build/install)
 #   scripts/setup.sh foreign  the same, and once more in .cache/foreign with the standard-ABI compiler wrapper
 #                             of another MPI library, for the tests
 #   scripts/setup.sh netpipe  the source archive of NetPIPE, into .cache/netpipe, where apt can give it
