@@ -46,13 +46,18 @@ function(hearth_multi_program target source)
 endfunction()
 
 # hearth_multi_test(NAME name SOURCE source | PROGRAM name RANKS n... [TIMEOUT seconds]
-#                   [ENV NAME=VALUE...] [ARGS word...] [OPTIONS mpiexec-option...] [LABELS label...])
+#                   [ENV NAME=VALUE...] [ARGS word...] [OPTIONS mpiexec-option...] [LABELS label...]
+#                   [MEASURES])
 #   One test per number of ranks: mpiexec -n N program. Success is exit code 0. Without SOURCE the program of
-#   an earlier test is run again: its name is PROGRAM.
+#   an earlier test is run again: its name is PROGRAM. MEASURES: the program looks at the memory or the time
+#   that it takes, which a sanitizer changes.
 function(hearth_multi_test)
-  cmake_parse_arguments(ARG "" "NAME;SOURCE;PROGRAM;TIMEOUT" "RANKS;ENV;ARGS;OPTIONS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "MEASURES" "NAME;SOURCE;PROGRAM;TIMEOUT" "RANKS;ENV;ARGS;OPTIONS;LABELS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_NAME OR NOT ARG_RANKS)
     message(FATAL_ERROR "hearth_multi_test: needs NAME and RANKS; '${ARG_UNPARSED_ARGUMENTS}' is unknown")
+  endif()
+  if(ARG_MEASURES AND HEARTH_SANITIZE)
+    return()
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
