@@ -1,8 +1,6 @@
-// MPI 5.0 chapter 6: blocking collective operations. What they do is in src/coll.
-#include "abi/handle.h"
+// MPI 5.0 sections 6.3 to 6.11: blocking collective operations. What they do is in src/coll.
+#include "abi/collective_types.h"
 #include "coll/coll.h"
-#include "coll/scratch.h"
-#include "datatype/predefined.h"
 #include "datatype/reduce.h"
 #include "hearth_calls.h"
 #include "mpi.h"
@@ -14,115 +12,92 @@ using objects::Comm;
 using objects::Op;
 
 Status barrier(Comm& comm) {
-  return coll::barrier(comm);
+  return coll::run<coll::barrier>(comm);
 }
 
 Status bcast(void* buffer, Count count, Type& datatype, int root, Comm& comm) {
-  return coll::bcast(buffer, count, datatype, root, comm);
+  return coll::run<coll::bcast>(comm, buffer, count, datatype, root);
 }
 
 Status gather(const void* sendbuf, Count sendcount, Type& sendtype, void* recvbuf, Count recvcount,
               Type& recvtype, int root, Comm& comm) {
-  return coll::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  return coll::run<coll::gather>(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root);
 }
 
 Status gatherv(const void* sendbuf, Count sendcount, Type& sendtype, void* recvbuf, CountArray recvcounts,
                CountArray displs, Type& recvtype, int root, Comm& comm) {
-  return coll::gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+  return coll::run<coll::gatherv>(comm, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+                                  root);
 }
 
 Status scatter(const void* sendbuf, Count sendcount, Type& sendtype, void* recvbuf, Count recvcount,
                Type& recvtype, int root, Comm& comm) {
-  return coll::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  return coll::run<coll::scatter>(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root);
 }
 
 Status scatterv(const void* sendbuf, CountArray sendcounts, CountArray displs, Type& sendtype, void* recvbuf,
                 Count recvcount, Type& recvtype, int root, Comm& comm) {
-  return coll::scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  return coll::run<coll::scatterv>(comm, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
+                                   root);
 }
 
 Status allgather(const void* sendbuf, Count sendcount, Type& sendtype, void* recvbuf, Count recvcount,
                  Type& recvtype, Comm& comm) {
-  return coll::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return coll::run<coll::allgather>(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
 }
 
 Status allgatherv(const void* sendbuf, Count sendcount, Type& sendtype, void* recvbuf, CountArray recvcounts,
                   CountArray displs, Type& recvtype, Comm& comm) {
-  return coll::allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  return coll::run<coll::allgatherv>(comm, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                     recvtype);
 }
 
 Status alltoall(const void* sendbuf, Count sendcount, Type& sendtype, void* recvbuf, Count recvcount,
                 Type& recvtype, Comm& comm) {
-  return coll::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return coll::run<coll::alltoall>(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
 }
 
 Status alltoallv(const void* sendbuf, CountArray sendcounts, CountArray sdispls, Type& sendtype,
                  void* recvbuf, CountArray recvcounts, CountArray rdispls, Type& recvtype, Comm& comm) {
-  return coll::alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
-                         comm);
+  return coll::run<coll::alltoallv>(comm, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                                    rdispls, recvtype);
 }
-
-namespace {
-
-/// The types behind an array of handles, one for each rank.
-class Types {
- public:
-  Status read(const MPI_Datatype* handles, int ranks, const char* name) {
-    HEARTH_TRY(memory_.reserve(ranks * static_cast<int64_t>(sizeof(Type*))));
-    for (int rank = 0; rank < ranks; ++rank) {
-      Type* type = abi::find<Type>(handles[rank]);
-      if (type == nullptr || !type->committed) {
-        return fail(MPI_ERR_TYPE, "%s[%d] %s", name, rank,
-                    type == nullptr ? "is no datatype. Likely cause: it was freed, or never set"
-                                    : "is not committed. Remedy: MPI_Type_commit");
-      }
-      get()[rank] = type;
-    }
-    return {};
-  }
-  Type** get() { return reinterpret_cast<Type**>(memory_.data()); }
-
- private:
-  coll::Scratch memory_;
-};
-
-}  // namespace
 
 Status alltoallw(const void* sendbuf, CountArray sendcounts, CountArray sdispls,
                  const MPI_Datatype* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                  const MPI_Datatype* recvtypes, Comm& comm) {
-  Types sending;
-  Types receiving;
-  if (sendbuf != MPI_IN_PLACE) HEARTH_TRY(sending.read(sendtypes, comm.size, "sendtypes"));
-  HEARTH_TRY(receiving.read(recvtypes, comm.size, "recvtypes"));
-  return coll::alltoallw(sendbuf, sendcounts, sdispls, sending.get(), recvbuf, recvcounts, rdispls,
-                         receiving.get(), comm);
+  abi::RankTypes sending;
+  abi::RankTypes receiving;
+  if (sendbuf != MPI_IN_PLACE) HEARTH_TRY(sending.read(sendtypes, comm.peer_count, "sendtypes"));
+  HEARTH_TRY(receiving.read(recvtypes, comm.peer_count, "recvtypes"));
+  return coll::run<coll::alltoallw>(comm, sendbuf, sendcounts, sdispls, sending.get(), recvbuf, recvcounts,
+                                    rdispls, receiving.get());
 }
 
 Status reduce(const void* sendbuf, void* recvbuf, Count count, Type& datatype, Op& op, int root, Comm& comm) {
-  return coll::reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+  return coll::run<coll::reduce>(comm, sendbuf, recvbuf, count, datatype, op, root);
 }
 
 Status allreduce(const void* sendbuf, void* recvbuf, Count count, Type& datatype, Op& op, Comm& comm) {
-  return coll::allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+  return coll::run<coll::allreduce>(comm, sendbuf, recvbuf, count, datatype, op);
 }
 
 Status reduce_scatter(const void* sendbuf, void* recvbuf, CountArray recvcounts, Type& datatype, Op& op,
                       Comm& comm) {
-  return coll::reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  return coll::run<coll::reduce_scatter>(comm, sendbuf, recvbuf, recvcounts, datatype, op);
 }
 
 Status reduce_scatter_block(const void* sendbuf, void* recvbuf, Count recvcount, Type& datatype, Op& op,
                             Comm& comm) {
-  return coll::reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
+  return coll::run<coll::reduce_scatter_block>(comm, sendbuf, recvbuf, recvcount, datatype, op);
 }
 
 Status scan(const void* sendbuf, void* recvbuf, Count count, Type& datatype, Op& op, Comm& comm) {
-  return coll::scan(sendbuf, recvbuf, count, datatype, op, comm);
+  return coll::run<coll::scan>(comm, sendbuf, recvbuf, count, datatype, op);
 }
 
 Status exscan(const void* sendbuf, void* recvbuf, Count count, Type& datatype, Op& op, Comm& comm) {
-  return coll::exscan(sendbuf, recvbuf, count, datatype, op, comm);
+  return coll::run<coll::exscan>(comm, sendbuf, recvbuf, count, datatype, op);
 }
 
 Status reduce_local(const void* inbuf, void* inoutbuf, Count count, Type& datatype, Op& op) {

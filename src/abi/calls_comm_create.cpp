@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "abi/handle.h"
-#include "coll/channel.h"
 #include "coll/coll.h"
-#include "coll/tree.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
@@ -53,7 +51,7 @@ Status make_comm(const Comm& parent, uint32_t context, Peers peers, Comm*& comm)
 /// A new context, the same on all ranks of `comm`.
 Status agree_on_context(Comm& comm, uint32_t& context) {
   if (comm.rank == 0) context = p2p::engine().new_context();
-  return coll::bcast(&context, sizeof context, coll::byte_type(), 0, comm);
+  return coll::run<coll::bcast>(comm, &context, Count{sizeof context}, coll::byte_type(), 0);
 }
 
 Status check_intra(const Comm& comm) {
@@ -121,17 +119,10 @@ Status comm_create_group(Comm& comm, Group& group, int tag, Comm*& newcomm) {
   HEARTH_TRY(check_intra(comm));
   HEARTH_TRY(check_members(comm, group));
   if (group.rank == MPI_UNDEFINED) return {};
-  const coll::Channel channel(group, comm, tag);
-  const coll::Tree tree(channel.rank(), channel.size(), 0);
-  uint32_t context = 0;
-  if (tree.is_root()) {
-    context = p2p::engine().new_context();
-  } else {
-    HEARTH_TRY(channel.receive_bytes(&context, sizeof context, tree.parent()));
-  }
-  for (int bit = tree.top_bit(); bit > 0; bit /= 2) {
-    if (tree.has_child(bit)) HEARTH_TRY(channel.send_bytes(&context, sizeof context, tree.child(bit)));
-  }
+  uint32_t context = group.rank == 0 ? p2p::engine().new_context() : 0;
+  coll::Schedule schedule(group, comm, tag);
+  HEARTH_TRY(coll::bcast(schedule, &context, sizeof context, coll::byte_type(), 0));
+  HEARTH_TRY(schedule.finish());
   return make_comm(comm, context, group.peers, newcomm);
 }
 
@@ -144,8 +135,8 @@ Status comm_split(Comm& comm, int color, int key, Comm*& newcomm) {
   };
   std::vector<Wish> wishes(static_cast<size_t>(comm.size));
   wishes[static_cast<size_t>(comm.rank)] = {color, key, comm.rank == 0 ? p2p::engine().new_context() : 0};
-  HEARTH_TRY(coll::allgather(MPI_IN_PLACE, 0, coll::byte_type(), wishes.data(), sizeof(Wish),
-                             coll::byte_type(), comm));
+  HEARTH_TRY(coll::run<coll::allgather>(comm, MPI_IN_PLACE, 0, coll::byte_type(), wishes.data(),
+                                        Count{sizeof(Wish)}, coll::byte_type()));
   if (color == MPI_UNDEFINED) return {};
   if (color < 0) return fail(MPI_ERR_ARG, "color=%d: it must be 0 or more, or MPI_UNDEFINED", color);
   std::vector<std::pair<int, int>> members;  // key, rank in comm

@@ -331,6 +331,12 @@ Status request_free(Request*& request) {
   if (request == nullptr) {
     return fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL: there is nothing to free");
   }
+  if (request->kind == p2p::RequestKind::collective && request->active) {
+    return fail(
+        MPI_ERR_REQUEST,
+        "the request belongs to a collective operation under way, and such requests cannot be freed (MPI "
+        "5.0 sections 6.12 and 6.13). Remedy: complete it with MPI_Wait or MPI_Test");
+  }
   p2p::engine().release(request);
   request = nullptr;
   return {};

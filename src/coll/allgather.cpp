@@ -1,9 +1,8 @@
 #include <algorithm>
 
 #include "coll/blocks.h"
-#include "coll/channel.h"
 #include "coll/coll.h"
-#include "coll/scratch.h"
+#include "coll/ring.h"
 #include "coll/select.h"
 #include "mpi.h"
 
@@ -11,42 +10,35 @@ namespace hearth::coll {
 namespace {
 
 /// This rank's block lies in its place already.
-using AllgatherFunction = Status(void* receive, Count count, Type& type, const Channel& channel);
+using AllgatherFunction = Status(Schedule& schedule, const RankBlocks& blocks);
 
 // Each rank collects, packed, the blocks of 1, 2, 4, ... ranks after it.
-Status bruck(void* receive, Count count, Type& type, const Channel& channel) {
-  const int64_t block_bytes = count * type.size;
-  const auto place_of = [&](int rank) { return advance(receive, type, count * rank); };
-  Scratch blocks;
-  HEARTH_TRY(blocks.reserve(channel.size() * block_bytes));
-  datatype::pack(type, place_of(channel.rank()), count, 0, blocks.data(), static_cast<size_t>(block_bytes));
-  for (int have = 1; have < channel.size(); have *= 2) {
-    const int64_t bytes = std::min(have, channel.size() - have) * block_bytes;
-    HEARTH_TRY(channel.exchange_bytes(blocks.data(), bytes, channel.neighbor(-have),
-                                      blocks.data() + have * block_bytes, bytes, channel.neighbor(have)));
+Status bruck(Schedule& schedule, const RankBlocks& blocks) {
+  const int size = schedule.size();
+  const int own = schedule.rank();
+  const int64_t block_bytes = blocks.bytes(own);
+  std::byte* packed;
+  HEARTH_TRY(schedule.scratch(size * block_bytes, packed));
+  schedule.pack(blocks.place(own), blocks.count(own), blocks.type(own), packed);
+  for (int have = 1; have < size; have *= 2) {
+    const int64_t bytes = std::min(have, size - have) * block_bytes;
+    schedule.receive_bytes(packed + have * block_bytes, bytes, schedule.neighbor(have));
+    schedule.send_bytes(packed, bytes, schedule.neighbor(-have));
+    schedule.next_round();
   }
-  for (int distance = 1; distance < channel.size(); ++distance) {
-    datatype::unpack(type, place_of(channel.neighbor(distance)), count, 0,
-                     blocks.data() + distance * block_bytes, static_cast<size_t>(block_bytes));
-  }
-  return {};
-}
-
-/// Every block goes around; `place_of(rank)` and `count_of(rank)` say where it lies and how long it is.
-template <class PlaceOf, class CountOf>
-Status go_around(PlaceOf place_of, CountOf count_of, Type& type, const Channel& channel) {
-  for (int step = 0; step < channel.size() - 1; ++step) {
-    const int leaving = channel.neighbor(-step);
-    const int coming = channel.neighbor(-step - 1);
-    HEARTH_TRY(channel.exchange(place_of(leaving), count_of(leaving), type, channel.neighbor(1),
-                                place_of(coming), count_of(coming), type, channel.neighbor(-1)));
+  for (int distance = 1; distance < size; ++distance) {
+    const int rank = schedule.neighbor(distance);
+    schedule.unpack(packed + distance * block_bytes, blocks.place(rank), blocks.count(rank),
+                    blocks.type(rank));
   }
   return {};
 }
 
-Status ring(void* receive, Count count, Type& type, const Channel& channel) {
-  return go_around([&](int rank) { return advance(receive, type, count * rank); }, [&](int) { return count; },
-                   type, channel);
+Status ring(Schedule& schedule, const RankBlocks& blocks) {
+  go_around(
+      schedule, schedule.rank(), [&](int rank) { return blocks.place(rank); },
+      [&](int rank) { return blocks.count(rank); }, blocks.type(0));
+  return {};
 }
 
 #define HEARTH_ALLGATHER(name, right, preferred) HEARTH_COLL_ROW(name, right, preferred),
@@ -54,30 +46,29 @@ constexpr Algorithm<AllgatherFunction> kAlgorithms[] = {
 #include "coll/algorithms.def"
 };
 
-}  // namespace
-
-Status allgather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
-                 Type& receive_type, Comm& comm) {
-  const Shape shape{.size = comm.size, .bytes = receive_count * receive_type.size};
-  if (shape.bytes == 0) return {};
-  if (send != MPI_IN_PLACE) {
-    HEARTH_TRY(datatype::copy(send, send_count, send_type,
-                              advance(receive, receive_type, receive_count * comm.rank), receive_count,
-                              receive_type));
-  }
-  return select(Collective::allgather, kAlgorithms, shape)(receive, receive_count, receive_type,
-                                                           Channel(comm, Tag::allgather));
+void keep_own(Schedule& schedule, const void* send, Count send_count, Type& send_type,
+              const RankBlocks& blocks) {
+  if (send == MPI_IN_PLACE) return;
+  const int own = schedule.rank();
+  schedule.copy(send, send_count, send_type, blocks.place(own), blocks.count(own), blocks.type(own));
 }
 
-Status allgatherv(const void* send, Count send_count, Type& send_type, void* receive,
-                  CountArray receive_counts, CountArray displacements, Type& receive_type, Comm& comm) {
-  const auto place_of = [&](int rank) { return advance(receive, receive_type, displacements[rank]); };
-  const auto count_of = [&](int rank) { return receive_counts[rank]; };
-  if (send != MPI_IN_PLACE) {
-    HEARTH_TRY(
-        datatype::copy(send, send_count, send_type, place_of(comm.rank), count_of(comm.rank), receive_type));
-  }
-  return go_around(place_of, count_of, receive_type, Channel(comm, Tag::allgatherv));
+}  // namespace
+
+Status allgather(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
+                 Count receive_count, Type& receive_type) {
+  const Shape shape{.size = schedule.size(), .bytes = receive_count * receive_type.size};
+  if (shape.bytes == 0) return {};
+  const RankBlocks blocks(receive, receive_count, receive_type);
+  keep_own(schedule, send, send_count, send_type, blocks);
+  return select(Collective::allgather, kAlgorithms, shape)(schedule, blocks);
+}
+
+Status allgatherv(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
+                  CountArray receive_counts, CountArray displacements, Type& receive_type) {
+  const RankBlocks blocks(receive, receive_counts, displacements, receive_type);
+  keep_own(schedule, send, send_count, send_type, blocks);
+  return ring(schedule, blocks);
 }
 
 }  // namespace hearth::coll

@@ -1,9 +1,7 @@
 #include <utility>
 
-#include "coll/channel.h"
 #include "coll/coll.h"
 #include "coll/ring.h"
-#include "coll/scratch.h"
 #include "coll/select.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
@@ -12,16 +10,16 @@ namespace hearth::coll {
 namespace {
 
 /// `receive` holds this rank's elements at the start, and the result at the end.
-using AllreduceFunction = Status(void* receive, Count count, Type& type, const Op& op, Comm& comm);
+using AllreduceFunction = Status(Schedule& schedule, void* receive, Count count, Type& type, Op& op);
 
 /// Which ranks take part in the doubling: of the first ranks, as many as there are beyond a power of two, the
 /// even ones hand their elements to the odd ones and get the result from them. So each takes part for a run
 /// of consecutive ranks, and the order of ranks is kept.
 class Doubling {
  public:
-  explicit Doubling(const Channel& channel) : rank_(channel.rank()) {
-    while (players_ * 2 <= channel.size()) players_ *= 2;
-    handing_over_ = channel.size() - players_;
+  Doubling(int rank, int size) : rank_(rank) {
+    while (players_ * 2 <= size) players_ *= 2;
+    handing_over_ = size - players_;
   }
 
   int players() const { return players_; }
@@ -41,54 +39,57 @@ class Doubling {
 
 // In each round two ranks exchange what they have and both compute the same: left op right, the lower ranks
 // on the left. So all ranks end with the same bits.
-Status recursive_doubling(void* receive, Count count, Type& type, const Op& op, Comm& comm) {
-  const Channel channel(comm, Tag::allreduce);
-  const Doubling doubling(channel);
+Status recursive_doubling(Schedule& schedule, void* receive, Count count, Type& type, Op& op) {
+  const int rank = schedule.rank();
+  const Doubling doubling(rank, schedule.size());
   if (doubling.hands_over()) {
-    HEARTH_TRY(channel.send(receive, count, type, channel.rank() + 1));
-    return channel.receive(receive, count, type, channel.rank() + 1);
+    schedule.send(receive, count, type, rank + 1);
+    schedule.next_round();
+    schedule.receive(receive, count, type, rank + 1);
+    return {};
   }
-  ScratchElements scratch;
-  HEARTH_TRY(scratch.reserve(type, count));
+  std::byte* scratch;
+  HEARTH_TRY(schedule.scratch(type, count, scratch));
   void* own = receive;
-  void* incoming = scratch.data();
+  void* incoming = scratch;
   if (doubling.takes_over()) {
-    HEARTH_TRY(channel.receive(incoming, count, type, channel.rank() - 1));
-    HEARTH_TRY(datatype::reduce(op, type, incoming, own, count));
+    schedule.receive(incoming, count, type, rank - 1);
+    schedule.next_round();
+    schedule.reduce(op, type, incoming, own, count);
   }
   for (int bit = 1; bit < doubling.players(); bit *= 2) {
     const int partner = doubling.partner(bit);
-    HEARTH_TRY(channel.exchange(own, count, type, partner, incoming, count, type, partner));
-    if (partner < channel.rank()) {
-      HEARTH_TRY(datatype::reduce(op, type, incoming, own, count));
+    schedule.receive(incoming, count, type, partner);
+    schedule.send(own, count, type, partner);
+    schedule.next_round();
+    if (partner < rank) {
+      schedule.reduce(op, type, incoming, own, count);
     } else {
-      HEARTH_TRY(datatype::reduce(op, type, own, incoming, count));
+      schedule.reduce(op, type, own, incoming, count);
       std::swap(own, incoming);
     }
   }
-  HEARTH_TRY(datatype::copy(own, count, type, receive, count, type));
-  return doubling.takes_over() ? channel.send(receive, count, type, channel.rank() - 1) : Status();
+  if (own != receive) schedule.copy(own, count, type, receive, count, type);
+  if (doubling.takes_over()) schedule.send(receive, count, type, rank - 1);
+  return {};
 }
 
 // Each rank reduces one share, then the shares go around.
-Status ring(void* receive, Count count, Type& type, const Op& op, Comm& comm) {
-  const Channel channel(comm, Tag::allreduce);
-  const Shares shares(count, channel.size());
-  HEARTH_TRY(ring_reduce(receive, shares, type, op, channel));
-  for (int step = 0; step < channel.size() - 1; ++step) {
-    const int leaving = channel.neighbor(1 - step);
-    const int coming = channel.neighbor(-step);
-    HEARTH_TRY(channel.exchange(advance(receive, type, shares.begin(leaving)), shares.count(leaving), type,
-                                channel.neighbor(1), advance(receive, type, shares.begin(coming)),
-                                shares.count(coming), type, channel.neighbor(-1)));
-  }
+Status ring(Schedule& schedule, void* receive, Count count, Type& type, Op& op) {
+  const Shares shares(count, schedule.size());
+  HEARTH_TRY(ring_reduce(schedule, receive, shares, type, op));
+  go_around(
+      schedule, ring_share(schedule, schedule.rank()),
+      [&](int share) { return advance(receive, type, shares.begin(share)); },
+      [&](int share) { return shares.count(share); }, type);
   return {};
 }
 
 // For large vectors and operations that do not commute.
-Status reduce_bcast(void* receive, Count count, Type& type, const Op& op, Comm& comm) {
-  HEARTH_TRY(reduce(comm.rank == 0 ? MPI_IN_PLACE : receive, receive, count, type, op, 0, comm));
-  return bcast(receive, count, type, 0, comm);
+Status reduce_bcast(Schedule& schedule, void* receive, Count count, Type& type, Op& op) {
+  HEARTH_TRY(reduce(schedule, schedule.rank() == 0 ? MPI_IN_PLACE : receive, receive, count, type, op, 0));
+  schedule.next_round();
+  return bcast(schedule, receive, count, type, 0);
 }
 
 #define HEARTH_ALLREDUCE(name, right, preferred) HEARTH_COLL_ROW(name, right, preferred),
@@ -98,13 +99,13 @@ constexpr Algorithm<AllreduceFunction> kAlgorithms[] = {
 
 }  // namespace
 
-Status allreduce(const void* send, void* receive, Count count, Type& type, const Op& op, Comm& comm) {
+Status allreduce(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op) {
   HEARTH_TRY(datatype::check_reduction(op, type));
-  if (send != MPI_IN_PLACE) HEARTH_TRY(datatype::copy(send, count, type, receive, count, type));
+  if (send != MPI_IN_PLACE) schedule.copy(send, count, type, receive, count, type);
   const Shape shape{
-      .size = comm.size, .bytes = count * type.size, .count = count, .commutative = op.commutative};
+      .size = schedule.size(), .bytes = count * type.size, .count = count, .commutative = op.commutative};
   if (shape.size == 1 || shape.bytes == 0) return {};
-  return select(Collective::allreduce, kAlgorithms, shape)(receive, count, type, op, comm);
+  return select(Collective::allreduce, kAlgorithms, shape)(schedule, receive, count, type, op);
 }
 
 }  // namespace hearth::coll

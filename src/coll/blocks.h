@@ -18,6 +18,45 @@ inline const std::byte* advance(const void* buffer, const datatype::Type& type, 
   return static_cast<const std::byte*>(buffer) + count * type.extent;
 }
 
+/// A rank's own block. Its address may be MPI_IN_PLACE.
+struct OwnBlock {
+  void* buffer;
+  Count count;
+  datatype::Type& type;
+
+  int64_t bytes() const { return count * type.size; }
+};
+
+/// A buffer with a block for each rank. The arrays are read when a block is asked for.
+class RankBlocks {
+ public:
+  /// Blocks of `each` elements, one after another.
+  RankBlocks(const void* buffer, Count each, datatype::Type& type)
+      : buffer_(const_cast<void*>(buffer)), each_(each), type_(&type) {}
+  /// Displacements in elements.
+  RankBlocks(const void* buffer, CountArray counts, CountArray displacements, datatype::Type& type)
+      : buffer_(const_cast<void*>(buffer)), counts_(counts), displacements_(displacements), type_(&type) {}
+  /// Displacements in bytes; a type for each rank.
+  RankBlocks(const void* buffer, CountArray counts, CountArray displacements, datatype::Type* const* types)
+      : buffer_(const_cast<void*>(buffer)), counts_(counts), displacements_(displacements), types_(types) {}
+
+  std::byte* place(int rank) const {
+    if (types_ != nullptr) return static_cast<std::byte*>(buffer_) + displacements_[rank];
+    return advance(buffer_, *type_, counts_.null() ? each_ * rank : displacements_[rank]);
+  }
+  Count count(int rank) const { return counts_.null() ? each_ : counts_[rank]; }
+  datatype::Type& type(int rank) const { return types_ != nullptr ? *types_[rank] : *type_; }
+  int64_t bytes(int rank) const { return count(rank) * type(rank).size; }
+
+ private:
+  void* buffer_;
+  Count each_ = 0;
+  CountArray counts_;
+  CountArray displacements_;
+  datatype::Type* type_ = nullptr;
+  datatype::Type* const* types_ = nullptr;
+};
+
 /// `count` elements in as many shares as there are ranks, equal but for one element.
 class Shares {
  public:

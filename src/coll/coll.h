@@ -1,56 +1,53 @@
-// Collective operations on intracommunicators (MPI 5.0 chapter 6), over point-to-point messages.
+// What the collective operations of MPI 5.0 chapter 6 do on this process: each adds its steps to a Schedule,
+// which serves the blocking, the non-blocking and the persistent form.
 //
 // Arguments are those of the MPI functions, checked; MPI_IN_PLACE is allowed where the standard allows it.
-// Arguments that do not count in this process may be anything. Called under the library's lock; blocking.
+// Arguments that do not count in this process may be anything. Arrays are read here and not afterwards.
+// Called under the library's lock.
 #pragma once
 
 #include "base/counts.h"
 #include "base/status.h"
+#include "coll/schedule.h"
 #include "datatype/type.h"
-#include "objects/comm.h"
-#include "objects/op.h"
 
 namespace hearth::coll {
 
-using datatype::Type;
-using objects::Comm;
-using objects::Op;
+Status barrier(Schedule& schedule);
+Status bcast(Schedule& schedule, void* buffer, Count count, Type& type, int root);
 
-Status barrier(Comm& comm);
-Status bcast(void* buffer, Count count, Type& type, int root, Comm& comm);
-
-Status gather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
-              Type& receive_type, int root, Comm& comm);
-Status gatherv(const void* send, Count send_count, Type& send_type, void* receive, CountArray receive_counts,
-               CountArray displacements, Type& receive_type, int root, Comm& comm);
-Status scatter(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
-               Type& receive_type, int root, Comm& comm);
-Status scatterv(const void* send, CountArray send_counts, CountArray displacements, Type& send_type,
-                void* receive, Count receive_count, Type& receive_type, int root, Comm& comm);
-Status allgather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
-                 Type& receive_type, Comm& comm);
-Status allgatherv(const void* send, Count send_count, Type& send_type, void* receive,
-                  CountArray receive_counts, CountArray displacements, Type& receive_type, Comm& comm);
-Status alltoall(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
-                Type& receive_type, Comm& comm);
-Status alltoallv(const void* send, CountArray send_counts, CountArray send_displacements, Type& send_type,
-                 void* receive, CountArray receive_counts, CountArray receive_displacements,
-                 Type& receive_type, Comm& comm);
+Status gather(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
+              Count receive_count, Type& receive_type, int root);
+Status gatherv(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
+               CountArray receive_counts, CountArray displacements, Type& receive_type, int root);
+Status scatter(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
+               Count receive_count, Type& receive_type, int root);
+Status scatterv(Schedule& schedule, const void* send, CountArray send_counts, CountArray displacements,
+                Type& send_type, void* receive, Count receive_count, Type& receive_type, int root);
+Status allgather(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
+                 Count receive_count, Type& receive_type);
+Status allgatherv(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
+                  CountArray receive_counts, CountArray displacements, Type& receive_type);
+Status alltoall(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
+                Count receive_count, Type& receive_type);
+Status alltoallv(Schedule& schedule, const void* send, CountArray send_counts, CountArray send_displacements,
+                 Type& send_type, void* receive, CountArray receive_counts, CountArray receive_displacements,
+                 Type& receive_type);
 /// Displacements are in bytes; the arrays of types have an entry for each rank.
-Status alltoallw(const void* send, CountArray send_counts, CountArray send_displacements,
+Status alltoallw(Schedule& schedule, const void* send, CountArray send_counts, CountArray send_displacements,
                  Type* const* send_types, void* receive, CountArray receive_counts,
-                 CountArray receive_displacements, Type* const* receive_types, Comm& comm);
+                 CountArray receive_displacements, Type* const* receive_types);
 
 // Reductions. The order in which ranks are combined depends on the number of ranks and on the size of the
 // data only, so a result is the same from run to run, and MPI_Allreduce has the same on all ranks. Operations
 // that do not commute are applied in the order of ranks.
-Status reduce(const void* send, void* receive, Count count, Type& type, const Op& op, int root, Comm& comm);
-Status allreduce(const void* send, void* receive, Count count, Type& type, const Op& op, Comm& comm);
-Status reduce_scatter(const void* send, void* receive, CountArray receive_counts, Type& type, const Op& op,
-                      Comm& comm);
-Status reduce_scatter_block(const void* send, void* receive, Count receive_count, Type& type, const Op& op,
-                            Comm& comm);
-Status scan(const void* send, void* receive, Count count, Type& type, const Op& op, Comm& comm);
-Status exscan(const void* send, void* receive, Count count, Type& type, const Op& op, Comm& comm);
+Status reduce(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op, int root);
+Status allreduce(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op);
+Status reduce_scatter(Schedule& schedule, const void* send, void* receive, CountArray receive_counts,
+                      Type& type, Op& op);
+Status reduce_scatter_block(Schedule& schedule, const void* send, void* receive, Count receive_count,
+                            Type& type, Op& op);
+Status scan(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op);
+Status exscan(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op);
 
 }  // namespace hearth::coll

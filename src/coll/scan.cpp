@@ -1,8 +1,6 @@
 #include <utility>
 
-#include "coll/channel.h"
 #include "coll/coll.h"
-#include "coll/scratch.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
 
@@ -13,31 +11,35 @@ namespace {
 // 2*bit ranks (or what exists of it), and in `result` that over the ranks of the run that come before it,
 // itself included in an inclusive scan. A run on the left is always whole, so the number of ranks does not
 // matter.
-Status doubling(const void* input, void* result, bool inclusive, Count count, Type& type, const Op& op,
-                const Channel& channel) {
-  ScratchElements first;
-  ScratchElements second;
-  HEARTH_TRY(first.reserve(type, count));
-  HEARTH_TRY(second.reserve(type, count));
-  void* partial = first.data();
-  void* incoming = second.data();
-  HEARTH_TRY(datatype::copy(input, count, type, partial, count, type));
+Status doubling(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
+                Op& op) {
+  HEARTH_TRY(datatype::check_reduction(op, type));
+  if (count == 0 || type.size == 0) return {};
+  if (input == MPI_IN_PLACE) input = result;
+  const int rank = schedule.rank();
+  std::byte* partial;
+  std::byte* incoming;
+  HEARTH_TRY(schedule.scratch(type, count, partial));
+  HEARTH_TRY(schedule.scratch(type, count, incoming));
+  schedule.copy(input, count, type, partial, count, type);
   bool has_result = inclusive;
-  if (inclusive) HEARTH_TRY(datatype::copy(input, count, type, result, count, type));
-  for (int bit = 1; bit < channel.size(); bit *= 2) {
-    const int partner = channel.rank() ^ bit;
-    if (partner >= channel.size()) continue;
-    HEARTH_TRY(channel.exchange(partial, count, type, partner, incoming, count, type, partner));
-    if (partner < channel.rank()) {
+  if (inclusive) schedule.copy(input, count, type, result, count, type);
+  for (int bit = 1; bit < schedule.size(); bit *= 2) {
+    const int partner = rank ^ bit;
+    if (partner >= schedule.size()) continue;
+    schedule.receive(incoming, count, type, partner);
+    schedule.send(partial, count, type, partner);
+    schedule.next_round();
+    if (partner < rank) {
       if (has_result) {
-        HEARTH_TRY(datatype::reduce(op, type, incoming, result, count));
+        schedule.reduce(op, type, incoming, result, count);
       } else {
-        HEARTH_TRY(datatype::copy(incoming, count, type, result, count, type));
+        schedule.copy(incoming, count, type, result, count, type);
         has_result = true;
       }
-      HEARTH_TRY(datatype::reduce(op, type, incoming, partial, count));
+      schedule.reduce(op, type, incoming, partial, count);
     } else {
-      HEARTH_TRY(datatype::reduce(op, type, partial, incoming, count));
+      schedule.reduce(op, type, partial, incoming, count);
       std::swap(partial, incoming);
     }
   }
@@ -46,18 +48,12 @@ Status doubling(const void* input, void* result, bool inclusive, Count count, Ty
 
 }  // namespace
 
-Status scan(const void* send, void* receive, Count count, Type& type, const Op& op, Comm& comm) {
-  HEARTH_TRY(datatype::check_reduction(op, type));
-  if (count == 0 || type.size == 0) return {};
-  const void* input = send == MPI_IN_PLACE ? receive : send;
-  return doubling(input, receive, true, count, type, op, Channel(comm, Tag::scan));
+Status scan(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op) {
+  return doubling(schedule, send, receive, true, count, type, op);
 }
 
-Status exscan(const void* send, void* receive, Count count, Type& type, const Op& op, Comm& comm) {
-  HEARTH_TRY(datatype::check_reduction(op, type));
-  if (count == 0 || type.size == 0) return {};
-  const void* input = send == MPI_IN_PLACE ? receive : send;
-  return doubling(input, receive, false, count, type, op, Channel(comm, Tag::exscan));
+Status exscan(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op) {
+  return doubling(schedule, send, receive, false, count, type, op);
 }
 
 }  // namespace hearth::coll

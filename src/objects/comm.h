@@ -26,6 +26,10 @@ struct Comm : Object {
   Group* remote_group = nullptr;  // nullptr for an intracommunicator; one reference held otherwise
   Errhandler* errhandler = nullptr;
   Info* info = nullptr;  // hints in force; nullptr when none
+  /// How many collectives, and how many persistent ones, were called here so far: the same on all ranks.
+  /// Their messages are told apart by it.
+  uint32_t collectives = 0;
+  uint32_t persistent_collectives = 0;
   std::string name;
   Attributes attributes;
 

@@ -103,7 +103,39 @@ void Engine::release(Request* request) {
 void Engine::complete(Request& request, Status outcome) {
   request.outcome = outcome;
   request.complete = true;
-  if (__builtin_expect(request.handle_freed, 0)) destroy(&request);
+  if (__builtin_expect(request.handle_freed, 0)) {
+    if (request.group != nullptr) leave_group(request);
+    destroy(&request);
+  }
+}
+
+void Engine::entrust(Request* request, MessageGroup& group) {
+  if (request->complete) {
+    if (group.first_error.ok()) group.first_error = request->outcome;
+    destroy(request);
+    return;
+  }
+  request->group = &group;
+  request->handle_freed = true;
+  ++group.under_way;
+}
+
+void Engine::leave_group(Request& request) {
+  MessageGroup& group = *request.group;
+  if (group.first_error.ok()) group.first_error = request.outcome;
+  --group.under_way;
+  if (group.under_way == group.wake_at && group.owner != nullptr) {
+    group.owner->next = ready_;
+    ready_ = group.owner;
+  }
+}
+
+void Engine::advance_ready() {
+  while (ready_ != nullptr) {
+    Request* request = ready_;
+    ready_ = request->next;
+    request->hooks->advance(*request);  // it may be gone now
+  }
 }
 
 void Engine::add_hooked(Request& request) {
@@ -147,6 +179,10 @@ bool Engine::progress() {
     }
   }
   if (__builtin_expect(!waiting_peers_.empty(), 0)) moved |= serve_waiting_peers();
+  if (__builtin_expect(ready_ != nullptr, 0)) {
+    advance_ready();
+    moved = true;
+  }
   if (__builtin_expect(hooked_ != nullptr, 0)) {
     Request** place = &hooked_;
     while (*place != nullptr) {

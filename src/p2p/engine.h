@@ -123,6 +123,10 @@ class Engine {
   void release(Request* request);
   /// Registers a request whose hooks->advance is to be called by progress().
   void add_hooked(Request& request);
+  /// Hands a request over: it counts in `group` until it is over, and is destroyed then.
+  void entrust(Request* request, MessageGroup& group);
+  /// Ends an operation. The request may be gone afterwards.
+  void complete(Request& request, Status outcome);
   /// Takes a receive back that has not matched; true when it was cancelled.
   bool cancel(Request& request);
   /// A send that was over at once; one object for all.
@@ -172,6 +176,8 @@ class Engine {
   };
 
   Peer& know(PeerIndex peer);
+  void leave_group(Request& request);
+  void advance_ready();
   void idle(Waiter& waiter);
   void end_wait(const Waiter& waiter);
 
@@ -199,7 +205,6 @@ class Engine {
   void complete_receive(Request& request, PeerIndex from, int tag, int64_t bytes);
   void forget(UnexpectedMessage* message);
   Status truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const;
-  void complete(Request& request, Status outcome);
   void on_damage(PeerIndex from, const shm::PacketHeader& header);
   [[noreturn, gnu::cold]] void out_of_memory(const char* what, size_t bytes, PeerIndex peer) const;
 
@@ -247,6 +252,7 @@ class Engine {
   std::vector<SendStream*> sending_;
   std::vector<PeerIndex> waiting_peers_;  // with answers or a backlog
   Request* hooked_ = nullptr;
+  Request* ready_ = nullptr;  // whose group of messages has come down to what it waits for
   Request* completed_send_ = nullptr;
   size_t sends_under_way_ = 0;
   uint32_t fruitless_ = 0;  // calls of progress_once in a row that moved nothing

@@ -27,7 +27,7 @@ constexpr int kLaneRounds = 64;
 [[gnu::hot]] Status Engine::receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from,
                                     int tag, uint32_t context, Received* received) {
   // Nothing is posted and nothing waits: the next packet of this very sender is ours if it fits.
-  if (posted_.empty() && unexpected_.empty() && from >= 0 && tag >= 0 && type.contiguous) {
+  if (posted_.empty() && unexpected_.empty() && from >= 0 && tag != MPI_ANY_TAG && type.contiguous) {
     Peer& peer = peers_[static_cast<size_t>(from)];
     if (shm::RingReader* lane = peer.lane_from; lane != nullptr) {
       const uint64_t wanted = match_word(context, tag);

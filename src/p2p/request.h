@@ -44,6 +44,17 @@ struct RequestHooks {
 
 struct SendStream;
 
+/// Messages under way that are awaited together, not one by one (Engine::entrust): the rounds of a
+/// collective.
+struct MessageGroup {
+  int under_way = 0;
+  /// When so few are left, the hooks of `owner` are advanced by progress(); without an owner somebody waits
+  /// for `under_way`.
+  int wake_at = 0;
+  Request* owner = nullptr;
+  Status first_error;
+};
+
 /// Three lines, of which the last is for the rarer kinds.
 struct alignas(64) Request : objects::Object, MatchEntry {
   Request() {}  // NOLINT(modernize-use-equals-default): see MatchEntry
@@ -54,7 +65,7 @@ struct alignas(64) Request : objects::Object, MatchEntry {
   bool persistent = false;
   bool active = true;  // a persistent request is inactive until it is started
   bool cancelled = false;
-  bool handle_freed = false;  // Request_free was called; the engine destroys it on completion
+  bool handle_freed = false;  // no handle, or none any more: the engine destroys it on completion
   bool await_match = false;   // send: over only when the receiver has matched it
 
   // The operation. Where it goes or comes from is in the base's `key`: context, peer (or MPI_ANY_SOURCE),
@@ -71,11 +82,12 @@ struct alignas(64) Request : objects::Object, MatchEntry {
   int64_t received_bytes = 0;
 
   // The engine's own.
-  Request* next = nullptr;  // in the backlog of a peer, or among the hooked requests
+  Request* next = nullptr;  // in the backlog of a peer, or among the hooked or the ready requests
   SendStream* send_stream = nullptr;
 
   const RequestHooks* hooks = nullptr;
   void* state = nullptr;  // the hooks' own
+  MessageGroup* group = nullptr;
 };
 
 }  // namespace hearth::p2p

@@ -1,12 +1,13 @@
 /* Collectives that move data: each against what the standard says each byte of each buffer must be
  * afterwards. */
 #include "buffers.h"
+#include "forms.h"
 
 static void test_bcast(const Kind* kind, int count) {
   void* buffer = allocate(kind, count);
   for (int root = 0; root < size_; ++root) {
     if (rank_ == root) fill(kind, buffer, count, root, 0);
-    MPI_Bcast(buffer, count, kind->type, root, MPI_COMM_WORLD);
+    COLLECTIVE(Bcast, bcast, buffer, count, kind->type, root);
     check_data(kind, buffer, count, root, 0, "Bcast");
     check_filler(kind, buffer, count, "Bcast");
   }
@@ -21,10 +22,10 @@ static void test_bcast_mixed(const Kind* gapped_three, int count) {
   for (int root = 0; root < size_; ++root) {
     if (rank_ == root) {
       fill(gapped_three, gapped_buffer, count, root, 1);
-      MPI_Bcast(gapped_buffer, count, gapped_three->type, root, MPI_COMM_WORLD);
+      COLLECTIVE(Bcast, bcast, gapped_buffer, count, gapped_three->type, root);
       clear(gapped_three, gapped_buffer, count);
     } else {
-      MPI_Bcast(plain_buffer, 3 * count, MPI_DOUBLE, root, MPI_COMM_WORLD);
+      COLLECTIVE(Bcast, bcast, plain_buffer, 3 * count, MPI_DOUBLE, root);
       check_data(&plain, plain_buffer, 3 * count, root, 1, "Bcast to another type");
       check_filler(&plain, plain_buffer, 3 * count, "Bcast to another type");
     }
@@ -42,11 +43,11 @@ static void test_gather(const Kind* kind, int count, int in_place) {
     unsigned char* own_place = all + (size_t)rank_ * count * kind->extent;
     if (rank_ == root && in_place) {
       fill(kind, own_place, count, rank_, root);
-      MPI_Gather(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, all, count, kind->type, root, MPI_COMM_WORLD);
+      COLLECTIVE(Gather, gather, MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, all, count, kind->type, root);
     } else if (rank_ == root) {
-      MPI_Gather(own, count, kind->type, all, count, kind->type, root, MPI_COMM_WORLD);
+      COLLECTIVE(Gather, gather, own, count, kind->type, all, count, kind->type, root);
     } else {
-      MPI_Gather(own, count, kind->type, NULL, -1, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD);
+      COLLECTIVE(Gather, gather, own, count, kind->type, NULL, -1, MPI_DATATYPE_NULL, root);
     }
     if (rank_ == root)
       for (int from = 0; from < size_; ++from)
@@ -66,15 +67,15 @@ static void test_scatter(const Kind* kind, int count, int in_place) {
     if (rank_ == root) {
       for (int to = 0; to < size_; ++to) fill(kind, all + (size_t)to * count * kind->extent, count, root, to);
       if (in_place) {
-        MPI_Scatter(all, count, kind->type, MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD);
+        COLLECTIVE(Scatter, scatter, all, count, kind->type, MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, root);
       } else {
-        MPI_Scatter(all, count, kind->type, own, count, kind->type, root, MPI_COMM_WORLD);
+        COLLECTIVE(Scatter, scatter, all, count, kind->type, own, count, kind->type, root);
       }
       for (int to = 0; to < size_; ++to)
         check_data(kind, all + (size_t)to * count * kind->extent, count, root, to, what);
       check_filler(kind, all, (long)count * size_, what);
     } else {
-      MPI_Scatter(NULL, -1, MPI_DATATYPE_NULL, own, count, kind->type, root, MPI_COMM_WORLD);
+      COLLECTIVE(Scatter, scatter, NULL, -1, MPI_DATATYPE_NULL, own, count, kind->type, root);
     }
     if (rank_ != root || !in_place) check_data(kind, own, count, root, rank_, what);
     check_filler(kind, own, count, what);
@@ -90,9 +91,9 @@ static void test_allgather(const Kind* kind, int count, int in_place) {
   fill(kind, own, count, rank_, 0);
   if (in_place) {
     fill(kind, all + (size_t)rank_ * count * kind->extent, count, rank_, 0);
-    MPI_Allgather(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, all, count, kind->type, MPI_COMM_WORLD);
+    COLLECTIVE(Allgather, allgather, MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, all, count, kind->type);
   } else {
-    MPI_Allgather(own, count, kind->type, all, count, kind->type, MPI_COMM_WORLD);
+    COLLECTIVE(Allgather, allgather, own, count, kind->type, all, count, kind->type);
   }
   for (int from = 0; from < size_; ++from)
     check_data(kind, all + (size_t)from * count * kind->extent, count, from, 0, what);
@@ -108,9 +109,9 @@ static void test_alltoall(const Kind* kind, int count, int in_place) {
   unsigned char* source = in_place ? in : out;
   for (int to = 0; to < size_; ++to) fill(kind, source + (size_t)to * count * kind->extent, count, rank_, to);
   if (in_place) {
-    MPI_Alltoall(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, in, count, kind->type, MPI_COMM_WORLD);
+    COLLECTIVE(Alltoall, alltoall, MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, in, count, kind->type);
   } else {
-    MPI_Alltoall(out, count, kind->type, in, count, kind->type, MPI_COMM_WORLD);
+    COLLECTIVE(Alltoall, alltoall, out, count, kind->type, in, count, kind->type);
   }
   for (int from = 0; from < size_; ++from)
     check_data(kind, in + (size_t)from * count * kind->extent, count, from, rank_, what);
@@ -149,11 +150,11 @@ static void test_gatherv(const Kind* kind, int count, int in_place) {
     unsigned char* own = allocate(kind, counts[rank_]);
     fill(kind, own, counts[rank_], rank_, root);
     if (rank_ != root) {
-      MPI_Gatherv(own, counts[rank_], kind->type, NULL, NULL, NULL, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD);
+      COLLECTIVE(Gatherv, gatherv, own, counts[rank_], kind->type, NULL, NULL, NULL, MPI_DATATYPE_NULL, root);
     } else {
       if (in_place) fill(kind, all + (size_t)displacements[rank_] * kind->extent, counts[rank_], rank_, root);
-      MPI_Gatherv(in_place ? MPI_IN_PLACE : own, counts[rank_], kind->type, all, counts, displacements,
-                  kind->type, root, MPI_COMM_WORLD);
+      COLLECTIVE(Gatherv, gatherv, in_place ? MPI_IN_PLACE : own, counts[rank_], kind->type, all, counts,
+                 displacements, kind->type, root);
       for (int from = 0; from < size_; ++from)
         check_data(kind, all + (size_t)displacements[from] * kind->extent, counts[from], from, root, what);
     }
@@ -177,10 +178,11 @@ static void test_scatterv(const Kind* kind, int count, int in_place) {
     if (rank_ == root) {
       for (int to = 0; to < size_; ++to)
         fill(kind, all + (size_t)displacements[to] * kind->extent, counts[to], root, to);
-      MPI_Scatterv(all, counts, displacements, kind->type, in_place ? MPI_IN_PLACE : own, counts[rank_],
-                   kind->type, root, MPI_COMM_WORLD);
+      COLLECTIVE(Scatterv, scatterv, all, counts, displacements, kind->type, in_place ? MPI_IN_PLACE : own,
+                 counts[rank_], kind->type, root);
     } else {
-      MPI_Scatterv(NULL, NULL, NULL, MPI_DATATYPE_NULL, own, counts[rank_], kind->type, root, MPI_COMM_WORLD);
+      COLLECTIVE(Scatterv, scatterv, NULL, NULL, NULL, MPI_DATATYPE_NULL, own, counts[rank_], kind->type,
+                 root);
     }
     if (rank_ != root || !in_place) check_data(kind, own, counts[rank_], root, rank_, what);
     check_filler(kind, own, counts[rank_], what);
@@ -201,8 +203,8 @@ static void test_allgatherv(const Kind* kind, int count, int in_place) {
   unsigned char* own = allocate(kind, counts[rank_]);
   fill(kind, own, counts[rank_], rank_, 0);
   if (in_place) fill(kind, all + (size_t)displacements[rank_] * kind->extent, counts[rank_], rank_, 0);
-  MPI_Allgatherv(in_place ? MPI_IN_PLACE : own, counts[rank_], kind->type, all, counts, displacements,
-                 kind->type, MPI_COMM_WORLD);
+  COLLECTIVE(Allgatherv, allgatherv, in_place ? MPI_IN_PLACE : own, counts[rank_], kind->type, all, counts,
+             displacements, kind->type);
   for (int from = 0; from < size_; ++from)
     check_data(kind, all + (size_t)displacements[from] * kind->extent, counts[from], from, 0, what);
   check_filler(kind, all, room, what);
@@ -229,11 +231,11 @@ static void test_alltoallv(const Kind* kind, int count, int in_place) {
     fill(kind, (in_place ? in : out) + (size_t)out_displacements[to] * kind->extent, out_counts[to], rank_,
          to);
   if (in_place) {
-    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, in_counts, in_displacements, kind->type,
-                  MPI_COMM_WORLD);
+    COLLECTIVE(Alltoallv, alltoallv, MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, in_counts,
+               in_displacements, kind->type);
   } else {
-    MPI_Alltoallv(out, out_counts, out_displacements, kind->type, in, in_counts, in_displacements, kind->type,
-                  MPI_COMM_WORLD);
+    COLLECTIVE(Alltoallv, alltoallv, out, out_counts, out_displacements, kind->type, in, in_counts,
+               in_displacements, kind->type);
   }
   for (int from = 0; from < size_; ++from)
     check_data(kind, in + (size_t)in_displacements[from] * kind->extent, in_counts[from], from, rank_, what);
@@ -264,9 +266,9 @@ static void test_alltoallw(Kind* kinds, int count, int in_place) {
   for (int to = 0; to < size_; ++to)
     fill(kind_of[to], (in_place ? in : out) + displacements[to], counts[to], rank_, to);
   if (in_place) {
-    MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, in, counts, displacements, types, MPI_COMM_WORLD);
+    COLLECTIVE(Alltoallw, alltoallw, MPI_IN_PLACE, NULL, NULL, NULL, in, counts, displacements, types);
   } else {
-    MPI_Alltoallw(out, counts, displacements, types, in, counts, displacements, types, MPI_COMM_WORLD);
+    COLLECTIVE(Alltoallw, alltoallw, out, counts, displacements, types, in, counts, displacements, types);
   }
   for (int from = 0; from < size_; ++from)
     check_data(kind_of[from], in + displacements[from], counts[from], from, rank_, what);
@@ -276,6 +278,14 @@ static void test_alltoallw(Kind* kinds, int count, int in_place) {
   free(numbers);
   free(types);
   free(kind_of);
+}
+
+static void barrier(void) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (form_ == kBlocking) MPI_Barrier(MPI_COMM_WORLD);
+  if (form_ == kNonblocking) MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  if (form_ == kPersistent) MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  if (form_ != kBlocking) complete_form(&request);
 }
 
 /* Nobody leaves a barrier before everybody has come to it. One machine has one clock. */
@@ -288,10 +298,10 @@ static void test_barrier(void) {
       }
     }
     double came = MPI_Wtime();
-    MPI_Barrier(MPI_COMM_WORLD);
+    barrier();
     const double now = MPI_Wtime();
-    MPI_Bcast(&came, 1, MPI_DOUBLE, late, MPI_COMM_WORLD);
-    MPI_Allgather(&now, 1, MPI_DOUBLE, left, 1, MPI_DOUBLE, MPI_COMM_WORLD);
+    COLLECTIVE(Bcast, bcast, &came, 1, MPI_DOUBLE, late);
+    COLLECTIVE(Allgather, allgather, &now, 1, MPI_DOUBLE, left, 1, MPI_DOUBLE);
     for (int rank = 0; rank < size_; ++rank)
       CHECK(left[rank] >= came, "rank %d left the barrier %g s before rank %d came", rank, came - left[rank],
             late);
@@ -301,6 +311,7 @@ static void test_barrier(void) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  choose_form(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   Kind kinds[kKinds];

@@ -1,5 +1,5 @@
 /* Reductions, against the same computation done alone by every rank, in the order of ranks. */
-#include "check.h"
+#include "forms.h"
 
 /* What rank r contributes at index i. Small, so that sums and products stay exact in any order. */
 static int input(int rank, long index) {
@@ -66,23 +66,23 @@ static void test_vectors(MPI_Datatype type, long count, const Operation* operati
   void* in = input_vector(type, count);
   void* out = malloc(sizeof(double) * (size_t)count + 8);
   for (int root = 0; root < size_; ++root) {
-    MPI_Reduce(in, rank_ == root ? out : NULL, n, type, operation->op, root, MPI_COMM_WORLD);
+    COLLECTIVE(Reduce, reduce, in, rank_ == root ? out : NULL, n, type, operation->op, root);
     if (rank_ == root) check_vector(type, out, count, operation, 0, size_ - 1, 0, "Reduce");
     if (rank_ == root) {
       void* both = input_vector(type, count);
-      MPI_Reduce(MPI_IN_PLACE, both, n, type, operation->op, root, MPI_COMM_WORLD);
+      COLLECTIVE(Reduce, reduce, MPI_IN_PLACE, both, n, type, operation->op, root);
       check_vector(type, both, count, operation, 0, size_ - 1, 0, "Reduce in place");
       free(both);
     } else {
-      MPI_Reduce(in, NULL, n, type, operation->op, root, MPI_COMM_WORLD);
+      COLLECTIVE(Reduce, reduce, in, NULL, n, type, operation->op, root);
     }
   }
-  MPI_Allreduce(in, out, n, type, operation->op, MPI_COMM_WORLD);
+  COLLECTIVE(Allreduce, allreduce, in, out, n, type, operation->op);
   check_vector(type, out, count, operation, 0, size_ - 1, 0, "Allreduce");
-  MPI_Scan(in, out, n, type, operation->op, MPI_COMM_WORLD);
+  COLLECTIVE(Scan, scan, in, out, n, type, operation->op);
   check_vector(type, out, count, operation, 0, rank_, 0, "Scan");
   for (long i = 0; i < count; ++i) put(type, out, i, 77);
-  MPI_Exscan(in, out, n, type, operation->op, MPI_COMM_WORLD);
+  COLLECTIVE(Exscan, exscan, in, out, n, type, operation->op);
   if (rank_ > 0) {
     check_vector(type, out, count, operation, 0, rank_ - 1, 0, "Exscan");
   } else {
@@ -91,15 +91,15 @@ static void test_vectors(MPI_Datatype type, long count, const Operation* operati
   check_vector(type, in, count, operation, rank_, rank_, 0, "the input");
 
   void* both = input_vector(type, count);
-  MPI_Allreduce(MPI_IN_PLACE, both, n, type, operation->op, MPI_COMM_WORLD);
+  COLLECTIVE(Allreduce, allreduce, MPI_IN_PLACE, both, n, type, operation->op);
   check_vector(type, both, count, operation, 0, size_ - 1, 0, "Allreduce in place");
   free(both);
   both = input_vector(type, count);
-  MPI_Scan(MPI_IN_PLACE, both, n, type, operation->op, MPI_COMM_WORLD);
+  COLLECTIVE(Scan, scan, MPI_IN_PLACE, both, n, type, operation->op);
   check_vector(type, both, count, operation, 0, rank_, 0, "Scan in place");
   free(both);
   both = input_vector(type, count);
-  MPI_Exscan(MPI_IN_PLACE, both, n, type, operation->op, MPI_COMM_WORLD);
+  COLLECTIVE(Exscan, exscan, MPI_IN_PLACE, both, n, type, operation->op);
   if (rank_ > 0) check_vector(type, both, count, operation, 0, rank_ - 1, 0, "Exscan in place");
   free(both);
   free(in);
@@ -111,9 +111,9 @@ static void test_reduce_scatter(MPI_Datatype type, int count, const Operation* o
   const long total = (long)count * size_;
   void* in = input_vector(type, total);
   void* out = malloc(sizeof(double) * (size_t)count + 8);
-  MPI_Reduce_scatter_block(in, out, count, type, operation->op, MPI_COMM_WORLD);
+  COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, in, out, count, type, operation->op);
   check_vector(type, out, count, operation, 0, size_ - 1, (long)count * rank_, "Reduce_scatter_block");
-  MPI_Reduce_scatter_block(MPI_IN_PLACE, in, count, type, operation->op, MPI_COMM_WORLD);
+  COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, MPI_IN_PLACE, in, count, type, operation->op);
   check_vector(type, in, count, operation, 0, size_ - 1, (long)count * rank_,
                "Reduce_scatter_block in place");
   free(in);
@@ -129,9 +129,9 @@ static void test_reduce_scatter(MPI_Datatype type, int count, const Operation* o
   }
   in = input_vector(type, all);
   out = malloc(sizeof(double) * (size_t)counts[rank_] + 8);
-  MPI_Reduce_scatter(in, out, counts, type, operation->op, MPI_COMM_WORLD);
+  COLLECTIVE(Reduce_scatter, reduce_scatter, in, out, counts, type, operation->op);
   check_vector(type, out, counts[rank_], operation, 0, size_ - 1, before, "Reduce_scatter");
-  MPI_Reduce_scatter(MPI_IN_PLACE, in, counts, type, operation->op, MPI_COMM_WORLD);
+  COLLECTIVE(Reduce_scatter, reduce_scatter, MPI_IN_PLACE, in, counts, type, operation->op);
   check_vector(type, in, counts[rank_], operation, 0, size_ - 1, before, "Reduce_scatter in place");
   free(in);
   free(out);
@@ -188,22 +188,22 @@ static void test_order(int count, MPI_Datatype type, MPI_Op op) {
   Matrix* in = matrices(count);
   Matrix* out = matrices(count);
   for (int root = 0; root < size_; ++root) {
-    MPI_Reduce(in, out, count, type, op, root, MPI_COMM_WORLD);
+    COLLECTIVE(Reduce, reduce, in, out, count, type, op, root);
     if (rank_ == root) check_matrices(out, count, 0, size_ - 1, 0, "Reduce");
   }
-  MPI_Allreduce(in, out, count, type, op, MPI_COMM_WORLD);
+  COLLECTIVE(Allreduce, allreduce, in, out, count, type, op);
   check_matrices(out, count, 0, size_ - 1, 0, "Allreduce");
-  MPI_Scan(in, out, count, type, op, MPI_COMM_WORLD);
+  COLLECTIVE(Scan, scan, in, out, count, type, op);
   check_matrices(out, count, 0, rank_, 0, "Scan");
-  MPI_Exscan(in, out, count, type, op, MPI_COMM_WORLD);
+  COLLECTIVE(Exscan, exscan, in, out, count, type, op);
   if (rank_ > 0) check_matrices(out, count, 0, rank_ - 1, 0, "Exscan");
   free(in);
   in = matrices((long)count * size_);
-  MPI_Reduce_scatter_block(in, out, count, type, op, MPI_COMM_WORLD);
+  COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, in, out, count, type, op);
   check_matrices(out, count, 0, size_ - 1, (long)count * rank_, "Reduce_scatter_block");
   int* counts = malloc(sizeof(int) * (size_t)size_);
   for (int rank = 0; rank < size_; ++rank) counts[rank] = count;
-  MPI_Reduce_scatter(MPI_IN_PLACE, in, counts, type, op, MPI_COMM_WORLD);
+  COLLECTIVE(Reduce_scatter, reduce_scatter, MPI_IN_PLACE, in, counts, type, op);
   check_matrices(in, count, 0, size_ - 1, (long)count * rank_, "Reduce_scatter in place");
   free(counts);
   free(in);
@@ -216,14 +216,14 @@ static void test_repeats(int count) {
   double* once = malloc(sizeof(double) * (size_t)count);
   double* again = malloc(sizeof(double) * (size_t)count);
   for (int i = 0; i < count; ++i) in[i] = 1.0 / (3 + rank_ * 11 + i % 1000) * (rank_ % 2 ? 1e9 : 1e-3);
-  MPI_Allreduce(in, once, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  COLLECTIVE(Allreduce, allreduce, in, once, count, MPI_DOUBLE, MPI_SUM);
   for (int turn = 0; turn < 3; ++turn) {
-    MPI_Allreduce(in, again, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    COLLECTIVE(Allreduce, allreduce, in, again, count, MPI_DOUBLE, MPI_SUM);
     CHECK(memcmp(once, again, sizeof(double) * (size_t)count) == 0, "Allreduce of %d gave other bits again",
           count);
   }
   memcpy(again, once, sizeof(double) * (size_t)count);
-  MPI_Bcast(again, count, MPI_DOUBLE, size_ - 1, MPI_COMM_WORLD);
+  COLLECTIVE(Bcast, bcast, again, count, MPI_DOUBLE, size_ - 1);
   CHECK(memcmp(once, again, sizeof(double) * (size_t)count) == 0,
         "Allreduce of %d: ranks have different bits", count);
   free(in);
@@ -236,11 +236,11 @@ static void test_places(void) {
     double value;
     int rank;
   } in[3] = {{rank_ % 3, rank_}, {-(double)rank_, rank_}, {5.0, rank_}}, out[3];
-  MPI_Allreduce(in, out, 3, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
+  COLLECTIVE(Allreduce, allreduce, in, out, 3, MPI_DOUBLE_INT, MPI_MAXLOC);
   CHECK(out[0].value == (size_ > 2 ? 2 : size_ - 1) && out[0].rank == (size_ > 2 ? 2 : size_ - 1), "MAXLOC");
   CHECK(out[1].value == 0 && out[1].rank == 0, "MAXLOC of negative numbers");
   CHECK(out[2].value == 5.0 && out[2].rank == 0, "MAXLOC of equal numbers");
-  MPI_Allreduce(in, out, 3, MPI_DOUBLE_INT, MPI_MINLOC, MPI_COMM_WORLD);
+  COLLECTIVE(Allreduce, allreduce, in, out, 3, MPI_DOUBLE_INT, MPI_MINLOC);
   CHECK(out[0].value == 0 && out[0].rank == 0, "MINLOC");
   CHECK(out[1].value == -(size_ - 1) && out[1].rank == size_ - 1, "MINLOC of negative numbers");
 }
@@ -262,6 +262,7 @@ static void test_wrong_operation(void) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  choose_form(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   const Operation operations[] = {

@@ -1,0 +1,29 @@
+// The datatypes of MPI_Alltoallw and its kin: an array of handles, one for each rank.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+
+#include "abi/handle.h"
+#include "base/status.h"
+#include "datatype/type.h"
+#include "mpi.h"
+
+namespace hearth::abi {
+
+class RankTypes {
+ public:
+  /// `name` is the argument's. MPI_ERR_TYPE for a handle that cannot be used to communicate.
+  Status read(const MPI_Datatype* handles, int ranks, const char* name);
+  datatype::Type* const* get() const { return types_; }
+
+ private:
+  static constexpr size_t kOwn = 64;
+
+  datatype::Type** types_ = own_.data();
+  std::array<datatype::Type*, kOwn> own_;
+  std::unique_ptr<datatype::Type*[]> more_;
+};
+
+}  // namespace hearth::abi

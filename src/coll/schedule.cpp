@@ -1,0 +1,335 @@
+#include "coll/schedule.h"
+
+#include <new>
+
+#include "base/check.h"
+#include "base/immortal.h"
+#include "datatype/lifetime.h"
+#include "datatype/reduce.h"
+#include "mpi.h"
+#include "objects/lifetime.h"
+#include "objects/pools.h"
+
+namespace hearth::coll {
+namespace {
+
+using objects::PeerIndex;
+
+// Tags of collectives lie below all that users give, because MPI_Comm_create_group sends in the same context
+// under its caller's tag; those of persistent ones, which stay in use, below the others. A number comes again
+// only after as many collectives of the communicator as there are tags.
+constexpr int kFirstTag = -1000;
+constexpr uint32_t kTags = 1u << 30;
+constexpr int kFirstPersistentTag = kFirstTag - static_cast<int>(kTags);
+constexpr uint32_t kPersistentTags = (1u << 30) - 1000;
+static_assert(kFirstTag < MPI_ANY_TAG);
+
+int take_tag(Comm& comm, bool persistent) {
+  if (persistent) {
+    return kFirstPersistentTag - static_cast<int>(comm.persistent_collectives++ % kPersistentTags);
+  }
+  return kFirstTag - static_cast<int>(comm.collectives++ % kTags);
+}
+
+// Schedules for reuse, with the room that their lists have grown to.
+using Spare = std::vector<Schedule*>;
+constinit Immortal<Spare> spare;
+
+}  // namespace
+
+Type& byte_type() {
+  return static_cast<Type&>(*objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_BYTE)]);
+}
+
+Schedule::Schedule(Comm& comm)
+    : peers_(comm.group->peers.data()),
+      rank_(comm.rank),
+      size_(comm.size),
+      context_(comm.context + 1),
+      tag_(take_tag(comm, false)) {}
+
+Schedule::Schedule(const objects::Group& group, const Comm& comm, int tag)
+    : peers_(group.peers.data()),
+      rank_(group.rank),
+      size_(group.size()),
+      context_(comm.context + 1),
+      tag_(tag) {
+  HEARTH_DCHECK(tag >= 0);
+}
+
+Schedule::~Schedule() {
+  // Where building failed half way, messages may be under way to or from the stack.
+  if (messages_.under_way > 0) wait_for_messages(0);
+}
+
+// Adding steps.
+
+void Schedule::hold(Type& type) {
+  if (!types_.empty() && types_.back() == &type) return;
+  datatype::retain(type);
+  types_.push_back(&type);
+}
+
+void Schedule::keep(const Step& step) {
+  if (step.from_type != nullptr) hold(*step.from_type);
+  if (step.to_type != nullptr) hold(*step.to_type);
+  if (step.op != nullptr && op_ == nullptr) {
+    objects::retain(*step.op);
+    op_ = step.op;
+  }
+  steps_.push_back(step);
+}
+
+void Schedule::put_send(const void* buffer, Count count, Type& type, int to) {
+  if (!keeps_steps_) return start_send(buffer, count, type, peers_[to]);
+  keep({.kind = Step::Kind::send,
+        .peer = peers_[to],
+        .from = buffer,
+        .from_count = count,
+        .from_type = &type});
+}
+
+void Schedule::put_receive(void* buffer, Count count, Type& type, int from) {
+  if (keeps_steps_) {
+    return keep({.kind = Step::Kind::receive,
+                 .peer = peers_[from],
+                 .to = buffer,
+                 .to_count = count,
+                 .to_type = &type});
+  }
+  if (has_waiting_ || messages_.under_way > 0) {
+    post_waiting_receive();
+    return start_receive(buffer, count, type, peers_[from]);
+  }
+  has_waiting_ = true;
+  waiting_ = {buffer, count, &type, peers_[from]};
+}
+
+void Schedule::copy(const void* from, Count from_count, Type& from_type, void* to, Count to_count,
+                    Type& to_type) {
+  const Step step = {.kind = Step::Kind::copy,
+                     .from = from,
+                     .from_count = from_count,
+                     .from_type = &from_type,
+                     .to = to,
+                     .to_count = to_count,
+                     .to_type = &to_type};
+  keeps_steps_ ? keep(step) : carry_out(step);
+}
+
+void Schedule::reduce(Op& op, Type& type, const void* in, void* inout, Count count) {
+  const Step step = {.kind = Step::Kind::reduce,
+                     .from = in,
+                     .from_count = count,
+                     .from_type = &type,
+                     .to = inout,
+                     .op = &op};
+  keeps_steps_ ? keep(step) : carry_out(step);
+}
+
+void Schedule::next_round() {
+  if (keeps_steps_) {
+    steps_.push_back({.kind = Step::Kind::next_round});
+  } else if (messages_.under_way > 0) {
+    wait_for_messages(0);
+  } else if (has_waiting_) {
+    has_waiting_ = false;
+    note(p2p::engine().receive(waiting_.buffer, waiting_.count, *waiting_.type, waiting_.from, tag_,
+                               context_));
+  }
+}
+
+Status Schedule::scratch(int64_t bytes, std::byte*& memory) {
+  constexpr size_t kLine = 64;
+  const auto wanted = static_cast<size_t>(bytes);
+  if (wanted <= kOwnBytes - own_used_) {
+    memory = own_ + own_used_;
+    own_used_ += (wanted + kLine - 1) / kLine * kLine;
+    return {};
+  }
+  std::unique_ptr<std::byte[]> block(new (std::nothrow) std::byte[wanted]);
+  if (block == nullptr) {
+    return fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of intermediate results", wanted);
+  }
+  memory = block.get();
+  blocks_.push_back(std::move(block));
+  return {};
+}
+
+Status Schedule::scratch(const Type& type, Count count, std::byte*& elements) {
+  const datatype::Span span = datatype::span_of(type, count);
+  HEARTH_TRY(scratch(span.bytes, elements));
+  elements -= span.lowest;
+  return {};
+}
+
+// Carrying them out. An error does not stop the operation: other ranks count on our messages.
+
+void Schedule::carry_out(const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::send:
+      return start_send(step.from, step.from_count, *step.from_type, step.peer);
+    case Step::Kind::receive:
+      return start_receive(step.to, step.to_count, *step.to_type, step.peer);
+    case Step::Kind::copy:
+      post_waiting_receive();
+      return note(
+          datatype::copy(step.from, step.from_count, *step.from_type, step.to, step.to_count, *step.to_type));
+    case Step::Kind::reduce:
+      post_waiting_receive();
+      return note(datatype::reduce(*step.op, *step.from_type, step.from, step.to, step.from_count));
+    case Step::Kind::next_round:
+      break;
+  }
+}
+
+void Schedule::start_send(const void* buffer, Count count, Type& type, PeerIndex to) {
+  if (!keeps_steps_) wait_for_messages(kMessagesMax - 1);
+  p2p::Request* request = nullptr;
+  const Status status = p2p::engine().isend(buffer, count, type, to, tag_, context_, request);
+  if (!status.ok()) return note(status);
+  if (request == p2p::engine().completed_send()) return;  // it is in the ring: a receive may still wait
+  awaited_ = to;
+  p2p::engine().entrust(request, messages_);
+  post_waiting_receive();
+}
+
+void Schedule::start_receive(void* buffer, Count count, Type& type, PeerIndex from) {
+  if (!keeps_steps_) wait_for_messages(kMessagesMax - 1);
+  p2p::Request* request = nullptr;
+  const Status status = p2p::engine().ireceive(buffer, count, type, from, tag_, context_, request);
+  if (!status.ok()) return note(status);
+  awaited_ = from;
+  p2p::engine().entrust(request, messages_);
+}
+
+void Schedule::post_waiting_receive_now() {
+  has_waiting_ = false;
+  start_receive(waiting_.buffer, waiting_.count, *waiting_.type, waiting_.from);
+}
+
+void Schedule::wait_for_messages(int left) {
+  if (messages_.under_way <= left) return;
+  p2p::Engine& engine = p2p::engine();
+  engine.describe_wait(shm::WaitKind::receive, awaited_, tag_, context_, 0);
+  engine.wait_until([this, left] { return messages_.under_way <= left; });
+}
+
+Status Schedule::finish() {
+  next_round();
+  return messages_.first_error;
+}
+
+// Schedules behind a request.
+
+struct Schedule::Hooks {
+  static Schedule& of(p2p::Request& request) { return *static_cast<Schedule*>(request.state); }
+
+  static void advance(p2p::Request& request) { of(request).advance(); }
+  static Status start(p2p::Request& request) {
+    request.active = true;
+    request.complete = false;
+    request.outcome = {};
+    Schedule& schedule = of(request);
+    schedule.next_ = 0;
+    schedule.messages_.first_error = {};
+    schedule.advance();
+    return {};
+  }
+  static Status cancel(p2p::Request&) {
+    return fail(MPI_ERR_REQUEST,
+                "a collective operation cannot be cancelled (MPI 5.0 section 6.12). Remedy: complete it with "
+                "MPI_Wait or MPI_Test");
+  }
+  static Status release(p2p::Request& request) {
+    of(request).let_go();
+    return {};
+  }
+  static constexpr p2p::RequestHooks kTable = {
+      .advance = advance, .start = start, .query = nullptr, .cancel = cancel, .release = release};
+};
+
+Status Schedule::make(Comm& comm, bool persistent, Schedule*& schedule) {
+  if (spare.value.empty()) {
+    schedule = new (std::nothrow) Schedule;
+    if (schedule == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another collective operation");
+  } else {
+    schedule = spare.value.back();
+    spare.value.pop_back();
+  }
+  schedule->peers_ = comm.group->peers.data();
+  schedule->rank_ = comm.rank;
+  schedule->size_ = comm.size;
+  schedule->context_ = comm.context + 1;
+  schedule->tag_ = take_tag(comm, persistent);
+  schedule->keeps_steps_ = true;
+  schedule->persistent_ = persistent;
+  schedule->comm_ = &comm;
+  return {};
+}
+
+Status Schedule::launch(Schedule* schedule, Status built, p2p::Request*& request) {
+  p2p::Request* made = nullptr;
+  if (built.ok()) {
+    made = p2p::engine().make_request(p2p::RequestKind::collective);
+    if (made == nullptr) built = fail(MPI_ERR_NO_MEM, "no memory for another request");
+  }
+  if (!built.ok()) {
+    schedule->let_go();
+    return built;
+  }
+  made->hooks = &Hooks::kTable;
+  made->state = schedule;
+  made->comm = schedule->comm_;
+  objects::retain(*made->comm);
+  made->key = {schedule->context_, MPI_ANY_SOURCE, schedule->tag_};
+  schedule->messages_.owner = made;
+  request = made;
+  if (schedule->persistent_) {
+    made->persistent = true;
+    made->active = false;
+  } else {
+    schedule->advance();
+  }
+  return {};
+}
+
+// Called when the request is started, then whenever as few messages are under way as it waits for.
+void Schedule::advance() {
+  for (; next_ < steps_.size(); ++next_) {
+    const Step& step = steps_[next_];
+    if (step.kind == Step::Kind::next_round) {
+      messages_.wake_at = 0;
+      if (messages_.under_way > 0) return;
+      continue;
+    }
+    const bool message = step.kind == Step::Kind::send || step.kind == Step::Kind::receive;
+    if (message && messages_.under_way == kMessagesMax) {
+      messages_.wake_at = kMessagesMax / 2;
+      return;
+    }
+    carry_out(step);
+  }
+  messages_.wake_at = 0;
+  if (messages_.under_way == 0) p2p::engine().complete(*messages_.owner, messages_.first_error);
+}
+
+void Schedule::let_go() {
+  for (Type* type : types_) datatype::release(*type);
+  if (op_ != nullptr) objects::release(*op_);
+  constexpr size_t kSpareMax = 64;
+  if (spare.value.size() == kSpareMax) {
+    delete this;
+    return;
+  }
+  steps_.clear();
+  types_.clear();
+  blocks_.clear();
+  op_ = nullptr;
+  own_used_ = 0;
+  next_ = 0;
+  messages_ = {};
+  spare.value.push_back(this);
+}
+
+}  // namespace hearth::coll

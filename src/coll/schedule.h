@@ -1,0 +1,200 @@
+// The steps of one collective operation on this process: messages and local work, in rounds.
+//
+//   receive, send, ... | next_round | copy, reduce, send, ... | next_round | ...
+//
+// Steps are carried out in the order in which they were added; messages are only started. next_round() is
+// where all messages started so far must be over, so that what follows may use what they brought. The same
+// algorithm serves the three forms of a collective:
+//
+//   blocking        each step is carried out as it is added (run());
+//   non-blocking    the steps are kept, and progress() goes through them behind a request (start());
+//   persistent      the same, and the request can be started again and again (prepare()).
+//
+// A pair of ranks agrees on the order of its messages within one collective; between collectives of a
+// communicator, which may be in flight together, a number in the tag keeps them apart.
+//
+// Made and used under the library's lock. A schedule for a blocking call lies on the stack; the others are
+// kept in a list for reuse.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/counts.h"
+#include "base/status.h"
+#include "datatype/type.h"
+#include "objects/comm.h"
+#include "objects/op.h"
+#include "p2p/engine.h"
+
+namespace hearth::coll {
+
+using datatype::Type;
+using objects::Comm;
+using objects::Op;
+
+/// MPI_BYTE: packed data travel as bytes.
+Type& byte_type();
+
+class Schedule {
+ public:
+  /// For a blocking call on a communicator. In an intercommunicator ranks name the own group's processes
+  /// until face_other_group().
+  explicit Schedule(Comm& comm);
+  /// For a blocking operation among some processes of a communicator, under a tag that is not negative.
+  Schedule(const objects::Group& group, const Comm& comm, int tag);
+  ~Schedule();
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  /// The rank `distance` after or, if negative, before this one, around the circle.
+  int neighbor(int distance) const { return (rank_ + distance % size_ + size_) % size_; }
+
+  // Messages. One without data is left out, on both sides of it.
+  void send(const void* buffer, Count count, Type& type, int to) {
+    if (count * type.size != 0) put_send(buffer, count, type, to);
+  }
+  void receive(void* buffer, Count count, Type& type, int from) {
+    if (count * type.size != 0) put_receive(buffer, count, type, from);
+  }
+  void send_bytes(const void* buffer, int64_t bytes, int to) { send(buffer, bytes, byte_type(), to); }
+  void receive_bytes(void* buffer, int64_t bytes, int from) { receive(buffer, bytes, byte_type(), from); }
+  /// Empty messages.
+  void send_signal(int to) { put_send(nullptr, 0, byte_type(), to); }
+  void receive_signal(int from) { put_receive(nullptr, 0, byte_type(), from); }
+
+  // Local work. Elements that are copied as MPI_BYTE are packed or unpacked.
+  void copy(const void* from, Count from_count, Type& from_type, void* to, Count to_count, Type& to_type);
+  void pack(const void* from, Count count, Type& type, std::byte* to) {
+    copy(from, count, type, to, count * type.size, byte_type());
+  }
+  void unpack(const std::byte* from, void* to, Count count, Type& type) {
+    copy(from, count * type.size, byte_type(), to, count, type);
+  }
+  void copy_bytes(const std::byte* from, std::byte* to, int64_t bytes) {
+    copy(from, bytes, byte_type(), to, bytes, byte_type());
+  }
+  /// inout[i] = in[i] op inout[i]
+  void reduce(Op& op, Type& type, const void* in, void* inout, Count count);
+
+  /// All messages before are over before anything behind begins.
+  void next_round();
+
+  /// Memory that lives as long as the schedule.
+  Status scratch(int64_t bytes, std::byte*& memory);
+  /// The same for elements. The address is the one that stands for them in calls; data may lie before it.
+  Status scratch(const Type& type, Count count, std::byte*& elements);
+
+  /// Ends a blocking operation: waits for what is under way; the first error of any step.
+  Status finish();
+
+  /// Makes a request of a schedule that keeps its steps. `built` is what building it came to.
+  static Status make(Comm& comm, bool persistent, Schedule*& schedule);
+  static Status launch(Schedule* schedule, Status built, p2p::Request*& request);
+
+ private:
+  struct Step {
+    enum class Kind : uint8_t { send, receive, copy, reduce, next_round };
+    Kind kind;
+    objects::PeerIndex peer = 0;
+    const void* from = nullptr;
+    Count from_count = 0;
+    Type* from_type = nullptr;
+    void* to = nullptr;
+    Count to_count = 0;
+    Type* to_type = nullptr;
+    Op* op = nullptr;
+  };
+  struct Hooks;
+
+  // Messages under way at once: wide rounds go on as earlier ones complete. A rank's steps must not depend on
+  // more than these.
+  static constexpr int kMessagesMax = 32;
+  static constexpr size_t kOwnBytes = 4096;
+
+  Schedule() {}  // NOLINT(modernize-use-equals-default): must not clear the scratch bytes
+
+  void keep(const Step& step);
+  void hold(Type& type);
+  /// A step that is no next_round.
+  void carry_out(const Step& step);
+  void put_send(const void* buffer, Count count, Type& type, int to);
+  void put_receive(void* buffer, Count count, Type& type, int from);
+  void start_send(const void* buffer, Count count, Type& type, objects::PeerIndex to);
+  void start_receive(void* buffer, Count count, Type& type, objects::PeerIndex from);
+  void post_waiting_receive() {
+    if (has_waiting_) post_waiting_receive_now();
+  }
+  void post_waiting_receive_now();
+  void wait_for_messages(int left);
+  void note(Status status) {
+    if (!status.ok() && messages_.first_error.ok()) messages_.first_error = status;
+  }
+  void advance();
+  void let_go();
+
+  const objects::PeerIndex* peers_ = nullptr;
+  int rank_ = 0;
+  int size_ = 0;
+  uint32_t context_ = 0;
+  int tag_ = 0;
+  bool keeps_steps_ = false;
+  bool persistent_ = false;
+  p2p::MessageGroup messages_;
+  objects::PeerIndex awaited_ = 0;  // the latest message's other side, for the status page
+
+  // At once only: a receive that is not posted yet. When nothing else is under way at the end of its round it
+  // takes the engine's short way.
+  bool has_waiting_ = false;
+  struct {
+    void* buffer;
+    Count count;
+    Type* type;
+    objects::PeerIndex from;
+  } waiting_;
+
+  // Kept steps only.
+  Comm* comm_ = nullptr;  // the request holds the reference
+  size_t next_ = 0;
+  std::vector<Step> steps_;
+  std::vector<Type*> types_;  // one reference held on each
+  Op* op_ = nullptr;          // likewise
+
+  size_t own_used_ = 0;
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  alignas(64) std::byte own_[kOwnBytes];
+};
+
+// The three forms of a collective. `build` is its function of coll.h, the arguments those behind the
+// schedule.
+
+template <auto build, class... Arguments>
+Status run(Comm& comm, Arguments&&... arguments) {
+  Schedule schedule(comm);
+  const Status built = build(schedule, std::forward<Arguments>(arguments)...);
+  const Status done = schedule.finish();
+  return built.ok() ? done : built;
+}
+
+/// MPI 5.0 section 6.12.
+template <auto build, class... Arguments>
+Status start(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
+  Schedule* schedule = nullptr;
+  HEARTH_TRY(Schedule::make(comm, false, schedule));
+  return Schedule::launch(schedule, build(*schedule, std::forward<Arguments>(arguments)...), request);
+}
+
+/// MPI 5.0 section 6.13.
+template <auto build, class... Arguments>
+Status prepare(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
+  Schedule* schedule = nullptr;
+  HEARTH_TRY(Schedule::make(comm, true, schedule));
+  return Schedule::launch(schedule, build(*schedule, std::forward<Arguments>(arguments)...), request);
+}
+
+}  // namespace hearth::coll

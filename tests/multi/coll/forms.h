@@ -1,0 +1,46 @@
+/* A collective in the form that the program's argument names: blocking, nonblocking or persistent. Whatever
+ * the form, the buffers must come out the same. */
+#ifndef TESTS_MULTI_COLL_FORMS_H
+#define TESTS_MULTI_COLL_FORMS_H
+
+#include "check.h"
+
+enum { kBlocking, kNonblocking, kPersistent } form_;
+
+static void choose_form(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "blocking";
+  if (strcmp(name, "nonblocking") == 0) form_ = kNonblocking;
+  if (strcmp(name, "persistent") == 0) form_ = kPersistent;
+  CHECK(form_ != kBlocking || strcmp(name, "blocking") == 0, "unknown form %s", name);
+}
+
+/* By turns with MPI_Wait and with MPI_Test; freed when it is persistent. */
+static void complete_form(MPI_Request* request) {
+  static int turn;
+  int done = 0;
+  if (form_ == kPersistent) MPI_Start(request);
+  if (++turn % 2 == 0) MPI_Wait(request, MPI_STATUS_IGNORE);
+  while (turn % 2 == 1 && !done) MPI_Test(request, &done, MPI_STATUS_IGNORE);
+  if (form_ == kPersistent) MPI_Request_free(request);
+  CHECK(*request == MPI_REQUEST_NULL, "the request is still there");
+}
+
+/* On MPI_COMM_WORLD, which is left out of the arguments. */
+#define COLLECTIVE(name, lower, ...)                                              \
+  do {                                                                            \
+    MPI_Request request_ = MPI_REQUEST_NULL;                                      \
+    switch (form_) {                                                              \
+      case kBlocking:                                                             \
+        MPI_##name(__VA_ARGS__, MPI_COMM_WORLD);                                  \
+        break;                                                                    \
+      case kNonblocking:                                                          \
+        MPI_I##lower(__VA_ARGS__, MPI_COMM_WORLD, &request_);                     \
+        break;                                                                    \
+      case kPersistent:                                                           \
+        MPI_##name##_init(__VA_ARGS__, MPI_COMM_WORLD, MPI_INFO_NULL, &request_); \
+        break;                                                                    \
+    }                                                                             \
+    if (form_ != kBlocking) complete_form(&request_);                             \
+  } while (0)
+
+#endif
