@@ -2,6 +2,7 @@
 
 #include "coll/blocks.h"
 #include "coll/coll.h"
+#include "coll/inter.h"
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "mpi.h"
@@ -46,28 +47,36 @@ constexpr Algorithm<AllgatherFunction> kAlgorithms[] = {
 #include "coll/algorithms.def"
 };
 
-void keep_own(Schedule& schedule, const void* send, Count send_count, Type& send_type,
-              const RankBlocks& blocks) {
-  if (send == MPI_IN_PLACE) return;
-  const int own = schedule.rank();
-  schedule.copy(send, send_count, send_type, blocks.place(own), blocks.count(own), blocks.type(own));
+void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+  if (own.buffer == MPI_IN_PLACE) return;
+  const int rank = schedule.rank();
+  schedule.copy(own.buffer, own.count, own.type, blocks.place(rank), blocks.count(rank), blocks.type(rank));
+}
+
+Status between_groups(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+  HEARTH_TRY(inter::check_buffer(own.buffer));
+  return inter::allgather(schedule, own, blocks);
 }
 
 }  // namespace
 
 Status allgather(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
                  Count receive_count, Type& receive_type) {
+  const OwnBlock own{const_cast<void*>(send), send_count, send_type};
+  const RankBlocks blocks(receive, receive_count, receive_type);
+  if (schedule.is_inter()) return between_groups(schedule, own, blocks);
   const Shape shape{.size = schedule.size(), .bytes = receive_count * receive_type.size};
   if (shape.bytes == 0) return {};
-  const RankBlocks blocks(receive, receive_count, receive_type);
-  keep_own(schedule, send, send_count, send_type, blocks);
+  keep_own(schedule, own, blocks);
   return select(Collective::allgather, kAlgorithms, shape)(schedule, blocks);
 }
 
 Status allgatherv(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
                   CountArray receive_counts, CountArray displacements, Type& receive_type) {
+  const OwnBlock own{const_cast<void*>(send), send_count, send_type};
   const RankBlocks blocks(receive, receive_counts, displacements, receive_type);
-  keep_own(schedule, send, send_count, send_type, blocks);
+  if (schedule.is_inter()) return between_groups(schedule, own, blocks);
+  keep_own(schedule, own, blocks);
   return ring(schedule, blocks);
 }
 

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "coll/coll.h"
+#include "coll/inter.h"
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "datatype/reduce.h"
@@ -101,6 +102,10 @@ constexpr Algorithm<AllreduceFunction> kAlgorithms[] = {
 
 Status allreduce(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op) {
   HEARTH_TRY(datatype::check_reduction(op, type));
+  if (schedule.is_inter()) {
+    HEARTH_TRY(inter::check_buffer(send));
+    return inter::allreduce(schedule, send, receive, count, type, op);
+  }
   if (send != MPI_IN_PLACE) schedule.copy(send, count, type, receive, count, type);
   const Shape shape{
       .size = schedule.size(), .bytes = count * type.size, .count = count, .commutative = op.commutative};

@@ -2,6 +2,7 @@
 
 #include "coll/blocks.h"
 #include "coll/coll.h"
+#include "coll/inter.h"
 #include "coll/select.h"
 #include "mpi.h"
 
@@ -96,32 +97,40 @@ constexpr Algorithm<AlltoallFunction> kAlgorithms[] = {
 #include "coll/algorithms.def"
 };
 
+/// Blocks of any lengths.
+Status exchange(Schedule& schedule, const void* send, const RankBlocks& out, const RankBlocks& in) {
+  if (schedule.is_inter()) {
+    HEARTH_TRY(inter::check_buffer(send));
+    return inter::alltoall(schedule, out, in);
+  }
+  if (send == MPI_IN_PLACE) return swap_in_place(schedule, in);
+  return pairwise(schedule, out, in);
+}
+
 }  // namespace
 
 Status alltoall(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
                 Count receive_count, Type& receive_type) {
+  const RankBlocks out(send, send_count, send_type);
+  const RankBlocks in(receive, receive_count, receive_type);
+  if (schedule.is_inter() || send == MPI_IN_PLACE) return exchange(schedule, send, out, in);
   const Shape shape{.size = schedule.size(), .bytes = receive_count * receive_type.size};
   if (shape.bytes == 0) return {};
-  const RankBlocks in(receive, receive_count, receive_type);
-  if (send == MPI_IN_PLACE) return swap_in_place(schedule, in);
-  const RankBlocks out(send, send_count, send_type);
   return select(Collective::alltoall, kAlgorithms, shape)(schedule, out, in);
 }
 
 Status alltoallv(Schedule& schedule, const void* send, CountArray send_counts, CountArray send_displacements,
                  Type& send_type, void* receive, CountArray receive_counts, CountArray receive_displacements,
                  Type& receive_type) {
-  const RankBlocks in(receive, receive_counts, receive_displacements, receive_type);
-  if (send == MPI_IN_PLACE) return swap_in_place(schedule, in);
-  return pairwise(schedule, RankBlocks(send, send_counts, send_displacements, send_type), in);
+  return exchange(schedule, send, RankBlocks(send, send_counts, send_displacements, send_type),
+                  RankBlocks(receive, receive_counts, receive_displacements, receive_type));
 }
 
 Status alltoallw(Schedule& schedule, const void* send, CountArray send_counts, CountArray send_displacements,
                  Type* const* send_types, void* receive, CountArray receive_counts,
                  CountArray receive_displacements, Type* const* receive_types) {
-  const RankBlocks in(receive, receive_counts, receive_displacements, receive_types);
-  if (send == MPI_IN_PLACE) return swap_in_place(schedule, in);
-  return pairwise(schedule, RankBlocks(send, send_counts, send_displacements, send_types), in);
+  return exchange(schedule, send, RankBlocks(send, send_counts, send_displacements, send_types),
+                  RankBlocks(receive, receive_counts, receive_displacements, receive_types));
 }
 
 }  // namespace hearth::coll

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "coll/coll.h"
+#include "coll/inter.h"
 #include "coll/packed.h"
 #include "coll/select.h"
 #include "coll/tree.h"
@@ -52,6 +53,11 @@ constexpr Algorithm<BcastFunction> kAlgorithms[] = {
 }  // namespace
 
 Status bcast(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
+  if (schedule.is_inter()) return inter::bcast(schedule, buffer, count, type, root);
+  return bcast_in_group(schedule, buffer, count, type, root);
+}
+
+Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
   const Shape shape{.size = schedule.size(), .bytes = count * type.size};
   if (shape.size == 1 || shape.bytes == 0) return {};
   return select(Collective::bcast, kAlgorithms, shape)(schedule, buffer, count, type, root);

@@ -15,6 +15,8 @@ namespace hearth::coll {
 
 Status barrier(Schedule& schedule);
 Status bcast(Schedule& schedule, void* buffer, Count count, Type& type, int root);
+/// Among the own group of an intercommunicator too.
+Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type, int root);
 
 Status gather(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
               Count receive_count, Type& receive_type, int root);
@@ -42,6 +44,9 @@ Status alltoallw(Schedule& schedule, const void* send, CountArray send_counts, C
 // data only, so a result is the same from run to run, and MPI_Allreduce has the same on all ranks. Operations
 // that do not commute are applied in the order of ranks.
 Status reduce(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op, int root);
+/// Among the own group of an intercommunicator too. `send` is not MPI_IN_PLACE, but may be `receive`.
+Status reduce_in_group(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op,
+                       int root);
 Status allreduce(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op);
 Status reduce_scatter(Schedule& schedule, const void* send, void* receive, CountArray receive_counts,
                       Type& type, Op& op);

@@ -1,5 +1,6 @@
 #include "coll/blocks.h"
 #include "coll/coll.h"
+#include "coll/inter.h"
 #include "coll/select.h"
 #include "coll/tree.h"
 #include "mpi.h"
@@ -67,6 +68,7 @@ Status gather(Schedule& schedule, const void* send, Count send_count, Type& send
               Count receive_count, Type& receive_type, int root) {
   const OwnBlock own{const_cast<void*>(send), send_count, send_type};
   const RankBlocks blocks(receive, receive_count, receive_type);
+  if (schedule.is_inter()) return inter::gather(schedule, own, blocks, root);
   const Shape shape{.size = schedule.size(),
                     .bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes()};
   if (shape.bytes == 0) return {};
@@ -76,7 +78,9 @@ Status gather(Schedule& schedule, const void* send, Count send_count, Type& send
 Status gatherv(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
                CountArray receive_counts, CountArray displacements, Type& receive_type, int root) {
   const OwnBlock own{const_cast<void*>(send), send_count, send_type};
-  return linear(schedule, own, RankBlocks(receive, receive_counts, displacements, receive_type), root);
+  const RankBlocks blocks(receive, receive_counts, displacements, receive_type);
+  if (schedule.is_inter()) return inter::gather(schedule, own, blocks, root);
+  return linear(schedule, own, blocks, root);
 }
 
 }  // namespace hearth::coll

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "coll/coll.h"
+#include "coll/inter.h"
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "coll/tree.h"
@@ -78,8 +79,14 @@ constexpr Algorithm<ReduceFunction> kAlgorithms[] = {
 
 Status reduce(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op,
               int root) {
+  if (schedule.is_inter()) return inter::reduce(schedule, send, receive, count, type, op, root);
   HEARTH_TRY(datatype::check_reduction(op, type));
   const void* input = send == MPI_IN_PLACE ? receive : send;
+  return reduce_in_group(schedule, input, receive, count, type, op, root);
+}
+
+Status reduce_in_group(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
+                       int root) {
   const Shape shape{
       .size = schedule.size(), .bytes = count * type.size, .count = count, .commutative = op.commutative};
   if (shape.bytes == 0) return {};

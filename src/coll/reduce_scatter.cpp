@@ -1,5 +1,6 @@
 #include "coll/blocks.h"
 #include "coll/coll.h"
+#include "coll/inter.h"
 #include "coll/select.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
@@ -91,9 +92,30 @@ constexpr Algorithm<ReduceScatterFunction> kAlgorithms[] = {
 #include "coll/algorithms.def"
 };
 
+// The leader has the other group's result and gives each rank of the own group its block.
+Status between_groups(Schedule& schedule, const void* send, void* receive, const Blocks& blocks, Type& type,
+                      Op& op) {
+  HEARTH_TRY(inter::check_buffer(send));
+  const bool leads = schedule.rank() == 0;
+  std::byte* result = nullptr;
+  if (leads) HEARTH_TRY(schedule.scratch(type, blocks.total(), result));
+  HEARTH_TRY(inter::swap_reductions(schedule, send, result, blocks.total(), type, op));
+  schedule.next_round();
+  if (!leads) {
+    schedule.receive(receive, blocks.count(schedule.rank()), type, 0);
+    return {};
+  }
+  schedule.copy(result, blocks.count(0), type, receive, blocks.count(0), type);
+  for (int rank = 1; rank < schedule.size(); ++rank) {
+    schedule.send(advance(result, type, blocks.begin(rank)), blocks.count(rank), type, rank);
+  }
+  return {};
+}
+
 Status reduce_blocks(Schedule& schedule, const void* send, void* receive, const Blocks& blocks, Type& type,
                      Op& op) {
   HEARTH_TRY(datatype::check_reduction(op, type));
+  if (schedule.is_inter()) return between_groups(schedule, send, receive, blocks, type, op);
   const void* input = send == MPI_IN_PLACE ? receive : send;
   const Count total = blocks.total();
   const Shape shape{

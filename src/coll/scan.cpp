@@ -13,6 +13,11 @@ namespace {
 // matter.
 Status doubling(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
                 Op& op) {
+  if (schedule.is_inter()) {
+    return fail(MPI_ERR_COMM,
+                "the ranks of an intercommunicator have no order of their own, so there is no scan "
+                "over them (MPI 5.0 section 6.11). Remedy: an intracommunicator (MPI_Intercomm_merge)");
+  }
   HEARTH_TRY(datatype::check_reduction(op, type));
   if (count == 0 || type.size == 0) return {};
   if (input == MPI_IN_PLACE) input = result;

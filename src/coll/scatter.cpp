@@ -1,5 +1,6 @@
 #include "coll/blocks.h"
 #include "coll/coll.h"
+#include "coll/inter.h"
 #include "coll/select.h"
 #include "coll/tree.h"
 #include "mpi.h"
@@ -70,6 +71,7 @@ Status scatter(Schedule& schedule, const void* send, Count send_count, Type& sen
                Count receive_count, Type& receive_type, int root) {
   const RankBlocks blocks(send, send_count, send_type);
   const OwnBlock own{receive, receive_count, receive_type};
+  if (schedule.is_inter()) return inter::scatter(schedule, blocks, own, root);
   const Shape shape{.size = schedule.size(),
                     .bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes()};
   if (shape.bytes == 0) return {};
@@ -79,7 +81,9 @@ Status scatter(Schedule& schedule, const void* send, Count send_count, Type& sen
 Status scatterv(Schedule& schedule, const void* send, CountArray send_counts, CountArray displacements,
                 Type& send_type, void* receive, Count receive_count, Type& receive_type, int root) {
   const OwnBlock own{receive, receive_count, receive_type};
-  return linear(schedule, RankBlocks(send, send_counts, displacements, send_type), own, root);
+  const RankBlocks blocks(send, send_counts, displacements, send_type);
+  if (schedule.is_inter()) return inter::scatter(schedule, blocks, own, root);
+  return linear(schedule, blocks, own, root);
 }
 
 }  // namespace hearth::coll

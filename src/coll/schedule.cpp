@@ -41,15 +41,25 @@ Type& byte_type() {
   return static_cast<Type&>(*objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_BYTE)]);
 }
 
-Schedule::Schedule(Comm& comm)
-    : peers_(comm.group->peers.data()),
-      rank_(comm.rank),
-      size_(comm.size),
-      context_(comm.context + 1),
-      tag_(take_tag(comm, false)) {}
+void Schedule::set_up(Comm& comm, int tag) {
+  peers_ = own_peers_ = comm.group->peers.data();
+  if (comm.is_inter()) {
+    other_peers_ = comm.peers;
+    other_size_ = comm.peer_count;
+  }
+  rank_ = comm.rank;
+  size_ = comm.size;
+  context_ = comm.context + 1;
+  tag_ = tag;
+}
+
+Schedule::Schedule(Comm& comm) {
+  set_up(comm, take_tag(comm, false));
+}
 
 Schedule::Schedule(const objects::Group& group, const Comm& comm, int tag)
     : peers_(group.peers.data()),
+      own_peers_(peers_),
       rank_(group.rank),
       size_(group.size()),
       context_(comm.context + 1),
@@ -257,11 +267,7 @@ Status Schedule::make(Comm& comm, bool persistent, Schedule*& schedule) {
     schedule = spare.value.back();
     spare.value.pop_back();
   }
-  schedule->peers_ = comm.group->peers.data();
-  schedule->rank_ = comm.rank;
-  schedule->size_ = comm.size;
-  schedule->context_ = comm.context + 1;
-  schedule->tag_ = take_tag(comm, persistent);
+  schedule->set_up(comm, take_tag(comm, persistent));
   schedule->keeps_steps_ = true;
   schedule->persistent_ = persistent;
   schedule->comm_ = &comm;
@@ -327,6 +333,8 @@ void Schedule::let_go() {
   blocks_.clear();
   op_ = nullptr;
   own_used_ = 0;
+  other_peers_ = nullptr;
+  other_size_ = 0;
   next_ = 0;
   messages_ = {};
   spare.value.push_back(this);

@@ -41,8 +41,7 @@ Type& byte_type();
 
 class Schedule {
  public:
-  /// For a blocking call on a communicator. In an intercommunicator ranks name the own group's processes
-  /// until face_other_group().
+  /// For a blocking call on a communicator.
   explicit Schedule(Comm& comm);
   /// For a blocking operation among some processes of a communicator, under a tag that is not negative.
   Schedule(const objects::Group& group, const Comm& comm, int tag);
@@ -50,8 +49,15 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
+  /// In the own group.
   int rank() const { return rank_; }
   int size() const { return size_; }
+  /// Of an intercommunicator; 0 where there is one group only.
+  int other_size() const { return other_size_; }
+  bool is_inter() const { return other_size_ != 0; }
+  /// Which group's processes the ranks of the following messages name; the own one's at first.
+  void face_own_group() { peers_ = own_peers_; }
+  void face_other_group() { peers_ = other_peers_; }
   /// The rank `distance` after or, if negative, before this one, around the circle.
   int neighbor(int distance) const { return (rank_ + distance % size_ + size_) % size_; }
 
@@ -119,6 +125,7 @@ class Schedule {
 
   Schedule() {}  // NOLINT(modernize-use-equals-default): must not clear the scratch bytes
 
+  void set_up(Comm& comm, int tag);
   void keep(const Step& step);
   void hold(Type& type);
   /// A step that is no next_round.
@@ -138,7 +145,10 @@ class Schedule {
   void advance();
   void let_go();
 
-  const objects::PeerIndex* peers_ = nullptr;
+  const objects::PeerIndex* peers_ = nullptr;  // of the group that is faced
+  const objects::PeerIndex* own_peers_ = nullptr;
+  const objects::PeerIndex* other_peers_ = nullptr;
+  int other_size_ = 0;
   int rank_ = 0;
   int size_ = 0;
   uint32_t context_ = 0;

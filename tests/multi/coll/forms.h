@@ -25,22 +25,23 @@ static void complete_form(MPI_Request* request) {
   CHECK(*request == MPI_REQUEST_NULL, "the request is still there");
 }
 
-/* On MPI_COMM_WORLD, which is left out of the arguments. */
-#define COLLECTIVE(name, lower, ...)                                              \
-  do {                                                                            \
-    MPI_Request request_ = MPI_REQUEST_NULL;                                      \
-    switch (form_) {                                                              \
-      case kBlocking:                                                             \
-        MPI_##name(__VA_ARGS__, MPI_COMM_WORLD);                                  \
-        break;                                                                    \
-      case kNonblocking:                                                          \
-        MPI_I##lower(__VA_ARGS__, MPI_COMM_WORLD, &request_);                     \
-        break;                                                                    \
-      case kPersistent:                                                           \
-        MPI_##name##_init(__VA_ARGS__, MPI_COMM_WORLD, MPI_INFO_NULL, &request_); \
-        break;                                                                    \
-    }                                                                             \
-    if (form_ != kBlocking) complete_form(&request_);                             \
+#define COLLECTIVE_ON(comm, name, lower, ...)                           \
+  do {                                                                  \
+    MPI_Request request_ = MPI_REQUEST_NULL;                            \
+    switch (form_) {                                                    \
+      case kBlocking:                                                   \
+        MPI_##name(__VA_ARGS__, comm);                                  \
+        break;                                                          \
+      case kNonblocking:                                                \
+        MPI_I##lower(__VA_ARGS__, comm, &request_);                     \
+        break;                                                          \
+      case kPersistent:                                                 \
+        MPI_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &request_); \
+        break;                                                          \
+    }                                                                   \
+    if (form_ != kBlocking) complete_form(&request_);                   \
   } while (0)
+
+#define COLLECTIVE(name, lower, ...) COLLECTIVE_ON(MPI_COMM_WORLD, name, lower, __VA_ARGS__)
 
 #endif

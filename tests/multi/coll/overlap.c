@@ -215,12 +215,7 @@ static void test_progress_beside_computing(void) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     CHECK(++looks < 100000000, "Ibarrier never ends");
   }
-  MPI_Status status;
-  MPI_Ibarrier(MPI_COMM_WORLD, &request);
-  MPI_Wait(&request, &status);
-  int count = -1;
-  MPI_Get_count(&status, MPI_BYTE, &count);
-  CHECK(count == 0 && request == MPI_REQUEST_NULL, "the status of a collective tells of %d bytes", count);
+  CHECK(request == MPI_REQUEST_NULL, "the request is still there");
 }
 
 int main(int argc, char** argv) {
