@@ -153,6 +153,8 @@ KINDS = {
     "comm_named": Kind("MPI_Comm %", "objects::Comm& %", order=COMMS,
                        check="objects::Comm* const {n}_ = find_named({n});\n" + refuse_if("{n}_ == nullptr"),
                        argument="*{n}_"),
+    # Counts in one process only, which looks for itself whether it is right.
+    "leader_comm": Kind("MPI_Comm %", "objects::Comm* %", argument="find<objects::Comm>({n})"),
     "comm_out": handle_out("Comm", "objects::Comm"),
     "comm_inout": handle_inout("Comm", "objects::Comm"),
     "group": handle_in("Group", "objects::Group"),

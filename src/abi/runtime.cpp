@@ -7,6 +7,7 @@
 #include "abi/handle.h"
 #include "abi/send_buffers.h"
 #include "base/atomic.h"
+#include "base/contexts.h"
 #include "base/lock.h"
 #include "base/os_memory.h"
 #include "base/os_process.h"
@@ -19,10 +20,6 @@
 
 namespace hearth::abi {
 namespace {
-
-// Contexts of the two communicators that exist from the start; the segment hands out those from 4 on.
-constexpr uint32_t kWorldContext = 0;
-constexpr uint32_t kSelfContext = 2;
 
 // Lives until the process ends: an atexit function of the program may still ask MPI_Finalized.
 Runtime* the_runtime = nullptr;
@@ -76,7 +73,7 @@ void make_engine() {
     return peer == self ? topo::Relation::self
                         : topo::relation_of(segment.rank(self).place, segment.rank(peer).place);
   };
-  setup.new_context = [&segment] { return atomic::fetch_add(segment.job().next_context, 2u); };
+  setup.new_context = [&segment] { return atomic::fetch_add(segment.job().next_context, kContextsEach); };
   setup.status_line = &segment.rank(run.job.rank).status;
   setup.fatal = [](Status status) { end_job_for(status); };
   setup.warn = warn;

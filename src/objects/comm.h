@@ -13,10 +13,9 @@
 namespace hearth::objects {
 
 struct Comm : Object {
-  /// Messages of point-to-point calls carry `context`, those of collectives `context + 1`. Even, unique on
-  /// the machine (shm::Segment hands them out).
+  /// The first of the numbers that keep this communicator's messages apart (base/contexts.h).
   uint32_t context = 0;
-  int rank = 0;
+  int rank = 0;  // in the local group
   int size = 0;  // of the local group
   /// Peer table of the group that ranks in calls refer to: the local group, or the remote one of an
   /// intercommunicator. peers[rank] is a PeerIndex.
@@ -24,6 +23,9 @@ struct Comm : Object {
   int peer_count = 0;
   Group* group = nullptr;         // one reference held
   Group* remote_group = nullptr;  // nullptr for an intracommunicator; one reference held otherwise
+  /// Of an intercommunicator: an intracommunicator of the local group, with contexts of its own, on which
+  /// collectives of the intercommunicator run their local part. It has no handle. One reference held.
+  Comm* local = nullptr;
   Errhandler* errhandler = nullptr;
   Info* info = nullptr;  // hints in force; nullptr when none
   /// How many collectives, and how many persistent ones, were called here so far: the same on all ranks.

@@ -75,7 +75,7 @@ struct EngineSetup {
   WaitPolicy wait;
   /// What lies between this process and another.
   std::function<topo::Relation(PeerIndex)> relation;
-  /// A fresh even number, unique in the job.
+  /// The first of a fresh block of context numbers (base/contexts.h).
   std::function<uint32_t()> new_context;
   /// Where the rank says what it waits for; nullptr in tests.
   shm::StatusLine* status_line = nullptr;

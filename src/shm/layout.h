@@ -35,7 +35,7 @@ struct alignas(kLineBytes) JobHeader {
   uint64_t ring_bytes;  // credit line and slots
 
   // Words that ranks change.
-  alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator
+  alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator (base/contexts.h)
   uint32_t rings_taken;                       // fetch_add by the sender of each new pair
   uint32_t fences_needed;                     // 1 once a rank could not register for membarrier
   uint32_t dead_ranks;                        // counted up by the launcher; every waiting loop looks at it

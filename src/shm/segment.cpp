@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "base/check.h"
+#include "base/contexts.h"
 #include "base/os_memory.h"
 #include "base/os_process.h"
 #include "base/param.h"
@@ -139,7 +140,7 @@ Status Segment::create(const SegmentPlan& plan, Segment& segment) {
   job.cells_offset = cells_offset(plan);
   job.rings_offset = rings_offset(plan);
   job.ring_bytes = ring_bytes(plan);
-  job.next_context = 4;  // 0 and 2 are MPI_COMM_WORLD's and MPI_COMM_SELF's
+  job.next_context = kFirstFreeContext;
   for (uint32_t r = 0; r < plan.rank_count; ++r)
     made.rank(static_cast<int>(r)).place = {-1, -1, -1, -1, -1, -1};
   job.magic = kMagic;

@@ -1,0 +1,106 @@
+// MPI 5.0 section 7.6: intercommunicators from intracommunicators, and back. MPI_Comm_dup, _create and _split
+// of intercommunicators are in calls_comm_create.cpp.
+#include <algorithm>
+#include <utility>
+
+#include "abi/comm_making.h"
+#include "hearth_calls.h"
+#include "mpi.h"
+#include "objects/lifetime.h"
+#include "p2p/engine.h"
+
+namespace hearth::mpi {
+namespace {
+
+using abi::ContextPair;
+using abi::Words;
+using objects::Comm;
+using objects::Group;
+using objects::PeerIndex;
+using objects::Peers;
+
+Status check_leader(const Comm* peer_comm, int remote_leader) {
+  if (peer_comm == nullptr) {
+    return fail(MPI_ERR_COMM, "peer_comm is not a communicator, at the local leader, where it counts");
+  }
+  if (remote_leader < 0 || remote_leader >= peer_comm->peer_count) {
+    return fail(MPI_ERR_RANK, "remote_leader is %d, but the ranks of peer_comm are 0 to %d", remote_leader,
+                peer_comm->peer_count - 1);
+  }
+  return {};
+}
+
+/// The leaders' part: contexts and the other group's processes, as words for the own group.
+Status meet(const Comm& local_comm, const Comm* peer_comm, int remote_leader, int tag, Words& found) {
+  HEARTH_TRY(check_leader(peer_comm, remote_leader));
+  const PeerIndex other = peer_comm->peers[remote_leader];
+  // Of the two leaders, the one that comes first in MPI_COMM_WORLD fetches the contexts.
+  const bool fetches = p2p::engine().self() < other;
+  const ContextPair contexts = fetches ? abi::fresh_contexts() : ContextPair();
+  Words said = {contexts.inter, contexts.local};
+  said.insert(said.end(), local_comm.group->peers.begin(), local_comm.group->peers.end());
+  // The complement of the tag: see base/contexts.h.
+  HEARTH_TRY(abi::swap_words(other, peer_comm->context, ~tag, said, found));
+  if (fetches) std::copy_n(said.begin(), 2, found.begin());
+  return {};
+}
+
+}  // namespace
+
+Status intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int remote_leader, int tag,
+                        Comm*& newintercomm) {
+  if (local_comm.is_inter()) return fail(MPI_ERR_COMM, "local_comm is an intercommunicator");
+  if (local_leader < 0 || local_leader >= local_comm.size) {
+    return fail(MPI_ERR_RANK, "local_leader is %d, but the ranks of local_comm are 0 to %d", local_leader,
+                local_comm.size - 1);
+  }
+  Words found;
+  Status status;
+  if (local_comm.rank == local_leader) {
+    status = meet(local_comm, peer_comm, remote_leader, tag, found);
+    if (!status.ok()) found.clear();
+  }
+  HEARTH_TRY(abi::tell_all(local_comm, local_leader, found));
+  HEARTH_TRY(status);
+  if (found.empty()) {
+    return fail(MPI_ERR_OTHER,
+                "rank %d, the local leader, could not reach the remote one: its error says why",
+                local_leader);
+  }
+  const Peers remote_peers(found.begin() + 2, found.end());
+  for (const PeerIndex peer : remote_peers) {
+    if (local_comm.group->rank_of(peer) == MPI_UNDEFINED) continue;
+    return fail(MPI_ERR_COMM,
+                "rank %d of MPI_COMM_WORLD is in both groups, which must have no process in common", peer);
+  }
+  Group* remote = nullptr;
+  HEARTH_TRY(abi::make_group(remote_peers, remote));
+  objects::retain(*local_comm.group);
+  return abi::make_intercomm(*local_comm.errhandler, {found[0], found[1]}, local_comm.group, remote,
+                             newintercomm);
+}
+
+// The group that said high=false comes first; where both said the same, the one whose rank 0 comes first in
+// MPI_COMM_WORLD. The value that rank 0 of a group passes counts for all of it.
+Status intercomm_merge(Comm& intercomm, int high, Comm*& newintracomm) {
+  if (!intercomm.is_inter()) {
+    return fail(MPI_ERR_COMM, "the communicator has no remote group: it is an intracommunicator");
+  }
+  const Peers& local = intercomm.group->peers;
+  const Peers& remote = intercomm.remote_group->peers;
+  Words theirs;
+  ContextPair contexts;
+  const int said = high != 0;
+  HEARTH_TRY(abi::swap_between_groups(intercomm, {said}, theirs, contexts));
+  Words first = {said != theirs[0] ? said == 0 : local[0] < remote[0]};
+  HEARTH_TRY(abi::tell_all(*intercomm.local, 0, first));
+  Peers peers = first[0] != 0 ? local : remote;
+  const Peers& second = first[0] != 0 ? remote : local;
+  peers.insert(peers.end(), second.begin(), second.end());
+  Group* group = nullptr;
+  HEARTH_TRY(abi::make_group(std::move(peers), group));
+  return abi::make_intracomm(*intercomm.errhandler, static_cast<uint32_t>(contexts.inter), group,
+                             newintracomm);
+}
+
+}  // namespace hearth::mpi
