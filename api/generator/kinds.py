@@ -158,6 +158,7 @@ KINDS = {
     "comm_out": handle_out("Comm", "objects::Comm"),
     "comm_inout": handle_inout("Comm", "objects::Comm"),
     "group": handle_in("Group", "objects::Group"),
+    "leader_group": Kind("MPI_Group %", "objects::Group* %", argument="find<objects::Group>({n})"),
     "group_out": handle_out("Group", "objects::Group"),
     "group_inout": handle_inout("Group", "objects::Group"),
     "type": type_in("!usable({n}_)"),

@@ -2,6 +2,7 @@
 //
 // Errors that one process finds are told after the others have had its messages, so that none of them hangs.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -134,7 +135,7 @@ Status comm_create_group(Comm& comm, Group& group, int tag, Comm*& newcomm) {
   const coll::Tree tree(group.rank, group.size(), 0);
   p2p::Engine& engine = p2p::engine();
   const auto peer_of = [&group](int rank) { return group.peers[static_cast<size_t>(rank)]; };
-  const uint32_t agreement = comm.context + kAgreementContext;
+  const uint32_t agreement = comm.context + kGroupContext;
   uint32_t context = 0;
   if (tree.is_root()) {
     context = engine.new_context();
@@ -148,6 +149,40 @@ Status comm_create_group(Comm& comm, Group& group, int tag, Comm*& newcomm) {
         engine.send(&context, sizeof context, abi::byte_type(), peer_of(tree.child(bit)), tag, agreement));
   }
   return make_intracomm(comm, context, group.peers, newcomm);
+}
+
+// Only the group's processes call, and there need be no communicator yet (MPI 5.0 section 11.3.4).
+
+namespace {
+
+Status check_stringtag(const char* stringtag) {
+  if (std::strlen(stringtag) <= MPI_MAX_STRINGTAG_LEN) return {};
+  return fail(MPI_ERR_ARG, "the stringtag has %zu characters: it may have %d (MPI_MAX_STRINGTAG_LEN)",
+              std::strlen(stringtag), MPI_MAX_STRINGTAG_LEN);
+}
+
+Status check_caller(const Group& group, const char* name) {
+  if (group.rank != MPI_UNDEFINED) return {};
+  return fail(MPI_ERR_GROUP, "the calling process is not in %s", name);
+}
+
+}  // namespace
+
+Status comm_create_from_group(Group& group, const char* stringtag, Info* info,
+                              objects::Errhandler& errhandler, Comm*& newcomm) {
+  HEARTH_TRY(check_stringtag(stringtag));
+  if (group.size() == 0) return {};
+  HEARTH_TRY(check_caller(group, "the group"));
+  return abi::comm_from_group(group, stringtag, info, errhandler, newcomm);
+}
+
+Status intercomm_create_from_groups(Group& local_group, int local_leader, Group* remote_group,
+                                    int remote_leader, const char* stringtag, Info* info,
+                                    objects::Errhandler& errhandler, Comm*& newintercomm) {
+  HEARTH_TRY(check_stringtag(stringtag));
+  HEARTH_TRY(check_caller(local_group, "local_group"));
+  return abi::intercomm_from_groups(local_group, local_leader, remote_group, remote_leader, stringtag, info,
+                                    errhandler, newintercomm);
 }
 
 namespace {

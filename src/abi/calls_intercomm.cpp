@@ -39,8 +39,7 @@ Status meet(const Comm& local_comm, const Comm* peer_comm, int remote_leader, in
   const ContextPair contexts = fetches ? abi::fresh_contexts() : ContextPair();
   Words said = {contexts.inter, contexts.local};
   said.insert(said.end(), local_comm.group->peers.begin(), local_comm.group->peers.end());
-  // The complement of the tag: see base/contexts.h.
-  HEARTH_TRY(abi::swap_words(other, peer_comm->context, ~tag, said, found));
+  HEARTH_TRY(abi::swap_words(other, peer_comm->context, tag, said, found));
   if (fetches) std::copy_n(said.begin(), 2, found.begin());
   return {};
 }

@@ -80,7 +80,7 @@ ContextPair fresh_contexts() {
 
 Status swap_words(PeerIndex peer, uint32_t communicator_context, int tag, const Words& mine, Words& theirs) {
   p2p::Engine& engine = p2p::engine();
-  const uint32_t context = communicator_context + kAgreementContext;
+  const uint32_t context = communicator_context + kLeaderContext;
   p2p::Request* sending = nullptr;
   constexpr auto kWordBytes = static_cast<int64_t>(sizeof(int));
   HEARTH_TRY(engine.isend(mine.data(), static_cast<int64_t>(mine.size()) * kWordBytes, byte_type(), peer, tag,
@@ -103,7 +103,8 @@ Status tell_all(Comm& comm, int root, Words& words) {
 
 Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, ContextPair& contexts) {
   // Of the two leaders, the one that comes first in MPI_COMM_WORLD fetches the numbers.
-  constexpr int kTag = 0;
+  // The tag is apart from those that users give to leaders of MPI_Intercomm_create.
+  constexpr int kTag = -1000;
   if (inter.rank == 0) {
     const bool fetches = inter.group->peers[0] < inter.remote_group->peers[0];
     if (fetches) contexts = fresh_contexts();

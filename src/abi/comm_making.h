@@ -46,7 +46,7 @@ using Words = std::vector<int>;
 /// Fetched by one process for all.
 ContextPair fresh_contexts();
 
-/// Two processes send each other words of any number, in the agreement context of a communicator.
+/// Two processes send each other words of any number, in the leaders' context of a communicator.
 Status swap_words(objects::PeerIndex peer, uint32_t communicator_context, int tag, const Words& mine,
                   Words& theirs);
 /// All processes of an intracommunicator get the root's words.

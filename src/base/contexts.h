@@ -10,12 +10,18 @@ namespace hearth {
 /// Numbers of one communicator.
 constexpr uint32_t kContextsEach = 4;
 
-// What lies in the block, counted from its first number, Comm::context. Odd numbers are collective: the
-// report about a job that hangs says so.
+// What lies in the block, counted from its first number, Comm::context, which is that of point-to-point
+// calls.
 constexpr uint32_t kCollectiveContext = 1;
-/// Processes agree here on a new communicator, where not all of this one take part: under the user's tag for
-/// MPI_Comm_create_group, and its complement for MPI_Intercomm_create.
-constexpr uint32_t kAgreementContext = 3;
+/// Where some processes of the communicator agree on a new one: those of a group, or two leaders. Their
+/// messages have the tag that the user gives (MPI_Comm_create_group, MPI_Intercomm_create).
+constexpr uint32_t kGroupContext = 2;
+constexpr uint32_t kLeaderContext = 3;
+
+/// Whether a message in this context belongs to a collective call.
+constexpr bool is_collective(uint32_t context) {
+  return context % kContextsEach != 0;
+}
 
 // Blocks that exist from the start.
 constexpr uint32_t kWorldContext = 0;

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/atomic.h"
+#include "base/contexts.h"
 #include "mpi.h"
 
 namespace hearth::launch {
@@ -98,7 +99,7 @@ std::string describe_state(const shm::RankBlock& block, uint64_t now_ns) {
   const auto kind = static_cast<shm::WaitKind>(atomic::load_relaxed(status.kind));
   if (kind == shm::WaitKind::none) return "computes, or has waited for a moment only";
   std::string text;
-  const bool collective = (status.context & 1) != 0;
+  const bool collective = is_collective(status.context);
   if (kind == shm::WaitKind::finalize) {
     text = "waits in MPI_Finalize for the other ranks";
   } else if (collective) {

@@ -35,7 +35,7 @@ struct alignas(kLineBytes) JobHeader {
   uint64_t ring_bytes;  // credit line and slots
 
   // Words that ranks change.
-  alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator (base/contexts.h)
+  alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator
   uint32_t rings_taken;                       // fetch_add by the sender of each new pair
   uint32_t fences_needed;                     // 1 once a rank could not register for membarrier
   uint32_t dead_ranks;                        // counted up by the launcher; every waiting loop looks at it
@@ -62,7 +62,7 @@ struct RankPlace {
   int32_t processor;
 };
 
-/// What a rank waits for. Messages of a collective travel in a context of their own, which is odd.
+/// What a rank waits for. Messages of collectives travel in contexts of their own (base/contexts.h).
 enum class WaitKind : uint32_t { none = 0, send, receive, request, probe, finalize };
 
 /// What a rank is doing, for whoever asks why a job hangs. Written by the rank with plain stores only when

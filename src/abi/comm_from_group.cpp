@@ -1,0 +1,220 @@
+// Communicators from groups: there is no communicator yet in whose contexts to agree. One process invites the
+// others: it sends each of them the new contexts, in a context of the job's own, together with everything by
+// which the call that they belong to can be told apart. Whoever waits for an invitation takes in all that
+// come and keeps those that other threads wait for, or that its own later calls will.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "abi/comm_making.h"
+#include "abi/requests.h"
+#include "base/contexts.h"
+#include "mpi.h"
+#include "objects/lifetime.h"
+#include "p2p/engine.h"
+
+namespace hearth::abi {
+namespace {
+
+using objects::PeerIndex;
+
+/// Who invites: to an intracommunicator; to an intercommunicator, within a group or from leader to leader.
+enum class Purpose : int { comm, intercomm, other_leader };
+
+struct Invitation {
+  // Which call it belongs to.
+  Purpose purpose = Purpose::comm;
+  PeerIndex from = 0;
+  Peers members;  // the group that `from` and who gets it call with; from leader to leader, that of `from`
+  std::string text;
+  // What it says. Without remote members, an intercommunicator cannot be made: the leader's error says why.
+  ContextPair contexts = {};
+  Peers remote = {};
+
+  bool answers(const Invitation& wanted) const {
+    return purpose == wanted.purpose && from == wanted.from && members == wanted.members &&
+           text == wanted.text;
+  }
+};
+
+constexpr int kTag = 0;
+constexpr size_t kHeadWords = 6;
+
+Words to_words(const Invitation& invitation) {
+  Words words = {static_cast<int>(invitation.purpose),
+                 invitation.contexts.inter,
+                 invitation.contexts.local,
+                 static_cast<int>(invitation.members.size()),
+                 static_cast<int>(invitation.remote.size()),
+                 static_cast<int>(invitation.text.size())};
+  words.insert(words.end(), invitation.members.begin(), invitation.members.end());
+  words.insert(words.end(), invitation.remote.begin(), invitation.remote.end());
+  words.insert(words.end(), invitation.text.begin(), invitation.text.end());
+  return words;
+}
+
+Invitation from_words(PeerIndex from, const Words& words) {
+  Invitation invitation;
+  invitation.purpose = static_cast<Purpose>(words[0]);
+  invitation.from = from;
+  invitation.contexts = {words[1], words[2]};
+  const auto members = words.begin() + kHeadWords;
+  const auto remote = members + words[3];
+  const auto text = remote + words[4];
+  invitation.members.assign(members, remote);
+  invitation.remote.assign(remote, text);
+  invitation.text.assign(text, text + words[5]);
+  return invitation;
+}
+
+Status send(const Invitation& invitation, PeerIndex to) {
+  const Words words = to_words(invitation);
+  return p2p::engine().send(words.data(), static_cast<int64_t>(words.size() * sizeof(int)), byte_type(), to,
+                            kTag, kInvitationContext);
+}
+
+Status send_to_others(const Invitation& invitation, const Group& group) {
+  for (const PeerIndex peer : group.peers) {
+    if (peer != invitation.from) HEARTH_TRY(send(invitation, peer));
+  }
+  return {};
+}
+
+// Invitations that came and that nobody has taken yet, in the order in which they came.
+std::vector<Invitation>& kept() {
+  static auto& all = *new std::vector<Invitation>;
+  return all;
+}
+// One thread at a time takes them in, so that their order is kept.
+bool taking_in = false;
+
+bool is_kept(const Invitation& wanted) {
+  return std::any_of(kept().begin(), kept().end(),
+                     [&wanted](const Invitation& one) { return one.answers(wanted); });
+}
+
+Status take_in(const p2p::Received& received) {
+  Words words(static_cast<size_t>(received.bytes) / sizeof(int));
+  taking_in = true;
+  const Status status = p2p::engine().receive(words.data(), received.bytes, byte_type(), received.from, kTag,
+                                              kInvitationContext);
+  taking_in = false;
+  if (status.ok()) kept().push_back(from_words(received.from, words));
+  return status;
+}
+
+/// Waits for the invitation that answers `wanted`, and fills in what it says.
+Status wait_for(Invitation& wanted) {
+  p2p::Engine& engine = p2p::engine();
+  while (!is_kept(wanted)) {
+    p2p::Received received;
+    bool came = false;
+    engine.describe_wait(shm::WaitKind::receive, wanted.from, kTag, kInvitationContext, 0);
+    engine.wait_until([&] {
+      if (is_kept(wanted)) return true;
+      came = !taking_in && engine.iprobe(MPI_ANY_SOURCE, kTag, kInvitationContext, received);
+      return came;
+    });
+    if (came) HEARTH_TRY(take_in(received));
+  }
+  const auto place = std::find_if(kept().begin(), kept().end(),
+                                  [&wanted](const Invitation& one) { return one.answers(wanted); });
+  wanted = std::move(*place);
+  kept().erase(place);
+  return {};
+}
+
+/// The local leader's part in an intercommunicator: what it says to its group.
+Status meet_other_leader(const Group& local, const Group* remote, int remote_leader, Invitation& invitation) {
+  if (remote == nullptr) return fail(MPI_ERR_GROUP, "remote_group is not a group, at the local leader");
+  if (remote_leader < 0 || remote_leader >= remote->size()) {
+    return fail(MPI_ERR_RANK, "remote_leader is %d, but the ranks of remote_group are 0 to %d", remote_leader,
+                remote->size() - 1);
+  }
+  for (const PeerIndex peer : remote->peers) {
+    if (local.rank_of(peer) == MPI_UNDEFINED) continue;
+    return fail(MPI_ERR_GROUP,
+                "rank %d of MPI_COMM_WORLD is in both groups, which must have no process in common", peer);
+  }
+  const PeerIndex other = remote->peers[static_cast<size_t>(remote_leader)];
+  // The leader that comes first in MPI_COMM_WORLD fetches the contexts and invites the other one.
+  Invitation between = invitation;
+  between.purpose = Purpose::other_leader;
+  if (invitation.from < other) {
+    between.contexts = fresh_contexts();
+    HEARTH_TRY(send(between, other));
+  } else {
+    between.from = other;
+    between.members = remote->peers;
+    HEARTH_TRY(wait_for(between));
+  }
+  invitation.contexts = between.contexts;
+  invitation.remote = remote->peers;
+  return {};
+}
+
+Status finish(Comm* made, const Info* info, Comm*& comm) {
+  const Status status = set_hints(*made, info);
+  if (status.ok()) {
+    comm = made;
+  } else {
+    objects::release(*made);
+  }
+  return status;
+}
+
+}  // namespace
+
+Status comm_from_group(Group& group, const char* words, const Info* info, Errhandler& errhandler,
+                       Comm*& comm) {
+  Invitation invitation{.from = group.peers[0], .members = group.peers, .text = words};
+  if (group.rank == 0) {
+    invitation.contexts.inter = static_cast<int>(p2p::engine().new_context());
+    HEARTH_TRY(send_to_others(invitation, group));
+  } else {
+    HEARTH_TRY(wait_for(invitation));
+  }
+  Group* own = nullptr;
+  HEARTH_TRY(make_group(group.peers, own));
+  Comm* made = nullptr;
+  HEARTH_TRY(make_intracomm(errhandler, static_cast<uint32_t>(invitation.contexts.inter), own, made));
+  return finish(made, info, comm);
+}
+
+Status intercomm_from_groups(Group& local, int local_leader, const Group* remote, int remote_leader,
+                             const char* words, const Info* info, Errhandler& errhandler, Comm*& comm) {
+  if (local_leader < 0 || local_leader >= local.size()) {
+    return fail(MPI_ERR_RANK, "local_leader is %d, but the ranks of local_group are 0 to %d", local_leader,
+                local.size() - 1);
+  }
+  Invitation invitation{.purpose = Purpose::intercomm,
+                        .from = local.peers[static_cast<size_t>(local_leader)],
+                        .members = local.peers,
+                        .text = words};
+  if (local.rank == local_leader) {
+    const Status met = meet_other_leader(local, remote, remote_leader, invitation);
+    HEARTH_TRY(send_to_others(invitation, local));
+    HEARTH_TRY(met);
+  } else {
+    HEARTH_TRY(wait_for(invitation));
+  }
+  if (invitation.remote.empty()) {
+    return fail(MPI_ERR_OTHER,
+                "rank %d, the local leader, could not reach the remote one: its error says why",
+                local_leader);
+  }
+  Group* own = nullptr;
+  HEARTH_TRY(make_group(local.peers, own));
+  Group* other = nullptr;
+  const Status status = make_group(invitation.remote, other);
+  if (!status.ok()) {
+    objects::release(*own);
+    return status;
+  }
+  Comm* made = nullptr;
+  HEARTH_TRY(make_intercomm(errhandler, invitation.contexts, own, other, made));
+  return finish(made, info, comm);
+}
+
+}  // namespace hearth::abi
