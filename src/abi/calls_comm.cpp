@@ -119,12 +119,6 @@ Status comm_get_info(Comm& comm, Info*& info_used) {
   return {};
 }
 
-// No communicator has a topology as long as the functions that make one are missing.
-Status topo_test(Comm&, int& status) {
-  status = MPI_UNDEFINED;
-  return {};
-}
-
 // Nobody is spawned as long as MPI_Comm_spawn is missing: MPI_COMM_NULL.
 Status comm_get_parent(Comm*& parent) {
   parent = nullptr;

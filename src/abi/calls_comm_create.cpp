@@ -27,13 +27,6 @@ using objects::Group;
 using objects::Info;
 using objects::Peers;
 
-/// A new communicator of these processes, among which is this one.
-Status make_intracomm(const Comm& parent, uint32_t context, Peers peers, Comm*& comm) {
-  Group* group = nullptr;
-  HEARTH_TRY(abi::make_group(std::move(peers), group));
-  return abi::make_intracomm(*parent.errhandler, context, group, comm);
-}
-
 /// A new intercommunicator; none where one of the sides is empty.
 Status make_intercomm(const Comm& parent, ContextPair contexts, Peers local_peers, Peers remote_peers,
                       Comm*& comm) {
@@ -47,15 +40,6 @@ Status make_intercomm(const Comm& parent, ContextPair contexts, Peers local_peer
     return status;
   }
   return abi::make_intercomm(*parent.errhandler, contexts, local, remote, comm);
-}
-
-/// A new context, the same on all ranks of an intracommunicator.
-Status agree_on_context(Comm& comm, uint32_t& context) {
-  Words words(1);
-  if (comm.rank == 0) words[0] = static_cast<int>(p2p::engine().new_context());
-  HEARTH_TRY(abi::tell_all(comm, 0, words));
-  context = static_cast<uint32_t>(words[0]);
-  return {};
 }
 
 Status check_members(const Group& all, const Peers& peers) {
@@ -72,9 +56,11 @@ Status check_members(const Group& all, const Peers& peers) {
 Status duplicate_empty(Comm& comm, Comm*& made) {
   if (!comm.is_inter()) {
     uint32_t context = 0;
-    HEARTH_TRY(agree_on_context(comm, context));
+    HEARTH_TRY(abi::agree_on_context(comm, context));
     objects::retain(*comm.group);
-    return abi::make_intracomm(*comm.errhandler, context, comm.group, made);
+    HEARTH_TRY(abi::make_intracomm(*comm.errhandler, context, comm.group, made));
+    made->topology = comm.topology;
+    return {};
   }
   ContextPair contexts;
   Words nothing;
@@ -110,10 +96,10 @@ Status comm_dup_with_info(Comm& comm, Info* info, Comm*& newcomm) {
 Status comm_create(Comm& comm, Group& group, Comm*& newcomm) {
   if (!comm.is_inter()) {
     uint32_t context = 0;
-    HEARTH_TRY(agree_on_context(comm, context));
+    HEARTH_TRY(abi::agree_on_context(comm, context));
     HEARTH_TRY(check_members(*comm.group, group.peers));
     if (group.rank == MPI_UNDEFINED) return {};
-    return make_intracomm(comm, context, group.peers, newcomm);
+    return abi::make_intracomm(comm, context, group.peers, newcomm);
   }
   Words remote;
   ContextPair contexts;
@@ -148,7 +134,7 @@ Status comm_create_group(Comm& comm, Group& group, int tag, Comm*& newcomm) {
     HEARTH_TRY(
         engine.send(&context, sizeof context, abi::byte_type(), peer_of(tree.child(bit)), tag, agreement));
   }
-  return make_intracomm(comm, context, group.peers, newcomm);
+  return abi::make_intracomm(comm, context, group.peers, newcomm);
 }
 
 // Only the group's processes call, and there need be no communicator yet (MPI 5.0 section 11.3.4).
@@ -221,7 +207,7 @@ Status comm_split(Comm& comm, int color, int key, Comm*& newcomm) {
   if (color < 0) return fail(MPI_ERR_ARG, "color=%d: it must be 0 or more, or MPI_UNDEFINED", color);
   Peers local = members_of(color, wishes, *comm.group);
   if (!comm.is_inter()) {
-    return make_intracomm(comm, static_cast<uint32_t>(wishes[2]), std::move(local), newcomm);
+    return abi::make_intracomm(comm, static_cast<uint32_t>(wishes[2]), std::move(local), newcomm);
   }
   return make_intercomm(comm, contexts, std::move(local),
                         members_of(color, remote_wishes, *comm.remote_group), newcomm);

@@ -39,6 +39,12 @@ Status make_intracomm(Errhandler& errhandler, uint32_t context, Group* group, Co
   return {};
 }
 
+Status make_intracomm(const Comm& parent, uint32_t context, Peers peers, Comm*& comm) {
+  Group* group = nullptr;
+  HEARTH_TRY(make_group(std::move(peers), group));
+  return make_intracomm(*parent.errhandler, context, group, comm);
+}
+
 Status make_intercomm(Errhandler& errhandler, ContextPair contexts, Group* local, Group* remote,
                       Comm*& comm) {
   Comm* inter = nullptr;
@@ -91,6 +97,11 @@ Status swap_words(PeerIndex peer, uint32_t communicator_context, int tag, const 
   const Status status = engine.receive(theirs.data(), received.bytes, byte_type(), peer, tag, context);
   const Status sent = engine.wait(sending);
   return status.ok() ? sent : status;
+}
+
+Status agree_on_context(Comm& comm, uint32_t& context) {
+  if (comm.rank == 0) context = p2p::engine().new_context();
+  return coll::bcast(&context, sizeof context, byte_type(), 0, comm);
 }
 
 Status tell_all(Comm& comm, int root, Words& words) {

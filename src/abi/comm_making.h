@@ -34,6 +34,8 @@ Status make_group(Peers peers, Group*& group);
 /// A communicator around a group, one reference on which it takes over, also where it fails. Without a name,
 /// attributes or hints.
 Status make_intracomm(Errhandler& errhandler, uint32_t context, Group* group, Comm*& comm);
+/// Of these processes, among which is this one.
+Status make_intracomm(const Comm& parent, uint32_t context, Peers peers, Comm*& comm);
 Status make_intercomm(Errhandler& errhandler, ContextPair contexts, Group* local, Group* remote, Comm*& comm);
 
 /// As `info` says; nullptr for none.
@@ -49,6 +51,8 @@ ContextPair fresh_contexts();
 /// Two processes send each other words of any number, in the leaders' context of a communicator.
 Status swap_words(objects::PeerIndex peer, uint32_t communicator_context, int tag, const Words& mine,
                   Words& theirs);
+/// A new block of contexts, the same on all ranks of an intracommunicator.
+Status agree_on_context(Comm& comm, uint32_t& context);
 /// All processes of an intracommunicator get the root's words.
 Status tell_all(Comm& comm, int root, Words& words);
 /// Collective over an intercommunicator: each group learns what rank 0 of the other one says, and all get the

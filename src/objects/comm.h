@@ -1,6 +1,7 @@
 // Communicators: a group, a context that keeps its messages apart, and what users attach to it.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "mpi.h"
@@ -9,6 +10,7 @@
 #include "objects/group.h"
 #include "objects/info.h"
 #include "objects/object.h"
+#include "objects/topology.h"
 
 namespace hearth::objects {
 
@@ -26,6 +28,7 @@ struct Comm : Object {
   /// Of an intercommunicator: an intracommunicator of the local group, with contexts of its own, on which
   /// collectives of the intercommunicator run their local part. It has no handle. One reference held.
   Comm* local = nullptr;
+  std::shared_ptr<const Topology> topology;  // shared with duplicates; nullptr for none
   Errhandler* errhandler = nullptr;
   Info* info = nullptr;  // hints in force; nullptr when none
   /// How many collectives, and how many persistent ones, were called here so far: the same on all ranks.
