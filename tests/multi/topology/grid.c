@@ -1,6 +1,8 @@
 /* Grids: made, asked, divided, duplicated; with and without reordering. */
 #include "../coll/check.h"
 
+static int for_others; /* run on another library */
+
 static int class_of(int code) {
   int class_ = -1;
   MPI_Error_class(code, &class_);
@@ -42,7 +44,7 @@ static void check_grid(MPI_Comm grid, int dimensions, const int* dims, const int
   int got_dims[8], got_periods[8], coords[8], own[8];
   MPI_Cart_get(grid, 8, got_dims, got_periods, own);
   for (int d = 0; d < dimensions; ++d) {
-    CHECK(got_dims[d] == dims[d] && got_periods[d] == !!periods[d], "%s: dimension %d", what, d);
+    CHECK(got_dims[d] == dims[d] && !got_periods[d] == !periods[d], "%s: dimension %d", what, d);
     total *= dims[d];
   }
   MPI_Comm_size(grid, &size);
@@ -68,11 +70,11 @@ static void test_grids(int dimensions, const int* dims, const int* periods, int 
   for (int d = 0; d < dimensions; ++d) places *= dims[d];
   MPI_Cart_map(MPI_COMM_WORLD, dimensions, dims, periods, &new_rank);
   MPI_Cart_create(MPI_COMM_WORLD, dimensions, dims, periods, reorder, &grid);
-  CHECK((new_rank == MPI_UNDEFINED) == (rank_ >= places), "the mapped rank is %d", new_rank);
+  CHECK(for_others || (new_rank == MPI_UNDEFINED) == (rank_ >= places), "the mapped rank is %d", new_rank);
   CHECK((grid == MPI_COMM_NULL) == (rank_ >= places), "who is in the grid of %d", places);
   if (grid == MPI_COMM_NULL) return;
   MPI_Comm_rank(grid, &rank);
-  CHECK(rank == (reorder ? new_rank : rank_), "the new rank is %d", rank);
+  CHECK(for_others || rank == (reorder ? new_rank : rank_), "the new rank is %d", rank);
   check_grid(grid, dimensions, dims, periods, "a grid");
   MPI_Comm_dup(grid, &copy);
   MPI_Comm_free(&grid);
@@ -162,6 +164,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  for_others = argc > 1;
   int status;
   MPI_Topo_test(MPI_COMM_WORLD, &status);
   CHECK(status == MPI_UNDEFINED, "all ranks have a topology");
@@ -178,7 +181,7 @@ int main(int argc, char** argv) {
   test_grids(2, short_dims, periods, 1);
   test_grids(0, short_dims, periods, 0);
   test_attributes();
-  if (argc < 2) test_errors();
+  if (!for_others) test_errors();
   MPI_Finalize();
   return 0;
 }
