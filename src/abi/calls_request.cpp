@@ -71,11 +71,13 @@ class Outcomes {
   MPI_Status* place(int position) const { return statuses_ == nullptr ? nullptr : &statuses_[position]; }
 
   void add(int position, Status outcome) {
+    const int code = abi::error_code_for(outcome);
     if (!outcome.ok() && !failed_) {
       failed_ = true;
       first_ = position;
+      first_code_ = code;
     }
-    codes_.push_back(outcome.ok() ? MPI_SUCCESS : abi::error_code_for(outcome));
+    codes_.push_back(code);
     positions_.push_back(position);
   }
 
@@ -85,14 +87,16 @@ class Outcomes {
     if (statuses_ != nullptr) {
       for (size_t i = 0; i < codes_.size(); ++i) statuses_[positions_[i]].MPI_ERROR = codes_[i];
     }
-    return fail(MPI_ERR_IN_STATUS, "request %d failed (the statuses name all that did): %s", first_,
-                last_failure_text());
+    char text[MPI_MAX_ERROR_STRING];
+    abi::text_of_code(first_code_, text);
+    return fail(MPI_ERR_IN_STATUS, "request %d failed (the statuses name all that did): %s", first_, text);
   }
 
  private:
   MPI_Status* statuses_;
   bool failed_ = false;
   int first_ = 0;
+  int first_code_ = MPI_SUCCESS;
   std::vector<int> codes_;
   std::vector<int> positions_;
 };
@@ -136,6 +140,7 @@ void describe(const Request* request) {
   HEARTH_TRY(check_all(count, array_of_requests));
   p2p::Engine& engine = p2p::engine();
   // The usual case, without a list of outcomes: all succeed.
+  Status first_failure;
   int next = 0;
   for (; next < count; ++next) {
     Request* request = request_at(array_of_requests, next);
@@ -148,16 +153,12 @@ void describe(const Request* request) {
       describe(request);
       engine.wait_until([request] { return request->complete; });
     }
-    if (!request->outcome.ok()) break;
-    if (const Status outcome = take_at(array_of_requests, next, status); !outcome.ok()) {
-      // Only a hooked request can fail this late.
-      if (status != nullptr) status->MPI_ERROR = abi::error_code_for(outcome);
-      return fail(MPI_ERR_IN_STATUS, "request %d failed: %s", next, last_failure_text());
-    }
+    if (first_failure = take_at(array_of_requests, next, status); !first_failure.ok()) break;
   }
   if (__builtin_expect(next == count, 1)) return {};
   Outcomes outcomes(array_of_statuses);
   for (int i = 0; i < next; ++i) outcomes.add(i, {});
+  outcomes.add(next++, first_failure);
   for (; next < count; ++next) {
     Request* request = request_at(array_of_requests, next);
     if (!is_live(request)) {
@@ -165,6 +166,7 @@ void describe(const Request* request) {
       outcomes.add(next, {});
       continue;
     }
+    describe(request);
     engine.wait_until([request] { return request->complete; });
     outcomes.add(next, take_at(array_of_requests, next, outcomes.place(next)));
   }
@@ -337,17 +339,22 @@ Status request_free(Request*& request) {
         "the request belongs to a collective operation under way, and such requests cannot be freed (MPI "
         "5.0 sections 6.12 and 6.13). Remedy: complete it with MPI_Wait or MPI_Test");
   }
+  Status released;
+  if (request != p2p::engine().completed_send() && (request->complete || !request->active)) {
+    released = abi::release_state(*request);
+  }
   p2p::engine().release(request);
   request = nullptr;
-  return {};
+  return released;
 }
 
 Status cancel(Request*& request) {
   if (request == nullptr) {
     return fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL: there is nothing to cancel");
   }
-  if (!request->active || request->complete) return {};
+  if (!request->active) return {};
   if (request->hooks != nullptr && request->hooks->cancel != nullptr) return request->hooks->cancel(*request);
+  if (request->complete) return {};
   // A send has always begun; MPI lets it complete instead (section 3.8.4).
   p2p::engine().cancel(*request);
   return {};

@@ -71,9 +71,10 @@ const char* state_words() {
 int compose(Call call, const uint64_t* words, Status status, char* line) {
   const CallInfo& info = call_table[static_cast<int>(call)];
   const int error_class = status.error_class();
-  const bool own_words = class_of_code(error_class) == error_class && error_class <= MPI_T_ERR_PVAR_NO_ATOMIC;
-  char user_text[MPI_MAX_ERROR_STRING];
   const char* reason = last_failure_text();
+  const bool own_words =
+      *reason != 0 && class_of_code(error_class) == error_class && error_class <= MPI_T_ERR_PVAR_NO_ATOMIC;
+  char user_text[MPI_MAX_ERROR_STRING];
   if (!own_words) {
     // A code that a callback of the user returned: its text is the user's.
     text_of_code(error_class, user_text);

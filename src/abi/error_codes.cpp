@@ -91,7 +91,9 @@ int make_error_code(int error_class, const char* text) {
 }
 
 int error_code_for(Status status) {
-  return status.ok() ? MPI_SUCCESS : make_error_code(status.error_class(), last_failure_text());
+  if (status.ok()) return MPI_SUCCESS;
+  const char* text = last_failure_text();
+  return *text == 0 ? status.error_class() : make_error_code(status.error_class(), text);
 }
 
 int class_of_code(int code) {

@@ -45,13 +45,23 @@ Status outcome_of(p2p::Request& request, MPI_Status* status) {
   return request.outcome;
 }
 
+Status release_state(p2p::Request& request) {
+  const p2p::RequestHooks* hooks = request.hooks;
+  request.hooks = nullptr;
+  return hooks != nullptr && hooks->release != nullptr ? hooks->release(request) : Status();
+}
+
 Status take_outcome(p2p::Request*& request, MPI_Status* status) {
   p2p::Request* taken = request;
   Status outcome = outcome_of(*taken, status);
-  if (!outcome.ok() && taken->comm != nullptr) outcome = blame(*taken->comm, outcome);
   if (taken->persistent) {
     taken->active = false;
-  } else {
+  } else if (const Status released = release_state(*taken); !released.ok()) {
+    // Of a generalized request's two callbacks the later one counts (MPI 5.0 section 13.2).
+    outcome = released;
+  }
+  if (!outcome.ok() && taken->comm != nullptr) outcome = blame(*taken->comm, outcome);
+  if (!taken->persistent) {
     p2p::engine().destroy(taken);
     request = nullptr;
   }

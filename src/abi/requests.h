@@ -31,6 +31,8 @@ Status take_outcome(p2p::Request*& request, MPI_Status* status);
 /// Waits for a request, fills the status (unless nullptr), gives the request back or, when it is persistent,
 /// makes it inactive. `request` may be nullptr: nothing to wait for.
 Status wait_for(p2p::Request*& request, MPI_Status* status);
+/// Calls the release hook of a request that is about to go, so that its errors can be told.
+Status release_state(p2p::Request& request);
 /// Takes back a receive that must not happen any more.
 void abandon(p2p::Request*& request);
 /// Source, tag, bytes and cancellation of a send or receive that is over.

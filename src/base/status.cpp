@@ -22,6 +22,11 @@ Status fail(int error_class, const char* format, ...) {
   return Status::error(error_class);
 }
 
+Status fail_with_code(int error_code) {
+  last_text[0] = 0;
+  return Status::error(error_code);
+}
+
 const char* last_failure_text() {
   return last_text;
 }

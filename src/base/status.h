@@ -24,7 +24,11 @@ class [[nodiscard]] Status {
 /// Words an error: what is wrong, where, the likely cause and the remedy. Returns a Status of that class.
 [[gnu::cold, gnu::format(printf, 2, 3)]] Status fail(int error_class, const char* format, ...);
 
-/// The words of this thread's last fail(); "" when there was none.
+/// An error that a function of the user returned: the MPI call returns exactly this code, and its words are
+/// those that the code has.
+[[gnu::cold]] Status fail_with_code(int error_code);
+
+/// The words of this thread's last failure; "" when there was none, or when it was a fail_with_code().
 const char* last_failure_text();
 
 }  // namespace hearth

@@ -138,6 +138,11 @@ void Engine::advance_ready() {
   }
 }
 
+void Engine::finish(Request& request, Status outcome) {
+  complete(request, outcome);
+  if (LibraryLock::enabled) transport_.wake_own_threads();
+}
+
 void Engine::add_hooked(Request& request) {
   request.next = hooked_;
   hooked_ = &request;

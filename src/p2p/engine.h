@@ -127,6 +127,9 @@ class Engine {
   void entrust(Request* request, MessageGroup& group);
   /// Ends an operation. The request may be gone afterwards.
   void complete(Request& request, Status outcome);
+  /// The same from outside of progress(): the user of a request, or a call on it, says that it is over. Threads
+  /// that wait hear of it.
+  void finish(Request& request, Status outcome);
   /// Takes a receive back that has not matched; true when it was cancelled.
   bool cancel(Request& request);
   /// A send that was over at once; one object for all.

@@ -38,7 +38,8 @@ struct RequestHooks {
   /// Fills the status of a complete operation (generalized requests ask the user).
   Status (*query)(Request&, MPI_Status&) = nullptr;
   Status (*cancel)(Request&) = nullptr;
-  /// Called once when the request object goes away.
+  /// Called once when the request object goes away; before that when a call takes its outcome, which then
+  /// includes what this returns.
   Status (*release)(Request&) = nullptr;
 };
 

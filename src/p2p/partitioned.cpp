@@ -1,0 +1,412 @@
+#include "p2p/partitioned.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "base/check.h"
+#include "datatype/lifetime.h"
+#include "datatype/predefined.h"
+#include "mpi.h"
+
+namespace hearth::p2p {
+namespace {
+
+// Offers travel in the context of their communicator with this bit, which the counted contexts never reach.
+constexpr uint32_t kOfferContext = uint32_t{1} << 31;
+
+/// What the sender tells the receiver, once.
+struct Offer {
+  uint32_t context = 0;
+  int32_t partitions = 0;
+  int64_t partition_bytes = 0;
+};
+
+datatype::Type& byte_type() {
+  return *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(MPI_BYTE)));
+}
+
+/// Both sides. Lives as long as its request, its offer or one of its messages does.
+struct Channel {
+  Channel(Engine& its_engine, Request& its_request, int its_partitions)
+      : engine(its_engine), request(&its_request), partitions(its_partitions) {}
+  virtual ~Channel() = default;
+
+  Engine& engine;
+  Request* request;  // nullptr once the user has freed it
+  int users = 1;     // the request, the offer while it is under way, messages under way
+  const int partitions;
+  int messages_left = 0;  // of this cycle
+  Status outcome;         // the first error of this cycle
+  Offer offer;
+
+  int64_t partition_bytes() const { return request->count * request->type->size; }
+
+  void let_go() {
+    if (--users == 0) delete this;
+  }
+  void note(Status status) {
+    if (outcome.ok()) outcome = status;
+  }
+  /// Pre: a user other than the request holds the channel, or nothing of it is used afterwards.
+  void finish_cycle() {
+    if (request != nullptr) engine.finish(*request, outcome);
+  }
+};
+
+/// Makes `hooks` hear of a message's end: they are told by the release of its request, which happens now if
+/// it is over. The engine does so for every request whose handle is gone.
+void hand_over(Engine& engine, Request* message, const RequestHooks& hooks, void* state) {
+  message->hooks = &hooks;
+  message->state = state;
+  engine.release(message);
+}
+
+// The sender.
+
+struct SendChannel : Channel {
+  using Channel::Channel;
+  std::vector<bool> ready;
+};
+
+const RequestHooks sent_offer_hooks = {
+    .advance = nullptr,
+    .start = nullptr,
+    .query = nullptr,
+    .cancel = nullptr,
+    .release =
+        [](Request& message) {
+          static_cast<SendChannel*>(message.state)->let_go();
+          return Status();
+        },
+};
+
+void end_message(SendChannel& channel, Status outcome) {
+  channel.note(outcome);
+  if (--channel.messages_left == 0) channel.finish_cycle();
+}
+
+const RequestHooks sent_partition_hooks = {
+    .advance = nullptr,
+    .start = nullptr,
+    .query = nullptr,
+    .cancel = nullptr,
+    .release =
+        [](Request& message) {
+          SendChannel& channel = *static_cast<SendChannel*>(message.state);
+          end_message(channel, message.outcome);
+          channel.let_go();
+          return Status();
+        },
+};
+
+void send_partition(SendChannel& channel, int partition) {
+  const Request& whole = *channel.request;
+  channel.ready[static_cast<size_t>(partition)] = true;
+  auto* start = static_cast<std::byte*>(whole.buffer) + partition * whole.count * whole.type->extent;
+  Request* message = nullptr;
+  const Status status = channel.engine.isend(start, whole.count, *whole.type, whole.key.peer, partition,
+                                             channel.offer.context, message);
+  if (!status.ok() || message == channel.engine.completed_send()) return end_message(channel, status);
+  ++channel.users;
+  hand_over(channel.engine, message, sent_partition_hooks, &channel);
+}
+
+const RequestHooks send_hooks = {
+    .advance = nullptr,
+    .start =
+        [](Request& request) {
+          SendChannel& channel = *static_cast<SendChannel*>(request.state);
+          request.active = true;
+          request.complete = false;
+          channel.outcome = {};
+          channel.ready.assign(static_cast<size_t>(channel.partitions), false);
+          channel.messages_left = channel.partitions;
+          if (channel.partitions == 0) channel.finish_cycle();
+          return Status();
+        },
+    .query = nullptr,
+    .cancel = nullptr,
+    .release =
+        [](Request& request) {
+          SendChannel* channel = static_cast<SendChannel*>(request.state);
+          channel->request = nullptr;
+          channel->let_go();
+          return Status();
+        },
+};
+
+// The receiver.
+
+struct ReceiveChannel;
+
+/// One message of the sender's as the receiver sees it.
+struct Part {
+  ReceiveChannel* channel;
+  std::byte*
+      aside;  // from malloc: where it lands when it begins or ends inside an element; nullptr otherwise
+};
+
+struct ReceiveChannel : Channel {
+  using Channel::Channel;
+  bool offered = false;
+  bool waiting = false;                // started before the offer came
+  std::vector<Part> parts;             // one per message
+  std::vector<int64_t> missing_bytes;  // of each of our partitions
+};
+
+/// Counts the bytes [offset, offset + bytes) of the whole message as arrived.
+void note_arrival(ReceiveChannel& channel, int64_t offset, int64_t bytes) {
+  const int64_t size = channel.partition_bytes();
+  if (size == 0) return;
+  const int64_t end = std::min(offset + bytes, size * channel.partitions);
+  while (offset < end) {
+    const int64_t partition = offset / size;
+    const int64_t next = std::min(end, (partition + 1) * size);
+    channel.missing_bytes[static_cast<size_t>(partition)] -= next - offset;
+    offset = next;
+  }
+}
+
+void end_cycle(ReceiveChannel& channel) {
+  if (channel.request == nullptr) return;
+  channel.request->from = channel.request->key.peer;
+  channel.request->received_tag = channel.request->key.tag;
+  channel.finish_cycle();
+}
+
+void take_part(const Request& message) {
+  Part& part = *static_cast<Part*>(message.state);
+  ReceiveChannel& channel = *part.channel;
+  channel.note(message.outcome);
+  if (Request* whole = channel.request; whole != nullptr) {
+    const int64_t offset = (&part - channel.parts.data()) * channel.offer.partition_bytes;
+    if (part.aside != nullptr) {
+      datatype::unpack(*whole->type, whole->buffer, whole->count * channel.partitions, offset, part.aside,
+                       static_cast<size_t>(message.received_bytes));
+    }
+    whole->received_bytes += message.received_bytes;
+    note_arrival(channel, offset, channel.offer.partition_bytes);
+  }
+  std::free(part.aside);
+  part.aside = nullptr;
+  if (--channel.messages_left == 0) end_cycle(channel);
+}
+
+const RequestHooks received_part_hooks = {
+    .advance = nullptr,
+    .start = nullptr,
+    .query = nullptr,
+    .cancel = nullptr,
+    .release =
+        [](Request& message) {
+          ReceiveChannel* channel = static_cast<Part*>(message.state)->channel;
+          take_part(message);
+          channel->let_go();
+          return Status();
+        },
+};
+
+/// Posts the receive of the sender's partition `index`.
+Status post_part(ReceiveChannel& channel, int index) {
+  const Request& whole = *channel.request;
+  const datatype::Type& type = *whole.type;
+  const int64_t room = channel.partition_bytes() * channel.partitions;
+  const int64_t bytes = channel.offer.partition_bytes;
+  const int64_t offset = std::min(index * bytes, room);
+  const int64_t fitting = std::min(bytes, room - offset);
+  Part& part = channel.parts[static_cast<size_t>(index)];
+  const bool whole_elements = type.size == 0 || (offset % type.size == 0 && fitting % type.size == 0);
+  std::byte* start = nullptr;
+  if (whole_elements) {
+    start = static_cast<std::byte*>(whole.buffer) + (type.size == 0 ? 0 : offset / type.size * type.extent);
+  } else {
+    start = part.aside = static_cast<std::byte*>(std::malloc(static_cast<size_t>(fitting)));
+    if (start == nullptr)
+      return fail(MPI_ERR_NO_MEM, "no memory for a partition of %lld bytes", static_cast<long long>(fitting));
+  }
+  Request* message = nullptr;
+  const Status status =
+      channel.engine.ireceive(start, whole_elements && type.size != 0 ? fitting / type.size : fitting,
+                              whole_elements && type.size != 0 ? *whole.type : byte_type(), whole.key.peer,
+                              index, channel.offer.context, message);
+  if (!status.ok()) {
+    std::free(part.aside);
+    part.aside = nullptr;
+    return status;
+  }
+  ++channel.users;
+  hand_over(channel.engine, message, received_part_hooks, &part);
+  return {};
+}
+
+void post_all(ReceiveChannel& channel) {
+  const int messages = channel.offer.partitions;
+  channel.missing_bytes.assign(static_cast<size_t>(channel.partitions), channel.partition_bytes());
+  channel.messages_left = messages;
+  if (messages == 0) return end_cycle(channel);
+  ++channel.users;  // the last message may end the cycle, and its user free the request
+  for (int index = 0; index < messages && channel.request != nullptr; ++index) {
+    if (const Status status = post_part(channel, index); !status.ok()) {
+      channel.note(status);
+      if (--channel.messages_left == 0) end_cycle(channel);
+    }
+  }
+  channel.let_go();
+}
+
+const RequestHooks received_offer_hooks = {
+    .advance = nullptr,
+    .start = nullptr,
+    .query = nullptr,
+    .cancel = nullptr,
+    .release =
+        [](Request& message) {
+          ReceiveChannel& channel = *static_cast<ReceiveChannel*>(message.state);
+          channel.offered = true;
+          if (channel.request != nullptr) {
+            channel.parts.assign(static_cast<size_t>(channel.offer.partitions), {&channel, nullptr});
+            if (channel.waiting) post_all(channel);
+          }
+          channel.let_go();
+          return Status();
+        },
+};
+
+const RequestHooks receive_hooks = {
+    .advance = nullptr,
+    .start =
+        [](Request& request) {
+          ReceiveChannel& channel = *static_cast<ReceiveChannel*>(request.state);
+          request.active = true;
+          request.complete = false;
+          request.received_bytes = 0;
+          channel.outcome = {};
+          channel.waiting = !channel.offered;
+          if (channel.offered) {
+            post_all(channel);
+          } else {
+            channel.missing_bytes.assign(static_cast<size_t>(channel.partitions), 1);
+          }
+          return Status();
+        },
+    .query = nullptr,
+    .cancel = nullptr,
+    .release =
+        [](Request& request) {
+          ReceiveChannel* channel = static_cast<ReceiveChannel*>(request.state);
+          channel->request = nullptr;
+          channel->let_go();
+          return Status();
+        },
+};
+
+Status make(Engine& engine, RequestKind kind, const PartitionedBuffer& buffer, const MatchKey& key,
+            const RequestHooks& hooks, Request*& request) {
+  request = engine.make_request(kind);
+  if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
+  request->persistent = true;
+  request->active = false;
+  request->buffer = buffer.address;
+  request->count = buffer.count;
+  request->type = buffer.type;
+  datatype::retain(*buffer.type);
+  request->key = key;
+  request->from = key.peer;
+  request->received_tag = MPI_ANY_TAG;
+  request->hooks = &hooks;
+  return {};
+}
+
+Status no_memory(Engine& engine, Request*& request) {
+  request->hooks = nullptr;
+  engine.destroy(request);
+  request = nullptr;
+  return fail(MPI_ERR_NO_MEM, "no memory for a partitioned message");
+}
+
+}  // namespace
+
+Status make_partitioned_send(Engine& engine, const PartitionedBuffer& buffer, const MatchKey& key,
+                             Request*& request) {
+  HEARTH_TRY(make(engine, RequestKind::send, buffer, key, send_hooks, request));
+  auto* channel = new (std::nothrow) SendChannel(engine, *request, buffer.partitions);
+  if (channel == nullptr) return no_memory(engine, request);
+  request->state = channel;
+  if (key.peer == MPI_PROC_NULL) return {};
+  channel->offer = {engine.new_context(), buffer.partitions, channel->partition_bytes()};
+  Request* message = nullptr;
+  const Status status = engine.isend(&channel->offer, sizeof(Offer), byte_type(), key.peer, key.tag,
+                                     key.context | kOfferContext, message);
+  if (!status.ok()) {
+    engine.destroy(request);
+    request = nullptr;
+    return status;
+  }
+  if (message == engine.completed_send()) return {};
+  ++channel->users;
+  hand_over(engine, message, sent_offer_hooks, channel);
+  return {};
+}
+
+Status make_partitioned_receive(Engine& engine, const PartitionedBuffer& buffer, const MatchKey& key,
+                                Request*& request) {
+  HEARTH_TRY(make(engine, RequestKind::receive, buffer, key, receive_hooks, request));
+  auto* channel = new (std::nothrow) ReceiveChannel(engine, *request, buffer.partitions);
+  if (channel == nullptr) return no_memory(engine, request);
+  request->state = channel;
+  if (key.peer == MPI_PROC_NULL) return {};
+  Request* message = nullptr;
+  const Status status = engine.ireceive(&channel->offer, sizeof(Offer), byte_type(), key.peer, key.tag,
+                                        key.context | kOfferContext, message);
+  if (!status.ok()) {
+    engine.destroy(request);
+    request = nullptr;
+    return status;
+  }
+  ++channel->users;
+  hand_over(engine, message, received_offer_hooks, channel);
+  return {};
+}
+
+Status send_partitions(Request& request, int first, int last) {
+  if (request.hooks != &send_hooks) {
+    return fail(MPI_ERR_REQUEST, "the request is not of a partitioned send (MPI_Psend_init)");
+  }
+  SendChannel& channel = *static_cast<SendChannel*>(request.state);
+  if (first < 0 || last >= channel.partitions) {
+    return fail(MPI_ERR_ARG, "partition %d does not exist: the message has %d, counted from 0",
+                first < 0 ? first : last, channel.partitions);
+  }
+  if (request.key.peer == MPI_PROC_NULL) return {};
+  if (!request.active) {
+    return fail(MPI_ERR_REQUEST,
+                "the request is not active. Remedy: call MPI_Start before a partition is ready");
+  }
+  for (int partition = first; partition <= last; ++partition) {
+    if (channel.ready[static_cast<size_t>(partition)]) {
+      return fail(MPI_ERR_ARG, "partition %d is ready already: once in each cycle is enough", partition);
+    }
+  }
+  // The last message may end the cycle, and the request with it if its handle was freed.
+  ++channel.users;
+  for (int partition = first; partition <= last; ++partition) send_partition(channel, partition);
+  channel.let_go();
+  return {};
+}
+
+Status find_arrived(const Request& request, int partition, bool& arrived) {
+  if (request.hooks != &receive_hooks) {
+    return fail(MPI_ERR_REQUEST, "the request is not of a partitioned receive (MPI_Precv_init)");
+  }
+  const ReceiveChannel& channel = *static_cast<const ReceiveChannel*>(request.state);
+  if (partition < 0 || partition >= channel.partitions) {
+    return fail(MPI_ERR_ARG, "partition %d does not exist: the receive has %d, counted from 0", partition,
+                channel.partitions);
+  }
+  arrived = !request.active || request.complete || channel.missing_bytes[static_cast<size_t>(partition)] == 0;
+  return {};
+}
+
+}  // namespace hearth::p2p
