@@ -66,6 +66,7 @@ struct Errhandler;
 struct Group;
 struct Info;
 struct Op;
+struct Session;
 }}  // namespace hearth::objects
 namespace hearth::datatype {{
 struct Type;

@@ -187,6 +187,9 @@ KINDS = {
     "errhandler": handle_in("Errhandler", "objects::Errhandler"),
     "errhandler_out": handle_out("Errhandler", "objects::Errhandler"),
     "errhandler_inout": handle_inout("Errhandler", "objects::Errhandler"),
+    "session": handle_in("Session", "objects::Session"),
+    "session_out": handle_out("Session", "objects::Session"),
+    "session_inout": handle_inout("Session", "objects::Session"),
     "request": Kind("MPI_Request %", "p2p::Request* %", order=HANDLES,
                     check="p2p::Request* {n}_;\n" + refuse_if("!take(&{n}, {n}_)"), argument="{n}_"),
     "request_out": handle_out("Request", "p2p::Request"),
@@ -199,11 +202,10 @@ KINDS = {
     "win_out": Kind("MPI_Win *%"),
     "win_inout": Kind("MPI_Win *%"),
     "file": Kind("MPI_File %"),
+    # No file can be open: what is left is MPI_FILE_NULL, which bears the default error handler.
+    "file_or_null": Kind("MPI_File %", "MPI_File %", check=refuse_if("{n} != MPI_FILE_NULL")),
     "file_out": Kind("MPI_File *%"),
     "file_inout": Kind("MPI_File *%"),
-    "session": Kind("MPI_Session %"),
-    "session_out": Kind("MPI_Session *%"),
-    "session_inout": Kind("MPI_Session *%"),
 
     # Statuses. A null pointer is MPI_STATUS_IGNORE.
     "status": Kind("MPI_Status *%", "MPI_Status* %"),

@@ -179,7 +179,7 @@ abi::HandleOf<Object> handle_of(int number) {
   return abi::from_int<Object>(number);
 }
 
-// Of windows, files and sessions there are only the null handles yet.
+// Of windows and files there are only the null handles yet.
 template <class Handle>
 int number_of_null(Handle null) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(null));
@@ -241,11 +241,11 @@ int file_toint(MPI_File) {
 MPI_File file_fromint(int) {
   return MPI_FILE_NULL;
 }
-int session_toint(MPI_Session) {
-  return number_of_null(MPI_SESSION_NULL);
+int session_toint(MPI_Session session) {
+  return number_of<objects::Session>(session);
 }
-MPI_Session session_fromint(int) {
-  return MPI_SESSION_NULL;
+MPI_Session session_fromint(int session) {
+  return handle_of<objects::Session>(session);
 }
 int win_toint(MPI_Win) {
   return number_of_null(MPI_WIN_NULL);

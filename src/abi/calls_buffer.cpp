@@ -10,34 +10,58 @@
 namespace hearth::abi {
 namespace {
 
-std::map<objects::Comm*, std::unique_ptr<p2p::SendBuffer>>& buffers() {
-  static std::map<objects::Comm*, std::unique_ptr<p2p::SendBuffer>> by_comm;
-  return by_comm;
+// By communicator or session.
+std::map<const void*, std::unique_ptr<p2p::SendBuffer>>& buffers() {
+  static std::map<const void*, std::unique_ptr<p2p::SendBuffer>> by_owner;
+  return by_owner;
+}
+
+p2p::SendBuffer& make_buffer(const void* owner) {
+  std::unique_ptr<p2p::SendBuffer>& buffer = buffers()[owner];
+  if (buffer == nullptr) buffer = std::make_unique<p2p::SendBuffer>();
+  return *buffer;
+}
+
+p2p::SendBuffer* attached_buffer(const void* owner) {
+  const auto found = buffers().find(owner);
+  return found != buffers().end() && found->second->attached() ? found->second.get() : nullptr;
+}
+
+void drop_buffer(const void* owner) {
+  const auto found = buffers().find(owner);
+  if (found == buffers().end()) return;
+  found->second->flush(p2p::engine());
+  buffers().erase(owner);  // by key: flushing lets other threads change the table
 }
 
 }  // namespace
 
 p2p::SendBuffer& send_buffer_of(objects::Comm& comm) {
-  std::unique_ptr<p2p::SendBuffer>& buffer = buffers()[&comm];
-  if (buffer == nullptr) buffer = std::make_unique<p2p::SendBuffer>();
-  return *buffer;
+  return make_buffer(&comm);
+}
+
+p2p::SendBuffer& send_buffer_of(objects::Session& session) {
+  return make_buffer(&session);
 }
 
 p2p::SendBuffer& send_buffer_for(objects::Comm& comm) {
-  const auto found = buffers().find(&comm);
-  return found != buffers().end() && found->second->attached() ? *found->second : runtime().send_buffer;
+  if (buffers().empty()) return runtime().send_buffer;
+  if (p2p::SendBuffer* own = attached_buffer(&comm)) return *own;
+  if (p2p::SendBuffer* of_session = attached_buffer(comm.session)) return *of_session;
+  return runtime().send_buffer;
 }
 
 void flush_all_send_buffers() {
   runtime().send_buffer.flush(p2p::engine());
-  for (auto& [comm, buffer] : buffers()) buffer->flush(p2p::engine());
+  for (auto& [owner, buffer] : buffers()) buffer->flush(p2p::engine());
 }
 
 void drop_send_buffer(objects::Comm& comm) {
-  const auto found = buffers().find(&comm);
-  if (found == buffers().end()) return;
-  found->second->flush(p2p::engine());
-  buffers().erase(found);
+  drop_buffer(&comm);
+}
+
+void drop_send_buffer(objects::Session& session) {
+  drop_buffer(&session);
 }
 
 }  // namespace hearth::abi
@@ -110,6 +134,23 @@ Status comm_flush_buffer(objects::Comm& comm) {
 
 Status comm_iflush_buffer(objects::Comm& comm, p2p::Request*& request) {
   return start_flush(abi::send_buffer_of(comm), request);
+}
+
+Status session_attach_buffer(objects::Session& session, void* buffer, Count size) {
+  return abi::send_buffer_of(session).attach(buffer, size);
+}
+
+Status session_detach_buffer(objects::Session& session, void* buffer_addr, Count& size) {
+  return detach(abi::send_buffer_of(session), buffer_addr, size);
+}
+
+Status session_flush_buffer(objects::Session& session) {
+  abi::send_buffer_of(session).flush(p2p::engine());
+  return {};
+}
+
+Status session_iflush_buffer(objects::Session& session, p2p::Request*& request) {
+  return start_flush(abi::send_buffer_of(session), request);
 }
 
 }  // namespace hearth::mpi

@@ -19,6 +19,18 @@ Status make_errhandler(ErrhandlerKind kind, bool has_function, Errhandler*& errh
   return {};
 }
 
+Status check_kind(const Errhandler& errhandler, ErrhandlerKind kind, const char* objects, const char* maker) {
+  if (errhandler.predefined != 0 || errhandler.kind == kind) return {};
+  return fail(MPI_ERR_ERRHANDLER, "this error handler is not for %s. Remedy: make one by %s", objects, maker);
+}
+
+// The caller frees what it gets.
+Status hand_out(Errhandler& owned, Errhandler*& errhandler) {
+  errhandler = &owned;
+  if (owned.predefined == 0) objects::retain(owned);
+  return {};
+}
+
 }  // namespace
 
 Status comm_create_errhandler(MPI_Comm_errhandler_function* function, Errhandler*& errhandler) {
@@ -46,11 +58,8 @@ Status session_create_errhandler(MPI_Session_errhandler_function* function, Errh
 }
 
 Status comm_set_errhandler(objects::Comm& comm, Errhandler& errhandler) {
-  if (errhandler.predefined == 0 && errhandler.kind != ErrhandlerKind::user_comm) {
-    return fail(
-        MPI_ERR_ERRHANDLER,
-        "this error handler is not for communicators. Remedy: make one by MPI_Comm_create_errhandler");
-  }
+  HEARTH_TRY(
+      check_kind(errhandler, ErrhandlerKind::user_comm, "communicators", "MPI_Comm_create_errhandler"));
   // In this order, as both may be the same.
   objects::retain(errhandler);
   if (comm.errhandler != nullptr) objects::release(*comm.errhandler);
@@ -59,14 +68,45 @@ Status comm_set_errhandler(objects::Comm& comm, Errhandler& errhandler) {
 }
 
 Status comm_get_errhandler(objects::Comm& comm, Errhandler*& errhandler) {
-  errhandler =
-      comm.errhandler != nullptr ? comm.errhandler : &abi::predefined_errhandler(MPI_ERRORS_ARE_FATAL);
-  if (errhandler->predefined == 0) objects::retain(*errhandler);  // the caller frees what it got
-  return {};
+  return hand_out(comm.errhandler != nullptr ? *comm.errhandler : abi::initial_errhandler(), errhandler);
 }
 
 Status comm_call_errhandler(objects::Comm& comm, int errorcode) {
   abi::call_errhandler(comm, errorcode);
+  return {};
+}
+
+Status session_set_errhandler(objects::Session& session, Errhandler& errhandler) {
+  HEARTH_TRY(
+      check_kind(errhandler, ErrhandlerKind::user_session, "sessions", "MPI_Session_create_errhandler"));
+  objects::retain(errhandler);
+  objects::release(*session.errhandler);
+  session.errhandler = &errhandler;
+  return {};
+}
+
+Status session_get_errhandler(objects::Session& session, Errhandler*& errhandler) {
+  return hand_out(*session.errhandler, errhandler);
+}
+
+Status session_call_errhandler(objects::Session& session, int errorcode) {
+  abi::call_errhandler(session, errorcode);
+  return {};
+}
+
+// Of files there is only MPI_FILE_NULL, which bears the handler that new files get.
+Status file_set_errhandler(MPI_File, Errhandler& errhandler) {
+  HEARTH_TRY(check_kind(errhandler, ErrhandlerKind::user_file, "files", "MPI_File_create_errhandler"));
+  abi::set_default_file_errhandler(errhandler);
+  return {};
+}
+
+Status file_get_errhandler(MPI_File, Errhandler*& errhandler) {
+  return hand_out(abi::default_file_errhandler(), errhandler);
+}
+
+Status file_call_errhandler(MPI_File, int errorcode) {
+  abi::call_file_errhandler(errorcode);
   return {};
 }
 

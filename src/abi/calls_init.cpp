@@ -15,25 +15,28 @@ namespace {
 
 constexpr size_t kMemoryAlignment = 64;
 
-Status start(int required) {
-  switch (abi::state()) {
+Status start(int& level) {
+  if (abi::state() == abi::State::forked_child) {
+    return fail(MPI_ERR_OTHER,
+                "this process was made by fork after MPI_Init: it cannot be a rank of its own");
+  }
+  switch (abi::world_state) {
     case abi::State::outside:
-      return abi::start_up(required);
+      return abi::start_world(level);
     case abi::State::active:
       return fail(MPI_ERR_OTHER, "MPI is initialized already. Remedy: ask MPI_Initialized first");
-    case abi::State::finalized:
-      return fail(MPI_ERR_OTHER, "MPI has been finalized: it cannot be initialized again in this process");
-    case abi::State::forked_child:
+    default:
       return fail(MPI_ERR_OTHER,
-                  "this process was made by fork after MPI_Init: it cannot be a rank of its own");
+                  "MPI has been finalized: MPI_Init can be called only once in a process. Remedy: use "
+                  "MPI_Session_init");
   }
-  return {};
 }
 
 }  // namespace
 
 Status init(int*, char***) {
-  return start(MPI_THREAD_SINGLE);
+  int level = MPI_THREAD_SINGLE;
+  return start(level);
 }
 
 Status init_thread(int*, char***, int required, int* provided) {
@@ -44,22 +47,27 @@ Status init_thread(int*, char***, int required, int* provided) {
                 "_SERIALIZED, _MULTIPLE",
                 required);
   }
-  HEARTH_TRY(start(required));
+  HEARTH_TRY(start(required));  // which says what is provided
   if (provided != nullptr) *provided = required;
   return {};
 }
 
 Status finalize() {
-  return abi::shut_down();
+  if (abi::world_state != abi::State::active) {
+    return fail(MPI_ERR_OTHER,
+                "there was no MPI_Init, or MPI_Finalize was called before. Likely cause: sessions are "
+                "ended by MPI_Session_finalize");
+  }
+  return abi::end_world();
 }
 
 Status initialized(int& flag) {
-  flag = abi::state() != abi::State::outside;
+  flag = abi::world_state != abi::State::outside;
   return {};
 }
 
 Status finalized(int& flag) {
-  flag = abi::state() == abi::State::finalized;
+  flag = abi::world_state == abi::State::finalized;
   return {};
 }
 

@@ -90,6 +90,7 @@ void add_value(Text& text, Kind kind, uint64_t word) {
     case Kind::request:
     case Kind::win:
     case Kind::file:
+    case Kind::file_or_null:
     case Kind::session:
       return add_handle(text, word);
     case Kind::in_or_place:

@@ -7,6 +7,8 @@
 #include "abi/guard.h"
 #include "abi/handle.h"
 #include "abi/state.h"
+#include "base/param.h"
+#include "objects/lifetime.h"
 
 namespace hearth::abi {
 namespace {
@@ -17,47 +19,69 @@ constexpr size_t kLineBytes = 2048;
 // Set by blame() for the raise() that follows on the same thread.
 thread_local objects::Comm* blamed_comm = nullptr;
 
-/// Who hears of an error: a handler and, for handlers of communicators, on which one.
+/// Who hears of an error: a handler and the object that it is of, as the user's function takes its handle.
 struct Listener {
   objects::Errhandler* handler;
-  objects::Comm* comm;
+  const void* object;
 };
 
-Listener listener_of(objects::Comm* comm) {
-  // Errors that belong to no communicator are raised on MPI_COMM_SELF (MPI 5.0 section 9.3).
-  if (comm == nullptr) comm = find<objects::Comm>(MPI_COMM_SELF);
-  if (comm == nullptr || comm->errhandler == nullptr)
-    return {&predefined_errhandler(MPI_ERRORS_ARE_FATAL), nullptr};
-  return {comm->errhandler, comm};
+objects::Errhandler* default_file_handler = nullptr;  // one reference held; nullptr: MPI_ERRORS_RETURN
+
+Listener listener_of(const objects::Comm& comm) {
+  return {comm.errhandler != nullptr ? comm.errhandler : &initial_errhandler(), to_handle(&comm)};
+}
+
+Listener file_listener() {
+  return {&default_file_errhandler(), MPI_FILE_NULL};
+}
+
+/// Errors that belong to no object are raised on MPI_COMM_SELF where that exists (MPI 5.0 section 9.3).
+Listener general_listener() {
+  const objects::Comm* self = find<objects::Comm>(MPI_COMM_SELF);
+  if (state() == State::active && self != nullptr) return listener_of(*self);
+  objects::Errhandler* handler = &initial_errhandler();
+  // A child made by fork may not call MPI, so neither may a handler of its user's: he gets the code if he
+  // asked for codes, else the child ends, and only the child.
+  if (state() == State::forked_child && self != nullptr && self->errhandler != nullptr) {
+    const bool returns = self->errhandler->kind == objects::ErrhandlerKind::errors_return;
+    handler = &predefined_errhandler(returns ? MPI_ERRORS_RETURN : MPI_ERRORS_ABORT);
+  }
+  return {handler, MPI_COMM_SELF};
 }
 
 /// Returns if the handler does.
 void invoke(const Listener& listener, int code, const char* text) {
+  using objects::ErrhandlerKind;
+  void* object = const_cast<void*>(listener.object);
   switch (listener.handler->kind) {
-    case objects::ErrhandlerKind::errors_are_fatal:
-    case objects::ErrhandlerKind::errors_abort:
+    case ErrhandlerKind::errors_are_fatal:
+    case ErrhandlerKind::errors_abort:
       end_job(code, text);
-    case objects::ErrhandlerKind::errors_return:
+    case ErrhandlerKind::errors_return:
       return;
-    case objects::ErrhandlerKind::user_comm: {
-      MPI_Comm handle = to_handle(listener.comm);
-      listener.handler->comm_function(&handle, &code);
-      return;
+    case ErrhandlerKind::user_comm: {
+      auto handle = static_cast<MPI_Comm>(object);
+      return listener.handler->comm_function(&handle, &code);
     }
-    // Handlers of other objects cannot be set on a communicator.
-    case objects::ErrhandlerKind::user_file:
-    case objects::ErrhandlerKind::user_win:
-    case objects::ErrhandlerKind::user_session:
-      return;
+    case ErrhandlerKind::user_session: {
+      auto handle = static_cast<MPI_Session>(object);
+      return listener.handler->session_function(&handle, &code);
+    }
+    case ErrhandlerKind::user_file: {
+      auto handle = static_cast<MPI_File>(object);
+      return listener.handler->file_function(&handle, &code);
+    }
+    case ErrhandlerKind::user_win:
+      return;  // there is no window to set it on
   }
 }
 
 const char* state_words() {
   switch (state()) {
     case State::outside:
-      return "called before MPI_Init";
+      return "called before MPI_Init or MPI_Session_init";
     case State::finalized:
-      return "called after MPI_Finalize";
+      return "called after MPI_Finalize, or after the last MPI_Session_finalize";
     case State::forked_child:
       return "called in a process made by fork after MPI_Init: only the process that called MPI_Init may "
              "call MPI";
@@ -99,15 +123,54 @@ bool in_group(Call call, const char* group) {
   return std::strcmp(call_table[static_cast<int>(call)].group, group) == 0;
 }
 
-/// The error handler that functions such as MPI_Session_init take for their own errors.
-objects::Errhandler* handler_among(Call call, const uint64_t* words) {
+/// The session among the arguments; nullptr when there is none that is valid.
+objects::Session* session_among(Call call, const uint64_t* words) {
   const CallInfo& info = call_table[static_cast<int>(call)];
-  if (!in_group(call, "session")) return nullptr;
   for (int i = 0; i < info.parameter_count; ++i) {
-    if (info.parameters[i].kind != Kind::errhandler) continue;
-    return find<objects::Errhandler>(reinterpret_cast<MPI_Errhandler>(words[i]));
+    uint64_t word = words[i];
+    if (info.parameters[i].kind == Kind::session_inout && word != 0) {
+      word = *reinterpret_cast<const uint64_t*>(word);
+    } else if (info.parameters[i].kind != Kind::session) {
+      continue;
+    }
+    return find<objects::Session>(reinterpret_cast<MPI_Session>(word));
   }
   return nullptr;
+}
+
+/// Functions that make a session or make a communicator out of nothing take the handler of their own errors
+/// as an argument.
+bool handler_among(Call call, const uint64_t* words, Listener& listener) {
+  using objects::ErrhandlerKind;
+  const CallInfo& info = call_table[static_cast<int>(call)];
+  const bool makes_session = call == Call::session_init;
+  if (!makes_session && call != Call::comm_create_from_group && call != Call::intercomm_create_from_groups) {
+    return false;
+  }
+  for (int i = 0; i < info.parameter_count; ++i) {
+    if (info.parameters[i].kind != Kind::errhandler) continue;
+    objects::Errhandler* handler = find<objects::Errhandler>(reinterpret_cast<MPI_Errhandler>(words[i]));
+    if (handler == nullptr) return false;
+    const ErrhandlerKind own = makes_session ? ErrhandlerKind::user_session : ErrhandlerKind::user_comm;
+    if (handler->predefined == 0 && handler->kind != own) return false;
+    listener.handler = handler;
+    listener.object = makes_session ? static_cast<void*>(MPI_SESSION_NULL) : MPI_COMM_NULL;
+    return true;
+  }
+  return false;
+}
+
+Listener listener_of(Call call, const uint64_t* words) {
+  // Also those that take a communicator (MPI 5.0 section 14.7).
+  if (in_group(call, "io")) return file_listener();
+  if (const objects::Comm* comm = comm_among(call, words)) return listener_of(*comm);
+  if (const objects::Session* session = session_among(call, words)) {
+    return {session->errhandler, to_handle(session)};
+  }
+  if (Listener listener; handler_among(call, words, listener)) return listener;
+  // The tool interface has no error handlers (MPI 5.0 section 15.3).
+  if (in_group(call, "tool")) return {&predefined_errhandler(MPI_ERRORS_RETURN), nullptr};
+  return general_listener();
 }
 
 }  // namespace
@@ -118,12 +181,11 @@ Status blame(objects::Comm& comm, Status status) {
 }
 
 int raise(Call call, const uint64_t* words, Status status) {
-  objects::Comm* comm = blamed_comm;
+  const objects::Comm* comm = blamed_comm;
   blamed_comm = nullptr;
   // The communicator may have been freed between blame() and now.
   if (comm != nullptr) comm = find<objects::Comm>(to_handle(comm));
-  if (comm == nullptr) comm = comm_among(call, words);
-  return report(call, words, status, listener_of(comm));
+  return report(call, words, status, comm != nullptr ? listener_of(*comm) : listener_of(call, words));
 }
 
 int leave_locked(int code) {
@@ -132,8 +194,7 @@ int leave_locked(int code) {
 }
 
 int refuse(Call call, const uint64_t* words) {
-  const Status status = fail(MPI_ERR_OTHER, "%s", state_words());
-  return report(call, words, status, listener_of(nullptr));
+  return report(call, words, fail(MPI_ERR_OTHER, "%s", state_words()), general_listener());
 }
 
 int unimplemented(Call call, const uint64_t* words) {
@@ -142,24 +203,46 @@ int unimplemented(Call call, const uint64_t* words) {
   const Status status =
       fail(MPI_ERR_UNSUPPORTED_OPERATION,
            "%s is not implemented in this version of Hearth (docs/coverage.md lists what is)", name);
-  // The tool interface has no error handlers, and that of MPI_FILE_NULL is MPI_ERRORS_RETURN from the start
-  // (MPI 5.0 sections 15.3 and 14.7).
-  const bool returns = in_group(call, "tool") || in_group(call, "io");
-  if (returns) {
-    objects::Errhandler* handler = find<objects::Errhandler>(MPI_ERRORS_RETURN);
-    return report(call, words, status, {handler, nullptr});
-  }
-  if (objects::Errhandler* handler = handler_among(call, words);
-      handler != nullptr && handler->kind != objects::ErrhandlerKind::user_comm) {
-    return report(call, words, status, {handler, nullptr});
-  }
-  return report(call, words, status, listener_of(comm_among(call, words)));
+  return report(call, words, status, listener_of(call, words));
 }
 
-void call_errhandler(objects::Comm& comm, int error_code) {
+namespace {
+
+void call_listener(const Listener& listener, int error_code) {
   char text[MPI_MAX_ERROR_STRING];
   text_of_code(error_code, text);
-  invoke(listener_of(&comm), error_code, text);
+  invoke(listener, error_code, text);
+}
+
+}  // namespace
+
+void call_errhandler(objects::Comm& comm, int error_code) {
+  call_listener(listener_of(comm), error_code);
+}
+
+void call_errhandler(objects::Session& session, int error_code) {
+  call_listener({session.errhandler, to_handle(&session)}, error_code);
+}
+
+void call_file_errhandler(int error_code) {
+  call_listener(file_listener(), error_code);
+}
+
+objects::Errhandler& default_file_errhandler() {
+  return default_file_handler != nullptr ? *default_file_handler : predefined_errhandler(MPI_ERRORS_RETURN);
+}
+
+void set_default_file_errhandler(objects::Errhandler& handler) {
+  objects::retain(handler);
+  if (default_file_handler != nullptr) objects::release(*default_file_handler);
+  default_file_handler = &handler;
+}
+
+objects::Errhandler& initial_errhandler() {
+  const std::string& name = param::get_text(param::Id::initial_errhandler);
+  if (name == "mpi_errors_return") return predefined_errhandler(MPI_ERRORS_RETURN);
+  if (name == "mpi_errors_abort") return predefined_errhandler(MPI_ERRORS_ABORT);
+  return predefined_errhandler(MPI_ERRORS_ARE_FATAL);
 }
 
 }  // namespace hearth::abi

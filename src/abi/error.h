@@ -33,6 +33,18 @@ Status blame(objects::Comm& comm, Status status);
 
 /// Calls the error handler of a communicator with a code of the user (MPI_Comm_call_errhandler).
 void call_errhandler(objects::Comm& comm, int error_code);
+/// The same for a session, and for MPI_FILE_NULL, which stands for all files that are not open.
+void call_errhandler(objects::Session& session, int error_code);
+void call_file_errhandler(int error_code);
+
+/// What new files get, and what hears of errors where no file is open: MPI_ERRORS_RETURN unless set (MPI 5.0
+/// section 14.7).
+objects::Errhandler& default_file_errhandler();
+void set_default_file_errhandler(objects::Errhandler& handler);
+
+/// What MPI_COMM_WORLD and MPI_COMM_SELF begin with, and what hears of errors while they do not exist
+/// (MPI 5.0 section 9.3 and, for mpiexec, 11.5): MPI_ERRORS_ARE_FATAL unless the user said otherwise.
+objects::Errhandler& initial_errhandler();
 
 /// Ends the job: prints `text` and exits every process with `error_code`. In src/abi/runtime.cpp.
 [[noreturn]] void end_job(int error_code, const char* text);

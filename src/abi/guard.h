@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <new>
 
 #include "base/lock.h"
 
@@ -11,21 +12,29 @@ namespace hearth::abi {
 class AnyTimeGuard {
  public:
   // The library's lock first: a callback that runs under it may call functions of this kind, and the other
-  // order would then deadlock. What was locked is remembered, because MPI_Init may enable the lock meanwhile.
-  AnyTimeGuard() : library_(LibraryLock::enabled) {
-    if (library_) LibraryLock::lock();
-    mutex_.lock();
+  // order would then deadlock. What was locked is remembered, because the call itself may enable the lock.
+  AnyTimeGuard() {
+    for (;;) {
+      library_ = LibraryLock::enabled;
+      if (library_) LibraryLock::lock();
+      mutex_.lock();
+      if (library_ == LibraryLock::enabled) return;
+      // While we waited, MPI_Init or MPI_Session_init has enabled the lock: once more in the right order.
+      mutex_.unlock();
+    }
   }
   ~AnyTimeGuard() {
     mutex_.unlock();
     if (library_) LibraryLock::unlock();
   }
   AnyTimeGuard(const AnyTimeGuard&) = delete;
+  /// In a child made by fork: threads that held it are not there any more.
+  static void forget_holders() { new (&mutex_) std::recursive_mutex; }
   AnyTimeGuard& operator=(const AnyTimeGuard&) = delete;
 
  private:
   static inline std::recursive_mutex mutex_;
-  const bool library_;
+  bool library_ = false;
 };
 
 }  // namespace hearth::abi

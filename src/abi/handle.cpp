@@ -2,6 +2,7 @@
 
 #include "abi/error.h"
 #include "datatype/predefined.h"
+#include "objects/lifetime.h"
 
 namespace hearth::abi {
 namespace {
@@ -110,6 +111,15 @@ void set_predefined_comms(objects::Comm& world, objects::Comm& self) {
   objects::pools.predefined[self.predefined] = &self;
 }
 
+void drop_predefined_comms() {
+  for (const MPI_Comm handle : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    objects::Comm& comm = predefined_comm(handle);
+    objects::pools.predefined[comm.predefined] = nullptr;
+    comm.predefined = 0;
+    objects::free_handle(comm);
+  }
+}
+
 objects::Comm& predefined_comm(MPI_Comm handle) {
   return *find<objects::Comm>(handle);
 }
@@ -165,6 +175,7 @@ HEARTH_INTEGER_HANDLES(objects::Group)
 HEARTH_INTEGER_HANDLES(objects::Op)
 HEARTH_INTEGER_HANDLES(objects::Info)
 HEARTH_INTEGER_HANDLES(objects::Errhandler)
+HEARTH_INTEGER_HANDLES(objects::Session)
 HEARTH_INTEGER_HANDLES(datatype::Type)
 HEARTH_INTEGER_HANDLES(p2p::Request)
 HEARTH_INTEGER_HANDLES(p2p::Message)

@@ -49,6 +49,12 @@ struct HandleTraits<objects::Errhandler> {
   static Pool<objects::Errhandler>& pool() { return objects::pools.errhandlers; }
 };
 template <>
+struct HandleTraits<objects::Session> {
+  using Handle = MPI_Session;
+  static constexpr uintptr_t kFirst = 0x120, kCount = 1;  // the NULL handle only
+  static Pool<objects::Session>& pool() { return objects::pools.sessions; }
+};
+template <>
 struct HandleTraits<datatype::Type> {
   using Handle = MPI_Datatype;
   static constexpr uintptr_t kFirst = 0x200, kCount = 0x200;
@@ -125,6 +131,8 @@ objects::Errhandler& predefined_errhandler(MPI_Errhandler handle);
 
 /// MPI_COMM_WORLD and MPI_COMM_SELF, which MPI_Init makes.
 void set_predefined_comms(objects::Comm& world, objects::Comm& self);
+/// Takes their handles from them (MPI_Finalize). They go away once no operation uses them.
+void drop_predefined_comms();
 /// Pre: set_predefined_comms() was called.
 objects::Comm& predefined_comm(MPI_Comm handle);
 

@@ -30,22 +30,31 @@ std::string shown(const Argument& argument, uint64_t word) {
   return argument.name + std::string(text);
 }
 
+template <class Handle>
+uint64_t value_of(Handle handle) {
+  return reinterpret_cast<uintptr_t>(handle);
+}
+
 /// A handle that stands for nothing of the wanted type.
 Status bad_handle(int error_class, const char* what, uint64_t null_value, const Argument& argument,
                   uint64_t word) {
   const std::string text = shown(argument, word);
   if (word == null_value) return fail(error_class, "%s is the null handle, not a %s", text.c_str(), what);
+  if (word == value_of(MPI_COMM_WORLD) || word == value_of(MPI_COMM_SELF)) {
+    // Where it is wanted and does not exist, there is no MPI_Init, or there was MPI_Finalize.
+    if (error_class == MPI_ERR_COMM) {
+      return fail(error_class,
+                  "%s exists between MPI_Init and MPI_Finalize only. Remedy: make a communicator from a "
+                  "session's process set, by MPI_Comm_create_from_group",
+                  text.c_str());
+    }
+  }
   if (word == 0) return fail(error_class, "%s is 0: a %s that was never set", text.c_str(), what);
   if (word < objects::kPredefinedLimit) {
     return fail(error_class, "%s is not a %s: was it passed in the place of another argument?", text.c_str(),
                 what);
   }
   return fail(error_class, "%s is not a %s: freed before, or never set", text.c_str(), what);
-}
-
-template <class Handle>
-uint64_t value_of(Handle handle) {
-  return reinterpret_cast<uintptr_t>(handle);
 }
 
 Status bad_type(const Argument& argument, uint64_t word) {
@@ -115,6 +124,10 @@ Status word_it(const Argument& argument) {
     case Kind::info:
     case Kind::info_or_null:
       return bad_handle(MPI_ERR_INFO, "info object", value_of(MPI_INFO_NULL), argument, word);
+    case Kind::session:
+      return bad_handle(MPI_ERR_SESSION, "session", value_of(MPI_SESSION_NULL), argument, word);
+    case Kind::file_or_null:
+      return bad_handle(MPI_ERR_FILE, "file", 0, argument, word);
     case Kind::errhandler:
       return bad_handle(MPI_ERR_ERRHANDLER, "error handler", value_of(MPI_ERRHANDLER_NULL), argument, word);
     case Kind::request:
@@ -165,6 +178,8 @@ Status word_it(const Argument& argument) {
         return bad_handle(MPI_ERR_OP, "reduction operation", value_of(MPI_OP_NULL), argument, handle);
       case Kind::info_inout:
         return bad_handle(MPI_ERR_INFO, "info object", value_of(MPI_INFO_NULL), argument, handle);
+      case Kind::session_inout:
+        return bad_handle(MPI_ERR_SESSION, "session", value_of(MPI_SESSION_NULL), argument, handle);
       case Kind::errhandler_inout:
         return bad_handle(MPI_ERR_ERRHANDLER, "error handler", value_of(MPI_ERRHANDLER_NULL), argument,
                           handle);

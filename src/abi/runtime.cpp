@@ -1,9 +1,11 @@
 #include "abi/runtime.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "abi/entry.h"
+#include "abi/error.h"
 #include "abi/handle.h"
 #include "abi/send_buffers.h"
 #include "base/atomic.h"
@@ -43,7 +45,7 @@ objects::Comm* make_comm(const char* name, uint32_t context, std::vector<objects
   comm->rank = group->rank;
   comm->size = comm->peer_count = group->size();
   comm->peers = group->peers.data();
-  comm->errhandler = &predefined_errhandler(MPI_ERRORS_ARE_FATAL);
+  comm->errhandler = &initial_errhandler();
   objects::retain(*comm->errhandler);
   comm->name = name;
   return comm;
@@ -87,36 +89,76 @@ Runtime& runtime() {
   return *the_runtime;
 }
 
-Status start_up(int required) {
+namespace {
+
+Status attach() {
+  if (the_runtime != nullptr) return {};
+  auto run = std::make_unique<Runtime>();
+  HEARTH_TRY(launch::bootstrap(run->job));
+  run->main_thread = pthread_self();
   // Never freed: see the_runtime.
-  the_runtime = new Runtime;
-  Runtime& run = runtime();
-  HEARTH_TRY(launch::bootstrap(run.job));
-  run.main_thread = pthread_self();
-  run.thread_level = required;
+  the_runtime = run.release();
   make_engine();
-  HEARTH_TRY(make_predefined_comms());
-  LibraryLock::enabled = required == MPI_THREAD_MULTIPLE;
-  shm::RankBlock& block = run.job.segment.rank(run.job.rank);
+  return {};
+}
+
+void enter_phase(shm::RankPhase phase) {
   // Pairs with the launcher's look when the process has ended.
-  atomic::store_release(block.phase, static_cast<uint32_t>(shm::RankPhase::initialized));
+  atomic::store_release(runtime().job.segment.rank(runtime().job.rank).phase, static_cast<uint32_t>(phase));
+}
+
+}  // namespace
+
+Status add_user(int& level) {
+  HEARTH_TRY(attach());
+  Runtime& run = runtime();
+  if (run.users++ > 0) {
+    // The lock cannot be introduced while others may be inside.
+    level = std::min(level, run.level_in_force);
+    return {};
+  }
+  run.level_in_force = level;
+  // It stays on: somebody may wait for it.
+  if (level == MPI_THREAD_MULTIPLE) LibraryLock::enabled = true;
+  enter_phase(shm::RankPhase::initialized);
   enter_state(State::active);
   return {};
 }
 
-Status shut_down() {
+void remove_user() {
   Runtime& run = runtime();
+  if (run.users == 1) {
+    flush_all_send_buffers();
+    // What lies in rings and cells stays readable after we are gone; only what has not got there yet must
+    // wait.
+    run.engine->describe_wait(shm::WaitKind::finalize, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, 0);
+    run.engine->wait_until([&run] { return run.engine->quiet(); });
+  }
+  // Another user may have come while we waited.
+  if (--run.users > 0) return;
+  enter_state(State::finalized);
+  enter_phase(shm::RankPhase::finalized);
+}
+
+Status start_world(int& level) {
+  HEARTH_TRY(attach());
+  HEARTH_TRY(make_predefined_comms());
+  Runtime& run = runtime();
+  run.main_thread = pthread_self();
+  HEARTH_TRY(add_user(level));
+  run.thread_level = level;
+  world_state = State::active;
+  return {};
+}
+
+Status end_world() {
   // Attributes of MPI_COMM_SELF go first, while MPI still works (MPI 5.0 section 11.2.4).
   HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_SELF)));
   HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_WORLD)));
-  flush_all_send_buffers();
-  // What lies in rings and cells stays readable after we are gone; only what has not got there yet must wait.
-  run.engine->describe_wait(shm::WaitKind::finalize, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, 0);
-  run.engine->wait_until([&run] { return run.engine->quiet(); });
-  enter_state(State::finalized);
-  LibraryLock::enabled = false;
-  atomic::store_release(run.job.segment.rank(run.job.rank).phase,
-                        static_cast<uint32_t>(shm::RankPhase::finalized));
+  runtime().send_buffer.flush(p2p::engine());
+  remove_user();
+  drop_predefined_comms();
+  world_state = State::finalized;
   return {};
 }
 

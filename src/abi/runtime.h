@@ -1,4 +1,8 @@
-// The library's state in this process: from MPI_Init to MPI_Finalize. Everything else hangs off it.
+// The library's state in this process. Everything else hangs off it.
+//
+// MPI has users: the program itself from MPI_Init to MPI_Finalize, and each session. The first one attaches
+// the process to its job. While there is none, MPI is not active and the job counts this rank as finalized;
+// but the process stays attached, so that the next user (a session) finds its peers again.
 #pragma once
 
 #include <pthread.h>
@@ -19,17 +23,24 @@ struct Runtime {
   std::unique_ptr<transport::ShmTransport> transport;
   std::unique_ptr<p2p::Engine> engine;
   p2p::SendBuffer send_buffer;  // of MPI_Buffer_attach
-  int thread_level = 0;
+  int users = 0;
+  int level_in_force = 0;  // MPI_THREAD_*: what the first of the present users asked for
+  int thread_level = 0;    // what MPI_Init_thread was given
   pthread_t main_thread = {};
 };
 
-/// Valid between MPI_Init and the process's end.
+/// Valid from the first user's start to the process's end.
 Runtime& runtime();
 
-/// MPI_Init and MPI_Init_thread. `required` is one of MPI_THREAD_*.
-Status start_up(int required);
-/// MPI_Finalize.
-Status shut_down();
+/// A user comes. `level` is one of MPI_THREAD_*: what it asks for, then what it gets, which is less only when
+/// users that are there already asked for less.
+Status add_user(int& level);
+/// A user goes; the last one waits until all that it sent is on its way.
+void remove_user();
+
+/// MPI_Init and MPI_Init_thread, MPI_Finalize.
+Status start_world(int& level);
+Status end_world();
 
 /// Ends the whole job with this exit code and these words; does not return. Usable in any state.
 [[noreturn]] void end_job(int code, const char* text);

@@ -1,18 +1,22 @@
-// Which buffer a buffered send on a communicator uses: the communicator's own, else the process's.
+// Which buffer a buffered send on a communicator uses: the communicator's own, else that of the session that
+// it comes from, else the process's (MPI 5.0 section 3.6).
 #pragma once
 
 #include "objects/comm.h"
+#include "objects/session.h"
 #include "p2p/buffered.h"
 
 namespace hearth::abi {
 
-/// The communicator's own buffer; made empty when there was none.
+/// The own buffer of a communicator or session; made empty when there was none.
 p2p::SendBuffer& send_buffer_of(objects::Comm& comm);
+p2p::SendBuffer& send_buffer_of(objects::Session& session);
 /// The buffer that a send on `comm` is to use.
 p2p::SendBuffer& send_buffer_for(objects::Comm& comm);
 /// Waits until every buffered message of this process has left; called by MPI_Finalize.
 void flush_all_send_buffers();
-/// Waits for and forgets a communicator's own buffer; called when the communicator is freed.
+/// Waits for and forgets the own buffer of a communicator that is freed or of a session that ends.
 void drop_send_buffer(objects::Comm& comm);
+void drop_send_buffer(objects::Session& session);
 
 }  // namespace hearth::abi

@@ -2,13 +2,19 @@
 
 #include <pthread.h>
 
+#include "abi/guard.h"
 #include "base/check.h"
+#include "base/lock.h"
 
 namespace hearth::abi {
 namespace {
 
+// Of all threads only the one that called fork is in the child; the locks of the others are free.
 void note_child() {
-  if (current_state == State::active) current_state = State::forked_child;
+  if (current_state != State::active) return;
+  current_state = State::forked_child;
+  LibraryLock::enabled = false;
+  AnyTimeGuard::forget_holders();
 }
 
 void watch_forks() {

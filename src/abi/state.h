@@ -1,4 +1,5 @@
-// Whether MPI may be called now. One word of the process, read by every entry point.
+// Whether MPI may be called now. One word of the process, read by every entry point; another tells of
+// MPI_Init and MPI_Finalize, which are one way in, sessions the other.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +7,9 @@
 namespace hearth::abi {
 
 enum class State : uint32_t {
-  outside,      // before MPI_Init
-  active,       // between MPI_Init and MPI_Finalize
-  finalized,    // after MPI_Finalize
+  outside,      // before MPI_Init or MPI_Session_init
+  active,       // until MPI_Finalize and until no session is left
+  finalized,    // after that
   forked_child  // in a process that a rank made by fork: it shares the rank's rings and must not touch them
 };
 
@@ -18,7 +19,11 @@ inline State current_state = State::outside;
 inline State state() {
   return current_state;
 }
-/// Called by MPI_Init and MPI_Finalize.
+/// Of MPI_Init and MPI_Finalize alone; never forked_child. Written under the lock of any-time functions or
+/// the library's.
+inline State world_state = State::outside;
+
+/// Called when the first user of MPI starts and when the last one ends.
 void enter_state(State state);
 
 }  // namespace hearth::abi

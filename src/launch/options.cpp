@@ -157,6 +157,18 @@ Status handle_input(Parser& parser, const Words& values) {
   return read_number(parser, values[0], 0, kRanksMax - 1, parser.job.input_rank);
 }
 
+Status handle_initial_errhandler(Parser& parser, const Words& values) {
+  for (const char* known : {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"}) {
+    if (values[0] != known) continue;
+    parser.job.environment.push_back({"HEARTH_INITIAL_ERRHANDLER", known, false});
+    return {};
+  }
+  return fail(MPI_ERR_ARG,
+              "%s: '%s' is no handler; there are mpi_errors_are_fatal, mpi_errors_abort and "
+              "mpi_errors_return",
+              parser.option.c_str(), values[0].c_str());
+}
+
 Status handle_host_file(Parser& parser, const Words& values) {
   if (!os::open_to_read(values[0].c_str()).open()) {
     return fail(MPI_ERR_ARG, "%s: cannot read '%s': %s", parser.option.c_str(), values[0].c_str(),
@@ -234,6 +246,9 @@ const Option kOptions[] = {
      handle_map},
     {"report-bindings print-rank-map display-map", "", "say where each rank is bound",
      [](Parser& p, const Words&) { p.job.report_bindings = true; return Status(); }},
+    {"initial-errhandler", "HANDLER",
+     "what errors do from the start: mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return",
+     handle_initial_errhandler},
     {"oversubscribe", "", "say nothing when there are more ranks than processors, which is always allowed",
      [](Parser& p, const Words&) { p.job.oversubscribe = true; return Status(); }},
     {"nooversubscribe", "", "stop when there are more ranks than processors",

@@ -13,6 +13,8 @@
 
 namespace hearth::objects {
 
+struct Session;
+
 using hearth::PeerIndex;
 using Peers = std::vector<PeerIndex>;
 
@@ -21,6 +23,8 @@ struct Group : Object {
   Peers peers;
   /// Rank of the calling process in this group, or MPI_UNDEFINED.
   int rank = 0;
+  /// As Comm::session.
+  const Session* session = nullptr;
 
   int size() const { return static_cast<int>(peers.size()); }
   /// Rank of a process in this group, or MPI_UNDEFINED. O(1) where peers are 0..n-1, else O(log n).

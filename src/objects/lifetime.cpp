@@ -34,5 +34,9 @@ void destroy(Op& op) {
 void destroy(Errhandler& errhandler) {
   give_back(pools.errhandlers, errhandler);
 }
+void destroy(Session& session) {
+  if (session.errhandler != nullptr) release(*session.errhandler);
+  give_back(pools.sessions, session);
+}
 
 }  // namespace hearth::objects

@@ -8,6 +8,7 @@
 #include "objects/info.h"
 #include "objects/object.h"
 #include "objects/op.h"
+#include "objects/session.h"
 
 namespace hearth::objects {
 
@@ -16,6 +17,7 @@ void destroy(Group& group);
 void destroy(Info& info);
 void destroy(Op& op);
 void destroy(Errhandler& errhandler);
+void destroy(Session& session);
 
 template <class T>
 inline void retain(T& object) {

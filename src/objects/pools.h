@@ -10,6 +10,7 @@
 #include "objects/group.h"
 #include "objects/info.h"
 #include "objects/op.h"
+#include "objects/session.h"
 
 namespace hearth::objects {
 
@@ -22,6 +23,7 @@ struct Pools {
   Pool<Info> infos{size_t{1} << 20};
   Pool<Op> ops{size_t{1} << 16};
   Pool<Errhandler> errhandlers{size_t{1} << 16};
+  Pool<Session> sessions{size_t{1} << 16};
 
   /// By the ABI's constant: the object that a predefined handle stands for, datatypes and messages included.
   /// nullptr for NULL handles and for constants that name nothing; MPI_COMM_WORLD and MPI_COMM_SELF are set

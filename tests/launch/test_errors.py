@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""What an error does to the job, by the error handler in force: MPI 5.0 section 9.3."""
+
+import os
+import re
+import sys
+import unittest
+
+from common import LaunchTest
+
+PROGRAM = os.environ["HEARTH_ERROR_PROGRAM"]  # built from error_rank.c
+
+
+class Handlers(LaunchTest):
+    def ends(self, *arguments, options=()):
+        """All ranks end, none goes on past the error, and one message says why."""
+        result = self.run_mpiexec("-n", 2, "--oversubscribe", *options, PROGRAM, *arguments, code=None)
+        self.assertEqual(len(re.findall("ended the job", result.stderr)), 1, result.stderr)
+        return result
+
+    def goes_on(self, *arguments, options=()):
+        lines = self.lines("-n", 2, "--oversubscribe", *options, PROGRAM, *arguments)
+        self.assertEqual(lines, ["went on"] * 2)
+
+    def test_on_a_communicator(self):
+        for handler in "abort", "fatal":
+            err = self.ends("comm", handler).stderr
+            self.assertRegex(err, r"rank 1 ended the job with code \d+: MPI_Send\(.*dest is 2, but the ranks")
+        self.goes_on("comm", "return")
+
+    def test_without_an_object(self):
+        for handler in "abort", "fatal":
+            self.assertRegex(self.ends("self", handler).stderr, r"rank 1 ended the job .*MPI_Type_free\(")
+        self.goes_on("self", "return")
+
+    def test_on_a_session(self):
+        for handler in "abort", "fatal":
+            self.assertRegex(self.ends("session", handler).stderr, r"MPI_Group_from_session_pset\(.*NOWHERE")
+        self.goes_on("session", "return")
+
+    def test_initial_handler(self):
+        for initial in (), ("-initial-errhandler", "mpi_errors_abort"):
+            for when in "default", "after-finalize":
+                self.ends(when, options=initial)
+            result = self.run_mpiexec("-n", 1, *initial, PROGRAM, "before-init", code=None)
+            self.assertRegex(result.stderr, r"hearth: MPI_Comm_rank\(.*called before MPI_Init")
+        for when in "default", "before-init", "after-finalize":
+            self.goes_on(when, options=("--initial-errhandler", "mpi_errors_return"))
+
+    def test_initial_handler_that_is_none(self):
+        result = self.run_mpiexec("-initial-errhandler", "ignore", PROGRAM, code=None)
+        self.assertIn("'ignore' is no handler", result.stderr)
+
+
+class ForkedChild(LaunchTest):
+    """A child that calls MPI ends, or gets a code; its rank's job does not notice."""
+
+    def lines_of(self, handler):
+        return self.lines("-n", 2, "--oversubscribe", PROGRAM, "fork", handler)
+
+    def test_ends(self):
+        for handler in "fatal", "abort", "user":
+            self.assertEqual(self.lines_of(handler), ["child ended badly"] * 2)
+
+    def test_gets_a_code(self):
+        lines = self.lines_of("return")
+        self.assertEqual(lines[0], "child ended well")
+        self.assertEqual(len([line for line in lines if "made by fork after MPI_Init" in line]), 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
