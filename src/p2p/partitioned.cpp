@@ -151,21 +151,25 @@ struct Part {
 struct ReceiveChannel : Channel {
   using Channel::Channel;
   bool offered = false;
-  bool waiting = false;                // started before the offer came
-  std::vector<Part> parts;             // one per message
-  std::vector<int64_t> missing_bytes;  // of each of our partitions
+  bool waiting = false;     // started before the offer came
+  std::vector<Part> parts;  // one per message
+  // How long a message of the sender's and a partition of ours are: in bytes or, where the data have none, in
+  // fractions of the whole.
+  int64_t message_length = 0;
+  int64_t partition_length = 0;
+  std::vector<int64_t> missing;  // of each of our partitions
 };
 
-/// Counts the bytes [offset, offset + bytes) of the whole message as arrived.
-void note_arrival(ReceiveChannel& channel, int64_t offset, int64_t bytes) {
-  const int64_t size = channel.partition_bytes();
-  if (size == 0) return;
-  const int64_t end = std::min(offset + bytes, size * channel.partitions);
-  while (offset < end) {
-    const int64_t partition = offset / size;
-    const int64_t next = std::min(end, (partition + 1) * size);
-    channel.missing_bytes[static_cast<size_t>(partition)] -= next - offset;
-    offset = next;
+/// Notes that message `index` has arrived in whichever of our partitions it covers.
+void note_arrival(ReceiveChannel& channel, int64_t index) {
+  const int64_t length = channel.partition_length;
+  int64_t at = index * channel.message_length;
+  const int64_t end = std::min(at + channel.message_length, length * channel.partitions);
+  while (at < end) {
+    const int64_t partition = at / length;
+    const int64_t next = std::min(end, (partition + 1) * length);
+    channel.missing[static_cast<size_t>(partition)] -= next - at;
+    at = next;
   }
 }
 
@@ -181,13 +185,14 @@ void take_part(const Request& message) {
   ReceiveChannel& channel = *part.channel;
   channel.note(message.outcome);
   if (Request* whole = channel.request; whole != nullptr) {
-    const int64_t offset = (&part - channel.parts.data()) * channel.offer.partition_bytes;
+    const int64_t index = &part - channel.parts.data();
     if (part.aside != nullptr) {
-      datatype::unpack(*whole->type, whole->buffer, whole->count * channel.partitions, offset, part.aside,
+      datatype::unpack(*whole->type, whole->buffer, whole->count * channel.partitions,
+                       index * channel.offer.partition_bytes, part.aside,
                        static_cast<size_t>(message.received_bytes));
     }
     whole->received_bytes += message.received_bytes;
-    note_arrival(channel, offset, channel.offer.partition_bytes);
+    note_arrival(channel, index);
   }
   std::free(part.aside);
   part.aside = nullptr;
@@ -243,7 +248,10 @@ Status post_part(ReceiveChannel& channel, int index) {
 
 void post_all(ReceiveChannel& channel) {
   const int messages = channel.offer.partitions;
-  channel.missing_bytes.assign(static_cast<size_t>(channel.partitions), channel.partition_bytes());
+  const bool has_bytes = channel.partition_bytes() > 0 && channel.offer.partition_bytes > 0;
+  channel.message_length = has_bytes ? channel.offer.partition_bytes : channel.partitions;
+  channel.partition_length = has_bytes ? channel.partition_bytes() : messages;
+  channel.missing.assign(static_cast<size_t>(channel.partitions), channel.partition_length);
   channel.messages_left = messages;
   if (messages == 0) return end_cycle(channel);
   ++channel.users;  // the last message may end the cycle, and its user free the request
@@ -287,7 +295,7 @@ const RequestHooks receive_hooks = {
           if (channel.offered) {
             post_all(channel);
           } else {
-            channel.missing_bytes.assign(static_cast<size_t>(channel.partitions), 1);
+            channel.missing.assign(static_cast<size_t>(channel.partitions), 1);
           }
           return Status();
         },
@@ -405,7 +413,7 @@ Status find_arrived(const Request& request, int partition, bool& arrived) {
     return fail(MPI_ERR_ARG, "partition %d does not exist: the receive has %d, counted from 0", partition,
                 channel.partitions);
   }
-  arrived = !request.active || request.complete || channel.missing_bytes[static_cast<size_t>(partition)] == 0;
+  arrived = !request.active || request.complete || channel.missing[static_cast<size_t>(partition)] == 0;
   return {};
 }
 

@@ -102,6 +102,29 @@ static void piece_by_piece(void) {
   MPI_Request_free(&receiving);
 }
 
+/* A partition without data arrives when it is ready, not before. */
+static void no_data(void) {
+  MPI_Request sending, receiving;
+  int flag = -1;
+  MPI_Psend_init(NULL, 2, 0, MPI_INT, next, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &sending);
+  MPI_Precv_init(NULL, 4, 0, MPI_INT, previous, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &receiving);
+  for (int cycle = 0; cycle < 2; ++cycle) {
+    MPI_Start(&receiving);
+    MPI_Start(&sending);
+    MPI_Pready(1, sending);
+    for (flag = 0; !flag;) MPI_Parrived(receiving, 2, &flag);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Parrived(receiving, 1, &flag);
+    CHECK(!flag, "nothing arrived before it was ready");
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Pready(0, sending);
+    MPI_Wait(&receiving, MPI_STATUS_IGNORE);
+    MPI_Wait(&sending, MPI_STATUS_IGNORE);
+  }
+  MPI_Request_free(&sending);
+  MPI_Request_free(&receiving);
+}
+
 /* Requests of one communicator and tag match in the order in which they were made, and never with other
  * messages of that tag. */
 static void match_in_order(void) {
@@ -219,6 +242,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < (int)(sizeof shapes / sizeof shapes[0]); ++i)
     exchange(shapes[i][0], shapes[i][1], shapes[i][2], i, i % 2);
   piece_by_piece();
+  no_data();
   match_in_order();
   cut_elements();
   try_errors();
