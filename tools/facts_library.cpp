@@ -54,7 +54,7 @@ Json parameter_facts() {
                     {"value", row.value},
                     {"source", row.source},
                     {"default", row.standard},
-                    {"kind", row.kind},
+                    {"kind", row.kind_name},
                     {"environment", row.environment},
                     {"meaning", row.text}});
   }

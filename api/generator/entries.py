@@ -173,7 +173,10 @@ class Entry:
         if "no_lock" in marks:
             return ""
         if "any_time" in marks:
-            return "const AnyTimeGuard guard_;\n"
+            guard = "const AnyTimeGuard guard_;\n"
+            if self.function.group == "tool" and self.function.name not in ("T_init_thread", "T_finalize"):
+                guard += "if (tool_users == 0) [[unlikely]] return MPI_T_ERR_NOT_INITIALIZED;\n"
+            return guard
         names = "".join(f", {parameter.name}" for parameter in self.parameters)
         return ("if (!is_active()) [[unlikely]] return refuse(kCall, words_);\n"
                 f"if (LibraryLock::enabled) [[unlikely]] enter_locked(words_{names});\n")

@@ -168,8 +168,6 @@ Listener listener_of(Call call, const uint64_t* words) {
     return {session->errhandler, to_handle(session)};
   }
   if (Listener listener; handler_among(call, words, listener)) return listener;
-  // The tool interface has no error handlers (MPI 5.0 section 15.3).
-  if (in_group(call, "tool")) return {&predefined_errhandler(MPI_ERRORS_RETURN), nullptr};
   return general_listener();
 }
 
@@ -180,7 +178,12 @@ Status blame(objects::Comm& comm, Status status) {
   return status;
 }
 
+bool is_of_tools(Call call) {
+  return in_group(call, "tool");
+}
+
 int raise(Call call, const uint64_t* words, Status status) {
+  if (is_of_tools(call)) return status.error_class();
   const objects::Comm* comm = blamed_comm;
   blamed_comm = nullptr;
   // The communicator may have been freed between blame() and now.

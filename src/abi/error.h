@@ -74,6 +74,9 @@ const int& last_used_code();
 
 /// Writes "MPI_Send(buf=0x7ffe..., count=3, ...)"; the length that it would need.
 size_t describe_call(Call call, const uint64_t* words, char* text, size_t bytes);
+/// Whether the call is of the tool interface: those have neither error handlers nor codes beyond their
+/// classes (MPI 5.0 section 15.3.10).
+bool is_of_tools(Call call);
 /// The name of a predefined handle, or nullptr.
 const char* handle_name(uint64_t value);
 /// The communicator among the arguments of a call; nullptr when there is none that is valid.

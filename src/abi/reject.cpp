@@ -200,6 +200,7 @@ Status word_it(const Argument& argument) {
 }  // namespace
 
 int reject(Call call, const uint64_t* words, int index) {
+  if (is_of_tools(call)) return MPI_T_ERR_INVALID;
   const Parameter& parameter = call_table[static_cast<int>(call)].parameters[index];
   return raise(call, words, word_it({parameter.name, parameter.kind, words[index], comm_among(call, words)}));
 }

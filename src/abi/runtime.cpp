@@ -85,6 +85,10 @@ void make_engine() {
 
 }  // namespace
 
+bool is_attached() {
+  return the_runtime != nullptr;
+}
+
 Runtime& runtime() {
   return *the_runtime;
 }

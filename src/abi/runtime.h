@@ -29,6 +29,8 @@ struct Runtime {
   pthread_t main_thread = {};
 };
 
+/// Whether there has been a user.
+bool is_attached();
 /// Valid from the first user's start to the process's end.
 Runtime& runtime();
 

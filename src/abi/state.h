@@ -23,6 +23,10 @@ inline State state() {
 /// the library's.
 inline State world_state = State::outside;
 
+/// Calls of MPI_T_init_thread that MPI_T_finalize has not undone: the tool interface has a life of its own.
+/// Under the lock of any-time functions.
+inline int tool_users = 0;
+
 /// Called when the first user of MPI starts and when the last one ends.
 void enter_state(State state);
 

@@ -13,8 +13,6 @@
 namespace hearth::param {
 namespace {
 
-enum class Kind { bytes, count, time_ns, flag, text };
-
 struct Declaration {
   const char* name;
   Kind kind;
@@ -119,7 +117,7 @@ std::string environment_name(const char* name) {
 struct Value {
   int64_t number = 0;
   std::string text;
-  bool from_environment = false;
+  const char* source = "default";
 };
 
 struct Table {
@@ -136,7 +134,7 @@ struct Table {
     if (given != nullptr && *given != '\0') {
       if (parse(declaration.kind, given, value.number)) {
         value.text = given;
-        value.from_environment = true;
+        value.source = "environment";
         return;
       }
       // All ranks read the same environment: one of them says it.
@@ -151,8 +149,8 @@ struct Table {
   }
 };
 
-const Table& table() {
-  static const Table table;
+Table& table() {
+  static Table table;
   return table;
 }
 
@@ -185,11 +183,23 @@ std::vector<Row> rows() {
   for (size_t i = 0; i < kCount; ++i) {
     const Declaration& declaration = kDeclarations[i];
     const Value& value = table().values[i];
-    result.push_back({declaration.name, environment_name(declaration.name), declaration.kind_name,
-                      declaration.standard, value.text, value.from_environment ? "environment" : "default",
+    result.push_back({declaration.name, environment_name(declaration.name), declaration.kind,
+                      declaration.kind_name, declaration.standard, value.text, value.number, value.source,
                       declaration.text});
   }
   return result;
+}
+
+bool set_number(size_t row, int64_t value) {
+  const Kind kind = kDeclarations[row].kind;
+  if (value < 0 || (kind == Kind::flag && value > 1) || kind == Kind::text) return false;
+  table().values[row] = {value, std::to_string(value), "tool"};
+  return true;
+}
+
+void set_text(size_t row, const std::string& value) {
+  HEARTH_DCHECK(kDeclarations[row].kind == Kind::text);
+  table().values[row] = {0, value, "tool"};
 }
 
 }  // namespace hearth::param

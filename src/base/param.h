@@ -14,6 +14,8 @@ enum class Id : int {
   count_
 };
 
+enum class Kind { bytes, count, time_ns, flag, text };
+
 /// Each returns the value in force. The first call reads the environment; a value that cannot be read is
 /// reported once on standard error with the form that is expected, and the default is used.
 uint64_t get_bytes(Id id);
@@ -26,12 +28,19 @@ const std::string& get_text(Id id);
 struct Row {
   const char* name;         // as in param.def
   std::string environment;  // HEARTH_...
-  const char* kind;
+  Kind kind;
+  const char* kind_name;
   const char* standard;  // default
-  std::string value;     // in force
-  const char* source;    // "default" or "environment"
+  std::string value;     // in force, as it was written
+  int64_t number;        // the same, of all kinds but text
+  const char* source;    // "default", "environment" or "tool"
   const char* text;
 };
 std::vector<Row> rows();
+
+/// Changes the value of a row of rows(), by its place there, for whoever asks from now on (MPI_T_cvar_write).
+/// Called before the value is used, by one thread. False for a number that the kind does not allow.
+bool set_number(size_t row, int64_t value);
+void set_text(size_t row, const std::string& value);
 
 }  // namespace hearth::param

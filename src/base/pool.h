@@ -82,6 +82,7 @@ class Pool {
 
   size_t live() const { return live_; }
   size_t slots_used() const { return used_; }
+  size_t bytes_used() const { return used_ * sizeof(T); }
 
  private:
   static constexpr size_t kGrowBytes = size_t{1} << 16;

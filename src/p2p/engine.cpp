@@ -217,6 +217,23 @@ bool Engine::progress_once() {
   return false;
 }
 
+uint64_t Engine::lines_sent() {
+  lines_seen_.resize(peers_.size());
+  for (size_t i = 0; i < peers_.size(); ++i) {
+    const shm::RingWriter* lane = transport_.lane_to(static_cast<PeerIndex>(i));
+    if (lane == nullptr) continue;
+    const uint32_t written = lane->lines_written();
+    lines_sent_ += written - lines_seen_[i];
+    lines_seen_[i] = written;
+  }
+  return lines_sent_;
+}
+
+size_t Engine::pool_bytes() const {
+  return requests_.bytes_used() + messages_.bytes_used() + unexpected_pool_.bytes_used() +
+         send_streams_.bytes_used() + receive_streams_.bytes_used();
+}
+
 void Engine::out_of_memory(const char* what, size_t bytes, PeerIndex peer) const {
   fatal_(fail(
       MPI_ERR_NO_MEM,
@@ -266,6 +283,7 @@ void Engine::idle(Waiter& waiter) {
     transport_.cancel_sleep();
     return;
   }
+  ++counters_.sleeps;
   const uint32_t depth = LibraryLock::release_all();
   transport_.sleep(kSleepNs);
   LibraryLock::acquire_all(depth);

@@ -61,6 +61,15 @@ struct Peer {
   std::vector<ReceiveStream*> streams;  // of which more pieces are to come
 };
 
+/// What the engine counts beside what its queues and pools know: only where a message takes a longer way.
+struct EngineCounters {
+  uint64_t long_messages_sent = 0;  // announced first, then sent in pieces or copied by the receiver
+  uint64_t long_bytes_sent = 0;
+  uint64_t single_copies = 0;  // made by this process as the receiver
+  uint64_t single_copy_bytes = 0;
+  uint64_t sleeps = 0;  // of waiting calls
+};
+
 /// How long a waiting call spins, then yields, before the rank sleeps.
 struct WaitPolicy {
   uint64_t spin_ns = 0;
@@ -162,7 +171,15 @@ class Engine {
 
   Pool<Request>& requests() { return requests_; }
   Pool<Message>& messages() { return messages_; }
-  size_t unexpected_count() const { return unexpected_.size(); }
+  const UnexpectedQueue& unexpected() const { return unexpected_; }
+  const PostedQueue& posted() const { return posted_; }
+  const EngineCounters& counters() const { return counters_; }
+  size_t sends_under_way() const { return sends_under_way_; }
+  /// Lines of rings that this process has written, whatever was in them. Counted when asked, from positions
+  /// that come round after 2^32 lines of one ring, so it must be asked more often than that.
+  uint64_t lines_sent();
+  /// Memory that requests and messages have taken so far.
+  size_t pool_bytes() const;
 
  private:
   struct Waiter {
@@ -260,6 +277,9 @@ class Engine {
   size_t sends_under_way_ = 0;
   uint32_t fruitless_ = 0;  // calls of progress_once in a row that moved nothing
   WaitFor wait_for_;
+  EngineCounters counters_;
+  std::vector<uint32_t> lines_seen_;  // by peer, at the last call of lines_sent()
+  uint64_t lines_sent_ = 0;
 };
 
 /// The process's engine, from MPI_Init to MPI_Finalize.

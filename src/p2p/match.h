@@ -91,6 +91,8 @@ class MatchQueue {
  public:
   bool empty() const { return first_ == nullptr; }
   size_t size() const { return size_; }
+  /// How many entries have ever been queued.
+  uint64_t total() const { return next_sequence_; }
   bool binned() const { return binned_; }
   MatchEntry* first() const { return first_; }
 

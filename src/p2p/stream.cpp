@@ -55,6 +55,8 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   if (stream == nullptr) out_of_memory("a long message", sizeof(SendStream), to);
   stream->request = &request;
   stream->total_bytes = bytes;
+  ++counters_.long_messages_sent;
+  counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   // Pieces start small, so that copying in and out overlap early, and grow. A short message is two pieces.
   stream->next_part_bytes =
       std::clamp<int64_t>(bytes / 2, kPartBytesMin, static_cast<int64_t>(peer.protocol.first_part_bytes));
@@ -239,6 +241,8 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
   if (nothing_sent && offered && copy_from_sender(stream, request)) {
     answer(stream.from, PacketKind::finished, 0, stream.cookie);
     stream.announced_bytes = stream.copied_bytes = stream.total_bytes;
+    ++counters_.single_copies;
+    counters_.single_copy_bytes += static_cast<uint64_t>(stream.total_bytes);
   } else if (nothing_sent) {
     if (stream.total_bytes > 0) list(peers_[static_cast<size_t>(stream.from)].streams, stream);
     answer(stream.from, PacketKind::clear_to_send, offered ? kNoSingleCopy : 0, stream.cookie);

@@ -119,6 +119,8 @@ class RingWriter {
     reader_.ring();
   }
 
+  /// Modulo 2^32.
+  uint32_t lines_written() const { return head_; }
   /// What the reader said last, as far as this writer has looked.
   uint32_t unexpected_kib() const { return unexpected_kib_; }
   /// Looks at the credit line now.

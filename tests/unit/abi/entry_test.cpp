@@ -101,8 +101,16 @@ TEST_F(Entry, NotImplementedYet) {
   // Files have an error handler of their own, which returns.
   expect(MPI_File_open(MPI_COMM_WORLD, "name", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
          MPI_ERR_UNSUPPORTED_OPERATION, "filename=\"name\"");
-  int count;
-  expect(MPI_T_cvar_get_num(&count), MPI_ERR_UNSUPPORTED_OPERATION, "MPI_T_cvar_get_num");
+}
+
+TEST_F(Entry, ToolsGetTheirOwnClasses) {
+  job_.world().errhandler = job_.self().errhandler = &predefined_errhandler(MPI_ERRORS_ARE_FATAL);
+  int count, provided;
+  EXPECT_EQ(MPI_T_cvar_get_num(&count), MPI_T_ERR_NOT_INITIALIZED);
+  ASSERT_EQ(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_cvar_get_num(nullptr), MPI_T_ERR_INVALID);
+  EXPECT_EQ(MPI_T_cvar_get_num(&count), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_finalize(), MPI_SUCCESS);
 }
 
 TEST_F(Entry, LongCallsAreCutBeforeTheReason) {

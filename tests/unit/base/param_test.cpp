@@ -53,6 +53,18 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   EXPECT_EQ(row(all, "shm_cell_count").value, standard);
   EXPECT_EQ(std::to_string(cells), standard);
   EXPECT_NE(complaints.find("expected a number, as in 16; using the default " + standard), std::string::npos);
+
+  // A tool may change what nobody has used yet.
+  const auto place = [](Id id) { return static_cast<size_t>(id); };
+  EXPECT_TRUE(set_number(place(Id::shm_ring_bytes), 4096));
+  EXPECT_FALSE(set_number(place(Id::shm_ring_bytes), -1));
+  EXPECT_FALSE(set_number(place(Id::p2p_single_copy), 2));
+  EXPECT_FALSE(set_number(place(Id::coll_algorithms), 1));
+  EXPECT_EQ(get_bytes(Id::shm_ring_bytes), 4096u);
+  set_text(place(Id::coll_algorithms), "bcast=chain");
+  EXPECT_EQ(get_text(Id::coll_algorithms), "bcast=chain");
+  EXPECT_STREQ(row(rows(), "shm_ring_bytes").source, "tool");
+  EXPECT_EQ(row(rows(), "shm_ring_bytes").number, 4096);
 }
 
 }  // namespace
