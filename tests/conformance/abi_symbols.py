@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What libmpi_abi.so exports: every function of api/functions.txt, PMPI_ strong and MPI_ weak; nothing else.
+And that it never calls itself by these names, which a tool may have replaced.
 
     abi_symbols.py LIBRARY
 """
@@ -35,6 +36,8 @@ def main():
     problems += [f"must not be visible: {name}" for name in sorted(found.keys() - wanted.keys())]
     problems += [f"{name} is '{found[name]}', must be '{letter}'" for name, letter in sorted(wanted.items())
                  if name in found and found[name] != letter]
+    inside = re.findall(r"\bP?MPI_\w+", output_of("readelf", "-rW", library))
+    problems += [f"{name} is called by the library itself" for name in sorted(set(inside))]
     soname = re.search(r"SONAME.*\[(.*)\]", output_of("readelf", "-d", library))
     if not soname or soname.group(1) != "libmpi_abi.so.1":
         problems.append(f"the soname is {soname and soname.group(1)}, must be libmpi_abi.so.1")
