@@ -151,7 +151,11 @@ class Entry:
             always += self.expand(kind.always, index)
             if not self.large:
                 after += self.expand(kind.small_after, index)
-        return (f"const Status result_ = mpi::{self.function.implementation}({', '.join(arguments)});\n"
+        # No exception crosses the ABI. What a user's function throws is the user's, and passes.
+        return (f"Status result_;\ntry {{\n"
+                f"result_ = mpi::{self.function.implementation}({', '.join(arguments)});\n"
+                "} catch (const std::bad_alloc&) {\nresult_ = out_of_memory();\n"
+                "} catch (const std::length_error&) {\nresult_ = out_of_memory();\n}\n"
                 f"{always}"
                 f"if (!result_.ok()) [[unlikely]] return {self.leaving('raise(kCall, words_, result_)')};\n"
                 f"{after}return {self.leaving('MPI_SUCCESS')};\n")

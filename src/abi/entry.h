@@ -8,6 +8,8 @@
 
 #include <climits>
 #include <cstdint>
+#include <new>
+#include <stdexcept>
 #include <type_traits>
 
 #include "abi/error.h"

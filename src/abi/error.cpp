@@ -183,7 +183,9 @@ bool is_of_tools(Call call) {
 }
 
 int raise(Call call, const uint64_t* words, Status status) {
-  if (is_of_tools(call)) return status.error_class();
+  if (is_of_tools(call)) {
+    return status.error_class() == MPI_ERR_NO_MEM ? MPI_T_ERR_MEMORY : status.error_class();
+  }
   const objects::Comm* comm = blamed_comm;
   blamed_comm = nullptr;
   // The communicator may have been freed between blame() and now.
@@ -194,6 +196,13 @@ int raise(Call call, const uint64_t* words, Status status) {
 int leave_locked(int code) {
   LibraryLock::unlock();
   return code;
+}
+
+Status out_of_memory() {
+  return fail(
+      MPI_ERR_NO_MEM,
+      "no memory is left for what the library has to note for this call; it may have been carried out in "
+      "part. Remedy: free objects, or give the process more memory (ulimit -v, control group)");
 }
 
 int refuse(Call call, const uint64_t* words) {

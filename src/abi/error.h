@@ -27,6 +27,8 @@ namespace hearth::abi {
 /// A call of a function that does not exist yet.
 [[gnu::cold, gnu::noinline]] int unimplemented(Call call, const uint64_t* words);
 
+/// What a call becomes whose bookkeeping found no memory.
+[[gnu::cold]] Status out_of_memory();
 /// Says which communicator's error handler is to hear of `status`, where the arguments of the call do not:
 /// a call that failed because of a request returns blame(request's communicator, status).
 Status blame(objects::Comm& comm, Status status);

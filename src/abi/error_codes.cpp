@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <string>
 
 #include "abi/error.h"
@@ -31,16 +32,27 @@ struct UserCode {
 };
 
 // Errors may come from several threads, some of them outside the library's lock.
+std::mutex mutex;
+
+// The words of errors, and what the user added. Made with the first error, by who holds the mutex; where
+// there is no memory for it, errors have the words of their class.
 struct Codes {
-  std::mutex mutex;
   StoredText texts[kTexts];
   int next_text = 0;
   std::map<int, UserCode> user;
 };
 
-Codes& codes() {
-  static Codes& the_codes = *new Codes;
+Codes* codes_if_any() {
+  static Codes* the_codes = nullptr;
+  if (the_codes == nullptr) the_codes = new (std::nothrow) Codes;
   return the_codes;
+}
+
+// For calls that may fail: pre as above.
+Codes& codes() {
+  Codes* all = codes_if_any();
+  if (all == nullptr) throw std::bad_alloc();
+  return *all;
 }
 
 int last_code = MPI_ERR_LASTCODE;
@@ -64,6 +76,11 @@ const ClassText* find_class(int error_class) {
   return nullptr;
 }
 
+int write_class(char* to, const ClassText& row) {
+  const int length = std::snprintf(to, MPI_MAX_ERROR_STRING, "%s: %s", row.name, row.text);
+  return std::min(length, MPI_MAX_ERROR_STRING - 1);
+}
+
 bool is_library_code(int code) {
   return code >= kFirstCode && code < kFirstCode + kClasses * kTexts;
 }
@@ -81,12 +98,13 @@ Status no_such(const char* what, int code) {
 
 int make_error_code(int error_class, const char* text) {
   if (error_class <= 0 || error_class >= kClasses) return error_class;
-  Codes& all = codes();
-  const std::lock_guard guard(all.mutex);
-  const int place = all.next_text;
-  all.next_text = (place + 1) % kTexts;
-  all.texts[place].error_class = error_class;
-  std::snprintf(all.texts[place].text, MPI_MAX_ERROR_STRING, "%s", text);
+  const std::lock_guard guard(mutex);
+  Codes* all = codes_if_any();
+  if (all == nullptr) return error_class;
+  const int place = all->next_text;
+  all->next_text = (place + 1) % kTexts;
+  all->texts[place].error_class = error_class;
+  std::snprintf(all->texts[place].text, MPI_MAX_ERROR_STRING, "%s", text);
   return kFirstCode + error_class * kTexts + place;
 }
 
@@ -99,60 +117,58 @@ int error_code_for(Status status) {
 int class_of_code(int code) {
   if (find_class(code) != nullptr) return code;
   if (is_library_code(code)) return (code - kFirstCode) / kTexts;
-  Codes& all = codes();
-  const std::lock_guard guard(all.mutex);
-  const auto found = all.user.find(code);
-  return found != all.user.end() ? found->second.error_class : MPI_ERR_UNKNOWN;
+  const std::lock_guard guard(mutex);
+  const Codes* all = codes_if_any();
+  if (all == nullptr) return MPI_ERR_UNKNOWN;
+  const auto found = all->user.find(code);
+  return found != all->user.end() ? found->second.error_class : MPI_ERR_UNKNOWN;
 }
 
 int text_of_code(int code, char* text) {
-  if (const ClassText* row = find_class(code)) {
-    char line[MPI_MAX_ERROR_STRING];
-    std::snprintf(line, sizeof line, "%s: %s", row->name, row->text);
-    return write_text(text, line);
-  }
-  Codes& all = codes();
-  if (is_library_code(code)) {
-    const int error_class = (code - kFirstCode) / kTexts;
-    {
-      const std::lock_guard guard(all.mutex);
-      const StoredText& stored = all.texts[(code - kFirstCode) % kTexts];
-      if (stored.error_class == error_class) return write_text(text, stored.text);
+  if (const ClassText* row = find_class(code)) return write_class(text, *row);
+  {
+    const std::lock_guard guard(mutex);
+    Codes* all = codes_if_any();
+    if (is_library_code(code)) {
+      const int place = (code - kFirstCode) % kTexts;
+      const int error_class = (code - kFirstCode) / kTexts;
+      const bool kept = all != nullptr && all->texts[place].error_class == error_class;
+      if (kept) return write_text(text, all->texts[place].text);
+      if (const ClassText* row = find_class(error_class)) return write_class(text, *row);
     }
-    return text_of_code(error_class, text);
+    if (all != nullptr) {
+      const auto found = all->user.find(code);
+      if (found != all->user.end()) return write_text(text, found->second.text.c_str());
+    }
   }
-  const std::lock_guard guard(all.mutex);
-  const auto found = all.user.find(code);
-  if (found != all.user.end()) return write_text(text, found->second.text.c_str());
   char line[MPI_MAX_ERROR_STRING];
   std::snprintf(line, sizeof line, "%d is not an error code", code);
   return write_text(text, line);
 }
 
 int add_user_class() {
+  const std::lock_guard guard(mutex);
   Codes& all = codes();
-  const std::lock_guard guard(all.mutex);
-  ++last_code;
-  all.user[last_code].error_class = last_code;
-  return last_code;
+  all.user[last_code + 1].error_class = last_code + 1;
+  return ++last_code;
 }
 
 Status add_user_code(int error_class, int& code) {
+  const std::lock_guard guard(mutex);
   Codes& all = codes();
-  const std::lock_guard guard(all.mutex);
   const auto found = all.user.find(error_class);
   const bool user_class = found != all.user.end() && found->second.error_class == error_class;
   if (!user_class && (find_class(error_class) == nullptr || error_class == MPI_SUCCESS)) {
     return fail(MPI_ERR_ARG, "%d is not an error class", error_class);
   }
+  all.user[last_code + 1].error_class = error_class;
   code = ++last_code;
-  all.user[code].error_class = error_class;
   return {};
 }
 
 Status add_user_string(int code, const char* text) {
+  const std::lock_guard guard(mutex);
   Codes& all = codes();
-  const std::lock_guard guard(all.mutex);
   const auto found = all.user.find(code);
   if (found == all.user.end()) return no_such("an error code or class", code);
   found->second.text = text;
@@ -162,8 +178,8 @@ Status add_user_string(int code, const char* text) {
 
 // What is built on a class or code goes first: strings, then codes, then the class (MPI 5.0 section 9.5).
 Status remove_user_class(int error_class) {
+  const std::lock_guard guard(mutex);
   Codes& all = codes();
-  const std::lock_guard guard(all.mutex);
   const auto found = all.user.find(error_class);
   if (found == all.user.end() || found->second.error_class != error_class) {
     return no_such("an error class", error_class);
@@ -182,8 +198,8 @@ Status remove_user_class(int error_class) {
 }
 
 Status remove_user_code(int code) {
+  const std::lock_guard guard(mutex);
   Codes& all = codes();
-  const std::lock_guard guard(all.mutex);
   const auto found = all.user.find(code);
   if (found == all.user.end() || found->second.error_class == code) return no_such("an error code", code);
   if (found->second.has_text) {
@@ -194,8 +210,8 @@ Status remove_user_code(int code) {
 }
 
 Status remove_user_string(int code) {
+  const std::lock_guard guard(mutex);
   Codes& all = codes();
-  const std::lock_guard guard(all.mutex);
   const auto found = all.user.find(code);
   if (found == all.user.end() || !found->second.has_text) return no_such("the code of an error string", code);
   found->second.text.clear();

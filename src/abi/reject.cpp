@@ -1,6 +1,5 @@
 #include <cinttypes>
 #include <cstdio>
-#include <string>
 
 #include "abi/error.h"
 #include "abi/handle.h"
@@ -19,16 +18,19 @@ struct Argument {
 };
 
 /// "comm (0x55...)", "datatype (MPI_DATATYPE_NULL)"
-std::string shown(const Argument& argument, uint64_t word) {
-  char text[64];
-  const char* name = handle_name(word);
-  if (name != nullptr) {
-    std::snprintf(text, sizeof text, " (%s)", name);
-  } else {
-    std::snprintf(text, sizeof text, " (0x%" PRIx64 ")", word);
+struct Shown {
+  Shown(const Argument& argument, uint64_t word) {
+    const char* name = handle_name(word);
+    if (name != nullptr) {
+      std::snprintf(text, sizeof text, "%s (%s)", argument.name, name);
+    } else {
+      std::snprintf(text, sizeof text, "%s (0x%" PRIx64 ")", argument.name, word);
+    }
   }
-  return argument.name + std::string(text);
-}
+  const char* c_str() const { return text; }
+
+  char text[128];
+};
 
 template <class Handle>
 uint64_t value_of(Handle handle) {
@@ -38,7 +40,7 @@ uint64_t value_of(Handle handle) {
 /// A handle that stands for nothing of the wanted type.
 Status bad_handle(int error_class, const char* what, uint64_t null_value, const Argument& argument,
                   uint64_t word) {
-  const std::string text = shown(argument, word);
+  const Shown text(argument, word);
   if (word == null_value) return fail(error_class, "%s is the null handle, not a %s", text.c_str(), what);
   if (word == value_of(MPI_COMM_WORLD) || word == value_of(MPI_COMM_SELF)) {
     // Where it is wanted and does not exist, there is no MPI_Init, or there was MPI_Finalize.
@@ -59,7 +61,7 @@ Status bad_handle(int error_class, const char* what, uint64_t null_value, const 
 
 Status bad_type(const Argument& argument, uint64_t word) {
   const datatype::Type* type = find<datatype::Type>(reinterpret_cast<MPI_Datatype>(word));
-  const std::string text = shown(argument, word);
+  const Shown text(argument, word);
   if (type == nullptr) {
     return bad_handle(MPI_ERR_TYPE, "datatype", value_of(MPI_DATATYPE_NULL), argument, word);
   }

@@ -119,7 +119,7 @@ bool Engine::cancel(Request& request) {
 // Packets.
 
 void Engine::handle(void* engine_address, PeerIndex from, const shm::PacketHeader& header,
-                    const std::byte* payload) {
+                    const std::byte* payload) try {
   Engine& engine = *static_cast<Engine*>(engine_address);
   const size_t bytes = header.bytes();
   switch (static_cast<PacketKind>(header.kind())) {
@@ -158,6 +158,9 @@ void Engine::handle(void* engine_address, PeerIndex from, const shm::PacketHeade
       break;
   }
   engine.on_damage(from, header);
+} catch (const std::bad_alloc&) {
+  // Half of what the packet asked for has been done, perhaps, and nobody can ask for it again.
+  static_cast<Engine*>(engine_address)->out_of_memory("a packet", header.bytes(), from);
 }
 
 // Only a stray write into the shared segment makes a packet that means nothing. It is dropped.
