@@ -29,6 +29,8 @@ def signature(function):
     head = f"{result} {function.implementation}("
     arguments = [implementation_parameter(parameter) for parameter in function.parameters
                  if parameter.kind != "..."]
+    if "form" in function.marks:
+        arguments.append("Form form")
     return head + wrap(arguments, indent=" " * 4, width=108, first=len(head)) + ")"
 
 

@@ -23,7 +23,7 @@ FILES = {
 
 BUFFERS = ("in", "out", "in_or_place", "in_or_place_at_root", "out_or_place_at_root")
 DESCRIBES_BUFFER = ("count", "counts", "local_counts", "displacements", "aints", "type", "types")
-LENGTHS = ("length", "request_count")
+LENGTHS = ("length", "entries", "request_count")
 PLACES = {
     "root": "is_root_here(*comm_, root)",
     "leaf": "is_leaf_here(*comm_, root)",
@@ -151,6 +151,8 @@ class Entry:
             always += self.expand(kind.always, index)
             if not self.large:
                 after += self.expand(kind.small_after, index)
+        if "form" in self.function.marks:
+            arguments.append("Form::large" if self.large else "Form::small")
         # No exception crosses the ABI. What a user's function throws is the user's, and passes.
         return (f"Status result_;\ntry {{\n"
                 f"result_ = mpi::{self.function.implementation}({', '.join(arguments)});\n"

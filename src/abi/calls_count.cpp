@@ -1,7 +1,7 @@
 // What a status says: how much arrived (MPI 5.0 sections 3.2.5 and 5.1.11), and whether it was cancelled
 // (section 3.8.4).
 #include "abi/status.h"
-#include "datatype/type.h"
+#include "datatype/signature.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 
@@ -19,21 +19,16 @@ Status get_count(const MPI_Status& status, datatype::Type& datatype, Count& coun
 
 Status get_elements(const MPI_Status& status, datatype::Type& datatype, Count& count) {
   const int64_t bytes = abi::status_bytes(status);
-  // Down to the predefined type that a derived one repeats.
-  const datatype::Type* element = &datatype;
-  while (element->types.size() == 1) element = element->types[0];
-  if (element->size == 0) {
+  if (datatype.size == 0) {
     count = bytes == 0 ? 0 : MPI_UNDEFINED;
-  } else {
-    count = bytes % element->size == 0 ? bytes / element->size : MPI_UNDEFINED;
+  } else if (!datatype::basics_in_bytes(datatype, bytes, count)) {
+    count = MPI_UNDEFINED;
   }
   return {};
 }
 
 Status status_set_elements(MPI_Status& status, datatype::Type& datatype, Count count) {
-  const datatype::Type* element = &datatype;
-  while (element->types.size() == 1) element = element->types[0];
-  abi::set_status_bytes(status, count * element->size);
+  abi::set_status_bytes(status, datatype.size == 0 ? 0 : datatype::bytes_of_basics(datatype, count));
   return {};
 }
 

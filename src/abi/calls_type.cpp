@@ -1,9 +1,6 @@
-// MPI 5.0 section 5.1: datatypes. Their constructors are in src/datatype/construct.h.
-#include <algorithm>
-
+// MPI 5.0 section 5.1: datatypes, their bounds and names, and those that a size stands for (section 19.1.6).
 #include "abi/handle.h"
 #include "abi/names.h"
-#include "datatype/construct.h"
 #include "datatype/lifetime.h"
 #include "datatype/predefined.h"
 #include "hearth_calls.h"
@@ -12,26 +9,6 @@
 namespace hearth::mpi {
 
 using datatype::Type;
-
-Status type_contiguous(Count count, Type& oldtype, Type*& newtype) {
-  return datatype::make_contiguous(count, oldtype, newtype);
-}
-
-Status type_create_resized(Type& oldtype, int64_t lb, int64_t extent, Type*& newtype) {
-  return datatype::make_resized(oldtype, lb, extent, newtype);
-}
-
-Status type_dup(Type& oldtype, Type*& newtype) {
-  Type* made = nullptr;
-  HEARTH_TRY(datatype::make_duplicate(oldtype, made));
-  const Status status = objects::copy_attributes(datatype::holder_of(oldtype), datatype::holder_of(*made));
-  if (!status.ok()) {
-    datatype::release(*made);
-    return status;
-  }
-  newtype = made;
-  return {};
-}
 
 Status type_commit(Type& datatype) {
   if (!datatype.supported)
@@ -43,6 +20,11 @@ Status type_commit(Type& datatype) {
 Status type_free(Type*& datatype) {
   if (datatype->predefined != 0) {
     return fail(MPI_ERR_TYPE, "%s is predefined and cannot be freed", datatype->name.c_str());
+  }
+  if (datatype->permanent) {
+    return fail(MPI_ERR_TYPE,
+                "the datatype is one of the library's unnamed predefined ones, which "
+                "MPI_Type_create_f90_real and its kind return, and cannot be freed");
   }
   HEARTH_TRY(objects::delete_attributes(datatype::holder_of(*datatype)));
   datatype::free_handle(*datatype);
@@ -75,85 +57,6 @@ Status type_get_name(Type& datatype, char* type_name, int& resultlen) {
 Status type_set_name(Type& datatype, const char* type_name) {
   abi::set_name(datatype.name, type_name);
   return {};
-}
-
-// How a type was made.
-
-Status type_get_envelope(Type& datatype, int& num_integers, int& num_addresses, int& num_datatypes,
-                         int& combiner) {
-  if (!datatype.counts.empty()) {
-    return fail(MPI_ERR_TYPE,
-                "the datatype was made with counts beyond int. Remedy: MPI_Type_get_envelope_c, "
-                "MPI_Type_get_contents_c");
-  }
-  num_integers = static_cast<int>(datatype.integers.size());
-  num_addresses = static_cast<int>(datatype.addresses.size());
-  num_datatypes = static_cast<int>(datatype.types.size());
-  combiner = datatype.combiner;
-  return {};
-}
-
-Status type_get_envelope_c(Type& datatype, Count& num_integers, Count& num_addresses, Count& num_large_counts,
-                           Count& num_datatypes, int& combiner) {
-  num_integers = static_cast<Count>(datatype.integers.size());
-  num_addresses = static_cast<Count>(datatype.addresses.size());
-  num_large_counts = static_cast<Count>(datatype.counts.size());
-  num_datatypes = static_cast<Count>(datatype.types.size());
-  combiner = datatype.combiner;
-  return {};
-}
-
-namespace {
-
-template <class T>
-Status check_room(const std::vector<T>& values, Count room, const void* place, const char* what) {
-  if (static_cast<Count>(values.size()) > room) {
-    return fail(MPI_ERR_ARG,
-                "the datatype has %zu %s, but there is room for %lld. Remedy: ask MPI_Type_get_envelope",
-                values.size(), what, static_cast<long long>(room));
-  }
-  if (!values.empty() && place == nullptr)
-    return fail(MPI_ERR_ARG, "the array of %s is a null pointer", what);
-  return {};
-}
-
-}  // namespace
-
-Status type_get_contents_c(Type& datatype, Count max_integers, Count max_addresses, Count max_large_counts,
-                           Count max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[],
-                           MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[]) {
-  if (datatype.combiner == MPI_COMBINER_NAMED) {
-    return fail(MPI_ERR_TYPE, "%s is predefined and has no contents", datatype.name.c_str());
-  }
-  HEARTH_TRY(check_room(datatype.integers, max_integers, array_of_integers, "integers"));
-  HEARTH_TRY(check_room(datatype.addresses, max_addresses, array_of_addresses, "addresses"));
-  HEARTH_TRY(check_room(datatype.counts, max_large_counts, array_of_large_counts, "large counts"));
-  HEARTH_TRY(check_room(datatype.types, max_datatypes, array_of_datatypes, "datatypes"));
-  std::copy(datatype.integers.begin(), datatype.integers.end(), array_of_integers);
-  std::copy(datatype.addresses.begin(), datatype.addresses.end(), array_of_addresses);
-  std::copy(datatype.counts.begin(), datatype.counts.end(), array_of_large_counts);
-  // The user frees the types that it gets, so each is one of its own.
-  for (size_t i = 0; i < datatype.types.size(); ++i) {
-    Type* type = datatype.types[i];
-    if (type->predefined == 0) {
-      const Status status = datatype::make_twin(*datatype.types[i], type);
-      if (!status.ok()) {
-        while (i-- > 0) {
-          if (datatype.types[i]->predefined == 0) datatype::release(*abi::find<Type>(array_of_datatypes[i]));
-        }
-        return status;
-      }
-    }
-    array_of_datatypes[i] = abi::to_handle(type);
-  }
-  return {};
-}
-
-Status type_get_contents(Type& datatype, int max_integers, int max_addresses, int max_datatypes,
-                         int array_of_integers[], MPI_Aint array_of_addresses[],
-                         MPI_Datatype array_of_datatypes[]) {
-  return type_get_contents_c(datatype, max_integers, max_addresses, 0, max_datatypes, array_of_integers,
-                             array_of_addresses, nullptr, array_of_datatypes);
 }
 
 namespace {

@@ -150,6 +150,7 @@ Status word_it(const Argument& argument) {
     case Kind::count:
     case Kind::large_count:
     case Kind::request_count:
+    case Kind::entries:
       return negative(MPI_ERR_COUNT, argument);
     case Kind::length:
     case Kind::size:

@@ -9,6 +9,9 @@ namespace hearth {
 /// A number of elements.
 using Count = int64_t;
 
+/// Which form of an MPI function was called, where that makes a difference beyond the width of its counts.
+enum class Form : bool { small, large };
+
 /// A read-only view of an array of int or of 64-bit integers; element access widens.
 class CountArray {
  public:

@@ -1,137 +1,216 @@
 #include "datatype/construct.h"
 
-#include <algorithm>
-#include <climits>
+#include <utility>
 
+#include "datatype/contents.h"
 #include "datatype/lifetime.h"
 #include "datatype/pool.h"
 #include "mpi.h"
 
 namespace hearth::datatype {
+
+Status create(const Shape& shape, Type*& made) {
+  made = pool.create();
+  if (made == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another datatype");
+  static_cast<Shape&>(*made) = shape;
+  return {};
+}
+
+Contents& Contents::old_type(Type& old) {
+  type_.types.push_back(&old);
+  retain(old);
+  return *this;
+}
+
+Status check_usable(const Type& old) {
+  if (old.supported) return {};
+  return fail(MPI_ERR_TYPE, "%s is not supported: the compiler that built Hearth has no such type",
+              old.name.c_str());
+}
+
+Status too_large(const Type& old) {
+  return fail(MPI_ERR_VALUE_TOO_LARGE,
+              "the new datatype, made of elements of %lld bytes that are %lld bytes apart, has a size, a "
+              "bound or an extent that is more than 64 bits can say. Likely cause: a count, stride or "
+              "displacement that was never set",
+              static_cast<long long>(old.size), static_cast<long long>(old.extent));
+}
+
 namespace {
 
-Status create(Type*& made) {
-  made = pool.create();
-  return made != nullptr ? Status() : fail(MPI_ERR_NO_MEM, "no memory for another datatype");
+Status check_block_length(int64_t length, Count index) {
+  if (length >= 0) return {};
+  return fail(MPI_ERR_ARG, "array_of_blocklengths[%lld] is %lld: it must not be negative",
+              static_cast<long long>(index), static_cast<long long>(length));
 }
 
-void made_from(Type& type, int combiner, Type& old) {
-  type.combiner = combiner;
-  type.types.push_back(&old);
-  retain(old);
-}
-
-/// A count or bound as MPI_Type_get_contents returns it: in the small form wherever it fits.
-void keep_count(Type& type, int64_t value) {
-  if (value >= INT_MIN && value <= INT_MAX) {
-    type.integers.push_back(static_cast<int>(value));
-  } else {
-    type.counts.push_back(value);
+/// The blocks of an indexed type; `unit` is what displacements count in.
+template <class BlockLength>
+Status join_blocks(Count count, const BlockLength& block_length, CountArray displacements, int64_t unit,
+                   const Type& old, Shape& shape) {
+  HEARTH_TRY(check_usable(old));
+  ShapeJoiner joiner;
+  Shape block;
+  int64_t length_before = -1;
+  for (Count i = 0; i < count; ++i) {
+    const int64_t length = block_length(i);
+    HEARTH_TRY(check_block_length(length, i));
+    int64_t place;
+    // Blocks of one length share their layout.
+    if (length != length_before && !repeat(old, length, old.extent, block)) return too_large(old);
+    length_before = length;
+    if (length == 0) continue;
+    if (__builtin_mul_overflow(displacements[i], unit, &place) || !joiner.add(block, place))
+      return too_large(old);
   }
+  return joiner.finish(shape) ? Status() : too_large(old);
 }
 
-bool is_dense(const Type& type) {
-  return type.contiguous || type.layout->one_block();
+Status join_indexed(Count count, CountArray block_lengths, CountArray displacements, int64_t unit,
+                    const Type& old, Shape& shape) {
+  return join_blocks(
+      count, [&](Count i) { return block_lengths[i]; }, displacements, unit, old, shape);
 }
 
-LayoutPointer layout_of(const Type& type) {
-  if (!type.contiguous) return type.layout;
-  return make_layout({{type.true_lower_bound, type.size}});
+Status join_equal(Count count, Count block_length, CountArray displacements, int64_t unit, const Type& old,
+                  Shape& shape) {
+  return join_blocks(
+      count, [&](Count) { return block_length; }, displacements, unit, old, shape);
 }
 
-/// The lowest and the highest place that a bound takes over `count` elements.
-struct Reach {
-  int64_t low = 0;
-  int64_t high = 0;
-};
-
-bool reach(int64_t bound, int64_t extent, Count count, Reach& result) {
-  int64_t last;
-  if (__builtin_mul_overflow(count - 1, extent, &last) || __builtin_add_overflow(last, bound, &last))
-    return false;
-  result = {std::min(bound, last), std::max(bound, last)};
-  return true;
-}
-
-/// Bounds of `count` elements one extent apart; false when a number leaves 64 bits.
-bool extend(const Type& old, Count count, Type& type) {
-  if (count == 0) return true;
-  Reach lower;
-  Reach upper;
-  if (!reach(old.lower_bound, old.extent, count, lower) ||
-      !reach(old.lower_bound + old.extent, old.extent, count, upper)) {
-    return false;
-  }
-  type.lower_bound = lower.low;
-  if (__builtin_sub_overflow(upper.high, lower.low, &type.extent)) return false;
-  if (!reach(old.true_lower_bound, old.extent, count, lower) ||
-      !reach(old.true_lower_bound + old.true_extent, old.extent, count, upper)) {
-    return false;
-  }
-  type.true_lower_bound = lower.low;
-  return !__builtin_sub_overflow(upper.high, lower.low, &type.true_extent);
-}
-
-/// All that says how elements lie in memory.
-void take_shape(Type& type, const Type& old) {
-  type.size = old.size;
-  type.lower_bound = old.lower_bound;
-  type.extent = old.extent;
-  type.true_lower_bound = old.true_lower_bound;
-  type.true_extent = old.true_extent;
-  type.contiguous = old.contiguous;
-  type.committed = old.committed;
-  type.element = old.element;
-  type.layout = old.layout;
+Status repeat_blocks(Count count, Count block_length, int64_t stride_bytes, const Type& old, Shape& shape) {
+  HEARTH_TRY(check_usable(old));
+  Shape block;
+  const bool fits = repeat(old, block_length, old.extent, block) && repeat(block, count, stride_bytes, shape);
+  return fits ? Status() : too_large(old);
 }
 
 }  // namespace
 
-Status make_contiguous(Count count, Type& old, Type*& made) {
-  Type shape;
-  if (__builtin_mul_overflow(count, old.size, &shape.size) || !extend(old, count, shape)) {
-    return fail(
-        MPI_ERR_VALUE_TOO_LARGE, "%lld elements of %lld bytes, %lld apart, are more than 64 bits can say",
-        static_cast<long long>(count), static_cast<long long>(old.size), static_cast<long long>(old.extent));
-  }
-  shape.contiguous = shape.size == 0 || old.contiguous;
-  if (!shape.contiguous) shape.layout = repeat(old.layout, count, old.extent);
-  HEARTH_TRY(create(made));
-  take_shape(*made, shape);
-  made_from(*made, MPI_COMBINER_CONTIGUOUS, old);
-  keep_count(*made, count);
+Status make_contiguous(Count count, Type& old, Form form, Type*& made) {
+  Shape shape;
+  HEARTH_TRY(repeat_blocks(1, count, 0, old, shape));
+  HEARTH_TRY(create(shape, made));
+  Contents(*made, MPI_COMBINER_CONTIGUOUS, form).count(count).old_type(old);
   return {};
 }
 
-Status make_resized(Type& old, int64_t lower_bound, int64_t extent, Type*& made) {
+Status make_vector(Count count, Count block_length, int64_t stride, Type& old, Form form, Type*& made) {
+  int64_t stride_bytes;
+  if (__builtin_mul_overflow(stride, old.extent, &stride_bytes)) return too_large(old);
+  Shape shape;
+  HEARTH_TRY(repeat_blocks(count, block_length, stride_bytes, old, shape));
+  HEARTH_TRY(create(shape, made));
+  Contents(*made, MPI_COMBINER_VECTOR, form).count(count).count(block_length).count(stride).old_type(old);
+  return {};
+}
+
+Status make_hvector(Count count, Count block_length, int64_t stride, Type& old, Form form, Type*& made) {
+  Shape shape;
+  HEARTH_TRY(repeat_blocks(count, block_length, stride, old, shape));
+  HEARTH_TRY(create(shape, made));
+  Contents(*made, MPI_COMBINER_HVECTOR, form).count(count).count(block_length).address(stride).old_type(old);
+  return {};
+}
+
+Status make_indexed(Count count, CountArray block_lengths, CountArray displacements, Type& old, Form form,
+                    Type*& made) {
+  Shape shape;
+  HEARTH_TRY(join_indexed(count, block_lengths, displacements, old.extent, old, shape));
+  HEARTH_TRY(create(shape, made));
+  Contents(*made, MPI_COMBINER_INDEXED, form)
+      .count(count)
+      .count_array(block_lengths, count)
+      .count_array(displacements, count)
+      .old_type(old);
+  return {};
+}
+
+Status make_indexed_block(Count count, Count block_length, CountArray displacements, Type& old, Form form,
+                          Type*& made) {
+  Shape shape;
+  HEARTH_TRY(join_equal(count, block_length, displacements, old.extent, old, shape));
+  HEARTH_TRY(create(shape, made));
+  Contents(*made, MPI_COMBINER_INDEXED_BLOCK, form)
+      .count(count)
+      .count(block_length)
+      .count_array(displacements, count)
+      .old_type(old);
+  return {};
+}
+
+Status make_hindexed(Count count, CountArray block_lengths, CountArray displacements, Type& old, Form form,
+                     Type*& made) {
+  Shape shape;
+  HEARTH_TRY(join_indexed(count, block_lengths, displacements, 1, old, shape));
+  HEARTH_TRY(create(shape, made));
+  Contents(*made, MPI_COMBINER_HINDEXED, form)
+      .count(count)
+      .count_array(block_lengths, count)
+      .address_array(displacements, count)
+      .old_type(old);
+  return {};
+}
+
+Status make_hindexed_block(Count count, Count block_length, CountArray displacements, Type& old, Form form,
+                           Type*& made) {
+  Shape shape;
+  HEARTH_TRY(join_equal(count, block_length, displacements, 1, old, shape));
+  HEARTH_TRY(create(shape, made));
+  Contents(*made, MPI_COMBINER_HINDEXED_BLOCK, form)
+      .count(count)
+      .count(block_length)
+      .address_array(displacements, count)
+      .old_type(old);
+  return {};
+}
+
+Status make_struct(CountArray block_lengths, CountArray displacements, std::span<Type* const> types,
+                   Form form, Type*& made) {
+  const auto count = static_cast<Count>(types.size());
+  ShapeJoiner joiner;
+  for (Count i = 0; i < count; ++i) {
+    const Type& old = *types[static_cast<size_t>(i)];
+    HEARTH_TRY(check_usable(old));
+    HEARTH_TRY(check_block_length(block_lengths[i], i));
+    Shape block;
+    if (!repeat(old, block_lengths[i], old.extent, block) || !joiner.add(block, displacements[i]))
+      return too_large(old);
+  }
+  Shape shape;
+  if (!joiner.finish(shape)) return too_large(*types[0]);
+  HEARTH_TRY(create(shape, made));
+  Contents contents(*made, MPI_COMBINER_STRUCT, form);
+  contents.count(count).count_array(block_lengths, count).address_array(displacements, count);
+  for (Type* old : types) contents.old_type(*old);
+  return {};
+}
+
+Status make_resized(Type& old, int64_t lower_bound, int64_t extent, Form form, Type*& made) {
+  HEARTH_TRY(check_usable(old));
   int64_t upper_bound;
   if (__builtin_add_overflow(lower_bound, extent, &upper_bound)) {
     return fail(MPI_ERR_VALUE_TOO_LARGE, "lb %lld and extent %lld together are more than 64 bits can say",
                 static_cast<long long>(lower_bound), static_cast<long long>(extent));
   }
-  HEARTH_TRY(create(made));
-  take_shape(*made, old);
-  made->lower_bound = lower_bound;
-  made->extent = extent;
-  made->committed = false;
-  made->element = Element::none;
-  made->contiguous = old.size == 0 || (is_dense(old) && extent == old.size);
-  made->layout = made->contiguous ? nullptr : layout_of(old);
-  made_from(*made, MPI_COMBINER_RESIZED, old);
-  made->addresses = {lower_bound, extent};
+  HEARTH_TRY(create(with_bounds(old, lower_bound, extent), made));
+  Contents(*made, MPI_COMBINER_RESIZED, form).address(lower_bound).address(extent).old_type(old);
   return {};
 }
 
 Status make_duplicate(Type& old, Type*& made) {
-  HEARTH_TRY(create(made));
-  take_shape(*made, old);
-  made_from(*made, MPI_COMBINER_DUP, old);
+  HEARTH_TRY(check_usable(old));
+  HEARTH_TRY(create(old, made));
+  made->committed = old.committed;
+  made->element = old.element;
+  Contents(*made, MPI_COMBINER_DUP, Form::small).old_type(old);
   return {};
 }
 
 Status make_twin(const Type& old, Type*& made) {
-  HEARTH_TRY(create(made));
-  take_shape(*made, old);
+  HEARTH_TRY(create(old, made));
+  made->committed = old.committed;
+  made->element = old.element;
   made->combiner = old.combiner;
   made->integers = old.integers;
   made->counts = old.counts;

@@ -75,86 +75,139 @@ void copy_run(Direction& direction, typename Direction::Memory* memory, int64_t 
   }
 }
 
-/// One unit from its packed byte `within` on, at most `bytes`; how many there were.
-template <class Direction>
-int64_t copy_unit(Direction& direction, const Layout& layout, typename Direction::Memory* origin,
-                  int64_t within, int64_t bytes) {
-  int64_t copied = 0;
-  for (const Block& block : layout.blocks) {
-    if (within >= block.bytes) {
-      within -= block.bytes;
-      continue;
-    }
-    const int64_t part = std::min(block.bytes - within, bytes - copied);
-    direction.copy(origin + block.offset + within, static_cast<size_t>(part));
-    within = 0;
-    copied += part;
-    if (copied == bytes) break;
-  }
-  return copied;
+template <size_t bytes, class Direction>
+void copy_blocks_fixed(Direction& direction, typename Direction::Memory* origin,
+                       const std::vector<Block>& blocks) {
+  for (const Block& block : blocks) direction.template copy_fixed<bytes>(origin + block.offset);
 }
 
-/// Where turn number `outer` of all loops but the innermost begins; the elements are the outermost loop.
-int64_t outer_offset(const Layout& layout, int64_t extent, int64_t outer) {
-  int64_t offset = 0;
-  for (size_t i = layout.loops.size() - 1; i-- > 0;) {
-    offset += outer % layout.loops[i].count * layout.loops[i].stride;
-    outer /= layout.loops[i].count;
+/// All blocks of a unit.
+template <class Direction>
+void copy_blocks(Direction& direction, typename Direction::Memory* origin, const Layout& layout) {
+  switch (layout.block_bytes) {
+    case 4:
+      return copy_blocks_fixed<4>(direction, origin, layout.blocks);
+    case 8:
+      return copy_blocks_fixed<8>(direction, origin, layout.blocks);
+    case 16:
+      return copy_blocks_fixed<16>(direction, origin, layout.blocks);
+    default:
+      for (const Block& block : layout.blocks)
+        direction.copy(origin + block.offset, static_cast<size_t>(block.bytes));
   }
-  return offset + outer * extent;
+}
+
+/// `count` whole turns, `stride` apart, of what `level` says: a loop of the layout, or the unit below all
+/// loops.
+template <class Direction>
+void copy_turns(Direction& direction, const Layout& layout, size_t level, typename Direction::Memory* memory,
+                int64_t count, int64_t stride) {
+  if (level < layout.loops.size()) {
+    const Loop& loop = layout.loops[level];
+    for (int64_t i = 0; i < count; ++i)
+      copy_turns(direction, layout, level + 1, memory + i * stride, loop.count, loop.stride);
+  } else if (layout.blocks.size() == 1) {
+    copy_run(direction, memory + layout.blocks[0].offset, layout.unit_bytes, count, stride);
+  } else if (layout.parts.empty()) {
+    for (int64_t i = 0; i < count; ++i) copy_blocks(direction, memory + i * stride, layout);
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      for (const Part& part : layout.parts)
+        copy_turns(direction, *part.layout, 0, memory + i * stride + part.offset, 1, 0);
+    }
+  }
+}
+
+/// The block or part of a unit that has packed byte `from`.
+size_t index_at(const Layout& layout, int64_t from) {
+  if (layout.block_bytes != 0) return static_cast<size_t>(from / layout.block_bytes);
+  const auto after = std::upper_bound(layout.starts.begin(), layout.starts.end(), from);
+  return static_cast<size_t>(after - layout.starts.begin()) - 1;
+}
+
+int64_t start_of(const Layout& layout, size_t index) {
+  return layout.block_bytes != 0 ? static_cast<int64_t>(index) * layout.block_bytes : layout.starts[index];
 }
 
 template <class Direction>
-void walk(Direction& direction, const Type& type, typename Direction::Memory* buffer, Count count,
-          int64_t offset, int64_t bytes) {
-  const Layout& layout = *type.layout;
-  const bool looped = !layout.loops.empty();
-  const Loop inner = looped ? layout.loops.back() : Loop{count, type.extent};
-  const int64_t unit = offset / layout.unit_bytes;
-  int64_t within = offset % layout.unit_bytes;
-  int64_t outer = unit / inner.count;
-  int64_t turn = unit % inner.count;
-  const bool single = layout.blocks.size() == 1;
-  while (bytes > 0) {
-    auto* origin = buffer + (looped ? outer_offset(layout, type.extent, outer) : 0);
-    while (turn < inner.count && bytes > 0) {
-      auto* here = origin + turn * inner.stride;
-      const int64_t whole =
-          within == 0 && single ? std::min(inner.count - turn, bytes / layout.unit_bytes) : 0;
-      if (whole > 0) {
-        copy_run(direction, here + layout.blocks[0].offset, layout.unit_bytes, whole, inner.stride);
-        bytes -= whole * layout.unit_bytes;
-        turn += whole;
-      } else {
-        bytes -= copy_unit(direction, layout, here, within, bytes);
-        within = 0;
-        ++turn;
-      }
+void copy_piece(Direction& direction, const Layout& layout, size_t level, typename Direction::Memory* memory,
+                int64_t from, int64_t bytes);
+
+/// Packed bytes [from, from + bytes) of turns that are `stride` apart and `turn_bytes` long when packed.
+template <class Direction>
+void copy_piece_of_turns(Direction& direction, const Layout& layout, size_t level,
+                         typename Direction::Memory* memory, int64_t stride, int64_t turn_bytes, int64_t from,
+                         int64_t bytes) {
+  if (from > 0) {
+    memory += from / turn_bytes * stride;
+    from %= turn_bytes;
+    if (from > 0) {
+      const int64_t part = std::min(turn_bytes - from, bytes);
+      copy_piece(direction, layout, level, memory, from, part);
+      memory += stride;
+      bytes -= part;
     }
-    turn = 0;
-    ++outer;
   }
+  if (bytes >= turn_bytes) {
+    const int64_t whole = bytes / turn_bytes;
+    copy_turns(direction, layout, level, memory, whole, stride);
+    memory += whole * stride;
+    bytes -= whole * turn_bytes;
+  }
+  if (bytes > 0) copy_piece(direction, layout, level, memory, 0, bytes);
+}
+
+/// Packed bytes [from, from + bytes) of one turn of what `level` says.
+template <class Direction>
+void copy_piece(Direction& direction, const Layout& layout, size_t level, typename Direction::Memory* memory,
+                int64_t from, int64_t bytes) {
+  if (level < layout.loops.size()) {
+    const Loop& loop = layout.loops[level];
+    return copy_piece_of_turns(direction, layout, level + 1, memory, loop.stride, loop.turn_bytes, from,
+                               bytes);
+  }
+  size_t index = index_at(layout, from);
+  from -= start_of(layout, index);
+  for (; bytes > 0; ++index, from = 0) {
+    int64_t part;
+    if (layout.parts.empty()) {
+      const Block& block = layout.blocks[index];
+      part = std::min(block.bytes - from, bytes);
+      direction.copy(memory + block.offset + from, static_cast<size_t>(part));
+    } else {
+      const Part& piece = layout.parts[index];
+      part = std::min(piece.layout->bytes() - from, bytes);
+      copy_piece(direction, *piece.layout, 0, memory + piece.offset, from, part);
+    }
+    bytes -= part;
+  }
+}
+
+template <class Direction>
+void copy_range(Direction direction, const Type& type, typename Direction::Memory* buffer, int64_t offset,
+                size_t bytes) {
+  copy_piece_of_turns(direction, *type.layout, 0, buffer, type.extent, type.size, offset,
+                      static_cast<int64_t>(bytes));
 }
 
 }  // namespace
 
-void pack(const Type& type, const void* buffer, Count count, int64_t offset, void* packed, size_t bytes) {
+void pack(const Type& type, const void* buffer, Count /*count*/, int64_t offset, void* packed, size_t bytes) {
   const auto* memory = static_cast<const std::byte*>(buffer);
   if (__builtin_expect(type.contiguous, 1)) {
     copy_bytes(packed, memory + type.true_lower_bound + offset, bytes);
   } else if (bytes > 0) {
-    Packing direction{static_cast<std::byte*>(packed)};
-    walk(direction, type, memory, count, offset, static_cast<int64_t>(bytes));
+    copy_range(Packing{static_cast<std::byte*>(packed)}, type, memory, offset, bytes);
   }
 }
 
-void unpack(const Type& type, void* buffer, Count count, int64_t offset, const void* packed, size_t bytes) {
+void unpack(const Type& type, void* buffer, Count /*count*/, int64_t offset, const void* packed,
+            size_t bytes) {
   auto* memory = static_cast<std::byte*>(buffer);
   if (__builtin_expect(type.contiguous, 1)) {
     copy_bytes(memory + type.true_lower_bound + offset, packed, bytes);
   } else if (bytes > 0) {
-    Unpacking direction{static_cast<const std::byte*>(packed)};
-    walk(direction, type, memory, count, offset, static_cast<int64_t>(bytes));
+    copy_range(Unpacking{static_cast<const std::byte*>(packed)}, type, memory, offset, bytes);
   }
 }
 

@@ -34,8 +34,9 @@ struct Table {
     return type;
   }
 
-  void add_plain(const char* name, uint32_t constant, size_t bytes, Element element) {
+  void add_plain(const char* name, uint32_t constant, size_t bytes, size_t alignment, Element element) {
     Type& type = add(name, constant);
+    type.alignment = static_cast<uint8_t>(alignment);
     type.size = type.extent = type.true_extent = static_cast<int64_t>(bytes);
     type.element = element;
   }
@@ -49,11 +50,12 @@ struct Table {
     type.extent = sizeof(Struct);
     type.true_extent = offsetof(Struct, second) + sizeof(Second);
     type.contiguous = type.size == type.extent;
+    type.alignment = alignof(Struct);
     if (!type.contiguous) {
-      const bool gap_between = offsetof(Struct, second) > sizeof(First);
-      type.layout = gap_between
-                        ? make_layout({{0, sizeof(First)}, {offsetof(Struct, second), sizeof(Second)}})
-                        : make_layout({{0, type.size}});
+      LayoutBuilder builder;
+      builder.add_block(0, sizeof(First));
+      builder.add_block(offsetof(Struct, second), sizeof(Second));
+      type.layout = builder.finish();
     }
     type.element = element;
   }
@@ -77,9 +79,9 @@ Table& table() {
 void enter_predefined_types() {
   if (table().used > 0) return;
 #define HEARTH_TYPE(name, constant, c_type, element_kind) \
-  table().add_plain(#name, constant, sizeof(c_type), Element::element_kind);
+  table().add_plain(#name, constant, sizeof(c_type), alignof(c_type), Element::element_kind);
 #define HEARTH_COMPLEX(name, constant, c_type, element_kind) \
-  table().add_plain(#name, constant, 2 * sizeof(c_type), Element::element_kind);
+  table().add_plain(#name, constant, 2 * sizeof(c_type), alignof(c_type), Element::element_kind);
 #define HEARTH_PAIR(name, constant, first_type, second_type, element_kind) \
   table().add_pair<first_type, second_type>(#name, constant, Element::element_kind);
 #define HEARTH_ABSENT(name, constant) table().add_absent(#name, constant);

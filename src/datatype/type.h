@@ -9,7 +9,7 @@
 
 #include "base/counts.h"
 #include "base/status.h"
-#include "datatype/layout.h"
+#include "datatype/shape.h"
 #include "objects/attribute.h"
 #include "objects/object.h"
 
@@ -55,21 +55,14 @@ enum class Element : uint8_t {
   double_double  // Fortran pairs
 };
 
-struct Type : objects::Object {
-  int64_t size = 0;    // bytes of data in one element
-  int64_t extent = 0;  // distance in memory from one element to the next
-  int64_t lower_bound = 0;
-  int64_t true_extent = 0;
-  int64_t true_lower_bound = 0;
-  /// The data of n elements are n*size consecutive bytes that start at buffer + true_lower_bound.
-  bool contiguous = true;
+struct Type : objects::Object, Shape {
   bool committed = false;
-  bool supported = true;  // false for predefined types that this compiler lacks: size is MPI_UNDEFINED
+  bool supported = true;   // false for predefined types that this compiler lacks: size is MPI_UNDEFINED
+  bool permanent = false;  // made by the library once and for all, such as MPI_Type_create_f90_real's
   Element element = Element::none;
-  /// Where the data lie; nullptr exactly where `contiguous`.
-  LayoutPointer layout;
 
-  // What the constructor of a derived type was given, for MPI_Type_get_envelope and _contents.
+  // What the constructor of a derived type was given, for MPI_Type_get_envelope and _contents. The large
+  // form of a constructor leaves its counts and addresses in `counts`.
   int combiner = 0;
   std::vector<int> integers;
   std::vector<int64_t> counts;

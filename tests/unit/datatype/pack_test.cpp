@@ -35,12 +35,12 @@ auto& made_types = static_cast<MadeTypes&>(*::testing::AddGlobalTestEnvironment(
 
 Type& contiguous(Count count, Type& old) {
   Type* made = nullptr;
-  EXPECT_TRUE(make_contiguous(count, old, made).ok());
+  EXPECT_TRUE(make_contiguous(count, old, Form::small, made).ok());
   return made_types.keep(made);
 }
 Type& resized(Type& old, int64_t lower_bound, int64_t extent) {
   Type* made = nullptr;
-  EXPECT_TRUE(make_resized(old, lower_bound, extent, made).ok());
+  EXPECT_TRUE(make_resized(old, lower_bound, extent, Form::small, made).ok());
   return made_types.keep(made);
 }
 
@@ -229,12 +229,14 @@ TEST(Bounds, FollowTheStandard) {
 }
 
 TEST(Bounds, MayBeVeryLarge) {
-  Type& huge = contiguous(Count{1} << 40, predefined(MPI_DOUBLE));
+  Type* made = nullptr;
+  ASSERT_TRUE(make_contiguous(Count{1} << 40, predefined(MPI_DOUBLE), Form::large, made).ok());
+  Type& huge = made_types.keep(made);
   EXPECT_EQ(huge.size, int64_t{1} << 43);
   EXPECT_EQ(huge.counts, std::vector<int64_t>{int64_t{1} << 40});
   EXPECT_TRUE(huge.integers.empty());
   Type* none = nullptr;
-  EXPECT_EQ(make_contiguous(Count{1} << 62, predefined(MPI_DOUBLE), none).error_class(),
+  EXPECT_EQ(make_contiguous(Count{1} << 62, predefined(MPI_DOUBLE), Form::large, none).error_class(),
             MPI_ERR_VALUE_TOO_LARGE);
   EXPECT_EQ(none, nullptr);
 }
@@ -242,9 +244,9 @@ TEST(Bounds, MayBeVeryLarge) {
 TEST(Lifetime, OldTypesStayWhileNewOnesNeedThem) {
   const size_t before = pool.live();
   Type* base = nullptr;
-  ASSERT_TRUE(make_resized(predefined(MPI_INT), 0, 8, base).ok());
+  ASSERT_TRUE(make_resized(predefined(MPI_INT), 0, 8, Form::small, base).ok());
   Type* made = nullptr;
-  ASSERT_TRUE(make_contiguous(3, *base, made).ok());
+  ASSERT_TRUE(make_contiguous(3, *base, Form::small, made).ok());
   EXPECT_EQ(pool.live(), before + 2);
   free_handle(*base);
   EXPECT_FALSE(pool.contains(base)) << "the handle is invalid";

@@ -417,7 +417,7 @@ TEST(UserOperation, GetsTheHandleOfTheUsersType) {
   std::vector<Seen> seen;
   calls = &seen;
   Type* made = nullptr;
-  ASSERT_TRUE(make_contiguous(3, predefined(MPI_INT), made).ok());
+  ASSERT_TRUE(make_contiguous(3, predefined(MPI_INT), Form::small, made).ok());
   Op op;
   op.function_c = subtract_large;
   int in[3] = {}, inout[3] = {};
