@@ -64,14 +64,14 @@ Status type_get_contents_c(Type& datatype, Count max_integers, Count max_address
   std::copy(datatype.integers.begin(), datatype.integers.end(), array_of_integers);
   std::copy(datatype.addresses.begin(), datatype.addresses.end(), array_of_addresses);
   std::copy(datatype.counts.begin(), datatype.counts.end(), array_of_large_counts);
-  // The user frees the types that it gets, so each is one of its own.
+  // The user frees the types that it gets, unless they are predefined, so each is one of its own.
   for (size_t i = 0; i < datatype.types.size(); ++i) {
     Type* type = datatype.types[i];
-    if (type->predefined == 0) {
+    if (!type->is_predefined()) {
       const Status status = datatype::make_twin(*datatype.types[i], type);
       if (!status.ok()) {
         while (i-- > 0) {
-          if (datatype.types[i]->predefined == 0) datatype::release(*abi::find<Type>(array_of_datatypes[i]));
+          if (!datatype.types[i]->is_predefined()) datatype::release(*abi::find<Type>(array_of_datatypes[i]));
         }
         return status;
       }

@@ -1,10 +1,12 @@
-// MPI 5.0 section 5.1: constructors of datatypes, which src/datatype/construct.h implements.
+// Constructors of datatypes (MPI 5.0 section 5.1), which src/datatype/construct.h implements, and the unnamed
+// predefined ones of src/datatype/unnamed.h.
 #include <memory>
 #include <new>
 
 #include "abi/handle.h"
 #include "datatype/construct.h"
 #include "datatype/lifetime.h"
+#include "datatype/unnamed.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 
@@ -86,6 +88,22 @@ Status type_create_darray(int size, int rank, int ndims, CountArray array_of_gsi
 
 Status type_create_resized(Type& oldtype, int64_t lb, int64_t extent, Type*& newtype, Form form) {
   return datatype::make_resized(oldtype, lb, extent, form, newtype);
+}
+
+Status type_create_f90_real(int p, int r, Type*& newtype) {
+  return datatype::f90_real(p, r, newtype);
+}
+
+Status type_create_f90_complex(int p, int r, Type*& newtype) {
+  return datatype::f90_complex(p, r, newtype);
+}
+
+Status type_create_f90_integer(int r, Type*& newtype) {
+  return datatype::f90_integer(r, newtype);
+}
+
+Status type_get_value_index(Type& value_type, Type& index_type, Type*& pair_type) {
+  return datatype::value_index(value_type, index_type, pair_type);
 }
 
 Status type_dup(Type& oldtype, Type*& newtype) {

@@ -100,15 +100,31 @@ Status reduce_by_user(const Op& op, const Type& type, const void* in, void* inou
   return {};
 }
 
+bool is_pair_reduction(const Op& op, const Type& type) {
+  return type.element == Element::value_index && (op.kind == OpKind::minloc || op.kind == OpKind::maxloc);
+}
+
+/// A duplicate of a pair type has the pair as its old type.
+const Type& pair_behind(const Type& type) {
+  const Type* pair = &type;
+  while (pair->types.size() == 1) pair = pair->types[0];
+  return *pair;
+}
+
 }  // namespace
 
 Status check_reduction(const Op& op, const Type& type) {
+  if (is_pair_reduction(op, type)) return {};
   if (op.kind == OpKind::user || reduce_kernel(op.kind, type.element) != nullptr) return {};
   return undefined_on(op.kind, type);
 }
 
 Status reduce(const Op& op, const Type& type, const void* in, void* inout, Count count) {
   if (op.kind == OpKind::user) return reduce_by_user(op, type, in, inout, count);
+  if (is_pair_reduction(op, type)) {
+    reduce_pairs(op.kind, pair_behind(type), in, inout, count);
+    return {};
+  }
   ReduceKernel* kernel = reduce_kernel(op.kind, type.element);
   if (__builtin_expect(kernel == nullptr, 0)) return undefined_on(op.kind, type);
   kernel(in, inout, static_cast<size_t>(count));

@@ -22,6 +22,10 @@ Status reduce(const objects::Op& op, const Type& type, const void* in, void* ino
 
 /// Combines `count` elements of one machine representation, one extent apart.
 using ReduceKernel = void(const void* in, void* inout, size_t count);
+/// For unnamed pairs of a value and an index, and whether there may be a pair with such a value.
+void reduce_pairs(objects::OpKind op, const Type& pair, const void* in, void* inout, Count count);
+bool has_pair_kernel(Element value);
+
 /// The kernel of a predefined operation; nullptr where the operation is not defined.
 ReduceKernel* reduce_kernel(objects::OpKind op, Element element);
 

@@ -299,6 +299,7 @@ ReduceKernel* reduce_kernel(OpKind op, Element element) {
   switch (element) {
     case Element::none:
     case Element::character:
+    case Element::value_index:  // see reduce_pairs()
       return nullptr;
     case Element::bytes:
       return bit_kernel<uint8_t>(op);

@@ -52,7 +52,8 @@ enum class Element : uint8_t {
   short_int,
   long_double_int,  // pairs for MINLOC and MAXLOC
   real_real,
-  double_double  // Fortran pairs
+  double_double,  // Fortran pairs
+  value_index     // a pair of MPI_Type_get_value_index: its members are in Type::types
 };
 
 struct Type : objects::Object, Shape {
@@ -71,6 +72,9 @@ struct Type : objects::Object, Shape {
 
   std::string name;
   objects::Attributes attributes;
+
+  /// The standard's word: also for those that have no constant of their own.
+  bool is_predefined() const { return predefined != 0 || permanent; }
 };
 
 /// Copies packed bytes [offset, offset + bytes) of `count` elements at `buffer` to `packed`.

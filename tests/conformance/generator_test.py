@@ -70,9 +70,9 @@ class PrototypeTest(unittest.TestCase):
 
 
 class EntryTest(unittest.TestCase):
-    def body(self, row):
+    def body(self, row, large=False):
         function = functions_from("[coll] T\n" + row + "\n")[0]
-        return entries.Entry(function, function.name, False).body()
+        return entries.Entry(function, function.name, large).body()
 
     def test_arguments_beside_in_place_do_not_count(self):
         body = self.body("yes Allgather sendbuf:in_or_place sendcount:count sendtype:type comm:comm")
@@ -83,6 +83,15 @@ class EntryTest(unittest.TestCase):
         body = self.body("yes Gather recvbuf:out@root recvcount:count@root recvtype:type@root root:root "
                          "comm:comm")
         self.assertLess(body.index("is_root(*comm_, root)"), body.index("at_root_ && recvcount < 0"))
+
+    def test_an_implementation_may_ask_for_the_form(self):
+        row = "yes Type_contiguous(_c) [form] count:count oldtype:any_type newtype:type_out"
+        self.assertIn("newtype_, Form::small)", self.body(row))
+        self.assertIn("newtype_, Form::large)", self.body(row, large=True))
+
+    def test_arrays_without_entries_may_be_null(self):
+        body = self.body("yes Type_indexed count:entries array_of_blocklengths:integers")
+        self.assertIn("array_of_blocklengths == nullptr && count > 0", body)
 
     def test_a_kind_without_conversion_cannot_be_implemented(self):
         with self.assertRaisesRegex(table.TableError, "'win'"):

@@ -1,5 +1,7 @@
 /* How a datatype was made (MPI 5.0 section 5.1.13): every constructor in both of its forms, and the
  * order of what comes back. Errors name the argument. */
+#include <stdint.h>
+
 #include "check.h"
 
 enum { kRoom = 64 };
@@ -152,6 +154,45 @@ static void test_empty(void) {
   MPI_Type_free(&type);
 }
 
+/* Predefined types without a constant: what they say of themselves, and that they stay. */
+static void test_unnamed(void) {
+  MPI_Datatype real, again, pair, row, freed;
+  struct Contents got;
+  MPI_Type_create_f90_real(10, MPI_UNDEFINED, &real);
+  MPI_Type_create_f90_real(10, MPI_UNDEFINED, &again);
+  CHECK(real == again, "two handles for one parametric type");
+  read_contents(real, &got);
+  CHECK(got.combiner == MPI_COMBINER_F90_REAL && got.integer_count == 2 && got.type_count == 0 &&
+            got.integers[0] == 10 && got.integers[1] == MPI_UNDEFINED,
+        "the contents of a parametric type");
+  freed = real;
+  CHECK(class_of(MPI_Type_free(&freed)) == MPI_ERR_TYPE, "a parametric type can be freed");
+  double numbers[2] = {1.5, 2.5}, sums[2] = {0, 0};
+  MPI_Allreduce(numbers, sums, 2, real, MPI_SUM, MPI_COMM_SELF);
+  CHECK(sums[0] == 1.5 && sums[1] == 2.5, "a sum of a parametric type");
+  MPI_Type_contiguous(2, real, &row);
+  read_contents(row, &got);
+  CHECK(got.types[0] == real, "a parametric type comes back as another");
+  MPI_Type_free(&row);
+
+  MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &pair);
+  CHECK(pair == MPI_DOUBLE_INT, "the pair of double and int has a name");
+  /* MPI 5.0 section 6.9.4: MPI_DATATYPE_NULL where a library has no such pair. */
+  MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT64_T, &pair);
+  if (pair != MPI_DATATYPE_NULL) {
+    struct {
+      double value;
+      int64_t index;
+    } mine = {4.0, (int64_t)1 << 40}, best = {0, 0};
+    read_contents(pair, &got);
+    CHECK(got.combiner == MPI_COMBINER_VALUE_INDEX && got.type_count == 2 && got.types[0] == MPI_DOUBLE &&
+              got.types[1] == MPI_INT64_T,
+          "the contents of a pair");
+    MPI_Allreduce(&mine, &best, 1, pair, MPI_MAXLOC, MPI_COMM_SELF);
+    CHECK(best.value == 4.0 && best.index == (int64_t)1 << 40, "a pair with a large index");
+  }
+}
+
 static void expect_error(int code, int error_class, const char* words) {
   char text[MPI_MAX_ERROR_STRING];
   int length;
@@ -188,6 +229,7 @@ int main(int argc, char** argv) {
   test_large_forms();
   test_order_of_contents();
   test_empty();
+  test_unnamed();
   test_errors();
   MPI_Finalize();
   return 0;

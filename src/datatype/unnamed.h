@@ -1,0 +1,23 @@
+// Predefined datatypes that have no constant of their own: Fortran's parametric types (MPI 5.0
+// section 19.1.6) and pairs of value and index (section 6.9.4). Each is made when it is first asked for, is
+// the same handle from then on, is committed and cannot be freed.
+//
+// Called under the library's lock.
+#pragma once
+
+#include "base/status.h"
+#include "datatype/type.h"
+
+namespace hearth::datatype {
+
+// The kinds that GNU Fortran's selected_real_kind and selected_int_kind choose on this machine. Either
+// argument of the first two may be MPI_UNDEFINED, as in selected_real_kind.
+Status f90_real(int precision, int range, Type*& type);
+Status f90_complex(int precision, int range, Type*& type);
+Status f90_integer(int range, Type*& type);
+
+/// The pair type for MPI_MINLOC and MPI_MAXLOC, laid out as a C struct of the two; nullptr when there is
+/// none.
+Status value_index(Type& value, Type& index, Type*& pair);
+
+}  // namespace hearth::datatype
