@@ -5,6 +5,10 @@ An item is (case, bytes). `init` is the wall time of an empty program from the s
 
 RUNS = ["latency:0,8,16,32,48,1024,4096,65536,262144,1048576,4194304", "rate:8"]
 INIT = ("init", 0)
+# Derived datatypes: --derived.
+DERIVED_BYTES = [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20]
+DERIVED = ["vector8", "vector64", "vector512", "vector4096", "struct"]
+DERIVED_PROMISED = 0.80
 
 # The greatest ratio of our time to the best peer's that was promised (two ranks, malloc buffers).
 PROMISED = {
@@ -12,6 +16,7 @@ PROMISED = {
     ("latency", 48): 0.45, ("latency", 1024): 0.50, ("latency", 4096): 0.55, ("latency", 65536): 0.95,
     ("rate", 8): 0.30,
     INIT: 0.25,
+    **{(case, size): DERIVED_PROMISED for case in DERIVED for size in DERIVED_BYTES},
 }
 
 TITLES = {
@@ -21,16 +26,30 @@ TITLES = {
     "bidirectional": "per message, both ways",
     "pairs": "per message, all pairs",
     "unexpected": "unexpected message",
+    "vector8": "vector, blocks of 8 B",
+    "vector64": "vector, blocks of 64 B",
+    "vector512": "vector, blocks of 512 B",
+    "vector4096": "vector, blocks of 4 KiB",
+    "struct": "structures",
     "init": "empty program",
 }
+
+
+def derived_runs():
+    """A vector of blocks is at least one block long."""
+    runs = []
+    for case in DERIVED:
+        sizes = [n for n in DERIVED_BYTES if not case.startswith("vector") or n >= int(case[len("vector"):])]
+        runs.append(f"{case}:{','.join(map(str, sizes))}")
+    return runs
 
 
 class Plan:
     """The driver's arguments, the same for every library."""
 
     def __init__(self, options):
-        self.runs = options.runs or RUNS
-        self.with_init = options.runs is None
+        self.runs = options.runs or (derived_runs() if options.derived else RUNS)
+        self.with_init = options.runs is None and not options.derived
         self.fixed = ["--alloc", options.alloc, "--send-offset", str(options.send_offset),
                       "--recv-offset", str(options.recv_offset), "--time-ms", str(options.time_ms)]
 

@@ -91,7 +91,8 @@ def compare(quads, peers, seed=0):
 
 def row_order(item, state):
     case, size = split(item)
-    cases = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", "init"]
+    cases = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", "vector8", "vector64",
+             "vector512", "vector4096", "struct", "init"]
     return ([name for name, _ in STATES].index(state) if state != "any" else len(STATES),
             cases.index(case) if case in cases else len(cases), size)
 

@@ -37,9 +37,12 @@ struct bench_case {
   int (*window)(size_t bytes); /* how many messages of that length are in flight */
   int all_pairs;               /* every rank takes part, otherwise ranks 0 and 1 */
   const char* what;            /* for the help text */
+  size_t gap_factor;           /* bytes of memory for one byte of a message; 0: all is data */
+  size_t block_bytes;          /* of a vector; 0: structures */
 };
 
 double pingpong(const struct run* run, int leads, int partner, int iterations);
+double pingpong_derived(const struct run* run, int leads, int partner, int iterations);
 double stream_one_way(const struct run* run, int leads, int partner, int iterations);
 double stream_both_ways(const struct run* run, int leads, int partner, int iterations);
 double receive_unexpected(const struct run* run, int leads, int partner, int iterations);

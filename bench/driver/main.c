@@ -52,13 +52,20 @@ static int by_volume(size_t bytes) {
 }
 
 static const struct bench_case cases[] = {
-    {"latency", pingpong, one, 0, "half round trip of one message"},
-    {"bandwidth", stream_one_way, by_volume, 0, "one way, up to 64 in flight (2 MiB)"},
-    {"bidirectional", stream_both_ways, by_volume, 0, "both ways at once, up to 64 in flight (2 MiB) each"},
-    {"rate", stream_one_way, sixty_four, 0, "one way, 64 in flight at every length"},
-    {"pairs", stream_one_way, sixty_four, 1, "rank i to rank i + P/2, 64 in flight; the slowest pair's time"},
+    {"latency", pingpong, one, 0, "half round trip of one message", 0, 0},
+    {"bandwidth", stream_one_way, by_volume, 0, "one way, up to 64 in flight (2 MiB)", 0, 0},
+    {"bidirectional", stream_both_ways, by_volume, 0, "both ways at once, up to 64 in flight (2 MiB) each", 0,
+     0},
+    {"rate", stream_one_way, sixty_four, 0, "one way, 64 in flight at every length", 0, 0},
+    {"pairs", stream_one_way, sixty_four, 1, "rank i to rank i + P/2, 64 in flight; the slowest pair's time",
+     0, 0},
     {"unexpected", receive_unexpected, sixty_four, 0,
-     "64 messages that came before their receives, last one first"},
+     "64 messages that came before their receives, last one first", 0, 0},
+    {"vector8", pingpong_derived, one, 0, "half round trip of a vector: blocks of 8 bytes, gaps of 8", 2, 8},
+    {"vector64", pingpong_derived, one, 0, "the same with 64 bytes", 2, 64},
+    {"vector512", pingpong_derived, one, 0, "the same with 512 bytes", 2, 512},
+    {"vector4096", pingpong_derived, one, 0, "the same with 4096 bytes", 2, 4096},
+    {"struct", pingpong_derived, one, 0, "half round trip of structures with 32 bytes of data in 48", 2, 0},
 };
 enum { case_total = sizeof cases / sizeof cases[0] };
 
@@ -227,7 +234,8 @@ static size_t area_bytes(const struct options* options) {
   int i;
   for (i = 0; i < options->run_count; ++i) {
     const struct planned_run* run = &options->runs[i];
-    const size_t needed = buffers_needed(run->bytes, window_for(options, run->what, run->bytes));
+    const size_t memory = run->what->gap_factor == 0 ? run->bytes : run->what->gap_factor * run->bytes;
+    const size_t needed = buffers_needed(memory, window_for(options, run->what, run->bytes));
     if (needed > most) most = needed;
   }
   return most;
