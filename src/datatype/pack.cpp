@@ -10,19 +10,18 @@
 namespace hearth::datatype {
 namespace {
 
-/// The direction: from elements into packed bytes. `packed` moves on.
+// A direction has a place among the packed bytes that moves on. The loops below work on a copy of that place:
+// through a reference the compiler would have to read it again after every byte that it stores.
+
+/// From elements into packed bytes.
 struct Packing {
   using Memory = const std::byte;
   std::byte* packed;
 
-  void copy(const std::byte* memory, size_t bytes) {
-    copy_bytes(packed, memory, bytes);
-    packed += bytes;
-  }
+  static void move(std::byte* at, const std::byte* memory, size_t bytes) { copy_bytes(at, memory, bytes); }
   template <size_t bytes>
-  void copy_fixed(const std::byte* memory) {
-    std::memcpy(packed, memory, bytes);
-    packed += bytes;
+  static void move_fixed(std::byte* at, const std::byte* memory) {
+    std::memcpy(at, memory, bytes);
   }
 };
 
@@ -31,28 +30,49 @@ struct Unpacking {
   using Memory = std::byte;
   const std::byte* packed;
 
-  void copy(std::byte* memory, size_t bytes) {
-    copy_bytes(memory, packed, bytes);
-    packed += bytes;
-  }
+  static void move(const std::byte* at, std::byte* memory, size_t bytes) { copy_bytes(memory, at, bytes); }
   template <size_t bytes>
-  void copy_fixed(std::byte* memory) {
-    std::memcpy(memory, packed, bytes);
-    packed += bytes;
+  static void move_fixed(const std::byte* at, std::byte* memory) {
+    std::memcpy(memory, at, bytes);
   }
 };
 
-template <size_t bytes, class Direction>
-void copy_run_fixed(Direction& direction, typename Direction::Memory* memory, int64_t count, int64_t stride) {
-  for (int64_t i = 0; i < count; ++i) direction.template copy_fixed<bytes>(memory + i * stride);
+template <class Direction>
+void copy_one(Direction& direction, typename Direction::Memory* memory, int64_t bytes) {
+  Direction::move(direction.packed, memory, static_cast<size_t>(bytes));
+  direction.packed += bytes;
 }
 
-/// `count` whole blocks, `stride` apart: the inner loop of everything. Blocks of the size of numbers are
-/// copied without a call.
+/// `count` whole blocks, `stride` apart: the inner loop of everything.
+template <size_t bytes, class Direction>
+void copy_run_fixed(Direction& direction, typename Direction::Memory* memory, int64_t count, int64_t stride) {
+  auto* packed = direction.packed;
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < count; ++i) {
+    Direction::template move_fixed<bytes>(packed, memory);
+    packed += bytes;
+    memory += stride;
+  }
+  direction.packed = packed;
+}
+
 template <class Direction>
-void copy_run(Direction& direction, typename Direction::Memory* memory, int64_t block_bytes, int64_t count,
+void copy_run_long(Direction& direction, typename Direction::Memory* memory, int64_t bytes, int64_t count,
+                   int64_t stride) {
+  auto* packed = direction.packed;
+  for (int64_t i = 0; i < count; ++i) {
+    Direction::move(packed, memory, static_cast<size_t>(bytes));
+    packed += bytes;
+    memory += stride;
+  }
+  direction.packed = packed;
+}
+
+/// Blocks of the size of numbers and small structures are copied without a call.
+template <class Direction>
+void copy_run(Direction& direction, typename Direction::Memory* memory, int64_t bytes, int64_t count,
               int64_t stride) {
-  switch (block_bytes) {
+  switch (bytes) {
     case 1:
       return copy_run_fixed<1>(direction, memory, count, stride);
     case 2:
@@ -69,16 +89,24 @@ void copy_run(Direction& direction, typename Direction::Memory* memory, int64_t 
       return copy_run_fixed<24>(direction, memory, count, stride);
     case 32:
       return copy_run_fixed<32>(direction, memory, count, stride);
+    case 48:
+      return copy_run_fixed<48>(direction, memory, count, stride);
+    case 64:
+      return copy_run_fixed<64>(direction, memory, count, stride);
     default:
-      for (int64_t i = 0; i < count; ++i)
-        direction.copy(memory + i * stride, static_cast<size_t>(block_bytes));
+      return copy_run_long(direction, memory, bytes, count, stride);
   }
 }
 
 template <size_t bytes, class Direction>
 void copy_blocks_fixed(Direction& direction, typename Direction::Memory* origin,
                        const std::vector<Block>& blocks) {
-  for (const Block& block : blocks) direction.template copy_fixed<bytes>(origin + block.offset);
+  auto* packed = direction.packed;
+  for (const Block& block : blocks) {
+    Direction::template move_fixed<bytes>(packed, origin + block.offset);
+    packed += bytes;
+  }
+  direction.packed = packed;
 }
 
 /// All blocks of a unit.
@@ -92,8 +120,7 @@ void copy_blocks(Direction& direction, typename Direction::Memory* origin, const
     case 16:
       return copy_blocks_fixed<16>(direction, origin, layout.blocks);
     default:
-      for (const Block& block : layout.blocks)
-        direction.copy(origin + block.offset, static_cast<size_t>(block.bytes));
+      for (const Block& block : layout.blocks) copy_one(direction, origin + block.offset, block.bytes);
   }
 }
 
@@ -173,7 +200,7 @@ void copy_piece(Direction& direction, const Layout& layout, size_t level, typena
     if (layout.parts.empty()) {
       const Block& block = layout.blocks[index];
       part = std::min(block.bytes - from, bytes);
-      direction.copy(memory + block.offset + from, static_cast<size_t>(part));
+      copy_one(direction, memory + block.offset + from, part);
     } else {
       const Part& piece = layout.parts[index];
       part = std::min(piece.layout->bytes() - from, bytes);
