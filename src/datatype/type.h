@@ -77,6 +77,11 @@ struct Type : objects::Object, Shape {
   bool is_predefined() const { return predefined != 0 || permanent; }
 };
 
+/// Whether the data of `count` elements are consecutive bytes that start at buffer + true_lower_bound.
+inline bool is_one_run(const Type& type, Count count) {
+  return type.contiguous || (count == 1 && type.layout->one_block());
+}
+
 /// Copies packed bytes [offset, offset + bytes) of `count` elements at `buffer` to `packed`.
 /// Pre: the range lies inside count * type.size.
 void pack(const Type& type, const void* buffer, Count count, int64_t offset, void* packed, size_t bytes);

@@ -61,7 +61,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   stream->next_part_bytes =
       std::clamp<int64_t>(bytes / 2, kPartBytesMin, static_cast<int64_t>(peer.protocol.first_part_bytes));
   const bool offer = static_cast<uint64_t>(bytes) >= peer.protocol.single_copy_bytes_min &&
-                     !peer.single_copy_declined && request.type->contiguous;
+                     !peer.single_copy_declined && datatype::is_one_run(*request.type, request.count);
   stream->held = held || offer;
   request.send_stream = stream;
 
@@ -251,7 +251,7 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
 }
 
 bool Engine::copy_from_sender(ReceiveStream& stream, Request& request) {
-  if (!request.type->contiguous) return false;
+  if (!datatype::is_one_run(*request.type, request.count)) return false;
   Peer& peer = know(stream.from);
   auto* to = static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound;
   const auto bytes = static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size));
