@@ -4,12 +4,13 @@
 #   make run       two ranks exchange data: the benchmark's table, then a program in Python
 #   make test      everything that can be tested on this machine
 #   make soak      the tests that take long
+#   make check-conformance   mpi4py's suite and programs of others, at all numbers of ranks
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
 #   make clean     remove what was built;  make distclean: and what was fetched
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
-.PHONY: install run test soak compare format clean distclean check system python
+.PHONY: install run test soak check-conformance compare format clean distclean check system python
 
 install: check
 	@scripts/build.sh release hearth_installation
@@ -36,6 +37,12 @@ test: system install
 
 soak: python
 	@ctest --test-dir build/release --output-on-failure --label-regex soak
+
+check-conformance: system install
+	@scripts/setup.sh foreign
+	@scripts/setup.sh netpipe
+	@scripts/build.sh release
+	@ctest --test-dir build/release --parallel "$$(nproc)" --output-on-failure --label-regex conformance
 
 compare: python
 	bench/compare

@@ -8,6 +8,7 @@
 #   scripts/setup.sh foreign  the same, and once more in .cache/foreign with the standard-ABI compiler wrapper
 #                             of another MPI library, for the tests
 #   scripts/setup.sh netpipe  the source archive of NetPIPE, into .cache/netpipe, where apt can give it
+#   scripts/setup.sh hpcc     the source archive of HPCC and a BLAS, into .cache/hpcc, where apt can give them
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -164,25 +165,49 @@ set_up_venv() {
   printf '%s\n' "$stamp" >"$venv/hearth.stamp"
 }
 
-# The system's own package sources with deb-src in the place of deb, in a folder of their own: neither the
-# system's lists nor its settings change, and no rights are needed.
-setup_netpipe() {
-  if ls .cache/netpipe/netpipe_*.orig.tar.* >/dev/null 2>&1; then return 0; fi
-  command -v apt-get >/dev/null 2>&1 || stop "no apt-get: put NetPIPE's source archive into .cache/netpipe"
-  apt=$root/.cache/netpipe/apt
+own_apt_get() {
+  apt-get -q -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$apt/sources" \
+    -o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Sandbox::User="$(id -un)" "$@"
+}
+
+# fetch_by_apt NAME step...: NAME's files into .cache/NAME by way of the system's own package sources, with
+# lists in a folder of their own: neither the system's lists nor its settings change, and no rights are needed.
+# A step is what apt-get is to do there, as one word.
+fetch_by_apt() {
+  folder=$root/.cache/$1
+  if ! command -v apt-get >/dev/null 2>&1; then
+    say "no apt-get: what belongs into .cache/$1 cannot be fetched"
+    return 1
+  fi
+  apt=$folder/apt
   mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/cache/archives/partial"
   for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
     [ -f "$list" ] || continue
-    sed -E 's/^Types:.*/Types: deb-src/; /^deb-src /d; s/^deb /deb-src /' "$list" \
+    sed -E 's/^Types:.*/Types: deb deb-src/; /^deb-src /d; /^deb /{p; s/^deb /deb-src /}' "$list" \
       >"$apt/sources/$(basename "$list")"
   done
-  set -- -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$apt/sources" \
-    -o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Sandbox::User="$(id -un)" -q
-  say "fetching the source archive of NetPIPE"
-  try_thrice apt-get "$@" update >"$apt/log" 2>&1 || { cat "$apt/log"; stop "apt-get update failed"; }
-  (cd .cache/netpipe && try_thrice apt-get "$@" source --download-only --tar-only netpipe >"$apt/log" 2>&1) ||
-    { cat "$apt/log"; stop "apt-get could not fetch the source of netpipe"; }
+  shift
+  say "fetching into ${folder#"$root/"}"
+  try_thrice own_apt_get update >"$apt/log" 2>&1 || { cat "$apt/log"; say "apt-get update failed"; return 1; }
+  for step in "$@"; do
+    (cd "$folder" && try_thrice own_apt_get $step >"$apt/log" 2>&1) ||
+      { cat "$apt/log"; say "failed: apt-get $step"; return 1; }
+  done
   rm -rf "$apt"
+}
+
+setup_netpipe() {
+  if ls .cache/netpipe/netpipe_*.orig.tar.* >/dev/null 2>&1; then return 0; fi
+  fetch_by_apt netpipe "source --download-only --tar-only netpipe" || stop "no NetPIPE"
+}
+
+# HPCC needs a BLAS. Its package is unpacked here, not installed. Without them the tests of HPCC are skipped.
+setup_hpcc() {
+  if [ -f .cache/hpcc/libopenblas.a ]; then return 0; fi
+  fetch_by_apt hpcc "source --download-only --tar-only hpcc" "download libopenblas-serial-dev" || return 0
+  (cd .cache/hpcc && dpkg -x libopenblas-serial-dev_*.deb blas &&
+    cp -L "$(find blas -name libopenblas.a | head -1)" libopenblas.a.new && rm -rf blas ./*.deb &&
+    mv libopenblas.a.new libopenblas.a) || say "no BLAS in libopenblas-serial-dev: no tests of HPCC"
 }
 
 case ${1:-} in
@@ -191,5 +216,6 @@ case ${1:-} in
   python) setup_python own ;;
   foreign) setup_python both ;;
   netpipe) setup_netpipe ;;
-  *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe" ;;
+  hpcc) setup_hpcc ;;
+  *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc" ;;
 esac

@@ -13,4 +13,5 @@ cat >build/CTestTestfile.cmake <<'END'
 subdirs(release asan tsan)
 END
 
-exec ctest --test-dir build --parallel "$(nproc)" --output-on-failure --label-exclude soak --no-label-summary
+exec ctest --test-dir build --parallel "$(nproc)" --output-on-failure --label-exclude "soak|more" \
+  --no-label-summary

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs mpi4py's own test suite, unmodified, on our library: the modules listed in mpi4py_modules.txt.
+"""Runs mpi4py's own test suite, unmodified, on our library: all of it but what mpi4py_left_out.txt names.
 
     mpi4py_suite.py --mpiexec M --library DIR --python P --suite DIR -n N [-n N ...]
 
@@ -12,21 +12,35 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
 
-def read_list(path):
-    """Modules to run, and patterns of single tests to leave out (lines that begin with '-')."""
-    modules, left_out = [], []
+def read_left_out(path):
+    """Modules to leave out, and patterns of single tests to leave out (lines that begin with '-')."""
+    modules, patterns = [], []
     for line in path.read_text(encoding="utf-8").splitlines():
         word = line.split("#")[0].strip()
         if word.startswith("-"):
-            left_out.append(word[1:].strip())
+            patterns.append(word[1:].strip())
         elif word:
             modules.append(word)
-    return modules, left_out
+    return modules, patterns
+
+
+def stale(all_modules, suite, left_out, patterns):
+    """Names in the list that the suite does not know: they would hide what they once meant."""
+    found = [name for name in left_out if name not in all_modules]
+    for pattern in patterns:
+        module, *names = pattern.split(".")
+        source = Path(suite, "test", module + ".py")
+        text = source.read_text(encoding="utf-8") if source.is_file() else ""
+        words = [word for name in names for word in name.split("*") if word]
+        if not words or not all(word in text for word in words):
+            found.append(pattern)
+    return found
 
 
 def library_that_loads(python, environment):
@@ -38,24 +52,18 @@ def library_that_loads(python, environment):
     return Path(match.group(1)).resolve() if match else None
 
 
-def run_suite(options, ranks, modules, left_out, environment):
+def run_suite(options, ranks, modules, patterns, environment):
     """True when every rank ran every module without a failure. Prints one line, and the output on failure."""
-    missing = [m for m in modules if not Path(options.suite, "test", m + ".py").is_file()]
-    if missing:
-        print(f"not in this suite: {' '.join(missing)}")
-        return False
-    command = [options.mpiexec, "-n", str(ranks), "--oversubscribe", options.python, "test/main.py", "-v",
-               "-i", rf"^({'|'.join(modules)})\.py$"]
-    for pattern in left_out:
+    # mpiexec's own limit comes first: it says what each rank was waiting for.
+    command = [options.mpiexec, "-n", str(ranks), "--oversubscribe", "--timeout", str(int(options.timeout)),
+               options.python, "test/main.py", "-v", "-i", rf"^({'|'.join(modules)})\.py$"]
+    for pattern in patterns:
         command += ["-x", pattern]
-    try:
-        done = subprocess.run(command, cwd=options.suite, env=environment, text=True, errors="replace",
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=options.timeout, check=False)
-        output, code = done.stdout, done.returncode
-    except subprocess.TimeoutExpired as late:
-        output = (late.stdout or b"").decode(errors="replace")
-        code = f"none within {options.timeout} s"
+    begin = time.monotonic()
+    done = subprocess.run(command, cwd=options.suite, env=environment, text=True, errors="replace",
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=options.timeout + 30, check=False)
+    output, code = done.stdout, done.returncode
 
     counts = [int(n) for n in re.findall(r"^Ran (\d+) tests? in", output, re.MULTILINE)]
     passed = re.findall(r"^OK(?: \(.*\))?$", output, re.MULTILINE)
@@ -63,9 +71,11 @@ def run_suite(options, ranks, modules, left_out, environment):
     bad = sorted(set(re.findall(r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+ \(\S+\))", output, re.MULTILINE)))
     # A module that cannot be imported counts as one failed test, so a low count is not a silent pass.
     good = code == 0 and len(counts) == len(passed) == ranks and min(counts) == max(counts) > 0 and not bad
-    print(f"mpi4py {ranks} ranks: {'passed' if good else 'FAILED'}: {len(modules)} modules, "
+    what = modules[0] if len(modules) == 1 else f"{len(modules)} modules"
+    print(f"mpi4py {ranks} ranks: {'passed' if good else 'FAILED'}: {what}, "
           f"{max(counts, default=0)} tests, {max(skipped, default=0)} skipped by the suite, "
-          f"{len(passed)} of {ranks} ranks passed, exit code {code}", flush=True)
+          f"{len(passed)} of {ranks} ranks passed, exit code {code}, {time.monotonic() - begin:.0f} s",
+          flush=True)
     if not good:
         print(output[-options.tail:])
         for name in bad:
@@ -80,24 +90,32 @@ def main():
     parser.add_argument("--python", required=True)
     parser.add_argument("--suite", required=True, type=Path, help="mpi4py's source tree")
     parser.add_argument("-n", dest="ranks", type=int, action="append", required=True)
-    parser.add_argument("--modules", type=Path, default=HERE / "mpi4py_modules.txt")
-    parser.add_argument("--only", action="append", help="run this module instead of the list")
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for each number of ranks")
+    parser.add_argument("--left-out", type=Path, default=HERE / "mpi4py_left_out.txt")
+    parser.add_argument("--only", action="append", help="run this module, whether it is left out or not")
+    parser.add_argument("--apart", action="store_true", help="each module in a job of its own")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for each job")
     parser.add_argument("--tail", type=int, default=20000, help="characters of output shown on failure")
     options = parser.parse_args()
 
     if not Path(options.python).exists() or not options.suite.exists():
         print(f"{options.python} or {options.suite} is not there: run scripts/setup.sh foreign")
         return 1
-    modules, left_out = read_list(options.modules)
-    modules = options.only or modules
+    all_modules = sorted(path.stem for path in Path(options.suite, "test").glob("test_*.py"))
+    left_out, patterns = read_left_out(options.left_out)
+    unknown = stale(all_modules, options.suite, left_out, patterns)
+    if unknown:
+        print(f"{options.left_out} names what this suite does not have: {' '.join(unknown)}")
+        return 1
+    modules = options.only or [name for name in all_modules if name not in left_out]
+
     environment = {**os.environ, "LD_LIBRARY_PATH": str(options.library.resolve())}
     expected = (options.library / "libmpi_abi.so.1").resolve()
     found = library_that_loads(options.python, environment)
     if found != expected:
         print(f"mpi4py of {options.python} would load {found}, not {expected}")
         return 1
-    results = [run_suite(options, n, modules, left_out, environment) for n in options.ranks]
+    jobs = [[name] for name in modules] if options.apart else [modules]
+    results = [run_suite(options, n, job, patterns, environment) for n in options.ranks for job in jobs]
     return 0 if all(results) else 1
 
 
