@@ -47,12 +47,14 @@ endfunction()
 
 # hearth_multi_test(NAME name SOURCE source | PROGRAM name RANKS n... [TIMEOUT seconds]
 #                   [ENV NAME=VALUE...] [ARGS word...] [OPTIONS mpiexec-option...] [LABELS label...]
-#                   [MEASURES])
+#                   [MEASURES] [THREADS])
 #   One test per number of ranks: mpiexec -n N program. Success is exit code 0. Without SOURCE the program of
 #   an earlier test is run again: its name is PROGRAM. MEASURES: the program looks at the memory or the time
-#   that it takes, which a sanitizer changes.
+#   that it takes, which a sanitizer changes. THREADS: it has threads of its own. The thread sanitizer watches
+#   the threads of one process and cannot see what processes do to each other, so that in `make test` it gets
+#   only these.
 function(hearth_multi_test)
-  cmake_parse_arguments(ARG "MEASURES" "NAME;SOURCE;PROGRAM;TIMEOUT" "RANKS;ENV;ARGS;OPTIONS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "MEASURES;THREADS" "NAME;SOURCE;PROGRAM;TIMEOUT" "RANKS;ENV;ARGS;OPTIONS;LABELS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_NAME OR NOT ARG_RANKS)
     message(FATAL_ERROR "hearth_multi_test: needs NAME and RANKS; '${ARG_UNPARSED_ARGUMENTS}' is unknown")
   endif()
@@ -73,6 +75,12 @@ function(hearth_multi_test)
   else()
     set(program multi_${ARG_PROGRAM})
   endif()
+  set(labels multi ${ARG_LABELS})
+  if(ARG_THREADS)
+    add_dependencies(hearth_thread_tests ${program} mpiexec)
+  elseif(HEARTH_SANITIZE STREQUAL "thread")
+    list(APPEND labels more)
+  endif()
   # CTest's own limit comes later than mpiexec's, which says what each rank was waiting for.
   math(EXPR limit_s "${ARG_TIMEOUT} + 20")
   foreach(ranks IN LISTS ARG_RANKS)
@@ -81,7 +89,7 @@ function(hearth_multi_test)
       COMMAND mpiexec -n ${ranks} --oversubscribe --timeout ${ARG_TIMEOUT} ${ARG_OPTIONS}
               $<TARGET_FILE:${program}> ${ARG_ARGS})
     set_tests_properties(${test} PROPERTIES
-      LABELS "multi;${ARG_LABELS}" TIMEOUT ${limit_s} PROCESSORS ${ranks})
+      LABELS "${labels}" TIMEOUT ${limit_s} PROCESSORS ${ranks})
     if(ARG_ENV)
       set_tests_properties(${test} PROPERTIES ENVIRONMENT "${ARG_ENV}")
     endif()

@@ -171,7 +171,7 @@ own_apt_get() {
 }
 
 # fetch_by_apt NAME step...: NAME's files into .cache/NAME by way of the system's own package sources, with
-# lists in a folder of their own: neither the system's lists nor its settings change, and no rights are needed.
+# lists in a folder of their own: neither the system's lists nor its settings change, no rights are needed.
 # A step is what apt-get is to do there, as one word.
 fetch_by_apt() {
   folder=$root/.cache/$1

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 scripts/build.sh release
 scripts/build.sh asan
-scripts/build.sh tsan hearth_unit_tests
+scripts/build.sh tsan hearth_unit_tests hearth_thread_tests
 
 # One page for CTest that leads to the three builds.
 cat >build/CTestTestfile.cmake <<'END'
