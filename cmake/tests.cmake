@@ -54,7 +54,8 @@ endfunction()
 #   the threads of one process and cannot see what processes do to each other, so that in `make test` it gets
 #   only these.
 function(hearth_multi_test)
-  cmake_parse_arguments(ARG "MEASURES;THREADS" "NAME;SOURCE;PROGRAM;TIMEOUT" "RANKS;ENV;ARGS;OPTIONS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "MEASURES;THREADS" "NAME;SOURCE;PROGRAM;TIMEOUT"
+    "RANKS;ENV;ARGS;OPTIONS;LABELS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_NAME OR NOT ARG_RANKS)
     message(FATAL_ERROR "hearth_multi_test: needs NAME and RANKS; '${ARG_UNPARSED_ARGUMENTS}' is unknown")
   endif()
