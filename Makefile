@@ -5,12 +5,13 @@
 #   make test      everything that can be tested on this machine
 #   make soak      the tests that take long
 #   make check-conformance   mpi4py's suite and programs of others, at all numbers of ranks
+#   make check-peers         our own test programs on other MPI libraries: that proves the tests
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
 #   make clean     remove what was built;  make distclean: and what was fetched
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
-.PHONY: install run test soak check-conformance compare format clean distclean check system python
+.PHONY: install run test soak check-conformance check-peers compare format clean distclean check system python
 
 install: check
 	@scripts/build.sh release hearth_installation
@@ -37,6 +38,10 @@ test: system install
 
 soak: python
 	@ctest --test-dir build/release --output-on-failure --label-regex soak
+
+check-peers: install
+	@scripts/build.sh release
+	@tests/conformance/peers.py --table build/release/tests/multi_table.txt
 
 check-conformance: system install
 	@scripts/setup.sh foreign

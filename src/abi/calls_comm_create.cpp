@@ -85,8 +85,9 @@ Status duplicate(Comm& comm, const Info* info, Comm*& newcomm) {
 
 }  // namespace
 
+// The copy has no hints: since MPI 4.0 they do not travel along (section 7.4.2).
 Status comm_dup(Comm& comm, Comm*& newcomm) {
-  return duplicate(comm, comm.info, newcomm);
+  return duplicate(comm, nullptr, newcomm);
 }
 
 Status comm_dup_with_info(Comm& comm, Info* info, Comm*& newcomm) {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "../promised.h"
+
 static int rank_, size_;
 
 /* Seconds on a clock that all processes of the machine share, as MPI_Wtime need not be. */

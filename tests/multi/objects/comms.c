@@ -193,11 +193,13 @@ static void test_attributes(void) {
   MPI_Comm_free_keyval(&key);
   CHECK(key == MPI_KEYVAL_INVALID && deletes == 2, "freeing a key");
   MPI_Comm_set_errhandler(one, MPI_ERRORS_RETURN);
-  int class_ = 0;
-  MPI_Error_class(MPI_Comm_set_attr(one, number, NULL), &class_);
-  CHECK(class_ == MPI_ERR_KEYVAL, "a freed key");
-  MPI_Error_class(MPI_Comm_set_attr(one, MPI_TAG_UB, NULL), &class_);
-  CHECK(class_ == MPI_ERR_KEYVAL, "a predefined key");
+  if (promised()) {
+    int class_ = 0;
+    MPI_Error_class(MPI_Comm_set_attr(one, number, NULL), &class_);
+    CHECK(class_ == MPI_ERR_KEYVAL, "a freed key");
+    MPI_Error_class(MPI_Comm_set_attr(one, MPI_TAG_UB, NULL), &class_);
+    CHECK(class_ == MPI_ERR_KEYVAL, "a predefined key");
+  }
   MPI_Comm_free(&one);
   CHECK(deletes == 3 && last_deleted == 50, "the attribute of a freed key");
   MPI_Comm_free_keyval(&unused);
@@ -206,11 +208,11 @@ static void test_attributes(void) {
 static void test_predefined_attributes(void) {
   int *value, flag;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &flag);
-  CHECK(flag && *value == 2147483647, "MPI_TAG_UB");
+  CHECK(flag && *value >= (promised() ? 2147483647 : 32767), "MPI_TAG_UB");
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &value, &flag);
-  CHECK(flag && *value == size_, "MPI_UNIVERSE_SIZE");
+  CHECK(promised() ? flag && *value == size_ : !flag || *value >= 1, "MPI_UNIVERSE_SIZE");
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &value, &flag);
-  CHECK(flag && *value == 1, "MPI_WTIME_IS_GLOBAL");
+  CHECK(flag && (*value == 1 || !promised()), "MPI_WTIME_IS_GLOBAL");
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &value, &flag);
   CHECK(flag && *value == 0, "MPI_APPNUM");
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_IO, &value, &flag);
@@ -221,6 +223,7 @@ static void test_predefined_attributes(void) {
   const int before = *value;
   int new_class;
   MPI_Add_error_class(&new_class);
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &value, &flag);
   CHECK(flag && before >= MPI_ERR_LASTCODE && *value == new_class, "MPI_LASTUSEDCODE");
 }
 
@@ -229,8 +232,10 @@ static void test_names_and_hints(void) {
   int length;
   MPI_Comm_get_name(MPI_COMM_WORLD, name, &length);
   CHECK(strcmp(name, "MPI_COMM_WORLD") == 0 && length == 14, "the name of all is %s", name);
+#if MPI_VERSION >= 4
   MPI_Comm_get_name(MPI_COMM_NULL, name, &length);
   CHECK(strcmp(name, "MPI_COMM_NULL") == 0, "the name of none is %s", name);
+#endif
   MPI_Info info, used;
   MPI_Info_create(&info);
   MPI_Info_set(info, "mpi_assert_no_any_tag", "false");
@@ -249,10 +254,17 @@ static void test_names_and_hints(void) {
   MPI_Comm_dup(comm, &copy);
   char text[16] = "";
   int flag, room = sizeof text;
+  MPI_Comm_get_info(comm, &used);
+  MPI_Info_get_string(used, "mpi_assert_no_any_tag", &room, text, &flag);
+  CHECK(!promised() || (flag && strcmp(text, "true") == 0), "a hint is %s", text);
+  MPI_Info_free(&used);
+#if MPI_VERSION >= 4
+  /* MPI_Comm_dup copies no hints (MPI 5.0 section 7.4.2). */
   MPI_Comm_get_info(copy, &used);
   MPI_Info_get_string(used, "mpi_assert_no_any_tag", &room, text, &flag);
-  CHECK(flag && strcmp(text, "true") == 0, "a hint is %s", text);
+  CHECK(!flag || strcmp(text, "true") != 0, "a hint of the copy is %s", text);
   MPI_Info_free(&used);
+#endif
   MPI_Info_free(&info);
   MPI_Comm_free(&comm);
   MPI_Comm_free(&copy);
@@ -274,6 +286,7 @@ static void test_free_early(void) {
   MPI_Wait(&receiving, &status);
   MPI_Wait(&sending, MPI_STATUS_IGNORE);
   CHECK(got == previous && status.MPI_SOURCE == previous, "got %d from %d", got, status.MPI_SOURCE);
+  if (!promised()) return;
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   int class_ = 0, rank = -1;
   MPI_Error_class(MPI_Comm_rank(stale, &rank), &class_);
@@ -350,7 +363,7 @@ int main(int argc, char** argv) {
   test_predefined_attributes();
   test_names_and_hints();
   test_free_early();
-  test_errors();
+  if (promised()) test_errors();
   for (int turn = 0; turn < 300; ++turn) {
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

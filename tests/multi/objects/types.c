@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../promised.h"
+
 #define CHECK(condition, ...)                         \
   do {                                                \
     if (!(condition)) {                               \
@@ -72,7 +74,9 @@ static void test_contents(void) {
   MPI_Type_get_contents(got[0], 0, 2, 1, NULL, bounds, base);
   CHECK(bounds[0] == 4 && bounds[1] == 16 && base[0] == MPI_INT, "the inner contents");
   MPI_Type_free(&got[0]);
-  CHECK(class_of(MPI_Type_get_contents(outer, 0, 0, 1, values, NULL, got)) == MPI_ERR_ARG, "too little room");
+  if (promised())
+    CHECK(class_of(MPI_Type_get_contents(outer, 0, 0, 1, values, NULL, got)) == MPI_ERR_ARG,
+          "too little room");
   CHECK(class_of(MPI_Type_get_contents(MPI_INT, 0, 0, 0, NULL, NULL, NULL)) == MPI_ERR_TYPE,
         "contents of MPI_INT");
   MPI_Type_get_envelope(MPI_INT, &integers, &addresses, &types, &combiner);
@@ -122,19 +126,24 @@ static void test_dup_names_attributes(void) {
   CHECK(deletes == 2, "%d attributes deleted", deletes);
   MPI_Type_free_keyval(&key);
 
-  MPI_Type_dup(MPI_INT, &copy);
-  int in = 3, out = 4;
-  CHECK(MPI_Reduce_local(&in, &out, 1, copy, MPI_SUM) == MPI_SUCCESS && out == 7,
-        "a sum with a duplicate of MPI_INT");
-  MPI_Type_free(&copy);
+  /* More than section 6.9.2 of the standard asks for. */
+  if (promised()) {
+    MPI_Type_dup(MPI_INT, &copy);
+    int in = 3, out = 4;
+    CHECK(MPI_Reduce_local(&in, &out, 1, copy, MPI_SUM) == MPI_SUCCESS && out == 7,
+          "a sum with a duplicate of MPI_INT");
+    MPI_Type_free(&copy);
+  }
 
   MPI_Type_match_size(MPI_TYPECLASS_INTEGER, 8, &type);
   CHECK(type == MPI_INTEGER8, "the integer of 8 bytes");
   MPI_Type_match_size(MPI_TYPECLASS_COMPLEX, 16, &type);
   CHECK(type == MPI_COMPLEX16, "the complex number of 16 bytes");
   CHECK(class_of(MPI_Type_match_size(MPI_TYPECLASS_REAL, 3, &type)) == MPI_ERR_ARG, "a real of 3 bytes");
+#ifdef MPI_REAL2
   MPI_Type_size(MPI_REAL2, &size);
   CHECK(size == 2, "half precision has %d bytes", size);
+#endif
 }
 
 /* A type that is freed while messages need it. */
@@ -152,7 +161,8 @@ static void test_free_early(int rank, int ranks) {
   MPI_Irecv(in, kCount, gapped, other, 1, MPI_COMM_WORLD, &requests[0]);
   MPI_Isend(out, kCount, gapped, other, 1, MPI_COMM_WORLD, &requests[1]);
   MPI_Type_free(&gapped);
-  CHECK(class_of(MPI_Send(out, 1, stale, other, 1, MPI_COMM_WORLD)) == MPI_ERR_TYPE, "a freed type");
+  if (promised())
+    CHECK(class_of(MPI_Send(out, 1, stale, other, 1, MPI_COMM_WORLD)) == MPI_ERR_TYPE, "a freed type");
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
   for (int i = 0; i < 3 * kCount; ++i)
     CHECK(in[i] == (i % 3 == 0 ? other * 1000000 + i : 0), "number %d is %d", i, in[i]);
@@ -188,7 +198,7 @@ int main(int argc, char** argv) {
   test_contents();
   test_dup_names_attributes();
   test_free_early(rank, ranks);
-  test_errors();
+  if (promised()) test_errors();
   MPI_Finalize();
   return 0;
 }

@@ -40,6 +40,7 @@ static void asker(void) {
   while (!done) MPI_Request_get_status(requests[4], &done, &status);
   check_one("MPI_Request_get_status", 4, 4, &status);
   done = 0;
+#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
   MPI_Request_get_status_any(many, requests, &index, &done, &status);
   CHECK(done, "MPI_Request_get_status_any found none");
   check_one("MPI_Request_get_status_any", index, 4, &status);
@@ -48,6 +49,7 @@ static void asker(void) {
   check_one("MPI_Request_get_status_some", indices[0], 4, &statuses[0]);
   MPI_Request_get_status_all(many, requests, &done, statuses);
   CHECK(!done && requests[4] != MPI_REQUEST_NULL, "MPI_Request_get_status_all found all");
+#endif
   MPI_Waitany(many, requests, &index, &status);
   check_one("MPI_Waitany", index, 4, &status);
   CHECK(requests[4] == MPI_REQUEST_NULL, "a request that is done is not null");
@@ -66,10 +68,14 @@ static void asker(void) {
   ask(1);
   ask(3);
   done = 0;
+#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
   while (!done) MPI_Request_get_status_all(many, requests, &done, statuses);
   done = 0;
   MPI_Testall(many, requests, &done, statuses);
   CHECK(done, "MPI_Testall found not all");
+#else
+  while (!done) MPI_Testall(many, requests, &done, statuses);
+#endif
   check_one("MPI_Testall", 1, 1, &statuses[1]);
   check_one("MPI_Testall", 3, 3, &statuses[3]);
   CHECK(statuses[0].MPI_SOURCE == MPI_ANY_SOURCE, "a null request has no empty status");

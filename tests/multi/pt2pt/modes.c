@@ -114,12 +114,19 @@ static void attached(void) {
     for (int round = 0; round < 3; ++round) {
       MPI_Buffer_attach(buffer, bytes);
       send_buffered(MPI_COMM_WORLD);
+#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
       if (round == 1) MPI_Buffer_flush();
       if (round == 2) {
         MPI_Request request;
         MPI_Buffer_iflush(&request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
       }
+#else
+      if (round > 0) {
+        MPI_Buffer_detach(&detached, &detached_bytes);
+        MPI_Buffer_attach(buffer, bytes);
+      }
+#endif
       if (round > 0) send_buffered(MPI_COMM_WORLD); /* All its room is free again. */
       MPI_Buffer_detach(&detached, &detached_bytes);
       CHECK(detached == buffer && detached_bytes == bytes, "detached %p of %d bytes, not %p of %d", detached,
@@ -138,6 +145,7 @@ static void attached(void) {
   free(buffer);
 }
 
+#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
 static void automatic(void) {
   void* detached = NULL;
   int bytes = -1;
@@ -177,6 +185,7 @@ static void communicators_buffer(void) {
   MPI_Comm_free(&comm);
   free(buffer);
 }
+#endif
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -189,8 +198,10 @@ int main(int argc, char** argv) {
   synchronous_waits(300000);
   ready();
   attached();
+#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
   automatic();
   communicators_buffer();
+#endif
   MPI_Finalize();
   return 0;
 }

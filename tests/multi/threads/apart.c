@@ -1,11 +1,13 @@
 /* Threads that are blocked in MPI, each in another kind of call on a communicator of its own, do not hold up
  * a thread that plays ping-pong: were they in its way for the length of a sleep at each step, the time limit
- * would be over long before. Two ranks. */
+ * would be over long before. Two ranks. apart [rounds] */
 #include <time.h>
 
 #include "crew.h"
 
-enum { blocked = 6, rounds = 20000, tag_end = 9 };
+enum { blocked = 6, tag_end = 9 };
+
+static int rounds = 500;
 
 static MPI_Comm comms[blocked], table;
 
@@ -83,6 +85,7 @@ static void body(int thread) {
 
 int main(int argc, char** argv) {
   crew_init(&argc, &argv);
+  if (argc > 1) rounds = atoi(argv[1]);
   CHECK(size_ == 2, "%d ranks, not 2", size_);
   MPI_Comm_dup(MPI_COMM_WORLD, &table);
   for (int i = 0; i < blocked; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);

@@ -9,7 +9,7 @@
 enum { threads = 8, length_max = 3000, shares = 60, tag_share = 77 };
 
 static MPI_Comm own[threads];
-static int rounds = 30;
+static int rounds = 6;
 
 static int sample(int thread, int round, int from, int i) {
   return (thread * 1000 + round) * 64 + from + i * 7;

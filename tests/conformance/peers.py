@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Proves our own test programs: compiles them with other libraries' mpicc and runs them there.
+
+    peers.py --table FILE [--peers mpich,openmpi,mpich-abi] [--only PROGRAM] [--ranks-max N]
+
+FILE is written by the build: a row per program of tests/multi with its source, numbers of ranks, arguments.
+A program that only uses mpi.h must pass everywhere; where a library cannot, or disagrees with the standard,
+peer_exceptions.txt says why. An exception for a program that passes is out of date, and a failure as well.
+mpich-abi runs the very binaries of our build tree on MPICH's libmpi_abi.so.1.
+"""
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+from comparing import peers  # noqa: E402  pylint: disable=wrong-import-position
+
+# How each is told to take more ranks than processors; they bind ranks by themselves otherwise.
+CROWDED = {"openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]}
+
+
+class Row:
+    """A line of the table: name|binary|source|ranks|seconds|arguments."""
+
+    def __init__(self, line):
+        self.name, binary, source, ranks, seconds, self.arguments = line.rstrip("\n").split("|")
+        self.binary, self.source = Path(binary), Path(source)
+        self.ranks = [int(n) for n in ranks.split(",")]
+        self.timeout_s = int(seconds)
+
+
+def read_exceptions(path):
+    """{(peer, program): reason}; a reason goes on in lines that begin with blanks."""
+    reasons, key = {}, None
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line[:1] == " " and key:
+            reasons[key] += " " + line.strip()
+        elif line.strip() and not line.startswith("#"):
+            names, name, reason = line.split(maxsplit=2)
+            for peer in names.split(","):
+                key = (peer, name)
+                reasons[key] = reason
+    return reasons
+
+
+class Peer:
+    def __init__(self, name, work):
+        self.name = name
+        self.foreign = name != "mpich-abi"
+        self.library = peers.install("mpich" if name == "mpich-abi" else name, ROOT / ".cache")
+        self.work = work
+        self.environment = dict(self.library.environment)
+        if not self.foreign:
+            # It comes before the path to our library that the binary has in itself.
+            self.environment["LD_LIBRARY_PATH"] = str(self.library.root / "lib")
+
+    def program(self, row):
+        """The program for this library; and what the compiler said, where it failed."""
+        if not self.foreign:
+            return row.binary, ""
+        target = self.work / f"{row.name}.{self.name}"
+        command = [str(self.library.root / "bin" / "mpicc"), "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-w",
+                   str(row.source), "-o", str(target), "-lpthread", "-lm"]
+        result = subprocess.run(command, env=self.environment, text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, check=False)
+        return target, result.stdout if result.returncode != 0 else ""
+
+    def run(self, row, program, ranks, timeout_s):
+        """Empty when all went well."""
+        command = [str(self.library.root / "bin" / "mpiexec"), *CROWDED.get(self.name, []), "-n", str(ranks),
+                   str(program), *shlex.split(row.arguments)]
+        # Hydra and PRRTE pass the end on to their ranks when asked, not when killed.
+        with subprocess.Popen(command, env=self.environment, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT) as process:
+            try:
+                output, _ = process.communicate(timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                process.terminate()
+                try:
+                    process.communicate(timeout=10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                return f"{ranks} ranks: no end within {timeout_s} s"
+        if process.returncode == 0:
+            return ""
+        return f"{ranks} ranks: exit code {process.returncode}: {output[-1500:]}"
+
+
+def check(peer, row, options):
+    """What is wrong, or empty."""
+    program, complaint = peer.program(row)
+    if complaint:
+        return "does not compile: " + complaint[-1500:]
+    fitting = [n for n in row.ranks if n <= options.ranks_max] or [min(row.ranks)]
+    for ranks in sorted({min(fitting, key=lambda n: abs(n - 2)), max(fitting)}):
+        complaint = peer.run(row, program, ranks, min(row.timeout_s, options.timeout))
+        if complaint:
+            return complaint
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--table", required=True, type=Path)
+    parser.add_argument("--peers", default="mpich,openmpi,mpich-abi")
+    parser.add_argument("--exceptions", type=Path, default=HERE / "peer_exceptions.txt")
+    parser.add_argument("--only", action="append", help="this program")
+    parser.add_argument("--ranks-max", type=int, default=4)
+    parser.add_argument("--timeout", type=int, default=60, help="seconds for each run")
+    options = parser.parse_args()
+    if not options.table.exists():
+        sys.exit(f"no {options.table}: build first")
+    rows = [Row(line) for line in options.table.read_text(encoding="utf-8").splitlines()]
+    if options.only:
+        rows = [row for row in rows if row.name in options.only]
+    reasons = read_exceptions(options.exceptions)
+    os.makedirs(ROOT / ".cache", exist_ok=True)
+    wrong = 0
+    with tempfile.TemporaryDirectory() as place:
+        for name in options.peers.split(","):
+            try:
+                peer = Peer(name, Path(place))
+            except peers.Missing as problem:
+                sys.exit(f"peers: {problem}")
+            for row in rows:
+                complaint = check(peer, row, options)
+                reason = reasons.get((name, row.name))
+                if complaint and reason:
+                    print(f"{name:10} {row.name:24} excepted: {reason}", flush=True)
+                elif complaint:
+                    print(f"{name:10} {row.name:24} FAILED: {complaint}", flush=True)
+                elif reason:
+                    print(f"{name:10} {row.name:24} FAILED: passes, but peer_exceptions.txt says: {reason}")
+                else:
+                    print(f"{name:10} {row.name:24} passed", flush=True)
+                wrong += bool(complaint) != bool(reason)
+    print(f"{wrong} of our programs fail where they should pass, or pass where they should fail")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
