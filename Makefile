@@ -5,13 +5,14 @@
 #   make test      everything that can be tested on this machine
 #   make soak      the tests that take long
 #   make check-conformance   mpi4py's suite and programs of others, at all numbers of ranks
+#   make check-sanitizers    everything under the address, undefined-behaviour and thread sanitizers
 #   make check-peers         our own test programs on other MPI libraries: that proves the tests
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
 #   make clean     remove what was built;  make distclean: and what was fetched
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
-.PHONY: install run test soak check-conformance check-peers compare format clean distclean check system python
+.PHONY: install run test soak check-conformance check-peers check-sanitizers compare format clean distclean check system python
 
 install: check
 	@scripts/build.sh release hearth_installation
@@ -48,6 +49,13 @@ check-conformance: system install
 	@scripts/setup.sh netpipe
 	@scripts/build.sh release
 	@ctest --test-dir build/release --parallel "$$(nproc)" --output-on-failure --label-regex conformance
+
+check-sanitizers: python
+	@scripts/build.sh asan
+	@scripts/build.sh tsan
+	@status=0; for preset in asan tsan; do \
+	  ctest --test-dir build/$$preset --parallel "$$(nproc)" --output-on-failure --no-label-summary || status=1; \
+	done; exit $$status
 
 compare: python
 	bench/compare

@@ -52,8 +52,8 @@ endfunction()
 #   an earlier test is run again: its name is PROGRAM. MEASURES: the program looks at the memory or the time
 #   that it takes, which a sanitizer changes. THREADS: it has threads of its own. The thread sanitizer watches
 #   the threads of one process and cannot see what processes do to each other, so that in `make test` it gets
-#   only these. OWN: it is about what Hearth says and does where the standard leaves that open, so that no other
-#   library can run it (tests/conformance/peers.py runs the others there).
+#   only these. OWN: it is about what Hearth says and does where the standard leaves that open, so that no
+#   other library can run it (tests/conformance/peers.py runs the others there).
 function(hearth_multi_test)
   cmake_parse_arguments(ARG "MEASURES;THREADS;OWN" "NAME;SOURCE;PROGRAM;TIMEOUT"
     "RANKS;ENV;ARGS;OPTIONS;LABELS" ${ARGN})

@@ -214,7 +214,8 @@ def check_dead(tree):
     for path, text in tree.text.items():
         own = path[:-4] + ".h" if path.endswith(".cpp") else None  # what only x.cpp includes need not be x.h
         for target in re.findall(r'["<]([\w./]+\.(?:h|def))\\?[">]', text):
-            included |= {f"src/{target}", (Path(path).parent / target).as_posix(), target} - {own}
+            beside = os.path.normpath(Path(path).parent / target)
+            included |= {f"src/{target}", beside, target} - {own}
     for path in tree.paths({".cpp", ".c"}):
         # examples/ is for the reader; the build does not know it.
         name = re.escape(Path(path).name)

@@ -56,7 +56,7 @@ def run_suite(options, ranks, modules, patterns, environment):
     """True when every rank ran every module without a failure. Prints one line, and the output on failure."""
     # mpiexec's own limit comes first: it says what each rank was waiting for.
     command = [options.mpiexec, "-n", str(ranks), "--oversubscribe", "--timeout", str(int(options.timeout)),
-               options.python, "test/main.py", "-v", "-i", rf"^({'|'.join(modules)})\.py$"]
+               *options.before, options.python, "test/main.py", "-v", "-i", rf"^({'|'.join(modules)})\.py$"]
     for pattern in patterns:
         command += ["-x", pattern]
     begin = time.monotonic()
@@ -93,6 +93,7 @@ def main():
     parser.add_argument("--left-out", type=Path, default=HERE / "mpi4py_left_out.txt")
     parser.add_argument("--only", action="append", help="run this module, whether it is left out or not")
     parser.add_argument("--apart", action="store_true", help="each module in a job of its own")
+    parser.add_argument("--preload", help="the runtime of a sanitizer, which has to come first")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for each job")
     parser.add_argument("--tail", type=int, default=20000, help="characters of output shown on failure")
     options = parser.parse_args()
@@ -114,6 +115,10 @@ def main():
     if found != expected:
         print(f"mpi4py of {options.python} would load {found}, not {expected}")
         return 1
+    options.before = []
+    if options.preload:
+        # Python itself leaves things behind at its end.
+        options.before = ["env", f"LD_PRELOAD={options.preload}", "ASAN_OPTIONS=detect_leaks=0"]
     jobs = [[name] for name in modules] if options.apart else [modules]
     results = [run_suite(options, n, job, patterns, environment) for n in options.ranks for job in jobs]
     return 0 if all(results) else 1

@@ -38,15 +38,11 @@ class Row:
 
 def read_exceptions(path):
     """{(peer, program): reason}; a reason goes on in lines that begin with blanks."""
-    reasons, key = {}, None
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line[:1] == " " and key:
-            reasons[key] += " " + line.strip()
-        elif line.strip() and not line.startswith("#"):
+    reasons = {}
+    for line in path.read_text(encoding="utf-8").replace("\n ", " ").splitlines():
+        if line.strip() and not line.startswith("#"):
             names, name, reason = line.split(maxsplit=2)
-            for peer in names.split(","):
-                key = (peer, name)
-                reasons[key] = reason
+            reasons.update({(peer, name): " ".join(reason.split()) for peer in names.split(",")})
     return reasons
 
 
