@@ -5,6 +5,7 @@
 #   make test      everything that can be tested on this machine
 #   make soak      the tests that take long
 #   make check-conformance   mpi4py's suite and programs of others, at all numbers of ranks
+#   make check-hpcc          HPCC: Linpack, PTRANS, RandomAccess, FFT, at 2, 4 and 8 ranks
 #   make check-sanitizers    everything under the address, undefined-behaviour and thread sanitizers
 #   make check-peers         our own test programs on other MPI libraries: that proves the tests
 #   make compare   how fast we are beside the other MPI libraries
@@ -12,7 +13,8 @@
 #   make clean     remove what was built;  make distclean: and what was fetched
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
-.PHONY: install run test soak check-conformance check-peers check-sanitizers compare format clean distclean check system python
+.PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers compare format clean \
+  distclean check system python
 
 install: check
 	@scripts/build.sh release hearth_installation
@@ -35,6 +37,7 @@ run: python
 test: system install
 	@scripts/setup.sh foreign
 	@scripts/setup.sh netpipe
+	@scripts/setup.sh hpcc
 	@scripts/test.sh
 
 soak: python
@@ -47,8 +50,14 @@ check-peers: install
 check-conformance: system install
 	@scripts/setup.sh foreign
 	@scripts/setup.sh netpipe
+	@scripts/setup.sh hpcc
 	@scripts/build.sh release
 	@ctest --test-dir build/release --parallel "$$(nproc)" --output-on-failure --label-regex conformance
+
+check-hpcc: system install
+	@scripts/setup.sh hpcc
+	@scripts/build.sh release
+	@ctest --test-dir build/release --verbose --tests-regex '^hpcc$$'
 
 check-sanitizers: python
 	@scripts/build.sh asan

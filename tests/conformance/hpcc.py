@@ -179,9 +179,11 @@ def compare(options, work):
     programs = {}
     for library in libraries:
         place = work / library.name
-        place.mkdir()
-        wrapper = library.root / "bin" / "mpicc"
-        programs[library.name] = build(options.folder, wrapper, place, library.environment)
+        place.mkdir(exist_ok=True)
+        built = list(place.glob("hpcc-*/hpcc"))
+        if not built:
+            built = [build(options.folder, library.root / "bin" / "mpicc", place, library.environment)]
+        programs[library.name] = built[0]
     for ranks in options.ranks:
         seconds = {library.name: [] for library in libraries}
         failed = {}
@@ -226,6 +228,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=100.0, help="seconds for each run")
     parser.add_argument("--compare", metavar="NAMES", help="other libraries, by name")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--keep", type=Path, help="build here, and use again what is here")
     parser.add_argument("--hearth", type=Path, default=ROOT / "build" / "install")
     options = parser.parse_args()
     options.folder = options.folder.resolve()
@@ -234,7 +237,8 @@ def main():
         print(f"skipped: no source archive of HPCC or no BLAS in {options.folder} (scripts/setup.sh hpcc)")
         return SKIPPED
     with tempfile.TemporaryDirectory() as place:
-        work = Path(place)
+        work = options.keep.resolve() if options.keep else Path(place)
+        work.mkdir(parents=True, exist_ok=True)
         if options.compare:
             compare(options, work)
             return 0
