@@ -8,6 +8,7 @@
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
+#include "p2p/at_once.h"
 
 namespace hearth::mpi {
 namespace {
@@ -18,8 +19,8 @@ using p2p::Engine;
 using p2p::Request;
 using p2p::SendMode;
 
-Status start_send(const void* buffer, Count count, Type& type, int dest, int tag, Comm& comm, SendMode mode,
-                  Request*& request) {
+[[gnu::noinline]] Status start_send(const void* buffer, Count count, Type& type, int dest, int tag,
+                                    Comm& comm, SendMode mode, Request*& request) {
   Engine& engine = p2p::engine();
   if (dest == MPI_PROC_NULL) {
     request = engine.completed_send();
@@ -30,8 +31,8 @@ Status start_send(const void* buffer, Count count, Type& type, int dest, int tag
   return {};
 }
 
-Status send_blocking(const void* buffer, Count count, Type& type, int dest, int tag, Comm& comm,
-                     SendMode mode) {
+[[gnu::noinline]] Status send_blocking(const void* buffer, Count count, Type& type, int dest, int tag,
+                                       Comm& comm, SendMode mode) {
   if (dest == MPI_PROC_NULL) return {};
   return p2p::engine().send(buffer, count, type, comm.peers[dest], tag, comm.context, mode);
 }
@@ -42,14 +43,29 @@ Status send_buffered(const void* buffer, Count count, Type& type, int dest, int 
                                          comm.context);
 }
 
-// The status of a receive from MPI_PROC_NULL (MPI 5.0 section 3.10).
-void set_proc_null(MPI_Status* status) {
-  abi::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
+[[gnu::noinline]] Status receive_blocking(void* buffer, Count count, Type& type, int source, int tag,
+                                          Comm& comm, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    abi::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);  // MPI 5.0 section 3.10
+    return {};
+  }
+  const objects::PeerIndex from = source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm.peers[source];
+  p2p::Received received;
+  const Status outcome = p2p::engine().receive(buffer, count, type, from, tag, comm.context, &received);
+  if (status != nullptr) {
+    const int sender = source != MPI_ANY_SOURCE ? source : comm.rank_of(received.from);
+    abi::set_status(status, sender, received.tag, received.bytes, false);
+  }
+  return outcome;
 }
 
 }  // namespace
 
 [[gnu::hot]] Status send(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm) {
+  if (__builtin_expect(dest != MPI_PROC_NULL, 1) &&
+      p2p::engine().send_at_once(buf, count, datatype, comm.peers[dest], tag, comm.context)) {
+    return {};
+  }
   return send_blocking(buf, count, datatype, dest, tag, comm, SendMode::standard);
 }
 
@@ -67,6 +83,11 @@ Status bsend(const void* buf, Count count, Type& datatype, int dest, int tag, Co
 
 [[gnu::hot]] Status isend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm,
                           Request*& request) {
+  request = p2p::engine().completed_send();
+  if (__builtin_expect(dest != MPI_PROC_NULL, 1) &&
+      p2p::engine().send_at_once(buf, count, datatype, comm.peers[dest], tag, comm.context)) {
+    return {};
+  }
   return start_send(buf, count, datatype, dest, tag, comm, SendMode::standard, request);
 }
 
@@ -89,18 +110,12 @@ Status ibsend(const void* buf, Count count, Type& datatype, int dest, int tag, C
 
 [[gnu::hot]] Status recv(void* buf, Count count, Type& datatype, int source, int tag, Comm& comm,
                          MPI_Status* status) {
-  if (__builtin_expect(source == MPI_PROC_NULL, 0)) {
-    set_proc_null(status);
+  if (source >= 0 &&
+      p2p::engine().receive_at_once(buf, count, datatype, comm.peers[source], tag, comm.context)) {
+    abi::set_status(status, source, tag, count * datatype.size, false);
     return {};
   }
-  const objects::PeerIndex from = source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm.peers[source];
-  p2p::Received received;
-  const Status outcome = p2p::engine().receive(buf, count, datatype, from, tag, comm.context, &received);
-  if (status != nullptr) {
-    const int sender = source != MPI_ANY_SOURCE ? source : comm.rank_of(received.from);
-    abi::set_status(status, sender, received.tag, received.bytes, false);
-  }
-  return outcome;
+  return receive_blocking(buf, count, datatype, source, tag, comm, status);
 }
 
 [[gnu::hot]] Status irecv(void* buf, Count count, Type& datatype, int source, int tag, Comm& comm,

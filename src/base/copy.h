@@ -29,14 +29,12 @@ struct Word16 {
 };
 }  // namespace detail
 
-/// Like memcpy. Messages of a line or less are copied in place, without a call: 1 to 3 ns instead of 5 to 8.
-inline void copy_bytes(void* to_address, const void* from_address, size_t bytes) {
+/// Like memcpy, for at most 64 bytes: in place, without a call, 1 to 3 ns instead of 5 to 8.
+inline void copy_line(void* to_address, const void* from_address, size_t bytes) {
   auto* to = static_cast<std::byte*>(to_address);
   const auto* from = static_cast<const std::byte*>(from_address);
   if (bytes == 8) return detail::copy_word<uint64_t>(to, from);
-  if (bytes > 64) {
-    std::memcpy(to, from, bytes);
-  } else if (bytes > 32) {
+  if (bytes > 32) {
     // 33 to 64: two halves of 16 from each end.
     detail::copy_word<detail::Word16>(to, from);
     detail::copy_word<detail::Word16>(to + 16, from + 16);
@@ -50,6 +48,15 @@ inline void copy_bytes(void* to_address, const void* from_address, size_t bytes)
   } else if (bytes > 0) {
     to[0] = from[0];
     if (bytes > 1) detail::copy_two<uint16_t>(to, from, bytes);
+  }
+}
+
+/// Like memcpy.
+inline void copy_bytes(void* to, const void* from, size_t bytes) {
+  if (bytes <= 64) {
+    copy_line(to, from, bytes);
+  } else {
+    std::memcpy(to, from, bytes);
   }
 }
 

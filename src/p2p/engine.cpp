@@ -47,9 +47,8 @@ Engine::Engine(const EngineSetup& setup)
           std::clamp<int64_t>(param::get_count(param::Id::p2p_cells_in_flight), 1, kCellsInFlightMax))),
       single_copy_allowed_(param::get_flag(param::Id::p2p_single_copy)),
       peers_(static_cast<size_t>(setup.size)) {
-  completed_send_ = requests_.create();
+  completed_send_ = requests_.create(RequestKind::completed);
   HEARTH_CHECK(completed_send_ != nullptr);
-  completed_send_->kind = RequestKind::completed;
   completed_send_->complete = true;
 }
 
@@ -76,9 +75,12 @@ Peer& Engine::know(PeerIndex index) {
 // Requests.
 
 Request* Engine::make_request(RequestKind kind) {
-  Request* request = requests_.create();
-  if (__builtin_expect(request != nullptr, 1)) request->kind = kind;
-  return request;
+  return requests_.create(kind);
+}
+
+Status Engine::too_many_requests() const {
+  return fail(MPI_ERR_NO_MEM, "no memory for another request: %zu are under way. Remedy: complete some",
+              requests_.live());
 }
 
 void Engine::destroy(Request* request) {
@@ -100,15 +102,6 @@ void Engine::release(Request* request) {
   }
 }
 
-void Engine::complete(Request& request, Status outcome) {
-  request.outcome = outcome;
-  request.complete = true;
-  if (__builtin_expect(request.handle_freed, 0)) {
-    if (request.group != nullptr) leave_group(request);
-    destroy(&request);
-  }
-}
-
 void Engine::entrust(Request* request, MessageGroup& group) {
   if (request->complete) {
     if (group.first_error.ok()) group.first_error = request->outcome;
@@ -118,6 +111,11 @@ void Engine::entrust(Request* request, MessageGroup& group) {
   request->group = &group;
   request->handle_freed = true;
   ++group.under_way;
+}
+
+void Engine::destroy_complete(Request& request) {
+  if (request.group != nullptr) leave_group(request);
+  destroy(&request);
 }
 
 void Engine::leave_group(Request& request) {

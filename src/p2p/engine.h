@@ -47,6 +47,9 @@ struct Answer {
 
 /// What the engine knows of one process.
 struct Peer {
+  /// Short messages go straight into the ring: it is open, no sends wait in the backlog, and the peer is not
+  /// burdened with unmatched messages.
+  bool at_once = false;
   shm::RingWriter* lane_to = nullptr;
   shm::RingReader* lane_from = nullptr;
   Request* backlog = nullptr;  // sends that found no room, oldest first; order of matching depends on it
@@ -112,6 +115,15 @@ class Engine {
   Status receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                  uint32_t context, Received* received = nullptr);
 
+  // The usual cases of the two, compiled into MPI_Send and MPI_Recv (p2p/at_once.h): a message of one cache
+  // line, its data in one piece, nothing queued that would go first. False: nothing has been done.
+  bool send_at_once(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
+                    uint32_t context);
+  /// Looks at the ring of that sender for a little while. The message is as long as there is room;
+  /// `from` is one process.
+  bool receive_at_once(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
+                       uint32_t context);
+
   // Non-blocking calls. The request that comes back may be the shared one that is always complete.
   Status isend(const void* buffer, Count count, datatype::Type& type, PeerIndex to, int tag, uint32_t context,
                Request*& request, SendMode mode = SendMode::standard);
@@ -135,9 +147,13 @@ class Engine {
   /// Hands a request over: it counts in `group` until it is over, and is destroyed then.
   void entrust(Request* request, MessageGroup& group);
   /// Ends an operation. The request may be gone afterwards.
-  void complete(Request& request, Status outcome);
-  /// The same from outside of progress(): the user of a request, or a call on it, says that it is over. Threads
-  /// that wait hear of it.
+  void complete(Request& request, Status outcome) {
+    request.outcome = outcome;
+    request.complete = true;
+    if (__builtin_expect(request.handle_freed, 0)) destroy_complete(request);
+  }
+  /// The same from outside of progress(): the user of a request, or a call on it, says that it is over.
+  /// Threads that wait hear of it.
   void finish(Request& request, Status outcome);
   /// Takes a receive back that has not matched; true when it was cancelled.
   bool cancel(Request& request);
@@ -196,8 +212,10 @@ class Engine {
   };
 
   Peer& know(PeerIndex peer);
+  void destroy_complete(Request& request);
   void leave_group(Request& request);
   void advance_ready();
+  [[gnu::cold]] Status too_many_requests() const;
   void idle(Waiter& waiter);
   void end_wait(const Waiter& waiter);
 
@@ -205,6 +223,7 @@ class Engine {
   bool send_in_ring(Peer& peer, const void* buffer, Count count, const datatype::Type& type, int64_t bytes,
                     PeerIndex to, uint8_t flags, uint32_t cookie, uint64_t match, Status& status);
   bool burdened(Peer& peer, PeerIndex to);
+  void settle(Peer& peer) const;
   /// False when the ring has no room.
   bool try_start_send(Request& request);
   void start_send(Request& request);
@@ -219,10 +238,19 @@ class Engine {
   // receive.cpp
   static void handle(void* engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
+  void keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload);
+  bool receive_from_lane(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
+                         uint32_t context, int64_t& bytes);
   void post(Request& request);
   void deliver(Request& request, UnexpectedMessage* message);
   void deliver_bytes(Request& request, PeerIndex from, int tag, const std::byte* payload, int64_t bytes);
-  void complete_receive(Request& request, PeerIndex from, int tag, int64_t bytes);
+  void complete_receive(Request& request, PeerIndex from, int tag, int64_t bytes) {
+    const int64_t room = request.count * request.type->size;
+    request.from = from;
+    request.received_tag = tag;
+    request.received_bytes = bytes <= room ? bytes : room;
+    complete(request, __builtin_expect(bytes <= room, 1) ? Status() : truncation(request, from, tag, bytes));
+  }
   void forget(UnexpectedMessage* message);
   Status truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const;
   void on_damage(PeerIndex from, const shm::PacketHeader& header);

@@ -124,16 +124,6 @@ MatchEntry* MatchBins::oldest(const MatchKey& key) const {
 
 // The list of all.
 
-void MatchQueue::append(MatchEntry& entry) {
-  entry.sequence = next_sequence_++;
-  entry.queued = true;
-  entry.order.next = nullptr;
-  entry.order.previous = last_;
-  (last_ != nullptr ? last_->order.next : first_) = &entry;
-  last_ = &entry;
-  ++size_;
-}
-
 void MatchQueue::erase(MatchEntry& entry) {
   HEARTH_DCHECK(entry.queued);
   (entry.order.previous != nullptr ? entry.order.previous->order.next : first_) = entry.order.next;
@@ -145,9 +135,9 @@ void MatchQueue::erase(MatchEntry& entry) {
 
 // Posted receives.
 
-void PostedQueue::add(MatchEntry& entry) {
-  append(entry);
-  if (__builtin_expect(binned_, 0)) bins_.push(entry.key, entry, 0);
+void PostedQueue::add_to_bins(MatchEntry& entry) {
+  entry.sequence = next_sequence_++;
+  bins_.push(entry.key, entry, 0);
 }
 
 void PostedQueue::remove(MatchEntry& entry) {
@@ -156,8 +146,7 @@ void PostedQueue::remove(MatchEntry& entry) {
 }
 
 void PostedQueue::make_bins() {
-  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next)
-    bins_.push(entry->key, *entry, 0);
+  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next) add_to_bins(*entry);
   binned_ = true;
 }
 
@@ -170,7 +159,7 @@ MatchEntry* PostedQueue::find_in_bins(const MatchKey& message) const {
   return oldest;
 }
 
-MatchEntry* PostedQueue::take(const MatchKey& message) {
+MatchEntry* PostedQueue::search(const MatchKey& message) {
   MatchEntry* found = first_;
   if (__builtin_expect(binned_, 0)) {
     found = find_in_bins(message);

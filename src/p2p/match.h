@@ -46,12 +46,13 @@ struct MatchOrder {
 /// cache.
 struct MatchEntry {
   MatchEntry() {}  // NOLINT(modernize-use-equals-default): value-initialization would clear the links
+  explicit MatchEntry(const MatchKey& of_key) : key(of_key) {}
 
   MatchKey key;
   bool queued = false;
   MatchOrder order;   // the list of all, oldest first
   MatchLink link;     // the bin of its own key
-  uint64_t sequence;  // of arrival in its queue
+  uint64_t sequence;  // of arrival in its queue, while that has bins
 };
 
 /// A message also lies in the bins of the three patterns with a wildcard.
@@ -100,7 +101,14 @@ class MatchQueue {
   // A search that walked this many entries makes the bins: below, walking costs less than hashing.
   static constexpr int kWalkMax = 16;
 
-  void append(MatchEntry& entry);
+  void append(MatchEntry& entry) {
+    entry.queued = true;
+    entry.order.next = nullptr;
+    entry.order.previous = last_;
+    (last_ != nullptr ? last_->order.next : first_) = &entry;
+    last_ = &entry;
+    ++size_;
+  }
   void erase(MatchEntry& entry);
 
   MatchEntry* first_ = nullptr;
@@ -114,12 +122,27 @@ class MatchQueue {
 /// Receives that wait for messages.
 class PostedQueue : public MatchQueue {
  public:
-  void add(MatchEntry& entry);
+  void add(MatchEntry& entry) {
+    append(entry);
+    if (__builtin_expect(binned_, 0)) add_to_bins(entry);
+  }
   void remove(MatchEntry& entry);
   /// Removes and returns the oldest receive that a message fits, or nullptr.
-  MatchEntry* take(const MatchKey& message);
+  MatchEntry* take(const MatchKey& message) {
+    // Nearly always it is the first, and has no wildcard.
+    MatchEntry* entry = first_;
+    if (entry == nullptr) return nullptr;
+    if (__builtin_expect(binned_ || !(entry->key == message), 0)) return search(message);
+    first_ = entry->order.next;
+    (first_ != nullptr ? first_->order.previous : last_) = nullptr;
+    entry->queued = false;
+    --size_;
+    return entry;
+  }
 
  private:
+  MatchEntry* search(const MatchKey& message);
+  void add_to_bins(MatchEntry& entry);
   MatchEntry* find_in_bins(const MatchKey& message) const;
   void make_bins();
 };

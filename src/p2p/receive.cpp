@@ -23,42 +23,45 @@ constexpr int kLaneRounds = 64;
 
 }  // namespace
 
-// The hot path of the receiver.
-[[gnu::hot]] Status Engine::receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from,
-                                    int tag, uint32_t context, Received* received) {
-  // Nothing is posted and nothing waits: the next packet of this very sender is ours if it fits.
-  if (posted_.empty() && unexpected_.empty() && from >= 0 && tag != MPI_ANY_TAG && type.contiguous) {
-    Peer& peer = peers_[static_cast<size_t>(from)];
-    if (shm::RingReader* lane = peer.lane_from; lane != nullptr) {
-      const uint64_t wanted = match_word(context, tag);
-      const int64_t room = count * type.size;
-      for (int round = 0; round < kLaneRounds; ++round) {
-        std::byte* line = lane->peek();
-        if (line == nullptr) {
-          atomic::cpu_relax();
-          continue;
-        }
-        const shm::PacketHeader& header = shm::header_at(line);
-        if (static_cast<uint16_t>(header.commit) != static_cast<uint16_t>(PacketKind::eager) ||
-            header.match != wanted) {
-          break;  // the general way takes care
-        }
-        auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
-        int64_t bytes = header.bytes();
-        if (bytes == room) {
-          // The usual case, apart: its length is known without the header, so the processor fetches the
-          // further lines while the header is still on its way.
-          copy_bytes(to, shm::payload_at(line), static_cast<size_t>(room));
-        } else if (bytes < room && static_cast<size_t>(bytes) <= packet_bytes_max_) {
-          copy_bytes(to, shm::payload_at(line), static_cast<size_t>(bytes));
-        } else {
-          break;
-        }
-        lane->consume(static_cast<size_t>(bytes));
-        if (received != nullptr) *received = {from, tag, bytes};
-        return {};
-      }
-    }
+// A message of any length inside the ring, when nothing is posted and nothing waits: the next packet of this
+// very sender is ours if it fits. Looks for a little while; false when nothing has been done.
+bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
+                               uint32_t context, int64_t& bytes) {
+  if (!posted_.empty() || !unexpected_.empty() || from < 0 || tag == MPI_ANY_TAG || !type.contiguous)
+    return false;
+  shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
+  if (lane == nullptr) return false;
+  const int64_t room = count * type.size;
+  std::byte* line = lane->peek();
+  for (int round = 0; line == nullptr; line = lane->peek()) {
+    if (++round == kLaneRounds) return false;
+    atomic::cpu_relax();
+  }
+  const shm::PacketHeader& header = shm::header_at(line);
+  if (header.kind() != static_cast<uint8_t>(PacketKind::eager) || header.flags() != 0 ||
+      header.match != match_word(context, tag)) {
+    return false;
+  }
+  auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
+  bytes = header.bytes();
+  if (bytes == room) {
+    // The usual case, apart: its length is known without the header, so the processor fetches the further
+    // lines while the header is still on its way.
+    copy_bytes(to, shm::payload_at(line), static_cast<size_t>(room));
+  } else if (bytes < room && static_cast<size_t>(bytes) <= packet_bytes_max_) {
+    copy_bytes(to, shm::payload_at(line), static_cast<size_t>(bytes));
+  } else {
+    return false;
+  }
+  lane->consume(static_cast<size_t>(bytes));
+  return true;
+}
+
+Status Engine::receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
+                       uint32_t context, Received* received) {
+  if (int64_t bytes = 0; receive_from_lane(buffer, count, type, from, tag, context, bytes)) {
+    if (received != nullptr) *received = {from, tag, bytes};
+    return {};
   }
   Request* request = nullptr;
   HEARTH_TRY(ireceive(buffer, count, const_cast<datatype::Type&>(type), from, tag, context, request));
@@ -74,16 +77,9 @@ constexpr int kLaneRounds = 64;
 
 Status Engine::ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
                         uint32_t context, Request*& request) {
-  Request* made = make_request(RequestKind::receive);
-  if (__builtin_expect(made == nullptr, 0)) {
-    return fail(MPI_ERR_NO_MEM, "no memory for another request: %zu are under way. Remedy: complete some",
-                requests_.live());
-  }
-  made->buffer = buffer;
-  made->count = count;
-  made->type = &type;
+  Request* made = requests_.create(RequestKind::receive, buffer, count, type, MatchKey{context, from, tag});
+  if (__builtin_expect(made == nullptr, 0)) return too_many_requests();
   datatype::retain(type);
-  made->key = {context, from, tag};
   post(*made);
   request = made;
   return {};
@@ -116,16 +112,47 @@ bool Engine::cancel(Request& request) {
   return true;
 }
 
-// Packets.
+// Packets. The first three functions are the path of a short message that was awaited.
 
-void Engine::handle(void* engine_address, PeerIndex from, const shm::PacketHeader& header,
-                    const std::byte* payload) try {
+inline void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, const std::byte* payload,
+                                  int64_t bytes) {
+  const datatype::Type& type = *request.type;
+  const int64_t room = request.count * type.size;
+  const auto fitting = static_cast<size_t>(bytes <= room ? bytes : room);
+  if (__builtin_expect(type.contiguous, 1)) {
+    copy_bytes(static_cast<std::byte*>(request.buffer) + type.true_lower_bound, payload, fitting);
+  } else {
+    datatype::unpack(type, request.buffer, request.count, 0, payload, fitting);
+  }
+  complete_receive(request, from, tag, bytes);
+}
+
+inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+  const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
+  if (__builtin_expect(peers_[static_cast<size_t>(from)].lane_from == nullptr, 0)) {
+    peers_[static_cast<size_t>(from)].lane_from = transport_.lane_from(from);
+  }
+  if (MatchEntry* entry = posted_.take(key); __builtin_expect(entry != nullptr, 1)) {
+    if (__builtin_expect(header.flags() & kSynchronous, 0)) {
+      answer(from, PacketKind::matched, 0, header.cookie());
+    }
+    deliver_bytes(static_cast<Request&>(*entry), from, key.tag, payload, header.bytes());
+    return;
+  }
+  keep_unexpected(key, header, payload);
+}
+
+[[gnu::hot]] void Engine::handle(void* engine_address, PeerIndex from, const shm::PacketHeader& header,
+                                 const std::byte* payload) try {
   Engine& engine = *static_cast<Engine*>(engine_address);
   const size_t bytes = header.bytes();
+  if (__builtin_expect(
+          header.kind() == static_cast<uint8_t>(PacketKind::eager) && bytes <= engine.packet_bytes_max_, 1)) {
+    return engine.on_eager(from, header, payload);
+  }
   switch (static_cast<PacketKind>(header.kind())) {
     case PacketKind::eager:
-      if (__builtin_expect(bytes > engine.packet_bytes_max_, 0)) break;
-      return engine.on_eager(from, header, payload);
+      break;
     case PacketKind::rendezvous:
       if (bytes != sizeof(RendezvousStart)) break;
       return engine.on_rendezvous(from, header, payload);
@@ -175,19 +202,8 @@ void Engine::on_damage(PeerIndex from, const shm::PacketHeader& header) {
   warn_(last_failure_text());
 }
 
-[[gnu::hot]] void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header,
-                                   const std::byte* payload) {
-  const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
-  if (__builtin_expect(peers_[static_cast<size_t>(from)].lane_from == nullptr, 0)) {
-    peers_[static_cast<size_t>(from)].lane_from = transport_.lane_from(from);
-  }
-  if (MatchEntry* entry = posted_.take(key); __builtin_expect(entry != nullptr, 1)) {
-    if (__builtin_expect(header.flags() & kSynchronous, 0)) {
-      answer(from, PacketKind::matched, 0, header.cookie());
-    }
-    deliver_bytes(static_cast<Request&>(*entry), from, key.tag, payload, header.bytes());
-    return;
-  }
+void Engine::keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload) {
+  const PeerIndex from = key.peer;
   UnexpectedMessage* message = unexpected_pool_.create();
   const size_t bytes = header.bytes();
   std::byte* place = nullptr;
@@ -226,27 +242,6 @@ void Engine::forget(UnexpectedMessage* message) {
   if (message->stream != nullptr) receive_streams_.destroy(message->stream);
   if (message->payload != message->own) std::free(message->payload);
   unexpected_pool_.destroy(message);
-}
-
-[[gnu::hot]] void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, const std::byte* payload,
-                                        int64_t bytes) {
-  const datatype::Type& type = *request.type;
-  const int64_t room = request.count * type.size;
-  const auto fitting = static_cast<size_t>(bytes <= room ? bytes : room);
-  if (__builtin_expect(type.contiguous, 1)) {
-    copy_bytes(static_cast<std::byte*>(request.buffer) + type.true_lower_bound, payload, fitting);
-  } else {
-    datatype::unpack(type, request.buffer, request.count, 0, payload, fitting);
-  }
-  complete_receive(request, from, tag, bytes);
-}
-
-[[gnu::hot]] void Engine::complete_receive(Request& request, PeerIndex from, int tag, int64_t bytes) {
-  const int64_t room = request.count * request.type->size;
-  request.from = from;
-  request.received_tag = tag;
-  request.received_bytes = bytes <= room ? bytes : room;
-  complete(request, __builtin_expect(bytes <= room, 1) ? Status() : truncation(request, from, tag, bytes));
 }
 
 Status Engine::truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const {

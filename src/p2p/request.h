@@ -58,9 +58,13 @@ struct MessageGroup {
 
 /// Three lines, of which the last is for the rarer kinds.
 struct alignas(64) Request : objects::Object, MatchEntry {
-  Request() {}  // NOLINT(modernize-use-equals-default): see MatchEntry
+  explicit Request(RequestKind of_kind)
+      : kind(of_kind), from(0), received_tag(0), received_bytes(0), next(nullptr), state(nullptr) {}
+  /// A send or receive. On the path of every message: what only a complete or queued one has is left alone.
+  Request(RequestKind of_kind, void* at, Count elements, datatype::Type& of_type, const MatchKey& to_match)
+      : MatchEntry(to_match), kind(of_kind), buffer(at), count(elements), type(&of_type) {}
 
-  RequestKind kind = RequestKind::send;
+  RequestKind kind;
   SendMode mode = SendMode::standard;
   bool complete = false;
   bool persistent = false;
@@ -78,16 +82,16 @@ struct alignas(64) Request : objects::Object, MatchEntry {
 
   // The outcome, valid once complete.
   Status outcome;
-  PeerIndex from = 0;  // receive: who sent it; MPI_PROC_NULL for none
-  int received_tag = 0;
-  int64_t received_bytes = 0;
+  PeerIndex from;  // receive: who sent it; MPI_PROC_NULL for none
+  int received_tag;
+  int64_t received_bytes;
 
   // The engine's own.
-  Request* next = nullptr;  // in the backlog of a peer, or among the hooked or the ready requests
+  Request* next;  // in the backlog of a peer, or among the hooked or the ready requests
   SendStream* send_stream = nullptr;
 
   const RequestHooks* hooks = nullptr;
-  void* state = nullptr;  // the hooks' own
+  void* state;  // the hooks' own
   MessageGroup* group = nullptr;
 };
 

@@ -1,33 +1,21 @@
 // Sending: into the ring at once where that is possible, else through the backlog of the peer.
 #include "base/check.h"
-#include "base/copy.h"
 #include "datatype/lifetime.h"
 #include "mpi.h"
 #include "p2p/engine.h"
 
 namespace hearth::p2p {
 
-// The hot path: called with a message that fits the ring.
-[[gnu::hot]] bool Engine::send_in_ring(Peer& peer, const void* buffer, Count count,
-                                       const datatype::Type& type, int64_t bytes, PeerIndex to, uint8_t flags,
-                                       uint32_t cookie, uint64_t match, Status& status) {
+// Pre: the message fits the ring.
+bool Engine::send_in_ring(Peer& peer, const void* buffer, Count count, const datatype::Type& type,
+                          int64_t bytes, PeerIndex to, uint8_t flags, uint32_t cookie, uint64_t match,
+                          Status& status) {
   const auto size = static_cast<size_t>(bytes);
-  if (shm::RingWriter* lane = peer.lane_to; __builtin_expect(lane != nullptr, 1)) {
-    std::byte* line = lane->claim(size);
-    if (__builtin_expect(line == nullptr, 0)) return false;
-    if (__builtin_expect(type.contiguous, 1)) {
-      copy_bytes(shm::payload_at(line), static_cast<const std::byte*>(buffer) + type.true_lower_bound, size);
-    } else {
-      datatype::pack(type, buffer, count, 0, shm::payload_at(line), size);
-    }
-    lane->commit(static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
-    return true;
-  }
   std::byte* line = transport_.claim(to, size, status);
   if (line == nullptr) return false;
   datatype::pack(type, buffer, count, 0, shm::payload_at(line), size);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
-  peer.lane_to = transport_.lane_to(to);
+  if (peer.lane_to == nullptr) peer.lane_to = transport_.lane_to(to);
   return true;
 }
 
@@ -39,50 +27,40 @@ bool Engine::burdened(Peer& peer, PeerIndex to) {
   return peer.lane_to->unexpected_kib() > unexpected_kib_max_;
 }
 
+// Whether the next sends may go at once.
+void Engine::settle(Peer& peer) const {
+  peer.at_once = peer.lane_to != nullptr && peer.backlog == nullptr &&
+                 peer.lane_to->unexpected_kib() <= unexpected_kib_max_;
+}
+
 Status Engine::send(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
                     uint32_t context, SendMode mode) {
-  Peer& peer = peers_[static_cast<size_t>(to)];
-  const int64_t bytes = count * type.size;
-  if (__builtin_expect(static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max &&
-                           peer.backlog == nullptr && mode != SendMode::synchronous && !burdened(peer, to),
-                       1)) {
-    Status status;
-    if (__builtin_expect(
-            send_in_ring(peer, buffer, count, type, bytes, to, 0, 0, match_word(context, tag), status), 1)) {
-      return {};
-    }
-    HEARTH_TRY(status);
-  }
   Request* request = nullptr;
   HEARTH_TRY(isend(buffer, count, const_cast<datatype::Type&>(type), to, tag, context, request, mode));
-  return wait(request);
+  return request == completed_send_ ? Status() : wait(request);
 }
 
 Status Engine::isend(const void* buffer, Count count, datatype::Type& type, PeerIndex to, int tag,
                      uint32_t context, Request*& request, SendMode mode) {
+  request = completed_send_;
   Peer& peer = know(to);
   const int64_t bytes = count * type.size;
-  if (__builtin_expect(static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max &&
-                           peer.backlog == nullptr && mode != SendMode::synchronous && !burdened(peer, to),
-                       1)) {
-    Status status;
-    if (send_in_ring(peer, buffer, count, type, bytes, to, 0, 0, match_word(context, tag), status)) {
-      request = completed_send_;
-      return {};
+  if (mode != SendMode::synchronous) {
+    if (static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max && peer.backlog == nullptr &&
+        !burdened(peer, to)) {
+      Status status;
+      if (send_in_ring(peer, buffer, count, type, bytes, to, 0, 0, match_word(context, tag), status)) {
+        settle(peer);
+        return {};
+      }
+      HEARTH_TRY(status);
     }
-    HEARTH_TRY(status);
   }
-  Request* made = make_request(RequestKind::send);
-  if (made == nullptr) {
-    return fail(MPI_ERR_NO_MEM, "no memory for another request: %zu are under way. Remedy: complete some",
-                requests_.live());
-  }
+  Request* made =
+      requests_.create(RequestKind::send, const_cast<void*>(buffer), count, type, MatchKey{context, to, tag});
+  if (made == nullptr) return too_many_requests();
   made->mode = mode;
-  made->buffer = const_cast<void*>(buffer);
-  made->count = count;
-  made->type = &type;
   datatype::retain(type);
-  made->key = {context, to, tag};
   start_send(*made);
   request = made;
   return {};
@@ -108,6 +86,7 @@ void Engine::start_send(Request& request) {
   request.next = nullptr;
   (peer.backlog != nullptr ? peer.backlog_last->next : peer.backlog) = &request;
   peer.backlog_last = &request;
+  settle(peer);
   list_waiting(request.key.peer);
 }
 
@@ -120,8 +99,9 @@ bool Engine::try_start_send(Request& request) {
     return start_rendezvous(request, peer, bytes, held);
   }
   const uint8_t flags = request.await_match ? kSynchronous : 0;
+  const uint32_t cookie = request.await_match ? request.slot : 0;
   Status status;
-  if (!send_in_ring(peer, request.buffer, request.count, *request.type, bytes, to, flags, request.slot,
+  if (!send_in_ring(peer, request.buffer, request.count, *request.type, bytes, to, flags, cookie,
                     match_word(request.key.context, request.key.tag), status)) {
     if (status.ok()) return false;
     request.await_match = false;
@@ -160,6 +140,7 @@ bool Engine::serve_waiting_peers() {
       peer.backlog = next;
       moved = true;
     }
+    settle(peer);
     if (peer.answers.empty() && peer.backlog == nullptr) {
       peer.listed = false;
       waiting_peers_[i] = waiting_peers_.back();
