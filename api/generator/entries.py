@@ -65,7 +65,7 @@ class Entry:
         """Names of the count and the type that describe a buffer; None when an array of counts does."""
         count = ""
         for parameter in self.parameters[index + 1:]:
-            if parameter.kind in ("counts", "local_counts"):
+            if parameter.kind.endswith("counts"):
                 return None
             if parameter.kind in ("count", "large_count") and not count:
                 count = parameter.name

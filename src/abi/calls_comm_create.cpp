@@ -10,7 +10,6 @@
 #include "abi/requests.h"
 #include "base/contexts.h"
 #include "coll/coll.h"
-#include "coll/tree.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
@@ -20,7 +19,6 @@
 namespace hearth::mpi {
 namespace {
 
-using abi::ContextPair;
 using abi::Words;
 using objects::Comm;
 using objects::Group;
@@ -28,7 +26,7 @@ using objects::Info;
 using objects::Peers;
 
 /// A new intercommunicator; none where one of the sides is empty.
-Status make_intercomm(const Comm& parent, ContextPair contexts, Peers local_peers, Peers remote_peers,
+Status make_intercomm(const Comm& parent, uint32_t context, Peers local_peers, Peers remote_peers,
                       Comm*& comm) {
   if (local_peers.empty() || remote_peers.empty()) return {};
   Group* local = nullptr;
@@ -39,7 +37,7 @@ Status make_intercomm(const Comm& parent, ContextPair contexts, Peers local_peer
     objects::release(*local);
     return status;
   }
-  return abi::make_intercomm(*parent.errhandler, contexts, local, remote, comm);
+  return abi::make_intercomm(*parent.errhandler, context, local, remote, comm);
 }
 
 Status check_members(const Group& all, const Peers& peers) {
@@ -53,34 +51,51 @@ Status check_members(const Group& all, const Peers& peers) {
   return {};
 }
 
-Status duplicate_empty(Comm& comm, Comm*& made) {
-  if (!comm.is_inter()) {
-    uint32_t context = 0;
-    HEARTH_TRY(abi::agree_on_context(comm, context));
-    objects::retain(*comm.group);
-    HEARTH_TRY(abi::make_intracomm(*comm.errhandler, context, comm.group, made));
-    made->topology = comm.topology;
+/// An object like `comm`, but for its contexts.
+Status copy_object(const Comm& comm, const Info* info, Comm*& made) {
+  objects::retain(*comm.group);
+  if (comm.is_inter()) {
+    objects::retain(*comm.remote_group);
+    HEARTH_TRY(abi::make_intercomm(*comm.errhandler, 0, comm.group, comm.remote_group, made));
+  } else {
+    HEARTH_TRY(abi::make_intracomm(*comm.errhandler, 0, comm.group, made));
+  }
+  made->topology = comm.topology;
+  return abi::set_hints(*made, info);
+}
+
+/// Begins to agree on the contexts of a duplicate, which is made. It must not be used before the request is
+/// over.
+Status start_duplicate(Comm& comm, const Info* info, Comm*& newcomm, p2p::Request*& request) {
+  Comm* made = nullptr;
+  Status status = copy_object(comm, info, made);
+  if (made == nullptr) return status;
+  made->context = abi::fetch_context(comm);
+  const Status started =
+      coll::start<abi::share_context>(comm, request, &made->context, abi::is_first_group(comm));
+  if (status.ok()) status = started;
+  if (status.ok()) status = objects::copy_attributes(objects::holder_of(comm), objects::holder_of(*made));
+  if (status.ok()) {
+    newcomm = made;
     return {};
   }
-  ContextPair contexts;
-  Words nothing;
-  HEARTH_TRY(abi::swap_between_groups(comm, {}, nothing, contexts));
-  objects::retain(*comm.group);
-  objects::retain(*comm.remote_group);
-  return abi::make_intercomm(*comm.errhandler, contexts, comm.group, comm.remote_group, made);
+  // The others count on our part in the agreement.
+  if (started.ok()) static_cast<void>(p2p::engine().wait(request));
+  objects::release(*made);
+  return status;
 }
 
 Status duplicate(Comm& comm, const Info* info, Comm*& newcomm) {
+  p2p::Request* request = nullptr;
   Comm* made = nullptr;
-  HEARTH_TRY(duplicate_empty(comm, made));
-  Status status = abi::set_hints(*made, info);
-  if (status.ok()) status = objects::copy_attributes(objects::holder_of(comm), objects::holder_of(*made));
-  if (!status.ok()) {
+  HEARTH_TRY(start_duplicate(comm, info, made, request));
+  const Status status = p2p::engine().wait(request);
+  if (status.ok()) {
+    newcomm = made;
+  } else {
     objects::release(*made);
-    return status;
   }
-  newcomm = made;
-  return {};
+  return status;
 }
 
 }  // namespace
@@ -94,6 +109,14 @@ Status comm_dup_with_info(Comm& comm, Info* info, Comm*& newcomm) {
   return duplicate(comm, info, newcomm);
 }
 
+Status comm_idup(Comm& comm, Comm*& newcomm, p2p::Request*& request) {
+  return start_duplicate(comm, comm.info, newcomm, request);
+}
+
+Status comm_idup_with_info(Comm& comm, Info* info, Comm*& newcomm, p2p::Request*& request) {
+  return start_duplicate(comm, info, newcomm, request);
+}
+
 Status comm_create(Comm& comm, Group& group, Comm*& newcomm) {
   if (!comm.is_inter()) {
     uint32_t context = 0;
@@ -103,12 +126,12 @@ Status comm_create(Comm& comm, Group& group, Comm*& newcomm) {
     return abi::make_intracomm(comm, context, group.peers, newcomm);
   }
   Words remote;
-  ContextPair contexts;
-  HEARTH_TRY(abi::swap_between_groups(comm, group.peers, remote, contexts));
+  uint32_t context = 0;
+  HEARTH_TRY(abi::swap_between_groups(comm, group.peers, remote, context));
   HEARTH_TRY(check_members(*comm.group, group.peers));
   HEARTH_TRY(check_members(*comm.remote_group, remote));
   if (group.rank == MPI_UNDEFINED) return {};
-  return make_intercomm(comm, contexts, group.peers, std::move(remote), newcomm);
+  return make_intercomm(comm, context, group.peers, std::move(remote), newcomm);
 }
 
 // Only the group's processes call; the tag tells apart calls of several threads.
@@ -119,22 +142,10 @@ Status comm_create_group(Comm& comm, Group& group, int tag, Comm*& newcomm) {
   }
   HEARTH_TRY(check_members(*comm.group, group.peers));
   if (group.rank == MPI_UNDEFINED) return {};
-  const coll::Tree tree(group.rank, group.size(), 0);
-  p2p::Engine& engine = p2p::engine();
-  const auto peer_of = [&group](int rank) { return group.peers[static_cast<size_t>(rank)]; };
-  const uint32_t agreement = comm.context + kGroupContext;
-  uint32_t context = 0;
-  if (tree.is_root()) {
-    context = engine.new_context();
-  } else {
-    HEARTH_TRY(
-        engine.receive(&context, sizeof context, abi::byte_type(), peer_of(tree.parent()), tag, agreement));
-  }
-  for (int bit = tree.top_bit(); bit > 0; bit /= 2) {
-    if (!tree.has_child(bit)) continue;
-    HEARTH_TRY(
-        engine.send(&context, sizeof context, abi::byte_type(), peer_of(tree.child(bit)), tag, agreement));
-  }
+  uint32_t context = group.rank == 0 ? p2p::engine().new_context() : 0;
+  coll::Schedule schedule(group, comm, tag);
+  HEARTH_TRY(coll::bcast(schedule, &context, sizeof context, abi::byte_type(), 0));
+  HEARTH_TRY(schedule.finish());
   return abi::make_intracomm(comm, context, group.peers, newcomm);
 }
 
@@ -198,20 +209,19 @@ Status comm_split(Comm& comm, int color, int key, Comm*& newcomm) {
   own[0] = color;
   own[1] = key;
   if (!comm.is_inter() && comm.rank == 0) own[2] = static_cast<int>(p2p::engine().new_context());
-  HEARTH_TRY(coll::run<coll::allgather>(comm.is_inter() ? *comm.local : comm, MPI_IN_PLACE, 0,
-                                        abi::byte_type(), wishes.data(), Count{kWishWords * sizeof(int)},
-                                        abi::byte_type()));
+  HEARTH_TRY(abi::run_in_group<coll::allgather>(comm, MPI_IN_PLACE, 0, abi::byte_type(), wishes.data(),
+                                                Count{kWishWords * sizeof(int)}, abi::byte_type()));
   Words remote_wishes;
-  ContextPair contexts;
-  if (comm.is_inter()) HEARTH_TRY(abi::swap_between_groups(comm, wishes, remote_wishes, contexts));
+  auto context = static_cast<uint32_t>(wishes[2]);
+  if (comm.is_inter()) HEARTH_TRY(abi::swap_between_groups(comm, wishes, remote_wishes, context));
   if (color == MPI_UNDEFINED) return {};
   if (color < 0) return fail(MPI_ERR_ARG, "color=%d: it must be 0 or more, or MPI_UNDEFINED", color);
   Peers local = members_of(color, wishes, *comm.group);
   if (!comm.is_inter()) {
-    return abi::make_intracomm(comm, static_cast<uint32_t>(wishes[2]), std::move(local), newcomm);
+    return abi::make_intracomm(comm, context, std::move(local), newcomm);
   }
-  return make_intercomm(comm, contexts, std::move(local),
-                        members_of(color, remote_wishes, *comm.remote_group), newcomm);
+  return make_intercomm(comm, context, std::move(local), members_of(color, remote_wishes, *comm.remote_group),
+                        newcomm);
 }
 
 }  // namespace hearth::mpi

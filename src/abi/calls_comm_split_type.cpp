@@ -1,39 +1,108 @@
-// MPI 5.0 section 7.4.2: dividing a communicator by what its processes share.
+// MPI 5.0 sections 7.4.2 and 9.1.3: what hardware a process is bound to, and communicators of those that
+// share some. What is known of it is where the launcher has bound each rank (shm::RankPlace).
 #include <algorithm>
+#include <string>
+#include <string_view>
 
+#include "abi/runtime.h"
 #include "hearth_calls.h"
 #include "mpi.h"
-#include "objects/comm.h"
+#include "objects/lifetime.h"
+#include "objects/pools.h"
 
 namespace hearth::mpi {
+namespace {
 
 using objects::Comm;
 using objects::Info;
+using shm::RankPlace;
 
+/// A kind of hardware, under hwloc's name for it. From large to small.
+struct Resource {
+  std::string_view name;
+  int32_t RankPlace::*number;
+};
+constexpr Resource kResources[] = {
+    {"Package", &RankPlace::package}, {"NUMANode", &RankPlace::numa}, {"L3Cache", &RankPlace::l3},
+    {"L2Cache", &RankPlace::l2},      {"Core", &RankPlace::core},     {"PU", &RankPlace::processor},
+};
+constexpr std::string_view kScheme = "hwloc://";
+constexpr std::string_view kMachine = "Machine";
+
+constexpr int kNobody = MPI_UNDEFINED;
+constexpr int kEverybody = 0;
+
+const RankPlace& place_of(objects::PeerIndex peer) {
+  return abi::runtime().job.segment.rank(peer).place;
+}
+
+/// -1, for "not bound to one of them", is no part.
+int color_of(int32_t number) {
+  return number < 0 ? kNobody : number;
+}
+
+const std::string* value_of(const Info* info, std::string_view key) {
+  if (info == nullptr) return nullptr;
+  const auto found = std::find_if(info->entries.begin(), info->entries.end(),
+                                  [key](const auto& entry) { return entry.first == key; });
+  return found == info->entries.end() ? nullptr : &found->second;
+}
+
+int color_by_resource(std::string_view name) {
+  // All ranks run on one machine.
+  if (name == "mpi_shared_memory") return kEverybody;
+  if (name.substr(0, kScheme.size()) == kScheme) name.remove_prefix(kScheme.size());
+  if (name == kMachine) return kEverybody;
+  for (const Resource& resource : kResources) {
+    if (resource.name == name) return color_of(place_of(p2p::engine().self()).*resource.number);
+  }
+  return kNobody;
+}
+
+int color_by_process_set(std::string_view name) {
+  if (name == "mpi://WORLD") return kEverybody;
+  if (name == "mpi://SELF") return p2p::engine().self();
+  return kNobody;
+}
+
+/// By the largest hardware that not all ranks share: each part is smaller than the communicator.
+int color_without_guide(const Comm& comm) {
+  for (const Resource& resource : kResources) {
+    const auto number_of = [&resource](objects::PeerIndex peer) { return place_of(peer).*resource.number; };
+    const int32_t first = number_of(comm.group->peers[0]);
+    const bool divides = std::any_of(comm.group->peers.begin(), comm.group->peers.end(),
+                                     [&](objects::PeerIndex peer) { return number_of(peer) != first; });
+    if (divides) return color_of(number_of(p2p::engine().self()));
+  }
+  return kNobody;
+}
+
+}  // namespace
+
+// A process gets MPI_COMM_NULL where the hardware is not known, or it is not bound to one piece of it.
 Status comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm*& newcomm) {
-  constexpr int kNobody = MPI_UNDEFINED;
-  constexpr int kEverybody = 0;
   int color = kNobody;
   Status status;
+  const std::string* resource = value_of(info, "mpi_hw_resource_type");
+  const std::string* process_set = value_of(info, "mpi_pset_name");
   switch (split_type) {
     case MPI_UNDEFINED:
       break;
-    // All ranks run on one machine.
     case MPI_COMM_TYPE_SHARED:
       color = kEverybody;
       break;
-    // By a resource that the info names. Shared memory is the one known here; others give MPI_COMM_NULL, as
-    // does a division into smaller parts than the machine (MPI 5.0 section 7.4.2).
     case MPI_COMM_TYPE_HW_GUIDED:
+      if (resource != nullptr) color = color_by_resource(*resource);
+      break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-      if (info != nullptr) {
-        const bool shared = std::any_of(info->entries.begin(), info->entries.end(), [](const auto& entry) {
-          return entry.first == "mpi_hw_resource_type" && entry.second == "mpi_shared_memory";
-        });
-        if (shared) color = kEverybody;
+      if (resource != nullptr) {
+        color = color_by_resource(*resource);
+      } else if (process_set != nullptr) {
+        color = color_by_process_set(*process_set);
       }
       break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
+      color = color_without_guide(comm);
       break;
     default:
       status = fail(MPI_ERR_ARG,
@@ -43,6 +112,19 @@ Status comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm*& n
   }
   HEARTH_TRY(comm_split(comm, color, key, newcomm));
   return status;
+}
+
+// Which kinds of hardware there are, and whether this process is bound to one piece of that kind.
+Status get_hw_resource_info(Info*& hw_info) {
+  hw_info = objects::pools.infos.create();
+  if (hw_info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another info object");
+  const auto enter = [&hw_info](std::string_view name, bool bound) {
+    hw_info->entries.emplace_back(std::string(kScheme) + std::string(name), bound ? "true" : "false");
+  };
+  enter(kMachine, true);
+  const RankPlace& own = place_of(p2p::engine().self());
+  for (const Resource& resource : kResources) enter(resource.name, own.*resource.number >= 0);
+  return {};
 }
 
 }  // namespace hearth::mpi

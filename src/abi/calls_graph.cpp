@@ -8,6 +8,7 @@
 #include "abi/comm_making.h"
 #include "abi/requests.h"
 #include "coll/coll.h"
+#include "coll/schedule.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/topology.h"
@@ -188,7 +189,8 @@ Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>&
   std::vector<int> counts(size);
   counts[static_cast<size_t>(comm.rank)] = static_cast<int>(mine.size() * sizeof(int));
   datatype::Type& bytes = abi::byte_type();
-  HEARTH_TRY(coll::allgather(MPI_IN_PLACE, 0, bytes, counts.data(), sizeof(int), bytes, comm));
+  HEARTH_TRY(
+      coll::run<coll::allgather>(comm, MPI_IN_PLACE, 0, bytes, counts.data(), Count{sizeof(int)}, bytes));
   std::vector<int64_t> wide_counts(counts.begin(), counts.end());
   std::vector<int64_t> places(size);
   int64_t total = 0;
@@ -199,8 +201,9 @@ Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>&
     ends.push_back(static_cast<int>(total / static_cast<int64_t>(sizeof(int))));
   }
   all.resize(static_cast<size_t>(ends.back()));
-  return coll::allgatherv(mine.data(), static_cast<int64_t>(mine.size() * sizeof(int)), bytes, all.data(),
-                          wide_counts.data(), places.data(), bytes, comm);
+  return coll::run<coll::allgatherv>(comm, mine.data(), counts[static_cast<size_t>(comm.rank)], bytes,
+                                     all.data(), CountArray(wide_counts.data()), CountArray(places.data()),
+                                     bytes);
 }
 
 /// As Words: kind of what follows, then edges in threes.

@@ -12,7 +12,6 @@
 namespace hearth::mpi {
 namespace {
 
-using abi::ContextPair;
 using abi::Words;
 using objects::Comm;
 using objects::Group;
@@ -30,17 +29,16 @@ Status check_leader(const Comm* peer_comm, int remote_leader) {
   return {};
 }
 
-/// The leaders' part: contexts and the other group's processes, as words for the own group.
+/// The leaders' part: a context and the other group's processes, as words for the own group.
 Status meet(const Comm& local_comm, const Comm* peer_comm, int remote_leader, int tag, Words& found) {
   HEARTH_TRY(check_leader(peer_comm, remote_leader));
   const PeerIndex other = peer_comm->peers[remote_leader];
-  // Of the two leaders, the one that comes first in MPI_COMM_WORLD fetches the contexts.
+  // Of the two leaders, the one that comes first in MPI_COMM_WORLD fetches the context.
   const bool fetches = p2p::engine().self() < other;
-  const ContextPair contexts = fetches ? abi::fresh_contexts() : ContextPair();
-  Words said = {contexts.inter, contexts.local};
+  Words said = {fetches ? static_cast<int>(p2p::engine().new_context()) : 0};
   said.insert(said.end(), local_comm.group->peers.begin(), local_comm.group->peers.end());
   HEARTH_TRY(abi::swap_words(other, peer_comm->context, tag, said, found));
-  if (fetches) std::copy_n(said.begin(), 2, found.begin());
+  if (fetches) found[0] = said[0];
   return {};
 }
 
@@ -59,14 +57,14 @@ Status intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int
     status = meet(local_comm, peer_comm, remote_leader, tag, found);
     if (!status.ok()) found.clear();
   }
-  HEARTH_TRY(abi::tell_all(local_comm, local_leader, found));
+  HEARTH_TRY(abi::tell_group(local_comm, local_leader, found));
   HEARTH_TRY(status);
   if (found.empty()) {
     return fail(MPI_ERR_OTHER,
                 "rank %d, the local leader, could not reach the remote one: its error says why",
                 local_leader);
   }
-  const Peers remote_peers(found.begin() + 2, found.end());
+  const Peers remote_peers(found.begin() + 1, found.end());
   for (const PeerIndex peer : remote_peers) {
     if (local_comm.group->rank_of(peer) == MPI_UNDEFINED) continue;
     return fail(MPI_ERR_COMM,
@@ -75,8 +73,8 @@ Status intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int
   Group* remote = nullptr;
   HEARTH_TRY(abi::make_group(remote_peers, remote));
   objects::retain(*local_comm.group);
-  return abi::make_intercomm(*local_comm.errhandler, {found[0], found[1]}, local_comm.group, remote,
-                             newintercomm);
+  return abi::make_intercomm(*local_comm.errhandler, static_cast<uint32_t>(found[0]), local_comm.group,
+                             remote, newintercomm);
 }
 
 // The group that said high=false comes first; where both said the same, the one whose rank 0 comes first in
@@ -88,18 +86,17 @@ Status intercomm_merge(Comm& intercomm, int high, Comm*& newintracomm) {
   const Peers& local = intercomm.group->peers;
   const Peers& remote = intercomm.remote_group->peers;
   Words theirs;
-  ContextPair contexts;
+  uint32_t context = 0;
   const int said = high != 0;
-  HEARTH_TRY(abi::swap_between_groups(intercomm, {said}, theirs, contexts));
+  HEARTH_TRY(abi::swap_between_groups(intercomm, {said}, theirs, context));
   Words first = {said != theirs[0] ? said == 0 : local[0] < remote[0]};
-  HEARTH_TRY(abi::tell_all(*intercomm.local, 0, first));
+  HEARTH_TRY(abi::tell_group(intercomm, 0, first));
   Peers peers = first[0] != 0 ? local : remote;
   const Peers& second = first[0] != 0 ? remote : local;
   peers.insert(peers.end(), second.begin(), second.end());
   Group* group = nullptr;
   HEARTH_TRY(abi::make_group(std::move(peers), group));
-  return abi::make_intracomm(*intercomm.errhandler, static_cast<uint32_t>(contexts.inter), group,
-                             newintracomm);
+  return abi::make_intracomm(*intercomm.errhandler, context, group, newintracomm);
 }
 
 }  // namespace hearth::mpi

@@ -1,7 +1,7 @@
 // Communicators from groups: there is no communicator yet in whose contexts to agree. One process invites the
-// others: it sends each of them the new contexts, in a context of the job's own, together with everything by
-// which the call that they belong to can be told apart. Whoever waits for an invitation takes in all that
-// come and keeps those that other threads wait for, or that its own later calls will.
+// others: it sends each of them the new context number, in a context of the job's own, together with
+// everything by which the call that they belong to can be told apart. Whoever waits for an invitation takes
+// in all that come and keeps those that other threads wait for, or that its own later calls will.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -29,7 +29,7 @@ struct Invitation {
   Peers members;  // the group that `from` and who gets it call with; from leader to leader, that of `from`
   std::string text;
   // What it says. Without remote members, an intercommunicator cannot be made: the leader's error says why.
-  ContextPair contexts = {};
+  uint32_t context = 0;
   Peers remote = {};
 
   bool answers(const Invitation& wanted) const {
@@ -39,14 +39,11 @@ struct Invitation {
 };
 
 constexpr int kTag = 0;
-constexpr size_t kHeadWords = 6;
+constexpr size_t kHeadWords = 5;
 
 Words to_words(const Invitation& invitation) {
-  Words words = {static_cast<int>(invitation.purpose),
-                 invitation.contexts.inter,
-                 invitation.contexts.local,
-                 static_cast<int>(invitation.members.size()),
-                 static_cast<int>(invitation.remote.size()),
+  Words words = {static_cast<int>(invitation.purpose), static_cast<int>(invitation.context),
+                 static_cast<int>(invitation.members.size()), static_cast<int>(invitation.remote.size()),
                  static_cast<int>(invitation.text.size())};
   words.insert(words.end(), invitation.members.begin(), invitation.members.end());
   words.insert(words.end(), invitation.remote.begin(), invitation.remote.end());
@@ -58,13 +55,13 @@ Invitation from_words(PeerIndex from, const Words& words) {
   Invitation invitation;
   invitation.purpose = static_cast<Purpose>(words[0]);
   invitation.from = from;
-  invitation.contexts = {words[1], words[2]};
+  invitation.context = static_cast<uint32_t>(words[1]);
   const auto members = words.begin() + kHeadWords;
-  const auto remote = members + words[3];
-  const auto text = remote + words[4];
+  const auto remote = members + words[2];
+  const auto text = remote + words[3];
   invitation.members.assign(members, remote);
   invitation.remote.assign(remote, text);
-  invitation.text.assign(text, text + words[5]);
+  invitation.text.assign(text, text + words[4]);
   return invitation;
 }
 
@@ -138,18 +135,18 @@ Status meet_other_leader(const Group& local, const Group* remote, int remote_lea
                 "rank %d of MPI_COMM_WORLD is in both groups, which must have no process in common", peer);
   }
   const PeerIndex other = remote->peers[static_cast<size_t>(remote_leader)];
-  // The leader that comes first in MPI_COMM_WORLD fetches the contexts and invites the other one.
+  // The leader that comes first in MPI_COMM_WORLD fetches the context and invites the other one.
   Invitation between = invitation;
   between.purpose = Purpose::other_leader;
   if (invitation.from < other) {
-    between.contexts = fresh_contexts();
+    between.context = p2p::engine().new_context();
     HEARTH_TRY(send(between, other));
   } else {
     between.from = other;
     between.members = remote->peers;
     HEARTH_TRY(wait_for(between));
   }
-  invitation.contexts = between.contexts;
+  invitation.context = between.context;
   invitation.remote = remote->peers;
   return {};
 }
@@ -170,7 +167,7 @@ Status comm_from_group(Group& group, const char* words, const Info* info, Errhan
                        Comm*& comm) {
   Invitation invitation{.from = group.peers[0], .members = group.peers, .text = words};
   if (group.rank == 0) {
-    invitation.contexts.inter = static_cast<int>(p2p::engine().new_context());
+    invitation.context = p2p::engine().new_context();
     HEARTH_TRY(send_to_others(invitation, group));
   } else {
     HEARTH_TRY(wait_for(invitation));
@@ -178,7 +175,7 @@ Status comm_from_group(Group& group, const char* words, const Info* info, Errhan
   Group* own = nullptr;
   HEARTH_TRY(make_group(group.peers, own));
   Comm* made = nullptr;
-  HEARTH_TRY(make_intracomm(errhandler, static_cast<uint32_t>(invitation.contexts.inter), own, made));
+  HEARTH_TRY(make_intracomm(errhandler, invitation.context, own, made));
   return finish(made, info, comm);
 }
 
@@ -213,7 +210,7 @@ Status intercomm_from_groups(Group& local, int local_leader, const Group* remote
     return status;
   }
   Comm* made = nullptr;
-  HEARTH_TRY(make_intercomm(errhandler, invitation.contexts, own, other, made));
+  HEARTH_TRY(make_intercomm(errhandler, invitation.context, own, other, made));
   return finish(made, info, comm);
 }
 

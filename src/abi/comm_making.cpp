@@ -45,27 +45,15 @@ Status make_intracomm(const Comm& parent, uint32_t context, Peers peers, Comm*& 
   return make_intracomm(*parent.errhandler, context, group, comm);
 }
 
-Status make_intercomm(Errhandler& errhandler, ContextPair contexts, Group* local, Group* remote,
-                      Comm*& comm) {
-  Comm* inter = nullptr;
-  objects::retain(*local);  // for inter->local
-  const Status status = make_intracomm(errhandler, static_cast<uint32_t>(contexts.inter), local, inter);
+Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Group* remote, Comm*& comm) {
+  const Status status = make_intracomm(errhandler, context, local, comm);
   if (!status.ok()) {
-    objects::release(*local);
     objects::release(*remote);
     return status;
   }
-  inter->remote_group = remote;
-  inter->peers = remote->peers.data();
-  inter->peer_count = remote->size();
-  const Status second =
-      make_intracomm(errhandler, static_cast<uint32_t>(contexts.local), local, inter->local);
-  if (!second.ok()) {
-    objects::release(*inter);
-    return second;
-  }
-  inter->local->alive = 0;  // its address is no handle
-  comm = inter;
+  comm->remote_group = remote;
+  comm->peers = remote->peers.data();
+  comm->peer_count = remote->size();
   return {};
 }
 
@@ -75,13 +63,6 @@ Status set_hints(Comm& comm, const Info* info) {
   if (comm.info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for the communicator's hints");
   comm.info->entries = info->entries;
   return {};
-}
-
-ContextPair fresh_contexts() {
-  ContextPair contexts;
-  contexts.inter = static_cast<int>(p2p::engine().new_context());
-  contexts.local = static_cast<int>(p2p::engine().new_context());
-  return contexts;
 }
 
 Status swap_words(PeerIndex peer, uint32_t communicator_context, int tag, const Words& mine, Words& theirs) {
@@ -99,34 +80,54 @@ Status swap_words(PeerIndex peer, uint32_t communicator_context, int tag, const 
   return status.ok() ? sent : status;
 }
 
+bool is_first_group(const Comm& comm) {
+  return !comm.is_inter() || comm.group->peers[0] < comm.remote_group->peers[0];
+}
+
+uint32_t fetch_context(const Comm& comm) {
+  return comm.rank == 0 && is_first_group(comm) ? p2p::engine().new_context() : 0;
+}
+
+Status share_context(coll::Schedule& schedule, uint32_t* context, bool first_group) {
+  constexpr Count kBytes = sizeof *context;
+  if (!schedule.is_inter()) return coll::bcast(schedule, context, kBytes, byte_type(), 0);
+  if (first_group) {
+    HEARTH_TRY(coll::bcast_in_group(schedule, context, kBytes, byte_type(), 0));
+    schedule.face_other_group();
+    for (int rank = 0; schedule.rank() == 0 && rank < schedule.other_size(); ++rank) {
+      schedule.send_bytes(context, kBytes, rank);
+    }
+  } else {
+    schedule.face_other_group();
+    schedule.receive_bytes(context, kBytes, 0);
+  }
+  return {};
+}
+
 Status agree_on_context(Comm& comm, uint32_t& context) {
-  if (comm.rank == 0) context = p2p::engine().new_context();
-  return coll::bcast(&context, sizeof context, byte_type(), 0, comm);
+  context = fetch_context(comm);
+  return coll::run<share_context>(comm, &context, is_first_group(comm));
 }
 
-Status tell_all(Comm& comm, int root, Words& words) {
-  auto count = static_cast<int64_t>(words.size());
-  HEARTH_TRY(coll::run<coll::bcast>(comm, &count, Count{sizeof count}, byte_type(), root));
+Status tell_group(Comm& comm, int root, Words& words) {
+  auto count = static_cast<Count>(words.size());
+  HEARTH_TRY(run_in_group<coll::bcast>(comm, &count, Count{sizeof count}, byte_type(), root));
   words.resize(static_cast<size_t>(count));
-  if (count == 0) return {};
-  return coll::run<coll::bcast>(comm, words.data(), count * Count{sizeof(int)}, byte_type(), root);
+  return run_in_group<coll::bcast>(comm, words.data(), count * Count{sizeof(int)}, byte_type(), root);
 }
 
-Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, ContextPair& contexts) {
-  // Of the two leaders, the one that comes first in MPI_COMM_WORLD fetches the numbers.
+Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, uint32_t& context) {
   // The tag is apart from those that users give to leaders of MPI_Intercomm_create.
   constexpr int kTag = -1000;
   if (inter.rank == 0) {
-    const bool fetches = inter.group->peers[0] < inter.remote_group->peers[0];
-    if (fetches) contexts = fresh_contexts();
-    Words said = {contexts.inter, contexts.local};
-    said.insert(said.end(), mine.begin(), mine.end());
+    Words said = mine;
+    said.push_back(static_cast<int>(fetch_context(inter)));
     HEARTH_TRY(swap_words(inter.remote_group->peers[0], inter.context, kTag, said, theirs));
-    if (fetches) std::copy_n(said.begin(), 2, theirs.begin());
+    if (is_first_group(inter)) theirs.back() = said.back();
   }
-  HEARTH_TRY(tell_all(*inter.local, 0, theirs));
-  contexts = {theirs[0], theirs[1]};
-  theirs.erase(theirs.begin(), theirs.begin() + 2);
+  HEARTH_TRY(tell_group(inter, 0, theirs));
+  context = static_cast<uint32_t>(theirs.back());
+  theirs.pop_back();
   return {};
 }
 

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "coll/schedule.h"
 #include "objects/comm.h"
 #include "objects/group.h"
 
@@ -22,12 +24,6 @@ using objects::Group;
 using objects::Info;
 using objects::Peers;
 
-/// Blocks of context numbers for an intercommunicator: its own, and that of its local intracommunicators.
-struct ContextPair {
-  int inter = 0;
-  int local = 0;
-};
-
 /// A group of these processes.
 Status make_group(Peers peers, Group*& group);
 
@@ -36,7 +32,7 @@ Status make_group(Peers peers, Group*& group);
 Status make_intracomm(Errhandler& errhandler, uint32_t context, Group* group, Comm*& comm);
 /// Of these processes, among which is this one.
 Status make_intracomm(const Comm& parent, uint32_t context, Peers peers, Comm*& comm);
-Status make_intercomm(Errhandler& errhandler, ContextPair contexts, Group* local, Group* remote, Comm*& comm);
+Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Group* remote, Comm*& comm);
 
 /// As `info` says; nullptr for none.
 Status set_hints(Comm& comm, const Info* info);
@@ -45,19 +41,33 @@ Status set_hints(Comm& comm, const Info* info);
 
 using Words = std::vector<int>;
 
-/// Fetched by one process for all.
-ContextPair fresh_contexts();
-
 /// Two processes send each other words of any number, in the leaders' context of a communicator.
 Status swap_words(objects::PeerIndex peer, uint32_t communicator_context, int tag, const Words& mine,
                   Words& theirs);
-/// A new block of contexts, the same on all ranks of an intracommunicator.
+/// Of the two groups of an intercommunicator, the one whose rank 0 comes first in MPI_COMM_WORLD; always of
+/// an intracommunicator.
+bool is_first_group(const Comm& comm);
+/// A fresh block of contexts on rank 0 of the first group, which fetches it for all; 0 elsewhere.
+uint32_t fetch_context(const Comm& comm);
+/// Collective, over both groups of an intercommunicator: brings that block to all others.
+Status share_context(coll::Schedule& schedule, uint32_t* context, bool first_group);
+/// Both: a new block of contexts, the same everywhere.
 Status agree_on_context(Comm& comm, uint32_t& context);
-/// All processes of an intracommunicator get the root's words.
-Status tell_all(Comm& comm, int root, Words& words);
+/// All processes of the own group, also of an intercommunicator's, get the root's words.
+Status tell_group(Comm& comm, int root, Words& words);
 /// Collective over an intercommunicator: each group learns what rank 0 of the other one says, and all get the
-/// same contexts.
-Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, ContextPair& contexts);
+/// same new block of contexts.
+Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, uint32_t& context);
+/// A collective of src/coll in the own group, also of an intercommunicator.
+template <auto build, class... Arguments>
+Status run_in_group(Comm& comm, Arguments&&... arguments) {
+  if (!comm.is_inter()) return coll::run<build>(comm, std::forward<Arguments>(arguments)...);
+  // Tags that are not negative are free: MPI_Comm_create_group, which uses them, is for intracommunicators.
+  coll::Schedule schedule(*comm.group, comm, 0);
+  const Status built = build(schedule, std::forward<Arguments>(arguments)...);
+  const Status done = schedule.finish();
+  return built.ok() ? done : built;
+}
 
 // From a group alone (MPI 5.0 sections 11.3.4, 7.6.2). Only the processes of the groups take part; who calls
 // with the same groups and the same words meets. Pre: the groups are not empty, and the caller is in `group`.

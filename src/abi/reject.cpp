@@ -159,6 +159,8 @@ Status word_it(const Argument& argument) {
       return negative(MPI_ERR_ARG, argument);
     case Kind::counts:
     case Kind::local_counts:
+    case Kind::destination_counts:
+    case Kind::source_counts:
       return bad_counts(argument);
     case Kind::in:
     case Kind::out:

@@ -13,10 +13,8 @@ constexpr uint32_t kContextsEach = 4;
 // What lies in the block, counted from its first number, Comm::context, which is that of point-to-point
 // calls.
 constexpr uint32_t kCollectiveContext = 1;
-/// Where some processes of the communicator agree on a new one: those of a group, or two leaders. Their
-/// messages have the tag that the user gives (MPI_Comm_create_group, MPI_Intercomm_create).
-constexpr uint32_t kGroupContext = 2;
-constexpr uint32_t kLeaderContext = 3;
+/// Where two leaders agree on a new communicator, under the user's tag (MPI_Intercomm_create).
+constexpr uint32_t kLeaderContext = 2;
 
 /// Whether a message in this context belongs to a collective call.
 constexpr bool is_collective(uint32_t context) {

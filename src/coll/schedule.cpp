@@ -3,6 +3,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "base/contexts.h"
 #include "base/immortal.h"
 #include "datatype/lifetime.h"
 #include "datatype/reduce.h"
@@ -49,7 +50,7 @@ void Schedule::set_up(Comm& comm, int tag) {
   }
   rank_ = comm.rank;
   size_ = comm.size;
-  context_ = comm.context + 1;
+  context_ = comm.context + kCollectiveContext;
   tag_ = tag;
 }
 
@@ -62,7 +63,7 @@ Schedule::Schedule(const objects::Group& group, const Comm& comm, int tag)
       own_peers_(peers_),
       rank_(group.rank),
       size_(group.size()),
-      context_(comm.context + 1),
+      context_(comm.context + kCollectiveContext),
       tag_(tag) {
   HEARTH_DCHECK(tag >= 0);
 }
@@ -194,7 +195,7 @@ void Schedule::carry_out(const Step& step) {
 }
 
 void Schedule::start_send(const void* buffer, Count count, Type& type, PeerIndex to) {
-  if (!keeps_steps_) wait_for_messages(kMessagesMax - 1);
+  if (!keeps_steps_) wait_for_messages(messages_max_ - 1);
   p2p::Request* request = nullptr;
   const Status status = p2p::engine().isend(buffer, count, type, to, tag_, context_, request);
   if (!status.ok()) return note(status);
@@ -205,7 +206,7 @@ void Schedule::start_send(const void* buffer, Count count, Type& type, PeerIndex
 }
 
 void Schedule::start_receive(void* buffer, Count count, Type& type, PeerIndex from) {
-  if (!keeps_steps_) wait_for_messages(kMessagesMax - 1);
+  if (!keeps_steps_) wait_for_messages(messages_max_ - 1);
   p2p::Request* request = nullptr;
   const Status status = p2p::engine().ireceive(buffer, count, type, from, tag_, context_, request);
   if (!status.ok()) return note(status);
@@ -310,8 +311,8 @@ void Schedule::advance() {
       continue;
     }
     const bool message = step.kind == Step::Kind::send || step.kind == Step::Kind::receive;
-    if (message && messages_.under_way == kMessagesMax) {
-      messages_.wake_at = kMessagesMax / 2;
+    if (message && messages_.under_way == messages_max_) {
+      messages_.wake_at = messages_max_ / 2;
       return;
     }
     carry_out(step);
@@ -337,6 +338,7 @@ void Schedule::let_go() {
   other_size_ = 0;
   next_ = 0;
   messages_ = {};
+  messages_max_ = kMessagesMax;
   spare.value.push_back(this);
 }
 

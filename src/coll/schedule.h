@@ -17,6 +17,7 @@
 // kept in a list for reuse.
 #pragma once
 
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -88,6 +89,9 @@ class Schedule {
   /// inout[i] = in[i] op inout[i]
   void reduce(Op& op, Type& type, const void* in, void* inout, Count count);
 
+  /// Any number of messages may be under way from here on.
+  void lift_limit() { messages_max_ = INT_MAX; }
+
   /// All messages before are over before anything behind begins.
   void next_round();
 
@@ -119,7 +123,7 @@ class Schedule {
   struct Hooks;
 
   // Messages under way at once: wide rounds go on as earlier ones complete. A rank's steps must not depend on
-  // more than these.
+  // more than these, unless lift_limit() was called.
   static constexpr int kMessagesMax = 32;
   static constexpr size_t kOwnBytes = 4096;
 
@@ -156,6 +160,7 @@ class Schedule {
   bool keeps_steps_ = false;
   bool persistent_ = false;
   p2p::MessageGroup messages_;
+  int messages_max_ = kMessagesMax;
   objects::PeerIndex awaited_ = 0;  // the latest message's other side, for the status page
 
   // At once only: a receive that is not posted yet. When nothing else is under way at the end of its round it

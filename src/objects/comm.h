@@ -25,11 +25,8 @@ struct Comm : Object {
   /// intercommunicator. peers[rank] is a PeerIndex.
   const PeerIndex* peers = nullptr;
   int peer_count = 0;
-  Group* group = nullptr;         // one reference held
-  Group* remote_group = nullptr;  // nullptr for an intracommunicator; one reference held otherwise
-  /// Of an intercommunicator: an intracommunicator of the local group, with contexts of its own, on which
-  /// collectives of the intercommunicator run their local part. It has no handle. One reference held.
-  Comm* local = nullptr;
+  Group* group = nullptr;                    // one reference held
+  Group* remote_group = nullptr;             // nullptr for an intracommunicator; one reference held otherwise
   std::shared_ptr<const Topology> topology;  // shared with duplicates; nullptr for none
   Errhandler* errhandler = nullptr;
   Info* info = nullptr;  // hints in force; nullptr when none
@@ -42,6 +39,10 @@ struct Comm : Object {
   const Session* session = nullptr;
   std::string name;
   Attributes attributes;
+
+  /// Neighbours in the topology, from which and to which neighbourhood collectives go; 0 without one.
+  int in_degree() const { return topology == nullptr ? 0 : static_cast<int>(topology->sources.size()); }
+  int out_degree() const { return topology == nullptr ? 0 : static_cast<int>(topology->destinations.size()); }
 
   bool is_inter() const { return remote_group != nullptr; }
   /// Rank, as calls on this communicator name it, of a process; MPI_UNDEFINED when it is not in it.

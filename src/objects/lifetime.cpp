@@ -16,7 +16,6 @@ void give_back(Pool<T>& pool, T& object) {
 void destroy(Comm& comm) {
   if (comm.group != nullptr) release(*comm.group);
   if (comm.remote_group != nullptr) release(*comm.remote_group);
-  if (comm.local != nullptr) release(*comm.local);
   if (comm.errhandler != nullptr) release(*comm.errhandler);
   if (comm.info != nullptr) release(*comm.info);
   give_back(pools.comms, comm);
