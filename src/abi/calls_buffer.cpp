@@ -47,7 +47,7 @@ p2p::SendBuffer& send_buffer_of(objects::Session& session) {
 p2p::SendBuffer& send_buffer_for(objects::Comm& comm) {
   if (buffers().empty()) return runtime().send_buffer;
   if (p2p::SendBuffer* own = attached_buffer(&comm)) return *own;
-  if (p2p::SendBuffer* of_session = attached_buffer(comm.session)) return *of_session;
+  if (p2p::SendBuffer* of_session = attached_buffer(comm.group->session)) return *of_session;
   return runtime().send_buffer;
 }
 

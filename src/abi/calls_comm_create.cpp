@@ -31,8 +31,8 @@ Status make_intercomm(const Comm& parent, uint32_t context, Peers local_peers, P
   if (local_peers.empty() || remote_peers.empty()) return {};
   Group* local = nullptr;
   Group* remote = nullptr;
-  HEARTH_TRY(abi::make_group(std::move(local_peers), local));
-  const Status status = abi::make_group(std::move(remote_peers), remote);
+  HEARTH_TRY(abi::make_group(std::move(local_peers), parent.group->session, local));
+  const Status status = abi::make_group(std::move(remote_peers), parent.group->session, remote);
   if (!status.ok()) {
     objects::release(*local);
     return status;

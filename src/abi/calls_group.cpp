@@ -1,12 +1,11 @@
 // MPI 5.0 section 7.3: groups of processes. The set operations are in src/objects/group.h.
 #include <utility>
 
+#include "abi/comm_making.h"
 #include "abi/handle.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
-#include "objects/pools.h"
-#include "p2p/engine.h"
 
 namespace hearth::mpi {
 namespace {
@@ -14,17 +13,13 @@ namespace {
 using objects::Group;
 using objects::Peers;
 
-/// A group of the user's; MPI_GROUP_EMPTY when there is nobody in it.
-Status publish(Peers peers, Group*& group) {
+/// A group of the user's, out of the same session as `origin`; MPI_GROUP_EMPTY when there is nobody in it.
+Status publish(Peers peers, const Group& origin, Group*& group) {
   if (peers.empty()) {
     group = abi::find<Group>(MPI_GROUP_EMPTY);
     return {};
   }
-  group = objects::pools.groups.create();
-  if (group == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another group");
-  group->peers = std::move(peers);
-  group->index(p2p::engine().self());
-  return {};
+  return abi::make_group(std::move(peers), origin.session, group);
 }
 
 }  // namespace
@@ -60,27 +55,27 @@ Status group_compare(Group& group1, Group& group2, int& result) {
 }
 
 Status group_union(Group& group1, Group& group2, Group*& newgroup) {
-  return publish(objects::unite(group1, group2), newgroup);
+  return publish(objects::unite(group1, group2), group1, newgroup);
 }
 
 Status group_intersection(Group& group1, Group& group2, Group*& newgroup) {
-  return publish(objects::intersect(group1, group2), newgroup);
+  return publish(objects::intersect(group1, group2), group1, newgroup);
 }
 
 Status group_difference(Group& group1, Group& group2, Group*& newgroup) {
-  return publish(objects::subtract(group1, group2), newgroup);
+  return publish(objects::subtract(group1, group2), group1, newgroup);
 }
 
 Status group_incl(Group& group, int n, const int* ranks, Group*& newgroup) {
   Peers peers;
   HEARTH_TRY(objects::include(group, n, ranks, peers));
-  return publish(std::move(peers), newgroup);
+  return publish(std::move(peers), group, newgroup);
 }
 
 Status group_excl(Group& group, int n, const int* ranks, Group*& newgroup) {
   Peers peers;
   HEARTH_TRY(objects::exclude(group, n, ranks, peers));
-  return publish(std::move(peers), newgroup);
+  return publish(std::move(peers), group, newgroup);
 }
 
 Status group_range_incl(Group& group, int n, int ranges[][3], Group*& newgroup) {

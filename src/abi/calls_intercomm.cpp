@@ -71,7 +71,7 @@ Status intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int
                 "rank %d of MPI_COMM_WORLD is in both groups, which must have no process in common", peer);
   }
   Group* remote = nullptr;
-  HEARTH_TRY(abi::make_group(remote_peers, remote));
+  HEARTH_TRY(abi::make_group(remote_peers, local_comm.group->session, remote));
   objects::retain(*local_comm.group);
   return abi::make_intercomm(*local_comm.errhandler, static_cast<uint32_t>(found[0]), local_comm.group,
                              remote, newintercomm);
@@ -95,7 +95,7 @@ Status intercomm_merge(Comm& intercomm, int high, Comm*& newintracomm) {
   const Peers& second = first[0] != 0 ? remote : local;
   peers.insert(peers.end(), second.begin(), second.end());
   Group* group = nullptr;
-  HEARTH_TRY(abi::make_group(std::move(peers), group));
+  HEARTH_TRY(abi::make_group(std::move(peers), intercomm.group->session, group));
   return abi::make_intracomm(*intercomm.errhandler, context, group, newintracomm);
 }
 

@@ -4,7 +4,9 @@
 #include <iterator>
 #include <numeric>
 #include <string>
+#include <utility>
 
+#include "abi/comm_making.h"
 #include "abi/handle.h"
 #include "abi/runtime.h"
 #include "abi/send_buffers.h"
@@ -147,17 +149,12 @@ Status session_get_pset_info(Session&, const char* pset_name, Info*& info) {
 Status group_from_session_pset(Session& session, const char* pset_name, Group*& newgroup) {
   ProcessSet set = ProcessSet::world;
   HEARTH_TRY(find_set(pset_name, set));
-  newgroup = objects::pools.groups.create();
-  if (newgroup == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another group");
-  const int self = abi::runtime().job.rank;
-  newgroup->peers = {self};
+  objects::Peers peers = {abi::runtime().job.rank};
   if (set == ProcessSet::world) {
-    newgroup->peers.resize(static_cast<size_t>(abi::runtime().job.size));
-    std::iota(newgroup->peers.begin(), newgroup->peers.end(), 0);
+    peers.resize(static_cast<size_t>(abi::runtime().job.size));
+    std::iota(peers.begin(), peers.end(), 0);
   }
-  newgroup->index(self);
-  newgroup->session = &session;
-  return {};
+  return abi::make_group(std::move(peers), &session, newgroup);
 }
 
 }  // namespace hearth::mpi

@@ -173,7 +173,7 @@ Status comm_from_group(Group& group, const char* words, const Info* info, Errhan
     HEARTH_TRY(wait_for(invitation));
   }
   Group* own = nullptr;
-  HEARTH_TRY(make_group(group.peers, own));
+  HEARTH_TRY(make_group(group.peers, group.session, own));
   Comm* made = nullptr;
   HEARTH_TRY(make_intracomm(errhandler, invitation.context, own, made));
   return finish(made, info, comm);
@@ -202,9 +202,9 @@ Status intercomm_from_groups(Group& local, int local_leader, const Group* remote
                 local_leader);
   }
   Group* own = nullptr;
-  HEARTH_TRY(make_group(local.peers, own));
+  HEARTH_TRY(make_group(local.peers, local.session, own));
   Group* other = nullptr;
-  const Status status = make_group(invitation.remote, other);
+  const Status status = make_group(invitation.remote, local.session, other);
   if (!status.ok()) {
     objects::release(*own);
     return status;

@@ -15,11 +15,12 @@ namespace hearth::abi {
 
 using objects::PeerIndex;
 
-Status make_group(Peers peers, Group*& group) {
+Status make_group(Peers peers, const objects::Session* session, Group*& group) {
   group = objects::pools.groups.create();
   if (group == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another group");
   group->peers = std::move(peers);
   group->index(p2p::engine().self());
+  group->session = session;
   return {};
 }
 
@@ -41,7 +42,7 @@ Status make_intracomm(Errhandler& errhandler, uint32_t context, Group* group, Co
 
 Status make_intracomm(const Comm& parent, uint32_t context, Peers peers, Comm*& comm) {
   Group* group = nullptr;
-  HEARTH_TRY(make_group(std::move(peers), group));
+  HEARTH_TRY(make_group(std::move(peers), parent.group->session, group));
   return make_intracomm(*parent.errhandler, context, group, comm);
 }
 

@@ -24,8 +24,8 @@ using objects::Group;
 using objects::Info;
 using objects::Peers;
 
-/// A group of these processes.
-Status make_group(Peers peers, Group*& group);
+/// A group of these processes, out of a session or (nullptr) MPI_COMM_WORLD.
+Status make_group(Peers peers, const objects::Session* session, Group*& group);
 
 /// A communicator around a group, one reference on which it takes over, also where it fails. Without a name,
 /// attributes or hints.

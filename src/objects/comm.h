@@ -14,8 +14,6 @@
 
 namespace hearth::objects {
 
-struct Session;
-
 struct Comm : Object {
   /// The first of the numbers that keep this communicator's messages apart (base/contexts.h).
   uint32_t context = 0;
@@ -34,9 +32,6 @@ struct Comm : Object {
   /// Their messages are told apart by it.
   uint32_t collectives = 0;
   uint32_t persistent_collectives = 0;
-  /// The session that it was made from, directly or not; nullptr for those that come from MPI_COMM_WORLD.
-  /// Only compared: the session may have ended.
-  const Session* session = nullptr;
   std::string name;
   Attributes attributes;
 

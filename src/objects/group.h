@@ -23,7 +23,8 @@ struct Group : Object {
   Peers peers;
   /// Rank of the calling process in this group, or MPI_UNDEFINED.
   int rank = 0;
-  /// As Comm::session.
+  /// The session that it comes from, directly or not; nullptr for those that come from MPI_COMM_WORLD. A
+  /// communicator's is that of its group. Only compared: the session may have ended.
   const Session* session = nullptr;
 
   int size() const { return static_cast<int>(peers.size()); }

@@ -1,0 +1,137 @@
+/* Communicators out of sessions, without MPI_Init (MPI 5.0 section 11.3.4): what they can do, two sessions at
+ * a time in threads, sessions again and again, buffered sends through a session's buffer. Any number of
+ * ranks. */
+#include <pthread.h>
+
+#include "../coll/check.h"
+
+enum { threads = 3, rounds = 10 };
+
+static MPI_Session open_session(void) {
+  MPI_Session session = MPI_SESSION_NULL;
+  CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session) == MPI_SUCCESS, "no session");
+  return session;
+}
+
+static MPI_Comm comm_of(MPI_Session session, const char* set, const char* tag) {
+  MPI_Group group;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Group_from_session_pset(session, set, &group);
+  MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Group_free(&group);
+  CHECK(comm != MPI_COMM_NULL, "no communicator from %s", set);
+  return comm;
+}
+
+static void use(MPI_Comm comm, int thread) {
+  int rank = -1, size = -1, sum = -1, got = -1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  CHECK(rank == rank_ && size == size_, "rank %d of %d", rank, size);
+  for (int i = 0; i < 20; ++i) {
+    const int value = rank + thread * 1000 + i;
+    MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
+    CHECK(sum == size * (thread * 1000 + i) + size * (size - 1) / 2, "sum %d", sum);
+    MPI_Sendrecv(&value, 1, MPI_INT, (rank + 1) % size, i, &got, 1, MPI_INT, (rank + size - 1) % size, i,
+                 comm, MPI_STATUS_IGNORE);
+    CHECK(got == (rank + size - 1) % size + thread * 1000 + i, "got %d", got);
+  }
+}
+
+/* Each thread has a session of its own. */
+static void* work(void* number) {
+  const int thread = (int)(long)number;
+  char tag[32];
+  snprintf(tag, sizeof tag, "thread %d", thread);
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Session session = open_session();
+    MPI_Comm comm = comm_of(session, "mpi://WORLD", tag), half, self;
+    use(comm, thread);
+    MPI_Comm_split(comm, rank_ % 2, rank_, &half);
+    self = comm_of(session, "mpi://SELF", tag);
+    int size = -1;
+    MPI_Comm_size(half, &size);
+    CHECK(size == (size_ + 1 - rank_ % 2) / 2, "half has %d", size);
+    MPI_Comm_size(self, &size);
+    CHECK(size == 1, "self has %d", size);
+    MPI_Comm_free(&self);
+    MPI_Comm_free(&half);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+  }
+  return NULL;
+}
+
+/* A buffered send takes the buffer of the session that its communicator comes from, however far. */
+static void use_buffer(void) {
+  static char memory[20000 + MPI_BSEND_OVERHEAD];
+  static char data[20000], got[20000];
+  void* address = NULL;
+  int bytes = -1, zero = 0;
+  MPI_Session session = open_session();
+  MPI_Comm comm = comm_of(session, "mpi://SELF", "buffer"), copy, part;
+  MPI_Group group, same;
+  MPI_Session_attach_buffer(session, memory, sizeof memory);
+  MPI_Comm_dup(comm, &copy);
+  MPI_Comm_group(copy, &group);
+  MPI_Group_incl(group, 1, &zero, &same);
+  MPI_Comm_create(copy, same, &part);
+  memset(data, 7, sizeof data);
+  MPI_Bsend(data, sizeof data, MPI_CHAR, 0, 0, part);
+  memset(data, 0, sizeof data);
+  MPI_Recv(got, sizeof got, MPI_CHAR, 0, 0, part, MPI_STATUS_IGNORE);
+  CHECK(got[0] == 7 && got[sizeof got - 1] == 7, "the message was not copied");
+  MPI_Session_detach_buffer(session, &address, &bytes);
+  CHECK(address == memory, "another buffer");
+  MPI_Group_free(&same);
+  MPI_Group_free(&group);
+  MPI_Comm_free(&part);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&comm);
+  MPI_Session_finalize(&session);
+}
+
+/* Errors on such a communicator are its own; those without an object are the initial handler's. */
+static int calls;
+static void on_error(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  (void)code;
+  ++calls;
+}
+
+static void try_errors(void) {
+  MPI_Session session = open_session();
+  MPI_Errhandler ours;
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Comm_create_errhandler(on_error, &ours);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "errors", MPI_INFO_NULL, ours, &comm);
+  CHECK(MPI_Send(NULL, 0, MPI_INT, size_, 0, comm) != MPI_SUCCESS && calls == 1, "%d calls", calls);
+  MPI_Errhandler_free(&ours);
+  MPI_Group_free(&group);
+  MPI_Comm_free(&comm);
+  MPI_Session_finalize(&session);
+}
+
+int main(void) {
+  /* The first session tells us who we are. */
+  MPI_Session session = open_session();
+  MPI_Comm comm = comm_of(session, "mpi://WORLD", "first");
+  MPI_Comm_rank(comm, &rank_);
+  MPI_Comm_size(comm, &size_);
+  use(comm, 0);
+  MPI_Comm_free(&comm);
+  MPI_Session_finalize(&session);
+
+  work((void*)0L);
+  use_buffer();
+  try_errors();
+  pthread_t started[threads];
+  for (long i = 0; i < threads; ++i) pthread_create(&started[i], NULL, work, (void*)i);
+  for (int i = 0; i < threads; ++i) pthread_join(started[i], NULL);
+
+  int flag = -1;
+  MPI_Initialized(&flag);
+  return flag == 0 ? 0 : 1;
+}
