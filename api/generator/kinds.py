@@ -238,12 +238,14 @@ KINDS = {
 }
 
 
-# Arrays with an entry for each neighbour that a process sends to or receives from; without any they may be null.
+# Arrays with an entry for each neighbour that a process sends to or receives from; without any they may be
+# null.
 for end, degree in ("destination", "out_degree"), ("source", "in_degree"):
     KINDS[f"{end}_counts"] = replace(KINDS["counts"], check=refuse_if(
         f"comm_->{degree}() > 0 && !counts_fit(CountArray({{n}}), comm_->{degree}())"))
     for each in "displacements", "aints", "types":
-        KINDS[f"{end}_{each}"] = replace(KINDS[each], check=refuse_if(f"{{n}} == nullptr && comm_->{degree}() > 0"))
+        KINDS[f"{end}_{each}"] = replace(KINDS[each], check=refuse_if(
+            f"{{n}} == nullptr && comm_->{degree}() > 0"))
 
 
 def c_declaration(parameter, large):

@@ -129,7 +129,7 @@ void MatchQueue::erase(MatchEntry& entry) {
   (entry.order.previous != nullptr ? entry.order.previous->order.next : first_) = entry.order.next;
   (entry.order.next != nullptr ? entry.order.next->order.previous : last_) = entry.order.previous;
   entry.queued = false;
-  --size_;
+  ++removed_;
   if (first_ == nullptr) binned_ = false;
 }
 

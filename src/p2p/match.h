@@ -91,9 +91,9 @@ class MatchBins {
 class MatchQueue {
  public:
   bool empty() const { return first_ == nullptr; }
-  size_t size() const { return size_; }
+  size_t size() const { return static_cast<size_t>(added_ - removed_); }
   /// How many entries have ever been queued.
-  uint64_t total() const { return next_sequence_; }
+  uint64_t total() const { return added_; }
   bool binned() const { return binned_; }
   MatchEntry* first() const { return first_; }
 
@@ -107,13 +107,14 @@ class MatchQueue {
     entry.order.previous = last_;
     (last_ != nullptr ? last_->order.next : first_) = &entry;
     last_ = &entry;
-    ++size_;
+    ++added_;
   }
   void erase(MatchEntry& entry);
 
   MatchEntry* first_ = nullptr;
   MatchEntry* last_ = nullptr;
-  size_t size_ = 0;
+  uint64_t added_ = 0;
+  uint64_t removed_ = 0;
   uint64_t next_sequence_ = 0;
   bool binned_ = false;
   MatchBins bins_;
@@ -136,7 +137,7 @@ class PostedQueue : public MatchQueue {
     first_ = entry->order.next;
     (first_ != nullptr ? first_->order.previous : last_) = nullptr;
     entry->queued = false;
-    --size_;
+    ++removed_;
     return entry;
   }
 

@@ -79,7 +79,8 @@ TEST(ChooseDimensions, LargeNumbersTakeNoTime) {
   EXPECT_EQ(chosen(1 << 30, {0, 0, 0}), (Ints{1024, 1024, 1024}));
   // 2^6 3^3 5^2 7 11 13: many divisors.
   const Ints dims = chosen(43'243'200, Ints(8));
-  EXPECT_EQ(dims.front() - dims.back(), 7);  // 13 and 11 and 7 are there, and 8 numbers of at least 7 make more
+  // 13 and 11 and 7 are there, and 8 numbers of at least 7 make more.
+  EXPECT_EQ(dims.front() - dims.back(), 7);
   const Ints many = chosen(43'243'200, Ints(40));
   EXPECT_EQ(many.front(), 13);
   EXPECT_EQ(many.back(), 1);
