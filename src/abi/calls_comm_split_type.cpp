@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "abi/runtime.h"
 #include "hearth_calls.h"
@@ -48,6 +49,19 @@ const std::string* value_of(const Info* info, std::string_view key) {
   return found == info->entries.end() ? nullptr : &found->second;
 }
 
+void set_value(Info& info, const char* key, std::string value) {
+  for (auto& entry : info.entries) {
+    if (entry.first != key) continue;
+    entry.second = std::move(value);
+    return;
+  }
+  info.entries.emplace_back(key, std::move(value));
+}
+
+std::string uri_of(std::string_view name) {
+  return std::string(kScheme) + std::string(name);
+}
+
 int color_by_resource(std::string_view name) {
   // All ranks run on one machine.
   if (name == "mpi_shared_memory") return kEverybody;
@@ -65,14 +79,17 @@ int color_by_process_set(std::string_view name) {
   return kNobody;
 }
 
-/// By the largest hardware that not all ranks share: each part is smaller than the communicator.
-int color_without_guide(const Comm& comm) {
+/// By the largest hardware that not all ranks share: each part is smaller than the communicator. `found` is
+/// its kind.
+int color_without_guide(const Comm& comm, const Resource*& found) {
   for (const Resource& resource : kResources) {
     const auto number_of = [&resource](objects::PeerIndex peer) { return place_of(peer).*resource.number; };
     const int32_t first = number_of(comm.group->peers[0]);
     const bool divides = std::any_of(comm.group->peers.begin(), comm.group->peers.end(),
                                      [&](objects::PeerIndex peer) { return number_of(peer) != first; });
-    if (divides) return color_of(number_of(p2p::engine().self()));
+    if (!divides) continue;
+    found = &resource;
+    return color_of(number_of(p2p::engine().self()));
   }
   return kNobody;
 }
@@ -82,6 +99,7 @@ int color_without_guide(const Comm& comm) {
 // A process gets MPI_COMM_NULL where the hardware is not known, or it is not bound to one piece of it.
 Status comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm*& newcomm) {
   int color = kNobody;
+  const Resource* divided_by = nullptr;
   Status status;
   const std::string* resource = value_of(info, "mpi_hw_resource_type");
   const std::string* process_set = value_of(info, "mpi_pset_name");
@@ -102,7 +120,7 @@ Status comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm*& n
       }
       break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
-      color = color_without_guide(comm);
+      color = color_without_guide(comm, divided_by);
       break;
     default:
       status = fail(MPI_ERR_ARG,
@@ -111,6 +129,10 @@ Status comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm*& n
                     split_type);
   }
   HEARTH_TRY(comm_split(comm, color, key, newcomm));
+  // Without a guide, the caller is told what it was by.
+  if (newcomm != nullptr && divided_by != nullptr && info != nullptr) {
+    set_value(*info, "mpi_hw_resource_type", uri_of(divided_by->name));
+  }
   return status;
 }
 
@@ -119,7 +141,7 @@ Status get_hw_resource_info(Info*& hw_info) {
   hw_info = objects::pools.infos.create();
   if (hw_info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another info object");
   const auto enter = [&hw_info](std::string_view name, bool bound) {
-    hw_info->entries.emplace_back(std::string(kScheme) + std::string(name), bound ? "true" : "false");
+    hw_info->entries.emplace_back(uri_of(name), bound ? "true" : "false");
   };
   enter(kMachine, true);
   const RankPlace& own = place_of(p2p::engine().self());
