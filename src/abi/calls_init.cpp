@@ -6,6 +6,7 @@
 
 #include "abi/entry.h"
 #include "abi/runtime.h"
+#include "base/atomic.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/info.h"
@@ -62,12 +63,12 @@ Status finalize() {
 }
 
 Status initialized(int& flag) {
-  flag = abi::world_state != abi::State::outside;
+  flag = atomic::load_relaxed(abi::world_state) != abi::State::outside;
   return {};
 }
 
 Status finalized(int& flag) {
-  flag = abi::world_state == abi::State::finalized;
+  flag = atomic::load_relaxed(abi::world_state) == abi::State::finalized;
   return {};
 }
 

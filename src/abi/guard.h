@@ -14,23 +14,22 @@ class AnyTimeGuard {
   // The library's lock first: a callback that runs under it may call functions of this kind, and the other
   // order would then deadlock. What was locked is remembered, because the call itself may enable the lock.
   AnyTimeGuard() {
-    for (;;) {
-      library_ = LibraryLock::enabled;
-      if (library_) LibraryLock::lock();
-      mutex_.lock();
-      if (library_ == LibraryLock::enabled) return;
-      // While we waited, MPI_Init or MPI_Session_init has enabled the lock: once more in the right order.
-      mutex_.unlock();
-    }
+    mutex_.lock();
+    library_ = LibraryLock::enabled;  // which changes under the mutex only, and once
+    if (!library_) return;
+    mutex_.unlock();
+    LibraryLock::lock();
+    mutex_.lock();
   }
   ~AnyTimeGuard() {
     mutex_.unlock();
     if (library_) LibraryLock::unlock();
   }
   AnyTimeGuard(const AnyTimeGuard&) = delete;
+  AnyTimeGuard& operator=(const AnyTimeGuard&) = delete;
+
   /// In a child made by fork: threads that held it are not there any more.
   static void forget_holders() { new (&mutex_) std::recursive_mutex; }
-  AnyTimeGuard& operator=(const AnyTimeGuard&) = delete;
 
  private:
   static inline std::recursive_mutex mutex_;

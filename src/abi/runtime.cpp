@@ -123,7 +123,7 @@ Status add_user(int& level) {
   }
   run.level_in_force = level;
   // It stays on: somebody may wait for it.
-  if (level == MPI_THREAD_MULTIPLE) LibraryLock::enabled = true;
+  if (level == MPI_THREAD_MULTIPLE && !LibraryLock::enabled) LibraryLock::enabled = true;
   enter_phase(shm::RankPhase::initialized);
   enter_state(State::active);
   return {};
@@ -151,7 +151,7 @@ Status start_world(int& level) {
   run.main_thread = pthread_self();
   HEARTH_TRY(add_user(level));
   run.thread_level = level;
-  world_state = State::active;
+  atomic::store_relaxed(world_state, State::active);
   return {};
 }
 
@@ -162,7 +162,7 @@ Status end_world() {
   runtime().send_buffer.flush(p2p::engine());
   remove_user();
   drop_predefined_comms();
-  world_state = State::finalized;
+  atomic::store_relaxed(world_state, State::finalized);
   return {};
 }
 

@@ -19,8 +19,7 @@ inline State current_state = State::outside;
 inline State state() {
   return current_state;
 }
-/// Of MPI_Init and MPI_Finalize alone; never forked_child. Written under the lock of any-time functions or
-/// the library's.
+/// Of MPI_Init and MPI_Finalize alone; never forked_child. Any thread may ask at any time (MPI_Initialized).
 inline State world_state = State::outside;
 
 /// Calls of MPI_T_init_thread that MPI_T_finalize has not undone: the tool interface has a life of its own.
