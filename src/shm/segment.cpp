@@ -61,14 +61,14 @@ uint64_t rings_offset(const SegmentPlan& plan) {
 SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   SegmentPlan plan;
   plan.rank_count = rank_count;
-  // Rings and pools halve each time the ranks grow fourfold beyond 16, so that a job in which all talk to all
-  // stays in a bounded budget: docs/architecture.md has the table.
+  // Rings halve each time the ranks grow fourfold beyond 16, pools beyond 64, so that a job in which all talk
+  // to all stays in a bounded budget: docs/performance.md has the table.
   plan.ring_lines = static_cast<uint32_t>(param::get_bytes(param::Id::shm_ring_bytes) / kLineBytes);
   plan.cell_bytes = static_cast<uint32_t>(param::get_bytes(param::Id::shm_cell_bytes));
   plan.cell_count = static_cast<uint32_t>(param::get_count(param::Id::shm_cell_count));
   for (uint32_t ranks = rank_count; ranks > 16; ranks /= 4) {
     if (plan.ring_lines > kRingLinesMin) plan.ring_lines /= 2;
-    if (plan.cell_count > kCellCountMin) plan.cell_count /= 2;
+    if (plan.cell_count > kCellCountMin && ranks > 64) plan.cell_count /= 2;
   }
   return plan;
 }
