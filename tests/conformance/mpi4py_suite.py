@@ -77,7 +77,7 @@ def run_suite(options, ranks, modules, patterns, environment):
           f"{len(passed)} of {ranks} ranks passed, exit code {code}, {time.monotonic() - begin:.0f} s",
           flush=True)
     if not good:
-        print(output[-options.tail:])
+        print(output[-options.tail:] if options.tail else "")
         for name in bad:
             print(f"  failed: {name}")
     return good
