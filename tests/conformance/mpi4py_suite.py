@@ -92,6 +92,7 @@ def main():
     parser.add_argument("-n", dest="ranks", type=int, action="append", required=True)
     parser.add_argument("--left-out", type=Path, default=HERE / "mpi4py_left_out.txt")
     parser.add_argument("--only", action="append", help="run this module, whether it is left out or not")
+    parser.add_argument("--without", action="append", default=[], help="leave this module out as well")
     parser.add_argument("--apart", action="store_true", help="each module in a job of its own")
     parser.add_argument("--preload", help="the runtime of a sanitizer, which has to come first")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for each job")
@@ -107,7 +108,7 @@ def main():
     if unknown:
         print(f"{options.left_out} names what this suite does not have: {' '.join(unknown)}")
         return 1
-    modules = options.only or [name for name in all_modules if name not in left_out]
+    modules = options.only or [name for name in all_modules if name not in left_out + options.without]
 
     environment = {**os.environ, "LD_LIBRARY_PATH": str(options.library.resolve())}
     expected = (options.library / "libmpi_abi.so.1").resolve()
