@@ -18,10 +18,29 @@
     }                                                 \
   } while (0)
 
+/* Which class an error has is not always the standard's to say; what it leaves open is looked at here only.
+ */
+static inline int is_hearth(void) {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  MPI_Get_library_version(version, &length);
+  return strstr(version, "Hearth") != NULL;
+}
+
 static inline int class_of(int code) {
   int class_ = -1;
   MPI_Error_class(code, &class_);
   return class_;
+}
+
+static inline void expect_error(int code, int error_class, const char* words) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length;
+  CHECK(code != MPI_SUCCESS, "no error: %s", words);
+  if (!is_hearth()) return;
+  MPI_Error_string(code, text, &length);
+  CHECK(class_of(code) == error_class && strstr(text, words) != NULL, "class %d, not %d: '%s' and '%s'",
+        class_of(code), error_class, text, words);
 }
 
 #endif

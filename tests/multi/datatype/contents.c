@@ -166,7 +166,8 @@ static void test_unnamed(void) {
             got.integers[0] == 10 && got.integers[1] == MPI_UNDEFINED,
         "the contents of a parametric type");
   freed = real;
-  CHECK(class_of(MPI_Type_free(&freed)) == MPI_ERR_TYPE, "a parametric type can be freed");
+  /* Erroneous (MPI 5.0 section 19.1.6), but no library has to find it out. */
+  if (is_hearth()) expect_error(MPI_Type_free(&freed), MPI_ERR_TYPE, "cannot be freed");
   double numbers[2] = {1.5, 2.5}, sums[2] = {0, 0};
   MPI_Allreduce(numbers, sums, 2, real, MPI_SUM, MPI_COMM_SELF);
   CHECK(sums[0] == 1.5 && sums[1] == 2.5, "a sum of a parametric type");
@@ -193,20 +194,9 @@ static void test_unnamed(void) {
   }
 }
 
-static void expect_error(int code, int error_class, const char* words) {
-  char text[MPI_MAX_ERROR_STRING];
-  int length;
-  CHECK(class_of(code) == error_class, "class %d, not %d (%s)", class_of(code), error_class, words);
-  MPI_Error_string(code, text, &length);
-  /* The words are Hearth's own; of another library the class will do. */
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  MPI_Get_library_version(version, &length);
-  if (strstr(version, "Hearth") != NULL) CHECK(strstr(text, words) != NULL, "'%s' lacks '%s'", text, words);
-}
-
 static void test_errors(void) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  const int lengths[] = {1, -2}, places[] = {0, 5}, sizes[] = {4, 0};
+  const int lengths[] = {1, -2}, places[] = {0, 5}, sizes[] = {4, 4}, subsizes[] = {1, 5};
   const MPI_Aint far[] = {0, 64};
   const MPI_Datatype members[] = {MPI_INT, MPI_DATATYPE_NULL};
   const int good[] = {1, 1};
@@ -216,8 +206,8 @@ static void test_errors(void) {
   expect_error(MPI_Type_indexed(2, good, places, MPI_DATATYPE_NULL, &type), MPI_ERR_TYPE, "oldtype");
   expect_error(MPI_Type_create_struct(2, good, far, members, &type), MPI_ERR_TYPE, "array_of_types[1]");
   expect_error(MPI_Type_create_struct(2, good, NULL, members, &type), MPI_ERR_ARG, "array_of_displacements");
-  expect_error(MPI_Type_create_subarray(2, sizes, good, places, MPI_ORDER_C, MPI_INT, &type), MPI_ERR_ARG,
-               "array_of_sizes[1] is 0");
+  expect_error(MPI_Type_create_subarray(2, sizes, subsizes, good, MPI_ORDER_C, MPI_INT, &type), MPI_ERR_ARG,
+               "array_of_subsizes[1] is 5");
   CHECK(type == MPI_DATATYPE_NULL, "a failed constructor wrote a handle");
 }
 
@@ -230,7 +220,8 @@ int main(int argc, char** argv) {
   test_order_of_contents();
   test_empty();
   test_unnamed();
-  test_errors();
+  /* No library has to find wrong arguments out. */
+  if (is_hearth()) test_errors();
   MPI_Finalize();
   return 0;
 }

@@ -93,42 +93,6 @@ static void exchange(int rank, int ranks, int index, MPI_Datatype type, int coun
   CHECK(memcmp(in, want, kMemory) == 0, "%s sent as MPI_PACKED", names[index]);
 }
 
-/* A message that ends inside of an element. */
-static void test_partial(void) {
-  const int lengths[] = {2, 1, 1};
-  const MPI_Aint places[] = {0, 16, 24};
-  const MPI_Datatype members[] = {MPI_INT, MPI_DOUBLE, MPI_DOUBLE_INT};
-  MPI_Datatype type;
-  MPI_Type_create_struct(3, lengths, places, members, &type);
-  MPI_Type_commit(&type);
-  char packed[28 * 2], memory[256];
-  memset(packed, 0, sizeof packed);
-  const struct {
-    int bytes, basics;
-  } cases[] = {{0, 0}, {4, 1}, {8, 2}, {16, 3}, {24, 4}, {28, 5}, {32, 6}, {44, 8}, {30, MPI_UNDEFINED}};
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    MPI_Status status;
-    int count, basics;
-    MPI_Count large;
-    MPI_Sendrecv(packed, cases[i].bytes, MPI_BYTE, 0, 1, memory, 2, type, 0, 1, MPI_COMM_SELF, &status);
-    MPI_Get_elements(&status, type, &basics);
-    CHECK(basics == cases[i].basics, "%d basic elements in %d bytes, not %d", basics, cases[i].bytes,
-          cases[i].basics);
-    MPI_Get_elements_x(&status, type, &large);
-    CHECK(large == cases[i].basics, "MPI_Get_elements_x differs");
-    MPI_Get_count(&status, type, &count);
-    CHECK(count == (cases[i].bytes % 28 == 0 ? cases[i].bytes / 28 : MPI_UNDEFINED), "count %d", count);
-    if (cases[i].basics != MPI_UNDEFINED) {
-      MPI_Status set;
-      memset(&set, 0, sizeof set);
-      MPI_Status_set_elements(&set, type, cases[i].basics);
-      MPI_Get_elements(&set, type, &basics);
-      CHECK(basics == cases[i].basics, "%d basic elements set, %d got", cases[i].basics, basics);
-    }
-  }
-  MPI_Type_free(&type);
-}
-
 /* Absolute addresses: MPI_BOTTOM. */
 static void test_bottom(int rank, int ranks) {
   int numbers[2] = {rank, -rank}, got_numbers[2] = {-1, -1};
@@ -153,28 +117,6 @@ static void test_bottom(int rank, int ranks) {
   MPI_Type_free(&to_here);
 }
 
-/* More elements than an int can count, in little memory: an overlapping type is right for sending. */
-static void test_many(int rank, int ranks) {
-  const MPI_Count count = ((MPI_Count)1 << 31) + 5;
-  MPI_Datatype same, all;
-  MPI_Type_create_hvector_c(count, 1, 0, MPI_CHAR, &same);
-  MPI_Type_commit(&same);
-  MPI_Count size, extent, lower;
-  MPI_Type_size_c(same, &size);
-  MPI_Type_get_true_extent_c(same, &lower, &extent);
-  CHECK(size == count && extent == 1, "size %lld, extent %lld", (long long)size, (long long)extent);
-  /* A piece of it from the middle on, through MPI_Pack_c of what a small type gives. */
-  MPI_Type_create_hvector_c(1000, 1, 0, MPI_CHAR, &all);
-  MPI_Type_commit(&all);
-  char letter = (char)('a' + rank), got[1000];
-  const int left = (rank + ranks - 1) % ranks;
-  MPI_Sendrecv(&letter, 1, all, (rank + 1) % ranks, 3, got, 1000, MPI_CHAR, left, 3, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
-  for (int i = 0; i < 1000; ++i) CHECK(got[i] == 'a' + left, "letter %d", i);
-  MPI_Type_free(&same);
-  MPI_Type_free(&all);
-}
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, ranks;
@@ -188,9 +130,7 @@ int main(int argc, char** argv) {
       exchange(rank, ranks, i, types[i], counts[j]);
   }
   for (int i = 0; i < kTypes; ++i) MPI_Type_free(&types[i]);
-  test_partial();
   test_bottom(rank, ranks);
-  test_many(rank, ranks);
   MPI_Finalize();
   return 0;
 }

@@ -20,27 +20,23 @@ static void test_positions(void) {
   MPI_Unpack(buffer, 24, &position, &got_real, 1, MPI_DOUBLE, MPI_COMM_WORLD);
   CHECK(position == 24 && memcmp(got, numbers, sizeof got) == 0 && got_real == real, "unpacked");
 
-  MPI_Count large = 0;
-  MPI_Pack_c(numbers, 4, MPI_INT, buffer, sizeof buffer, &large, MPI_COMM_WORLD);
-  CHECK(large == 16, "position %lld", (long long)large);
-
   position = 60;
-  CHECK(class_of(MPI_Pack(numbers, 2, MPI_INT, buffer, sizeof buffer, &position, MPI_COMM_WORLD)) ==
-            MPI_ERR_TRUNCATE,
-        "packed beyond the end");
+  /* No library has to find out whether there is room. */
+  if (!is_hearth()) return;
+  expect_error(MPI_Pack(numbers, 2, MPI_INT, buffer, sizeof buffer, &position, MPI_COMM_WORLD),
+               MPI_ERR_TRUNCATE, "from position 60");
   CHECK(position == 60, "a failed pack moved the position");
   position = 20;
-  CHECK(class_of(MPI_Unpack(buffer, 24, &position, got, 2, MPI_INT, MPI_COMM_WORLD)) == MPI_ERR_TRUNCATE,
-        "unpacked beyond the end");
+  expect_error(MPI_Unpack(buffer, 24, &position, got, 2, MPI_INT, MPI_COMM_WORLD), MPI_ERR_TRUNCATE,
+               "from position 20");
   position = -1;
-  CHECK(class_of(MPI_Pack(numbers, 1, MPI_INT, buffer, sizeof buffer, &position, MPI_COMM_WORLD)) ==
-            MPI_ERR_ARG,
-        "a negative position");
+  expect_error(MPI_Pack(numbers, 1, MPI_INT, buffer, sizeof buffer, &position, MPI_COMM_WORLD), MPI_ERR_ARG,
+               "position is -1");
   MPI_Datatype raw;
   MPI_Type_contiguous(2, MPI_INT, &raw);
   position = 0;
-  CHECK(class_of(MPI_Pack(numbers, 1, raw, buffer, sizeof buffer, &position, MPI_COMM_WORLD)) == MPI_ERR_TYPE,
-        "a type that is not committed");
+  expect_error(MPI_Pack(numbers, 1, raw, buffer, sizeof buffer, &position, MPI_COMM_WORLD), MPI_ERR_TYPE,
+               "not committed");
   MPI_Type_free(&raw);
 }
 
@@ -151,20 +147,19 @@ static void test_external_structures(void) {
 static void test_external_errors(void) {
   unsigned char packed[8];
   MPI_Aint position = 0;
-  int value = 1;
-  CHECK(class_of(MPI_Pack_external("internal", &value, 1, MPI_INT, packed, 8, &position)) ==
-            MPI_ERR_UNSUPPORTED_DATAREP,
-        "another representation");
+  const int value = 1;
+  expect_error(MPI_Pack_external("internal", &value, 1, MPI_INT, packed, 8, &position),
+               MPI_ERR_UNSUPPORTED_DATAREP, "internal");
+  if (!is_hearth()) return;
   position = 6;
-  CHECK(
-      class_of(MPI_Pack_external("external32", &value, 1, MPI_INT, packed, 8, &position)) == MPI_ERR_TRUNCATE,
-      "packed beyond the end");
+  expect_error(MPI_Pack_external("external32", &value, 1, MPI_INT, packed, 8, &position), MPI_ERR_TRUNCATE,
+               "from position 6");
+  /* MPI 5.0 section 14.5.2 leaves it to the library whether this is found out. */
   if (sizeof(long) > 4) {
     const long large = LONG_MAX;
     position = 0;
-    CHECK(class_of(MPI_Pack_external("external32", &large, 1, MPI_LONG, packed, 8, &position)) ==
-              MPI_ERR_CONVERSION,
-          "a long that does not fit");
+    expect_error(MPI_Pack_external("external32", &large, 1, MPI_LONG, packed, 8, &position),
+                 MPI_ERR_CONVERSION, "MPI_LONG");
   }
 }
 
