@@ -135,4 +135,21 @@ Status comm_free(Comm*& comm) {
   return {};
 }
 
+// MPI 5.0 section 11.10.4: as above, but what was left to itself (MPI_Request_free) is over afterwards.
+// Requests that still have a handle are the caller's to complete before.
+Status comm_disconnect(Comm*& comm) {
+  if (comm->predefined != 0) return fail(MPI_ERR_COMM, "%s cannot be disconnected", comm->name.c_str());
+  p2p::Engine& engine = p2p::engine();
+  engine.describe_wait(shm::WaitKind::request, MPI_ANY_SOURCE, MPI_ANY_TAG, comm->context, 0);
+  engine.wait_until([&engine, left = comm] {
+    Pool<p2p::Request>& requests = engine.requests();
+    for (size_t slot = 0; slot < requests.slots_used(); ++slot) {
+      const p2p::Request* request = requests.at(slot);
+      if (request != nullptr && request->comm == left && request->handle_freed) return false;
+    }
+    return true;
+  });
+  return comm_free(comm);
+}
+
 }  // namespace hearth::mpi

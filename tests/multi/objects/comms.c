@@ -334,6 +334,25 @@ static void test_errors(void) {
   MPI_Comm_free(&comm);
 }
 
+/* A send that was left to itself is over once the communicator is gone. */
+static void test_disconnect(void) {
+  enum { length = 50000 };
+  static int out[length], in[length];
+  MPI_Comm comm;
+  MPI_Request sending, receiving;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  for (int i = 0; i < length; ++i) out[i] = rank_ + i;
+  MPI_Irecv(in, length, MPI_INT, (rank_ + size_ - 1) % size_, 1, comm, &receiving);
+  MPI_Isend(out, length, MPI_INT, (rank_ + 1) % size_, 1, comm, &sending);
+  MPI_Request_free(&sending);
+  MPI_Wait(&receiving, MPI_STATUS_IGNORE);
+  MPI_Comm_disconnect(&comm);
+  CHECK(comm == MPI_COMM_NULL, "the handle stays");
+  memset(out, 0, sizeof out);
+  for (int i = 0; i < length; ++i)
+    CHECK(in[i] == (rank_ + size_ - 1) % size_ + i, "number %d is %d", i, in[i]);
+}
+
 static int finalized_in_order = 1, self_deletes;
 static int delete_of_self(MPI_Comm comm, int keyval, void* value, void* extra) {
   (void)keyval;
@@ -363,6 +382,7 @@ int main(int argc, char** argv) {
   test_predefined_attributes();
   test_names_and_hints();
   test_free_early();
+  test_disconnect();
   if (promised()) test_errors();
   for (int turn = 0; turn < 300; ++turn) {
     MPI_Comm comm;
