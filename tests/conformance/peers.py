@@ -41,8 +41,10 @@ def read_exceptions(path):
     reasons = {}
     for line in path.read_text(encoding="utf-8").replace("\n ", " ").splitlines():
         if line.strip() and not line.startswith("#"):
-            names, name, reason = line.split(maxsplit=2)
-            reasons.update({(peer, name): " ".join(reason.split()) for peer in names.split(",")})
+            peer_names, programs, reason = line.split(maxsplit=2)
+            reason = " ".join(reason.split())
+            reasons.update({(peer, program): reason for peer in peer_names.split(",")
+                            for program in programs.split(",")})
     return reasons
 
 
