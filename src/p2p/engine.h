@@ -1,8 +1,10 @@
 // The engine: point-to-point messages between the processes of a job, over any transport.
 //
-// A send of a short message, followed through: mpi::send (src/abi) -> Engine::send -> RingWriter::claim, the
-// bytes are packed into the ring -> RingWriter::commit, whose last store the peer sees. On the other side
-// Engine::progress polls the rings, on_packet() finds the posted receive and unpacks, or keeps the message.
+// A send of a short message, followed through: mpi::send (src/abi) -> Engine::send_at_once (at_once.h) ->
+// RingWriter::claim_line, the bytes are copied into the ring -> RingWriter::commit_line, whose last store the
+// peer sees; Engine::send is the way of all other messages. On the other side Engine::receive_at_once takes
+// it, or Engine::progress polls the rings, on_eager() finds the posted receive and unpacks, or keeps the
+// message.
 //
 // One engine per process; all calls under the library's lock. Ranks here are PeerIndex, contexts come from
 // the communicator; nothing in this folder knows an MPI handle.
