@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 Json build_facts();
 /// Every parameter with its value and where that comes from.
 Json parameter_facts();
+/// The thresholds that depend on what lies between two ranks, for the relations of this machine.
+Json threshold_facts(const topo::Machine& machine);
 /// Memory per rank for a job of so many ranks; for a choice of jobs when it is 0.
 Json memory_facts(uint32_t ranks);
 /// Protocol by what lies between two ranks and by length, with the reasons.

@@ -8,6 +8,7 @@
 #include "pretty.h"
 #include "route.h"
 #include "shm/segment.h"
+#include "tune/threshold.h"
 
 namespace hearth::tools {
 namespace {
@@ -29,6 +30,13 @@ Json memory_row(uint32_t ranks) {
           {"original_design_bytes", peers * kOriginalPairBytes},
           {"job_all_to_all_bytes", ranks * with_partners(peers)},
           {"job_original_design_bytes", ranks * peers * kOriginalPairBytes}};
+}
+
+std::vector<topo::Relation> relations_to_tell(const topo::Machine& machine) {
+  std::vector<topo::Relation> relations = relations_of(machine);
+  // What ranks that are not bound to processors have, as in a job of more ranks than cores.
+  if (relations.back() != topo::Relation::unknown) relations.push_back(topo::Relation::unknown);
+  return relations;
 }
 
 }  // namespace
@@ -61,6 +69,21 @@ Json parameter_facts() {
   return rows;
 }
 
+Json threshold_facts(const topo::Machine& machine) {
+  Json rows = Json::array();
+  for (const tune::Threshold& threshold : tune::thresholds()) {
+    for (const topo::Relation relation : relations_to_tell(machine)) {
+      const uint64_t value = tune::value(threshold.parameter, relation);
+      rows.push_back({{"threshold", threshold.name},
+                      {"both_share", topo::relation_name(relation)},
+                      {"value", value == tune::kNever ? Json("never") : Json(value)},
+                      {"source", tune::source(threshold.parameter, relation)},
+                      {"why", threshold.why}});
+    }
+  }
+  return rows;
+}
+
 Json memory_facts(uint32_t ranks) {
   const shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(ranks != 0 ? ranks : 2);
   Json rows = Json::array();
@@ -78,11 +101,8 @@ Json memory_facts(uint32_t ranks) {
 }
 
 Json explain_facts(const topo::Machine& machine, uint32_t ranks) {
-  std::vector<topo::Relation> relations = relations_of(machine);
-  // What ranks that are not bound to processors have, as in a job of more ranks than cores.
-  if (relations.back() != topo::Relation::unknown) relations.push_back(topo::Relation::unknown);
   Json rows = Json::array();
-  for (const topo::Relation relation : relations) {
+  for (const topo::Relation relation : relations_to_tell(machine)) {
     const std::vector<p2p::ProtocolRow> explanation = explain_pair(relation, ranks);
     for (size_t i = 0; i < explanation.size(); ++i) {
       const bool last = i + 1 == explanation.size();

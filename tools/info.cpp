@@ -69,6 +69,7 @@ Json collect(const InfoOptions& options) {
     document["limits"] = limit_facts();
     document["probes"] = probe_facts();
     document["parameters"] = parameter_facts();
+    document["thresholds"] = threshold_facts(machine);
   }
   if (all || options.memory) document["memory_per_rank"] = memory_facts(options.ranks);
   if (options.explain) document["protocols"] = explain_facts(machine, explained);

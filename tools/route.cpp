@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shm/cells.h"
 #include "shm/ring.h"
 #include "shm/segment.h"
 
@@ -15,8 +16,9 @@ const topo::Processor* find_processor(const topo::Machine& machine, int number) 
   return nullptr;
 }
 
-uint64_t packet_bytes_max(uint32_t ranks) {
-  return shm::payload_bytes_max(shm::SegmentPlan::for_ranks(ranks).ring_lines);
+p2p::TransportLimits limits_in_job_of(uint32_t ranks) {
+  const shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(ranks);
+  return {shm::payload_bytes_max(plan.ring_lines), shm::run_bytes_max(plan.cell_count, plan.cell_bytes)};
 }
 
 }  // namespace
@@ -41,11 +43,11 @@ std::vector<topo::Relation> relations_of(const topo::Machine& machine) {
 }
 
 p2p::PairProtocol protocol_of_pair(topo::Relation relation, uint32_t ranks) {
-  return p2p::protocol_for(relation, packet_bytes_max(ranks));
+  return p2p::protocol_for(relation, limits_in_job_of(ranks));
 }
 
 std::vector<p2p::ProtocolRow> explain_pair(topo::Relation relation, uint32_t ranks) {
-  return p2p::explain(relation, packet_bytes_max(ranks));
+  return p2p::explain(relation, limits_in_job_of(ranks));
 }
 
 }  // namespace hearth::tools

@@ -1,5 +1,6 @@
 // MPI 5.0 section 15.3.6: control variables, which are the library's parameters (src/base/param.def). Most
-// may be set until the first MPI_Init or MPI_Session_init, which is when they are used.
+// may be set until the first MPI_Init or MPI_Session_init, which is when they are used; thresholds
+// (src/tune/threshold.def) at any time, for messages that begin from then on.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -11,6 +12,8 @@
 #include "base/param.h"
 #include "hearth_calls.h"
 #include "mpi.h"
+#include "p2p/engine.h"
+#include "tune/threshold.h"
 
 namespace hearth::abi {
 namespace {
@@ -158,7 +161,10 @@ Status t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   if (abi::tool_categories[abi::category_of(row.name)].scope == MPI_T_SCOPE_CONSTANT) {
     return tool_error(MPI_T_ERR_CVAR_SET_NEVER);
   }
-  if (abi::is_attached()) return tool_error(MPI_T_ERR_CVAR_SET_NOT_NOW);
+  // What the user said when starting the job comes before what the program says.
+  if (std::strcmp(row.source, "environment") == 0) return tool_error(MPI_T_ERR_CVAR_SET_NEVER);
+  const bool threshold = tune::find_threshold(row.name) != nullptr;
+  if (abi::is_attached() && !threshold) return tool_error(MPI_T_ERR_CVAR_SET_NOT_NOW);
   const auto place = static_cast<size_t>(index);
   if (row.kind == param::Kind::text) {
     const char* text = static_cast<const char*>(buf);
@@ -167,7 +173,9 @@ Status t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   }
   const bool flag = row.kind == param::Kind::flag;
   const int64_t value = flag ? *static_cast<const int*>(buf) : *static_cast<const MPI_Count*>(buf);
-  return param::set_number(place, value) ? Status() : tool_error(MPI_T_ERR_INVALID);
+  if (!param::set_number(place, value)) return tool_error(MPI_T_ERR_INVALID);
+  if (threshold && abi::is_attached()) p2p::engine().reconsider_protocols();
+  return {};
 }
 
 }  // namespace hearth::mpi

@@ -26,6 +26,7 @@ constexpr Declaration kDeclarations[] = {
 #include "base/param.def"
 #undef HEARTH_PARAM
 };
+constexpr const char* kAutomaticWord = "auto";
 constexpr size_t kCount = static_cast<size_t>(Id::count_);
 static_assert(sizeof kDeclarations / sizeof kDeclarations[0] == kCount);
 
@@ -108,6 +109,17 @@ const char* expected_form(Kind kind) {
   return "";
 }
 
+bool may_be_automatic(const Declaration& declaration) {
+  return std::strcmp(declaration.standard, kAutomaticWord) == 0;
+}
+
+bool parse_value(const Declaration& declaration, const char* text, int64_t& value) {
+  if (!may_be_automatic(declaration) || lower(text) != kAutomaticWord)
+    return parse(declaration.kind, text, value);
+  value = kAutomatic;
+  return true;
+}
+
 std::string environment_name(const char* name) {
   std::string result = "HEARTH_";
   for (; *name != '\0'; ++name) result += static_cast<char>(std::toupper(static_cast<unsigned char>(*name)));
@@ -132,7 +144,7 @@ struct Table {
     const char* given = std::getenv(name.c_str());
     // An empty variable counts as unset, as shells make it hard to tell the two apart.
     if (given != nullptr && *given != '\0') {
-      if (parse(declaration.kind, given, value.number)) {
+      if (parse_value(declaration, given, value.number)) {
         value.text = given;
         value.source = "environment";
         return;
@@ -141,10 +153,11 @@ struct Table {
       const char* rank = std::getenv("HEARTH_RANK");
       const bool speaks = rank == nullptr || std::strcmp(rank, "0") == 0;
       if (speaks)
-        std::fprintf(stderr, "hearth: %s='%s' cannot be read: expected %s; using the default %s\n",
-                     name.c_str(), given, expected_form(declaration.kind), declaration.standard);
+        std::fprintf(stderr, "hearth: %s='%s' cannot be read: expected %s%s; using the default %s\n",
+                     name.c_str(), given, expected_form(declaration.kind),
+                     may_be_automatic(declaration) ? ", or auto" : "", declaration.standard);
     }
-    HEARTH_CHECK(parse(declaration.kind, declaration.standard, value.number));
+    HEARTH_CHECK(parse_value(declaration, declaration.standard, value.number));
     value.text = declaration.standard;
   }
 };
@@ -157,6 +170,7 @@ Table& table() {
 const Value& value_of(Id id, [[maybe_unused]] Kind kind) {
   const auto index = static_cast<size_t>(id);
   HEARTH_DCHECK(index < kCount && kDeclarations[index].kind == kind);
+  HEARTH_DCHECK(kind == Kind::text || table().values[index].number >= 0);
   return table().values[index];
 }
 
@@ -178,6 +192,16 @@ const std::string& get_text(Id id) {
   return value_of(id, Kind::text).text;
 }
 
+int64_t get_number(Id id) {
+  return table().values[static_cast<size_t>(id)].number;
+}
+bool is_automatic(Id id) {
+  return get_number(id) == kAutomatic;
+}
+const char* source(Id id) {
+  return table().values[static_cast<size_t>(id)].source;
+}
+
 std::vector<Row> rows() {
   std::vector<Row> result;
   for (size_t i = 0; i < kCount; ++i) {
@@ -192,6 +216,10 @@ std::vector<Row> rows() {
 
 bool set_number(size_t row, int64_t value) {
   const Kind kind = kDeclarations[row].kind;
+  if (value == kAutomatic && may_be_automatic(kDeclarations[row])) {
+    table().values[row] = {value, kAutomaticWord, "tool"};
+    return true;
+  }
   if (value < 0 || (kind == Kind::flag && value > 1) || kind == Kind::text) return false;
   table().values[row] = {value, std::to_string(value), "tool"};
   return true;

@@ -24,6 +24,13 @@ uint64_t get_time_ns(Id id);
 bool get_flag(Id id);
 const std::string& get_text(Id id);
 
+/// The number of a parameter whose default is "auto", when nobody has set it.
+constexpr int64_t kAutomatic = -1;
+/// For parameters that may be automatic: the value as it is, whether it is kAutomatic, and its source.
+int64_t get_number(Id id);
+bool is_automatic(Id id);
+const char* source(Id id);
+
 /// One row of what `hearth info` prints.
 struct Row {
   const char* name;         // as in param.def
@@ -32,7 +39,7 @@ struct Row {
   const char* kind_name;
   const char* standard;  // default
   std::string value;     // in force, as it was written
-  int64_t number;        // the same, of all kinds but text
+  int64_t number;        // the same, of all kinds but text; kAutomatic for "auto"
   const char* source;    // "default", "environment" or "tool"
   const char* text;
 };

@@ -9,6 +9,7 @@
 #include "datatype/lifetime.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
+#include "tune/threshold.h"
 
 namespace hearth::p2p {
 namespace {
@@ -41,11 +42,6 @@ Engine::Engine(const EngineSetup& setup)
       warn_(setup.warn),
       unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
       packet_bytes_max_(setup.transport->packet_bytes_max()),
-      part_bytes_max_(static_cast<int64_t>(std::min<uint64_t>(
-          setup.transport->part_bytes_max(), param::get_bytes(param::Id::p2p_part_bytes_max)))),
-      cells_in_flight_max_(static_cast<int>(
-          std::clamp<int64_t>(param::get_count(param::Id::p2p_cells_in_flight), 1, kCellsInFlightMax))),
-      single_copy_allowed_(param::get_flag(param::Id::p2p_single_copy)),
       peers_(static_cast<size_t>(setup.size)) {
   completed_send_ = requests_.create(RequestKind::completed);
   HEARTH_CHECK(completed_send_ != nullptr);
@@ -63,13 +59,24 @@ Engine::~Engine() {
 Peer& Engine::know(PeerIndex index) {
   Peer& peer = peers_[static_cast<size_t>(index)];
   if (!peer.known) {
-    peer.protocol = protocol_for(relation_(index), packet_bytes_max_);
-    if (!single_copy_allowed_ || !transport_.target_of(index, peer.target)) {
-      peer.protocol.single_copy_bytes_min = UINT64_MAX;
-    }
+    peer.reachable = transport_.target_of(index, peer.target);
+    peer.protocol = limits_of(index, peer);
     peer.known = true;
   }
   return peer;
+}
+
+PairProtocol Engine::limits_of(PeerIndex index, const Peer& peer) const {
+  PairProtocol limits = protocol_for(relation_(index), {packet_bytes_max_, transport_.part_bytes_max()});
+  if (!peer.reachable) limits.single_copy_bytes_min = tune::kNever;
+  return limits;
+}
+
+void Engine::reconsider_protocols() {
+  for (size_t index = 0; index < peers_.size(); ++index) {
+    Peer& peer = peers_[index];
+    if (peer.known) peer.protocol = limits_of(static_cast<PeerIndex>(index), peer);
+  }
 }
 
 // Requests.

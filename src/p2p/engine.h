@@ -57,8 +57,9 @@ struct Peer {
   Request* backlog = nullptr;  // sends that found no room, oldest first; order of matching depends on it
   Request* backlog_last = nullptr;
   PairProtocol protocol;
-  bool known = false;   // protocol has been looked up
-  bool listed = false;  // in Engine::waiting_peers_
+  bool known = false;      // protocol has been looked up
+  bool reachable = false;  // the transport knows where its memory could be read
+  bool listed = false;     // in Engine::waiting_peers_
   enum class SingleCopy : uint8_t { untried, works, refused } single_copy = SingleCopy::untried;
   bool single_copy_declined = false;  // the peer said that it cannot read from us
   single_copy::Target target;
@@ -187,6 +188,10 @@ class Engine {
   /// gone.
   bool quiet() const { return sends_under_way_ == 0 && waiting_peers_.empty(); }
 
+  /// Looks the limits of every pair up anew, for messages that begin from now on. Each limit is the sender's
+  /// alone, so that nobody else has to know.
+  void reconsider_protocols();
+
   Pool<Request>& requests() { return requests_; }
   Pool<Message>& messages() { return messages_; }
   const UnexpectedQueue& unexpected() const { return unexpected_; }
@@ -214,6 +219,7 @@ class Engine {
   };
 
   Peer& know(PeerIndex peer);
+  PairProtocol limits_of(PeerIndex index, const Peer& peer) const;
   void destroy_complete(Request& request);
   void leave_group(Request& request);
   void advance_ready();
@@ -287,9 +293,6 @@ class Engine {
   bool damage_told_ = false;
   uint64_t unexpected_kib_max_;
   size_t packet_bytes_max_;
-  int64_t part_bytes_max_;
-  int cells_in_flight_max_;
-  bool single_copy_allowed_;
 
   std::vector<Peer> peers_;
   PostedQueue posted_;

@@ -3,28 +3,16 @@
 #include <algorithm>
 
 #include "base/param.h"
+#include "p2p/stream.h"
 #include "shm/ring.h"
+#include "tune/threshold.h"
 
 namespace hearth::p2p {
 namespace {
 
 constexpr uint64_t kLinePayload = shm::kLineBytes - shm::kHeaderBytes;
 
-// Where two processes share a cache, two copies through cells that stay in it beat one copy by the kernel,
-// which moves a page at a time, at every length (docs/performance.md). Where they do not, the second pass
-// over the slower path costs more than the kernel's overhead.
-bool shares_cache(topo::Relation relation) {
-  return relation == topo::Relation::smt || relation == topo::Relation::l2 || relation == topo::Relation::l3;
-}
-
-uint64_t single_copy_bytes_min(topo::Relation relation) {
-  if (!param::get_flag(param::Id::p2p_single_copy)) return UINT64_MAX;
-  // One process's own memory needs no kernel: one plain copy, as soon as the message does not fit the ring.
-  if (relation == topo::Relation::self) return 0;
-  if (const uint64_t chosen = param::get_bytes(param::Id::p2p_single_copy_bytes_min); chosen != 0)
-    return chosen;
-  return shares_cache(relation) ? UINT64_MAX : uint64_t{256} << 10;
-}
+constexpr uint64_t kFirstPartBytesMin = 2048;
 
 }  // namespace
 
@@ -48,16 +36,24 @@ Protocol PairProtocol::choose(uint64_t bytes) const {
   return bytes >= single_copy_bytes_min ? Protocol::single_copy : Protocol::cells;
 }
 
-PairProtocol protocol_for(topo::Relation relation, uint64_t packet_bytes_max) {
+PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits) {
+  using param::Id;
   PairProtocol protocol;
-  protocol.ring_bytes_max = std::min(param::get_bytes(param::Id::p2p_inline_bytes_max), packet_bytes_max);
-  protocol.single_copy_bytes_min = single_copy_bytes_min(relation);
-  protocol.first_part_bytes = std::max<uint64_t>(param::get_bytes(param::Id::p2p_first_part_bytes), 2048);
+  protocol.ring_bytes_max =
+      std::min(tune::value(Id::p2p_inline_bytes_max, relation), limits.packet_bytes_max);
+  protocol.single_copy_bytes_min = param::get_flag(Id::p2p_single_copy)
+                                       ? tune::value(Id::p2p_single_copy_bytes_min, relation)
+                                       : tune::kNever;
+  protocol.first_part_bytes = std::max(tune::value(Id::p2p_first_part_bytes, relation), kFirstPartBytesMin);
+  protocol.part_bytes_max =
+      std::clamp<uint64_t>(tune::value(Id::p2p_part_bytes_max, relation), 1, limits.part_bytes_max);
+  protocol.cells_in_flight_max = static_cast<int>(
+      std::clamp<uint64_t>(tune::value(Id::p2p_cells_in_flight, relation), 1, kCellsInFlightMax));
   return protocol;
 }
 
-std::vector<ProtocolRow> explain(topo::Relation relation, uint64_t packet_bytes_max) {
-  const PairProtocol pair = protocol_for(relation, packet_bytes_max);
+std::vector<ProtocolRow> explain(topo::Relation relation, const TransportLimits& limits) {
+  const PairProtocol pair = protocol_for(relation, limits);
   std::vector<ProtocolRow> rows;
   rows.push_back({0, Protocol::line, "header and data in one cache line: one line moves, nothing else"});
   if (pair.ring_bytes_max > kLinePayload) {
@@ -71,7 +67,7 @@ std::vector<ProtocolRow> explain(topo::Relation relation, uint64_t packet_bytes_
                     "copied in and out through the sender's cells, both at once; pieces double from "
                     "p2p_first_part_bytes up to p2p_part_bytes_max"});
   }
-  if (pair.single_copy_bytes_min != UINT64_MAX) {
+  if (pair.single_copy_bytes_min != tune::kNever) {
     rows.push_back(
         {std::max(beyond, pair.single_copy_bytes_min), Protocol::single_copy,
          relation == topo::Relation::self

@@ -23,13 +23,19 @@ const char* protocol_name(Protocol protocol);
 struct PairProtocol {
   uint64_t ring_bytes_max = 0;         // longest message inside the ring
   uint64_t single_copy_bytes_min = 0;  // shortest message offered for single copy; UINT64_MAX: never
-  uint64_t first_part_bytes = 0;       // of a message sent through cells
+  uint64_t first_part_bytes = 0;       // of a message sent through cells; pieces double
+  uint64_t part_bytes_max = 0;
+  int cells_in_flight_max = 0;  // that one message may hold before the receiver empties them
 
   Protocol choose(uint64_t bytes) const;
 };
 
-/// `packet_bytes_max` is the transport's limit, which grows smaller as jobs grow.
-PairProtocol protocol_for(topo::Relation relation, uint64_t packet_bytes_max);
+/// What the transport can do at most, whatever the thresholds say; it grows smaller as jobs grow.
+struct TransportLimits {
+  uint64_t packet_bytes_max = 0;
+  uint64_t part_bytes_max = 0;
+};
+PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits);
 
 /// One line of the explanation: from this length on, this protocol, for this reason.
 struct ProtocolRow {
@@ -37,6 +43,6 @@ struct ProtocolRow {
   Protocol protocol;
   std::string reason;
 };
-std::vector<ProtocolRow> explain(topo::Relation relation, uint64_t packet_bytes_max);
+std::vector<ProtocolRow> explain(topo::Relation relation, const TransportLimits& limits);
 
 }  // namespace hearth::p2p

@@ -70,7 +70,8 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   start.address =
       reinterpret_cast<uint64_t>(request.buffer) + static_cast<uint64_t>(request.type->true_lower_bound);
   if (!stream->held) {
-    const int64_t part = std::min({stream->next_part_bytes, bytes, part_bytes_max_});
+    const int64_t part =
+        std::min({stream->next_part_bytes, bytes, static_cast<int64_t>(peer.protocol.part_bytes_max)});
     const int cell = next_cells(*stream, part);
     if (cell >= 0) {
       datatype::pack(*request.type, request.buffer, request.count, 0, transport_.own_cell(cell),
@@ -108,9 +109,10 @@ void Engine::retire(SendStream& stream) {
 // Cells for the next piece, unless the message has as many under way as it may. -1: wait. Marks are looked at
 // only then: each look takes the mark's line away from the receiver.
 int Engine::next_cells(SendStream& stream, int64_t bytes) {
-  if (stream.in_flight >= cells_in_flight_max_) {
+  const int in_flight_max = know(stream.request->key.peer).protocol.cells_in_flight_max;
+  if (stream.in_flight >= in_flight_max) {
     retire(stream);
-    if (stream.in_flight >= cells_in_flight_max_) return -1;
+    if (stream.in_flight >= in_flight_max) return -1;
   }
   const int cell = transport_.take_cells(static_cast<size_t>(bytes));
   if (cell < 0) {
@@ -128,13 +130,14 @@ bool Engine::push(SendStream& stream) {
   if (stream.held) return false;
   Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
+  const auto part_bytes_max = static_cast<int64_t>(know(to).protocol.part_bytes_max);
   bool moved = false;
   while (stream.sent_bytes < stream.total_bytes) {
     Status status;
     std::byte* line = transport_.claim(to, sizeof(MoreCells), status);
     if (line == nullptr) return moved;
     const int64_t part =
-        std::min({stream.next_part_bytes, part_bytes_max_, stream.total_bytes - stream.sent_bytes});
+        std::min({stream.next_part_bytes, part_bytes_max, stream.total_bytes - stream.sent_bytes});
     const int cell = next_cells(stream, part);
     if (cell < 0) {
       // Without a single cell, others holding them all, a message that was matched still has its ring.
@@ -149,7 +152,7 @@ bool Engine::push(SendStream& stream) {
     copy_bytes(shm::payload_at(line), &more, sizeof more);
     transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof more, request.slot, 0);
     stream.sent_bytes += part;
-    stream.next_part_bytes = std::min(stream.next_part_bytes * 2, part_bytes_max_);
+    stream.next_part_bytes = std::min(stream.next_part_bytes * 2, part_bytes_max);
     moved = true;
   }
   end_stream(stream);

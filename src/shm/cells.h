@@ -24,6 +24,11 @@
 
 namespace hearth::shm {
 
+/// The longest run that may be taken of a pool of so many cells: a quarter of it.
+constexpr size_t run_bytes_max(size_t cell_count, size_t cell_bytes) {
+  return std::max<size_t>(cell_count / 4, 1) * cell_bytes;
+}
+
 class CellPool {
  public:
   CellPool() = default;
@@ -39,8 +44,7 @@ class CellPool {
   bool returned(int cell, uint32_t ticket) const;
 
   std::byte* memory(int cell) const;
-  /// The longest run that may be taken: a quarter of the pool.
-  size_t run_bytes_max() const { return std::max<size_t>(sent_.size() / 4, 1) * cell_bytes_; }
+  size_t run_bytes_max() const { return shm::run_bytes_max(sent_.size(), cell_bytes_); }
 
   /// The receiver's side: gives a cell of `owner` back.
   static void mark_free(const Segment& segment, int owner, int cell);

@@ -1,7 +1,12 @@
 #include "topo/relation.h"
 
+#include <cstring>
+
 namespace hearth::topo {
 namespace {
+
+constexpr const char* kNames[kRelations] = {"self", "smt",     "l2",      "l3",
+                                            "numa", "package", "machine", "unknown"};
 
 bool shared(int32_t a, int32_t b) {
   return a >= 0 && a == b;
@@ -20,9 +25,16 @@ Relation relation_of(const shm::RankPlace& a, const shm::RankPlace& b) {
 }
 
 const char* relation_name(Relation relation) {
-  static constexpr const char* kNames[kRelations] = {"self", "smt",     "l2",      "l3",
-                                                     "numa", "package", "machine", "unknown"};
   return kNames[static_cast<int>(relation)];
+}
+
+bool find_relation(const char* name, Relation& relation) {
+  for (int i = 0; i < kRelations; ++i) {
+    if (std::strcmp(name, kNames[i]) != 0) continue;
+    relation = static_cast<Relation>(i);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace hearth::topo

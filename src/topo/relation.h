@@ -15,5 +15,7 @@ Relation relation_of(const shm::RankPlace& a, const shm::RankPlace& b);
 
 /// "l3", for reports and tables.
 const char* relation_name(Relation relation);
+/// The relation of that name; false when none has it.
+bool find_relation(const char* name, Relation& relation);
 
 }  // namespace hearth::topo

@@ -81,7 +81,7 @@ static void look_at_cvars(void) {
       MPI_Count value = -1;
       CHECK(type == MPI_COUNT, "%s has another type", name);
       expect(MPI_T_cvar_read(handle, &value), MPI_SUCCESS, name);
-      CHECK(value >= 0, "%s is %lld", name, (long long)value);
+      CHECK(value >= -1, "%s is %lld", name, (long long)value); /* -1: left to the library */
     }
     MPI_T_cvar_handle_free(&handle);
   }
@@ -276,18 +276,23 @@ int main(int argc, char** argv) {
   look_at_pvars();
   try_errors();
 
-  /* What is decided by mpiexec cannot be set, what the library reads when it starts can be until then. */
-  const MPI_Count inline_max = read_number("p2p_inline_bytes_max");
+  /* What is decided by mpiexec cannot be set, what the library reads when it starts can be until then, and
+   * thresholds at any time; -1 leaves them to what lies between two processes. */
+  const MPI_Count inline_max = 2048;
+  const MPI_Count unexpected_max = read_number("p2p_unexpected_bytes_max");
   expect(write_number("shm_cell_count", 7), MPI_T_ERR_CVAR_SET_NEVER, "shm_cell_count");
-  expect(write_number("p2p_inline_bytes_max", -1), MPI_T_ERR_INVALID, "p2p_inline_bytes_max");
+  expect(write_number("p2p_inline_bytes_max", -2), MPI_T_ERR_INVALID, "p2p_inline_bytes_max");
+  CHECK(read_number("p2p_inline_bytes_max") == -1, "set before anybody set it");
+  expect(write_number("p2p_unexpected_bytes_max", -1), MPI_T_ERR_INVALID, "p2p_unexpected_bytes_max");
+  expect(write_number("p2p_unexpected_bytes_max", unexpected_max), MPI_SUCCESS, "p2p_unexpected_bytes_max");
   expect(write_number("p2p_inline_bytes_max", inline_max / 2), MPI_SUCCESS, "p2p_inline_bytes_max");
   CHECK(read_number("p2p_inline_bytes_max") == inline_max / 2, "not set");
 
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
-  expect(write_number("p2p_inline_bytes_max", inline_max), MPI_T_ERR_CVAR_SET_NOT_NOW,
-         "p2p_inline_bytes_max");
+  expect(write_number("p2p_unexpected_bytes_max", unexpected_max), MPI_T_ERR_CVAR_SET_NOT_NOW,
+         "p2p_unexpected_bytes_max");
   for (int turn = 0; turn < 2; ++turn) {
     if (turn == rank_) {
       count_messages(1 - rank_);
@@ -296,7 +301,7 @@ int main(int argc, char** argv) {
     }
   }
 
-  /* It was set for good: a message of this length is a long one now. */
+  /* A message of this length is a long one, until the limit is changed once more. */
   MPI_T_pvar_session session;
   MPI_T_pvar_session_create(&session);
   MPI_T_pvar_handle long_messages =
@@ -305,8 +310,12 @@ int main(int argc, char** argv) {
   char* data = calloc((size_t)inline_max, 1);
   MPI_Sendrecv_replace(data, (int)inline_max * 3 / 4, MPI_CHAR, 1 - rank_, 5, 1 - rank_, 5, MPI_COMM_WORLD,
                        MPI_STATUS_IGNORE);
-  free(data);
   CHECK(reading(session, long_messages) == 1, "%llu long messages", reading(session, long_messages));
+  expect(write_number("p2p_inline_bytes_max", -1), MPI_SUCCESS, "p2p_inline_bytes_max");
+  MPI_Sendrecv_replace(data, (int)inline_max * 3 / 4, MPI_CHAR, 1 - rank_, 5, 1 - rank_, 5, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE);
+  CHECK(reading(session, long_messages) == 1, "%llu long messages", reading(session, long_messages));
+  free(data);
 
   expect(MPI_T_finalize(), MPI_SUCCESS, "MPI_T_finalize");
   MPI_Finalize();

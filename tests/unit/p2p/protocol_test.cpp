@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "p2p/stream.h"
 #include "shm/ring.h"
+#include "tune/threshold.h"
 
 namespace hearth::p2p {
 namespace {
@@ -11,11 +13,11 @@ using topo::Relation;
 
 constexpr Relation kRelations[] = {Relation::self, Relation::smt,     Relation::l2,      Relation::l3,
                                    Relation::numa, Relation::package, Relation::machine, Relation::unknown};
-constexpr uint64_t kPacketBytesMax = shm::payload_bytes_max(512);
+constexpr TransportLimits kLimits = {shm::payload_bytes_max(512), 512 << 10};
 
 TEST(protocol, short_messages_take_one_line) {
   for (const Relation relation : kRelations) {
-    const PairProtocol pair = protocol_for(relation, kPacketBytesMax);
+    const PairProtocol pair = protocol_for(relation, kLimits);
     EXPECT_EQ(pair.choose(0), Protocol::line);
     EXPECT_EQ(pair.choose(48), Protocol::line);
     EXPECT_EQ(pair.choose(49), Protocol::lines);
@@ -23,21 +25,44 @@ TEST(protocol, short_messages_take_one_line) {
 }
 
 TEST(protocol, a_small_ring_limits_what_goes_inside) {
-  const PairProtocol pair = protocol_for(Relation::l3, 1000);
+  const PairProtocol pair = protocol_for(Relation::l3, {1000, 4096});
   EXPECT_EQ(pair.choose(1000), Protocol::lines);
   EXPECT_EQ(pair.choose(1001), Protocol::cells);
 }
 
+TEST(protocol, the_transport_limits_pieces) {
+  EXPECT_EQ(protocol_for(Relation::l3, {1000, 4096}).part_bytes_max, 4096u);
+  const std::vector<tune::Tuned> many = {{param::Id::p2p_cells_in_flight, Relation::l3, 1000},
+                                         {param::Id::p2p_part_bytes_max, Relation::l3, 0}};
+  tune::use(many);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).cells_in_flight_max, kCellsInFlightMax);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).part_bytes_max, 1u);
+  tune::use({});
+}
+
+TEST(protocol, a_profile_moves_the_limits_of_its_relation_only) {
+  const std::vector<tune::Tuned> tuned = {{param::Id::p2p_single_copy_bytes_min, Relation::l3, 1 << 20},
+                                          {param::Id::p2p_inline_bytes_max, Relation::numa, 512}};
+  tune::use(tuned);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20), Protocol::single_copy);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose((1 << 20) - 1), Protocol::cells);
+  EXPECT_EQ(protocol_for(Relation::l2, kLimits).choose(1 << 20), Protocol::cells);
+  EXPECT_EQ(protocol_for(Relation::numa, kLimits).choose(513), Protocol::cells);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(513), Protocol::lines);
+  tune::use({});
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20), Protocol::cells);
+}
+
 TEST(protocol, single_copy_is_for_pairs_that_share_no_cache_and_for_oneself) {
-  EXPECT_EQ(protocol_for(Relation::l3, kPacketBytesMax).choose(1 << 30), Protocol::cells);
-  EXPECT_EQ(protocol_for(Relation::package, kPacketBytesMax).choose(1 << 30), Protocol::single_copy);
-  EXPECT_EQ(protocol_for(Relation::self, kPacketBytesMax).choose(1 << 20), Protocol::single_copy);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 30), Protocol::cells);
+  EXPECT_EQ(protocol_for(Relation::package, kLimits).choose(1 << 30), Protocol::single_copy);
+  EXPECT_EQ(protocol_for(Relation::self, kLimits).choose(1 << 20), Protocol::single_copy);
 }
 
 TEST(protocol, the_explanation_says_what_is_chosen) {
   for (const Relation relation : kRelations) {
-    const PairProtocol pair = protocol_for(relation, kPacketBytesMax);
-    const std::vector<ProtocolRow> rows = explain(relation, kPacketBytesMax);
+    const PairProtocol pair = protocol_for(relation, kLimits);
+    const std::vector<ProtocolRow> rows = explain(relation, kLimits);
     ASSERT_FALSE(rows.empty());
     EXPECT_EQ(rows.front().from_bytes, 0u);
     for (size_t i = 0; i < rows.size(); ++i) {

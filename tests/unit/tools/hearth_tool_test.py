@@ -25,7 +25,7 @@ class Info(unittest.TestCase):
     def test_json_has_every_section(self):
         document = info()
         self.assertEqual(list(document), ["build", "machine", "topology", "limits", "probes", "parameters",
-                                          "memory_per_rank"])
+                                          "thresholds", "memory_per_rank"])
         self.assertGreaterEqual(document["topology"]["processors"], 1)
         self.assertIn("shm_ring_bytes", [row["parameter"] for row in document["parameters"]])
 
@@ -41,6 +41,15 @@ class Info(unittest.TestCase):
         self.assertEqual(rows["shm_cell_count"]["value"], "7")
         self.assertEqual(rows["shm_cell_count"]["source"], "environment")
         self.assertEqual(rows["shm_cell_bytes"]["source"], "default")
+
+    def test_thresholds_say_where_they_come_from(self):
+        environment = {"HEARTH_P2P_PART_BYTES_MAX": "4K",
+                       "HEARTH_TUNED": "p2p_first_part_bytes:unknown=3000;p2p_part_bytes_max:unknown=9"}
+        rows = {(row["threshold"], row["both_share"]): (row["value"], row["source"])
+                for row in info(environment=environment)["thresholds"]}
+        self.assertEqual(rows["p2p_part_bytes_max", "unknown"], (4096, "environment"))
+        self.assertEqual(rows["p2p_first_part_bytes", "unknown"], (3000, "profile"))
+        self.assertEqual(rows["p2p_first_part_bytes", "self"][1], "default")
 
     def test_memory_follows_the_formula_and_stands_beside_the_original(self):
         memory = info("--memory", "-n", "64")["memory_per_rank"]["memory"]

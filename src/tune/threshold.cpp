@@ -1,0 +1,147 @@
+#include "tune/threshold.h"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "base/check.h"
+#include "mpi.h"
+
+namespace hearth::tune {
+namespace {
+
+constexpr uint64_t KiB = 1024;
+constexpr uint64_t never = kNever;
+
+constexpr Threshold kThresholds[] = {
+#define HEARTH_THRESHOLD(parameter, self, smt, l2, l3, numa, package, machine, unknown, why) \
+  {param::Id::parameter, #parameter, {self, smt, l2, l3, numa, package, machine, unknown}, why},
+#include "tune/threshold.def"
+#undef HEARTH_THRESHOLD
+};
+constexpr size_t kCount = std::size(kThresholds);
+
+constexpr const char* kNeverWord = "never";
+
+size_t row_of(param::Id parameter) {
+  size_t row = 0;
+  while (row < kCount && kThresholds[row].parameter != parameter) ++row;
+  HEARTH_CHECK(row < kCount);
+  return row;
+}
+
+/// What a profile said, row by row.
+class Table {
+ public:
+  Table() {
+    const char* words = std::getenv(kVariable);
+    if (words == nullptr || *words == '\0') return;
+    std::vector<Tuned> values;
+    if (!from_words(words, values).ok()) {
+      // All ranks read the same: one of them says it.
+      const char* rank = std::getenv("HEARTH_RANK");
+      if (rank == nullptr || std::strcmp(rank, "0") == 0)
+        std::fprintf(stderr, "hearth: %s; using defaults\n", last_failure_text());
+    }
+    take(values);
+  }
+
+  void take(std::span<const Tuned> values) {
+    values_ = {};
+    for (const Tuned& tuned : values) {
+      values_[row_of(tuned.parameter)][static_cast<size_t>(tuned.relation)] = tuned.value;
+    }
+  }
+
+  std::optional<uint64_t> at(size_t row, topo::Relation relation) const {
+    return values_[row][static_cast<size_t>(relation)];
+  }
+
+ private:
+  std::array<std::array<std::optional<uint64_t>, topo::kRelations>, kCount> values_;
+};
+
+Table& table() {
+  static Table table;
+  return table;
+}
+
+bool parse_value(std::string_view text, uint64_t& value) {
+  if (text == kNeverWord) {
+    value = kNever;
+    return true;
+  }
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value != kNever;
+}
+
+bool parse_one(const std::string& word, Tuned& tuned) {
+  const size_t colon = word.find(':');
+  const size_t equals = word.find('=');
+  if (colon == std::string::npos || equals == std::string::npos || equals < colon) return false;
+  const Threshold* threshold = find_threshold(word.substr(0, colon));
+  const std::string relation = word.substr(colon + 1, equals - colon - 1);
+  if (threshold == nullptr || !topo::find_relation(relation.c_str(), tuned.relation)) return false;
+  tuned.parameter = threshold->parameter;
+  return parse_value(std::string_view(word).substr(equals + 1), tuned.value);
+}
+
+}  // namespace
+
+std::span<const Threshold> thresholds() {
+  return kThresholds;
+}
+
+const Threshold* find_threshold(const std::string& name) {
+  for (const Threshold& threshold : kThresholds) {
+    if (name == threshold.name) return &threshold;
+  }
+  return nullptr;
+}
+
+uint64_t value(param::Id parameter, topo::Relation relation) {
+  if (!param::is_automatic(parameter)) return static_cast<uint64_t>(param::get_number(parameter));
+  const size_t row = row_of(parameter);
+  return table().at(row, relation).value_or(kThresholds[row].standard[static_cast<size_t>(relation)]);
+}
+
+const char* source(param::Id parameter, topo::Relation relation) {
+  if (!param::is_automatic(parameter)) return param::source(parameter);
+  return table().at(row_of(parameter), relation) ? "profile" : "default";
+}
+
+std::string to_words(std::span<const Tuned> values) {
+  std::string words;
+  for (const Tuned& tuned : values) {
+    if (!words.empty()) words += ';';
+    words += kThresholds[row_of(tuned.parameter)].name;
+    words += std::string(":") + topo::relation_name(tuned.relation) + "=";
+    words += tuned.value == kNever ? kNeverWord : std::to_string(tuned.value);
+  }
+  return words;
+}
+
+Status from_words(const std::string& words, std::vector<Tuned>& values) {
+  values.clear();
+  for (size_t begin = 0; begin <= words.size();) {
+    const size_t end = std::min(words.find(';', begin), words.size());
+    Tuned tuned = {};
+    if (!parse_one(words.substr(begin, end - begin), tuned)) {
+      values.clear();
+      return fail(MPI_ERR_ARG, "%s: '%s' is not name:relation=value, as mpiexec writes it", kVariable,
+                  words.substr(begin, end - begin).c_str());
+    }
+    values.push_back(tuned);
+    begin = end + 1;
+  }
+  return {};
+}
+
+void use(std::span<const Tuned> values) {
+  table().take(values);
+}
+
+}  // namespace hearth::tune

@@ -1,0 +1,58 @@
+// Thresholds by what lies between two processes, and which of several sources each value comes from. Owns the
+// values that a profile gave; read when a pair first talks, by the tools, and never on the data path. Called
+// under the library's lock, or by the one thread of a tool.
+//
+// The sources, in falling order: environment; MPI_T (both are values of the parameter, for all relations);
+// profile; the default in threshold.def.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/param.h"
+#include "base/status.h"
+#include "topo/relation.h"
+
+namespace hearth::tune {
+
+/// Of a length from which on something is done: it is not done at any length.
+constexpr uint64_t kNever = UINT64_MAX;
+
+/// One row of threshold.def.
+struct Threshold {
+  param::Id parameter;
+  const char* name;
+  uint64_t standard[topo::kRelations];
+  const char* why;
+};
+std::span<const Threshold> thresholds();
+/// nullptr for a name that no row has.
+const Threshold* find_threshold(const std::string& name);
+
+/// The value in force.
+uint64_t value(param::Id parameter, topo::Relation relation);
+/// "environment", "tool", "profile" or "default".
+const char* source(param::Id parameter, topo::Relation relation);
+
+/// A value that a profile gives.
+struct Tuned {
+  param::Id parameter;
+  topo::Relation relation;
+  uint64_t value;
+};
+
+/// The variable in which mpiexec hands the values of its profile to the ranks, so that all use the same, as
+/// `name:relation=value` with semicolons between them; `never` is a value too. Ranks that another launcher
+/// starts may be given it by hand.
+constexpr const char* kVariable = "HEARTH_TUNED";
+std::string to_words(std::span<const Tuned> values);
+/// An error where the words mean nothing; `values` is then empty.
+Status from_words(const std::string& words, std::vector<Tuned>& values);
+
+/// Uses these values from now on and those of the variable no longer. For tools and tests; ranks use the
+/// variable.
+void use(std::span<const Tuned> values);
+
+}  // namespace hearth::tune

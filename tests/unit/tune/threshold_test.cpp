@@ -1,0 +1,78 @@
+#include "tune/threshold.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace hearth::tune {
+namespace {
+
+using param::Id;
+using topo::Relation;
+
+// Before any test asks for a parameter.
+const int environment_set = ::setenv("HEARTH_P2P_FIRST_PART_BYTES", "3K", 1);
+
+size_t place(Id id) {
+  return static_cast<size_t>(id);
+}
+
+TEST(Threshold, EveryAutomaticParameterHasARowAndNoOtherHas) {
+  for (const param::Row& row : param::rows()) {
+    EXPECT_EQ(std::string(row.standard) == "auto", find_threshold(row.name) != nullptr) << row.name;
+  }
+  EXPECT_EQ(find_threshold("p2p_none"), nullptr);
+}
+
+// The environment and the variable of the launcher are read once per process, so their order is one test.
+TEST(Threshold, EnvironmentThenToolThenProfileThenDefault) {
+  const uint64_t standard = value(Id::p2p_part_bytes_max, Relation::l3);
+  EXPECT_STREQ(source(Id::p2p_part_bytes_max, Relation::l3), "default");
+  const std::vector<Tuned> tuned = {{Id::p2p_part_bytes_max, Relation::l3, 4096},
+                                    {Id::p2p_first_part_bytes, Relation::l3, 1024}};
+  use(tuned);
+  EXPECT_EQ(value(Id::p2p_part_bytes_max, Relation::l3), 4096u);
+  EXPECT_STREQ(source(Id::p2p_part_bytes_max, Relation::l3), "profile");
+  EXPECT_STREQ(source(Id::p2p_part_bytes_max, Relation::l2), "default");
+  ASSERT_TRUE(param::set_number(place(Id::p2p_part_bytes_max), 8192));
+  for (const Relation relation : {Relation::l3, Relation::package}) {
+    EXPECT_EQ(value(Id::p2p_part_bytes_max, relation), 8192u);
+    EXPECT_STREQ(source(Id::p2p_part_bytes_max, relation), "tool");
+  }
+  ASSERT_TRUE(param::set_number(place(Id::p2p_part_bytes_max), param::kAutomatic));
+  EXPECT_EQ(value(Id::p2p_part_bytes_max, Relation::l3), 4096u);
+  ASSERT_EQ(environment_set, 0);
+  EXPECT_EQ(value(Id::p2p_first_part_bytes, Relation::l3), 3072u);
+  EXPECT_STREQ(source(Id::p2p_first_part_bytes, Relation::l3), "environment");
+  use({});
+  EXPECT_EQ(value(Id::p2p_part_bytes_max, Relation::l3), standard);
+}
+
+TEST(Threshold, WordsThereAndBack) {
+  const std::vector<Tuned> tuned = {{Id::p2p_single_copy_bytes_min, Relation::l3, kNever},
+                                    {Id::p2p_single_copy_bytes_min, Relation::machine, 0},
+                                    {Id::p2p_inline_bytes_max, Relation::self, 123456789}};
+  const std::string words = to_words(tuned);
+  EXPECT_EQ(words,
+            "p2p_single_copy_bytes_min:l3=never;p2p_single_copy_bytes_min:machine=0;"
+            "p2p_inline_bytes_max:self=123456789");
+  std::vector<Tuned> again;
+  ASSERT_TRUE(from_words(words, again).ok());
+  EXPECT_EQ(to_words(again), words);
+}
+
+TEST(Threshold, WordsThatMeanNothing) {
+  for (const char* words :
+       {"", ";", "p2p_inline_bytes_max", "p2p_inline_bytes_max:l3", "p2p_inline_bytes_max:l3=",
+        "p2p_inline_bytes_max:l3=12x", "p2p_inline_bytes_max:l3=-1", "p2p_inline_bytes_max:l9=1",
+        "p2p_inline_bytes_max=l3:1", "p2p_single_copy:l3=1", "none:l3=1", "p2p_inline_bytes_max:l3=1;",
+        "p2p_inline_bytes_max:l3=18446744073709551615", "p2p_inline_bytes_max:l3=18446744073709551616"}) {
+    std::vector<Tuned> values(1);
+    EXPECT_FALSE(from_words(words, values).ok()) << words;
+    EXPECT_TRUE(values.empty()) << words;
+    EXPECT_NE(std::string(last_failure_text()).find("HEARTH_TUNED"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace hearth::tune
