@@ -298,6 +298,7 @@ Status run_bench(const BenchOptions& options) {
     }
   }
   const topo::Machine machine = topo::Machine::discover();
+  use_profile(machine);
   LiveTable table(options, machine);
   DriverReader reader(table);
   HEARTH_TRY(run_driver(command_line(options, place), reader));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "topo/machine.h"
+#include "tune/profile.h"
 
 namespace hearth::tools {
 
@@ -15,6 +16,8 @@ using Json = nlohmann::ordered_json;
 Json build_facts();
 /// Every parameter with its value and where that comes from.
 Json parameter_facts();
+/// The profile in force, or why there is none, and what a profile has to fit.
+Json profile_facts(const tune::ProfileSearch& search, const topo::Machine& machine);
 /// The thresholds that depend on what lies between two ranks, for the relations of this machine.
 Json threshold_facts(const topo::Machine& machine);
 /// Memory per rank for a job of so many ranks; for a choice of jobs when it is 0.

@@ -69,6 +69,26 @@ Json parameter_facts() {
   return rows;
 }
 
+Json profile_facts(const tune::ProfileSearch& search, const topo::Machine& machine) {
+  Json facts = {{"file", search.profile ? search.path : "none"}};
+  if (search.profile) {
+    facts["made"] = search.profile->made;
+    facts["made_by"] = search.profile->made_by;
+    facts["values"] = search.profile->values().size();
+  } else {
+    const std::string own = tune::own_profile_path();
+    facts["remedy"] = own.empty() ? "hearth tune --output FILE measures this machine"
+                                  : "hearth tune measures this machine and writes " + own;
+  }
+  const tune::MachineIdentity here = tune::MachineIdentity::of(machine);
+  facts["processor"] = here.processor;
+  facts["topology"] = here.topology;
+  facts["kernel"] = here.kernel;
+  facts["hypervisor"] = here.hypervisor;
+  for (size_t i = 0; i < search.notes.size(); ++i) facts[fmt::format("note_{}", i + 1)] = search.notes[i];
+  return facts;
+}
+
 Json threshold_facts(const topo::Machine& machine) {
   Json rows = Json::array();
   for (const tune::Threshold& threshold : tune::thresholds()) {

@@ -9,9 +9,13 @@
 #include "base/os_machine.h"
 #include "base/os_wait.h"
 #include "facts.h"
+#include "tune/machine_identity.h"
 
 namespace hearth::tools {
 namespace {
+
+using tune::has_word;
+using tune::value_in;
 
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
@@ -19,27 +23,6 @@ std::string first_line(const std::string& text) {
 
 std::string or_unknown(std::string text) {
   return text.empty() ? "unknown" : text;
-}
-
-/// The value behind "name   : value" in a file like /proc/cpuinfo.
-std::string value_in(const std::string& text, const std::string& name) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(name)) continue;
-    const size_t colon = line.find_first_not_of(" \t", name.size());
-    if (colon == std::string::npos || line[colon] != ':') continue;
-    const size_t value = line.find_first_not_of(" \t", colon + 1);
-    return value == std::string::npos ? "" : line.substr(value);
-  }
-  return "";
-}
-
-bool has_word(const std::string& text, const std::string& word) {
-  std::istringstream words(text);
-  for (std::string found; words >> found;) {
-    if (found == word) return true;
-  }
-  return false;
 }
 
 std::string hypervisor(const std::string& processors) {

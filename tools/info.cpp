@@ -6,6 +6,7 @@
 
 #include "facts.h"
 #include "pretty.h"
+#include "route.h"
 
 namespace hearth::tools {
 namespace {
@@ -59,6 +60,7 @@ std::string section_text(const Json& section) {
 
 Json collect(const InfoOptions& options) {
   const topo::Machine machine = topo::Machine::discover();
+  const tune::ProfileSearch search = use_profile(machine);
   const uint32_t explained = options.ranks != 0 ? options.ranks : kRanksForExplain;
   Json document;
   const bool all = !options.memory && !options.explain;
@@ -69,6 +71,7 @@ Json collect(const InfoOptions& options) {
     document["limits"] = limit_facts();
     document["probes"] = probe_facts();
     document["parameters"] = parameter_facts();
+    document["profile"] = profile_facts(search, machine);
     document["thresholds"] = threshold_facts(machine);
   }
   if (all || options.memory) document["memory_per_rank"] = memory_facts(options.ranks);

@@ -1,10 +1,12 @@
 #include "route.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "shm/cells.h"
 #include "shm/ring.h"
 #include "shm/segment.h"
+#include "tune/threshold.h"
 
 namespace hearth::tools {
 namespace {
@@ -22,6 +24,12 @@ p2p::TransportLimits limits_in_job_of(uint32_t ranks) {
 }
 
 }  // namespace
+
+tune::ProfileSearch use_profile(const topo::Machine& machine) {
+  tune::ProfileSearch search = tune::find_profile(machine);
+  if (std::getenv(tune::kVariable) == nullptr && search.profile) tune::use(search.profile->values());
+  return search;
+}
 
 topo::Relation relation_of_processors(const topo::Machine& machine, int a, int b) {
   const topo::Processor* first = find_processor(machine, a);

@@ -8,8 +8,13 @@
 #include "p2p/protocol.h"
 #include "topo/machine.h"
 #include "topo/relation.h"
+#include "tune/profile.h"
 
 namespace hearth::tools {
+
+/// Finds the profile that mpiexec would find here and puts its values in force in this process; values that
+/// the environment hands over, as to a rank, stay in force instead.
+tune::ProfileSearch use_profile(const topo::Machine& machine);
 
 /// What lies between two ranks that are bound to these processors; unknown when the machine does not tell.
 topo::Relation relation_of_processors(const topo::Machine& machine, int a, int b);

@@ -18,6 +18,8 @@
 #include "mpi.h"
 #include "shm/segment.h"
 #include "topo/machine.h"
+#include "tune/profile.h"
+#include "tune/threshold.h"
 
 namespace hearth::launch {
 namespace {
@@ -84,6 +86,15 @@ Status make_segment(int ranks, int processors, const std::vector<Seat>& seats, s
   return {};
 }
 
+// All ranks use one profile: the one that is found here.
+void hand_over_profile(const topo::Machine& machine, JobSpec& job) {
+  const tune::ProfileSearch search = tune::find_profile(machine);
+  for (const std::string& text : search.notes) note("note: " + text);
+  if (!search.profile) return;
+  const std::string words = tune::to_words(search.profile->values());
+  if (!words.empty()) job.environment.push_back({tune::kVariable, words, false});
+}
+
 void report_seats(const JobSpec& job, const std::vector<Seat>& seats) {
   size_t rank = 0;
   for (const ProgramSpec& program : job.programs) {
@@ -119,6 +130,7 @@ int mpiexec(char** arguments, char** environment) {
   if (!check_room(job, ranks, processors).ok()) return complain(kUsageCode);
   std::vector<Seat> seats = seat_ranks(machine, job.placement, ranks, processors);
   if (job.report_bindings) report_seats(job, seats);
+  hand_over_profile(machine, job);
 
   shm::Segment segment;
   if (!make_segment(ranks, processors, seats, segment).ok()) return complain(1);

@@ -70,6 +70,22 @@ int numa_of(hwloc_topology_t topology, hwloc_obj_t processor) {
   return found;
 }
 
+std::string shape_of(hwloc_topology_t topology) {
+  struct Kind {
+    hwloc_obj_type_t type;
+    const char* name;
+  };
+  constexpr Kind kKinds[] = {{HWLOC_OBJ_PACKAGE, "packages"}, {HWLOC_OBJ_NUMANODE, "memory nodes"},
+                             {HWLOC_OBJ_L3CACHE, "l3"},       {HWLOC_OBJ_L2CACHE, "l2"},
+                             {HWLOC_OBJ_CORE, "cores"},       {HWLOC_OBJ_PU, "processors"}};
+  std::string shape;
+  for (const Kind& kind : kKinds) {
+    const int count = std::max(hwloc_get_nbobjs_by_type(topology, kind.type), 0);
+    shape += (shape.empty() ? "" : ", ") + std::string(kind.name) + " " + std::to_string(count);
+  }
+  return shape;
+}
+
 }  // namespace
 
 Machine Machine::discover() {
@@ -89,6 +105,7 @@ Machine Machine::discover() {
 Machine Machine::from_topology(hwloc_topology_t topology, std::span<const int> allowed) {
   Machine machine;
   machine.detailed_ = true;
+  machine.shape_ = shape_of(topology);
   std::vector<int> missing(allowed.begin(), allowed.end());
   for (hwloc_obj_t object = nullptr;
        (object = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, object)) != nullptr;) {
@@ -116,6 +133,7 @@ Machine Machine::from_numbers(std::span<const int> allowed) {
   Machine machine;
   for (const int number : allowed) machine.processors_.push_back({number, {-1, -1, -1, -1, -1, number}});
   if (machine.processors_.empty()) machine.processors_.push_back({});
+  machine.shape_ = "processors " + std::to_string(machine.processors_.size());
   machine.number_lonely_cores();
   return machine;
 }

@@ -34,6 +34,9 @@ class Machine {
   int core_count() const { return core_count_; }
   /// Whether hwloc told what the processors share.
   bool detailed() const { return detailed_; }
+  /// How many objects of each kind hwloc found, those outside of the affinity mask included: "packages 1,
+  /// memory nodes 1, l3 1, l2 2, cores 2, processors 2"; without hwloc "processors 2", of the mask.
+  const std::string& shape() const { return shape_; }
 
  private:
   void number_lonely_cores();
@@ -41,6 +44,7 @@ class Machine {
   std::vector<Processor> processors_;
   int core_count_ = 0;
   bool detailed_ = false;
+  std::string shape_;
 };
 
 /// What all these processors share, as the place of a rank that may use each of them: -1 where they differ.

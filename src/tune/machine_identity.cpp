@@ -1,0 +1,80 @@
+#include "tune/machine_identity.h"
+
+#include <array>
+#include <sstream>
+
+#include "base/os_io.h"
+
+namespace hearth::tune {
+namespace {
+
+// Of the first processor: a machine with many writes the same for each, which takes the kernel its time.
+std::string first_processor_text() {
+  std::array<char, 8192> text;
+  const os::Descriptor file = os::open_to_read("/proc/cpuinfo");
+  if (!file.open()) return "";
+  const intptr_t bytes = os::read_some(file.number(), text.data(), text.size());
+  return bytes <= 0 ? "" : std::string(text.data(), static_cast<size_t>(bytes));
+}
+
+std::string processor_of(const std::string& text) {
+  const std::string name = value_in(text, "model name");
+  // The names of arm64, whose kernel writes no model.
+  if (name.empty()) return value_in(text, "CPU implementer") + " " + value_in(text, "CPU part");
+  return name + " (" + value_in(text, "cpu family") + "." + value_in(text, "model") + "." +
+         value_in(text, "stepping") + ")";
+}
+
+/// "6.18.5-generic" as "6.18".
+std::string kernel_of(const std::string& release) {
+  const size_t first = release.find('.');
+  if (first == std::string::npos) return release;
+  return release.substr(0, release.find_first_not_of("0123456789", first + 1));
+}
+
+std::string words_of(const char* what, const std::string& theirs, const std::string& here) {
+  return std::string(what) + " '" + theirs + "', here '" + here + "'";
+}
+
+const char* yes_or_no(bool value) {
+  return value ? "yes" : "no";
+}
+
+}  // namespace
+
+MachineIdentity MachineIdentity::of(const topo::Machine& machine) {
+  const std::string text = first_processor_text();
+  return {processor_of(text), machine.shape(), kernel_of(os::read_text("/proc/sys/kernel/osrelease")),
+          has_word(value_in(text, "flags"), "hypervisor")};
+}
+
+std::string difference(const MachineIdentity& theirs, const MachineIdentity& here) {
+  if (theirs.processor != here.processor) return words_of("processor", theirs.processor, here.processor);
+  if (theirs.topology != here.topology) return words_of("topology", theirs.topology, here.topology);
+  if (theirs.kernel != here.kernel) return words_of("kernel", theirs.kernel, here.kernel);
+  if (theirs.hypervisor != here.hypervisor)
+    return words_of("hypervisor", yes_or_no(theirs.hypervisor), yes_or_no(here.hypervisor));
+  return "";
+}
+
+std::string value_in(const std::string& text, const std::string& name) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(name)) continue;
+    const size_t colon = line.find_first_not_of(" \t", name.size());
+    if (colon == std::string::npos || line[colon] != ':') continue;
+    const size_t value = line.find_first_not_of(" \t", colon + 1);
+    return value == std::string::npos ? "" : line.substr(value);
+  }
+  return "";
+}
+
+bool has_word(const std::string& text, const std::string& word) {
+  std::istringstream words(text);
+  for (std::string found; words >> found;) {
+    if (found == word) return true;
+  }
+  return false;
+}
+
+}  // namespace hearth::tune
