@@ -10,11 +10,13 @@
 #include "base/os_process.h"
 #include "base/os_wait.h"
 #include "base/status.h"
+#include "launch/drawing.h"
 #include "launch/guardian.h"
 #include "launch/hosts.h"
 #include "launch/job.h"
 #include "launch/options.h"
 #include "launch/placement.h"
+#include "launch/traffic_file.h"
 #include "mpi.h"
 #include "shm/segment.h"
 #include "topo/machine.h"
@@ -60,8 +62,8 @@ int processors_to_share(const topo::Machine& machine) {
 }
 
 Status check_room(const JobSpec& job, int ranks, int processors) {
-  if (ranks <= processors || job.oversubscribe) return {};
-  if (job.forbid_oversubscribe) {
+  if (ranks <= processors || job.placement.oversubscribe) return {};
+  if (job.placement.forbid_oversubscribe) {
     return fail(MPI_ERR_ARG, "%d ranks, but %d processors, and --nooversubscribe was given", ranks,
                 processors);
   }
@@ -95,13 +97,40 @@ void hand_over_profile(const topo::Machine& machine, JobSpec& job) {
   if (!words.empty()) job.environment.push_back({tune::kVariable, words, false});
 }
 
-void report_seats(const JobSpec& job, const std::vector<Seat>& seats) {
+// The processors that the job may use, of those that mpiexec itself may.
+Status find_machine(const JobSpec& job, topo::Machine& machine) {
+  machine = topo::Machine::discover(job.do_not_launch);
+  HEARTH_TRY(check_processors(machine, job.placement));
+  const std::vector<int>& only = job.placement.only_processors;
+  if (!only.empty()) machine = machine.restricted_to(only);
+  return {};
+}
+
+Status place_by_traffic(const JobSpec& job, const topo::Machine& machine, std::vector<Seat>& seats) {
+  if (job.traffic_file.empty()) return {};
+  const std::string text = os::read_text(job.traffic_file.c_str());
+  if (text.empty()) {
+    return fail(MPI_ERR_ARG, "--place-by: cannot read '%s'", job.traffic_file.c_str());
+  }
+  std::vector<topo::Traffic> traffic;
+  HEARTH_TRY(read_traffic(job.traffic_file, text, static_cast<int>(seats.size()), traffic));
+  const PlacementGain gain = place_by(machine, traffic, seats);
+  if (!job.report_bindings) return {};
+  char words[128];
+  std::snprintf(words, sizeof words, "bytes by distance: %.3g in the default order, %.3g in this one",
+                static_cast<double>(gain.before), static_cast<double>(gain.after));
+  note("--place-by: " + std::string(words));
+  return {};
+}
+
+void report_seats(const JobSpec& job, const topo::Machine& machine, const std::vector<Seat>& seats) {
   size_t rank = 0;
   for (const ProgramSpec& program : job.programs) {
     for (int i = 0; i < program.ranks; ++i, ++rank) {
       note("rank " + std::to_string(rank) + " (" + program.command[0] + ") " + seats[rank].description);
     }
   }
+  std::fputs(draw(machine, seats).c_str(), stderr);
 }
 
 }  // namespace
@@ -123,13 +152,16 @@ int mpiexec(char** arguments, char** environment) {
   Guardian guardian;
   if (!guardian.start(arguments).ok()) return complain(1);
 
-  const topo::Machine machine = topo::Machine::discover();
+  topo::Machine machine;
+  if (!find_machine(job, machine).ok()) return complain(kUsageCode);
   fill_in_ranks(job, machine, slots);
   const int ranks = ranks_of(job);
   const int processors = processors_to_share(machine);
   if (!check_room(job, ranks, processors).ok()) return complain(kUsageCode);
   std::vector<Seat> seats = seat_ranks(machine, job.placement, ranks, processors);
-  if (job.report_bindings) report_seats(job, seats);
+  if (!place_by_traffic(job, machine, seats).ok()) return complain(kUsageCode);
+  if (job.report_bindings) report_seats(job, machine, seats);
+  if (job.do_not_launch) return 0;
   hand_over_profile(machine, job);
 
   shm::Segment segment;

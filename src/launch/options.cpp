@@ -1,7 +1,6 @@
 #include "launch/options.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -9,6 +8,8 @@
 
 #include "base/os_io.h"
 #include "launch/hosts.h"
+#include "launch/placement_words.h"
+#include "launch/words.h"
 #include "mpi.h"
 
 namespace hearth::launch {
@@ -16,8 +17,6 @@ namespace {
 
 constexpr int kRanksMax = 65536;
 constexpr double kTimeoutSecondsMax = 1e9;
-
-using Words = std::vector<std::string>;
 
 struct Parser {
   JobSpec& job;
@@ -33,31 +32,6 @@ struct Option {
   const char* text;       // for --help; null: accepted, but without a meaning on one machine
   Handler handle;
 };
-
-std::string lower(std::string text) {
-  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return text;
-}
-
-Words split(const std::string& text, char separator) {
-  Words words;
-  size_t start = 0;
-  for (;;) {
-    const size_t end = text.find(separator, start);
-    words.push_back(text.substr(start, end - start));
-    if (end == std::string::npos) return words;
-    start = end + 1;
-  }
-}
-
-bool to_number(const std::string& text, int least, int most, int& value) {
-  char* end = nullptr;
-  errno = 0;
-  const long number = std::strtol(text.c_str(), &end, 10);
-  if (text.empty() || *end != '\0' || errno != 0 || number < least || number > most) return false;
-  value = static_cast<int>(number);
-  return true;
-}
 
 Status read_number(const Parser& parser, const std::string& text, int least, int most, int& value) {
   if (to_number(text, least, most, value)) return {};
@@ -94,58 +68,6 @@ void pass_on(const std::string& list, std::vector<EnvironmentEdit>& edits) {
   for (const std::string& name : split(list, ',')) {
     if (!name.empty()) edits.push_back({name, "", true});
   }
-}
-
-Status read_level(const Parser& parser, const std::string& name, Level& level) {
-  if (level_of_name(name, level)) return {};
-  return fail(MPI_ERR_ARG,
-              "%s: '%s' is no part of a machine; there are none, hwthread, core, l2, l3, numa and package",
-              parser.option.c_str(), name.c_str());
-}
-
-// What may stand behind a ':' in --bind-to and --map-by.
-Status read_modifier(Parser& parser, const std::string& word) {
-  PlacementRequest& placement = parser.job.placement;
-  if (word.starts_with("pe="))
-    return read_number(parser, word.substr(3), 1, kRanksMax, placement.cores_per_rank);
-  if (to_number(word, 1, kRanksMax, placement.cores_per_rank)) return {};
-  for (const char* allows : {"oversubscribe", "overload-allowed"}) {
-    if (word == allows) return parser.job.oversubscribe = true, Status();
-  }
-  if (word == "nooversubscribe") return parser.job.forbid_oversubscribe = true, Status();
-  // Nothing to choose on one machine, or what we do anyway.
-  for (const char* harmless : {"no-overload", "if-supported", "ordered", "report", "span", "nolocal",
-                               "inherit", "noinherit", "hwtcpus", "corecpus", "display"}) {
-    if (word == harmless) return {};
-  }
-  return fail(MPI_ERR_ARG,
-              "%s: '%s' is not known behind ':'; there are a number of cores, PE=N, oversubscribe and "
-              "overload-allowed",
-              parser.option.c_str(), word.c_str());
-}
-
-Status handle_bind(Parser& parser, const Words& values) {
-  const Words words = split(lower(values[0]), ':');
-  HEARTH_TRY(read_level(parser, words[0], parser.job.placement.bind));
-  for (size_t i = 1; i < words.size(); ++i) HEARTH_TRY(read_modifier(parser, words[i]));
-  return {};
-}
-
-Status handle_map(Parser& parser, const Words& values) {
-  PlacementRequest& placement = parser.job.placement;
-  const Words words = split(lower(values[0]), ':');
-  size_t next = 1;
-  if (words[0] == "ppr") {
-    if (words.size() < 3)
-      return fail(MPI_ERR_ARG, "%s ppr needs the form ppr:N:LEVEL", parser.option.c_str());
-    HEARTH_TRY(read_number(parser, words[1], 1, kRanksMax, placement.ranks_per_object));
-    HEARTH_TRY(read_level(parser, words[2], placement.map));
-    next = 3;
-  } else if (!words[0].empty()) {  // "--map-by :OVERSUBSCRIBE" names no level
-    HEARTH_TRY(read_level(parser, words[0], placement.map));
-  }
-  for (; next < words.size(); ++next) HEARTH_TRY(read_modifier(parser, words[next]));
-  return {};
 }
 
 Status handle_input(Parser& parser, const Words& values) {
@@ -239,20 +161,43 @@ const Option kOptions[] = {
      [](Parser& p, const Words& v) { return read_timeout(p.option.c_str(), v[0], p.job.timeout_ns); }},
 
     {"bind-to binding", "LEVEL[:N]",
-     "bind each rank to none, hwthread, core, l2, l3, numa or package (socket)",
-     handle_bind},
+     "bind each rank to none, hwthread, core, l2, l3, numa, package (socket); rr; user:LIST",
+     [](Parser& p, const Words& v) { return read_bind(p.option, v[0], p.job.placement); }},
     {"map-by", "LEVEL[:PE=N]",
-     "deal ranks out over slot, hwthread, core, l2, l3, numa, package; ppr:N:LEVEL puts N on each",
-     handle_map},
-    {"report-bindings print-rank-map display-map", "", "say where each rank is bound",
+     "deal ranks out over slot, hwthread, core, l2, l3, numa, package; spread; ppr:N:LEVEL",
+     [](Parser& p, const Words& v) { return read_map(p.option, v[0], p.job.placement); }},
+    {"cpu-set cpu-list", "LIST", "use only these processors, as 0-3,8",
+     [](Parser& p, const Words& v) {
+       return read_processors(p.option, v[0], p.job.placement.only_processors);
+     }},
+    {"bind-to-core", "", "as --bind-to core",
+     [](Parser& p, const Words&) { p.job.placement.bind = Level::core; return Status(); }},
+    {"bind-to-socket", "", "as --bind-to socket",
+     [](Parser& p, const Words&) { p.job.placement.bind = Level::package; return Status(); }},
+    {"bind-to-none", "", "as --bind-to none",
+     [](Parser& p, const Words&) { p.job.placement.bind = Level::none; return Status(); }},
+    {"byslot bycore bynode", "", "as --map-by slot",
+     [](Parser& p, const Words&) { p.job.placement.map = Level::core; return Status(); }},
+    {"bysocket", "", "as --map-by socket",
+     [](Parser& p, const Words&) { p.job.placement.map = Level::package; return Status(); }},
+    {"use-hwthread-cpus", "", "bind to hardware threads where nothing else is asked for",
+     [](Parser& p, const Words&) {
+       if (p.job.placement.bind == Level::automatic) p.job.placement.bind = Level::hwthread;
+       return Status();
+     }},
+    {"place-by", "FILE", "seat those ranks side by side that exchange most bytes: docs/placement.md",
+     [](Parser& p, const Words& v) { p.job.traffic_file = v[0]; return Status(); }},
+    {"report-bindings print-rank-map display-map", "", "say and draw where each rank is bound",
      [](Parser& p, const Words&) { p.job.report_bindings = true; return Status(); }},
+    {"do-not-launch", "", "stop before anything is started; with --report-bindings: only look",
+     [](Parser& p, const Words&) { p.job.do_not_launch = true; return Status(); }},
     {"initial-errhandler", "HANDLER",
      "what errors do from the start: mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return",
      handle_initial_errhandler},
     {"oversubscribe", "", "say nothing when there are more ranks than processors, which is always allowed",
-     [](Parser& p, const Words&) { p.job.oversubscribe = true; return Status(); }},
+     [](Parser& p, const Words&) { p.job.placement.oversubscribe = true; return Status(); }},
     {"nooversubscribe", "", "stop when there are more ranks than processors",
-     [](Parser& p, const Words&) { p.job.forbid_oversubscribe = true; return Status(); }},
+     [](Parser& p, const Words&) { p.job.placement.forbid_oversubscribe = true; return Status(); }},
     {"allow-run-as-root", "", "accepted: root may always run programs",
      [](Parser&, const Words&) { return Status(); }},
 
@@ -273,11 +218,9 @@ const Option kOptions[] = {
     {"personality", "NAME", nullptr, ignore},
     {"v verbose", "", nullptr, ignore},
     {"q quiet", "", nullptr, ignore},
-    {"use-hwthread-cpus", "", nullptr, ignore},
     {"display-allocation", "", nullptr, ignore},
     {"report-state-on-timeout get-stack-traces", "", nullptr, ignore},
     {"disable-hostname-propagation disable-auto-cleanup no-local nolocal local", "", nullptr, ignore},
-    {"bynode byslot bycore bysocket bind-to-core bind-to-socket bind-to-none", "", nullptr, ignore},
 };
 // clang-format on
 

@@ -36,6 +36,7 @@ struct JobSpec {
   std::string folder;
   Inherit inherit = Inherit::all;
   PlacementRequest placement;
+  std::string traffic_file;  // --place-by; "" for none
   int ranks_per_node = 0;
   std::vector<std::string> hosts;  // as given, "name" or "name:slots"
   bool tag_output = false;
@@ -45,8 +46,7 @@ struct JobSpec {
   int input_rank = 0;       // who gets standard input; -1: nobody
   uint64_t timeout_ns = 0;  // 0: none
   bool report_bindings = false;
-  bool oversubscribe = false;
-  bool forbid_oversubscribe = false;
+  bool do_not_launch = false;
   bool show_help = false;
   bool show_version = false;
   std::vector<std::string> ignored;  // options without a meaning on one machine, as they were written

@@ -2,37 +2,15 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
+
+#include "mpi.h"
 
 namespace hearth::launch {
 namespace {
 
 using topo::Machine;
 using topo::Processor;
-
-struct LevelName {
-  const char* name;
-  Level level;
-};
-// The first name of a level is the one that we print.
-constexpr LevelName kLevelNames[] = {{"none", Level::none},
-                                     {"no", Level::none},
-                                     {"hwthread", Level::hwthread},
-                                     {"thread", Level::hwthread},
-                                     {"core", Level::core},
-                                     {"slot", Level::core},
-                                     {"rr", Level::core},
-                                     {"user", Level::core},
-                                     {"l2", Level::l2},
-                                     {"l2cache", Level::l2},
-                                     {"l3", Level::l3},
-                                     {"l3cache", Level::l3},
-                                     {"numa", Level::numa},
-                                     {"package", Level::package},
-                                     {"socket", Level::package},
-                                     {"machine", Level::machine},
-                                     {"board", Level::machine},
-                                     {"node", Level::machine},
-                                     {"automatic", Level::automatic}};
 
 int32_t number_at(const Processor& processor, Level level) {
   switch (level) {
@@ -90,12 +68,13 @@ Group take(const std::vector<Group>& groups, size_t first, size_t count) {
 
 Seat make_seat(const Machine& machine, const Group& processors) {
   Seat seat;
-  // A seat as large as the job's whole share needs no binding.
-  const bool bound = !processors.empty() && processors.size() < machine.processors().size();
-  const Group& mine = bound ? processors : machine.processors();
+  // A seat as large as what mpiexec was given needs no binding.
+  const bool smaller = !processors.empty() && processors.size() < machine.processors().size();
+  const bool bound = smaller || machine.restricted();
+  const Group& mine = smaller ? processors : machine.processors();
   seat.place = topo::common_place(mine);
   if (bound) {
-    for (const Processor& processor : processors) seat.processors.push_back(processor.number);
+    for (const Processor& processor : mine) seat.processors.push_back(processor.number);
   }
   seat.description = std::string(bound ? "bound to" : "not bound:") + " processor" +
                      (mine.size() > 1 ? "s " : " ") + topo::processor_list(mine);
@@ -111,16 +90,78 @@ Seat make_seat(const Machine& machine, const Group& processors) {
   return seat;
 }
 
-// Every rank gets its share of the cores, so that its threads have room and no core is left idle.
-std::vector<Seat> shares(const Machine& machine, int ranks) {
+// An even share of the cores for each rank, so that its threads have room and no core is left idle.
+std::vector<Group> shares(const Machine& machine, int ranks) {
   const std::vector<Group> cores = groups_at(machine.processors(), Level::core);
-  std::vector<Seat> seats;
+  std::vector<Group> result;
   for (int rank = 0; rank < ranks; ++rank) {
     const size_t first = cores.size() * static_cast<size_t>(rank) / static_cast<size_t>(ranks);
     const size_t last = cores.size() * (static_cast<size_t>(rank) + 1) / static_cast<size_t>(ranks);
-    seats.push_back(make_seat(machine, take(cores, first, last - first)));
+    result.push_back(take(cores, first, last - first));
   }
-  return seats;
+  return result;
+}
+
+// Runs of `width` neighbouring units, within one L3 wherever it has room for a run.
+std::vector<Group> runs_of(const Machine& machine, Level unit, size_t width) {
+  std::vector<Group> runs;
+  for (const Group& cache : groups_at(machine.processors(), Level::l3)) {
+    const std::vector<Group> units = groups_at(cache, unit);
+    for (size_t first = 0; first + width <= units.size(); first += width) {
+      runs.push_back(take(units, first, width));
+    }
+  }
+  if (!runs.empty()) return runs;
+  const std::vector<Group> units = groups_at(machine.processors(), unit);
+  for (size_t first = 0; first < units.size(); first += width) runs.push_back(take(units, first, width));
+  return runs;
+}
+
+// The same groups, each as far as can be from those before it: packages in turn, in each of them memory nodes
+// in turn, and so on down to the processors of a core. A group lies where its first processor lies.
+std::vector<Group> spread(std::vector<Group> groups, Level level = Level::package) {
+  if (level < Level::core || groups.size() < 2) return groups;
+  const auto below = static_cast<Level>(static_cast<int>(level) - 1);
+  std::vector<std::vector<Group>> parts;
+  std::vector<int32_t> numbers;
+  for (Group& group : groups) {
+    const int32_t number = number_at(group.front(), level);
+    const auto found = std::find(numbers.begin(), numbers.end(), number);
+    if (found == numbers.end()) {
+      numbers.push_back(number);
+      parts.emplace_back();
+      parts.back().push_back(std::move(group));
+    } else {
+      parts[static_cast<size_t>(found - numbers.begin())].push_back(std::move(group));
+    }
+  }
+  for (std::vector<Group>& part : parts) part = spread(std::move(part), below);
+  std::vector<Group> result;
+  for (size_t turn = 0; result.size() < groups.size(); ++turn) {
+    for (std::vector<Group>& part : parts) {
+      if (turn < part.size()) result.push_back(std::move(part[turn]));
+    }
+  }
+  return result;
+}
+
+// The processors with these numbers.
+Group named(const Machine& machine, std::span<const int> numbers) {
+  Group result;
+  for (const Processor& processor : machine.processors()) {
+    if (std::find(numbers.begin(), numbers.end(), processor.number) != numbers.end())
+      result.push_back(processor);
+  }
+  return result;
+}
+
+// Each processor for itself, in the system's own order.
+std::vector<Group> by_number(const Machine& machine) {
+  std::vector<Group> result;
+  for (const Processor& processor : machine.processors()) result.push_back({processor});
+  std::sort(result.begin(), result.end(),
+            [](const Group& a, const Group& b) { return a.front().number < b.front().number; });
+  return result;
 }
 
 // Which object a rank is dealt to, and which of the seats in it.
@@ -160,43 +201,76 @@ Group widened(const Machine& machine, const Group& processors, Level level) {
 
 }  // namespace
 
-bool level_of_name(const std::string& name, Level& level) {
-  for (const LevelName& known : kLevelNames) {
-    if (name == known.name) return level = known.level, true;
-  }
-  return false;
-}
-
-const char* level_name(Level level) {
-  for (const LevelName& known : kLevelNames) {
-    if (level == known.level) return known.name;
-  }
-  return "";
-}
-
 int object_count(const Machine& machine, Level level) {
   return static_cast<int>(groups_at(machine.processors(), level).size());
 }
 
+Status check_processors(const Machine& machine, const PlacementRequest& request) {
+  std::vector<std::vector<int>> sets = request.processor_sets;
+  if (!request.only_processors.empty()) sets.push_back(request.only_processors);
+  for (const std::vector<int>& set : sets) {
+    for (const int number : set) {
+      if (!named(machine, std::span(&number, 1)).empty()) continue;
+      return fail(MPI_ERR_ARG, "processor %d is not one that this job may use; these are %s", number,
+                  topo::processor_list(machine.processors()).c_str());
+    }
+  }
+  return {};
+}
+
+namespace {
+
+// Seats one after the other, and from the first one again when there are more ranks.
+std::vector<Seat> in_turn(const Machine& machine, const std::vector<Group>& groups, int ranks) {
+  std::vector<Seat> seats;
+  for (size_t rank = 0; rank < static_cast<size_t>(ranks); ++rank) {
+    seats.push_back(make_seat(machine, groups[rank % groups.size()]));
+  }
+  return seats;
+}
+
+// As many hardware threads of a seat as were asked for: with more ranks than cores the next ones, each time
+// that the cores have been gone through.
+void narrow(Group& seat, const PlacementRequest& request, size_t rank, size_t core_count) {
+  const auto width = static_cast<size_t>(request.cores_per_rank);
+  const size_t turn = rank * width / core_count;
+  std::rotate(seat.begin(), seat.begin() + static_cast<ptrdiff_t>(turn * width % seat.size()), seat.end());
+  seat.resize(std::min(seat.size(), width));
+}
+
+}  // namespace
+
 std::vector<Seat> seat_ranks(const Machine& machine, const PlacementRequest& request, int ranks,
                              int processors_to_share) {
+  if (!request.processor_sets.empty()) {
+    std::vector<Group> sets;
+    for (const std::vector<int>& numbers : request.processor_sets) sets.push_back(named(machine, numbers));
+    return in_turn(machine, sets, ranks);
+  }
+  if (request.by_number) return in_turn(machine, by_number(machine), ranks);
   const bool room = ranks * request.cores_per_rank <= std::min(machine.core_count(), processors_to_share);
   Level bind = request.bind;
   if (bind == Level::automatic) {
-    if (room && request.map == Level::automatic && request.cores_per_rank == 1) return shares(machine, ranks);
+    if (room && request.map == Level::automatic && request.cores_per_rank == 1) {
+      const std::vector<Group> even = shares(machine, ranks);
+      return in_turn(machine, request.spread ? spread(even) : even, ranks);
+    }
     bind = room && request.map != Level::none ? Level::core : Level::none;
   }
-  std::vector<Seat> seats;
-  if (bind == Level::none || bind == Level::machine) {
-    seats.assign(static_cast<size_t>(ranks), make_seat(machine, {}));
-    return seats;
+  if (bind == Level::none || bind == Level::machine) return in_turn(machine, {Group()}, ranks);
+  std::vector<Group> scattered;
+  if (request.spread) {
+    const Level unit = bind == Level::hwthread ? Level::hwthread : Level::core;
+    scattered = spread(runs_of(machine, unit, static_cast<size_t>(request.cores_per_rank)));
   }
   // Bound to something large and not told how to deal: one rank to each in turn.
   const Level map = request.map == Level::automatic || request.map == Level::none ? bind : request.map;
+  const auto core_count = static_cast<size_t>(machine.core_count());
+  std::vector<Seat> seats;
   for (int rank = 0; rank < ranks; ++rank) {
-    Group mine = dealt(machine, request, map, rank);
-    if (bind == Level::hwthread)
-      mine.resize(std::min(mine.size(), static_cast<size_t>(request.cores_per_rank)));
+    Group mine = request.spread ? scattered[static_cast<size_t>(rank) % scattered.size()]
+                                : dealt(machine, request, map, rank);
+    if (bind == Level::hwthread) narrow(mine, request, static_cast<size_t>(rank), core_count);
     if (bind == Level::core && map == Level::hwthread) mine = widened(machine, mine, Level::core);
     if (bind > Level::core) mine = widened(machine, mine, bind);
     seats.push_back(make_seat(machine, mine));

@@ -14,7 +14,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a01;  // "Hearth", then the layout's version in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a02;  // "Hearth", then the layout's version in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 256;
 
@@ -62,6 +62,15 @@ struct RankPlace {
   int32_t processor;
 };
 
+/// The system's numbers of the memory nodes that are best for a rank, by what is wanted of memory
+/// (topo/memory_kind.h); -1 where there is nothing to choose. Written like the place.
+struct RankMemory {
+  int16_t local;
+  int16_t low_latency;
+  int16_t high_bandwidth;
+  int16_t large;
+};
+
 /// What a rank waits for. Messages of collectives travel in contexts of their own (base/contexts.h).
 enum class WaitKind : uint32_t { none = 0, send, receive, request, probe, finalize };
 
@@ -88,6 +97,7 @@ struct alignas(kLineBytes) RankBlock {
   uint64_t probe_address;  // a word in the rank's own memory, by which a peer finds out
   uint64_t probe_word;     // whether it can read there (src/single_copy)
   RankPlace place;
+  RankMemory memory;
   uint32_t dead;  // set by the launcher once the process is gone
 
   StatusLine status;

@@ -43,8 +43,7 @@ bool load(hwloc_topology_t topology) {
   // The x86 part asks every processor by running on it; the kernel has told all of that already.
   hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 #if HWLOC_API_VERSION >= 0x00020800
-  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
-                                         HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
+  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
 #endif
   return hwloc_topology_load(topology) == 0;
 }
@@ -86,10 +85,19 @@ std::string shape_of(hwloc_topology_t topology) {
   return shape;
 }
 
+std::vector<int> all_processors(hwloc_topology_t topology) {
+  std::vector<int> numbers;
+  for (hwloc_obj_t object = nullptr;
+       (object = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, object)) != nullptr;) {
+    numbers.push_back(static_cast<int>(object->os_index));
+  }
+  return numbers;
+}
+
 }  // namespace
 
-Machine Machine::discover() {
-  const std::vector<int> allowed = os::allowed_processors();
+Machine Machine::discover(bool other) {
+  std::vector<int> allowed = os::allowed_processors();
   // Without /sys some versions of hwloc make things up, or divide by zero.
   if (!os::path_exists("/sys/devices/system/cpu/cpu0/topology") && !describes_another_machine()) {
     return from_numbers(allowed);
@@ -97,7 +105,9 @@ Machine Machine::discover() {
   const WithoutPlugins guard;
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) return from_numbers(allowed);
-  Machine machine = load(topology) ? from_topology(topology, allowed) : from_numbers(allowed);
+  const bool loaded = load(topology);
+  if (loaded && other && describes_another_machine()) allowed = all_processors(topology);
+  Machine machine = loaded ? from_topology(topology, allowed) : from_numbers(allowed);
   hwloc_topology_destroy(topology);
   return machine;
 }
@@ -123,6 +133,7 @@ Machine Machine::from_topology(hwloc_topology_t topology, std::span<const int> a
                        number};
     machine.processors_.push_back(processor);
   }
+  machine.memory_nodes_ = memory_nodes_of(topology);
   // What the kernel lets us use counts, also where hwloc has not heard of it.
   for (const int number : missing) machine.processors_.push_back({number, {-1, -1, -1, -1, -1, number}});
   machine.number_lonely_cores();
@@ -149,10 +160,24 @@ void Machine::number_lonely_cores() {
     return std::tie(a.place.package, a.place.numa, a.place.l3, a.place.l2, a.place.core) <
            std::tie(b.place.package, b.place.numa, b.place.l3, b.place.l2, b.place.core);
   });
+  count_cores();
+}
+
+void Machine::count_cores() {
   std::vector<int> cores;
   for (const Processor& processor : processors_) cores.push_back(processor.place.core);
   std::sort(cores.begin(), cores.end());
   core_count_ = static_cast<int>(std::unique(cores.begin(), cores.end()) - cores.begin());
+}
+
+Machine Machine::restricted_to(std::span<const int> numbers) const {
+  Machine machine = *this;
+  std::erase_if(machine.processors_, [&](const Processor& processor) {
+    return std::find(numbers.begin(), numbers.end(), processor.number) == numbers.end();
+  });
+  machine.restricted_ = machine.processors_.size() < processors_.size();
+  machine.count_cores();
+  return machine;
 }
 
 shm::RankPlace common_place(std::span<const Processor> processors) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shm/layout.h"
+#include "topo/memory_nodes.h"
 
 struct hwloc_topology;
 
@@ -21,8 +22,9 @@ struct Processor {
 
 class Machine {
  public:
-  /// This machine, restricted to the affinity mask of the calling process.
-  static Machine discover();
+  /// This machine, restricted to the affinity mask of the calling process. The machine that hwloc's variables
+  /// (HWLOC_XMLFILE, HWLOC_SYNTHETIC) describe instead, all of it, where `other` allows that.
+  static Machine discover(bool other = false);
   /// A machine from a topology that hwloc has loaded, restricted to `allowed`.
   static Machine from_topology(hwloc_topology* topology, std::span<const int> allowed);
   /// Nothing known but the processors' numbers.
@@ -30,6 +32,12 @@ class Machine {
 
   /// In an order in which neighbours share most.
   const std::vector<Processor>& processors() const { return processors_; }
+  /// The nodes that this process may use; empty where hwloc could not tell.
+  const std::vector<MemoryNode>& memory_nodes() const { return memory_nodes_; }
+  /// The same machine with only these of its processors.
+  Machine restricted_to(std::span<const int> numbers) const;
+  /// Whether it is: then a rank that may use all of it has to be bound all the same.
+  bool restricted() const { return restricted_; }
   /// Cores with at least one processor of ours.
   int core_count() const { return core_count_; }
   /// Whether hwloc told what the processors share.
@@ -40,11 +48,14 @@ class Machine {
 
  private:
   void number_lonely_cores();
+  void count_cores();
 
   std::vector<Processor> processors_;
+  std::vector<MemoryNode> memory_nodes_;
   int core_count_ = 0;
   bool detailed_ = false;
   std::string shape_;
+  bool restricted_ = false;
 };
 
 /// What all these processors share, as the place of a rank that may use each of them: -1 where they differ.

@@ -74,29 +74,138 @@ std::vector<int> place_greedily(const Partners& partners, const Distances& dista
   return processes;
 }
 
-/// Swaps the processes of two ranks wherever that costs less, until it nowhere does or enough has been tried.
-void improve(std::vector<int>& processes, const Partners& partners, const Distances& distances) {
-  constexpr int kPassesMax = 8;
-  const auto cost_of_both = [&](size_t one, size_t other) {
-    return cost_at(partners[one], processes[one], processes, distances) +
-           cost_at(partners[other], processes[other], processes, distances);
+/// Swaps the processes of two of these ranks wherever that costs less, until it nowhere does or the steps are
+/// used up. `distance` is a function of two processes.
+template <class Distance>
+void improve(std::vector<int>& processes, const std::vector<int>& ranks, const Partners& partners,
+             const Distance& distance, int64_t& steps) {
+  const auto cost_of = [&](int rank) {
+    int64_t cost = 0;
+    const int process = processes[static_cast<size_t>(rank)];
+    for (const Partner& partner : partners[static_cast<size_t>(rank)]) {
+      const int other = processes[static_cast<size_t>(partner.rank)];
+      if (other >= 0) cost += partner.weight * distance(process, other);
+    }
+    return cost;
   };
-  for (int pass = 0; pass < kPassesMax; ++pass) {
-    bool better = false;
-    for (size_t one = 0; one < processes.size(); ++one) {
-      for (size_t other = one + 1; other < processes.size(); ++other) {
-        const int64_t before = cost_of_both(one, other);
-        std::swap(processes[one], processes[other]);
-        if (cost_of_both(one, other) < before) {
+  for (bool better = true; better && steps > 0;) {
+    better = false;
+    for (size_t i = 0; i < ranks.size() && steps > 0; ++i) {
+      const int one = ranks[i];
+      for (size_t j = i + 1; j < ranks.size(); ++j) {
+        const int other = ranks[j];
+        const int64_t before = cost_of(one) + cost_of(other);
+        std::swap(processes[static_cast<size_t>(one)], processes[static_cast<size_t>(other)]);
+        if (cost_of(one) + cost_of(other) < before) {
           better = true;
         } else {
-          std::swap(processes[one], processes[other]);
+          std::swap(processes[static_cast<size_t>(one)], processes[static_cast<size_t>(other)]);
         }
+        steps -= static_cast<int64_t>(
+            2 * (partners[static_cast<size_t>(one)].size() + partners[static_cast<size_t>(other)].size()) +
+            1);
       }
     }
-    if (!better) return;
   }
 }
+
+/// Divides ranks along the tree that the distances make: at its top the processes fall into parts that lie
+/// farthest from each other; the ranks are cut into as many of the same sizes, so that little is exchanged
+/// between them; each part is divided in the same way.
+class TreeDivision {
+ public:
+  TreeDivision(const Partners& partners, const Distances& distances, int64_t& steps)
+      : partners_(partners),
+        distances_(distances),
+        steps_(steps),
+        processes_(partners.size(), -1),
+        part_of_(partners.size(), -1) {}
+
+  std::vector<int> run() {
+    std::vector<int> all(partners_.size());
+    std::iota(all.begin(), all.end(), 0);
+    divide(all, all);
+    return std::move(processes_);
+  }
+
+ private:
+  using Numbers = std::vector<int>;
+
+  /// Processes that lie nearer to each other than the farthest two do.
+  std::vector<Numbers> parts_of(const Numbers& processes) const {
+    int farthest = 0;
+    for (const int one : processes) {
+      for (const int other : processes) farthest = std::max(farthest, distances_.at(one, other));
+    }
+    std::vector<Numbers> parts;
+    Numbers left = processes;
+    while (!left.empty()) {
+      Numbers part = {left.front()};
+      left.erase(left.begin());
+      for (size_t i = 0; i < part.size(); ++i) {
+        std::erase_if(left, [&](int process) {
+          if (distances_.at(part[i], process) >= farthest) return false;
+          part.push_back(process);
+          return true;
+        });
+      }
+      parts.push_back(std::move(part));
+    }
+    return parts;
+  }
+
+  /// The ranks for a part: always the one that talks most with those taken, first the one that talks most.
+  Numbers grow(Numbers& left, size_t size) const {
+    std::vector<int64_t> weights(partners_.size(), 0);
+    Numbers taken;
+    while (taken.size() < size) {
+      const auto best = std::max_element(left.begin(), left.end(), [&](int one, int other) {
+        return weights[static_cast<size_t>(one)] < weights[static_cast<size_t>(other)];
+      });
+      const int rank = *best;
+      left.erase(best);
+      taken.push_back(rank);
+      for (const Partner& partner : partners_[static_cast<size_t>(rank)])
+        weights[static_cast<size_t>(partner.rank)] += partner.weight;
+    }
+    return taken;
+  }
+
+  void divide(const Numbers& ranks, const Numbers& processes) {
+    const std::vector<Numbers> parts = parts_of(processes);
+    Numbers left = ranks;
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const Numbers mine = grow(left, parts[part].size());
+      for (size_t i = 0; i < mine.size(); ++i) {
+        processes_[static_cast<size_t>(mine[i])] = parts[part][i];
+        part_of_[static_cast<size_t>(parts[part][i])] = static_cast<int>(part);
+      }
+    }
+    if (parts.size() < 2 || parts.size() == processes.size()) return;
+    // What is exchanged with ranks outside stays the same whatever is done here.
+    std::vector<bool> inside(partners_.size(), false);
+    for (const int process : processes) inside[static_cast<size_t>(process)] = true;
+    improve(
+        processes_, ranks, partners_,
+        [&](int one, int other) {
+          if (!inside[static_cast<size_t>(other)]) return 0;
+          return part_of_[static_cast<size_t>(one)] != part_of_[static_cast<size_t>(other)] ? 1 : 0;
+        },
+        steps_);
+    std::vector<Numbers> members(parts.size());
+    for (const int rank : ranks) {
+      const int process = processes_[static_cast<size_t>(rank)];
+      members[static_cast<size_t>(part_of_[static_cast<size_t>(process)])].push_back(rank);
+    }
+    for (size_t part = 0; part < parts.size(); ++part) divide(members[part], parts[part]);
+  }
+
+  const Partners& partners_;
+  const Distances& distances_;
+  int64_t& steps_;
+  std::vector<int> processes_;  // by rank
+  std::vector<int> part_of_;    // by process, within the division at hand
+};
 
 /// How often to try again from a shaken order: small jobs get the best there is, large ones are done in time.
 int shakes_for(int ranks) {
@@ -139,14 +248,33 @@ int distance_of(Relation relation) {
   return 0;
 }
 
+namespace {
+
+// Where the machine tells the ways between memory nodes: in units in which the way within one is that of the
+// relation `numa`. 0 where it does not.
+int distance_of_nodes(std::span<const MemoryNode> nodes, int one, int other) {
+  if (one < 0 || other < 0 || one == other || static_cast<size_t>(one) >= nodes.size()) return 0;
+  const std::vector<int>& distances = nodes[static_cast<size_t>(one)].distances;
+  if (static_cast<size_t>(other) >= distances.size()) return 0;
+  const int near = distance_of(Relation::numa);
+  return std::max(near + 1, near * distances[static_cast<size_t>(other)] / 10);
+}
+
+}  // namespace
+
 Distances Distances::between(std::span<const shm::RankPlace> places) {
+  return between(places, {});
+}
+
+Distances Distances::between(std::span<const shm::RankPlace> places, std::span<const MemoryNode> nodes) {
   const int processes = static_cast<int>(places.size());
   Distances distances(processes);
   for (int one = 0; one < processes; ++one) {
     for (int other = one + 1; other < processes; ++other) {
-      distances.set(
-          one, other,
-          distance_of(relation_of(places[static_cast<size_t>(one)], places[static_cast<size_t>(other)])));
+      const shm::RankPlace& a = places[static_cast<size_t>(one)];
+      const shm::RankPlace& b = places[static_cast<size_t>(other)];
+      const int told = distance_of_nodes(nodes, a.numa, b.numa);
+      distances.set(one, other, told > 0 ? told : distance_of(relation_of(a, b)));
     }
   }
   return distances;
@@ -171,18 +299,19 @@ int64_t cost_of(std::span<const int> processes, std::span<const Traffic> traffic
   return cost;
 }
 
-std::vector<int> arrange(std::span<const Traffic> traffic, const Distances& distances) {
+std::vector<int> arrange(std::span<const Traffic> traffic, const Distances& distances, int64_t steps_max) {
   std::vector<int> identity(static_cast<size_t>(distances.processes()));
   std::iota(identity.begin(), identity.end(), 0);
-  // A pass over all pairs of ranks looks at the traffic of both: beyond this, seconds would go by.
-  constexpr int64_t kWorkMax = 8'000'000;
-  const auto work = static_cast<int64_t>(traffic.size()) * distances.processes();
-  if (traffic.empty() || work > kWorkMax || distances.uniform()) return identity;
+  // A pass over all pairs of ranks looks at the traffic of both, before and after.
+  const auto pass = 4 * static_cast<int64_t>(traffic.size()) * distances.processes();
+  if (traffic.empty() || pass > steps_max || distances.uniform()) return identity;
   const Partners partners = partners_of(traffic, distances.processes());
   std::vector<int> best = identity;
   int64_t best_cost = cost_of(identity, traffic, distances);
+  int64_t steps = steps_max;
   const auto keep_if_better = [&](std::vector<int> candidate) {
-    improve(candidate, partners, distances);
+    improve(
+        candidate, identity, partners, [&](int one, int other) { return distances.at(one, other); }, steps);
     const int64_t cost = cost_of(candidate, traffic, distances);
     if (cost >= best_cost) return;
     best = std::move(candidate);
@@ -190,7 +319,8 @@ std::vector<int> arrange(std::span<const Traffic> traffic, const Distances& dist
   };
   keep_if_better(identity);
   keep_if_better(place_greedily(partners, distances));
-  for (int turn = 0; turn < shakes_for(distances.processes()); ++turn) {
+  keep_if_better(TreeDivision(partners, distances, steps).run());
+  for (int turn = 0; turn < shakes_for(distances.processes()) && steps > 0; ++turn) {
     keep_if_better(shaken(best, static_cast<uint32_t>(turn)));
   }
   return best;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """mpiexec: starting programs, options of both dialects, environment, standard input, exit codes."""
 
+import json
 import os
 import pty
 import resource
@@ -314,6 +315,47 @@ class Binding(LaunchTest):
             r"mpiexec: rank 0 \(true\) (not )?bound.* processors? \d.*\n"
             r"mpiexec: rank 1 \(true\) (not )?bound.* processors? \d.*\n",
         )
+        self.assertIn("+--", out)
+
+    def test_another_machine_is_drawn(self):
+        machine = {"HWLOC_SYNTHETIC": "pack:2 [numa(memory=1073741824)] l3:2 core:2 pu:1"}
+        result = self.run_mpiexec(
+            "-n", 4, "--map-by", "spread", "--do-not-launch", "--report-bindings", "false", env=machine
+        )
+        self.assertEqual(result.stdout, "")
+        self.assertIn(
+            "+- package 1 ----------+\n"
+            "| memory node 1, 1 GiB |\n"
+            "|   l3 2  [1][1]       |\n"
+            "|   l3 3  [3][3]       |\n"
+            "+----------------------+\n",
+            result.stderr,
+        )
+
+    def test_only_some_processors(self):
+        one = min(os.sched_getaffinity(0))
+        for more in ([], ["--bind-to", "core"], ["--bind-to", "none"]):
+            seats = self.affinity("-n", 2, "--oversubscribe", "--cpu-set", one, *more)
+            self.assertEqual(seats, {0: [one], 1: [one]})
+        for option in (["--cpu-set", "77777"], ["--bind-to", "user:77777"]):
+            out = self.run_mpiexec("-n", 2, *option, "true", code=2).stderr
+            self.assertRegex(out, r"processor 77777 is not one that this job may use; these are [\d,-]+\n")
+
+    def test_placed_by_a_matrix(self):
+        rows = [[9 * (abs(one - other) == 2) for other in range(4)] for one in range(4)]
+        matrix = self.folder / "matrix.json"
+        matrix.write_text(json.dumps({"ranks": 4, "bytes": rows}))
+        machine = {"HWLOC_SYNTHETIC": "pack:2 [numa] core:2 pu:1"}
+        out = self.run_mpiexec(
+            "-n", 4, "--place-by", matrix, "--do-not-launch", "--report-bindings", "x", env=machine
+        ).stderr
+        self.assertRegex(out, r"--place-by: bytes by distance: \d+ in the default order, \d+ in this one")
+        self.assertRegex(out, r"\[0\]\[2\]|\[2\]\[0\]")
+        self.assertRegex(out, r"\[1\]\[3\]|\[3\]\[1\]")
+        out = self.run_mpiexec("-n", 3, "--place-by", matrix, "true", code=2).stderr
+        self.assertIn("is about 4 ranks, this job has 3", out)
+        out = self.run_mpiexec("-n", 2, "--place-by", "nowhere.json", "true", code=2).stderr
+        self.assertIn("cannot read 'nowhere.json'", out)
 
     def test_every_level_is_accepted(self):
         for level in (
@@ -326,6 +368,8 @@ class Binding(LaunchTest):
             "package",
             "core:2",
             "core:overload-allowed",
+            "rr",
+            "board",
         ):
             self.run_mpiexec("-n", 2, "--oversubscribe", "--bind-to", level, "true")
         for level in (
@@ -337,6 +381,8 @@ class Binding(LaunchTest):
             "ppr:2:socket",
             "socket:PE=1",
             ":oversubscribe",
+            "spread",
+            "node:SPAN",
         ):
             self.run_mpiexec("-n", 2, "--oversubscribe", "--map-by", level, "true")
 

@@ -84,10 +84,23 @@ TEST_F(Options, Placement) {
   request = parsed({"-bind-to", "Core:4", "-map-by", "L3cache", "p"}).placement;
   EXPECT_EQ(request.map, Level::l3);
   EXPECT_EQ(request.cores_per_rank, 4);
-  EXPECT_TRUE(parsed({"--map-by", ":OVERSUBSCRIBE", "p"}).oversubscribe);
+  EXPECT_TRUE(parsed({"--map-by", ":OVERSUBSCRIBE", "p"}).placement.oversubscribe);
   EXPECT_NE(refusal({"--bind-to", "chair", "p"}).find("'chair' is no part of a machine"), std::string::npos);
   EXPECT_NE(refusal({"--map-by", "core:fast", "p"}).find("'fast' is not known behind ':'"),
             std::string::npos);
+}
+
+TEST_F(Options, PlacementInOlderWords) {
+  EXPECT_EQ(parsed({"-bind-to-core", "p"}).placement.bind, Level::core);
+  EXPECT_EQ(parsed({"-bind-to-socket", "p"}).placement.bind, Level::package);
+  EXPECT_EQ(parsed({"-bind-to-none", "p"}).placement.bind, Level::none);
+  EXPECT_EQ(parsed({"-bycore", "p"}).placement.map, Level::core);
+  EXPECT_EQ(parsed({"-bysocket", "p"}).placement.map, Level::package);
+  EXPECT_EQ(parsed({"--use-hwthread-cpus", "p"}).placement.bind, Level::hwthread);
+  EXPECT_EQ(parsed({"--use-hwthread-cpus", "--bind-to", "l3", "p"}).placement.bind, Level::l3);
+  EXPECT_EQ(parsed({"--cpu-set", "0,2-4", "p"}).placement.only_processors, (std::vector<int>{0, 2, 3, 4}));
+  EXPECT_EQ(parsed({"--place-by", "m.json", "p"}).traffic_file, "m.json");
+  EXPECT_TRUE(parsed({"--do-not-launch", "p"}).do_not_launch);
 }
 
 TEST_F(Options, UnknownOnesComeWithTheNearestName) {
@@ -96,8 +109,8 @@ TEST_F(Options, UnknownOnesComeWithTheNearestName) {
 }
 
 TEST_F(Options, IgnoredOnesAreCollectedAsWritten) {
-  const JobSpec job = parsed({"--mca", "a", "b", "-mca", "c", "d", "--use-hwthread-cpus", "p"});
-  EXPECT_EQ(job.ignored, (Words{"--mca a b", "-mca c d", "--use-hwthread-cpus"}));
+  const JobSpec job = parsed({"--mca", "a", "b", "-mca", "c", "d", "--display-allocation", "p"});
+  EXPECT_EQ(job.ignored, (Words{"--mca a b", "-mca c d", "--display-allocation"}));
   EXPECT_EQ(job.programs[0].command, Words{"p"});
 }
 

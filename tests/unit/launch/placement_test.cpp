@@ -95,6 +95,46 @@ TEST(Placement, BoundToWholeParts) {
             (std::vector<Numbers>{{0, 1, 2, 3}, {0, 1, 2, 3}, {4, 5, 6, 7}}));
 }
 
+TEST(Placement, SecondThreadsComeWhenCoresAreUsedUp) {
+  const std::vector<Numbers> all = seats(two_sockets(), {.bind = Level::hwthread, .map = Level::core}, 16);
+  EXPECT_EQ(all[7], Numbers{14});
+  EXPECT_EQ(all[8], Numbers{1});
+  EXPECT_EQ(all[15], Numbers{15});
+}
+
+TEST(Placement, SpreadIsPackagesThenCachesThenCores) {
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::core, .spread = true}, 8),
+            (std::vector<Numbers>{{0, 1}, {8, 9}, {4, 5}, {12, 13}, {2, 3}, {10, 11}, {6, 7}, {14, 15}}));
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::core, .spread = true, .cores_per_rank = 2}, 3),
+            (std::vector<Numbers>{{0, 1, 2, 3}, {8, 9, 10, 11}, {4, 5, 6, 7}}));
+  EXPECT_EQ(seats(two_sockets(), {.bind = Level::l3, .spread = true}, 2),
+            (std::vector<Numbers>{{0, 1, 2, 3}, {8, 9, 10, 11}}));
+  const std::vector<Numbers> threads = seats(two_sockets(), {.bind = Level::hwthread, .spread = true}, 9);
+  EXPECT_EQ(threads[1], Numbers{8});
+  EXPECT_EQ(threads[8], Numbers{1});
+}
+
+TEST(Placement, SpreadWithoutBindingIsSharesFarApart) {
+  EXPECT_EQ(seats(two_sockets(), {.spread = true}, 4),
+            (std::vector<Numbers>{{0, 1, 2, 3}, {8, 9, 10, 11}, {4, 5, 6, 7}, {12, 13, 14, 15}}));
+}
+
+TEST(Placement, NamedProcessorsGoRoundRobin) {
+  EXPECT_EQ(seats(two_sockets(), {.processor_sets = {{0, 5}, {9}}}, 3),
+            (std::vector<Numbers>{{0, 5}, {9}, {0, 5}}));
+  const Machine crosswise = made_up("pack:2 core:2 pu:2(indexes=core:pu)", 8);
+  EXPECT_EQ(seats(crosswise, {.by_number = true}, 9),
+            (std::vector<Numbers>{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {0}}));
+}
+
+TEST(Placement, NamedProcessorsMustBeOurs) {
+  EXPECT_TRUE(check_processors(two_sockets(), {.processor_sets = {{0, 15}}}).ok());
+  EXPECT_FALSE(check_processors(two_sockets(), {.processor_sets = {{0}, {16}}}).ok());
+  EXPECT_NE(std::string(last_failure_text()).find("processor 16 is not one that this job may use; these are"),
+            std::string::npos);
+  EXPECT_FALSE(check_processors(two_sockets(), {.only_processors = {3, 99}}).ok());
+}
+
 TEST(Placement, NoneIsNone) {
   EXPECT_EQ(seats(two_sockets(), {.bind = Level::none}, 2), std::vector<Numbers>(2));
   EXPECT_EQ(seats(two_sockets(), {.bind = Level::none, .map = Level::package}, 2), std::vector<Numbers>(2));

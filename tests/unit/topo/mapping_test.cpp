@@ -108,6 +108,81 @@ TEST(Mapping, WhatIsGoodStays) {
   EXPECT_EQ(arrange(grid(1, 8), Distances::between(places)), identity(8));
 }
 
+/// Groups of `size` ranks that talk much among themselves and a little with all others; which rank is in
+/// which group looks like chance.
+std::vector<Traffic> hidden_groups(int ranks, int size) {
+  std::vector<Traffic> traffic;
+  for (int one = 0; one < ranks; ++one) {
+    for (int other = one + 1; other < ranks; ++other) {
+      const bool together = one * 37 % ranks / size == other * 37 % ranks / size;
+      traffic.push_back({one, other, together ? 100 : 1 + (one * 7 + other * 13) % 5});
+    }
+  }
+  return traffic;
+}
+
+// Each group under a cache of its own is the optimum: all heavy edges inside, all light ones outside.
+TEST(Mapping, HiddenGroupsAreFound) {
+  for (const int ranks : {8, 16, 32, 64, 128}) {
+    const int size = ranks >= 64 ? 8 : 4;
+    std::vector<shm::RankPlace> places;
+    for (int i = 0; i < ranks; ++i) places.push_back(core(i, size, ranks / size));
+    const Distances distances = Distances::between(places);
+    const std::vector<Traffic> traffic = hidden_groups(ranks, size);
+    std::vector<int> optimum;
+    for (int rank = 0; rank < ranks; ++rank) optimum.push_back(rank * 37 % ranks);
+    const std::vector<int> processes = arrange(traffic, distances);
+    EXPECT_TRUE(is_permutation(processes));
+    EXPECT_EQ(cost_of(processes, traffic, distances), cost_of(optimum, traffic, distances)) << ranks;
+    EXPECT_LT(cost_of(processes, traffic, distances), cost_of(identity(ranks), traffic, distances)) << ranks;
+  }
+}
+
+// Groups of groups, on two packages of four caches each.
+TEST(Mapping, GroupsWithinGroupsAreFound) {
+  constexpr int kRanks = 32;
+  std::vector<shm::RankPlace> places;
+  for (int i = 0; i < kRanks; ++i) places.push_back(core(i, 4, 4));
+  std::vector<Traffic> traffic;
+  std::vector<int> optimum;
+  for (int one = 0; one < kRanks; ++one) {
+    optimum.push_back(one * 11 % kRanks);
+    for (int other = one + 1; other < kRanks; ++other) {
+      const int a = one * 11 % kRanks;
+      const int b = other * 11 % kRanks;
+      traffic.push_back({one, other, a / 4 == b / 4 ? 1000 : a / 16 == b / 16 ? 100 : 1});
+    }
+  }
+  const Distances distances = Distances::between(places);
+  EXPECT_EQ(cost_of(arrange(traffic, distances), traffic, distances), cost_of(optimum, traffic, distances));
+}
+
+TEST(Mapping, WithoutTimeToLookNothingMoves) {
+  std::vector<shm::RankPlace> places;
+  for (int i = 0; i < 16; ++i) places.push_back(core(i * 5 % 16, 4, 2));
+  const Distances distances = Distances::between(places);
+  EXPECT_EQ(arrange(hidden_groups(16, 4), distances, 100), identity(16));
+}
+
+// A ring of four packages, of which the opposite ones are farther: the relation alone cannot tell.
+TEST(Mapping, WaysBetweenMemoryNodesCount) {
+  std::vector<MemoryNode> nodes(4);
+  for (int one = 0; one < 4; ++one) {
+    for (int other = 0; other < 4; ++other) {
+      const int steps = std::min((one - other + 4) % 4, (other - one + 4) % 4);
+      nodes[static_cast<size_t>(one)].distances.push_back(10 + 10 * steps);
+    }
+  }
+  std::vector<shm::RankPlace> places;
+  for (int i = 0; i < 4; ++i) places.push_back({i, i, -1, -1, i, i});
+  const Distances distances = Distances::between(places, nodes);
+  EXPECT_EQ(distances.at(0, 1), 2 * distance_of(Relation::numa));
+  EXPECT_EQ(distances.at(0, 2), 3 * distance_of(Relation::numa));
+  const std::vector<Traffic> opposite = {{0, 2, 10}, {1, 3, 10}};
+  EXPECT_EQ(cost_of(arrange(opposite, distances), opposite, distances), 2 * 10 * distances.at(0, 1));
+  EXPECT_TRUE(Distances::between(places).uniform());
+}
+
 // Large jobs are arranged in a moment, and never for the worse.
 TEST(Mapping, ManyRanks) {
   std::vector<shm::RankPlace> places;

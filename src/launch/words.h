@@ -1,0 +1,17 @@
+// Small things that whoever reads mpiexec's command line needs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hearth::launch {
+
+using Words = std::vector<std::string>;
+
+std::string lower(std::string text);
+/// What stands between the separators, empty words included.
+Words split(const std::string& text, char separator);
+/// Whether the whole text is a decimal number from `least` to `most`.
+bool to_number(const std::string& text, int least, int most, int& value);
+
+}  // namespace hearth::launch
