@@ -1,29 +1,115 @@
 #include "abi/arrangement.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <string>
 #include <utility>
 
 #include "abi/comm_making.h"
+#include "abi/requests.h"
 #include "abi/runtime.h"
+#include "base/os_machine.h"
+#include "base/param.h"
+#include "coll/coll.h"
+#include "coll/distances.h"
 
 namespace hearth::abi {
 namespace {
 
-topo::Distances distances_in(const Comm& comm, int count) {
+// With two processes there is nothing to arrange.
+constexpr int kArrangedMin = 3;
+
+std::span<const objects::PeerIndex> peers_of(const Comm& comm) {
+  return {comm.peers, static_cast<size_t>(comm.size)};
+}
+
+topo::Distances reported_distances(const Comm& comm) {
   std::vector<shm::RankPlace> places;
-  for (int rank = 0; rank < count; ++rank)
-    places.push_back(runtime().job.segment.rank(comm.peers[rank]).place);
+  for (const objects::PeerIndex peer : peers_of(comm))
+    places.push_back(runtime().job.segment.rank(peer).place);
   return topo::Distances::between(places);
+}
+
+enum class Wish { where_apart, always, never };
+
+Wish read_wish() {
+  const std::string& text = param::get_text(param::Id::reorder_measured);
+  if (text == "always") return Wish::always;
+  if (text == "never") return Wish::never;
+  if (text != "apart") {
+    std::fprintf(stderr,
+                 "hearth: HEARTH_REORDER_MEASURED: \"%s\" is not apart, always or never; apart is used\n",
+                 text.c_str());
+  }
+  return Wish::where_apart;
+}
+
+// What a process says of itself before all measure: one of these, or the processors on which it may run.
+constexpr int kInsists = -1;
+constexpr int kRefuses = -2;
+
+Words say_where() {
+  static const Wish wish = read_wish();
+  if (wish == Wish::always) return {kInsists};
+  const shm::JobHeader& job = runtime().job.segment.job();
+  if (wish == Wish::never || job.rank_count > job.usable_processors) return {kRefuses};
+  Words processors = os::allowed_processors();
+  return processors.empty() ? Words{kRefuses} : processors;
+}
+
+/// Whether all can measure: nobody refuses, and no processor is named twice, or two might have to take turns.
+bool can_measure(Words said) {
+  std::sort(said.begin(), said.end());
+  if (said.front() == kRefuses) return false;
+  const auto processors = std::find_if(said.begin(), said.end(), [](int word) { return word >= 0; });
+  return std::adjacent_find(processors, said.end()) == said.end();
+}
+
+/// What is not known yet of the pairs of this communicator is measured. Distances come from what all have
+/// gathered, and not from what each knows: where threads measured at the same time, that may differ.
+Status measure(Comm& comm, topo::MeasuredTimes& known, topo::Distances& distances) {
+  const auto size = static_cast<size_t>(comm.size);
+  const auto own = static_cast<size_t>(comm.rank);
+  std::vector<int> times_ns(size * size);  // a row for each rank
+  for (size_t rank = 0; rank < size; ++rank) {
+    times_ns[own * size + rank] = known.between(comm.peers[own], comm.peers[rank]);
+  }
+  HEARTH_TRY(coll::run<coll::measure_times>(comm, std::span<int>(times_ns).subspan(own * size, size)));
+  datatype::Type& bytes = byte_type();
+  HEARTH_TRY(coll::run<coll::allgather>(comm, MPI_IN_PLACE, 0, bytes, times_ns.data(),
+                                        static_cast<Count>(size * sizeof(int)), bytes));
+  for (size_t one = 0; one < size; ++one) {
+    for (size_t other = one + 1; other < size; ++other) {
+      known.enter(comm.peers[one], comm.peers[other], times_ns[one * size + other]);
+    }
+  }
+  distances = topo::Distances::measured(comm.size, times_ns);
+  return {};
 }
 
 }  // namespace
 
-bool can_arrange(const Comm& comm) {
-  return !distances_in(comm, comm.size).uniform();
+Status agree_on_distances(Comm& comm, int reorder, topo::Distances& distances) {
+  distances = topo::Distances(comm.size);
+  if (reorder == 0 || comm.size < kArrangedMin) return {};
+  Words all;
+  std::vector<int> ends;
+  HEARTH_TRY(gather_words(comm, say_where(), all, ends));
+  if (!can_measure(std::move(all))) {
+    distances = reported_distances(comm);
+    return {};
+  }
+  return measure(comm, runtime().measured_times, distances);
 }
 
-std::vector<int> arrange(const Comm& comm, int count, std::span<const topo::Traffic> traffic) {
-  return topo::arrange(traffic, distances_in(comm, count));
+topo::Distances known_distances(const Comm& comm) {
+  const topo::MeasuredTimes& known = runtime().measured_times;
+  return known.knows_all(peers_of(comm)) ? known.distances(peers_of(comm)) : reported_distances(comm);
+}
+
+std::vector<int> arrange(int count, std::span<const topo::Traffic> traffic,
+                         const topo::Distances& distances) {
+  return topo::arrange(traffic, distances.first(count));
 }
 
 Status make_arranged(const Comm& parent, uint32_t context, const std::vector<int>& ranks, Comm*& comm) {

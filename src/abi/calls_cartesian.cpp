@@ -56,8 +56,8 @@ std::vector<topo::Traffic> traffic_in(const Cartesian& grid) {
   return traffic;
 }
 
-std::vector<int> arrange(const Comm& comm, const Cartesian& grid, bool reorder) {
-  return abi::arrange(comm, grid.size(), reorder ? traffic_in(grid) : std::vector<topo::Traffic>());
+std::vector<int> arrange(const Cartesian& grid, const topo::Distances& distances) {
+  return abi::arrange(grid.size(), traffic_in(grid), distances);
 }
 
 void set_topology(Comm* comm, Cartesian grid) {
@@ -73,18 +73,21 @@ Status cart_create(Comm& comm_old, int ndims, const int* dims, const int* period
   const Status status = read_grid(comm_old, ndims, dims, periods, grid);
   if (comm_old.is_inter()) return status;
   uint32_t context = 0;
+  topo::Distances distances(0);
   HEARTH_TRY(abi::agree_on_context(comm_old, context));
+  HEARTH_TRY(abi::agree_on_distances(comm_old, reorder, distances));
   HEARTH_TRY(status);
-  HEARTH_TRY(abi::make_arranged(comm_old, context, arrange(comm_old, grid, reorder != 0), comm_cart));
+  HEARTH_TRY(abi::make_arranged(comm_old, context, arrange(grid, distances), comm_cart));
   set_topology(comm_cart, std::move(grid));
   return {};
 }
 
-// The rank that MPI_Cart_create with reorder=true would give.
+// The rank that MPI_Cart_create with reorder=true would give, as far as this process can tell: the call is
+// local, so that it can use what was measured before but not measure.
 Status cart_map(Comm& comm, int ndims, const int* dims, const int* periods, int& newrank) {
   Cartesian grid;
   HEARTH_TRY(read_grid(comm, ndims, dims, periods, grid));
-  const std::vector<int> ranks = arrange(comm, grid, true);
+  const std::vector<int> ranks = arrange(grid, abi::known_distances(comm));
   const auto place = std::find(ranks.begin(), ranks.end(), comm.rank);
   newrank = place == ranks.end() ? MPI_UNDEFINED : static_cast<int>(place - ranks.begin());
   return {};

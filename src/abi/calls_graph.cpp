@@ -90,13 +90,13 @@ void add_traffic(int one, int other, int64_t weight, std::vector<topo::Traffic>&
   if (one != other) traffic.push_back({one, other, weight});
 }
 
-std::vector<int> arrange(const Comm& comm, const Graph& graph, bool reorder) {
+std::vector<int> arrange(const Graph& graph, const topo::Distances& distances) {
   std::vector<topo::Traffic> traffic;
   const int nodes = static_cast<int>(graph.index.size());
-  for (int rank = 0; reorder && rank < nodes; ++rank) {
+  for (int rank = 0; rank < nodes; ++rank) {
     for (const int neighbor : graph.neighbors(rank)) add_traffic(rank, neighbor, 1, traffic);
   }
-  return abi::arrange(comm, nodes, traffic);
+  return abi::arrange(nodes, traffic, distances);
 }
 
 }  // namespace
@@ -105,20 +105,22 @@ Status graph_create(Comm& comm_old, int nnodes, const int* indx, const int edges
                     Comm*& comm_graph) {
   HEARTH_TRY(check_intra(comm_old));
   uint32_t context = 0;
+  topo::Distances distances(0);
   HEARTH_TRY(abi::agree_on_context(comm_old, context));
+  HEARTH_TRY(abi::agree_on_distances(comm_old, reorder, distances));
   Graph graph;
   HEARTH_TRY(read_graph(comm_old, nnodes, indx, edges, graph));
-  HEARTH_TRY(abi::make_arranged(comm_old, context, arrange(comm_old, graph, reorder != 0), comm_graph));
+  HEARTH_TRY(abi::make_arranged(comm_old, context, arrange(graph, distances), comm_graph));
   if (comm_graph != nullptr)
     set_topology(comm_graph, objects::make_graph(std::move(graph), comm_graph->rank));
   return {};
 }
 
-// The rank that MPI_Graph_create with reorder=true would give.
+// The rank that MPI_Graph_create with reorder=true would give, as far as this process can tell.
 Status graph_map(Comm& comm, int nnodes, const int* indx, const int edges[], int& newrank) {
   Graph graph;
   HEARTH_TRY(read_graph(comm, nnodes, indx, edges, graph));
-  const std::vector<int> ranks = arrange(comm, graph, true);
+  const std::vector<int> ranks = arrange(graph, abi::known_distances(comm));
   const auto place = std::find(ranks.begin(), ranks.end(), comm.rank);
   newrank = place == ranks.end() ? MPI_UNDEFINED : static_cast<int>(place - ranks.begin());
   return {};
@@ -183,29 +185,6 @@ Status graph_neighbors(Comm& comm, int rank, int maxneighbors, int* neighbors) {
 
 namespace {
 
-/// All that the processes say, those of rank 0 first; `ends[rank]` is where the words of a rank end.
-Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>& ends) {
-  const auto size = static_cast<size_t>(comm.size);
-  std::vector<int> counts(size);
-  counts[static_cast<size_t>(comm.rank)] = static_cast<int>(mine.size() * sizeof(int));
-  datatype::Type& bytes = abi::byte_type();
-  HEARTH_TRY(
-      coll::run<coll::allgather>(comm, MPI_IN_PLACE, 0, bytes, counts.data(), Count{sizeof(int)}, bytes));
-  std::vector<int64_t> wide_counts(counts.begin(), counts.end());
-  std::vector<int64_t> places(size);
-  int64_t total = 0;
-  ends.clear();
-  for (size_t rank = 0; rank < size; ++rank) {
-    places[rank] = total;
-    total += counts[rank];
-    ends.push_back(static_cast<int>(total / static_cast<int64_t>(sizeof(int))));
-  }
-  all.resize(static_cast<size_t>(ends.back()));
-  return coll::run<coll::allgatherv>(comm, mine.data(), counts[static_cast<size_t>(comm.rank)], bytes,
-                                     all.data(), CountArray(wide_counts.data()), CountArray(places.data()),
-                                     bytes);
-}
-
 /// As Words: kind of what follows, then edges in threes.
 enum Report : int { kRefused, kUnweighted, kWeighted };
 constexpr size_t kEdgeWords = 3;  // source, destination, weight
@@ -247,12 +226,14 @@ Status dist_graph_create(Comm& comm_old, int n, const int* sources, const int* d
                          Comm*& comm_dist_graph) {
   HEARTH_TRY(check_intra(comm_old));
   uint32_t context = 0;
+  topo::Distances distances(0);
   HEARTH_TRY(abi::agree_on_context(comm_old, context));
+  HEARTH_TRY(abi::agree_on_distances(comm_old, reorder, distances));
   int64_t edges = 0;
   const Status status = check_edges(comm_old, n, sources, degrees, destinations, weights, edges);
   Words all;
   std::vector<int> ends;
-  HEARTH_TRY(gather_words(
+  HEARTH_TRY(abi::gather_words(
       comm_old, status.ok() ? report_edges(n, sources, degrees, destinations, weights) : Words{kRefused}, all,
       ends));
   HEARTH_TRY(status);
@@ -269,11 +250,11 @@ Status dist_graph_create(Comm& comm_old, int n, const int* sources, const int* d
     begin = end;
   }
   std::vector<topo::Traffic> traffic;
-  for (size_t i = 0; reorder != 0 && i < list.size(); i += kEdgeWords) {
+  for (size_t i = 0; i < list.size(); i += kEdgeWords) {
     add_traffic(list[i], list[i + 1], list[i + 2], traffic);
   }
-  HEARTH_TRY(
-      abi::make_arranged(comm_old, context, abi::arrange(comm_old, comm_old.size, traffic), comm_dist_graph));
+  HEARTH_TRY(abi::make_arranged(comm_old, context, abi::arrange(comm_old.size, traffic, distances),
+                                comm_dist_graph));
   const int own = comm_dist_graph->rank;
   Topology topology;
   DistributedGraph graph;
@@ -365,7 +346,9 @@ Status dist_graph_create_adjacent(Comm& comm_old, int indegree, const int* sourc
                                   int reorder, Comm*& comm_dist_graph) {
   HEARTH_TRY(check_intra(comm_old));
   uint32_t context = 0;
+  topo::Distances distances(0);
   HEARTH_TRY(abi::agree_on_context(comm_old, context));
+  HEARTH_TRY(abi::agree_on_distances(comm_old, reorder, distances));
   const Status status =
       check_neighbors(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights);
   Words report = {kRefused};
@@ -373,16 +356,17 @@ Status dist_graph_create_adjacent(Comm& comm_old, int indegree, const int* sourc
     report = report_neighbors(indegree, sources, sourceweights, outdegree, destinations, destweights,
                               sourceweights != MPI_UNWEIGHTED);
   }
-  if (reorder == 0 || !abi::can_arrange(comm_old)) {
+  // Where no order is better than another, nobody needs to know the others' neighbours.
+  if (distances.uniform()) {
     HEARTH_TRY(status);
     HEARTH_TRY(
-        abi::make_arranged(comm_old, context, abi::arrange(comm_old, comm_old.size, {}), comm_dist_graph));
+        abi::make_arranged(comm_old, context, abi::arrange(comm_old.size, {}, distances), comm_dist_graph));
     set_topology(comm_dist_graph, topology_from(report.data()));
     return {};
   }
   Words all;
   std::vector<int> ends;
-  HEARTH_TRY(gather_words(comm_old, report, all, ends));
+  HEARTH_TRY(abi::gather_words(comm_old, report, all, ends));
   HEARTH_TRY(status);
   std::vector<Topology> topologies;
   for (int rank = 0; rank < comm_old.size; ++rank) {
@@ -391,7 +375,7 @@ Status dist_graph_create_adjacent(Comm& comm_old, int indegree, const int* sourc
     topologies.push_back(topology_from(words));
   }
   HEARTH_TRY(abi::make_arranged(
-      comm_old, context, abi::arrange(comm_old, comm_old.size, traffic_in(topologies)), comm_dist_graph));
+      comm_old, context, abi::arrange(comm_old.size, traffic_in(topologies), distances), comm_dist_graph));
   set_topology(comm_dist_graph, std::move(topologies[static_cast<size_t>(comm_dist_graph->rank)]));
   return {};
 }

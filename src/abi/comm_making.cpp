@@ -81,6 +81,28 @@ Status swap_words(PeerIndex peer, uint32_t communicator_context, int tag, const 
   return status.ok() ? sent : status;
 }
 
+Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>& ends) {
+  const auto size = static_cast<size_t>(comm.size);
+  std::vector<int> counts(size);
+  counts[static_cast<size_t>(comm.rank)] = static_cast<int>(mine.size() * sizeof(int));
+  datatype::Type& bytes = byte_type();
+  HEARTH_TRY(
+      coll::run<coll::allgather>(comm, MPI_IN_PLACE, 0, bytes, counts.data(), Count{sizeof(int)}, bytes));
+  std::vector<int64_t> wide_counts(counts.begin(), counts.end());
+  std::vector<int64_t> places(size);
+  int64_t total = 0;
+  ends.clear();
+  for (size_t rank = 0; rank < size; ++rank) {
+    places[rank] = total;
+    total += counts[rank];
+    ends.push_back(static_cast<int>(total / static_cast<int64_t>(sizeof(int))));
+  }
+  all.resize(static_cast<size_t>(ends.back()));
+  return coll::run<coll::allgatherv>(comm, mine.data(), counts[static_cast<size_t>(comm.rank)], bytes,
+                                     all.data(), CountArray(wide_counts.data()), CountArray(places.data()),
+                                     bytes);
+}
+
 bool is_first_group(const Comm& comm) {
   return !comm.is_inter() || comm.group->peers[0] < comm.remote_group->peers[0];
 }

@@ -44,6 +44,9 @@ using Words = std::vector<int>;
 /// Two processes send each other words of any number, in the leaders' context of a communicator.
 Status swap_words(objects::PeerIndex peer, uint32_t communicator_context, int tag, const Words& mine,
                   Words& theirs);
+/// Collective: all that the processes say, those of rank 0 first; `ends[rank]` is where the words of a rank
+/// end.
+Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>& ends);
 /// Of the two groups of an intercommunicator, the one whose rank 0 comes first in MPI_COMM_WORLD; always of
 /// an intracommunicator.
 bool is_first_group(const Comm& comm);

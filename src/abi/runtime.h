@@ -14,6 +14,7 @@
 #include "objects/comm.h"
 #include "p2p/buffered.h"
 #include "p2p/engine.h"
+#include "topo/measured_times.h"
 #include "transport/shm_transport.h"
 
 namespace hearth::abi {
@@ -23,6 +24,7 @@ struct Runtime {
   std::unique_ptr<transport::ShmTransport> transport;
   std::unique_ptr<p2p::Engine> engine;
   p2p::SendBuffer send_buffer;  // of MPI_Buffer_attach
+  topo::MeasuredTimes measured_times;
   int users = 0;
   int level_in_force = 0;  // MPI_THREAD_*: what the first of the present users asked for
   int thread_level = 0;    // what MPI_Init_thread was given

@@ -225,8 +225,9 @@ std::vector<int> shaken(std::vector<int> processes, uint32_t seed) {
 
 }  // namespace
 
-// Guesses in the order of what is known of machines: a line out of a shared second-level cache takes about
-// half the time of one out of a shared third-level cache, one from another package several times that.
+// Where nothing is measured: guesses in the order of what is known of machines: a line out of a shared
+// second-level cache takes about half the time of one out of a shared third-level cache, one from another
+// package several times that.
 int distance_of(Relation relation) {
   switch (relation) {
     case Relation::self:
@@ -278,6 +279,43 @@ Distances Distances::between(std::span<const shm::RankPlace> places, std::span<c
     }
   }
   return distances;
+}
+
+// Machines have few levels: cores that share a cache, a package, a board; from one to the next the time of a
+// line doubles or more, and inside of one it differs by what chance and the way across the chip add. So times
+// are sorted, a step of more than a quarter is where the next level begins, and the middle one of a level
+// stands for all of it.
+Distances Distances::measured(int processes, std::span<const int> times_ns) {
+  struct Pair {
+    int time_ns;
+    int one;
+    int other;
+  };
+  std::vector<Pair> pairs;
+  for (int one = 0; one < processes; ++one) {
+    for (int other = one + 1; other < processes; ++other) {
+      const auto place = static_cast<size_t>(one) * static_cast<size_t>(processes);
+      pairs.push_back({times_ns[place + static_cast<size_t>(other)], one, other});
+    }
+  }
+  std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) { return a.time_ns < b.time_ns; });
+  Distances distances(processes);
+  for (size_t begin = 0, end = 0; begin < pairs.size(); begin = end) {
+    for (end = begin + 1; end < pairs.size(); ++end) {
+      if (int64_t{pairs[end].time_ns} * 4 > int64_t{pairs[end - 1].time_ns} * 5) break;
+    }
+    const int middle_ns = pairs[begin + (end - begin) / 2].time_ns;
+    for (size_t i = begin; i < end; ++i) distances.set(pairs[i].one, pairs[i].other, middle_ns);
+  }
+  return distances;
+}
+
+Distances Distances::first(int processes) const {
+  Distances part(processes);
+  for (int one = 0; one < processes; ++one) {
+    for (int other = one + 1; other < processes; ++other) part.set(one, other, at(one, other));
+  }
+  return part;
 }
 
 bool Distances::uniform() const {

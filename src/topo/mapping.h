@@ -32,10 +32,15 @@ class Distances {
  public:
   explicit Distances(int processes)
       : processes_(processes), cells_(static_cast<size_t>(processes) * static_cast<size_t>(processes)) {}
-  /// Of ranks with these places.
+  /// Of ranks with these places, by what is reported of them.
   static Distances between(std::span<const shm::RankPlace> places);
   /// The same, with what the machine tells of the ways between its memory nodes.
   static Distances between(std::span<const shm::RankPlace> places, std::span<const MemoryNode> nodes);
+  /// By measurement: times_ns[one * processes + other], above the diagonal. Times that may differ by chance
+  /// count as equal, so that noise moves nobody.
+  static Distances measured(int processes, std::span<const int> times_ns);
+  /// Of the first ones only.
+  Distances first(int processes) const;
 
   int processes() const { return processes_; }
   int at(int one, int other) const { return cells_[index(one, other)]; }

@@ -183,6 +183,64 @@ TEST(Mapping, WaysBetweenMemoryNodesCount) {
   EXPECT_TRUE(Distances::between(places).uniform());
 }
 
+/// Above the diagonal; `near_ns` inside of each group of processes[rank] of one value, `far_ns` between them,
+/// each a little off.
+std::vector<int> times_between(const std::vector<int>& groups, int near_ns, int far_ns) {
+  const size_t count = groups.size();
+  std::vector<int> times_ns(count * count);
+  for (size_t one = 0; one < count; ++one) {
+    for (size_t other = one + 1; other < count; ++other) {
+      const int time_ns = groups[one] == groups[other] ? near_ns : far_ns;
+      times_ns[one * count + other] = time_ns + static_cast<int>(one * 5 + other * 3) % 7 * time_ns / 50;
+    }
+  }
+  return times_ns;
+}
+
+TEST(Mapping, TimesThatDifferByChanceCountAsEqual) {
+  const Distances distances = Distances::measured(6, times_between({0, 0, 0, 0, 0, 0}, 50, 50));
+  EXPECT_TRUE(distances.uniform());
+  EXPECT_GE(distances.at(2, 4), 50);
+  EXPECT_LE(distances.at(2, 4), 56);
+  EXPECT_EQ(distances.at(3, 3), 0);
+  EXPECT_EQ(arrange(grid(2, 3), distances), identity(6));
+}
+
+TEST(Mapping, LevelsComeOutOfTimes) {
+  const Distances distances = Distances::measured(4, times_between({0, 1, 1, 2}, 60, 140));
+  EXPECT_FALSE(distances.uniform());
+  EXPECT_LT(distances.at(1, 2), 70);
+  EXPECT_GE(distances.at(0, 1), 140);
+  EXPECT_EQ(distances.at(0, 1), distances.at(3, 2));
+  EXPECT_EQ(distances.at(0, 1), distances.at(1, 0));
+}
+
+TEST(Mapping, TheFirstFewKeepTheirDistances) {
+  const Distances distances = Distances::measured(4, times_between({0, 1, 1, 1}, 60, 140));
+  EXPECT_FALSE(distances.first(3).uniform());
+  EXPECT_EQ(distances.first(3).processes(), 3);
+  EXPECT_EQ(distances.first(3).at(0, 2), distances.at(0, 2));
+  EXPECT_TRUE(distances.first(2).uniform());
+}
+
+// A machine that reports cores 0 to 3 in one package and 4 to 7 in another, while in truth even and odd ones
+// lie together: what is measured counts.
+TEST(Mapping, MeasuredTimesWinOverWhatIsReported) {
+  std::vector<shm::RankPlace> places;
+  std::vector<int> truth;
+  for (int i = 0; i < 8; ++i) {
+    places.push_back(core(i, 4, 1));
+    truth.push_back(i % 2);
+  }
+  const std::vector<Traffic> row = grid(1, 8);
+  EXPECT_EQ(arrange(row, Distances::between(places)), identity(8));
+  const std::vector<int> processes = arrange(row, Distances::measured(8, times_between(truth, 60, 180)));
+  EXPECT_TRUE(is_permutation(processes));
+  int crossings = 0;
+  for (size_t rank = 1; rank < 8; ++rank) crossings += processes[rank] % 2 != processes[rank - 1] % 2;
+  EXPECT_EQ(crossings, 1);
+}
+
 // Large jobs are arranged in a moment, and never for the worse.
 TEST(Mapping, ManyRanks) {
   std::vector<shm::RankPlace> places;
