@@ -58,8 +58,7 @@ Status pack(const void* inbuf, Count incount, Type& datatype, void* outbuf, Coun
   int64_t bytes;
   HEARTH_TRY(total_bytes(incount, datatype.size, bytes));
   HEARTH_TRY(check_room(outbuf, outsize, position, bytes));
-  datatype::pack(datatype, inbuf, incount, 0, static_cast<std::byte*>(outbuf) + position,
-                 static_cast<size_t>(bytes));
+  datatype::pack(datatype, inbuf, 0, static_cast<std::byte*>(outbuf) + position, static_cast<size_t>(bytes));
   position += bytes;
   return {};
 }
@@ -69,7 +68,7 @@ Status unpack(const void* inbuf, Count insize, Count& position, void* outbuf, Co
   int64_t bytes;
   HEARTH_TRY(total_bytes(outcount, datatype.size, bytes));
   HEARTH_TRY(check_room(inbuf, insize, position, bytes));
-  datatype::unpack(datatype, outbuf, outcount, 0, static_cast<const std::byte*>(inbuf) + position,
+  datatype::unpack(datatype, outbuf, 0, static_cast<const std::byte*>(inbuf) + position,
                    static_cast<size_t>(bytes));
   position += bytes;
   return {};

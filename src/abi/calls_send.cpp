@@ -147,7 +147,7 @@ Status sendrecv_replace(void* buf, Count count, Type& datatype, int dest, int se
   const std::unique_ptr<std::byte, decltype(&std::free)> copy(static_cast<std::byte*>(std::malloc(bytes + 1)),
                                                               &std::free);
   if (copy == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
-  datatype::pack(datatype, buf, count, 0, copy.get(), bytes);
+  datatype::pack(datatype, buf, 0, copy.get(), bytes);
   return sendrecv(copy.get(), static_cast<Count>(bytes), abi::byte_type(), dest, sendtag, buf, count,
                   datatype, source, recvtag, comm, status);
 }
@@ -170,7 +170,7 @@ Status isendrecv_replace(void* buf, Count count, Type& datatype, int dest, int s
   const auto bytes = static_cast<size_t>(count * datatype.size);
   auto* copy = static_cast<std::byte*>(std::malloc(bytes + 1));
   if (copy == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
-  datatype::pack(datatype, buf, count, 0, copy, bytes);
+  datatype::pack(datatype, buf, 0, copy, bytes);
   Request* sending = nullptr;
   Request* receiving = nullptr;
   Status started = irecv(buf, count, datatype, source, recvtag, comm, receiving);

@@ -23,6 +23,7 @@ thread_local objects::Comm* blamed_comm = nullptr;
 struct Listener {
   objects::Errhandler* handler;
   const void* object;
+  bool is_session = false;
 };
 
 objects::Errhandler* default_file_handler = nullptr;  // one reference held; nullptr: MPI_ERRORS_RETURN
@@ -55,8 +56,11 @@ void invoke(const Listener& listener, int code, const char* text) {
   void* object = const_cast<void*>(listener.object);
   switch (listener.handler->kind) {
     case ErrhandlerKind::errors_are_fatal:
-    case ErrhandlerKind::errors_abort:
       end_job(code, text);
+    case ErrhandlerKind::errors_abort:
+      // A session is this process's own affair (MPI 5.0 section 9.3). The processes of a communicator end
+      // with the whole job, as MPI_Abort has it too: mpiexec knows no smaller unit.
+      listener.is_session ? end_own_process(code, text) : end_job(code, text);
     case ErrhandlerKind::errors_return:
       return;
     case ErrhandlerKind::user_comm: {
@@ -155,6 +159,7 @@ bool handler_among(Call call, const uint64_t* words, Listener& listener) {
     if (handler->predefined == 0 && handler->kind != own) return false;
     listener.handler = handler;
     listener.object = makes_session ? static_cast<void*>(MPI_SESSION_NULL) : MPI_COMM_NULL;
+    listener.is_session = makes_session;
     return true;
   }
   return false;
@@ -165,7 +170,7 @@ Listener listener_of(Call call, const uint64_t* words) {
   if (in_group(call, "io")) return file_listener();
   if (const objects::Comm* comm = comm_among(call, words)) return listener_of(*comm);
   if (const objects::Session* session = session_among(call, words)) {
-    return {session->errhandler, to_handle(session)};
+    return {session->errhandler, to_handle(session), true};
   }
   if (Listener listener; handler_among(call, words, listener)) return listener;
   return general_listener();
@@ -233,7 +238,7 @@ void call_errhandler(objects::Comm& comm, int error_code) {
 }
 
 void call_errhandler(objects::Session& session, int error_code) {
-  call_listener({session.errhandler, to_handle(&session)}, error_code);
+  call_listener({session.errhandler, to_handle(&session), true}, error_code);
 }
 
 void call_file_errhandler(int error_code) {

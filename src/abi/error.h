@@ -50,6 +50,8 @@ objects::Errhandler& initial_errhandler();
 
 /// Ends the job: prints `text` and exits every process with `error_code`. In src/abi/runtime.cpp.
 [[noreturn]] void end_job(int error_code, const char* text);
+/// Ends this process only, as far as MPI is concerned: what becomes of the others is up to the launcher.
+[[noreturn]] void end_own_process(int error_code, const char* text);
 
 // Codes. A code of the library stands for a class and, for as long as 224 later errors have not used its
 // place, for the words of one error. All are below MPI_ERR_LASTCODE; codes and classes of the user are above.

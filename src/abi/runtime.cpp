@@ -166,32 +166,38 @@ Status end_world() {
   return {};
 }
 
+namespace {
+
+[[noreturn]] void exit_with(int code) {
+  std::fflush(nullptr);
+  os::end_process((code & 0xff) != 0 ? code & 0xff : 1);
+}
+
+}  // namespace
+
+void end_own_process(int code, const char* text) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "hearth: %s\n", text);
+  exit_with(code);
+}
+
 void end_job(int code, const char* text) {
   // A child made by fork shares the rank's segment, but its end is its own.
   const bool in_job = state() != State::forked_child && the_runtime != nullptr &&
                       the_runtime->job.segment.mapped() && !the_runtime->job.singleton;
-  bool told = false;
-  if (in_job) {
-    shm::JobHeader& job = the_runtime->job.segment.job();
-    if (atomic::compare_exchange(job.abort_claimed, 0u, 1u)) {
-      job.abort_rank = the_runtime->job.rank;
-      job.abort_code = code;
-      std::snprintf(job.abort_text, sizeof job.abort_text, "%s", text);
-      // Pairs with the launcher's acquire load: the text is whole.
-      atomic::store_release(job.abort_written, 1u);
-      told = true;
-    }
-  }
+  if (!in_job) end_own_process(code, text);
   // The launcher prints the words of the first rank; all others say nothing.
-  if (!in_job) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "hearth: %s\n", text);
-  } else if (!told) {
+  shm::JobHeader& job = the_runtime->job.segment.job();
+  if (atomic::compare_exchange(job.abort_claimed, 0u, 1u)) {
+    job.abort_rank = the_runtime->job.rank;
+    job.abort_code = code;
+    std::snprintf(job.abort_text, sizeof job.abort_text, "%s", text);
+    // Pairs with the launcher's acquire load: the text is whole.
+    atomic::store_release(job.abort_written, 1u);
+  } else {
     os::sleep_ns(1'000'000);
   }
-  const int exit_code = (code & 0xff) != 0 ? code & 0xff : 1;
-  std::fflush(nullptr);
-  os::end_process(exit_code);
+  exit_with(code);
 }
 
 }  // namespace hearth::abi

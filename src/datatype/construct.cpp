@@ -66,16 +66,12 @@ Status join_blocks(Count count, const BlockLength& block_length, CountArray disp
   return joiner.finish(shape) ? Status() : too_large(old);
 }
 
-Status join_indexed(Count count, CountArray block_lengths, CountArray displacements, int64_t unit,
-                    const Type& old, Shape& shape) {
-  return join_blocks(
-      count, [&](Count i) { return block_lengths[i]; }, displacements, unit, old, shape);
-}
+/// What strides and displacements count in: the extent of the old type or, in the constructors with an h,
+/// bytes, which are then addresses to the standard.
+enum class Unit { element, byte };
 
-Status join_equal(Count count, Count block_length, CountArray displacements, int64_t unit, const Type& old,
-                  Shape& shape) {
-  return join_blocks(
-      count, [&](Count) { return block_length; }, displacements, unit, old, shape);
+int64_t bytes_of(Unit unit, const Type& old) {
+  return unit == Unit::byte ? 1 : old.extent;
 }
 
 Status repeat_blocks(Count count, Count block_length, int64_t stride_bytes, const Type& old, Shape& shape) {
@@ -83,6 +79,53 @@ Status repeat_blocks(Count count, Count block_length, int64_t stride_bytes, cons
   Shape block;
   const bool fits = repeat(old, block_length, old.extent, block) && repeat(block, count, stride_bytes, shape);
   return fits ? Status() : too_large(old);
+}
+
+Status vector_in(Unit unit, Count count, Count block_length, int64_t stride, Type& old, Form form,
+                 Type*& made) {
+  int64_t stride_bytes;
+  if (__builtin_mul_overflow(stride, bytes_of(unit, old), &stride_bytes)) return too_large(old);
+  Shape shape;
+  HEARTH_TRY(repeat_blocks(count, block_length, stride_bytes, old, shape));
+  HEARTH_TRY(create(shape, made));
+  const bool in_bytes = unit == Unit::byte;
+  Contents contents(*made, in_bytes ? MPI_COMBINER_HVECTOR : MPI_COMBINER_VECTOR, form);
+  contents.count(count).count(block_length);
+  in_bytes ? contents.address(stride) : contents.count(stride);
+  contents.old_type(old);
+  return {};
+}
+
+void note_displacements(Contents& contents, Unit unit, CountArray displacements, Count count) {
+  unit == Unit::byte ? contents.address_array(displacements, count)
+                     : contents.count_array(displacements, count);
+}
+
+Status indexed_in(Unit unit, Count count, CountArray block_lengths, CountArray displacements, Type& old,
+                  Form form, Type*& made) {
+  Shape shape;
+  const auto length_of = [&](Count i) { return block_lengths[i]; };
+  HEARTH_TRY(join_blocks(count, length_of, displacements, bytes_of(unit, old), old, shape));
+  HEARTH_TRY(create(shape, made));
+  Contents contents(*made, unit == Unit::byte ? MPI_COMBINER_HINDEXED : MPI_COMBINER_INDEXED, form);
+  contents.count(count).count_array(block_lengths, count);
+  note_displacements(contents, unit, displacements, count);
+  contents.old_type(old);
+  return {};
+}
+
+Status indexed_block_in(Unit unit, Count count, Count block_length, CountArray displacements, Type& old,
+                        Form form, Type*& made) {
+  Shape shape;
+  const auto length_of = [&](Count) { return block_length; };
+  HEARTH_TRY(join_blocks(count, length_of, displacements, bytes_of(unit, old), old, shape));
+  HEARTH_TRY(create(shape, made));
+  Contents contents(*made, unit == Unit::byte ? MPI_COMBINER_HINDEXED_BLOCK : MPI_COMBINER_INDEXED_BLOCK,
+                    form);
+  contents.count(count).count(block_length);
+  note_displacements(contents, unit, displacements, count);
+  contents.old_type(old);
+  return {};
 }
 
 }  // namespace
@@ -96,73 +139,31 @@ Status make_contiguous(Count count, Type& old, Form form, Type*& made) {
 }
 
 Status make_vector(Count count, Count block_length, int64_t stride, Type& old, Form form, Type*& made) {
-  int64_t stride_bytes;
-  if (__builtin_mul_overflow(stride, old.extent, &stride_bytes)) return too_large(old);
-  Shape shape;
-  HEARTH_TRY(repeat_blocks(count, block_length, stride_bytes, old, shape));
-  HEARTH_TRY(create(shape, made));
-  Contents(*made, MPI_COMBINER_VECTOR, form).count(count).count(block_length).count(stride).old_type(old);
-  return {};
+  return vector_in(Unit::element, count, block_length, stride, old, form, made);
 }
 
 Status make_hvector(Count count, Count block_length, int64_t stride, Type& old, Form form, Type*& made) {
-  Shape shape;
-  HEARTH_TRY(repeat_blocks(count, block_length, stride, old, shape));
-  HEARTH_TRY(create(shape, made));
-  Contents(*made, MPI_COMBINER_HVECTOR, form).count(count).count(block_length).address(stride).old_type(old);
-  return {};
+  return vector_in(Unit::byte, count, block_length, stride, old, form, made);
 }
 
 Status make_indexed(Count count, CountArray block_lengths, CountArray displacements, Type& old, Form form,
                     Type*& made) {
-  Shape shape;
-  HEARTH_TRY(join_indexed(count, block_lengths, displacements, old.extent, old, shape));
-  HEARTH_TRY(create(shape, made));
-  Contents(*made, MPI_COMBINER_INDEXED, form)
-      .count(count)
-      .count_array(block_lengths, count)
-      .count_array(displacements, count)
-      .old_type(old);
-  return {};
-}
-
-Status make_indexed_block(Count count, Count block_length, CountArray displacements, Type& old, Form form,
-                          Type*& made) {
-  Shape shape;
-  HEARTH_TRY(join_equal(count, block_length, displacements, old.extent, old, shape));
-  HEARTH_TRY(create(shape, made));
-  Contents(*made, MPI_COMBINER_INDEXED_BLOCK, form)
-      .count(count)
-      .count(block_length)
-      .count_array(displacements, count)
-      .old_type(old);
-  return {};
+  return indexed_in(Unit::element, count, block_lengths, displacements, old, form, made);
 }
 
 Status make_hindexed(Count count, CountArray block_lengths, CountArray displacements, Type& old, Form form,
                      Type*& made) {
-  Shape shape;
-  HEARTH_TRY(join_indexed(count, block_lengths, displacements, 1, old, shape));
-  HEARTH_TRY(create(shape, made));
-  Contents(*made, MPI_COMBINER_HINDEXED, form)
-      .count(count)
-      .count_array(block_lengths, count)
-      .address_array(displacements, count)
-      .old_type(old);
-  return {};
+  return indexed_in(Unit::byte, count, block_lengths, displacements, old, form, made);
+}
+
+Status make_indexed_block(Count count, Count block_length, CountArray displacements, Type& old, Form form,
+                          Type*& made) {
+  return indexed_block_in(Unit::element, count, block_length, displacements, old, form, made);
 }
 
 Status make_hindexed_block(Count count, Count block_length, CountArray displacements, Type& old, Form form,
                            Type*& made) {
-  Shape shape;
-  HEARTH_TRY(join_equal(count, block_length, displacements, 1, old, shape));
-  HEARTH_TRY(create(shape, made));
-  Contents(*made, MPI_COMBINER_HINDEXED_BLOCK, form)
-      .count(count)
-      .count(block_length)
-      .address_array(displacements, count)
-      .old_type(old);
-  return {};
+  return indexed_block_in(Unit::byte, count, block_length, displacements, old, form, made);
 }
 
 Status make_struct(CountArray block_lengths, CountArray displacements, std::span<Type* const> types,

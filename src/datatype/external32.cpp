@@ -95,6 +95,7 @@ class Converter {
     }
   }
   int64_t element_bytes() const { return conversion_.external_bytes * conversion_.numbers; }
+  size_t native_bytes(Count elements) const { return static_cast<size_t>(elements * type_.size); }
 
  private:
   bool has_sign() const { return conversion_.kind == Conversion::Kind::integer; }
@@ -167,6 +168,24 @@ class Converter {
 // A piece of the native data, packed as for a message, goes through the stack.
 constexpr int64_t kPieceBytes = 2048;
 
+/// Calls visit(converter, part, offset, piece) for `part` elements of one basic type after the other: their
+/// packed bytes begin at `offset` of the message and fit into `piece`.
+template <class Visit>
+Status for_each_piece(const Type& type, Count count, const Visit& visit) {
+  int64_t offset = 0;
+  alignas(16) std::byte piece[kPieceBytes];
+  return for_each_run(type, count, [&](const Type& basic, Count run) {
+    const Converter converter(basic);
+    while (run > 0) {
+      const Count part = std::min(run, kPieceBytes / basic.size);
+      HEARTH_TRY(visit(converter, part, offset, piece));
+      offset += part * basic.size;
+      run -= part;
+    }
+    return Status();
+  });
+}
+
 }  // namespace
 
 int64_t external32_bytes(const Type& type) {
@@ -180,39 +199,23 @@ int64_t external32_bytes(const Type& type) {
 }
 
 Status pack_external32(const Type& type, const void* buffer, Count count, std::byte* packed) {
-  int64_t offset = 0;
-  return for_each_run(type, count, [&](const Type& basic, Count run) {
-    const Converter converter(basic);
-    alignas(16) std::byte piece[kPieceBytes];
-    while (run > 0) {
-      const Count part = std::min(run, kPieceBytes / basic.size);
-      const int64_t bytes = part * basic.size;
-      pack(type, buffer, count, offset, piece, static_cast<size_t>(bytes));
-      HEARTH_TRY(converter.pack(piece, part, packed));
-      packed += part * converter.element_bytes();
-      offset += bytes;
-      run -= part;
-    }
-    return Status();
-  });
+  return for_each_piece(type, count,
+                        [&](const Converter& converter, Count part, int64_t offset, std::byte* piece) {
+                          pack(type, buffer, offset, piece, converter.native_bytes(part));
+                          HEARTH_TRY(converter.pack(piece, part, packed));
+                          packed += part * converter.element_bytes();
+                          return Status();
+                        });
 }
 
 Status unpack_external32(const Type& type, void* buffer, Count count, const std::byte* packed) {
-  int64_t offset = 0;
-  return for_each_run(type, count, [&](const Type& basic, Count run) {
-    const Converter converter(basic);
-    alignas(16) std::byte piece[kPieceBytes];
-    while (run > 0) {
-      const Count part = std::min(run, kPieceBytes / basic.size);
-      const int64_t bytes = part * basic.size;
-      converter.unpack(packed, part, piece);
-      unpack(type, buffer, count, offset, piece, static_cast<size_t>(bytes));
-      packed += part * converter.element_bytes();
-      offset += bytes;
-      run -= part;
-    }
-    return Status();
-  });
+  return for_each_piece(type, count,
+                        [&](const Converter& converter, Count part, int64_t offset, std::byte* piece) {
+                          converter.unpack(packed, part, piece);
+                          unpack(type, buffer, offset, piece, converter.native_bytes(part));
+                          packed += part * converter.element_bytes();
+                          return Status();
+                        });
 }
 
 }  // namespace hearth::datatype

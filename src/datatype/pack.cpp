@@ -244,7 +244,7 @@ void copy_range(Direction direction, const Type& type, typename Direction::Memor
 
 }  // namespace
 
-void pack(const Type& type, const void* buffer, Count /*count*/, int64_t offset, void* packed, size_t bytes) {
+void pack(const Type& type, const void* buffer, int64_t offset, void* packed, size_t bytes) {
   const auto* memory = static_cast<const std::byte*>(buffer);
   if (__builtin_expect(type.contiguous, 1)) {
     copy_bytes(packed, memory + type.true_lower_bound + offset, bytes);
@@ -253,8 +253,7 @@ void pack(const Type& type, const void* buffer, Count /*count*/, int64_t offset,
   }
 }
 
-void unpack(const Type& type, void* buffer, Count /*count*/, int64_t offset, const void* packed,
-            size_t bytes) {
+void unpack(const Type& type, void* buffer, int64_t offset, const void* packed, size_t bytes) {
   auto* memory = static_cast<std::byte*>(buffer);
   if (__builtin_expect(type.contiguous, 1)) {
     copy_bytes(memory + type.true_lower_bound + offset, packed, bytes);
@@ -271,18 +270,18 @@ Status copy(const void* from, Count from_count, const Type& from_type, void* to,
   const bool same_place = from == to && &from_type == &to_type;
   if (fitting > 0 && !same_place) {
     if (from_type.contiguous) {
-      unpack(to_type, to, to_count, 0, static_cast<const std::byte*>(from) + from_type.true_lower_bound,
+      unpack(to_type, to, 0, static_cast<const std::byte*>(from) + from_type.true_lower_bound,
              static_cast<size_t>(fitting));
     } else if (to_type.contiguous) {
-      pack(from_type, from, from_count, 0, static_cast<std::byte*>(to) + to_type.true_lower_bound,
+      pack(from_type, from, 0, static_cast<std::byte*>(to) + to_type.true_lower_bound,
            static_cast<size_t>(fitting));
     } else {
       // Through a piece of the stack that stays in the first-level cache.
       std::byte piece[4096];
       for (int64_t done = 0; done < fitting;) {
         const auto part = static_cast<size_t>(std::min<int64_t>(sizeof piece, fitting - done));
-        pack(from_type, from, from_count, done, piece, part);
-        unpack(to_type, to, to_count, done, piece, part);
+        pack(from_type, from, done, piece, part);
+        unpack(to_type, to, done, piece, part);
         done += static_cast<int64_t>(part);
       }
     }

@@ -82,11 +82,11 @@ inline bool is_one_run(const Type& type, Count count) {
   return type.contiguous || (count == 1 && type.layout->one_block());
 }
 
-/// Copies packed bytes [offset, offset + bytes) of `count` elements at `buffer` to `packed`.
-/// Pre: the range lies inside count * type.size.
-void pack(const Type& type, const void* buffer, Count count, int64_t offset, void* packed, size_t bytes);
+/// Copies packed bytes [offset, offset + bytes) of the elements at `buffer` to `packed`. How many elements
+/// there are is the caller's matter: the range lies inside of them.
+void pack(const Type& type, const void* buffer, int64_t offset, void* packed, size_t bytes);
 /// The reverse: puts `bytes` packed bytes at position `offset` of the message into the elements at `buffer`.
-void unpack(const Type& type, void* buffer, Count count, int64_t offset, const void* packed, size_t bytes);
+void unpack(const Type& type, void* buffer, int64_t offset, const void* packed, size_t bytes);
 
 /// Copies elements to elements of another type, as a message to oneself does: MPI_ERR_TRUNCATE when there is
 /// no room for all. The buffers do not overlap, or are the same.

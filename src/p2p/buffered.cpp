@@ -121,7 +121,7 @@ Status SendBuffer::send(Engine& engine, const void* buffer, Count count, const d
     }
     place = memory_ + block.offset;
   }
-  datatype::pack(type, buffer, count, 0, place, static_cast<size_t>(bytes));
+  datatype::pack(type, buffer, 0, place, static_cast<size_t>(bytes));
   const Status started = engine.isend(place, bytes, packed_type(), to, tag, context, block.request);
   if (!started.ok()) {
     std::free(block.own);

@@ -228,8 +228,8 @@ class Engine {
   void end_wait(const Waiter& waiter);
 
   // send.cpp
-  bool send_in_ring(Peer& peer, const void* buffer, Count count, const datatype::Type& type, int64_t bytes,
-                    PeerIndex to, uint8_t flags, uint32_t cookie, uint64_t match, Status& status);
+  bool send_in_ring(Peer& peer, const void* buffer, const datatype::Type& type, int64_t bytes, PeerIndex to,
+                    uint8_t flags, uint32_t cookie, uint64_t match, Status& status);
   bool burdened(Peer& peer, PeerIndex to);
   void settle(Peer& peer) const;
   /// False when the ring has no room.

@@ -55,6 +55,25 @@ struct Channel {
   }
 };
 
+/// The channel of a partitioned request, or of a message that hand_over() was given it for.
+Channel& channel_of(const Request& request) {
+  return *static_cast<Channel*>(request.state);
+}
+
+void begin_cycle(Request& request) {
+  request.active = true;
+  request.complete = false;
+  channel_of(request).outcome = {};
+}
+
+/// The user has freed the request.
+Status leave(Request& request) {
+  Channel& channel = channel_of(request);
+  channel.request = nullptr;
+  channel.let_go();
+  return {};
+}
+
 /// Makes `hooks` hear of a message's end: they are told by the release of its request, which happens now if
 /// it is over. The engine does so for every request whose handle is gone.
 void hand_over(Engine& engine, Request* message, const RequestHooks& hooks, void* state) {
@@ -71,30 +90,22 @@ struct SendChannel : Channel {
 };
 
 const RequestHooks sent_offer_hooks = {
-    .advance = nullptr,
-    .start = nullptr,
-    .query = nullptr,
-    .cancel = nullptr,
     .release =
         [](Request& message) {
-          static_cast<SendChannel*>(message.state)->let_go();
+          channel_of(message).let_go();
           return Status();
         },
 };
 
-void end_message(SendChannel& channel, Status outcome) {
+void end_message(Channel& channel, Status outcome) {
   channel.note(outcome);
   if (--channel.messages_left == 0) channel.finish_cycle();
 }
 
 const RequestHooks sent_partition_hooks = {
-    .advance = nullptr,
-    .start = nullptr,
-    .query = nullptr,
-    .cancel = nullptr,
     .release =
         [](Request& message) {
-          SendChannel& channel = *static_cast<SendChannel*>(message.state);
+          Channel& channel = channel_of(message);
           end_message(channel, message.outcome);
           channel.let_go();
           return Status();
@@ -110,31 +121,20 @@ void send_partition(SendChannel& channel, int partition) {
                                              channel.offer.context, message);
   if (!status.ok() || message == channel.engine.completed_send()) return end_message(channel, status);
   ++channel.users;
-  hand_over(channel.engine, message, sent_partition_hooks, &channel);
+  hand_over(channel.engine, message, sent_partition_hooks, static_cast<Channel*>(&channel));
 }
 
 const RequestHooks send_hooks = {
-    .advance = nullptr,
     .start =
         [](Request& request) {
-          SendChannel& channel = *static_cast<SendChannel*>(request.state);
-          request.active = true;
-          request.complete = false;
-          channel.outcome = {};
+          begin_cycle(request);
+          auto& channel = static_cast<SendChannel&>(channel_of(request));
           channel.ready.assign(static_cast<size_t>(channel.partitions), false);
           channel.messages_left = channel.partitions;
           if (channel.partitions == 0) channel.finish_cycle();
           return Status();
         },
-    .query = nullptr,
-    .cancel = nullptr,
-    .release =
-        [](Request& request) {
-          SendChannel* channel = static_cast<SendChannel*>(request.state);
-          channel->request = nullptr;
-          channel->let_go();
-          return Status();
-        },
+    .release = leave,
 };
 
 // The receiver.
@@ -187,8 +187,7 @@ void take_part(const Request& message) {
   if (Request* whole = channel.request; whole != nullptr) {
     const int64_t index = &part - channel.parts.data();
     if (part.aside != nullptr) {
-      datatype::unpack(*whole->type, whole->buffer, whole->count * channel.partitions,
-                       index * channel.offer.partition_bytes, part.aside,
+      datatype::unpack(*whole->type, whole->buffer, index * channel.offer.partition_bytes, part.aside,
                        static_cast<size_t>(message.received_bytes));
     }
     whole->received_bytes += message.received_bytes;
@@ -200,10 +199,6 @@ void take_part(const Request& message) {
 }
 
 const RequestHooks received_part_hooks = {
-    .advance = nullptr,
-    .start = nullptr,
-    .query = nullptr,
-    .cancel = nullptr,
     .release =
         [](Request& message) {
           ReceiveChannel* channel = static_cast<Part*>(message.state)->channel;
@@ -265,13 +260,9 @@ void post_all(ReceiveChannel& channel) {
 }
 
 const RequestHooks received_offer_hooks = {
-    .advance = nullptr,
-    .start = nullptr,
-    .query = nullptr,
-    .cancel = nullptr,
     .release =
         [](Request& message) {
-          ReceiveChannel& channel = *static_cast<ReceiveChannel*>(message.state);
+          auto& channel = static_cast<ReceiveChannel&>(channel_of(message));
           channel.offered = true;
           if (channel.request != nullptr) {
             channel.parts.assign(static_cast<size_t>(channel.offer.partitions), {&channel, nullptr});
@@ -283,14 +274,11 @@ const RequestHooks received_offer_hooks = {
 };
 
 const RequestHooks receive_hooks = {
-    .advance = nullptr,
     .start =
         [](Request& request) {
-          ReceiveChannel& channel = *static_cast<ReceiveChannel*>(request.state);
-          request.active = true;
-          request.complete = false;
+          begin_cycle(request);
+          auto& channel = static_cast<ReceiveChannel&>(channel_of(request));
           request.received_bytes = 0;
-          channel.outcome = {};
           channel.waiting = !channel.offered;
           if (channel.offered) {
             post_all(channel);
@@ -299,17 +287,10 @@ const RequestHooks receive_hooks = {
           }
           return Status();
         },
-    .query = nullptr,
-    .cancel = nullptr,
-    .release =
-        [](Request& request) {
-          ReceiveChannel* channel = static_cast<ReceiveChannel*>(request.state);
-          channel->request = nullptr;
-          channel->let_go();
-          return Status();
-        },
+    .release = leave,
 };
 
+template <class Kind>
 Status make(Engine& engine, RequestKind kind, const PartitionedBuffer& buffer, const MatchKey& key,
             const RequestHooks& hooks, Request*& request) {
   request = engine.make_request(kind);
@@ -323,66 +304,61 @@ Status make(Engine& engine, RequestKind kind, const PartitionedBuffer& buffer, c
   request->key = key;
   request->from = key.peer;
   request->received_tag = MPI_ANY_TAG;
+  Channel* channel = new (std::nothrow) Kind(engine, *request, buffer.partitions);
+  if (channel == nullptr) {
+    engine.destroy(request);
+    request = nullptr;
+    return fail(MPI_ERR_NO_MEM, "no memory for a partitioned message");
+  }
+  request->state = channel;
   request->hooks = &hooks;
   return {};
 }
 
-Status no_memory(Engine& engine, Request*& request) {
-  request->hooks = nullptr;
-  engine.destroy(request);
-  request = nullptr;
-  return fail(MPI_ERR_NO_MEM, "no memory for a partitioned message");
-}
-
-}  // namespace
-
-Status make_partitioned_send(Engine& engine, const PartitionedBuffer& buffer, const MatchKey& key,
-                             Request*& request) {
-  HEARTH_TRY(make(engine, RequestKind::send, buffer, key, send_hooks, request));
-  auto* channel = new (std::nothrow) SendChannel(engine, *request, buffer.partitions);
-  if (channel == nullptr) return no_memory(engine, request);
-  request->state = channel;
-  if (key.peer == MPI_PROC_NULL) return {};
-  channel->offer = {engine.new_context(), buffer.partitions, channel->partition_bytes()};
-  Request* message = nullptr;
-  const Status status = engine.isend(&channel->offer, sizeof(Offer), byte_type(), key.peer, key.tag,
-                                     key.context | kOfferContext, message);
+/// The offer is under way in `message`, or not: without it there is no request.
+Status follow_offer(Engine& engine, Status status, Request* message, const RequestHooks& hooks,
+                    Request*& request) {
   if (!status.ok()) {
     engine.destroy(request);
     request = nullptr;
     return status;
   }
   if (message == engine.completed_send()) return {};
-  ++channel->users;
-  hand_over(engine, message, sent_offer_hooks, channel);
+  Channel& channel = channel_of(*request);
+  ++channel.users;
+  hand_over(engine, message, hooks, &channel);
   return {};
+}
+
+}  // namespace
+
+Status make_partitioned_send(Engine& engine, const PartitionedBuffer& buffer, const MatchKey& key,
+                             Request*& request) {
+  HEARTH_TRY(make<SendChannel>(engine, RequestKind::send, buffer, key, send_hooks, request));
+  if (key.peer == MPI_PROC_NULL) return {};
+  Channel& channel = channel_of(*request);
+  channel.offer = {engine.new_context(), buffer.partitions, channel.partition_bytes()};
+  Request* message = nullptr;
+  const Status status = engine.isend(&channel.offer, sizeof(Offer), byte_type(), key.peer, key.tag,
+                                     key.context | kOfferContext, message);
+  return follow_offer(engine, status, message, sent_offer_hooks, request);
 }
 
 Status make_partitioned_receive(Engine& engine, const PartitionedBuffer& buffer, const MatchKey& key,
                                 Request*& request) {
-  HEARTH_TRY(make(engine, RequestKind::receive, buffer, key, receive_hooks, request));
-  auto* channel = new (std::nothrow) ReceiveChannel(engine, *request, buffer.partitions);
-  if (channel == nullptr) return no_memory(engine, request);
-  request->state = channel;
+  HEARTH_TRY(make<ReceiveChannel>(engine, RequestKind::receive, buffer, key, receive_hooks, request));
   if (key.peer == MPI_PROC_NULL) return {};
   Request* message = nullptr;
-  const Status status = engine.ireceive(&channel->offer, sizeof(Offer), byte_type(), key.peer, key.tag,
-                                        key.context | kOfferContext, message);
-  if (!status.ok()) {
-    engine.destroy(request);
-    request = nullptr;
-    return status;
-  }
-  ++channel->users;
-  hand_over(engine, message, received_offer_hooks, channel);
-  return {};
+  const Status status = engine.ireceive(&channel_of(*request).offer, sizeof(Offer), byte_type(), key.peer,
+                                        key.tag, key.context | kOfferContext, message);
+  return follow_offer(engine, status, message, received_offer_hooks, request);
 }
 
 Status send_partitions(Request& request, int first, int last) {
   if (request.hooks != &send_hooks) {
     return fail(MPI_ERR_REQUEST, "the request is not of a partitioned send (MPI_Psend_init)");
   }
-  SendChannel& channel = *static_cast<SendChannel*>(request.state);
+  auto& channel = static_cast<SendChannel&>(channel_of(request));
   if (first < 0 || last >= channel.partitions) {
     return fail(MPI_ERR_ARG, "partition %d does not exist: the message has %d, counted from 0",
                 first < 0 ? first : last, channel.partitions);
@@ -408,7 +384,7 @@ Status find_arrived(const Request& request, int partition, bool& arrived) {
   if (request.hooks != &receive_hooks) {
     return fail(MPI_ERR_REQUEST, "the request is not of a partitioned receive (MPI_Precv_init)");
   }
-  const ReceiveChannel& channel = *static_cast<const ReceiveChannel*>(request.state);
+  const auto& channel = static_cast<const ReceiveChannel&>(channel_of(request));
   if (partition < 0 || partition >= channel.partitions) {
     return fail(MPI_ERR_ARG, "partition %d does not exist: the receive has %d, counted from 0", partition,
                 channel.partitions);

@@ -122,7 +122,7 @@ inline void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, con
   if (__builtin_expect(type.contiguous, 1)) {
     copy_bytes(static_cast<std::byte*>(request.buffer) + type.true_lower_bound, payload, fitting);
   } else {
-    datatype::unpack(type, request.buffer, request.count, 0, payload, fitting);
+    datatype::unpack(type, request.buffer, 0, payload, fitting);
   }
   complete_receive(request, from, tag, bytes);
 }

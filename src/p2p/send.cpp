@@ -7,13 +7,12 @@
 namespace hearth::p2p {
 
 // Pre: the message fits the ring.
-bool Engine::send_in_ring(Peer& peer, const void* buffer, Count count, const datatype::Type& type,
-                          int64_t bytes, PeerIndex to, uint8_t flags, uint32_t cookie, uint64_t match,
-                          Status& status) {
+bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& type, int64_t bytes,
+                          PeerIndex to, uint8_t flags, uint32_t cookie, uint64_t match, Status& status) {
   const auto size = static_cast<size_t>(bytes);
   std::byte* line = transport_.claim(to, size, status);
   if (line == nullptr) return false;
-  datatype::pack(type, buffer, count, 0, shm::payload_at(line), size);
+  datatype::pack(type, buffer, 0, shm::payload_at(line), size);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
   if (peer.lane_to == nullptr) peer.lane_to = transport_.lane_to(to);
   return true;
@@ -49,7 +48,7 @@ Status Engine::isend(const void* buffer, Count count, datatype::Type& type, Peer
     if (static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max && peer.backlog == nullptr &&
         !burdened(peer, to)) {
       Status status;
-      if (send_in_ring(peer, buffer, count, type, bytes, to, 0, 0, match_word(context, tag), status)) {
+      if (send_in_ring(peer, buffer, type, bytes, to, 0, 0, match_word(context, tag), status)) {
         settle(peer);
         return {};
       }
@@ -101,7 +100,7 @@ bool Engine::try_start_send(Request& request) {
   const uint8_t flags = request.await_match ? kSynchronous : 0;
   const uint32_t cookie = request.await_match ? request.slot : 0;
   Status status;
-  if (!send_in_ring(peer, request.buffer, request.count, *request.type, bytes, to, flags, cookie,
+  if (!send_in_ring(peer, request.buffer, *request.type, bytes, to, flags, cookie,
                     match_word(request.key.context, request.key.tag), status)) {
     if (status.ok()) return false;
     request.await_match = false;

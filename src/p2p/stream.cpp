@@ -74,8 +74,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
         std::min({stream->next_part_bytes, bytes, static_cast<int64_t>(peer.protocol.part_bytes_max)});
     const int cell = next_cells(*stream, part);
     if (cell >= 0) {
-      datatype::pack(*request.type, request.buffer, request.count, 0, transport_.own_cell(cell),
-                     static_cast<size_t>(part));
+      datatype::pack(*request.type, request.buffer, 0, transport_.own_cell(cell), static_cast<size_t>(part));
       start.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
       stream->sent_bytes = part;
       stream->next_part_bytes *= 2;
@@ -145,7 +144,7 @@ bool Engine::push(SendStream& stream) {
       moved = true;
       continue;
     }
-    datatype::pack(*request.type, request.buffer, request.count, stream.sent_bytes, transport_.own_cell(cell),
+    datatype::pack(*request.type, request.buffer, stream.sent_bytes, transport_.own_cell(cell),
                    static_cast<size_t>(part));
     MoreCells more = {};
     more.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
@@ -167,8 +166,7 @@ bool Engine::push_fragment(SendStream& stream) {
   Status status;
   std::byte* line = transport_.claim(to, bytes, status);
   if (line == nullptr) return false;
-  datatype::pack(*request.type, request.buffer, request.count, stream.sent_bytes, shm::payload_at(line),
-                 bytes);
+  datatype::pack(*request.type, request.buffer, stream.sent_bytes, shm::payload_at(line), bytes);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::fragment), 0, bytes, request.slot, 0);
   stream.sent_bytes += static_cast<int64_t>(bytes);
   return true;
@@ -322,8 +320,7 @@ void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t by
   const int64_t room = request.count * request.type->size;
   const int64_t fitting = std::clamp<int64_t>(room - stream.copied_bytes, 0, bytes);
   if (fitting > 0) {
-    datatype::unpack(*request.type, request.buffer, request.count, stream.copied_bytes, data,
-                     static_cast<size_t>(fitting));
+    datatype::unpack(*request.type, request.buffer, stream.copied_bytes, data, static_cast<size_t>(fitting));
   }
   stream.copied_bytes += bytes;
 }

@@ -34,9 +34,14 @@ class Handlers(LaunchTest):
         self.goes_on("self", "return")
 
     def test_on_a_session(self):
-        for handler in "abort", "fatal":
-            self.assertRegex(self.ends("session", handler).stderr, r"MPI_Group_from_session_pset\(.*NOWHERE")
+        self.assertRegex(self.ends("session", "fatal").stderr, r"MPI_Group_from_session_pset\(.*NOWHERE")
         self.goes_on("session", "return")
+        # The rank's own end: it says why itself, and mpiexec sees a rank that has ended.
+        result = self.run_mpiexec("-n", 2, "--oversubscribe", PROGRAM, "session", "abort", code=None)
+        self.assertRegex(result.stderr, r"(?m)^hearth: MPI_Group_from_session_pset\(.*NOWHERE")
+        self.assertRegex(result.stderr, r"ended with exit code [1-9]")
+        self.assertNotIn("ended the job", result.stderr)
+        self.assertNotIn("went on", result.stdout)
 
     def test_initial_handler(self):
         for initial in (), ("-initial-errhandler", "mpi_errors_abort"):

@@ -302,7 +302,7 @@ void expect_packing(const Sample& sample, Generator& random) {
   std::vector<unsigned char> packed(all.size());
   for (size_t begin = 0; begin < all.size();) {
     const size_t end = std::min(all.size(), begin + static_cast<size_t>(random.between(1, 90)));
-    pack(type, buffer, kCount, static_cast<int64_t>(begin), packed.data() + begin, end - begin);
+    pack(type, buffer, static_cast<int64_t>(begin), packed.data() + begin, end - begin);
     begin = end;
   }
   for (size_t i = 0; i < all.size(); ++i)
@@ -320,7 +320,7 @@ void expect_packing(const Sample& sample, Generator& random) {
   }
   for (size_t begin = 0; begin < all.size();) {
     const size_t end = std::min(all.size(), begin + static_cast<size_t>(random.between(1, 400)));
-    unpack(type, buffer, kCount, static_cast<int64_t>(begin), packed.data() + begin, end - begin);
+    unpack(type, buffer, static_cast<int64_t>(begin), packed.data() + begin, end - begin);
     begin = end;
   }
   ASSERT_EQ(memory, want) << sample.history;

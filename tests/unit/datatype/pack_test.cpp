@@ -128,7 +128,7 @@ TEST_F(Packing, WholeMessages) {
       const auto want = expected(*each.type, count);
       ASSERT_EQ(static_cast<int64_t>(want.size()), count * each.type->size) << each.name;
       std::vector<std::byte> packed(want.size() + 1, std::byte{0x5a});
-      pack(*each.type, buffer(), count, 0, packed.data(), want.size());
+      pack(*each.type, buffer(), 0, packed.data(), want.size());
       EXPECT_EQ(packed.back(), std::byte{0x5a}) << each.name;
       packed.pop_back();
       EXPECT_EQ(packed, want) << each.name << ", " << count << " elements";
@@ -146,7 +146,7 @@ TEST_F(Packing, AnyPiece) {
       for (int64_t end = begin; end <= total; end += step) {
         const std::vector<std::byte> piece(want.begin() + begin, want.begin() + end);
         std::vector<std::byte> packed(piece.size());
-        pack(*each.type, buffer(), count, begin, packed.data(), packed.size());
+        pack(*each.type, buffer(), begin, packed.data(), packed.size());
         ASSERT_EQ(packed, piece) << each.name << ", bytes " << begin << " to " << end;
       }
     }
@@ -169,7 +169,7 @@ TEST_F(Packing, UnpackingTouchesDataOnly) {
     }
     for (size_t end = total; end > 0; end -= std::min<size_t>(13, end)) {
       const size_t begin = end - std::min<size_t>(13, end);
-      unpack(*each.type, buffer(), count, static_cast<int64_t>(begin), message.data() + begin, end - begin);
+      unpack(*each.type, buffer(), static_cast<int64_t>(begin), message.data() + begin, end - begin);
     }
     ASSERT_EQ(memory_, want) << each.name;
   }
@@ -192,7 +192,7 @@ TEST_F(Packing, CopyBetweenTypes) {
       ASSERT_TRUE(copy(buffer(), 6, *from.type, place, to_count, *to.type).ok())
           << from.name << " to " << to.name;
       std::vector<std::byte> packed(want.size());
-      pack(*to.type, place, to_count, 0, packed.data(), packed.size());
+      pack(*to.type, place, 0, packed.data(), packed.size());
       EXPECT_EQ(packed, want) << from.name << " to " << to.name;
     }
   }
