@@ -6,6 +6,8 @@
 #include "base/os_process.h"
 #include "base/os_wait.h"
 #include "facts.h"
+#include "pretty.h"
+#include "shm/arena.h"
 
 namespace hearth::tools {
 namespace {
@@ -34,6 +36,18 @@ Outcome probe_memory_file() {
   if (mapping == nullptr) return {false, errno};
   os::release(mapping, bytes);
   return {true, 0};
+}
+
+Json arena_row() {
+  shm::Arena file;
+  shm::Arena rank;
+  const bool works = shm::Arena::create(2, file).ok() &&
+                     shm::Arena::attach(os::duplicate_out_of_the_way(file.descriptor()), 2, 0, rank).ok();
+  return {{"what", "an arena for two ranks"},
+          {"works", works ? "yes: " + bytes_text(rank.window_bytes()) + " of addresses each"
+                          : std::string("no: ") + last_failure_text()},
+          {"needed_for", "memory that ranks reach without the kernel"},
+          {"without_it", works ? "" : "MPI_Alloc_mem gives ordinary memory"}};
 }
 
 Outcome probe_membarrier() {
@@ -123,6 +137,7 @@ Json probe_facts() {
       {as_json("memfd_create, mapped", "the job's shared segment", "no job starts", probe_memory_file()),
        as_json("membarrier", "sleeping without a fence in every send", "senders fence after each message",
                probe_membarrier()),
+       arena_row(),
        as_json("process_vm_readv on itself", "single copy", "long messages are copied twice", probe_self()),
        as_json("process_vm_readv on a child", "single copy", "long messages are copied twice",
                probe_child(holder)),

@@ -1,8 +1,6 @@
 // MPI 5.0 chapter 11: starting, ending, thread levels; and memory from MPI (section 9.2).
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 #include "abi/entry.h"
 #include "abi/runtime.h"
@@ -13,8 +11,6 @@
 
 namespace hearth::mpi {
 namespace {
-
-constexpr size_t kMemoryAlignment = 64;
 
 Status start(int& level) {
   if (abi::state() == abi::State::forked_child) {
@@ -90,31 +86,11 @@ Status abort(objects::Comm& comm, int errorcode) {
 }
 
 Status alloc_mem(MPI_Aint size, objects::Info* info, void* baseptr) {
-  size_t alignment = kMemoryAlignment;
-  if (info != nullptr) {
-    for (const auto& [key, value] : info->entries) {
-      if (key != "mpi_minimum_memory_alignment") continue;
-      const size_t wished = std::strtoull(value.c_str(), nullptr, 10);
-      if (wished == 0 || (wished & (wished - 1)) != 0) {
-        return fail(MPI_ERR_INFO_VALUE, "mpi_minimum_memory_alignment is \"%s\": it must be a power of two",
-                    value.c_str());
-      }
-      alignment = std::max(alignment, wished);
-    }
-  }
-  const size_t bytes =
-      (static_cast<size_t>(std::max<MPI_Aint>(size, 1)) + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, bytes);
-  if (memory == nullptr) {
-    return fail(MPI_ERR_NO_MEM, "the system has no %lld bytes of memory left", static_cast<long long>(size));
-  }
-  *static_cast<void**>(baseptr) = memory;
-  return {};
+  return abi::runtime().memory.allocate(static_cast<size_t>(size), info, *static_cast<void**>(baseptr));
 }
 
 Status free_mem(void* base) {
-  std::free(base);
-  return {};
+  return abi::runtime().memory.free(base);
 }
 
 }  // namespace hearth::mpi

@@ -102,6 +102,7 @@ Status attach() {
   run->main_thread = pthread_self();
   // Never freed: see the_runtime.
   the_runtime = run.release();
+  shm::watch_forks_for(the_runtime->job.arena);
   make_engine();
   return {};
 }

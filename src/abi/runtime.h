@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "abi/memory.h"
 #include "base/status.h"
 #include "launch/bootstrap.h"
 #include "objects/comm.h"
@@ -25,6 +26,7 @@ struct Runtime {
   std::unique_ptr<p2p::Engine> engine;
   p2p::SendBuffer send_buffer;  // of MPI_Buffer_attach
   topo::MeasuredTimes measured_times;
+  MemoryFromMpi memory;
   int users = 0;
   int level_in_force = 0;  // MPI_THREAD_*: what the first of the present users asked for
   int thread_level = 0;    // what MPI_Init_thread was given

@@ -8,6 +8,13 @@ namespace hearth::os {
 
 /// Bytes of a page.
 size_t page_bytes();
+/// Bytes of memory that the machine has.
+uint64_t machine_memory_bytes();
+/// The least bytes that can be had now without ending somebody's process; UINT64_MAX when nobody tells.
+uint64_t available_memory_bytes();
+/// Limits of this process, UINT64_MAX where there is none: its address space, and the length of a file.
+uint64_t address_space_limit_bytes();
+uint64_t file_limit_bytes();
 
 /// Reserves address space without memory behind it; nullptr when the system refuses.
 /// Pre: bytes is a multiple of the page. Post: touching it faults until commit().
@@ -22,6 +29,26 @@ void release(void* address, size_t bytes);
 int create_shared_memory(const char* label, size_t bytes);
 /// Maps a shared file readable and writable; nullptr with errno on failure.
 void* map_shared(int descriptor, size_t bytes);
+/// Maps a part of a sparse shared file; nothing of it counts as memory, or goes into core files, before it is
+/// touched and asked for. Pre: the offset is a multiple of the page. nullptr with errno on failure.
+void* map_sparse(int descriptor, uint64_t offset, size_t bytes);
+/// Lets a part of a sparse mapping go into core files.
+void put_in_core_files(void* address, size_t bytes);
+/// Asks for huge pages, where the system gives them to such memory.
+void prefer_huge_pages(void* address, size_t bytes);
+/// Gives the pages of a range back to the system, which then reads as zeros; of a shared mapping for all who
+/// map it. False when the system refuses.
+bool drop_shared_pages(void* address, size_t bytes);
+bool drop_private_pages(void* address, size_t bytes);
+/// The next stretch of a sparse file that has pages, at or behind `from`: begins at `first`, ends before
+/// `last`.
+bool next_data(int descriptor, uint64_t from, uint64_t& first, uint64_t& last);
+/// Sparse memory of this process alone; nullptr with errno on failure.
+void* map_private(size_t bytes);
+/// Puts a private mapping in the place of another mapping of the same length, in one step.
+bool move_over(void* from, void* to, size_t bytes);
+/// Puts nothing in the place of a mapping: touching it is a fault, and nobody else gets the addresses.
+bool make_unreachable(void* address, size_t bytes);
 /// Takes room for a range of a shared file now, so that touching it cannot raise SIGBUS.
 bool reserve_room(int descriptor, size_t offset, size_t bytes);
 /// Bytes of the file behind a descriptor; 0 with errno on failure.

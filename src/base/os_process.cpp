@@ -1,6 +1,7 @@
 #include "base/os_process.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -90,7 +91,7 @@ void execute(const SpawnPlan& plan, char** shell_arguments) {
   replace_descriptor(plan, plan.standard_input, 0);
   replace_descriptor(plan, plan.standard_output, 1);
   replace_descriptor(plan, plan.standard_error, 2);
-  if (plan.kept_descriptor >= 0) set_close_on_exec(plan.kept_descriptor, false);
+  for (const int descriptor : plan.kept_descriptors) set_close_on_exec(descriptor, false);
   give_inherited_back();
   execute(plan, shell_arguments);
   complain_and_leave(plan, SpawnStep::program);
@@ -124,6 +125,10 @@ int spawn(const SpawnPlan& plan) {
   if (affinity.set != nullptr) CPU_FREE(affinity.set);
   errno = error;
   return pid;
+}
+
+bool watch_forks(void (*before)(), void (*in_parent)(), void (*in_child)()) {
+  return ::pthread_atfork(before, in_parent, in_child) == 0;
 }
 
 int fork_process() {

@@ -28,10 +28,10 @@ struct SpawnPlan {
   int standard_input = 0;
   int standard_output = 1;
   int standard_error = 2;
-  int kept_descriptor = -1;         // open in the program under the same number, though close-on-exec here
-  std::span<const int> processors;  // affinity mask; empty: that of the parent
-  int announce = -1;                // pipe into which the process writes its number, before anything else
-  int complain = -1;                // close-on-exec pipe into which it writes a SpawnFailure if it must
+  std::span<const int> kept_descriptors;  // open in the program under the same numbers, though close-on-exec
+  std::span<const int> processors;        // affinity mask; empty: that of the parent
+  int announce = -1;  // pipe into which the process writes its number, before anything else
+  int complain = -1;  // close-on-exec pipe into which it writes a SpawnFailure if it must
   uint32_t tag = 0;
 };
 enum class SpawnStep : uint32_t { affinity, folder, descriptors, program };
@@ -44,6 +44,10 @@ struct SpawnFailure {
 /// signal settings and limits that this process was given. Its number, or -1 with errno.
 int spawn(const SpawnPlan& plan);
 
+/// Calls these around every fork of this process from now on: in the thread that forks, before it, then in
+/// the parent and in the child before fork returns there. False when there is no memory for that. Not called
+/// around vfork and posix_spawn, whose child shares all memory until it executes a program.
+bool watch_forks(void (*before)(), void (*in_parent)(), void (*in_child)());
 /// A copy of this process: its number, 0 in the copy, -1 with errno.
 int fork_process();
 /// Ends this process at once, without running what is registered for its exit.

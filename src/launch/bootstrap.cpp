@@ -25,13 +25,14 @@ bool take_number(const char*& text, uint64_t& value) {
   return errno == 0;
 }
 
-struct SegmentWords {
+// A file that the launcher hands over.
+struct FileWords {
   int descriptor = -1;
   uint64_t inode = 0;
   int launcher = 0;
 };
 
-bool parse_segment(const char* text, SegmentWords& words) {
+bool parse_file(const char* text, FileWords& words) {
   uint64_t descriptor = 0;
   uint64_t launcher = 0;
   if (!take_number(text, descriptor) || *text++ != ':') return false;
@@ -107,14 +108,21 @@ uint32_t phase_of(const Bootstrap& result) {
   return atomic::load_acquire(result.segment.rank(result.rank).phase);
 }
 
-// The descriptor did not come with us. Either a rank's program started us: it keeps the descriptor to itself,
-// and we run alone. Or something between mpiexec and us closed it (Python's subprocess does): then we are the
-// rank, and the launcher lends us its own.
-Status attach_without_descriptor(const SegmentWords& words, int rank, Bootstrap& result) {
+// The launcher's own descriptor, where it lends us that.
+os::Descriptor borrow(const FileWords& words) {
   const std::string path =
       "/proc/" + std::to_string(words.launcher) + "/fd/" + std::to_string(words.descriptor);
   os::Descriptor file = os::open_to_read_and_write(path.c_str());
-  if (file.open() && os::identity_of(file.number()).inode == words.inode) {
+  const bool right = file.open() && os::identity_of(file.number()).inode == words.inode;
+  return right ? std::move(file) : os::Descriptor();
+}
+
+// The descriptor did not come with us. Either a rank's program started us: it keeps the descriptor to itself,
+// and we run alone. Or something between mpiexec and us closed it (Python's subprocess does): then we are the
+// rank, and the launcher lends us its own.
+Status attach_without_descriptor(const FileWords& words, int rank, Bootstrap& result) {
+  os::Descriptor file = borrow(words);
+  if (file.open()) {
     HEARTH_TRY(attach(file.release(), rank, result));
     if (phase_of(result) == static_cast<uint32_t>(shm::RankPhase::outside)) return {};
     result.segment = shm::Segment();
@@ -128,14 +136,29 @@ Status attach_without_descriptor(const SegmentWords& words, int rank, Bootstrap&
       words.descriptor);
 }
 
-}  // namespace
+// A job works without its arena: what is wrong with it is remembered, not an error.
+void attach_arena(Bootstrap& result) {
+  const char* text = std::getenv("HEARTH_ARENA");
+  FileWords words;
+  if (text == nullptr || !parse_file(text, words)) {
+    result.arena.set_reason("mpiexec could not make one");
+    return;
+  }
+  const bool came = os::identity_of(words.descriptor).inode == words.inode;
+  os::Descriptor file = came ? os::Descriptor(words.descriptor) : borrow(words);
+  if (!file.open()) {
+    result.arena.set_reason("a program between mpiexec and this one has closed its descriptor");
+  } else if (!shm::Arena::attach(std::move(file), static_cast<uint32_t>(result.size), result.rank,
+                                 result.arena)
+                  .ok()) {
+    result.arena.set_reason(last_failure_text());
+  }
+}
 
-Status bootstrap(Bootstrap& result) {
-  const char* segment = std::getenv("HEARTH_SEGMENT");
-  if (segment == nullptr) return start_alone(result);
-  SegmentWords words;
+Status attach_to_job(const char* segment, Bootstrap& result) {
+  FileWords words;
   int rank = 0;
-  if (!parse_segment(segment, words)) {
+  if (!parse_file(segment, words)) {
     return fail(MPI_ERR_OTHER,
                 "HEARTH_SEGMENT='%s' is not what mpiexec wrote. Remedy: unset it, or start the "
                 "program with mpiexec",
@@ -159,6 +182,16 @@ Status bootstrap(Bootstrap& result) {
       "process %u has been rank %d of this job already. Remedy: one MPI program per rank; start the next one "
       "with an mpiexec of its own",
       pid, rank);
+}
+
+}  // namespace
+
+Status bootstrap(Bootstrap& result) {
+  const char* segment = std::getenv("HEARTH_SEGMENT");
+  if (segment == nullptr) return start_alone(result);
+  HEARTH_TRY(attach_to_job(segment, result));
+  if (!result.singleton) attach_arena(result);
+  return {};
 }
 
 }  // namespace hearth::launch

@@ -22,6 +22,7 @@
 #include "launch/output.h"
 #include "launch/placement.h"
 #include "launch/report.h"
+#include "shm/arena.h"
 #include "shm/segment.h"
 
 namespace hearth::launch {
@@ -29,7 +30,8 @@ namespace hearth::launch {
 class Job {
  public:
   /// All that is referred to outlives the job. Pre: one seat per rank, ranks counted over all programs.
-  Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segment, std::vector<Seat> seats);
+  Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segment, const shm::Arena& arena,
+      std::vector<Seat> seats);
 
   /// Runs the job to its end; mpiexec's exit code. Does not return when mpiexec has to die of SIGPIPE.
   int run(char** own_environment);
@@ -60,7 +62,6 @@ class Job {
   bool start_rank(int rank, int program, int input);
   bool make_stream(int rank, Source source, os::Descriptor& for_rank);
   int prepare_input(os::Descriptor& for_rank);
-  std::string segment_words() const;
 
   // The loop
   void loop();
@@ -99,6 +100,7 @@ class Job {
   const JobSpec& spec_;
   const Guardian& guardian_;
   const shm::Segment& segment_;
+  const shm::Arena& arena_;
   std::vector<Seat> seats_;
   std::vector<Program> programs_;
   std::vector<Rank> ranks_;
@@ -107,6 +109,7 @@ class Job {
   std::unique_ptr<os::SignalInbox> signals_;
   os::Pipe complaints_;
   os::Descriptor segment_for_ranks_;
+  os::Descriptor arena_for_ranks_;  // not open where there is none
   TerminalInput terminal_;
   bool terminal_watched_ = false;
   bool terminal_pipe_watched_ = false;

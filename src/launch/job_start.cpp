@@ -28,6 +28,13 @@ std::string with_rank(const std::string& pattern, int rank) {
   return name;
 }
 
+// How a rank is told of a file that it inherits.
+std::string words_about(const os::Descriptor& file) {
+  const int descriptor = file.number();
+  return std::to_string(descriptor) + ":" + std::to_string(os::identity_of(descriptor).inode) + ":" +
+         std::to_string(os::process_id());
+}
+
 }  // namespace
 
 void Job::open_sinks() {
@@ -85,12 +92,6 @@ int Job::prepare_input(os::Descriptor& for_rank) {
   return terminal_.open(0, for_rank) ? for_rank.number() : -1;
 }
 
-std::string Job::segment_words() const {
-  const int descriptor = segment_for_ranks_.number();
-  return std::to_string(descriptor) + ":" + std::to_string(os::identity_of(descriptor).inode) + ":" +
-         std::to_string(os::process_id());
-}
-
 // All programs are looked for before any is started.
 bool Job::find_programs(char** own_environment) {
   for (const ProgramSpec& spec : spec_.programs) {
@@ -117,7 +118,13 @@ bool Job::start_rank(int rank, int number, int input) {
   os::Descriptor error;
   if (!make_stream(rank, Source::output, output) || !make_stream(rank, Source::error, error)) return false;
   std::vector<std::string> environment = program.environment;
-  add_rank_variables({rank, static_cast<int>(rank_count()), number, segment_words()}, environment);
+  RankIdentity identity = {rank, static_cast<int>(rank_count()), number, words_about(segment_for_ranks_), ""};
+  std::vector<int> kept = {segment_for_ranks_.number()};
+  if (arena_for_ranks_.open()) {
+    identity.arena = words_about(arena_for_ranks_);
+    kept.push_back(arena_for_ranks_.number());
+  }
+  add_rank_variables(identity, environment);
   const std::vector<char*> arguments = pointers_to(program.spec->command);
   const std::vector<char*> variables = pointers_to(environment);
   os::SpawnPlan plan;
@@ -128,7 +135,7 @@ bool Job::start_rank(int rank, int number, int input) {
   plan.standard_input = input;
   plan.standard_output = output.number();
   plan.standard_error = error.number();
-  plan.kept_descriptor = segment_for_ranks_.number();
+  plan.kept_descriptors = kept;
   plan.processors = seats_[static_cast<size_t>(rank)].processors;
   plan.announce = guardian_.announce_descriptor();
   plan.complain = complaints_.write_end.number();
@@ -156,6 +163,7 @@ bool Job::start_ranks(char** own_environment) {
   os::Descriptor input_pipe;
   const int input = prepare_input(input_pipe);
   segment_for_ranks_ = os::duplicate_out_of_the_way(segment_.descriptor());
+  if (arena_.descriptor() >= 0) arena_for_ranks_ = os::duplicate_out_of_the_way(arena_.descriptor());
   if (!nothing.open() || !segment_for_ranks_.open() || input < 0 || !os::make_pipe(complaints_)) {
     say(std::string("cannot open what the ranks need: ") + std::strerror(errno));
     return false;

@@ -18,6 +18,7 @@
 #include "launch/placement.h"
 #include "launch/traffic_file.h"
 #include "mpi.h"
+#include "shm/arena.h"
 #include "shm/segment.h"
 #include "topo/machine.h"
 #include "tune/profile.h"
@@ -166,7 +167,10 @@ int mpiexec(char** arguments, char** environment) {
 
   shm::Segment segment;
   if (!make_segment(ranks, processors, seats, segment).ok()) return complain(1);
-  Job running(job, guardian, segment, std::move(seats));
+  // Without it messages go other ways; `hearth info` says why there is none.
+  shm::Arena arena;
+  static_cast<void>(shm::Arena::create(static_cast<uint32_t>(ranks), arena).ok());
+  Job running(job, guardian, segment, arena, std::move(seats));
   return running.run(environment);
 }
 

@@ -19,7 +19,7 @@ bool has_name(const std::string& entry, const std::string& name) {
 bool belongs_to_outer_launcher(const std::string& entry) {
   for (const char* name :
        {"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_SECURITY_MODE",
-        "HEARTH_SEGMENT", "HEARTH_RANK", "HEARTH_APP", "HEARTH_TUNED"}) {
+        "HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_RANK", "HEARTH_APP", "HEARTH_TUNED"}) {
     if (has_name(entry, name)) return true;
   }
   return entry.starts_with("PMIX_SERVER_");
@@ -98,6 +98,7 @@ void add_rank_variables(const RankIdentity& identity, std::vector<std::string>& 
   const std::string rank = std::to_string(identity.rank);
   const std::string count = std::to_string(identity.rank_count);
   set_variable(environment, "HEARTH_SEGMENT", identity.segment);
+  if (!identity.arena.empty()) set_variable(environment, "HEARTH_ARENA", identity.arena);
   set_variable(environment, "HEARTH_APP", std::to_string(identity.program));
   // On one machine the rank on the machine is the rank in the job.
   for (const char* name : {"HEARTH_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK",

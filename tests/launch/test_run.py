@@ -83,7 +83,7 @@ class Start(LaunchTest):
         )
         self.run_mpiexec(str(self.folder), code=126)
 
-    def test_only_the_segment_is_inherited(self):
+    def test_only_segment_and_arena_are_inherited(self):
         lines = self.lines(
             "-n",
             1,
@@ -94,7 +94,7 @@ class Start(LaunchTest):
                 "  except OSError: pass",
             ),
         )
-        self.assertEqual(lines, ["0 /dev/null", "1 pipe", "2 pipe", "200 /memfd"])
+        self.assertEqual(lines, ["0 /dev/null", "1 pipe", "2 pipe", "200 /memfd", "201 /memfd"])
 
     def test_descriptors_of_the_caller_pass_through(self):
         read_end, write_end = os.pipe()

@@ -130,7 +130,8 @@ TEST(Spawn, KeepsOneDescriptor) {
   Pipe lost;
   ASSERT_TRUE(make_pipe(kept) && make_pipe(lost));
   SpawnPlan plan;
-  plan.kept_descriptor = kept.write_end.number();
+  const int number = kept.write_end.number();
+  plan.kept_descriptors = {&number, 1};
   const std::string text = "[ -e /proc/self/fd/" + std::to_string(kept.write_end.number()) +
                            " ] && echo kept; [ -e " + "/proc/self/fd/" +
                            std::to_string(lost.write_end.number()) + " ] || echo lost";

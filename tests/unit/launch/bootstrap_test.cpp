@@ -16,8 +16,8 @@ class BootstrapTest : public testing::Test {
  protected:
   void SetUp() override {
     for (const char* name :
-         {"HEARTH_SEGMENT", "HEARTH_RANK", "HEARTH_APP", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PALS_SIZE",
-          "MV2_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"}) {
+         {"HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_RANK", "HEARTH_APP", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE",
+          "PALS_SIZE", "MV2_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"}) {
       ::unsetenv(name);
     }
   }
@@ -33,6 +33,18 @@ class BootstrapTest : public testing::Test {
                               std::to_string(launcher);
     ::setenv("HEARTH_SEGMENT", words.c_str(), 1);
   }
+  // And the arena, whose descriptor is ours and stays open.
+  void make_arena(uint32_t ranks) {
+    ASSERT_TRUE(shm::Arena::create(ranks, arena_).ok()) << last_failure_text();
+    arena_for_rank_ = os::duplicate_out_of_the_way(arena_.descriptor());
+    name_arena(arena_for_rank_.number());
+  }
+  void name_arena(int descriptor) {
+    const std::string words = std::to_string(descriptor) + ":" +
+                              std::to_string(os::identity_of(arena_.descriptor()).inode) + ":" +
+                              std::to_string(os::process_id());
+    ::setenv("HEARTH_ARENA", words.c_str(), 1);
+  }
   static std::string refusal() {
     Bootstrap result;
     EXPECT_FALSE(bootstrap(result).ok());
@@ -41,6 +53,8 @@ class BootstrapTest : public testing::Test {
 
   shm::Segment job_;
   os::Descriptor inherited_;
+  shm::Arena arena_;
+  os::Descriptor arena_for_rank_;
 };
 
 TEST_F(BootstrapTest, AloneWithoutALauncher) {
@@ -66,6 +80,61 @@ TEST_F(BootstrapTest, JoinsTheJob) {
   EXPECT_EQ(result.app, 1);
   result.segment.rank(2).pid = 77;
   EXPECT_EQ(job_.rank(2).pid, 77u) << "not the same memory";
+}
+
+TEST_F(BootstrapTest, MapsItsWindowOfTheArena) {
+  make_job(3);
+  make_arena(3);
+  ::setenv("HEARTH_RANK", "2", 1);
+  Bootstrap result;
+  ASSERT_TRUE(bootstrap(result).ok()) << last_failure_text();
+  inherited_.release();
+  arena_for_rank_.release();
+  ASSERT_TRUE(result.arena.usable()) << result.arena.reason();
+  std::byte* memory = result.arena.grow(4096, 4096);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_TRUE(result.arena.holds(memory, 4096));
+  EXPECT_EQ(result.arena.memory_of(2, 0, 4096), memory) << "not the window of its rank";
+}
+
+TEST_F(BootstrapTest, TheLauncherLendsItsArena) {
+  make_job(2);
+  make_arena(2);
+  ::setenv("HEARTH_RANK", "1", 1);
+  const int pid = os::fork_process();
+  if (pid == 0) {
+    arena_for_rank_.reset();
+    Bootstrap result;
+    os::end_process(bootstrap(result).ok() && result.arena.usable() ? 0 : 1);
+  }
+  os::ProcessEnd end;
+  while (!os::has_ended(pid, end)) {
+  }
+  os::reap(pid);
+  EXPECT_EQ(end.code, 0);
+}
+
+TEST_F(BootstrapTest, AJobWorksWithoutItsArena) {
+  make_job(2);
+  make_arena(3);  // not the one of two ranks
+  ::setenv("HEARTH_RANK", "1", 1);
+  struct Case {
+    const char* words;
+    const char* reason;
+  };
+  const std::string wrong = std::getenv("HEARTH_ARENA");
+  for (const Case& broken :
+       {Case{nullptr, "could not make one"}, Case{"3:x", "could not make one"},
+        Case{"987654:1:1", "has closed its descriptor"}, Case{wrong.c_str(), "not the arena of 2 ranks"}}) {
+    ::unsetenv("HEARTH_ARENA");
+    if (broken.words != nullptr) ::setenv("HEARTH_ARENA", broken.words, 1);
+    name_segment(os::duplicate_out_of_the_way(job_.descriptor()).release(), os::process_id());
+    Bootstrap result;
+    ASSERT_TRUE(bootstrap(result).ok()) << last_failure_text();
+    EXPECT_FALSE(result.arena.usable());
+    EXPECT_NE(result.arena.reason().find(broken.reason), std::string::npos) << result.arena.reason();
+  }
+  arena_for_rank_.release();
 }
 
 TEST_F(BootstrapTest, AnotherLaunchersVariablesAreNeverNothing) {

@@ -1,0 +1,168 @@
+#include "shm/arena.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/atomic.h"
+#include "base/check.h"
+#include "base/os_memory.h"
+#include "mpi.h"
+
+namespace hearth::shm {
+namespace {
+
+// Twice the memory, so that both users of a window (docs/arena.md) may take addresses for all of it.
+constexpr uint64_t kWindowsPerMemory = 2;
+constexpr uint64_t kWindowBytesUsual = uint64_t{1} << 30;
+// Less is not worth having.
+constexpr uint64_t kWindowBytesMin = uint64_t{64} << 20;
+// All windows together: a quarter of the 47 bits that a process has.
+constexpr uint64_t kArenaBytesMax = uint64_t{1} << 45;
+// Of a limited address space the program needs the rest.
+constexpr uint64_t kAddressSpaceShare = 4;
+
+unsigned long long number(uint64_t value) {
+  return value;
+}
+
+uint64_t round_up(uint64_t value, uint64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+}  // namespace
+
+Arena::~Arena() {
+  forget();
+}
+
+Arena::Arena(Arena&& other) noexcept {
+  *this = std::move(other);
+}
+
+Arena& Arena::operator=(Arena&& other) noexcept {
+  std::swap(base_, other.base_);
+  std::swap(window_bytes_, other.window_bytes_);
+  std::swap(windows_, other.windows_);
+  std::swap(unreachable_, other.unreachable_);
+  std::swap(used_, other.used_);
+  std::swap(self_, other.self_);
+  std::swap(private_, other.private_);
+  std::swap(file_, other.file_);
+  std::swap(identity_, other.identity_);
+  std::swap(reason_, other.reason_);
+  return *this;
+}
+
+void Arena::forget() {
+  ignore_forks_for(*this);
+  for (std::byte* window : windows_) {
+    if (window != nullptr) os::release(window, window_bytes_);
+  }
+  windows_.clear();
+  base_ = nullptr;
+}
+
+uint64_t Arena::plan_window_bytes(uint32_t rank_count, uint64_t memory_bytes, uint64_t address_space_bytes,
+                                  uint64_t file_bytes_max) {
+  const uint64_t wished = std::max(std::bit_ceil(memory_bytes * kWindowsPerMemory), kWindowBytesUsual);
+  const uint64_t together =
+      std::min({kArenaBytesMax, address_space_bytes / kAddressSpaceShare, file_bytes_max});
+  const uint64_t window = std::min(wished, std::bit_floor(together / rank_count));
+  return window < kWindowBytesMin ? 0 : window;
+}
+
+Status Arena::create(uint32_t rank_count, Arena& arena) {
+  const uint64_t window = plan_window_bytes(rank_count, os::machine_memory_bytes(),
+                                            os::address_space_limit_bytes(), os::file_limit_bytes());
+  if (window == 0) {
+    return fail(MPI_ERR_NO_MEM,
+                "%u windows of %llu MiB or more do not fit. Remedy: raise the limits of ulimit -v and -f",
+                rank_count, number(kWindowBytesMin >> 20));
+  }
+  os::Descriptor file(os::create_shared_memory("hearth arena", window * rank_count));
+  if (!file.open()) {
+    return fail(MPI_ERR_NO_MEM, "cannot make a sparse memory file of %llu bytes: memfd_create: %s",
+                number(window * rank_count), std::strerror(errno));
+  }
+  Arena made;
+  made.file_ = std::move(file);
+  made.window_bytes_ = window;
+  made.reason_ = "it is mapped by ranks only";
+  arena = std::move(made);
+  return {};
+}
+
+Status Arena::attach(os::Descriptor file, uint32_t rank_count, int self, Arena& arena) {
+  HEARTH_CHECK(rank_count > 0 && self >= 0 && static_cast<uint32_t>(self) < rank_count);
+  const uint64_t bytes = os::file_bytes(file.number());
+  const uint64_t window = bytes / rank_count;
+  if (window < kWindowBytesMin || !std::has_single_bit(window) || window * rank_count != bytes) {
+    return fail(MPI_ERR_OTHER,
+                "the file that was handed over is not the arena of %u ranks: it has %llu bytes", rank_count,
+                number(bytes));
+  }
+  Arena made;
+  made.self_ = self;
+  made.window_bytes_ = window;
+  auto* base = static_cast<std::byte*>(os::map_sparse(file.number(), made.file_offset(), window));
+  if (base == nullptr) {
+    return fail(MPI_ERR_NO_MEM,
+                "cannot map a window of %llu bytes: %s. Remedy: raise the limit on address space (ulimit -v)",
+                number(window), std::strerror(errno));
+  }
+  os::set_close_on_exec(file.number(), true);
+  made.windows_.assign(rank_count, nullptr);
+  made.unreachable_.assign(rank_count, false);
+  made.windows_[static_cast<size_t>(self)] = made.base_ = base;
+  made.identity_ = os::identity_of(file.number());
+  made.file_ = std::move(file);
+  made.reason_.clear();
+  arena = std::move(made);
+  return {};
+}
+
+// A program that closes all descriptors may have closed ours, and opened something else under its number.
+bool Arena::has_file() const {
+  return file_.open() && os::identity_of(file_.number()) == identity_;
+}
+
+std::byte* Arena::map_window_of(int rank, uint64_t offset) {
+  const auto index = static_cast<size_t>(rank);
+  if (unreachable_[index]) return nullptr;
+  void* window = nullptr;
+  if (has_file()) {
+    window = os::map_sparse(file_.number(), static_cast<uint64_t>(rank) * window_bytes_, window_bytes_);
+  }
+  if (window == nullptr) {
+    unreachable_[index] = true;
+    return nullptr;
+  }
+  windows_[index] = static_cast<std::byte*>(window);
+  return windows_[index] + offset;
+}
+
+std::byte* Arena::grow(size_t bytes, size_t alignment) {
+  HEARTH_DCHECK(bytes % os::page_bytes() == 0 && std::has_single_bit(alignment));
+  if (bytes == 0 || bytes > window_bytes_) return nullptr;
+  for (;;) {
+    const uint64_t used = atomic::load_relaxed(used_);
+    const auto address = reinterpret_cast<uintptr_t>(base_);
+    const uint64_t from = round_up(address + used, alignment) - address;
+    if (from > window_bytes_ || bytes > window_bytes_ - from) return nullptr;
+    if (atomic::compare_exchange(used_, used, from + bytes)) return base_ + from;
+  }
+}
+
+void Arena::show_in_core_files(std::byte* from, size_t bytes) {
+  os::put_in_core_files(from, bytes);
+}
+
+bool Arena::give_back(std::byte* from, size_t bytes) {
+  HEARTH_DCHECK(holds(from, bytes));
+  return private_ ? os::drop_private_pages(from, bytes) : os::drop_shared_pages(from, bytes);
+}
+
+}  // namespace hearth::shm
