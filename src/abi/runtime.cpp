@@ -26,6 +26,11 @@ namespace {
 // Lives until the process ends: an atexit function of the program may still ask MPI_Finalized.
 Runtime* the_runtime = nullptr;
 
+// Of a process that could not join its job: the other ranks must hear if that is its end.
+launch::ForeignLauncher* left_launcher = nullptr;
+// Some launchers throw away what they have not read when they hear of an abort: time for our last words.
+constexpr uint64_t kLastWordsNs = 50'000'000;
+
 void warn(const char* text) {
   std::fprintf(stderr, "hearth: rank %d: %s\n", runtime().job.rank, text);
 }
@@ -95,14 +100,32 @@ Runtime& runtime() {
 
 namespace {
 
+// Other launchers cannot look into the segment to see that a rank ends without MPI_Finalize, and some then
+// lose its exit code. So the rank says it.
+void end_without_finalize(int code) {
+  const Runtime& run = runtime();
+  if (run.users == 0 || state() == State::forked_child) return;
+  if (code == 0) {
+    std::fprintf(stderr, "hearth: rank %d ended with exit code 0 after MPI_Init, but without MPI_Finalize\n",
+                 run.job.rank);
+  }
+  std::fflush(nullptr);
+  os::sleep_ns(kLastWordsNs);
+  run.job.launcher->abort(code == 0 ? 1 : code, "ended without MPI_Finalize");
+}
+
 Status attach() {
   if (the_runtime != nullptr) return {};
   auto run = std::make_unique<Runtime>();
-  HEARTH_TRY(launch::bootstrap(run->job));
+  if (const Status joined = launch::bootstrap(run->job); !joined.ok()) {
+    left_launcher = run->job.launcher.release();
+    return joined;
+  }
   run->main_thread = pthread_self();
   // Never freed: see the_runtime.
   the_runtime = run.release();
   shm::watch_forks_for(the_runtime->job.arena);
+  if (the_runtime->job.launcher != nullptr) os::at_exit(end_without_finalize);
   make_engine();
   return {};
 }
@@ -143,6 +166,7 @@ void remove_user() {
   if (--run.users > 0) return;
   enter_state(State::finalized);
   enter_phase(shm::RankPhase::finalized);
+  if (run.job.launcher != nullptr) run.job.launcher->finalize();
 }
 
 Status start_world(int& level) {
@@ -169,9 +193,28 @@ Status end_world() {
 
 namespace {
 
-[[noreturn]] void exit_with(int code) {
+int exit_code_of(int code) {
+  return (code & 0xff) != 0 ? code & 0xff : 1;
+}
+
+// The first rank that ends the job leaves its words in the segment. Whether this is the first one.
+bool claim_end(shm::JobHeader& job, int code, const char* text) {
+  if (!atomic::compare_exchange(job.abort_claimed, 0u, 1u)) return false;
+  job.abort_rank = the_runtime->job.rank;
+  job.abort_code = code;
+  std::snprintf(job.abort_text, sizeof job.abort_text, "%s", text);
+  // Pairs with the launcher's acquire load: the text is whole.
+  atomic::store_release(job.abort_written, 1u);
+  return true;
+}
+
+[[noreturn]] void end_telling(launch::ForeignLauncher* launcher, int code, const char* text) {
   std::fflush(nullptr);
-  os::end_process((code & 0xff) != 0 ? code & 0xff : 1);
+  if (launcher != nullptr) {
+    os::sleep_ns(kLastWordsNs);
+    launcher->abort(exit_code_of(code), text);
+  }
+  os::end_process(exit_code_of(code));
 }
 
 }  // namespace
@@ -179,26 +222,30 @@ namespace {
 void end_own_process(int code, const char* text) {
   std::fflush(stdout);
   std::fprintf(stderr, "hearth: %s\n", text);
-  exit_with(code);
+  end_telling(nullptr, code, text);
 }
 
 void end_job(int code, const char* text) {
   // A child made by fork shares the rank's segment, but its end is its own.
-  const bool in_job = state() != State::forked_child && the_runtime != nullptr &&
-                      the_runtime->job.segment.mapped() && !the_runtime->job.singleton;
-  if (!in_job) end_own_process(code, text);
-  // The launcher prints the words of the first rank; all others say nothing.
-  shm::JobHeader& job = the_runtime->job.segment.job();
-  if (atomic::compare_exchange(job.abort_claimed, 0u, 1u)) {
-    job.abort_rank = the_runtime->job.rank;
-    job.abort_code = code;
-    std::snprintf(job.abort_text, sizeof job.abort_text, "%s", text);
-    // Pairs with the launcher's acquire load: the text is whole.
-    atomic::store_release(job.abort_written, 1u);
-  } else {
-    os::sleep_ns(1'000'000);
+  if (state() == State::forked_child) end_own_process(code, text);
+  const bool in_job =
+      the_runtime != nullptr && the_runtime->job.segment.mapped() && !the_runtime->job.singleton;
+  if (!in_job) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "hearth: %s\n", text);
+    end_telling(left_launcher, code, text);
   }
-  exit_with(code);
+  launch::ForeignLauncher* launcher = the_runtime->job.launcher.get();
+  // The words of the first rank count, and our launcher prints them; all others say nothing.
+  if (!claim_end(the_runtime->job.segment.job(), code, text)) {
+    os::sleep_ns(1'000'000);
+    launcher = nullptr;
+  } else if (launcher != nullptr) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "hearth: rank %d ended the job with code %d: %s\n", the_runtime->job.rank, code,
+                 text);
+  }
+  end_telling(launcher, code, text);
 }
 
 }  // namespace hearth::abi

@@ -32,6 +32,10 @@ long long out_of_memory_kills();
 /// The machine's own name.
 std::string host_name();
 
+/// Equal for two processes exactly when one machine, since its start, runs both and they find each other by
+/// abstract socket names: the same network namespace.
+std::string shared_surroundings();
+
 /// Whether a file or folder is there.
 bool path_exists(const char* path);
 /// Whether it is a file, not a folder, that this process may execute.

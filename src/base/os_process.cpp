@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -99,6 +100,11 @@ void execute(const SpawnPlan& plan, char** shell_arguments) {
 
 }  // namespace
 
+bool fill_with_chance(void* to, size_t bytes) {
+  // Up to 256 bytes come whole, or not at all.
+  return ::getrandom(to, bytes, 0) == static_cast<ssize_t>(bytes);
+}
+
 int process_id() {
   return ::getpid();
 }
@@ -133,6 +139,11 @@ bool watch_forks(void (*before)(), void (*in_parent)(), void (*in_child)()) {
 
 int fork_process() {
   return ::fork();
+}
+
+void at_exit(void (*function)(int code)) {
+  ::on_exit([](int code, void* argument) { reinterpret_cast<void (*)(int)>(argument)(code); },
+            reinterpret_cast<void*>(function));
 }
 
 void end_process(int code) {

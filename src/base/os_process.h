@@ -19,6 +19,9 @@ int process_id();
 /// The name of the program that this process runs, without its folder.
 std::string program_name();
 
+/// Fills up to 256 bytes with what nobody can guess; false with errno where the system refuses.
+bool fill_with_chance(void* to, size_t bytes);
+
 /// What a started process is told and given. The strings and numbers must live until spawn() returns.
 struct SpawnPlan {
   const char* program = nullptr;  // a path; no search
@@ -50,6 +53,9 @@ int spawn(const SpawnPlan& plan);
 bool watch_forks(void (*before)(), void (*in_parent)(), void (*in_child)());
 /// A copy of this process: its number, 0 in the copy, -1 with errno.
 int fork_process();
+/// Has a function called with the exit code when this process ends by exit() or by returning from main(); in
+/// copies of this process too.
+void at_exit(void (*function)(int code));
 /// Ends this process at once, without running what is registered for its exit.
 [[noreturn]] void end_process(int code);
 /// Cuts the process loose from whoever started it: a session of its own, the top folder, no descriptors but

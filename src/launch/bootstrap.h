@@ -1,5 +1,9 @@
 // A rank's first step: finding out who it is. Called once by MPI_Init, before anything else of the library.
 //
+//   our own mpiexec             bootstrap_mpiexec   files are inherited, the rank is in the environment
+//   launchers with PMI or PMIx  bootstrap_launcher  ask their server, then share memory (bootstrap_node)
+//   none                                            a job of one rank
+//
 // mpiexec gives each rank these variables:
 //   HEARTH_SEGMENT=descriptor:inode:pid   the job's segment: the inherited descriptor, the file behind it,
 //   and
@@ -9,7 +13,11 @@
 // A program that a rank starts inherits the variables, but it is not that rank: it runs alone.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "base/status.h"
+#include "launch/bootstrap_launcher.h"
 #include "shm/arena.h"
 #include "shm/segment.h"
 
@@ -18,10 +26,14 @@ namespace hearth::launch {
 struct Bootstrap {
   int rank = 0;
   int size = 1;
-  int app = 0;             // which program of the command line: MPI_APPNUM
-  bool singleton = false;  // started without mpiexec
-  shm::Segment segment;
-  shm::Arena arena;  // not usable where it cannot be had
+  int app = 0;               // which program of the command line: MPI_APPNUM
+  bool singleton = false;    // started without a launcher
+  std::vector<int> node_of;  // the machine of each rank; they are numbered from 0
+  shm::Segment segment;      // of the ranks of this machine
+  shm::Arena arena;          // of the same; not usable where it cannot be had
+  // Of another library, or null: carries words between ranks, and hears how this one ends. It is there after
+  // an error too, once it could be reached.
+  std::unique_ptr<ForeignLauncher> launcher;
 };
 
 /// Attaches to the job that this process was started for, or makes a job of one rank. An error where a

@@ -19,7 +19,7 @@ bool has_name(const std::string& entry, const std::string& name) {
 bool belongs_to_outer_launcher(const std::string& entry) {
   for (const char* name :
        {"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_SECURITY_MODE",
-        "HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_RANK", "HEARTH_APP", "HEARTH_TUNED"}) {
+        "HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_RANK", "HEARTH_APP", "HEARTH_TUNED", "HEARTH_JOINED"}) {
     if (has_name(entry, name)) return true;
   }
   return entry.starts_with("PMIX_SERVER_");

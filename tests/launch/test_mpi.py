@@ -37,7 +37,7 @@ class Job(LaunchTest):
             env=self.environment({"PMI_SIZE": "2", "PMI_RANK": "0"}),
         )
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("start it with Hearth's mpiexec: mpiexec -n 2", result.stderr)
+        self.assertIn("or with Hearth's mpiexec: mpiexec -n 2", result.stderr)
 
     def test_behind_a_wrapper_that_closes_descriptors(self):
         wrapper = python(

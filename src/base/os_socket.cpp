@@ -1,0 +1,174 @@
+#include "base/os_socket.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace hearth::os {
+namespace {
+
+constexpr int kWaitingMax = 4096;  // who may have connected before the first is accepted
+constexpr size_t kDescriptorsMax = 8;
+
+// The first byte of an abstract name is zero, and no zero ends it.
+socklen_t fill_address(const std::string& name, sockaddr_un& address) {
+  address = {};
+  address.sun_family = AF_UNIX;
+  const size_t letters = std::min(name.size(), sizeof address.sun_path - 1);
+  std::memcpy(address.sun_path + 1, name.data(), letters);
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + letters);
+}
+
+// Room for the control message that carries descriptors.
+struct alignas(cmsghdr) ControlRoom {
+  std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> bytes = {};
+};
+
+}  // namespace
+
+bool is_socket(int descriptor) {
+  struct stat status;
+  return ::fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+bool send_all(int socket, const void* from, size_t bytes) {
+  const char* next = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t sent = ::send(socket, next, bytes, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    next += sent;
+    bytes -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+Descriptor connect_to_port(const std::string& host, const std::string& port, std::string& problem) {
+  addrinfo wanted = {};
+  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int error = ::getaddrinfo(host.c_str(), port.c_str(), &wanted, &found); error != 0) {
+    problem = ::gai_strerror(error);
+    return {};
+  }
+  Descriptor socket;
+  problem = "no address";
+  for (const addrinfo* entry = found; entry != nullptr && !socket.open(); entry = entry->ai_next) {
+    Descriptor tried(::socket(entry->ai_family, entry->ai_socktype | SOCK_CLOEXEC, entry->ai_protocol));
+    int result = -1;
+    if (tried.open()) result = ::connect(tried.number(), entry->ai_addr, entry->ai_addrlen);
+    if (result != 0) {
+      problem = std::strerror(errno);
+      continue;
+    }
+    const int on = 1;
+    ::setsockopt(tried.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    socket = std::move(tried);
+  }
+  ::freeaddrinfo(found);
+  return socket;
+}
+
+Descriptor listen_under_name(const std::string& name) {
+  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.open()) return {};
+  sockaddr_un address;
+  const socklen_t bytes = fill_address(name, address);
+  if (::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0) return {};
+  if (::listen(socket.number(), kWaitingMax) != 0) return {};
+  return socket;
+}
+
+Descriptor accept_next(int listener) {
+  return Descriptor(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+Descriptor connect_to_name(const std::string& name, uint64_t timeout_ns) {
+  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!socket.open()) return {};
+  timeval limit;
+  limit.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
+  limit.tv_usec = static_cast<suseconds_t>(timeout_ns % 1'000'000'000 / 1000);
+  ::setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  ::setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  sockaddr_un address;
+  const socklen_t bytes = fill_address(name, address);
+  int result;
+  do {
+    result = ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), bytes);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) return {};
+  return socket;
+}
+
+int64_t user_behind(int socket) {
+  ucred user = {};
+  socklen_t bytes = sizeof user;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &user, &bytes) != 0) return -1;
+  return user.uid;
+}
+
+int64_t own_user() {
+  return ::geteuid();
+}
+
+bool send_packet(int socket, std::span<const std::byte> packet, std::span<const int> descriptors) {
+  iovec piece = {const_cast<std::byte*>(packet.data()), packet.size()};
+  msghdr message = {};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  ControlRoom room;
+  if (!descriptors.empty() && descriptors.size() <= kDescriptorsMax) {
+    message.msg_control = room.bytes.data();
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* control = CMSG_FIRSTHDR(&message);
+    control->cmsg_level = SOL_SOCKET;
+    control->cmsg_type = SCM_RIGHTS;
+    control->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(control), descriptors.data(), descriptors.size_bytes());
+  }
+  ssize_t sent;
+  do {
+    sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(packet.size());
+}
+
+intptr_t receive_packet(int socket, std::span<std::byte> packet, std::vector<Descriptor>& descriptors) {
+  iovec piece = {packet.data(), packet.size()};
+  ControlRoom room;
+  msghdr message = {};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = room.bytes.data();
+  message.msg_controllen = room.bytes.size();
+  ssize_t received;
+  do {
+    received = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
+  } while (received < 0 && errno == EINTR);
+  if (received < 0) return -1;
+  for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
+       control = CMSG_NXTHDR(&message, control)) {
+    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int number;
+      std::memcpy(&number, CMSG_DATA(control) + i * sizeof(int), sizeof number);
+      descriptors.emplace_back(number);
+    }
+  }
+  return received;
+}
+
+}  // namespace hearth::os
