@@ -1,0 +1,175 @@
+#include "tune/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/check.h"
+#include "tune/threshold.h"
+
+namespace hearth::tune {
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+// The sign test turned round: how many of n sorted values may be cut off at each end so that the rest still
+// spans the median with 95 %. -1: even all of them do not.
+int cut_off(int n) {
+  // Chance that at most `below` of n fair coins show heads, summed up from probability 2^-n.
+  double chance = std::ldexp(1.0, -n);
+  double sum = 0;
+  int below = 0;
+  for (; below < n / 2; ++below) {
+    sum += chance;
+    if (2 * sum > 0.05) break;
+    chance *= static_cast<double>(n - below) / (below + 1);
+  }
+  return below - 1;
+}
+
+// B from `from` on against B from `standard` on, at a length where the two differ: below 1 is better.
+Comparison of_change(const Comparison& at, uint64_t from, uint64_t standard) {
+  return from < standard ? at : swapped(at);
+}
+
+bool worth_changing(std::span<const Comparison> measured, uint64_t from, uint64_t standard) {
+  double sum = 0;
+  int lengths = 0;
+  bool sure = false;
+  for (const Comparison& at : measured) {
+    if (at.bytes < std::min(from, standard) || at.bytes >= std::max(from, standard)) continue;
+    const Comparison change = of_change(at, from, standard);
+    sure = sure || (change.b_is_surely_better() && change.ratio <= 1 - kGainMin);
+    sum += std::log(change.ratio);
+    ++lengths;
+  }
+  return sure && sum / lengths <= std::log(1 - kGainMin);
+}
+
+// From which of the measured lengths on B should be used: the place with the least product of ratios. A ratio
+// near 1 that may be chance counts as 1.
+size_t best_place(std::span<const Comparison> measured) {
+  size_t best = measured.size();
+  double least = 0, sum = 0;
+  for (size_t i = measured.size(); i-- > 0;) {
+    const Comparison& at = measured[i];
+    const bool sure = at.b_is_surely_better() || at.a_is_surely_better();
+    if (sure || std::abs(std::log(at.ratio)) > kGainMin) sum += std::log(at.ratio);
+    if (sum < least) {
+      least = sum;
+      best = i;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Comparison judge(uint64_t bytes, std::span<const Round> rounds) {
+  Comparison result;
+  result.bytes = bytes;
+  result.rounds = static_cast<int>(rounds.size());
+  result.high = std::numeric_limits<double>::infinity();
+  if (rounds.empty()) return result;
+  std::vector<double> a, b, ratios;
+  for (const Round& round : rounds) {
+    a.push_back((round.first_a_ns + round.second_a_ns) / 2);
+    b.push_back((round.first_b_ns + round.second_b_ns) / 2);
+    ratios.push_back(b.back() / a.back());
+  }
+  result.a_ns = median(a);
+  result.b_ns = median(b);
+  result.ratio = median(ratios);
+  if (const int cut = cut_off(result.rounds); cut >= 0) {
+    std::sort(ratios.begin(), ratios.end());
+    result.low = ratios[static_cast<size_t>(cut)];
+    result.high = ratios[ratios.size() - 1 - static_cast<size_t>(cut)];
+  }
+  return result;
+}
+
+Comparison swapped(const Comparison& comparison) {
+  Comparison result = comparison;
+  std::swap(result.a_ns, result.b_ns);
+  result.ratio = 1 / comparison.ratio;
+  result.low = 1 / comparison.high;
+  result.high = 1 / comparison.low;
+  return result;
+}
+
+Crossover find_crossover(std::span<const uint64_t> coarse, std::span<const uint64_t> fine,
+                         uint64_t standard_bytes, const Measure& measure) {
+  HEARTH_CHECK(!coarse.empty());
+  Crossover result;
+  for (const uint64_t bytes : coarse) result.measured.push_back(measure(bytes));
+  const size_t place = best_place(result.measured);
+  result.best_bytes = place == coarse.size() ? kNever : coarse[place];
+  if (place > 0) {
+    const uint64_t below = coarse[place - 1];
+    // Where B is better at no coarse length there is no interval to look into.
+    const uint64_t above = result.best_bytes;
+    const auto first = std::upper_bound(fine.begin(), fine.end(), below);
+    const auto last = above == kNever ? first : std::lower_bound(fine.begin(), fine.end(), above);
+    auto low = first, high = last;  // B is better at *high, the answer lies in [low, high]
+    while (low < high) {
+      const auto middle = low + (high - low) / 2;
+      result.measured.push_back(measure(*middle));
+      if (result.measured.back().ratio < 1) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    if (above != kNever && high != last) result.best_bytes = *high;
+  }
+  std::sort(result.measured.begin(), result.measured.end(),
+            [](const Comparison& x, const Comparison& y) { return x.bytes < y.bytes; });
+  // Better from the first length on, which is the first one that there is.
+  if (result.best_bytes == fine.front()) result.best_bytes = 0;
+  if (worth_changing(result.measured, result.best_bytes, standard_bytes))
+    result.from_bytes = result.best_bytes;
+  return result;
+}
+
+double Candidate::mean_ratio() const {
+  double sum = 0;
+  for (const Comparison& at : measured) sum += std::log(at.ratio);
+  return measured.empty() ? 1 : std::exp(sum / static_cast<double>(measured.size()));
+}
+
+bool Candidate::is_better() const {
+  const auto surely_better = [](const Comparison& at) { return at.b_is_surely_better(); };
+  const auto surely_worse = [](const Comparison& at) { return at.a_is_surely_better(); };
+  return std::any_of(measured.begin(), measured.end(), surely_better) &&
+         std::none_of(measured.begin(), measured.end(), surely_worse) && mean_ratio() <= 1 - kGainMin;
+}
+
+const Candidate* find_best(std::span<const Candidate> candidates) {
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.is_better()) continue;
+    if (best == nullptr || candidate.mean_ratio() < best->mean_ratio()) best = &candidate;
+  }
+  return best;
+}
+
+std::vector<uint64_t> fine_lengths(uint64_t from, uint64_t to) {
+  std::vector<uint64_t> result;
+  for (uint64_t power = 2; power <= to; power *= 2) {
+    if (power >= from) result.push_back(power);
+    if (power + power / 2 >= from && power + power / 2 <= to) result.push_back(power + power / 2);
+  }
+  return result;
+}
+
+std::vector<uint64_t> coarse_lengths(std::span<const uint64_t> fine) {
+  std::vector<uint64_t> result;
+  for (size_t i = 0; i < fine.size(); i += 4) result.push_back(fine[i]);
+  if (!fine.empty() && result.back() != fine.back()) result.push_back(fine.back());
+  return result;
+}
+
+}  // namespace hearth::tune
