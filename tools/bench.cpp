@@ -6,13 +6,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "chart.h"
 #include "installation.h"
 #include "mpi.h"
+#include "output_file.h"
 #include "pretty.h"
 #include "route.h"
 
@@ -236,18 +236,6 @@ Status run_driver(const std::string& command, DriverReader& reader) {
                 "bench_driver are of different versions",
                 "hearth");
   }
-  return {};
-}
-
-Status write_file(const std::string& name, const std::string& text) {
-  if (name == "-") {
-    fmt::print("{}", text);
-    return {};
-  }
-  std::ofstream file(name);
-  file << text;
-  file.close();
-  if (!file) return fail(MPI_ERR_OTHER, "cannot write '%s': %s", name.c_str(), std::strerror(errno));
   return {};
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr double kPanelWidth = 460, kPlotHeight = 260;
 constexpr double kLeft = 64, kRight = 24, kTop = 92, kBottom = 56;
 constexpr double kHeight = kTop + kPlotHeight + kBottom;
-constexpr int kColors = 4;
+constexpr int kColors = 6;
 
 constexpr const char* kStyle = R"(<style>
   .ground { fill: #ffffff }
@@ -23,18 +23,21 @@ constexpr const char* kStyle = R"(<style>
   .panel { font-size: 13px; font-weight: 600; fill: #0f172a }
   .grid { stroke: #e2e8f0; stroke-width: 1 }
   .axis { stroke: #94a3b8; stroke-width: 1 }
+  .mark { stroke: #94a3b8; stroke-width: 1; stroke-dasharray: 4 3 }
   .line { fill: none; stroke-width: 2; stroke-linejoin: round }
   .c0 { stroke: #0b62c4; color: #0b62c4 } .c1 { stroke: #c2410c; color: #c2410c }
   .c2 { stroke: #15803d; color: #15803d } .c3 { stroke: #7e22ce; color: #7e22ce }
+  .c4 { stroke: #0f766e; color: #0f766e } .c5 { stroke: #be123c; color: #be123c }
   .dot { fill: currentColor; stroke: none }
   @media (prefers-color-scheme: dark) {
     .ground { fill: #0f172a }
     text { fill: #a8b4c6 }
     .title, .panel { fill: #f1f5f9 }
     .grid { stroke: #27344a }
-    .axis { stroke: #64748b }
+    .axis, .mark { stroke: #64748b }
     .c0 { stroke: #6cb0ff; color: #6cb0ff } .c1 { stroke: #ff9d5c; color: #ff9d5c }
     .c2 { stroke: #5fd38a; color: #5fd38a } .c3 { stroke: #c89bff; color: #c89bff }
+    .c4 { stroke: #4fd1c5; color: #4fd1c5 } .c5 { stroke: #ff8fa3; color: #ff8fa3 }
   }
 </style>
 )";
@@ -151,6 +154,13 @@ std::string draw_panel(const Panel& panel, double left) {
                      y0, x1, y0);
   out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">bytes of a message</text>\n",
                      (x0 + x1) / 2, y0 + 40);
+  for (const auto& [bytes, words] : panel.marks) {
+    const double x = x_axis.at(std::clamp(bytes, 1.0, extent.most_x));
+    out += fmt::format("<line class=\"mark\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>\n",
+                       x, y0, y1);
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", x - 4, y1 + 12,
+                       escaped(words));
+  }
   double legend = x0;
   for (size_t i = 0; i < panel.series.size(); ++i) {
     const std::string color = fmt::format("c{}", i % kColors);

@@ -1,5 +1,5 @@
 // A picture of measurements: panels side by side, each with two logarithmic axes, as one SVG file that reads
-// well on light and on dark ground. Called by `hearth bench --plot`.
+// well on light and on dark ground. Called by `hearth bench --plot` and `hearth tune --plot`.
 #pragma once
 
 #include <string>
@@ -17,6 +17,8 @@ struct Panel {
   std::string title;
   std::string unit;  // of the values
   std::vector<Series> series;
+  std::vector<std::pair<double, std::string>> marks =
+      {};  // lengths worth a line from top to bottom, with words
 };
 
 /// The whole file. Lengths below 1 byte are drawn at 1 byte; values that are not above 0 are left out.

@@ -6,12 +6,14 @@
 #include "base/status.h"
 #include "bench.h"
 #include "info.h"
+#include "tune.h"
 
 namespace {
 
 using hearth::Status;
 using hearth::tools::BenchOptions;
 using hearth::tools::InfoOptions;
+using hearth::tools::TuneOptions;
 
 constexpr const char* kBenchFooter =
     "Cases:\n"
@@ -57,6 +59,15 @@ CLI::App& add_bench(CLI::App& app, BenchOptions& options) {
   return bench;
 }
 
+CLI::App& add_tune(CLI::App& app, TuneOptions& options) {
+  CLI::App& tune = *app.add_subcommand("tune", "measure this machine and write its profile of thresholds");
+  tune.add_flag("--quick", options.quick, "only what matters most, in seconds");
+  tune.add_option("-o,--output", options.output_file,
+                  "write the profile to this file ('-': standard output) instead of your own place");
+  tune.add_option("--plot", options.plot_file, "draw the curves and the crossovers into this SVG file");
+  return tune;
+}
+
 int report(const Status& status) {
   if (status.ok()) return 0;
   std::fprintf(stderr, "hearth: %s\n", hearth::last_failure_text());
@@ -66,16 +77,19 @@ int report(const Status& status) {
 }  // namespace
 
 int main(int count, char** words) {
-  CLI::App app("Hearth MPI: what it is, what it would do, and how fast it is");
+  CLI::App app("Hearth MPI: what it is, what it would do, and how fast it is here");
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   app.require_subcommand(1);
   InfoOptions info_options;
   BenchOptions bench_options;
+  TuneOptions tune_options;
   const CLI::App& info = add_info(app, info_options);
-  add_bench(app, bench_options);
+  const CLI::App& bench = add_bench(app, bench_options);
+  add_tune(app, tune_options);
   try {
     app.parse(count, words);
-    return report(info.parsed() ? run_info(info_options) : run_bench(bench_options));
+    if (info.parsed()) return report(run_info(info_options));
+    return report(bench.parsed() ? run_bench(bench_options) : run_tune(tune_options));
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   } catch (const std::exception& error) {

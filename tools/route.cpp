@@ -38,15 +38,25 @@ topo::Relation relation_of_processors(const topo::Machine& machine, int a, int b
   return topo::relation_of(first->place, second->place);
 }
 
-std::vector<topo::Relation> relations_of(const topo::Machine& machine) {
-  std::vector<topo::Relation> found{topo::Relation::self};
+std::vector<RelationPair> pairs_of(const topo::Machine& machine) {
+  std::vector<RelationPair> found;
   // Neighbours share most, so the first processor meets every relation that there is.
   const std::vector<topo::Processor>& processors = machine.processors();
   for (size_t i = 1; i < processors.size(); ++i) {
     const topo::Relation relation = topo::relation_of(processors[0].place, processors[i].place);
-    if (std::find(found.begin(), found.end(), relation) == found.end()) found.push_back(relation);
+    const bool known = std::any_of(found.begin(), found.end(), [relation](const RelationPair& pair) {
+      return pair.relation == relation;
+    });
+    if (!known) found.push_back({relation, processors[0].number, processors[i].number});
   }
-  std::sort(found.begin(), found.end());
+  std::sort(found.begin(), found.end(),
+            [](const RelationPair& x, const RelationPair& y) { return x.relation < y.relation; });
+  return found;
+}
+
+std::vector<topo::Relation> relations_of(const topo::Machine& machine) {
+  std::vector<topo::Relation> found{topo::Relation::self};
+  for (const RelationPair& pair : pairs_of(machine)) found.push_back(pair.relation);
   return found;
 }
 

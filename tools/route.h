@@ -19,7 +19,14 @@ tune::ProfileSearch use_profile(const topo::Machine& machine);
 /// What lies between two ranks that are bound to these processors; unknown when the machine does not tell.
 topo::Relation relation_of_processors(const topo::Machine& machine, int a, int b);
 
-/// Every relation that two processors of this machine have, nearest first, after `self`.
+/// Two processors by which a relation can be measured.
+struct RelationPair {
+  topo::Relation relation;
+  int a, b;
+};
+/// One pair for every relation that two processors of this machine have, nearest first.
+std::vector<RelationPair> pairs_of(const topo::Machine& machine);
+/// The same relations, after `self`.
 std::vector<topo::Relation> relations_of(const topo::Machine& machine);
 
 /// The limits of a pair in a job of so many ranks.

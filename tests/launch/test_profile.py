@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""The profile of a machine: mpiexec finds it and hands it to the ranks, hearth info says so."""
+"""The profile of a machine: hearth tune makes it, mpiexec hands it to the ranks, hearth info says so."""
 
 import json
+import os
 import subprocess
+import time
 import unittest
 
 from common import BIN, LIMIT_S, LaunchTest, shell
@@ -72,6 +74,53 @@ class Profile(LaunchTest):
         rows = {(row["threshold"], row["both_share"]): row for row in document["thresholds"]}
         row = rows["p2p_single_copy_bytes_min", "unknown"]
         self.assertEqual((row["value"], row["source"]), (7168, "environment"))
+
+
+def tune_on_processors(count):
+    """Allows the process only so many of the processors that it has."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
+
+
+class Tune(LaunchTest):
+    def tune(self, *arguments, code=0, **options):
+        result = subprocess.run([str(BIN / "hearth"), "tune", "--quick", *map(str, arguments)], text=True,
+                                env=self.environment({"HOME": str(self.folder), "HEARTH_PROFILE": ""}),
+                                capture_output=True, timeout=LIMIT_S, check=False, **options)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "two ranks would share the only processor")
+    def test_it_writes_a_profile_that_the_next_job_uses(self):
+        picture = self.folder / "new" / "curves.svg"
+        begin = time.monotonic()
+        said = self.tune("--plot", picture).stdout
+        self.assertLess(time.monotonic() - begin, 45)
+        path = self.folder / ".cache" / "hearth" / "profile.json"
+        self.assertIn(str(path), said)
+        document = json.loads(path.read_text())
+        self.assertTrue(document["relations"])
+        for relation in document["relations"].values():
+            self.assertIn("p2p_single_copy_bytes_min", relation["thresholds"])
+            self.assertTrue(relation["curves"]["cells"])
+        self.assertIn("<svg", picture.read_text())
+        env = {"HOME": str(self.folder), "HEARTH_PROFILE": ""}
+        result = self.run_mpiexec("-n", 2, "--oversubscribe", *shell('echo "$HEARTH_TUNED"'), env=env)
+        self.assertEqual(result.stderr, "")
+        info = subprocess.run([str(BIN / "hearth"), "info", "--json"], env=self.environment(env), text=True,
+                              capture_output=True, timeout=LIMIT_S, check=True)
+        facts = json.loads(info.stdout)["profile"]
+        self.assertEqual((facts["file"], facts["made_by"][:19]), (str(path), "hearth tune --quick"))
+        values = [word for word in result.stdout.splitlines()[0].split(";") if word]
+        self.assertEqual(len(values), facts["values"])
+
+    def test_one_processor_is_too_few(self):
+        said = self.tune(code=1, preexec_fn=lambda: tune_on_processors(1)).stderr
+        self.assertIn("one processor only", said)
+
+    def test_a_place_that_cannot_be_written(self):
+        (self.folder / "file").write_text("")
+        said = self.tune("-o", self.folder / "file" / "profile.json", code=1).stderr
+        self.assertIn("cannot write", said)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,15 @@ TEST(Chart, NamesSeriesOnlyWhereThereAreSeveral) {
   EXPECT_EQ(draw_chart("t", {{"Time", "us", {two}}}).find(">second</text>"), std::string::npos);
 }
 
+TEST(Chart, MarksStandAtTheirLength) {
+  const std::string chart =
+      draw_chart("t", {{"Time", "us", {{"a", {{1, 1}, {16, 10}, {256, 100}}}}, {{16, "here"}}}});
+  std::smatch mark;
+  ASSERT_TRUE(std::regex_search(chart, mark, std::regex("<line class=\"mark\" x1=\"([\\d.]+)\"")));
+  EXPECT_DOUBLE_EQ(std::stod(mark[1]), dots(chart)[1].first);
+  EXPECT_NE(chart.find(">here</text>"), std::string::npos);
+}
+
 TEST(Chart, ReadsOnDarkGroundToo) {
   EXPECT_NE(draw_chart("t", {}).find("prefers-color-scheme: dark"), std::string::npos);
 }

@@ -1,0 +1,54 @@
+// A running measuring job of `hearth tune`: mpiexec with two ranks of libexec/hearth/tune_probe on two chosen
+// processors, asked through pipes. Owns the process; used by one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/os_io.h"
+#include "base/param.h"
+#include "base/status.h"
+#include "installation.h"
+#include "tune/search.h"
+
+namespace hearth::tools {
+
+/// A threshold and what it is set to on all ranks; tune::kNever is a value too.
+struct Setting {
+  param::Id parameter;
+  uint64_t value;
+};
+
+/// Two ways for a message at one length.
+struct Question {
+  uint64_t bytes = 0;
+  bool from_mpi = false;  // buffers of MPI_Alloc_mem
+  std::vector<Setting> a, b;
+  uint64_t time_us = 0;  // begin no further round after it
+};
+
+class TuneJob {
+ public:
+  TuneJob() = default;
+  /// Lets the ranks end by themselves and waits for them.
+  ~TuneJob();
+  TuneJob(const TuneJob&) = delete;
+  TuneJob& operator=(const TuneJob&) = delete;
+
+  /// The environment is this process's without values of thresholds and without a profile.
+  Status start(const Installation& place, int processor_a, int processor_b);
+  Status ask(const Question& question, tune::Comparison& answer);
+  /// What one cache line took from rank to rank after the last question; 0 when unknown.
+  double floor_ns() const { return floor_ns_; }
+
+ private:
+  Status read_line(std::string& line);
+
+  int process_ = -1;
+  os::Descriptor questions_;
+  os::Descriptor answers_;
+  std::string read_ahead_;
+  double floor_ns_ = 0;
+};
+
+}  // namespace hearth::tools
