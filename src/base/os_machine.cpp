@@ -137,6 +137,26 @@ std::vector<int> allowed_processors() {
   return result;
 }
 
+size_t last_level_cache_bytes() {
+  // Not from sysconf(_SC_LEVEL3_CACHE_SIZE): in virtual machines it answered ten times what there is.
+  const std::vector<int> processors = allowed_processors();
+  const int first = processors.empty() ? 0 : processors.front();
+  return last_level_cache_bytes_in("/sys/devices/system/cpu/cpu" + std::to_string(first) + "/cache");
+}
+
+size_t last_level_cache_bytes_in(const std::string& folder) {
+  long last_level = 0;
+  size_t bytes = 0;
+  for (int index = 0;; ++index) {
+    const std::string cache = folder + "/index" + std::to_string(index) + "/";
+    const long level = std::strtol(read_text((cache + "level").c_str()).c_str(), nullptr, 10);
+    if (level <= 0) return bytes;
+    if (level < last_level) continue;
+    last_level = level;
+    bytes = std::strtoul(read_text((cache + "size").c_str()).c_str(), nullptr, 10) << 10;
+  }
+}
+
 std::vector<ControlGroup> control_groups(const char* controller) {
   const std::string groups = read_text("/proc/self/cgroup");
   if (groups.empty()) return {};

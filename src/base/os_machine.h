@@ -1,6 +1,7 @@
 // What the system says about the machine and about this process's share of it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,11 @@ namespace hearth::os {
 /// Processors that this process may run on, in rising order: its affinity mask. Empty when the system does
 /// not tell.
 std::vector<int> allowed_processors();
+
+/// Bytes of the last cache between the first of these processors and memory; 0 when the system does not tell.
+size_t last_level_cache_bytes();
+/// The same from a folder in the form of /sys/devices/system/cpu/cpu0/cache.
+size_t last_level_cache_bytes_in(const std::string& folder);
 
 /// The control group in which this process is, as far as it can be seen from here.
 struct ControlGroup {

@@ -12,7 +12,6 @@
 #include "p2p/stream.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/copy.h"
 #include "datatype/type.h"
@@ -257,7 +256,7 @@ bool Engine::copy_from_sender(ReceiveStream& stream, Request& request) {
   auto* to = static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound;
   const auto bytes = static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size));
   if (stream.from == self_) {
-    std::memcpy(to, reinterpret_cast<const void*>(stream.address), bytes);
+    copy_bytes(to, reinterpret_cast<const void*>(stream.address), bytes);
     return true;
   }
   if (peer.single_copy == Peer::SingleCopy::untried) {

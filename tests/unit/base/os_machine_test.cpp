@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -105,6 +106,32 @@ TEST(Paths, OnlyFilesCanBeExecuted) {
   EXPECT_FALSE(is_executable("/"));
   EXPECT_TRUE(is_executable("/bin/sh"));
   EXPECT_FALSE(path_exists("/no/such/file"));
+}
+
+class FakeCaches : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void add(int level, const std::string& size) {
+    const std::string cache = folder_ + "/index" + std::to_string(count_++);
+    std::filesystem::create_directories(cache);
+    std::ofstream(cache + "/level") << level << "\n";
+    std::ofstream(cache + "/size") << size << "\n";
+  }
+
+  std::string folder_ = testing::TempDir() + "hearth_caches_" + std::to_string(::getpid());
+  int count_ = 0;
+};
+
+TEST_F(FakeCaches, TheLastLevelCounts) {
+  EXPECT_EQ(last_level_cache_bytes_in(folder_), 0u) << "the system does not tell";
+  add(1, "32K");
+  add(1, "64K");
+  add(2, "1024K");
+  EXPECT_EQ(last_level_cache_bytes_in(folder_), size_t{1} << 20);
+  add(3, "32768K");
+  EXPECT_EQ(last_level_cache_bytes_in(folder_), size_t{32} << 20);
+  EXPECT_EQ(last_level_cache_bytes_in(folder_ + "/nowhere"), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,207 @@
+#include "base/copy_engine.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/copy.h"
+#include "base/copy_dsa.h"
+#include "base/copy_loop.h"
+#include "base/os_dsa.h"
+#include "base/os_machine.h"
+#include "base/param.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace hearth::copy {
+namespace {
+
+/// What was found out about the processor.
+struct Processor {
+  const VectorLoops* loops[4] = {};  // ends with null
+  bool fast_string_copy = false;
+};
+
+#if defined(__x86_64__)
+/// Whether vectors of 64 bytes are moved as a whole and at full speed. Intel's first generations slow down
+/// for a while when they meet one; VBMI2 came with those that do not. AMD's Zen 4 moves halves: AVX2 was as
+/// fast or up to a tenth faster there (November 2026). VP2INTERSECT came with Zen 5, which moves them whole.
+bool has_whole_avx512() {
+  return __builtin_cpu_is("amd") ? __builtin_cpu_supports("avx512vp2intersect")
+                                 : __builtin_cpu_supports("avx512vbmi2");
+}
+#endif
+
+Processor ask_processor() {
+  Processor processor;
+  const VectorLoops** next = processor.loops;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool avx512 = __builtin_cpu_supports("avx512f");
+  const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx512 && has_whole_avx512()) *next++ = &avx512_loops();
+  if (avx2) *next++ = &avx2_loops();
+  if (avx512 && !has_whole_avx512()) *next++ = &avx512_loops();
+  constexpr unsigned kEnhancedRepMovsb = 1u << 9;
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  processor.fast_string_copy =
+      __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx & kEnhancedRepMovsb) != 0;
+#endif
+  *next = &baseline_loops();
+  return processor;
+}
+
+const Processor& processor() {
+  static const Processor asked = ask_processor();
+  return asked;
+}
+
+void run_cached(std::byte* to, const std::byte* from, size_t bytes) {
+  if (bytes <= kLineBytes) return copy_line(to, from, bytes);
+  processor().loops[0]->cached(to, from, bytes);
+}
+
+// Zen 3 falls to a twentieth of its speed where the destination lies less than a line behind the source,
+// counted within a page (FSRM there; glibc's bug 30994 has measurements). Where the ranges really lie that
+// close, it would copy bytes that it has just written, one at a time.
+bool string_copy_collapses(const void* to, const void* from) {
+  const unsigned difference = alignment_difference(to, from);
+  return difference > 0 && difference < kLineBytes;
+}
+
+void run_rep_movsb([[maybe_unused]] std::byte* to, [[maybe_unused]] const std::byte* from,
+                   [[maybe_unused]] size_t bytes) {
+#if defined(__x86_64__)
+  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+#endif
+}
+
+// Whole lines go past the caches, the rest at both ends through them. The streaming loop ends with a fence on
+// x86: its stores may become visible after ordinary stores that follow them. The next reader learns of the
+// bytes by a release store of our caller (a commit word, a mark of a cell, a packet that says "finished"),
+// which is an ordinary store there; without the fence it could be seen before the bytes.
+void run_non_temporal(const VectorLoops& loops, std::byte* to, const std::byte* from, size_t bytes) {
+  const size_t head = -reinterpret_cast<uintptr_t>(to) % kLineBytes;
+  if (bytes < head + kLineBytes) return run_cached(to, from, bytes);
+  const size_t lines = (bytes - head) & ~(kLineBytes - 1);
+  copy_line(to, from, head);
+  loops.streaming(to + head, from + head, lines);
+  copy_line(to + head + lines, from + head + lines, bytes - head - lines);
+}
+
+// Between cores that share no cache a line that the reader has read costs the writer a journey before it can
+// be written; a store past the caches does not ask for it. Copied and then read there: 1.3 times as fast at 4
+// KiB, twice at 16 KiB, five times from 64 KiB to 1 MiB (development machine, far state, November 2026).
+constexpr size_t kFarPastCachesBytesMin = 4096;
+
+// Where source and destination together do not fit the last cache, what is written falls out of it before
+// anybody reads it. At half of that cache: 1.3 times as fast, no slower with the reading afterwards.
+uint64_t past_caches_bytes_min() {
+  const uint64_t chosen = param::get_bytes(param::Id::copy_past_caches_bytes_min);
+  if (chosen != 0) return chosen;
+  static const size_t cache_bytes = os::last_level_cache_bytes();
+  return cache_bytes > 0 ? cache_bytes / 2 : UINT64_MAX;
+}
+
+// One descriptor takes microseconds. Only a device that hangs takes this long; a swapped-out page may take a
+// good part of it.
+constexpr uint64_t kDsaPatience_ns = 2'000'000'000;
+
+/// A queue that has just copied two pages, or null. Made at the first use; lives as long as the process.
+dsa::Mover* find_accelerator() {
+  alignas(kLineBytes) static std::byte from[8192];
+  alignas(kLineBytes) static std::byte to[8192];
+  const os::DsaFolders folders;
+  for (const std::string& queue_name : os::dsa_queue_names(folders)) {
+    os::OpenDsaQueue opened = os::open_dsa_queue(folders, queue_name);
+    if (opened.queue == nullptr) continue;
+    for (size_t i = 0; i < sizeof from; ++i) from[i] = static_cast<std::byte>(i * 7 + i / 256);
+    std::memset(to, 0, sizeof to);
+    auto* mover = new dsa::Mover(*opened.queue, opened.transfer_bytes_max, kDsaPatience_ns);
+    if (mover->copy(to, from, sizeof from) == sizeof from && std::memcmp(to, from, sizeof from) == 0) {
+      static_cast<void>(opened.queue.release());  // the mover's, for ever
+      return mover;
+    }
+    delete mover;
+  }
+  return nullptr;
+}
+
+dsa::Mover* accelerator() {
+  static dsa::Mover* const found = find_accelerator();
+  return found;
+}
+
+void run_dsa(std::byte* to, const std::byte* from, size_t bytes) {
+  const size_t done = accelerator()->copy(to, from, bytes);
+  if (done < bytes) run_cached(to + done, from + done, bytes - done);
+}
+
+}  // namespace
+
+const VectorLoops* const* usable_loops() {
+  return processor().loops;
+}
+
+const char* name(Engine engine) {
+  switch (engine) {
+    case Engine::cached:
+      return "cached";
+    case Engine::rep_movsb:
+      return "rep_movsb";
+    case Engine::non_temporal:
+      return "non_temporal";
+    case Engine::dsa:
+      return "dsa";
+  }
+  return "unknown";
+}
+
+bool available(Engine engine) {
+  switch (engine) {
+    case Engine::cached:
+      return true;
+    case Engine::rep_movsb:
+      return processor().fast_string_copy;
+    case Engine::non_temporal:
+      return processor().loops[0]->streaming != nullptr;
+    case Engine::dsa:
+      return accelerator() != nullptr && accelerator()->works();
+  }
+  return false;
+}
+
+void run(Engine engine, void* to_address, const void* from_address, size_t bytes) {
+  auto* to = static_cast<std::byte*>(to_address);
+  const auto* from = static_cast<const std::byte*>(from_address);
+  if (!available(engine)) engine = Engine::cached;
+  switch (engine) {
+    case Engine::rep_movsb:
+      if (string_copy_collapses(to, from)) break;
+      return run_rep_movsb(to, from, bytes);
+    case Engine::non_temporal:
+      return run_non_temporal(*processor().loops[0], to, from, bytes);
+    case Engine::dsa:
+      return run_dsa(to, from, bytes);
+    case Engine::cached:
+      break;
+  }
+  run_cached(to, from, bytes);
+}
+
+// rep_movsb is not chosen: where it does not collapse, the cached loop was as fast from 4 KiB to 16 MiB. It
+// is there for processors where that is otherwise, and for a tuned profile to say so.
+Engine choose(size_t bytes, [[maybe_unused]] unsigned alignment_difference, bool cache_shared) {
+  if (bytes < kFarPastCachesBytesMin) return Engine::cached;
+  const uint64_t dsa_bytes_min = param::get_bytes(param::Id::copy_dsa_bytes_min);
+  if (dsa_bytes_min != 0 && bytes >= dsa_bytes_min && available(Engine::dsa)) return Engine::dsa;
+  if ((!cache_shared || bytes >= past_caches_bytes_min()) && available(Engine::non_temporal))
+    return Engine::non_temporal;
+  return Engine::cached;
+}
+
+}  // namespace hearth::copy

@@ -1,0 +1,47 @@
+// Vectors of 16 bytes, which every x86-64 (SSE2) and every aarch64 (NEON) has; elsewhere the compiler makes
+// do.
+#include "base/copy_loop.h"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+namespace hearth::copy {
+namespace {
+
+struct Baseline {
+  using Vector [[gnu::vector_size(16)]] = long long;
+#if defined(__x86_64__)
+  [[gnu::always_inline]] static void stream(std::byte* to, Vector vector) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to), vector);
+  }
+  // See copy_engine.cpp, where the fence is argued.
+  [[gnu::always_inline]] static void finish() {
+    _mm_sfence();
+  }
+#elif defined(__aarch64__)
+  // There is only a store of pairs; half a line at a time would do as well, but the loop above knows vectors.
+  [[gnu::always_inline]] static void stream(std::byte* to, Vector vector) {
+    const auto low = vector[0];
+    const auto high = vector[1];
+    asm volatile("stnp %1, %2, [%0]" : : "r"(to), "r"(low), "r"(high) : "memory");
+  }
+  // A store-release orders these stores like any other.
+  [[gnu::always_inline]] static void finish() {}
+#endif
+};
+
+}  // namespace
+
+const VectorLoops& baseline_loops() {
+#if defined(__x86_64__)
+  static constexpr VectorLoops kLoops = {"SSE2", &Loop<Baseline>::cached, &Loop<Baseline>::streaming};
+#elif defined(__aarch64__)
+  static constexpr VectorLoops kLoops = {"NEON", &Loop<Baseline>::cached, &Loop<Baseline>::streaming};
+#else
+  static constexpr VectorLoops kLoops = {"plain", &Loop<Baseline>::cached, nullptr};
+#endif
+  return kLoops;
+}
+
+}  // namespace hearth::copy
