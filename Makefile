@@ -8,13 +8,14 @@
 #   make check-hpcc          HPCC: Linpack, PTRANS, RandomAccess, FFT, at 2, 4 and 8 ranks
 #   make check-sanitizers    everything under the address, undefined-behaviour and thread sanitizers
 #   make check-peers         our own test programs on other MPI libraries: that proves the tests
+#   make check-lab           virtual machines with several memory nodes: where memory lies
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
 #   make clean     remove what was built;  make distclean: and what was fetched
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
-.PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers compare format clean \
-  distclean check system python
+.PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-lab compare format \
+  clean distclean check system python
 
 install: check
 	@scripts/build.sh release hearth_installation
@@ -46,6 +47,11 @@ soak: python
 check-peers: install
 	@scripts/build.sh release
 	@tests/conformance/peers.py --table build/release/tests/multi_table.txt
+
+check-lab: install
+	@scripts/setup.sh lab
+	@scripts/build.sh release lab_pages
+	@HEARTH_BUILD=build/release python3 -B tests/lab/check.py
 
 check-conformance: system install
 	@scripts/setup.sh foreign

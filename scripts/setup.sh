@@ -8,6 +8,7 @@
 #   scripts/setup.sh foreign  the same, and once more in .cache/foreign with the standard-ABI compiler wrapper
 #                             of another MPI library, for the tests
 #   scripts/setup.sh netpipe  the source archive of NetPIPE, into .cache/netpipe, where apt can give it
+#   scripts/setup.sh lab      packages, for virtual machines (make check-lab)
 #   scripts/setup.sh hpcc     the source archive of HPCC and a BLAS, into .cache/hpcc, where apt can give them
 set -eu
 cd "$(dirname "$0")/.."
@@ -210,6 +211,12 @@ setup_hpcc() {
     mv libopenblas.a.new libopenblas.a) || say "no BLAS in libopenblas-serial-dev: no tests of HPCC"
 }
 
+# The kernel that runs in them is fetched by tests/lab/guest.py.
+setup_lab() {
+  packages="$packages qemu-system-x86 cpio busybox-static"
+  setup_system install
+}
+
 case ${1:-} in
   system) setup_system install ;;
   check) setup_system look ;;
@@ -217,5 +224,6 @@ case ${1:-} in
   foreign) setup_python both ;;
   netpipe) setup_netpipe ;;
   hpcc) setup_hpcc ;;
-  *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc" ;;
+  lab) setup_lab ;;
+  *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | lab" ;;
 esac

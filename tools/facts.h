@@ -30,6 +30,10 @@ Json machine_facts();
 Json topology_facts(const topo::Machine& machine);
 Json limit_facts();
 
+// facts_memory.cpp
+/// The memory nodes, and which parts of a rank lie on which of them.
+Json memory_node_facts(const topo::Machine& machine);
+
 // facts_probes.cpp
 /// What the library builds on, found out by doing it.
 Json probe_facts();

@@ -50,6 +50,15 @@ Json arena_row() {
           {"without_it", works ? "" : "MPI_Alloc_mem gives ordinary memory"}};
 }
 
+Outcome probe_memory_binding() {
+  const size_t bytes = os::page_bytes();
+  void* page = os::reserve(bytes);
+  if (page == nullptr) return {false, errno};
+  const Outcome outcome = {os::prefer_node(page, bytes, 0), errno};
+  os::release(page, bytes);
+  return outcome;
+}
+
 Outcome probe_membarrier() {
   if (!os::membarrier_register()) return {false, errno};
   return {true, 0};
@@ -135,6 +144,8 @@ Json probe_facts() {
   const WordHolder holder;
   return Json::array(
       {as_json("memfd_create, mapped", "the job's shared segment", "no job starts", probe_memory_file()),
+       as_json("mbind", "memory on a chosen node, where there are several",
+               "memory lies near whoever touches it first", probe_memory_binding()),
        as_json("membarrier", "sleeping without a fence in every send", "senders fence after each message",
                probe_membarrier()),
        arena_row(),

@@ -68,6 +68,7 @@ Json collect(const InfoOptions& options) {
     document["build"] = build_facts();
     document["machine"] = machine_facts();
     document["topology"] = topology_facts(machine);
+    document["memory_nodes"] = memory_node_facts(machine);
     document["limits"] = limit_facts();
     document["probes"] = probe_facts();
     document["parameters"] = parameter_facts();

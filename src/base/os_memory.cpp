@@ -1,16 +1,20 @@
 #include "base/os_memory.h"
 
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
 #endif
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <string>
 
@@ -147,6 +151,31 @@ bool reserve_room(int descriptor, size_t offset, size_t bytes) {
     result = ::fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (result != 0 && errno == EINTR);
   return result == 0;
+}
+
+bool prefer_node(void* address, size_t bytes, int node, bool move) {
+  constexpr size_t kNodesMax = 1024;
+  constexpr size_t kWordBits = sizeof(unsigned long) * CHAR_BIT;
+  std::array<unsigned long, kNodesMax / kWordBits> nodes = {};
+  if (node >= static_cast<int>(kNodesMax)) return errno = EINVAL, false;
+  if (node >= 0) nodes[static_cast<size_t>(node) / kWordBits] = 1ul << static_cast<size_t>(node) % kWordBits;
+  // The kernel takes one bit less than it is told.
+  return ::syscall(SYS_mbind, address, bytes, node >= 0 ? MPOL_PREFERRED : MPOL_DEFAULT,
+                   node >= 0 ? nodes.data() : nullptr, node >= 0 ? kNodesMax + 1 : 0,
+                   move ? MPOL_MF_MOVE : 0) == 0;
+}
+
+bool has_memory_policy() {
+  int mode = MPOL_DEFAULT;
+  return ::syscall(SYS_get_mempolicy, &mode, nullptr, 0ul, nullptr, 0ul) == 0 && mode != MPOL_DEFAULT;
+}
+
+int node_of_page(const void* address) {
+  int node = -1;
+  const auto page = reinterpret_cast<uintptr_t>(address) / page_bytes() * page_bytes();
+  const void* pages[] = {reinterpret_cast<const void*>(page)};
+  if (::syscall(SYS_move_pages, 0, 1ul, pages, nullptr, &node, 0) != 0) return -1;
+  return node < 0 ? -1 : node;
 }
 
 size_t file_bytes(int descriptor) {

@@ -51,6 +51,14 @@ bool move_over(void* from, void* to, size_t bytes);
 bool make_unreachable(void* address, size_t bytes);
 /// Takes room for a range of a shared file now, so that touching it cannot raise SIGBUS.
 bool reserve_room(int descriptor, size_t offset, size_t bytes);
+/// Asks that pages of this range come from a memory node, as long as it has some: from others otherwise. Of a
+/// shared file this holds for all who map it. -1: from wherever the system takes them. With `move` those that
+/// are there already go there too. False with errno where the system refuses. Pre: whole pages.
+bool prefer_node(void* address, size_t bytes, int node, bool move = false);
+/// Whether this process was started with a policy for its memory of its own (numactl and its kind).
+bool has_memory_policy();
+/// The memory node of a page that has been touched; -1 where the system does not tell.
+int node_of_page(const void* address);
 /// Bytes of the file behind a descriptor; 0 with errno on failure.
 size_t file_bytes(int descriptor);
 

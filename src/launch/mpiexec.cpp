@@ -7,6 +7,7 @@
 
 #include "base/os_io.h"
 #include "base/os_machine.h"
+#include "base/os_memory.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
 #include "base/status.h"
@@ -21,6 +22,7 @@
 #include "shm/arena.h"
 #include "shm/segment.h"
 #include "topo/machine.h"
+#include "topo/memory_kind.h"
 #include "tune/profile.h"
 #include "tune/threshold.h"
 
@@ -82,7 +84,16 @@ void name_ignored(const JobSpec& job) {
 }
 
 Status make_segment(int ranks, int processors, const std::vector<Seat>& seats, shm::Segment& segment) {
-  HEARTH_TRY(shm::Segment::create(shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)), segment));
+  std::vector<shm::RankMemory> memory;
+  for (const Seat& seat : seats) {
+    memory.push_back(seat.memory);
+    HEARTH_TRY(topo::choose_nodes(memory.back()));
+  }
+  // Nothing to choose, or the user has chosen for all of the job.
+  const auto open = [](const shm::RankMemory& nodes) { return nodes.local < 0; };
+  if (std::all_of(memory.begin(), memory.end(), open) || os::has_memory_policy()) memory.clear();
+  HEARTH_TRY(
+      shm::Segment::create(shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)), segment, memory));
   segment.job().usable_processors = static_cast<uint32_t>(processors);
   segment.job().launcher_pid = static_cast<uint32_t>(os::process_id());
   for (int rank = 0; rank < ranks; ++rank) segment.rank(rank).place = seats[static_cast<size_t>(rank)].place;

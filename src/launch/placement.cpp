@@ -73,9 +73,10 @@ Seat make_seat(const Machine& machine, const Group& processors) {
   const bool bound = smaller || machine.restricted();
   const Group& mine = smaller ? processors : machine.processors();
   seat.place = topo::common_place(mine);
-  if (bound) {
-    for (const Processor& processor : mine) seat.processors.push_back(processor.number);
-  }
+  std::vector<int> numbers;
+  for (const Processor& processor : mine) numbers.push_back(processor.number);
+  seat.memory = topo::memory_near(machine.memory_nodes(), numbers);
+  if (bound) seat.processors = std::move(numbers);
   seat.description = std::string(bound ? "bound to" : "not bound:") + " processor" +
                      (mine.size() > 1 ? "s " : " ") + topo::processor_list(mine);
   const auto mention = [&](const char* name, int32_t number) {

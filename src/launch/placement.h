@@ -32,6 +32,7 @@ struct PlacementRequest {
 struct Seat {
   std::vector<int> processors;  // empty: not bound
   shm::RankPlace place = {-1, -1, -1, -1, -1, -1};
+  shm::RankMemory memory = {-1, -1, -1, -1, -1, -1, -1, 0};
   std::string description;  // for --report-bindings
 };
 

@@ -62,13 +62,18 @@ struct RankPlace {
   int32_t processor;
 };
 
-/// The system's numbers of the memory nodes that are best for a rank, by what is wanted of memory
-/// (topo/memory_kind.h); -1 where there is nothing to choose. Written like the place.
+/// The system's numbers of memory nodes: those that are best for a rank, by what is wanted of memory
+/// (topo/memory_kind.h), and those where what belongs to it lies. -1: wherever the system takes memory from.
+/// Written like the place.
 struct RankMemory {
   int16_t local;
   int16_t low_latency;
   int16_t high_bandwidth;
   int16_t large;
+  int16_t rings;  // and its block: what others write for it to read
+  int16_t cells;
+  int16_t arena;
+  int16_t reserved;
 };
 
 /// What a rank waits for. Messages of collectives travel in contexts of their own (base/contexts.h).

@@ -39,7 +39,8 @@ uint64_t block_bytes(const SegmentPlan& plan) {
 }
 
 uint64_t ring_bytes(const SegmentPlan& plan) {
-  return (uint64_t{plan.ring_lines} + kRingHeadLines) * kLineBytes;
+  const uint64_t bytes = (uint64_t{plan.ring_lines} + kRingHeadLines) * kLineBytes;
+  return plan.rings_in_pages ? to_pages(bytes) : bytes;
 }
 
 uint64_t pool_bytes(const SegmentPlan& plan) {
@@ -102,7 +103,9 @@ Segment& Segment::operator=(Segment&& other) noexcept {
   return *this;
 }
 
-Status Segment::create(const SegmentPlan& plan, Segment& segment) {
+Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<const RankMemory> memory) {
+  SegmentPlan plan = wish;
+  plan.rings_in_pages = !memory.empty();
   const uint64_t bytes = plan.segment_bytes();
   const int descriptor = os::create_shared_memory("hearth", bytes);
   if (descriptor < 0) {
@@ -113,14 +116,6 @@ Status Segment::create(const SegmentPlan& plan, Segment& segment) {
   }
   Segment made;
   made.descriptor_ = descriptor;
-  // The blocks are touched by every rank from the start: take their room now, as ENOSPC and not as SIGBUS.
-  if (!os::reserve_room(descriptor, 0, cells_offset(plan))) {
-    return fail(
-        MPI_ERR_NO_MEM,
-        "no room for the shared segment: %llu bytes for %u ranks: %s. Remedy: raise the memory limit, or "
-        "set HEARTH_SHM_CELL_COUNT lower",
-        static_cast<unsigned long long>(cells_offset(plan)), plan.rank_count, std::strerror(errno));
-  }
   made.base_ = static_cast<std::byte*>(os::map_shared(descriptor, bytes));
   made.bytes_ = bytes;
   if (made.base_ == nullptr) {
@@ -129,6 +124,8 @@ Status Segment::create(const SegmentPlan& plan, Segment& segment) {
                 "(ulimit -v)",
                 static_cast<unsigned long long>(bytes), std::strerror(errno));
   }
+  // The header first: it says where everything else lies.
+  HEARTH_TRY(made.take_room(plan, 0, blocks_offset()));
   JobHeader& job = made.job();
   job.segment_bytes = bytes;
   job.rank_count = plan.rank_count;
@@ -141,11 +138,43 @@ Status Segment::create(const SegmentPlan& plan, Segment& segment) {
   job.rings_offset = rings_offset(plan);
   job.ring_bytes = ring_bytes(plan);
   job.next_context = kFirstFreeContext;
-  for (uint32_t r = 0; r < plan.rank_count; ++r)
-    made.rank(static_cast<int>(r)).place = {-1, -1, -1, -1, -1, -1};
+  made.bind_parts(memory);
+  // The blocks are touched by every rank from the start: take their room now, as ENOSPC and not as SIGBUS.
+  HEARTH_TRY(made.take_room(plan, blocks_offset(), cells_offset(plan) - blocks_offset()));
+  for (uint32_t r = 0; r < plan.rank_count; ++r) {
+    RankBlock& block = made.rank(static_cast<int>(r));
+    block.place = {-1, -1, -1, -1, -1, -1};
+    block.memory = memory.empty() ? RankMemory{-1, -1, -1, -1, -1, -1, -1, 0} : memory[r];
+  }
   job.magic = kMagic;
   segment = std::move(made);
   return {};
+}
+
+Status Segment::take_room(const SegmentPlan& plan, uint64_t offset, uint64_t bytes) const {
+  if (os::reserve_room(descriptor_, offset, bytes)) return {};
+  return fail(
+      MPI_ERR_NO_MEM,
+      "no room for the shared segment: %llu bytes for %u ranks: %s. Remedy: raise the memory limit, or "
+      "set HEARTH_SHM_CELL_COUNT lower",
+      static_cast<unsigned long long>(cells_offset(plan)), plan.rank_count, std::strerror(errno));
+}
+
+// Before any of their pages is there. A sandbox may refuse this: then memory lies where it is first touched,
+// which is right for cells too.
+void Segment::bind_parts(std::span<const RankMemory> memory) const {
+  const auto bind = [&](uint64_t offset, uint64_t bytes_each, int16_t RankMemory::*node) {
+    for (size_t first = 0; first < memory.size();) {
+      size_t last = first + 1;
+      while (last < memory.size() && memory[last].*node == memory[first].*node) ++last;
+      if (memory[first].*node >= 0)
+        os::prefer_node(base_ + offset + first * bytes_each, (last - first) * bytes_each,
+                        memory[first].*node);
+      first = last;
+    }
+  };
+  bind(job().blocks_offset, job().block_bytes, &RankMemory::rings);
+  bind(job().cells_offset, to_pages(uint64_t{job().cell_count} * job().cell_bytes), &RankMemory::cells);
 }
 
 Status Segment::attach(int descriptor, Segment& segment) {
@@ -202,10 +231,12 @@ std::byte* Segment::ring_memory(uint32_t number) const {
   return base_ + job().rings_offset + uint64_t{number} * job().ring_bytes;
 }
 
-int64_t Segment::take_ring() const {
+int64_t Segment::take_ring(int receiver) const {
   const uint32_t number = atomic::fetch_add(job().rings_taken, 1u);
   const uint64_t offset = job().rings_offset + uint64_t{number} * job().ring_bytes;
   if (offset + job().ring_bytes > bytes_) return -1;
+  const int node = rank(receiver).memory.rings;
+  if (node >= 0) os::prefer_node(base_ + offset, job().ring_bytes, node);
   if (!os::reserve_room(descriptor_, offset, job().ring_bytes)) return -1;
   return number;
 }

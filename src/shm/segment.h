@@ -17,6 +17,7 @@ struct SegmentPlan {
   uint32_t ring_lines = 0;
   uint32_t cell_bytes = 0;
   uint32_t cell_count = 0;
+  bool rings_in_pages = false;  // each in pages of its own, so that each can lie near its receiver
 
   static SegmentPlan for_ranks(uint32_t rank_count);
   /// Address space of the whole segment.
@@ -35,8 +36,9 @@ class Segment {
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
-  /// Makes a segment in a sealed memory file. The descriptor is close-on-exec.
-  static Status create(const SegmentPlan& plan, Segment& segment);
+  /// Makes a segment in a sealed memory file. The descriptor is close-on-exec. `memory`: for each rank, on
+  /// which memory nodes its parts lie; empty where there is nothing to choose.
+  static Status create(const SegmentPlan& plan, Segment& segment, std::span<const RankMemory> memory = {});
   /// Maps the segment behind an inherited descriptor, which this object owns from now on, and checks that
   /// it is one of ours and of this version.
   static Status attach(int descriptor, Segment& segment);
@@ -53,8 +55,8 @@ class Segment {
   uint32_t& ring_number(int receiver, int sender) const;
   /// The memory of ring `number` (0-based).
   std::byte* ring_memory(uint32_t number) const;
-  /// Takes the next free ring and room for it; -1 when memory is short.
-  int64_t take_ring() const;
+  /// Takes the next free ring and room for it, on the memory node of its receiver; -1 when memory is short.
+  int64_t take_ring(int receiver) const;
 
   /// How often receivers have emptied a cell (shm/cells.h).
   uint32_t& cell_mark(int owner, uint32_t cell) const;
@@ -63,6 +65,9 @@ class Segment {
   bool reserve_cells(int owner, uint32_t first, uint32_t count) const;
 
  private:
+  Status take_room(const SegmentPlan& plan, uint64_t offset, uint64_t bytes) const;
+  void bind_parts(std::span<const RankMemory> memory) const;
+
   std::byte* base_ = nullptr;
   size_t bytes_ = 0;
   int descriptor_ = -1;

@@ -1,9 +1,25 @@
 #include "topo/memory_kind.h"
 
+#include "base/param.h"
+#include "mpi.h"
+
 namespace hearth::topo {
 namespace {
 
 constexpr const char* kNames[kMemoryKinds] = {"local", "lowlat", "highbw", "large"};
+
+Status choose(const char* name, param::Id id, const shm::RankMemory& memory, int16_t& node) {
+  const std::string& word = param::get_text(id);
+  MemoryKind kind = MemoryKind::local;
+  node = -1;
+  if (word == "any") return {};
+  if (!memory_kind_of_name(word, kind)) {
+    return fail(MPI_ERR_ARG, "%s is '%s'; there are local, lowlat, highbw, large and any", name,
+                word.c_str());
+  }
+  node = static_cast<int16_t>(node_of_kind(memory, kind));
+  return {};
+}
 
 }  // namespace
 
@@ -30,6 +46,12 @@ int node_of_kind(const shm::RankMemory& memory, MemoryKind kind) {
       return memory.large;
   }
   return -1;
+}
+
+Status choose_nodes(shm::RankMemory& memory) {
+  HEARTH_TRY(choose("HEARTH_MEMORY_RINGS", param::Id::memory_rings, memory, memory.rings));
+  HEARTH_TRY(choose("HEARTH_MEMORY_CELLS", param::Id::memory_cells, memory, memory.cells));
+  return choose("HEARTH_MEMORY_ARENA", param::Id::memory_arena, memory, memory.arena);
 }
 
 }  // namespace hearth::topo

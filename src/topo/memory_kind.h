@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "base/status.h"
 #include "shm/layout.h"
 
 namespace hearth::topo {
@@ -20,5 +21,10 @@ bool memory_kind_of_name(std::string_view name, MemoryKind& kind);
 /// The system's number of the node; -1 where the machine has only one or nothing is known: then memory
 /// comes from where the system takes it, which is near whoever touches it first.
 int node_of_kind(const shm::RankMemory& memory, MemoryKind kind);
+
+/// Fills in where the rank's rings, cells and arena lie, as the parameters memory_... say. The default
+/// follows manycore-hbm-affinity-2018: fast memory pays where the shared buffers and those of the user are
+/// both in it, so cells and arena go there together; rings are small, and read as soon as they are written.
+Status choose_nodes(shm::RankMemory& memory);
 
 }  // namespace hearth::topo

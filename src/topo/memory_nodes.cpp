@@ -7,7 +7,7 @@
 namespace hearth::topo {
 namespace {
 
-constexpr shm::RankMemory kNothing = {-1, -1, -1, -1};
+constexpr shm::RankMemory kNothing = {-1, -1, -1, -1, -1, -1, -1, 0};
 
 // An attribute as seen from the first processor near the node; 0 where it is not told.
 int64_t attribute_of(hwloc_topology_t topology, hwloc_memattr_id_t attribute, hwloc_obj_t node) {
@@ -96,7 +96,7 @@ shm::RankMemory memory_near(std::span<const MemoryNode> nodes, std::span<const i
     if (node.bytes > large->bytes) large = &node;
   }
   const auto number = [](const MemoryNode* node) { return static_cast<int16_t>(node->number); };
-  return {number(local), number(quick), number(broad), number(large)};
+  return {number(local), number(quick), number(broad), number(large), -1, -1, -1, 0};
 }
 
 }  // namespace hearth::topo

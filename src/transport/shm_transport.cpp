@@ -50,7 +50,7 @@ shm::RingWriter* ShmTransport::lane_to(PeerIndex to) {
 }
 
 Status ShmTransport::open_writer(PeerIndex to) {
-  const int64_t number = segment_.take_ring();
+  const int64_t number = segment_.take_ring(to);
   if (number < 0) {
     return fail(MPI_ERR_NO_MEM,
                 "no memory for the ring of %llu bytes from rank %d to rank %d. Remedy: raise the memory "

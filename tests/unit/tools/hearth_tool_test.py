@@ -24,8 +24,8 @@ def info(*arguments, environment=None):
 class Info(unittest.TestCase):
     def test_json_has_every_section(self):
         document = info()
-        self.assertEqual(list(document), ["build", "machine", "topology", "limits", "probes", "parameters",
-                                          "profile", "thresholds", "memory_per_rank"])
+        self.assertEqual(list(document), ["build", "machine", "topology", "memory_nodes", "limits", "probes",
+                                          "parameters", "profile", "thresholds", "memory_per_rank"])
         self.assertGreaterEqual(document["topology"]["processors"], 1)
         self.assertIn("shm_ring_bytes", [row["parameter"] for row in document["parameters"]])
 

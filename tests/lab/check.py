@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""On virtual machines with several memory nodes: does memory lie where it should, does each pair of ranks
+have the relation that it should? `make check-lab` runs this; HEARTH_BUILD is the build folder."""
+
+import json
+import os
+import unittest
+from pathlib import Path
+
+import guest
+
+BUILD = Path(os.environ.get("HEARTH_BUILD", guest.ROOT / "build" / "release")).resolve()
+MPIEXEC = BUILD / "bin" / "mpiexec"
+PAGES = BUILD / "tests" / "lab" / "lab_pages"
+
+
+def memory(*mebibytes):
+    """QEMU's options for the memory of each node; the sum is the guest's."""
+    words = []
+    for node, size in enumerate(mebibytes):
+        words += ["-object", f"memory-backend-ram,id=m{node},size={size}M"]
+    return words
+
+
+TWO_SOCKETS = [
+    "-smp", "4,sockets=2,cores=2", *memory(512, 512),
+    "-numa", "node,nodeid=0,cpus=0-1,memdev=m0", "-numa", "node,nodeid=1,cpus=2-3,memdev=m1",
+    "-numa", "dist,src=0,dst=1,val=21",
+]  # fmt: skip
+
+
+def one_package_with(attributes, fast_mebibytes=256):
+    """A package with ordinary memory, node 0, and a node without processors, which the HMAT may describe."""
+    words = [
+        "-smp", "2,sockets=1,cores=2", *memory(768, fast_mebibytes),
+        "-numa", "node,nodeid=0,cpus=0-1,memdev=m0",
+        "-numa", "node,nodeid=1,memdev=m1" + (",initiator=0" if attributes else ""),
+        "-numa", "dist,src=0,dst=1,val=31",
+    ]  # fmt: skip
+    if not attributes:
+        return words
+    words += ["-machine", "q35,hmat=on"]
+    for node, latency_ns, bandwidth in ((0, 120, "80G"), (1, 150, "400G")):
+        common = f"hmat-lb,initiator=0,target={node},hierarchy=memory"
+        words += ["-numa", f"{common},data-type=access-latency,latency={latency_ns}"]
+        words += ["-numa", f"{common},data-type=access-bandwidth,bandwidth={bandwidth}"]
+    return words
+
+
+class Guests(unittest.TestCase):
+    maxDiff = None
+
+    def pages(self, machine, ranks, options="", environment=None, bytes_each=1 << 20):
+        """What each rank's program tells, by rank."""
+        total = sum(int(word.split("size=")[1][:-1]) for word in machine if ",size=" in word)
+        command = f"{MPIEXEC} -n {ranks} {options} {PAGES} {bytes_each}"
+        # Without single copy, so that messages of all lengths go through rings and cells.
+        variables = {"HEARTH_P2P_SINGLE_COPY": "0", **(environment or {})}
+        status, output = guest.run(machine, command, memory_mib=total, limit_s=300, environment=variables)
+        self.assertEqual(status, 0, output)
+        told = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+        self.assertEqual(sorted(line["rank"] for line in told), list(range(ranks)), output)
+        return sorted(told, key=lambda line: line["rank"])
+
+    def test_two_sockets(self):
+        told = self.pages(TWO_SOCKETS, 4)
+        for rank, line in enumerate(told):
+            node = rank // 2
+            self.assertEqual(line["rings"], [[node]] * 3, "rings belong to their receiver")
+            self.assertEqual((line["block"], line["cells"], line["allocated"]), ([node],) * 3)
+        near, far = "l3", "machine"
+        self.assertEqual(told[0]["relations"], ["self", near, far, far])
+        self.assertEqual(told[3]["relations"], [far, far, near, "self"])
+
+    def test_ranks_that_are_not_bound_leave_it_to_the_system(self):
+        for line in self.pages(TWO_SOCKETS, 2, "--bind-to none"):
+            self.assertEqual(line["relations"].count("unknown"), 1)
+            self.assertNotIn(-1, line["cells"])
+
+    def test_fast_memory(self):
+        for line in self.pages(one_package_with(attributes=True), 2):
+            self.assertEqual(line["rings"], [[0]], "where latency is lowest")
+            self.assertEqual(line["block"], [0])
+            self.assertEqual(line["cells"], [1], "where bandwidth is highest")
+            self.assertEqual(line["allocated"], [1])
+
+    def test_fast_memory_that_is_full_gives_way(self):
+        machine = one_package_with(attributes=True, fast_mebibytes=128)
+        for line in self.pages(machine, 2, bytes_each=160 << 20):
+            self.assertEqual(line["allocated"], [0, 1])
+
+    def test_parameters(self):
+        words = {"RINGS": "highbw", "CELLS": "lowlat", "ARENA": "local"}
+        choice = {f"HEARTH_MEMORY_{part}": word for part, word in words.items()}
+        for line in self.pages(one_package_with(attributes=True), 2, environment=choice):
+            self.assertEqual((line["rings"], line["cells"], line["allocated"]), ([[1]], [0], [0]))
+
+    def test_a_node_of_which_nothing_is_told(self):
+        for line in self.pages(one_package_with(attributes=False), 2):
+            self.assertEqual((line["rings"], line["cells"], line["allocated"]), ([[0]], [0], [0]))
+
+
+if __name__ == "__main__":
+    try:
+        guest.prepare()
+    except guest.NoGuest as problem:
+        raise SystemExit(f"check.py: {problem}") from None
+    unittest.main(verbosity=2)

@@ -1,0 +1,75 @@
+#include "shm/segment.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "base/os_memory.h"
+
+namespace hearth::shm {
+namespace {
+
+constexpr uint32_t kRanks = 3;
+
+class BoundSegment : public testing::Test {
+ protected:
+  void make(const std::vector<RankMemory>& memory) {
+    SegmentPlan plan;
+    plan.rank_count = kRanks;
+    plan.ring_lines = 64;
+    plan.cell_bytes = 4096;
+    plan.cell_count = 4;
+    ASSERT_TRUE(Segment::create(plan, segment_, memory).ok()) << last_failure_text();
+  }
+
+  // Every part can be had and written, and parts do not overlap.
+  void use_all() {
+    std::vector<std::byte*> rings;
+    for (uint32_t pair = 0; pair < kRanks * kRanks; ++pair) {
+      const int64_t number = segment_.take_ring(static_cast<int>(pair % kRanks));
+      ASSERT_EQ(number, static_cast<int64_t>(pair));
+      rings.push_back(segment_.ring_memory(static_cast<uint32_t>(number)));
+      std::memset(rings.back(), static_cast<int>(pair + 1), segment_.job().ring_bytes);
+    }
+    EXPECT_EQ(segment_.take_ring(0), -1) << "there are no more pairs";
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+      ASSERT_TRUE(segment_.reserve_cells(static_cast<int>(rank), 0, 4));
+      std::memset(segment_.cell_memory(static_cast<int>(rank), 0), static_cast<int>(rank + 100), 4 * 4096);
+    }
+    for (size_t pair = 0; pair < rings.size(); ++pair) {
+      EXPECT_EQ(rings[pair][0], static_cast<std::byte>(pair + 1));
+      EXPECT_EQ(rings[pair][segment_.job().ring_bytes - 1], static_cast<std::byte>(pair + 1));
+    }
+    for (uint32_t rank = 0; rank < kRanks; ++rank)
+      EXPECT_EQ(*segment_.cell_memory(static_cast<int>(rank), 3), static_cast<std::byte>(rank + 100));
+  }
+
+  Segment segment_;
+};
+
+TEST_F(BoundSegment, WithNothingToChooseRingsLieSideBySide) {
+  make({});
+  EXPECT_NE(segment_.job().ring_bytes % os::page_bytes(), 0u);
+  EXPECT_EQ(segment_.rank(1).memory.rings, -1);
+  EXPECT_EQ(segment_.rank(1).memory.arena, -1);
+  use_all();
+}
+
+TEST_F(BoundSegment, RingsHavePagesOfTheirOwnToLieWhereTheReceiverIs) {
+  make(std::vector<RankMemory>(kRanks, {0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(segment_.job().ring_bytes % os::page_bytes(), 0u);
+  EXPECT_EQ(segment_.rank(2).memory.rings, 0);
+  use_all();
+  const int node = os::node_of_page(segment_.ring_memory(0));
+  EXPECT_TRUE(node == 0 || node == -1) << node;
+}
+
+// What a sandbox does, or a machine that hwloc was told wrong things of.
+TEST_F(BoundSegment, NodesThatTheSystemRefusesDoNoHarm) {
+  make({{0, 0, 0, 0, 900, 901, 0, 0}, {0, 0, 0, 0, 900, 902, 0, 0}, {0, 0, 0, 0, -1, -1, 0, 0}});
+  use_all();
+}
+
+}  // namespace
+}  // namespace hearth::shm
