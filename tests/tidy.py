@@ -85,7 +85,7 @@ class Tree:
         self.text = {}
         for folder, folders, names in os.walk(self.root):
             folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith("build-"))
-            for name in sorted(names):
+            for name in sorted(set(names) - {".git"}):  # of a worktree
                 path = Path(folder, name)
                 try:
                     self.text[path.relative_to(self.root).as_posix()] = path.read_text(encoding="utf-8")

@@ -82,6 +82,8 @@ void make_engine() {
   };
   setup.new_context = [&segment] { return atomic::fetch_add(segment.job().next_context, kContextsEach); };
   setup.status_line = &segment.rank(run.job.rank).status;
+  setup.arena = &run.job.arena;
+  setup.desk = [&segment](objects::PeerIndex peer) { return &segment.rank(peer).desk; };
   setup.fatal = [](Status status) { end_job_for(status); };
   setup.warn = warn;
   run.engine = std::make_unique<p2p::Engine>(setup);

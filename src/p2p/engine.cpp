@@ -37,6 +37,8 @@ Engine::Engine(const EngineSetup& setup)
       wait_policy_(setup.wait),
       relation_(setup.relation),
       new_context_(setup.new_context),
+      arena_(setup.arena),
+      desk_(setup.desk),
       status_line_(setup.status_line),
       fatal_(setup.fatal),
       warn_(setup.warn),
@@ -61,6 +63,7 @@ Peer& Engine::know(PeerIndex index) {
   if (!peer.known) {
     peer.reachable = transport_.target_of(index, peer.target);
     peer.protocol = limits_of(index, peer);
+    peer.filler = CellFiller(store_choice());
     peer.known = true;
   }
   return peer;
@@ -69,6 +72,7 @@ Peer& Engine::know(PeerIndex index) {
 PairProtocol Engine::limits_of(PeerIndex index, const Peer& peer) const {
   PairProtocol limits = protocol_for(relation_(index), {packet_bytes_max_, transport_.part_bytes_max()});
   if (!peer.reachable) limits.single_copy_bytes_min = tune::kNever;
+  if (arena_ == nullptr || !arena_->usable()) limits.arena_bytes_min = tune::kNever;
   return limits;
 }
 

@@ -21,12 +21,14 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "datatype/type.h"
+#include "p2p/cell_filler.h"
 #include "p2p/envelope.h"
 #include "p2p/match.h"
 #include "p2p/message.h"
 #include "p2p/protocol.h"
 #include "p2p/request.h"
 #include "p2p/stream.h"
+#include "shm/arena.h"
 #include "shm/layout.h"
 #include "single_copy/single_copy.h"
 #include "transport/transport.h"
@@ -62,6 +64,10 @@ struct Peer {
   bool listed = false;     // in Engine::waiting_peers_
   enum class SingleCopy : uint8_t { untried, works, refused } single_copy = SingleCopy::untried;
   bool single_copy_declined = false;  // the peer said that it cannot read from us
+  bool arena_declined = false;        // likewise, that it cannot map our window
+  uint16_t copied_together = 0;       // messages of this peer to us, see single_copy/cooperative.h
+  CellFiller filler;
+  uint32_t arena_offers = 0;
   single_copy::Target target;
   std::vector<Answer> answers;
   std::vector<ReceiveStream*> streams;  // of which more pieces are to come
@@ -73,7 +79,9 @@ struct EngineCounters {
   uint64_t long_bytes_sent = 0;
   uint64_t single_copies = 0;  // made by this process as the receiver
   uint64_t single_copy_bytes = 0;
-  uint64_t sleeps = 0;  // of waiting calls
+  uint64_t invitations = 0;   // of a sender to copy with us
+  uint64_t bytes_helped = 0;  // copied by this process as the sender
+  uint64_t sleeps = 0;        // of waiting calls
 };
 
 /// How long a waiting call spins, then yields, before the rank sleeps.
@@ -92,6 +100,10 @@ struct EngineSetup {
   std::function<topo::Relation(PeerIndex)> relation;
   /// The first of a fresh block of context numbers (base/contexts.h).
   std::function<uint32_t()> new_context;
+  /// The memory that all processes of the machine map, and where one of them shares its copying; without
+  /// them nothing is copied that way.
+  shm::Arena* arena = nullptr;
+  std::function<shm::CopyDesk*(PeerIndex)> desk;
   /// Where the rank says what it waits for; nullptr in tests.
   shm::StatusLine* status_line = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
@@ -269,7 +281,6 @@ class Engine {
   void on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts);
   void on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes);
   void attach(ReceiveStream& stream, Request& request, int tag);
-  bool copy_from_sender(ReceiveStream& stream, Request& request);
   static void keep_part(ReceiveStream& stream, const CellPart& part);
   void take_part(ReceiveStream& stream, const CellPart& part);
   void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
@@ -282,11 +293,20 @@ class Engine {
   void end_stream(SendStream& stream);
   void on_clear_to_send(Request& request, uint8_t flags);
 
+  // single_copy.cpp
+  uint8_t offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address);
+  bool copy_from_sender(const ReceiveStream& stream, const Request& request);
+  bool copy_from_arena(const ReceiveStream& stream, const Request& request, size_t bytes);
+  void copy_together(PeerIndex from, uint32_t cookie, std::byte* to, const std::byte* data, size_t bytes);
+  void on_invitation(const Request& request, const std::byte* payload);
+
   const PeerIndex self_;
   transport::Transport& transport_;
   const WaitPolicy wait_policy_;
   const std::function<topo::Relation(PeerIndex)> relation_;
   const std::function<uint32_t()> new_context_;
+  shm::Arena* const arena_;
+  const std::function<shm::CopyDesk*(PeerIndex)> desk_;
   shm::StatusLine* const status_line_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);

@@ -8,6 +8,7 @@
 //   fragment         a piece of a long message inside the ring, when no cell is free
 //   clear_to_send    receiver to sender: matched, send the rest (only where the sender waits for it)
 //   finished         receiver to sender: copied straight from your memory
+//   invitation       receiver to sender: help to copy your message into my buffer
 //   matched          receiver to sender: your synchronous message has met its receive
 //
 // Packets of one pair arrive in the order in which they were committed, so pieces carry no offset.
@@ -31,13 +32,16 @@ enum class PacketKind : uint8_t {
   clear_to_send,
   finished,
   matched,
+  invitation,
 };
 
 /// Flags of eager and rendezvous packets.
 constexpr uint8_t kSynchronous = 1;  // answer with `matched`
 constexpr uint8_t kSingleCopy = 2;   // rendezvous: the receiver may copy from `address`
-/// Flag of clear_to_send: single copy does not work between us; do not offer it again.
+constexpr uint8_t kInArena = 4;      // rendezvous: `address` is an offset in the sender's window of the arena
+/// Flags of clear_to_send: this does not work between us; do not offer it again.
 constexpr uint8_t kNoSingleCopy = 1;
+constexpr uint8_t kNoArena = 2;
 
 /// A part of a message that lies in a cell of its sender.
 struct CellPart {
@@ -57,8 +61,16 @@ struct MoreCells {
   CellPart parts[kCellsParts];
 };
 
+/// See single_copy/cooperative.h.
+struct Invitation {
+  uint64_t to_offset;  // of the receiver's buffer in its window of the arena
+  uint64_t bytes;
+  uint64_t number;  // of the messages of this pair that were copied together
+};
+
 static_assert(sizeof(RendezvousStart) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
 static_assert(sizeof(MoreCells) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
+static_assert(sizeof(Invitation) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
 
 constexpr uint64_t match_word(uint32_t context, int tag) {
   return uint64_t{context} << 32 | static_cast<uint32_t>(tag);

@@ -24,15 +24,18 @@ const char* protocol_name(Protocol protocol) {
       return "lines";
     case Protocol::cells:
       return "cells";
+    case Protocol::arena:
+      return "arena";
     case Protocol::single_copy:
       return "single-copy";
   }
   return "?";
 }
 
-Protocol PairProtocol::choose(uint64_t bytes) const {
+Protocol PairProtocol::choose(uint64_t bytes, bool in_arena) const {
   if (bytes <= std::min(kLinePayload, ring_bytes_max)) return Protocol::line;
   if (bytes <= ring_bytes_max) return Protocol::lines;
+  if (in_arena && bytes >= arena_bytes_min) return Protocol::arena;
   return bytes >= single_copy_bytes_min ? Protocol::single_copy : Protocol::cells;
 }
 
@@ -44,6 +47,9 @@ PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits
   protocol.single_copy_bytes_min = param::get_flag(Id::p2p_single_copy)
                                        ? tune::value(Id::p2p_single_copy_bytes_min, relation)
                                        : tune::kNever;
+  protocol.arena_bytes_min =
+      param::get_flag(Id::p2p_single_copy) ? tune::value(Id::p2p_arena_bytes_min, relation) : tune::kNever;
+  protocol.cooperative_bytes_min = tune::value(Id::p2p_cooperative_bytes_min, relation);
   protocol.first_part_bytes = std::max(tune::value(Id::p2p_first_part_bytes, relation), kFirstPartBytesMin);
   protocol.part_bytes_max =
       std::clamp<uint64_t>(tune::value(Id::p2p_part_bytes_max, relation), 1, limits.part_bytes_max);

@@ -14,7 +14,8 @@ enum class Protocol : uint8_t {
   line,         // one cache line in the ring
   lines,        // several lines in the ring
   cells,        // copied through the sender's cells, in pieces that overlap
-  single_copy,  // the receiver copies from the sender's memory
+  arena,        // the receiver copies from the sender's memory, which it maps; from some length on both copy
+  single_copy,  // the receiver copies from the sender's memory by the kernel
 };
 
 const char* protocol_name(Protocol protocol);
@@ -25,9 +26,12 @@ struct PairProtocol {
   uint64_t single_copy_bytes_min = 0;  // shortest message offered for single copy; UINT64_MAX: never
   uint64_t first_part_bytes = 0;       // of a message sent through cells; pieces double
   uint64_t part_bytes_max = 0;
-  int cells_in_flight_max = 0;  // that one message may hold before the receiver empties them
+  int cells_in_flight_max = 0;         // that one message may hold before the receiver empties them
+  uint64_t arena_bytes_min = 0;        // shortest message copied out of the arena; UINT64_MAX: never
+  uint64_t cooperative_bytes_min = 0;  // shortest message in the arena that both sides copy
 
-  Protocol choose(uint64_t bytes) const;
+  /// `in_arena`: both buffers are ordinary memory, or the sender's lies in the arena.
+  Protocol choose(uint64_t bytes, bool in_arena = false) const;
 };
 
 /// What the transport can do at most, whatever the thresholds say; it grows smaller as jobs grow.

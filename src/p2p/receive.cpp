@@ -176,6 +176,12 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
         return engine.end_stream(*request->send_stream);
       }
       break;
+    case PacketKind::invitation:
+      if (Request* request = engine.request_of(header.cookie(), from);
+          request != nullptr && bytes == sizeof(Invitation)) {
+        return engine.on_invitation(*request, payload);
+      }
+      break;
     case PacketKind::matched:
       if (Request* request = engine.request_of(header.cookie(), from); request != nullptr) {
         request->await_match = false;

@@ -5,6 +5,12 @@
 #include "p2p/engine.h"
 
 namespace hearth::p2p {
+namespace {
+
+// In the ring, where it is worth asking which kind of stores to use.
+constexpr size_t kFilledBytesMin = 1025;
+
+}  // namespace
 
 // Pre: the message fits the ring.
 bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& type, int64_t bytes,
@@ -12,7 +18,11 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   const auto size = static_cast<size_t>(bytes);
   std::byte* line = transport_.claim(to, size, status);
   if (line == nullptr) return false;
-  datatype::pack(type, buffer, 0, shm::payload_at(line), size);
+  if (size < kFilledBytesMin) {
+    datatype::pack(type, buffer, 0, shm::payload_at(line), size);
+  } else {
+    peer.filler.fill(type, buffer, 0, shm::payload_at(line), size);
+  }
   transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
   if (peer.lane_to == nullptr) peer.lane_to = transport_.lane_to(to);
   return true;

@@ -21,6 +21,14 @@ namespace hearth::p2p {
 namespace {
 
 constexpr int64_t kPartBytesMin = 2048;
+constexpr int64_t kTailBytesMin = 8192;
+
+// The length of the next piece. Pieces grow as long as half of what is left is longer, so that little is left
+// to copy out when the last byte has been copied in.
+int64_t next_part(const SendStream& stream, int64_t part_bytes_max) {
+  const int64_t left = stream.total_bytes - stream.sent_bytes;
+  return std::min({stream.next_part_bytes, part_bytes_max, std::max(left / 2, kTailBytesMin), left});
+}
 
 // Lists in no particular order, whose members know their places: thousands may be under way.
 template <class Stream>
@@ -59,21 +67,18 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   // Pieces start small, so that copying in and out overlap early, and grow. A short message is two pieces.
   stream->next_part_bytes =
       std::clamp<int64_t>(bytes / 2, kPartBytesMin, static_cast<int64_t>(peer.protocol.first_part_bytes));
-  const bool offer = static_cast<uint64_t>(bytes) >= peer.protocol.single_copy_bytes_min &&
-                     !peer.single_copy_declined && datatype::is_one_run(*request.type, request.count);
-  stream->held = held || offer;
   request.send_stream = stream;
 
   RendezvousStart start = {};
   start.bytes = static_cast<uint64_t>(bytes);
-  start.address =
-      reinterpret_cast<uint64_t>(request.buffer) + static_cast<uint64_t>(request.type->true_lower_bound);
+  const uint8_t offered = offer(request, peer, start.bytes, start.address);
+  stream->held = held || offered != 0;
   if (!stream->held) {
-    const int64_t part =
-        std::min({stream->next_part_bytes, bytes, static_cast<int64_t>(peer.protocol.part_bytes_max)});
+    const int64_t part = next_part(*stream, static_cast<int64_t>(peer.protocol.part_bytes_max));
     const int cell = next_cells(*stream, part);
     if (cell >= 0) {
-      datatype::pack(*request.type, request.buffer, 0, transport_.own_cell(cell), static_cast<size_t>(part));
+      peer.filler.fill(*request.type, request.buffer, 0, transport_.own_cell(cell),
+                       static_cast<size_t>(part));
       start.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
       stream->sent_bytes = part;
       stream->next_part_bytes *= 2;
@@ -81,8 +86,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
       stream->held = true;
     }
   }
-  const uint8_t flags =
-      static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | (offer ? kSingleCopy : 0));
+  const auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | offered);
   copy_bytes(shm::payload_at(line), &start, sizeof start);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start, request.slot,
                     match_word(request.key.context, request.key.tag));
@@ -134,8 +138,7 @@ bool Engine::push(SendStream& stream) {
     Status status;
     std::byte* line = transport_.claim(to, sizeof(MoreCells), status);
     if (line == nullptr) return moved;
-    const int64_t part =
-        std::min({stream.next_part_bytes, part_bytes_max, stream.total_bytes - stream.sent_bytes});
+    const int64_t part = next_part(stream, part_bytes_max);
     const int cell = next_cells(stream, part);
     if (cell < 0) {
       // Without a single cell, others holding them all, a message that was matched still has its ring.
@@ -143,8 +146,8 @@ bool Engine::push(SendStream& stream) {
       moved = true;
       continue;
     }
-    datatype::pack(*request.type, request.buffer, stream.sent_bytes, transport_.own_cell(cell),
-                   static_cast<size_t>(part));
+    peers_[static_cast<size_t>(to)].filler.fill(*request.type, request.buffer, stream.sent_bytes,
+                                                transport_.own_cell(cell), static_cast<size_t>(part));
     MoreCells more = {};
     more.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
     copy_bytes(shm::payload_at(line), &more, sizeof more);
@@ -183,6 +186,7 @@ void Engine::end_stream(SendStream& stream) {
 
 void Engine::on_clear_to_send(Request& request, uint8_t flags) {
   if (flags & kNoSingleCopy) peers_[static_cast<size_t>(request.key.peer)].single_copy_declined = true;
+  if (flags & kNoArena) peers_[static_cast<size_t>(request.key.peer)].arena_declined = true;
   SendStream* stream = request.send_stream;
   if (stream == nullptr) return;
   stream->held = false;
@@ -237,37 +241,19 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
   const bool nothing_sent = stream.announced_bytes == 0;
   for (int i = 0; i < stream.part_count; ++i) take_part(stream, stream.parts[static_cast<size_t>(i)]);
   stream.part_count = 0;
-  const bool offered = (stream.flags & kSingleCopy) != 0;
-  if (nothing_sent && offered && copy_from_sender(stream, request)) {
+  if (nothing_sent && copy_from_sender(stream, request)) {
     answer(stream.from, PacketKind::finished, 0, stream.cookie);
     stream.announced_bytes = stream.copied_bytes = stream.total_bytes;
     ++counters_.single_copies;
     counters_.single_copy_bytes += static_cast<uint64_t>(stream.total_bytes);
   } else if (nothing_sent) {
     if (stream.total_bytes > 0) list(peers_[static_cast<size_t>(stream.from)].streams, stream);
-    answer(stream.from, PacketKind::clear_to_send, offered ? kNoSingleCopy : 0, stream.cookie);
+    answer(stream.from, PacketKind::clear_to_send,
+           static_cast<uint8_t>((stream.flags & kSingleCopy ? kNoSingleCopy : 0) |
+                                (stream.flags & kInArena ? kNoArena : 0)),
+           stream.cookie);
   }
   finish_if_whole(stream);
-}
-
-bool Engine::copy_from_sender(ReceiveStream& stream, Request& request) {
-  if (!datatype::is_one_run(*request.type, request.count)) return false;
-  Peer& peer = know(stream.from);
-  auto* to = static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound;
-  const auto bytes = static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size));
-  if (stream.from == self_) {
-    copy_bytes(to, reinterpret_cast<const void*>(stream.address), bytes);
-    return true;
-  }
-  if (peer.single_copy == Peer::SingleCopy::untried) {
-    peer.single_copy =
-        single_copy::cma().probe(peer.target) ? Peer::SingleCopy::works : Peer::SingleCopy::refused;
-  }
-  if (peer.single_copy != Peer::SingleCopy::works) return false;
-  // A later refusal (a filter installed, memory short) falls back like an early one: the sender sends all.
-  if (single_copy::cma().read(peer.target, to, stream.address, bytes)) return true;
-  peer.single_copy = Peer::SingleCopy::refused;
-  return false;
 }
 
 ReceiveStream* Engine::stream_of(PeerIndex from, uint32_t cookie) {

@@ -90,6 +90,12 @@ struct alignas(kLineBytes) StatusLine {
   uint64_t since_ns;  // os::now_ns() when the wait began
 };
 
+/// Where two processes share the copying of one message (single_copy/cooperative.h). Belongs to the receiver.
+struct alignas(kLineBytes) CopyDesk {
+  uint64_t claim;   // which message, and how much of it has been taken
+  uint64_t copied;  // bytes that the sender has copied
+};
+
 /// The part of a rank's block that has a fixed size. Behind it lie, for rank_count ranks R:
 /// uint64_t knocks[(R + 63) / 64], then uint32_t rings[R], then uint32_t cell_marks[cell_count][16].
 struct alignas(kLineBytes) RankBlock {
@@ -106,10 +112,12 @@ struct alignas(kLineBytes) RankBlock {
   uint32_t dead;  // set by the launcher once the process is gone
 
   StatusLine status;
+  CopyDesk desk;
 };
 
 static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLineBytes);
 static_assert(sizeof(StatusLine) == kLineBytes);
+static_assert(sizeof(CopyDesk) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
 
 }  // namespace hearth::shm

@@ -1,6 +1,6 @@
 /* All ranks exchange messages of random lengths and tags. Each rank draws the same plan from the seed, goes
  * through it in its order with blocking and non-blocking calls mixed, and checks every byte. Arguments: the
- * seed, the number of rounds. */
+ * seed, the number of rounds; with a third, `alloc_mem`, the buffers come from MPI_Alloc_mem. */
 #include "../coll/check.h"
 
 enum { messages_in_round = 100, guard_bytes = 16 };
@@ -11,6 +11,22 @@ struct Message {
 };
 
 static unsigned long long state;
+static int from_mpi;
+
+static unsigned char* take_buffer(size_t bytes) {
+  unsigned char* buffer = NULL;
+  if (!from_mpi) return malloc(bytes);
+  MPI_Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, &buffer);
+  return buffer;
+}
+
+static void give_buffer(unsigned char* buffer) {
+  if (!from_mpi) {
+    free(buffer);
+  } else if (buffer != NULL) {
+    MPI_Free_mem(buffer);
+  }
+}
 
 static unsigned long long draw_from(unsigned long long* from) {
   *from ^= *from << 13;
@@ -108,7 +124,7 @@ static void run_round(int round) {
     const int i = order[shuffled ? step % messages_in_round : step / 2];
     const struct Message* m = &plan[i];
     if (pass == 0 && m->source == rank_) {
-      sent[i] = malloc((size_t)m->length + 1);
+      sent[i] = take_buffer((size_t)m->length + 1);
       fill(sent[i], m->length, seed_of(round, i));
       if (m->send_blocks) {
         MPI_Send(sent[i], m->length, MPI_BYTE, m->destination, m->tag, MPI_COMM_WORLD);
@@ -120,7 +136,7 @@ static void run_round(int round) {
     if (pass == 1 && m->destination == rank_) {
       const int tag = m->any_tag ? MPI_ANY_TAG : m->tag;
       MPI_Status status;
-      received[i] = malloc((size_t)m->room + guard_bytes);
+      received[i] = take_buffer((size_t)m->room + guard_bytes);
       memset(received[i], 0xa5, (size_t)m->room + guard_bytes);
       if (m->receive_blocks) {
         MPI_Recv(received[i], m->room, MPI_BYTE, m->source, tag, MPI_COMM_WORLD, &status);
@@ -140,8 +156,8 @@ static void run_round(int round) {
     check_data(received[i], &plan[i], round, i);
   }
   for (int i = 0; i < messages_in_round; ++i) {
-    free(sent[i]);
-    free(received[i]);
+    give_buffer(sent[i]);
+    give_buffer(received[i]);
   }
 }
 
@@ -151,6 +167,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   state = (argc > 1 ? strtoull(argv[1], NULL, 10) : 1) * 0x2545f4914f6cdd1dull + 1;
   const int rounds = argc > 2 ? atoi(argv[2]) : 30;
+  from_mpi = argc > 3 && strcmp(argv[3], "alloc_mem") == 0;
   for (int round = 0; round < rounds; ++round) run_round(round);
   MPI_Finalize();
   return 0;
