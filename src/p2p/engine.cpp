@@ -44,6 +44,7 @@ Engine::Engine(const EngineSetup& setup)
       warn_(setup.warn),
       unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
       packet_bytes_max_(setup.transport->packet_bytes_max()),
+      skew_aware_(param::get_flag(param::Id::p2p_skew)),
       peers_(static_cast<size_t>(setup.size)) {
   completed_send_ = requests_.create(RequestKind::completed);
   HEARTH_CHECK(completed_send_ != nullptr);
@@ -162,7 +163,14 @@ Status Engine::wait(Request*& request) {
   if (!waited->complete) {
     describe_wait(waited->kind == RequestKind::send ? shm::WaitKind::send : shm::WaitKind::receive,
                   waited->key.peer, waited->key.tag, waited->key.context, waited->count);
-    wait_until([waited] { return waited->complete; });
+    if (waited->send_stream != nullptr && waited->send_stream->lent) {
+      const auto bytes = static_cast<uint64_t>(waited->send_stream->total_bytes);
+      const uint64_t since_ns = os::now_ns();
+      wait_until([waited] { return waited->complete; });
+      peers_[static_cast<size_t>(waited->key.peer)].skew.judge(bytes, os::now_ns() - since_ns);
+    } else {
+      wait_until([waited] { return waited->complete; });
+    }
   }
   const Status outcome = waited->outcome;
   destroy(waited);

@@ -27,6 +27,7 @@
 #include "p2p/message.h"
 #include "p2p/protocol.h"
 #include "p2p/request.h"
+#include "p2p/skew.h"
 #include "p2p/stream.h"
 #include "shm/arena.h"
 #include "shm/layout.h"
@@ -67,6 +68,7 @@ struct Peer {
   bool arena_declined = false;        // likewise, that it cannot map our window
   uint16_t copied_together = 0;       // messages of this peer to us, see single_copy/cooperative.h
   CellFiller filler;
+  Skew skew;
   uint32_t arena_offers = 0;
   single_copy::Target target;
   std::vector<Answer> answers;
@@ -294,6 +296,7 @@ class Engine {
   void on_clear_to_send(Request& request, uint8_t flags);
 
   // single_copy.cpp
+  bool cells_hold(const Peer& peer, uint64_t bytes) const;
   uint8_t offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address);
   bool copy_from_sender(const ReceiveStream& stream, const Request& request);
   bool copy_from_arena(const ReceiveStream& stream, const Request& request, size_t bytes);
@@ -313,6 +316,7 @@ class Engine {
   bool damage_told_ = false;
   uint64_t unexpected_kib_max_;
   size_t packet_bytes_max_;
+  bool skew_aware_;
 
   std::vector<Peer> peers_;
   PostedQueue posted_;

@@ -11,9 +11,9 @@
 namespace hearth::p2p {
 namespace {
 
-// Of so many messages that the arena could carry one goes through cells, which tells the filler how far away
-// the receiver is: it may have moved. What a receiver without a shared cache reads from a buffer is dear to
-// write again, dearer than cells are.
+// Of so many messages that the arena could carry one, the first to begin with, goes through cells, which
+// tells the filler how far away the receiver is: it may have moved. What a receiver without a shared cache
+// reads from a buffer is dear to write again, dearer than cells are.
 constexpr uint32_t kOffersPerLook = 64;
 
 std::byte* first_byte(const Request& request) {
@@ -22,15 +22,21 @@ std::byte* first_byte(const Request& request) {
 
 }  // namespace
 
+bool Engine::cells_hold(const Peer& peer, uint64_t bytes) const {
+  return bytes <= peer.protocol.part_bytes_max * static_cast<uint64_t>(peer.protocol.cells_in_flight_max);
+}
+
 // What the sender offers: flags of the rendezvous packet, and where the bytes lie.
 uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address) {
   if (bytes < std::min(peer.protocol.arena_bytes_min, peer.protocol.single_copy_bytes_min) ||
       !datatype::is_one_run(*request.type, request.count)) {
     return 0;
   }
+  if (skew_aware_ && request.key.peer != self_ && cells_hold(peer, bytes) && peer.skew.prefers_cells())
+    return 0;
   const std::byte* data = first_byte(request);
   if (bytes >= peer.protocol.arena_bytes_min && !peer.arena_declined && arena_->holds(data, bytes) &&
-      (request.key.peer == self_ || (!peer.filler.streams() && ++peer.arena_offers % kOffersPerLook != 0))) {
+      (request.key.peer == self_ || (!peer.filler.streams() && peer.arena_offers++ % kOffersPerLook != 0))) {
     address = arena_->offset_of(data);
     return kInArena;
   }

@@ -72,7 +72,8 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   RendezvousStart start = {};
   start.bytes = static_cast<uint64_t>(bytes);
   const uint8_t offered = offer(request, peer, start.bytes, start.address);
-  stream->held = held || offered != 0;
+  stream->lent = offered != 0;
+  stream->held = held || stream->lent;
   if (!stream->held) {
     const int64_t part = next_part(*stream, static_cast<int64_t>(peer.protocol.part_bytes_max));
     const int cell = next_cells(*stream, part);

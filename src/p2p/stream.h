@@ -25,6 +25,7 @@ struct SendStream {
   int64_t next_part_bytes = 0;  // parts start small and grow: copying in and out overlap early
   bool cleared = false;         // the receiver has matched: the ring may carry fragments
   bool held = false;            // nothing may be sent before clear_to_send or finished
+  bool lent = false;            // the receiver has been offered the buffer itself
   int place = -1;               // in Engine::sending_; -1: not there, being held
   int in_flight = 0;
   int oldest = 0;

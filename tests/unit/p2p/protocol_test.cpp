@@ -53,10 +53,17 @@ TEST(protocol, a_profile_moves_the_limits_of_its_relation_only) {
   EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20), Protocol::cells);
 }
 
-TEST(protocol, single_copy_is_for_pairs_that_share_no_cache_and_for_oneself) {
+TEST(protocol, single_copy_by_the_kernel_is_for_oneself_only) {
   EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 30), Protocol::cells);
-  EXPECT_EQ(protocol_for(Relation::package, kLimits).choose(1 << 30), Protocol::single_copy);
+  EXPECT_EQ(protocol_for(Relation::package, kLimits).choose(1 << 30), Protocol::cells);
   EXPECT_EQ(protocol_for(Relation::self, kLimits).choose(1 << 20), Protocol::single_copy);
+}
+
+TEST(protocol, the_arena_is_for_long_messages_of_pairs_that_share_a_cache) {
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20, true), Protocol::arena);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20), Protocol::cells);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(64 << 10, true), Protocol::cells);
+  EXPECT_EQ(protocol_for(Relation::package, kLimits).choose(1 << 30, true), Protocol::cells);
 }
 
 TEST(protocol, the_explanation_says_what_is_chosen) {
