@@ -7,8 +7,10 @@
 namespace hearth::p2p {
 namespace {
 
-// In the ring, where it is worth asking which kind of stores to use.
+// In the ring, where it is worth asking which kind of stores to use: earlier for data in many small blocks,
+// for the receiver, which looks at the lines ahead, takes a line away between two of them.
 constexpr size_t kFilledBytesMin = 1025;
+constexpr size_t kGatheredBytesMin = 129;
 
 }  // namespace
 
@@ -18,7 +20,7 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   const auto size = static_cast<size_t>(bytes);
   std::byte* line = transport_.claim(to, size, status);
   if (line == nullptr) return false;
-  if (size < kFilledBytesMin) {
+  if (size < (type.contiguous ? kFilledBytesMin : kGatheredBytesMin)) {
     datatype::pack(type, buffer, 0, shm::payload_at(line), size);
   } else {
     peer.filler.fill(type, buffer, 0, shm::payload_at(line), size);
