@@ -20,7 +20,7 @@ NODE = BASE | {"shm", "topo"}
 MOVERS = NODE | {"single_copy", "profile", "tune"}
 P2P = MOVERS | {"transport", "objects", "datatype"}
 SERVICES = P2P | {"p2p"}
-ABI = SERVICES | {"coll", "rma", "io", "bootstrap"}
+ABI = SERVICES | {"coll", "rma", "io", "bootstrap", "heap"}
 LAYERS = {
     "base": set(),
     "shm": BASE,
@@ -36,6 +36,7 @@ LAYERS = {
     "rma": SERVICES,
     "io": SERVICES,
     "bootstrap": NODE,
+    "heap": BASE,
     "abi": ABI,
     "launch": ABI | {"abi"},
     "tools": ABI | {"abi", "launch"},

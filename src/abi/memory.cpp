@@ -67,6 +67,8 @@ Status MemoryFromMpi::allocate(size_t bytes, const objects::Info* info, void*& m
 }
 
 Status MemoryFromMpi::free(void* memory) {
+  // What other libraries give for zero bytes, and take back.
+  if (memory == nullptr) return {};
   const auto place = blocks_.find(memory);
   if (place == blocks_.end()) {
     return fail(

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "abi/entry.h"
 #include "abi/error.h"
 #include "abi/handle.h"
 #include "abi/send_buffers.h"
+#include "abi/shared_heap.h"
 #include "base/atomic.h"
 #include "base/contexts.h"
 #include "base/lock.h"
@@ -127,6 +129,10 @@ Status attach() {
   // Never freed: see the_runtime.
   the_runtime = run.release();
   shm::watch_forks_for(the_runtime->job.arena);
+  if (const char* why_not = share_heap(the_runtime->job.arena);
+      why_not != nullptr && the_runtime->job.rank == 0) {
+    warn((std::string("the heap is not shared: ") + why_not).c_str());
+  }
   if (the_runtime->job.launcher != nullptr) os::at_exit(end_without_finalize);
   make_engine();
   return {};

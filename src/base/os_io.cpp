@@ -86,6 +86,14 @@ intptr_t read_some(int descriptor, void* to, size_t bytes) {
   return result;
 }
 
+intptr_t read_at(int descriptor, void* to, size_t bytes, uint64_t offset) {
+  intptr_t result;
+  do {
+    result = ::pread(descriptor, to, bytes, static_cast<off_t>(offset));
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
 intptr_t write_some(int descriptor, const void* from, size_t bytes) {
   ssize_t result;
   do {

@@ -74,6 +74,8 @@ bool make_pipe(Pipe& pipe);
 
 /// Bytes moved; 0 from read_some means the end; -1 with errno, EAGAIN where a non-blocking one has to wait.
 intptr_t read_some(int descriptor, void* to, size_t bytes);
+/// The same at a place of a file.
+intptr_t read_at(int descriptor, void* to, size_t bytes, uint64_t offset);
 intptr_t write_some(int descriptor, const void* from, size_t bytes);
 
 /// Opens a file; not open with errno on failure. Descriptors are close-on-exec.

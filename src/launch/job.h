@@ -59,6 +59,7 @@ class Job {
   Sink* file_sink(const std::string& pattern, int rank);
   bool start_ranks(char** own_environment);
   bool find_programs(char** own_environment);
+  void share_heap_of(Program& program);
   bool start_rank(int rank, int program, int input);
   bool make_stream(int rank, Source source, os::Descriptor& for_rank);
   int prepare_input(os::Descriptor& for_rank);

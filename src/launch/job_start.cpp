@@ -2,6 +2,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/param.h"
+#include "launch/heap_preload.h"
 #include "launch/job.h"
 #include "launch/program.h"
 
@@ -92,6 +94,22 @@ int Job::prepare_input(os::Descriptor& for_rank) {
   return terminal_.open(0, for_rank) ? for_rank.number() : -1;
 }
 
+// Whoever asked for it by an option is told why a program goes without.
+void Job::share_heap_of(Program& program) {
+  const bool wanted = spec_.share_heap == Choice::unsaid ? param::get_flag(param::Id::share_heap)
+                                                         : spec_.share_heap == Choice::yes;
+  if (!wanted) return;
+  const std::string library = heap_library();
+  const std::string reason =
+      library.empty() ? "libhearth_heap.so is not installed"
+                      : reason_against_heap(in_folder(program.folder, program.path), program.environment);
+  if (reason.empty()) {
+    add_heap(library, program.environment);
+  } else if (spec_.share_heap == Choice::yes) {
+    say("note: the heap of '" + program.spec->command[0] + "' is not shared: " + reason);
+  }
+}
+
 // All programs are looked for before any is started.
 bool Job::find_programs(char** own_environment) {
   for (const ProgramSpec& spec : spec_.programs) {
@@ -107,6 +125,7 @@ bool Job::find_programs(char** own_environment) {
       return false;
     }
     program.path = std::move(found.path);
+    share_heap_of(program);
     programs_.push_back(std::move(program));
   }
   return true;

@@ -27,6 +27,9 @@ struct ProgramSpec {
   std::vector<std::string> command;
 };
 
+/// What an option that may be left out says.
+enum class Choice { unsaid, yes, no };
+
 /// Whether ranks get the environment of mpiexec, or of it only what is named.
 enum class Inherit { all, none };
 
@@ -46,6 +49,7 @@ struct JobSpec {
   int input_rank = 0;       // who gets standard input; -1: nobody
   uint64_t timeout_ns = 0;  // 0: none
   bool report_bindings = false;
+  Choice share_heap = Choice::unsaid;
   bool do_not_launch = false;
   bool show_help = false;
   bool show_version = false;

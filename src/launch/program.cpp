@@ -14,16 +14,7 @@ bool has_name(const std::string& entry, const std::string& name) {
   return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
 }
 
-// Variables by which a launcher and its server are found. Inherited from a launcher around us they would lead
-// a program of another MPI library to a server that knows nothing of our ranks.
-bool belongs_to_outer_launcher(const std::string& entry) {
-  for (const char* name :
-       {"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_SECURITY_MODE",
-        "HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_RANK", "HEARTH_APP", "HEARTH_TUNED", "HEARTH_JOINED"}) {
-    if (has_name(entry, name)) return true;
-  }
-  return entry.starts_with("PMIX_SERVER_");
-}
+}  // namespace
 
 void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
   for (std::string& entry : environment) {
@@ -33,6 +24,19 @@ void set_variable(std::vector<std::string>& environment, const std::string& name
     }
   }
   environment.push_back(name + "=" + value);
+}
+
+namespace {
+
+// Variables by which a launcher and its server are found. Inherited from a launcher around us they would lead
+// a program of another MPI library to a server that knows nothing of our ranks.
+bool belongs_to_outer_launcher(const std::string& entry) {
+  for (const char* name :
+       {"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_SECURITY_MODE",
+        "HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_RANK", "HEARTH_APP", "HEARTH_TUNED", "HEARTH_JOINED"}) {
+    if (has_name(entry, name)) return true;
+  }
+  return entry.starts_with("PMIX_SERVER_");
 }
 
 void apply(const EnvironmentEdit& edit, char** own, std::vector<std::string>& environment) {
@@ -45,12 +49,12 @@ void apply(const EnvironmentEdit& edit, char** own, std::vector<std::string>& en
   }
 }
 
+}  // namespace
+
 std::string in_folder(const std::string& folder, const std::string& name) {
   if (folder.empty() || name.starts_with("/")) return name;
   return folder + "/" + name;
 }
-
-}  // namespace
 
 FoundProgram find_program(const std::string& name, const std::string& folder,
                           const std::string& search_path) {

@@ -36,6 +36,10 @@ std::vector<std::string> program_environment(const JobSpec& job, const ProgramSp
 /// Adds what tells a rank who it is, in the words of Hearth, Open MPI, PMI and Intel MPI.
 void add_rank_variables(const RankIdentity& identity, std::vector<std::string>& environment);
 
+/// A relative name as seen from a folder; "" is the own one.
+std::string in_folder(const std::string& folder, const std::string& name);
+
+void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value);
 /// The value of a name, nullptr when it is not there.
 const char* find_variable(const std::vector<std::string>& environment, const std::string& name);
 

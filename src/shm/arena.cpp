@@ -50,6 +50,7 @@ Arena& Arena::operator=(Arena&& other) noexcept {
   std::swap(used_, other.used_);
   std::swap(self_, other.self_);
   std::swap(private_, other.private_);
+  std::swap(reachable_, other.reachable_);
   std::swap(file_, other.file_);
   std::swap(identity_, other.identity_);
   std::swap(reason_, other.reason_);

@@ -83,6 +83,8 @@ class Arena {
 
   /// Bytes of the own window that a child would need copied; 0 when it was never used.
   uint64_t bytes_to_copy() const;
+  /// Whether the own window can be touched: false in a child that got no copy.
+  bool reachable() const { return reachable_; }
   /// In the child, which shares the window with its parent until then: its own copy in the same place, or,
   /// when `copy` is false or fails, nothing that can be reached. Peers' windows go.
   void become_private(bool copy);
@@ -105,7 +107,8 @@ class Arena {
   std::vector<bool> unreachable_;    // by rank: mapping it has failed
   uint64_t used_ = 0;                // handed out by grow(); atomic
   int self_ = 0;
-  bool private_ = false;  // in a child made by fork
+  bool private_ = false;   // in a child made by fork
+  bool reachable_ = true;  // false in one without a copy
   os::Descriptor file_;
   os::FileIdentity identity_;
   std::string reason_ = "this process was not started by mpiexec";

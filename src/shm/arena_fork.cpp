@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -43,11 +44,24 @@ void complain(uint64_t bytes, const char* why) {
                static_cast<unsigned long long>(bytes >> 20), why);
 }
 
+[[noreturn]] void refuse_stack() {
+  std::fputs(
+      "hearth: fork by a thread or coroutine whose stack other ranks can reach, as malloc gave it: parent "
+      "and "
+      "child would share it. Remedy: mpiexec --no-share-heap, or a stack of mmap\n",
+      stderr);
+  std::abort();
+}
+
 void before_fork() {
   Watch& watch = the_watch.value;
   pthread_mutex_lock(&watch.mutex);
   uint64_t bytes = 0;
-  for (const Arena* arena : watch.arenas) bytes += arena->bytes_to_copy();
+  for (const Arena* arena : watch.arenas) {
+    // Parent and child would both return to it, before anything can be copied.
+    if (arena->holds(&bytes, sizeof bytes)) refuse_stack();
+    bytes += arena->bytes_to_copy();
+  }
   watch.copy = bytes > 0;
   if (!watch.copy) return;
   if (bytes > kSmallBytes && bytes > os::available_memory_bytes()) {
@@ -141,6 +155,7 @@ void Arena::become_private(bool copy) {
   const bool ready = memory != nullptr && (!used || copy_into(memory));
   if (!ready || !os::move_over(memory, base_, window_bytes_)) {
     HEARTH_CHECK(os::make_unreachable(base_, window_bytes_));
+    reachable_ = false;
     atomic::store_relaxed(used_, uint64_t{window_bytes_});  // grow() has nothing more to give
   }
   for (std::byte*& window : windows_) {

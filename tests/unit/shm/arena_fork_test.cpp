@@ -1,3 +1,5 @@
+#include <pthread.h>
+
 #include <csignal>
 #include <cstring>
 #include <thread>
@@ -124,6 +126,29 @@ TEST(ArenaFork, WithoutACopyTheChildTouchesNothing) {
   }
   EXPECT_EQ(exit_code_of(child), -SIGSEGV);
   EXPECT_TRUE(all_are(memory, 1));
+}
+
+// Death tests fork themselves: this child is made before anything is watched.
+TEST(ArenaFork, AStackInTheWindowEndsTheProcess) {
+  const int child = os::fork_process();
+  if (child == 0) {
+    ArenaPair pair;
+    watch_forks_for(pair.first);
+    std::byte* stack = pair.first.grow(kBytes, 4096);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, stack, kBytes);
+    std::signal(SIGABRT, [](int) { os::end_process(77); });
+    pthread_t thread;
+    const auto fork_there = [](void*) -> void* {
+      os::fork_process();
+      return nullptr;
+    };
+    if (pthread_create(&thread, &attributes, fork_there, nullptr) != 0) os::end_process(1);
+    pthread_join(thread, nullptr);
+    os::end_process(2);
+  }
+  EXPECT_EQ(exit_code_of(child), 77);
 }
 
 TEST(ArenaFork, ThreadsMayForkAtTheSameTime) {

@@ -1,0 +1,65 @@
+#include "abi/shared_heap.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "base/os_memory.h"
+#include "base/param.h"
+#include "heap/heap.h"
+
+namespace hearth::abi {
+namespace {
+
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+constexpr const char* kLibrary = "/libhearth_heap.so";
+
+std::byte* grow(void* context, size_t bytes, size_t alignment) {
+  auto& arena = *static_cast<shm::Arena*>(context);
+  if (bytes >= kHugePageBytes) alignment = std::max(alignment, kHugePageBytes);
+  std::byte* piece = arena.grow(bytes, alignment);
+  if (piece == nullptr) return nullptr;
+  arena.show_in_core_files(piece, bytes);
+  if (bytes >= kHugePageBytes) os::prefer_huge_pages(piece, bytes);
+  return piece;
+}
+
+bool give_back(void* context, std::byte* from, size_t bytes) {
+  return static_cast<shm::Arena*>(context)->give_back(from, bytes);
+}
+
+bool reachable(void* context) {
+  return static_cast<shm::Arena*>(context)->reachable();
+}
+
+// Sanitizers, for one, do not like libraries loaded in front of them.
+void take_out_of_preloads() {
+  const char* preloads = std::getenv("LD_PRELOAD");
+  if (preloads == nullptr) return;
+  std::string rest;
+  const std::string all = preloads;
+  for (size_t start = 0; start < all.size();) {
+    const size_t end = std::min(all.find_first_of(": ", start), all.size());
+    const std::string entry = all.substr(start, end - start);
+    if (!entry.empty() && !entry.ends_with(kLibrary)) rest += (rest.empty() ? "" : ":") + entry;
+    start = end + 1;
+  }
+  if (rest.empty()) {
+    unsetenv("LD_PRELOAD");
+  } else {
+    setenv("LD_PRELOAD", rest.c_str(), 1);
+  }
+}
+
+}  // namespace
+
+const char* share_heap(shm::Arena& arena) {
+  if (hearth_heap_open_1 == nullptr || !param::get_flag(param::Id::share_heap)) return nullptr;
+  take_out_of_preloads();
+  if (!arena.usable()) return arena.reason().c_str();
+  const heap::Window window = {&arena, grow, give_back, reachable,
+                               static_cast<size_t>(param::get_bytes(param::Id::share_heap_bytes_min))};
+  return hearth_heap_open_1(&window);
+}
+
+}  // namespace hearth::abi

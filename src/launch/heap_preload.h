@@ -1,0 +1,20 @@
+// Which programs get libhearth_heap.so, the heap that ranks share (heap/heap.h), and how. mpiexec only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hearth::launch {
+
+/// libhearth_heap.so of this installation; "" where there is none, or its path has letters that LD_PRELOAD
+/// cannot hold.
+std::string heap_library();
+
+/// Why a program cannot do with a malloc that is put in front of its own; "" when it can. What is no
+/// executable, such as a script, is started by a program that can.
+std::string reason_against_heap(const std::string& program, const std::vector<std::string>& environment);
+
+/// Has programs with this environment load the library, behind what they preload already, and share the heap.
+void add_heap(const std::string& library, std::vector<std::string>& environment);
+
+}  // namespace hearth::launch

@@ -1,0 +1,72 @@
+/* Memory of a shared heap and the system. With the argument "returns" (and jemalloc told not to keep free
+ * pages): what is freed goes back. With "unreachable": a child made by fork that cannot have a copy of the
+ * window goes on with private memory. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../coll/check.h"
+#include "window.h"
+
+static long shared_kib(void) {
+  char line[256];
+  long kib = -1;
+  FILE* status = fopen("/proc/self/status", "r");
+  while (status != NULL && fgets(line, sizeof line, status) != NULL)
+    if (strncmp(line, "RssShmem:", 9) == 0) kib = atol(line + 9);
+  if (status != NULL) fclose(status);
+  return kib;
+}
+
+static void returns(void) {
+  enum { bytes = 48 << 20, kib = bytes / 1024 };
+  const long before = shared_kib();
+  for (int round = 0; round < 3; ++round) {
+    char* memory = malloc(bytes);
+    CHECK(in_window(memory), "not in the window");
+    CHECK(shared_kib() < before + kib / 8, "memory that nobody has touched is there");
+    memset(memory, 1, bytes);
+    CHECK(shared_kib() > before + kib / 2, "%ld KiB: memory that was touched is not counted", shared_kib());
+    free(memory);
+    CHECK(shared_kib() < before + kib / 8, "%ld KiB are there after %ld: freed memory stays", shared_kib(),
+          before);
+  }
+}
+
+static void unreachable(void) {
+  char* memory = malloc(300000);
+  char* freed = malloc(300000);
+  CHECK(in_window(memory), "not in the window");
+  memset(memory, 1, 300000);
+  memset(freed, 1, 300000);
+  free(freed);
+  /* As a program may that wants to be alone. Without the file nobody knows which pages there are to copy. */
+  for (int descriptor = 3; descriptor < 1024; ++descriptor) close(descriptor);
+  const pid_t child = fork();
+  if (child == 0) {
+    char* own = calloc(300000, 1);
+    if (own == NULL || in_window(own)) _exit(1);
+    memset(own, 2, 300000);
+    own = realloc(own, 600000);
+    if (own == NULL || own[299999] != 2 || in_window(own)) _exit(2);
+    free(own);
+    execl("/bin/true", "true", (char*)NULL);
+    _exit(3);
+  }
+  int status = -1;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "the child ended with %d", status);
+  for (int i = 0; i < 300000; ++i) CHECK(memory[i] == 1, "memory has changed");
+  free(memory);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  if (strcmp(argv[1], "returns") == 0) {
+    returns();
+  } else {
+    unreachable();
+  }
+  MPI_Finalize();
+  return 0;
+}
