@@ -1,11 +1,11 @@
 #include "abi/memory.h"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 
+#include "abi/memory_wish.h"
 #include "abi/runtime.h"
 #include "base/os_memory.h"
 #include "mpi.h"
@@ -13,34 +13,38 @@
 namespace hearth::abi {
 namespace {
 
-Status read_alignment(const objects::Info* info, size_t& alignment) {
-  if (info == nullptr) return {};
-  for (const auto& [key, value] : info->entries) {
-    if (key != "mpi_minimum_memory_alignment") continue;
-    char* end = nullptr;
-    errno = 0;
-    const unsigned long long wished = std::strtoull(value.c_str(), &end, 10);
-    if (*end != '\0' || errno != 0 || !std::has_single_bit(wished) || wished > PTRDIFF_MAX) {
-      return fail(MPI_ERR_INFO_VALUE, "mpi_minimum_memory_alignment is \"%s\": it must be a power of two",
-                  value.c_str());
-    }
-    alignment = std::max<size_t>(alignment, wished);
-  }
-  return {};
-}
-
 void* ordinary_memory(size_t bytes, size_t alignment) {
   void* memory = nullptr;
   return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
 }
 
+size_t to_pages(size_t bytes) {
+  return (bytes + os::page_bytes() - 1) / os::page_bytes() * os::page_bytes();
+}
+
 }  // namespace
 
+Status MemoryFromMpi::place(const Block& block, void* memory, const MemoryWish& wish) {
+  if (os::prefer_node(memory, block.bytes, wish.node, true) || errno != EINVAL || !wish.by_number) return {};
+  return fail(
+      MPI_ERR_INFO_VALUE,
+      "hearth_memory_bind is \"%d\": the system has no such memory node, or does not let this process "
+      "have it",
+      wish.node);
+}
+
 Status MemoryFromMpi::allocate(size_t bytes, const objects::Info* info, void*& memory) {
-  size_t alignment = shm::kBlockAlignment;
-  HEARTH_TRY(read_alignment(info, alignment));
+  const launch::Bootstrap& job = runtime().job;
+  MemoryWish wish;
+  HEARTH_TRY(read_memory_wish(info, job.segment.rank(job.rank).memory, wish));
+  size_t alignment = std::max(shm::kBlockAlignment, wish.alignment);
   bytes = std::max<size_t>(bytes, 1);
   Block block;
+  block.placed = wish.node >= 0;
+  if (block.placed && bytes < PTRDIFF_MAX) {
+    bytes = to_pages(bytes);  // a node is chosen page by page
+    alignment = std::max(alignment, os::page_bytes());
+  }
   block.bytes = bytes;
   shm::Arena& arena = runtime().job.arena;
   // More than there is would be found missing only when it is touched: the system refuses that at once.
@@ -53,17 +57,35 @@ Status MemoryFromMpi::allocate(size_t bytes, const objects::Info* info, void*& m
     return fail(MPI_ERR_NO_MEM, "the system does not give %zu bytes of memory, aligned to %zu", bytes,
                 alignment);
   }
+  Status status;
   try {
-    blocks_.emplace(memory, block);
+    if (block.placed) status = place(block, memory, wish);
+    if (status.ok()) blocks_.emplace(memory, block);
   } catch (...) {
-    if (block.in_arena) {
-      arena_blocks_.free(arena, static_cast<std::byte*>(memory), bytes);
-    } else {
-      std::free(memory);
-    }
+    release(block, memory);
     throw;
   }
-  return {};
+  if (!status.ok()) {
+    release(block, memory);
+    memory = nullptr;
+  }
+  return status;
+}
+
+void MemoryFromMpi::release(const Block& block, void* memory) {
+  shm::Arena& arena = runtime().job.arena;
+  auto* const from = static_cast<std::byte*>(memory);
+  if (block.placed) {
+    // Its pages go, so that whoever gets the addresses next has memory where it lies by default.
+    if (block.in_arena) arena.give_back(from, block.bytes);
+    const launch::Bootstrap& job = runtime().job;
+    os::prefer_node(memory, block.bytes, block.in_arena ? job.segment.rank(job.rank).memory.arena : -1);
+  }
+  if (block.in_arena) {
+    arena_blocks_.free(arena, from, block.bytes);
+  } else {
+    std::free(memory);
+  }
 }
 
 Status MemoryFromMpi::free(void* memory) {
@@ -79,11 +101,7 @@ Status MemoryFromMpi::free(void* memory) {
   }
   const Block block = place->second;
   blocks_.erase(place);
-  if (block.in_arena) {
-    arena_blocks_.free(runtime().job.arena, static_cast<std::byte*>(memory), block.bytes);
-  } else {
-    std::free(memory);
-  }
+  release(block, memory);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <unordered_map>
 
+#include "abi/memory_wish.h"
 #include "base/status.h"
 #include "objects/info.h"
 #include "shm/arena_blocks.h"
@@ -14,8 +15,8 @@ namespace hearth::abi {
 
 class MemoryFromMpi {
  public:
-  /// At least one byte, aligned to 64 and to what the info key mpi_minimum_memory_alignment asks for (MPI 5.0
-  /// section 9.2); MPI_ERR_NO_MEM, MPI_ERR_INFO_VALUE.
+  /// At least one byte, aligned to 64, and as the info wishes (abi/memory_wish.h); MPI_ERR_NO_MEM,
+  /// MPI_ERR_INFO_VALUE.
   Status allocate(size_t bytes, const objects::Info* info, void*& memory);
   /// MPI_ERR_BASE where the address is not one that allocate() gave.
   Status free(void* memory);
@@ -24,7 +25,11 @@ class MemoryFromMpi {
   struct Block {
     size_t bytes = 0;
     bool in_arena = false;
+    bool placed = false;  // on a memory node of its own choice; then of whole pages
   };
+  static Status place(const Block& block, void* memory, const MemoryWish& wish);
+  void release(const Block& block, void* memory);
+
   shm::ArenaBlocks arena_blocks_;
   std::unordered_map<void*, Block> blocks_;
 };

@@ -99,6 +99,8 @@ void attach_arena(Bootstrap& result) {
                                  result.arena)
                   .ok()) {
     result.arena.set_reason(last_failure_text());
+  } else if (const int node = result.segment.rank(result.rank).memory.arena; node >= 0) {
+    result.arena.prefer_node(node);
   }
 }
 

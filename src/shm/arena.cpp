@@ -157,6 +157,10 @@ std::byte* Arena::grow(size_t bytes, size_t alignment) {
   }
 }
 
+void Arena::prefer_node(int node) {
+  os::prefer_node(base_, window_bytes_, node);
+}
+
 void Arena::show_in_core_files(std::byte* from, size_t bytes) {
   os::put_in_core_files(from, bytes);
 }

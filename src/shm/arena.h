@@ -73,6 +73,8 @@ class Arena {
   /// The next fresh piece of the own window: zeros, and without memory until it is touched. nullptr when the
   /// window is used up. Pre: both are multiples of the page, the alignment a power of two.
   std::byte* grow(size_t bytes, size_t alignment);
+  /// Asks that the window's memory comes from a memory node, as long as it has some.
+  void prefer_node(int node);
   /// Lets core files have what lies there; nothing of the window goes there otherwise.
   void show_in_core_files(std::byte* from, size_t bytes);
   /// Returns the memory of whole pages to the system; the addresses stay, and read as zeros. False when the

@@ -83,6 +83,9 @@ class Guests(unittest.TestCase):
             self.assertEqual(line["block"], [0])
             self.assertEqual(line["cells"], [1], "where bandwidth is highest")
             self.assertEqual(line["allocated"], [1])
+            self.assertEqual((line["lowlat"], line["highbw"]), ([0], [1]), "info keys of MPI_Alloc_mem")
+            self.assertEqual((line["bound_to_0"], line["bound_to_1"]), ([0], [1]))
+            self.assertEqual(line["after"], [1], "the same addresses, with the default's memory again")
 
     def test_fast_memory_that_is_full_gives_way(self):
         machine = one_package_with(attributes=True, fast_mebibytes=128)

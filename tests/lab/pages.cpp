@@ -19,6 +19,8 @@ namespace {
 
 using namespace hearth;
 
+constexpr size_t kSmall = 300'000;
+
 std::string nodes_of(const void* memory, size_t bytes) {
   std::set<int> nodes;
   const auto* from = static_cast<const volatile std::byte*>(memory);
@@ -94,7 +96,12 @@ int main(int argc, char** argv) {
                            "], \"rings\": [" + rings +
                            "], \"block\": " + nodes_of(&segment.rank(self), segment.job().block_bytes) +
                            ", \"cells\": " + nodes_of(segment.cell_memory(self, 0), pool_bytes) +
-                           ", \"allocated\": " + nodes_of_allocated(bytes, nullptr, nullptr) + "}";
+                           ", \"allocated\": " + nodes_of_allocated(bytes, nullptr, nullptr) +
+                           ", \"lowlat\": " + nodes_of_allocated(kSmall, "hearth_memory_kind", "lowlat") +
+                           ", \"highbw\": " + nodes_of_allocated(kSmall, "hearth_memory_kind", "highbw") +
+                           ", \"bound_to_0\": " + nodes_of_allocated(kSmall, "hearth_memory_bind", "0") +
+                           ", \"bound_to_1\": " + nodes_of_allocated(kSmall, "hearth_memory_bind", "1") +
+                           ", \"after\": " + nodes_of_allocated(kSmall, nullptr, nullptr) + "}";
   std::puts(line.c_str());
   MPI_Finalize();
   return 0;
