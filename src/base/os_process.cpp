@@ -137,6 +137,10 @@ bool watch_forks(void (*before)(), void (*in_parent)(), void (*in_child)()) {
   return ::pthread_atfork(before, in_parent, in_child) == 0;
 }
 
+void become_program(const char* path, char* const* arguments, char* const* environment) {
+  ::execve(path, arguments, environment);
+}
+
 int fork_process() {
   return ::fork();
 }

@@ -51,6 +51,10 @@ int spawn(const SpawnPlan& plan);
 /// the parent and in the child before fork returns there. False when there is no memory for that. Not called
 /// around vfork and posix_spawn, whose child shares all memory until it executes a program.
 bool watch_forks(void (*before)(), void (*in_parent)(), void (*in_child)());
+/// Becomes another program, with everything that is open and not close-on-exec; returns, with errno, only
+/// when that fails.
+void become_program(const char* path, char* const* arguments, char* const* environment);
+
 /// A copy of this process: its number, 0 in the copy, -1 with errno.
 int fork_process();
 /// Has a function called with the exit code when this process ends by exit() or by returning from main(); in

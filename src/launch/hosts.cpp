@@ -1,10 +1,8 @@
 #include "launch/hosts.h"
 
-#include <cctype>
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
-
-#include "mpi.h"
 
 namespace hearth::launch {
 namespace {
@@ -21,6 +19,13 @@ bool means_this_machine(const std::string& name, const std::string& own_name) {
   // One of the two may be written with its domain.
   const bool one_is_short = name.find('.') == std::string::npos || own_name.find('.') == std::string::npos;
   return one_is_short && first_label(name) == first_label(own_name);
+}
+
+// Where ":SLOTS" begins; "::1" has colons and no slots.
+size_t slots_colon(const std::string& entry) {
+  const size_t colon = entry.rfind(':');
+  const bool has_slots = colon != std::string::npos && colon > 0 && entry[colon - 1] != ':';
+  return has_slots ? colon : std::string::npos;
 }
 
 }  // namespace
@@ -41,24 +46,23 @@ std::vector<std::string> hosts_in_text(const std::string& text) {
   return hosts;
 }
 
-Status check_hosts(const std::vector<std::string>& hosts, const std::string& own_name, int& slots) {
+std::string name_of_host(const std::string& entry) {
+  return entry.substr(0, slots_colon(entry));
+}
+
+int slots_of_host(const std::string& entry) {
+  const size_t colon = slots_colon(entry);
+  return colon == std::string::npos ? 0 : std::max(std::atoi(entry.c_str() + colon + 1), 0);
+}
+
+std::string first_other_host(const std::vector<std::string>& hosts, const std::string& own_name, int& slots) {
   slots = 0;
+  std::string other;
   for (const std::string& entry : hosts) {
-    std::string name = entry;
-    const size_t colon = entry.rfind(':');
-    // "::1" has colons and no slots.
-    if (colon != std::string::npos && colon > 0 && entry[colon - 1] != ':') {
-      name.resize(colon);
-      slots += std::atoi(entry.c_str() + colon + 1);
-    }
-    if (means_this_machine(name, own_name)) continue;
-    return fail(
-        MPI_ERR_ARG,
-        "'%s' is not this machine ('%s'): starting ranks on other machines is not there yet. Remedy: leave "
-        "the host list away, or name this machine or localhost in it",
-        name.c_str(), own_name.c_str());
+    slots += slots_of_host(entry);
+    if (other.empty() && !means_this_machine(name_of_host(entry), own_name)) other = name_of_host(entry);
   }
-  return {};
+  return other;
 }
 
 }  // namespace hearth::launch

@@ -10,13 +10,6 @@
 namespace hearth::launch {
 namespace {
 
-std::vector<char*> pointers_to(const std::vector<std::string>& words) {
-  std::vector<char*> result;
-  for (const std::string& word : words) result.push_back(const_cast<char*>(word.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
-
 std::string with_rank(const std::string& pattern, int rank) {
   std::string name;
   for (size_t i = 0; i < pattern.size(); ++i) {

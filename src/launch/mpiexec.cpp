@@ -1,7 +1,9 @@
 #include "launch/mpiexec.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -10,13 +12,16 @@
 #include "base/os_memory.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
+#include "base/param.h"
 #include "base/status.h"
 #include "launch/drawing.h"
 #include "launch/guardian.h"
+#include "launch/handover.h"
 #include "launch/hosts.h"
 #include "launch/job.h"
 #include "launch/options.h"
 #include "launch/placement.h"
+#include "launch/program.h"
 #include "launch/traffic_file.h"
 #include "mpi.h"
 #include "shm/arena.h"
@@ -79,7 +84,10 @@ Status check_room(const JobSpec& job, int ranks, int processors) {
 void name_ignored(const JobSpec& job) {
   if (job.ignored.empty()) return;
   std::string text = "note: without a meaning here, ignored:";
-  for (size_t i = 0; i < job.ignored.size(); ++i) text += (i == 0 ? " " : ", ") + job.ignored[i];
+  for (size_t i = 0; i < job.ignored.size(); ++i) {
+    if (i > 0) text += ",";
+    for (const std::string& word : job.ignored[i]) text += " " + word;
+  }
   note(text);
 }
 
@@ -145,6 +153,37 @@ void report_seats(const JobSpec& job, const topo::Machine& machine, const std::v
   std::fputs(draw(machine, seats).c_str(), stderr);
 }
 
+// A job for other machines goes to a launcher that can reach them. Returns when that cannot be.
+int leave_to_others(const JobSpec& job, const std::string& other_host, char** environment) {
+  std::vector<std::string> variables;
+  std::vector<std::string> names;
+  for (char** entry = environment; *entry != nullptr; ++entry) {
+    variables.emplace_back(*entry);
+    names.push_back(variables.back().substr(0, variables.back().find('=')));
+  }
+  const char* search_path = find_variable(variables, "PATH");
+  const bool in_allocation = find_variable(variables, "SLURM_JOB_ID") != nullptr;
+  Handover handover;
+  if (!hand_over(job, search_path == nullptr ? "" : search_path,
+                 param::get_text(param::Id::launch_hosts_with), in_allocation, names, handover)
+           .ok()) {
+    note("'" + other_host + "' is not this machine ('" + os::host_name() + "')");
+    return complain(kUsageCode);
+  }
+  std::string text = "'" + other_host + "' is not this machine: " + handover.title + " starts the job (" +
+                     handover.path + ")";
+  for (size_t i = 0; i < handover.left_out.size(); ++i) {
+    text += (i == 0 ? "; it is not told " : ", ") + handover.left_out[i];
+  }
+  note(text);
+  if (job.do_not_launch) return 0;
+  for (const EnvironmentEdit& edit : handover.settings) set_variable(variables, edit.name, edit.value);
+  os::become_program(handover.path.c_str(), pointers_to(handover.command).data(),
+                     pointers_to(variables).data());
+  note("cannot start " + handover.path + ": " + std::strerror(errno));
+  return 126;
+}
+
 }  // namespace
 
 int mpiexec(char** arguments, char** environment) {
@@ -157,7 +196,8 @@ int mpiexec(char** arguments, char** environment) {
   if (job.show_help) return std::fputs(help_text().c_str(), stdout) < 0 ? 1 : 0;
   if (job.show_version) return std::puts("mpiexec (Hearth MPI) " HEARTH_VERSION) < 0 ? 1 : 0;
   int slots = 0;
-  if (!check_hosts(job.hosts, os::host_name(), slots).ok()) return complain(kUsageCode);
+  const std::string other = first_other_host(job.hosts, os::host_name(), slots);
+  if (!other.empty()) return leave_to_others(job, other, environment);
   name_ignored(job);
 
   // Before anything is opened or allocated that the guardian would have to let go.

@@ -103,8 +103,8 @@ Status handle_host_file(Parser& parser, const Words& values) {
 }
 
 Status ignore(Parser& parser, const Words& values) {
-  std::string words = parser.option;
-  for (const std::string& value : values) words += " " + value;
+  Words words = {parser.option};
+  words.insert(words.end(), values.begin(), values.end());
   parser.job.ignored.push_back(std::move(words));
   return {};
 }
@@ -119,7 +119,7 @@ const Option kOptions[] = {
      [](Parser& p, const Words& v) { p.program.folder = v[0]; return Status(); }},
     {"gwdir", "FOLDER", "working folder of all ranks",
      [](Parser& p, const Words& v) { p.job.folder = v[0]; return Status(); }},
-    {"host hosts H", "NAMES", "names of this machine, by commas, each with :SLOTS if need be",
+    {"host hosts H", "NAMES", "hosts by commas, each with :SLOTS if need be (docs/launching.md)",
      [](Parser& p, const Words& v) {
        for (std::string& host : split(v[0], ',')) p.job.hosts.push_back(std::move(host));
        return Status();

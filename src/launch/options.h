@@ -53,7 +53,7 @@ struct JobSpec {
   bool do_not_launch = false;
   bool show_help = false;
   bool show_version = false;
-  std::vector<std::string> ignored;  // options without a meaning on one machine, as they were written
+  std::vector<std::vector<std::string>> ignored;  // options without a meaning on one machine, with values
 };
 
 /// Reads the command line (without the program's own name) and MPIEXEC_TIMEOUT.

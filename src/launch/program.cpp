@@ -14,20 +14,6 @@ bool has_name(const std::string& entry, const std::string& name) {
   return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
 }
 
-}  // namespace
-
-void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
-  for (std::string& entry : environment) {
-    if (has_name(entry, name)) {
-      entry = name + "=" + value;
-      return;
-    }
-  }
-  environment.push_back(name + "=" + value);
-}
-
-namespace {
-
 // Variables by which a launcher and its server are found. Inherited from a launcher around us they would lead
 // a program of another MPI library to a server that knows nothing of our ranks.
 bool belongs_to_outer_launcher(const std::string& entry) {
@@ -114,6 +100,23 @@ void add_rank_variables(const RankIdentity& identity, std::vector<std::string>& 
     set_variable(environment, name, count);
   }
   set_variable(environment, "OMPI_COMM_WORLD_NODE_RANK", rank);
+}
+
+void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
+  for (std::string& entry : environment) {
+    if (has_name(entry, name)) {
+      entry = name + "=" + value;
+      return;
+    }
+  }
+  environment.push_back(name + "=" + value);
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (const std::string& word : words) result.push_back(const_cast<char*>(word.c_str()));
+  result.push_back(nullptr);
+  return result;
 }
 
 const char* find_variable(const std::vector<std::string>& environment, const std::string& name) {

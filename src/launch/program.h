@@ -39,7 +39,11 @@ void add_rank_variables(const RankIdentity& identity, std::vector<std::string>& 
 /// A relative name as seen from a folder; "" is the own one.
 std::string in_folder(const std::string& folder, const std::string& name);
 
+/// Changes the entry of this name, or adds one.
 void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value);
+/// As the system wants words: pointers, the last one null. They point into the words.
+std::vector<char*> pointers_to(const std::vector<std::string>& words);
+
 /// The value of a name, nullptr when it is not there.
 const char* find_variable(const std::vector<std::string>& environment, const std::string& name);
 

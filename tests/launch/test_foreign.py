@@ -114,6 +114,19 @@ class Hydra(Launcher, LaunchTest):
 
 
 @unittest.skipUnless(HYDRA, "no Hydra: scripts/setup.sh foreign installs it")
+class HydraByMpiexec(LaunchTest):
+    def test_our_mpiexec_hands_a_job_for_two_hosts_over(self):
+        # Two names of this machine that mpiexec does not know as such: Hydra starts both parts here.
+        path = {"PATH": f"{Path(HYDRA).parent}:{os.environ['PATH']}", "HEARTH_LAUNCH_HOSTS_WITH": "hydra"}
+        result = self.run_mpiexec("-H", "alpha:2,beta:2", "-launcher", "fork", RANK, env=path)
+        expected = [f"rank {rank} of 4, program 0" for rank in range(4)]
+        self.assertEqual(sorted(result.stdout.splitlines()), expected)
+        self.assertRegex(
+            result.stderr, r"^mpiexec: 'alpha' is not this machine: Hydra starts the job \(.*\)\n$"
+        )
+
+
+@unittest.skipUnless(HYDRA, "no Hydra: scripts/setup.sh foreign installs it")
 class HydraByPort(Launcher, LaunchTest):
     command = [HYDRA, "-pmi-port"]
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import re
 import resource
 import socket
 import subprocess
@@ -264,9 +265,26 @@ class Options(LaunchTest):
         self.assertEqual(len(self.lines("--oversubscribe", "-hostfile", "hosts", "echo", "x")), 2)
         for names in ("localhost", own, f"{own.split('.')[0]}:3", "127.0.0.1,localhost"):
             self.run_mpiexec("-n", 1, "--host", names, "true")
-        out = self.run_mpiexec("-H", "localhost,elsewhere", "true", code=2).stderr
+
+    def test_other_hosts_need_a_launcher_that_reaches_them(self):
+        nothing = {"PATH": str(self.folder)}
+        out = self.run_mpiexec("-H", "localhost,elsewhere", "true", code=2, env=nothing).stderr
         self.assertIn("'elsewhere' is not this machine", out)
-        self.assertIn("not there yet", out)
+        self.assertIn("install PRRTE, MPICH's Hydra (Debian and PyPI: mpich) or Slurm's srun", out)
+
+    def test_a_job_for_other_hosts_is_handed_over(self):
+        self.script("prterun", "#!/bin/sh\necho prterun \"$@\"\nexit 7\n")
+        result = self.run_mpiexec(
+            "-H", "here,there", "-x", "A=b c", "-n", 2, "--genvnone", "p", code=7,
+            env={"PATH": f"{self.folder}:{os.environ['PATH']}"},
+        )
+        told = re.sub(r" -x HEARTH_\w+", "", result.stdout)  # what the test itself was started with
+        self.assertEqual(told, "prterun --allow-run-as-root --host here,there -n 2 -x A=b c p\n")
+        self.assertEqual(
+            result.stderr,
+            f"mpiexec: 'here' is not this machine: PRRTE starts the job ({self.folder}/prterun); it is not "
+            "told --genvnone\n",
+        )
 
     def test_help_and_version(self):
         out = self.run_mpiexec("--help").stdout

@@ -13,19 +13,27 @@ TEST(HostFile, FirstWordsWithSlots) {
 
 TEST(Hosts, NamesOfThisMachine) {
   int slots = -1;
-  EXPECT_TRUE(check_hosts({"localhost", "127.0.0.1", "::1", "box", "box.example.org"}, "box", slots).ok());
+  EXPECT_EQ(first_other_host({"localhost", "127.0.0.1", "::1", "box", "box.example.org"}, "box", slots), "");
   EXPECT_EQ(slots, 0);
-  EXPECT_TRUE(check_hosts({"box"}, "box.example.org", slots).ok());
-  EXPECT_TRUE(check_hosts({"localhost:2", "box:3"}, "box", slots).ok());
+  EXPECT_EQ(first_other_host({"box"}, "box.example.org", slots), "");
+  EXPECT_EQ(first_other_host({"localhost:2", "box:3"}, "box", slots), "");
   EXPECT_EQ(slots, 5);
 }
 
 TEST(Hosts, OthersAreNamed) {
   int slots = 0;
-  EXPECT_FALSE(check_hosts({"localhost", "other:2"}, "box", slots).ok());
-  EXPECT_NE(std::string(last_failure_text()).find("'other' is not this machine ('box')"), std::string::npos);
+  EXPECT_EQ(first_other_host({"localhost", "other:2", "third"}, "box", slots), "other");
+  EXPECT_EQ(slots, 2);
   // Two full names with the same first word are two machines.
-  EXPECT_FALSE(check_hosts({"box.example.com"}, "box.example.org", slots).ok());
+  EXPECT_EQ(first_other_host({"box.example.com"}, "box.example.org", slots), "box.example.com");
+}
+
+TEST(Hosts, NamesAndSlots) {
+  EXPECT_EQ(name_of_host("node1:4"), "node1");
+  EXPECT_EQ(slots_of_host("node1:4"), 4);
+  EXPECT_EQ(name_of_host("::1"), "::1");
+  EXPECT_EQ(slots_of_host("::1"), 0);
+  EXPECT_EQ(slots_of_host("node1:many"), 0);
 }
 
 }  // namespace

@@ -110,7 +110,8 @@ TEST_F(Options, UnknownOnesComeWithTheNearestName) {
 
 TEST_F(Options, IgnoredOnesAreCollectedAsWritten) {
   const JobSpec job = parsed({"--mca", "a", "b", "-mca", "c", "d", "--display-allocation", "p"});
-  EXPECT_EQ(job.ignored, (Words{"--mca a b", "-mca c d", "--display-allocation"}));
+  EXPECT_EQ(job.ignored,
+            (std::vector<Words>{{"--mca", "a", "b"}, {"-mca", "c", "d"}, {"--display-allocation"}}));
   EXPECT_EQ(job.programs[0].command, Words{"p"});
 }
 
