@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/atomic.h"
-#include "base/copy_engine.h"
+#include "base/copy.h"
 #include "base/os_wait.h"
 #include "base/param.h"
 
@@ -15,23 +15,15 @@ namespace {
 // and more).
 constexpr uint64_t kSlowNsPerLine = 16;
 constexpr uint64_t kLineBytes = 64;
-// A look costs 50 ns, a piece of 4 KiB some 150.
+// So often a look, with plain stores and with streaming ones. It costs some 100 ns, and 2 us where plain
+// stores are slow; a streamed piece of 16 KiB takes 2 us.
 constexpr uint32_t kPiecesPerLook = 8;
-// So often one after the other: an interrupt makes one piece slow, not several.
-constexpr uint8_t kSlowLooks = 3;
-// A trial of plain stores costs up to 2 us where they are slow, a streamed piece of 16 KiB some 2 us.
 constexpr uint32_t kPiecesPerTrial = 64;
-constexpr size_t kTrialBytes = 2048;
+constexpr size_t kLookBytesMin = 1024;
+constexpr size_t kLookBytesMax = 2048;
+// So many one after the other: an interrupt makes one piece slow, not several.
+constexpr uint8_t kSlowLooks = 3;
 constexpr size_t kScratchBytes = 4096;
-
-// How long plain stores take until they are done, not only on their way.
-uint64_t time_plain_ns(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* cell,
-                       size_t bytes) {
-  const uint64_t begin_ns = os::now_ns();
-  datatype::pack(type, buffer, offset, cell, bytes);
-  atomic::fence_full();
-  return os::now_ns() - begin_ns;
-}
 
 }  // namespace
 
@@ -43,35 +35,44 @@ CellFiller::Choice store_choice() {
 
 void CellFiller::judge(uint64_t bytes, uint64_t took_ns) {
   if (took_ns * kLineBytes <= kSlowNsPerLine * bytes) {
-    streams_ = false;
     slow_looks_ = 0;
-  } else if (!streams_ && ++slow_looks_ == kSlowLooks) {
-    streams_ = true;
+    if (fast_looks_ < kSettledLooks && ++fast_looks_ == kSettledLooks) streams_ = false;
+  } else {
+    fast_looks_ = 0;
+    if (slow_looks_ < kSlowLooks && ++slow_looks_ == kSlowLooks) streams_ = true;
   }
+}
+
+bool CellFiller::wants_look(size_t bytes) const {
+  if (choice_ != Choice::by_time || bytes < kLookBytesMin) return false;
+  if (streams_) return pieces_ % kPiecesPerTrial == 0 || fast_looks_ > 0;
+  return pieces_ % kPiecesPerLook == 0 || slow_looks_ > 0 || fast_looks_ < kSettledLooks;
 }
 
 void CellFiller::fill(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* cell,
                       size_t bytes) {
+  // Stays in the first-level cache.
+  alignas(kLineBytes) std::byte scratch[kScratchBytes];
   ++pieces_;
-  if (!streams_) {
-    if ((pieces_ % kPiecesPerLook != 0 && slow_looks_ == 0) || choice_ != Choice::by_time) [[likely]] {
-      return datatype::pack(type, buffer, offset, cell, bytes);
-    }
-    return judge(bytes, time_plain_ns(type, buffer, offset, cell, bytes));
-  }
-  if (pieces_ % kPiecesPerTrial == 0 && choice_ == Choice::by_time) {
-    const size_t part = std::min(bytes, kTrialBytes);
-    judge(part, time_plain_ns(type, buffer, offset, cell, part));
+  if (wants_look(bytes)) [[unlikely]] {
+    // By way of the scratch, so that nothing but the stores is timed; until they are done, not only on their
+    // way.
+    const size_t part = std::min(bytes, kLookBytesMax);
+    datatype::pack(type, buffer, offset, scratch, part);
+    const uint64_t begin_ns = os::now_ns();
+    copy_bytes(cell, scratch, part);
+    atomic::fence_full();
+    judge(part, os::now_ns() - begin_ns);
     offset += static_cast<int64_t>(part);
     cell += part;
     bytes -= part;
   }
+  if (!streams_) return datatype::pack(type, buffer, offset, cell, bytes);
   if (type.contiguous) {
     const auto* data = static_cast<const std::byte*>(buffer) + type.true_lower_bound + offset;
     return copy::run(copy::Engine::non_temporal, cell, data, bytes);
   }
-  // By way of a scratch that stays in the first-level cache: blocks may be shorter than a line.
-  alignas(kLineBytes) std::byte scratch[kScratchBytes];
+  // Blocks may be shorter than a line.
   while (bytes > 0) {
     const size_t part = std::min(bytes, sizeof scratch);
     datatype::pack(type, buffer, offset, scratch, part);

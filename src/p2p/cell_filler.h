@@ -30,13 +30,20 @@ class CellFiller {
   void fill(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* cell, size_t bytes);
   /// Whether plain stores have proved slow: the receiver is far away.
   bool streams() const { return streams_; }
+  /// Whether plain stores are known to be fast: the two share a cache.
+  bool near() const { return !streams_ && (fast_looks_ == kSettledLooks || choice_ == Choice::plain); }
   /// What a look at the clock says: so many bytes took so long with plain stores.
   void judge(uint64_t bytes, uint64_t took_ns);
 
  private:
+  bool wants_look(size_t bytes) const;
+
+  static constexpr uint8_t kSettledLooks = 4;
+
   Choice choice_;
   bool streams_;
   uint8_t slow_looks_ = 0;  // one after the other
+  uint8_t fast_looks_ = 0;  // likewise, at most kSettledLooks
   uint32_t pieces_ = 0;
 };
 

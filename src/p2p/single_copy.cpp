@@ -36,7 +36,7 @@ uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64
     return 0;
   const std::byte* data = first_byte(request);
   if (bytes >= peer.protocol.arena_bytes_min && !peer.arena_declined && arena_->holds(data, bytes) &&
-      (request.key.peer == self_ || (!peer.filler.streams() && peer.arena_offers++ % kOffersPerLook != 0))) {
+      (request.key.peer == self_ || (peer.filler.near() && peer.arena_offers++ % kOffersPerLook != 0))) {
     address = arena_->offset_of(data);
     return kInArena;
   }

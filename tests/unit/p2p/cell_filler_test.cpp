@@ -37,12 +37,27 @@ TEST(CellFiller, OneInterruptedPieceDoesNot) {
   EXPECT_FALSE(filler.streams());
 }
 
-TEST(CellFiller, OneFastTrialMakesItPlainAgain) {
+TEST(CellFiller, FastTrialsInARowMakeItPlainAgain) {
   CellFiller filler;
   for (int i = 0; i < 5; ++i) filler.judge(2048, 32 * 60);
+  for (int i = 0; i < 3; ++i) filler.judge(2048, 32 * 4);
+  EXPECT_TRUE(filler.streams()) << "lines that the receiver has lost by chance are fast too";
+  filler.judge(2048, 32 * 60);
+  for (int i = 0; i < 3; ++i) filler.judge(2048, 32 * 4);
   EXPECT_TRUE(filler.streams());
   filler.judge(2048, 32 * 4);
   EXPECT_FALSE(filler.streams());
+}
+
+TEST(CellFiller, IsNearOnlyOnceItKnows) {
+  CellFiller filler;
+  EXPECT_FALSE(filler.near());
+  for (int i = 0; i < 4; ++i) filler.judge(2048, 32 * 4);
+  EXPECT_TRUE(filler.near());
+  filler.judge(2048, 32 * 60);
+  EXPECT_FALSE(filler.near());
+  EXPECT_TRUE(CellFiller(CellFiller::Choice::plain).near());
+  EXPECT_FALSE(CellFiller(CellFiller::Choice::streaming).near());
 }
 
 // Plain, streaming, and changing between them by the clock.
