@@ -9,13 +9,14 @@
 #   make check-sanitizers    everything under the address, undefined-behaviour and thread sanitizers
 #   make check-peers         our own test programs on other MPI libraries: that proves the tests
 #   make check-lab           virtual machines with several memory nodes: where memory lies
+#   make check-aarch64       the library and its unit and contract tests, cross-compiled for aarch64, in QEMU
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
 #   make clean     remove what was built;  make distclean: and what was fetched
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
-.PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-lab compare format \
-  clean distclean check system python
+.PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-lab \
+  check-aarch64 compare format clean distclean check system python
 
 install: check
 	@scripts/build.sh release hearth_installation
@@ -71,6 +72,11 @@ check-sanitizers: python
 	@status=0; for preset in asan tsan; do \
 	  ctest --test-dir build/$$preset --parallel "$$(nproc)" --output-on-failure --no-label-summary || status=1; \
 	done; exit $$status
+
+check-aarch64:
+	@scripts/setup.sh aarch64
+	@scripts/build.sh aarch64 hearth_unit_tests
+	@ctest --test-dir build/aarch64 --output-on-failure --label-regex "unit|contract"
 
 compare: python
 	bench/compare

@@ -29,6 +29,9 @@ function(hearth_gtest name label)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  if(CMAKE_CROSSCOMPILING)
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 4")  # an emulator is slow
+  endif()
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE hearth_flags ${ARG_LIBS} GTest::gtest_main Threads::Threads)
   target_compile_options(${name} PRIVATE -Wno-dangling-else)  # an EXPECT_ behind an if is one

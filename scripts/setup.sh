@@ -10,6 +10,7 @@
 #   scripts/setup.sh netpipe  the source archive of NetPIPE, into .cache/netpipe, where apt can give it
 #   scripts/setup.sh lab      packages, for virtual machines (make check-lab)
 #   scripts/setup.sh hpcc     the source archive of HPCC and a BLAS, into .cache/hpcc, where apt can give them
+#   scripts/setup.sh aarch64  a cross compiler and an emulator, by apt as above
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -218,6 +219,12 @@ setup_lab() {
   setup_system install
 }
 
+setup_aarch64() {
+  if command -v aarch64-linux-gnu-g++ >/dev/null 2>&1 &&
+    command -v qemu-aarch64 >/dev/null 2>&1; then return 0; fi
+  install_packages g++-aarch64-linux-gnu qemu-user
+}
+
 case ${1:-} in
   system) setup_system install ;;
   check) setup_system look ;;
@@ -226,5 +233,6 @@ case ${1:-} in
   netpipe) setup_netpipe ;;
   hpcc) setup_hpcc ;;
   lab) setup_lab ;;
-  *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | lab" ;;
+  aarch64) setup_aarch64 ;;
+  *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | lab | aarch64" ;;
 esac
