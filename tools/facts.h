@@ -3,6 +3,8 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "topo/machine.h"
 #include "tune/profile.h"
@@ -22,8 +24,10 @@ Json profile_facts(const tune::ProfileSearch& search, const topo::Machine& machi
 Json threshold_facts(const topo::Machine& machine);
 /// Memory per rank for a job of so many ranks; for a choice of jobs when it is 0.
 Json memory_facts(uint32_t ranks);
-/// Protocol by what lies between two ranks and by length, with the reasons.
-Json explain_facts(const topo::Machine& machine, uint32_t ranks);
+/// Protocol by what lies between two ranks and by length, with the reasons for it and against the others; of
+/// one length, or of all.
+Json explain_facts(const topo::Machine& machine, uint32_t ranks, std::optional<uint64_t> bytes,
+                   const tune::ProfileSearch& search);
 
 // facts_machine.cpp
 Json machine_facts();
@@ -37,5 +41,9 @@ Json memory_node_facts(const topo::Machine& machine);
 // facts_probes.cpp
 /// What the library builds on, found out by doing it.
 Json probe_facts();
+/// Why one rank cannot read another's memory; "" when it can.
+std::string single_copy_refusal();
+/// Why a job of two ranks gets no arena; "" when it does.
+std::string arena_refusal();
 
 }  // namespace hearth::tools

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/param.h"
+#include "explain.h"
 #include "facts.h"
 #include "installation.h"
 #include "pretty.h"
@@ -120,22 +121,50 @@ Json memory_facts(uint32_t ranks) {
           {"memory", rows}};
 }
 
-Json explain_facts(const topo::Machine& machine, uint32_t ranks) {
-  Json rows = Json::array();
-  for (const topo::Relation relation : relations_to_tell(machine)) {
-    const std::vector<p2p::ProtocolRow> explanation = explain_pair(relation, ranks);
-    for (size_t i = 0; i < explanation.size(); ++i) {
-      const bool last = i + 1 == explanation.size();
-      const std::string lengths =
-          last ? fmt::format("{} and more", explanation[i].from_bytes)
-               : fmt::format("{} to {}", explanation[i].from_bytes, explanation[i + 1].from_bytes - 1);
-      rows.push_back({{"both_share", topo::relation_name(relation)},
-                      {"bytes", lengths},
-                      {"protocol", p2p::protocol_name(explanation[i].protocol)},
-                      {"why", explanation[i].reason}});
+namespace {
+
+/// The rows of one relation and one kind of memory, added to two tables.
+void add_explanation(topo::Relation relation, bool in_arena, uint32_t ranks, std::optional<uint64_t> bytes,
+                     const Circumstances& circumstances, Json& taken, Json& rejected) {
+  const std::vector<Explanation> rows = explain(relation, limits_in_job_of(ranks), in_arena, circumstances);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const uint64_t next = i + 1 == rows.size() ? tune::kNever : rows[i + 1].from_bytes;
+    if (bytes && (*bytes < rows[i].from_bytes || *bytes >= next)) continue;
+    const Json place = {
+        {"both_share", topo::relation_name(relation)},
+        {"buffers", in_arena ? "arena" : "ordinary"},
+        {"bytes", next == tune::kNever ? fmt::format("{} and more", rows[i].from_bytes)
+                                       : fmt::format("{} to {}", rows[i].from_bytes, next - 1)}};
+    Json row = place;
+    row["protocol"] = p2p::protocol_name(rows[i].protocol);
+    row["why"] = rows[i].why;
+    taken.push_back(std::move(row));
+    for (const Rejection& rejection : rows[i].rejected) {
+      row = place;
+      row["not_taken"] = p2p::protocol_name(rejection.protocol);
+      row["why_not"] = rejection.why;
+      rejected.push_back(std::move(row));
     }
   }
-  return {{"ranks_of_the_job", ranks}, {"rows", rows}};
+}
+
+}  // namespace
+
+Json explain_facts(const topo::Machine& machine, uint32_t ranks, std::optional<uint64_t> bytes,
+                   const tune::ProfileSearch& search) {
+  Json taken = Json::array();
+  Json rejected = Json::array();
+  const Circumstances circumstances = {single_copy_refusal(), arena_refusal(),
+                                       search.profile ? &*search.profile : nullptr};
+  for (const topo::Relation relation : relations_to_tell(machine)) {
+    for (const bool in_arena : {false, true})
+      add_explanation(relation, in_arena, ranks, bytes, circumstances, taken, rejected);
+  }
+  Json facts = {{"ranks_of_the_job", ranks}, {"profile", search.profile ? search.path : "none"}};
+  if (bytes) facts["message_bytes"] = *bytes;
+  facts["rows"] = taken;
+  facts["rejected"] = rejected;
+  return facts;
 }
 
 }  // namespace hearth::tools

@@ -156,4 +156,18 @@ Json probe_facts() {
                "long messages are copied twice", probe_sibling(holder))});
 }
 
+std::string arena_refusal() {
+  const Json row = arena_row();
+  const std::string works = row.at("works").get<std::string>();
+  return works.starts_with("yes") ? "" : works;
+}
+
+std::string single_copy_refusal() {
+  const WordHolder holder;
+  const Outcome outcome = probe_sibling(holder);
+  if (outcome.works) return "";
+  return std::string("process_vm_readv: ") +
+         (outcome.error != 0 ? std::strerror(outcome.error) : "wrong data");
+}
+
 }  // namespace hearth::tools

@@ -28,7 +28,11 @@ CLI::App& add_info(CLI::App& app, InfoOptions& options) {
   CLI::App& info = *app.add_subcommand("info", "build, machine, parameters, memory, protocols");
   info.add_flag("--json", options.json, "as JSON");
   info.add_flag("--memory", options.memory, "only the memory of a rank, beside the original design's");
-  info.add_flag("--explain", options.explain, "only which protocol a message takes, and why");
+  CLI::Option* explain = info.add_flag("--explain", options.explain,
+                                       "only which protocol a message takes, why, and why no other");
+  info.add_option("--size", options.bytes, "of the message that --explain is about (as in 1024 or 64KiB)")
+      ->transform(CLI::AsSizeValue(false))
+      ->needs(explain);
   info.add_option("-n,--ranks", options.ranks, "of the job that --memory and --explain are about")
       ->check(CLI::Range(1u, 65536u));
   return info;

@@ -50,7 +50,7 @@ std::string section_text(const Json& section) {
   std::string facts, tables;
   for (const auto& fact : section.items()) {
     if (fact.value().is_array()) {
-      tables += table_text(fact.value(), 2);
+      tables += (tables.empty() ? "" : "\n") + table_text(fact.value(), 2);
     } else {
       facts += fmt::format("  {:<{}}  {}\n", title_of(fact.key()), width, text_of(fact.key(), fact.value()));
     }
@@ -76,7 +76,7 @@ Json collect(const InfoOptions& options) {
     document["thresholds"] = threshold_facts(machine);
   }
   if (all || options.memory) document["memory_per_rank"] = memory_facts(options.ranks);
-  if (options.explain) document["protocols"] = explain_facts(machine, explained);
+  if (options.explain) document["protocols"] = explain_facts(machine, explained, options.bytes, search);
   return document;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/status.h"
 
@@ -9,9 +10,10 @@ namespace hearth::tools {
 
 struct InfoOptions {
   bool json = false;
-  bool memory = false;   // memory per rank only
-  bool explain = false;  // protocols only
-  uint32_t ranks = 0;    // of the job that both are about; 0: not chosen
+  bool memory = false;            // memory per rank only
+  bool explain = false;           // protocols only
+  std::optional<uint64_t> bytes;  // of the message that --explain is about
+  uint32_t ranks = 0;             // of the job that both are about; 0: not chosen
 };
 
 Status run_info(const InfoOptions& options);

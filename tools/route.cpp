@@ -18,11 +18,6 @@ const topo::Processor* find_processor(const topo::Machine& machine, int number) 
   return nullptr;
 }
 
-p2p::TransportLimits limits_in_job_of(uint32_t ranks) {
-  const shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(ranks);
-  return {shm::payload_bytes_max(plan.ring_lines), shm::run_bytes_max(plan.cell_count, plan.cell_bytes)};
-}
-
 }  // namespace
 
 tune::ProfileSearch use_profile(const topo::Machine& machine) {
@@ -60,12 +55,13 @@ std::vector<topo::Relation> relations_of(const topo::Machine& machine) {
   return found;
 }
 
-p2p::PairProtocol protocol_of_pair(topo::Relation relation, uint32_t ranks) {
-  return p2p::protocol_for(relation, limits_in_job_of(ranks));
+p2p::TransportLimits limits_in_job_of(uint32_t ranks) {
+  const shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(ranks);
+  return {shm::payload_bytes_max(plan.ring_lines), shm::run_bytes_max(plan.cell_count, plan.cell_bytes)};
 }
 
-std::vector<p2p::ProtocolRow> explain_pair(topo::Relation relation, uint32_t ranks) {
-  return p2p::explain(relation, limits_in_job_of(ranks));
+p2p::PairProtocol protocol_of_pair(topo::Relation relation, uint32_t ranks) {
+  return p2p::protocol_for(relation, limits_in_job_of(ranks));
 }
 
 }  // namespace hearth::tools

@@ -31,7 +31,6 @@ std::vector<topo::Relation> relations_of(const topo::Machine& machine);
 
 /// The limits of a pair in a job of so many ranks.
 p2p::PairProtocol protocol_of_pair(topo::Relation relation, uint32_t ranks);
-/// The same with reasons.
-std::vector<p2p::ProtocolRow> explain_pair(topo::Relation relation, uint32_t ranks);
+p2p::TransportLimits limits_in_job_of(uint32_t ranks);
 
 }  // namespace hearth::tools

@@ -13,9 +13,10 @@ constexpr uint64_t kNever = tune::kNever;
 }  // namespace
 
 const std::vector<Choice>& choices() {
-  static const std::vector<Setting> in_cells = {{Id::p2p_single_copy_bytes_min, kNever}};
+  static const std::vector<Setting> in_cells = {{Id::p2p_single_copy_bytes_min, kNever},
+                                                {Id::p2p_arena_bytes_min, kNever}};
   static const std::vector<Choice> all = {
-      {Id::p2p_part_bytes_max, {8 * KiB, 32 * KiB, 64 * KiB}, {64 * KiB, 512 * KiB, 4 * MiB}, in_cells},
+      {Id::p2p_part_bytes_max, {16 * KiB, 32 * KiB, 128 * KiB}, {64 * KiB, 512 * KiB, 4 * MiB}, in_cells},
       {Id::p2p_cells_in_flight, {2, 4, 16}, {64 * KiB, 512 * KiB, 4 * MiB}, in_cells},
       {Id::p2p_first_part_bytes, {4 * KiB, 16 * KiB}, {16 * KiB, 64 * KiB, 256 * KiB}, in_cells},
   };
@@ -38,6 +39,22 @@ const std::vector<Division>& divisions() {
        4 * KiB,
        16 * MiB,
        false,
+       false,
+       true},
+      {Id::p2p_cooperative_bytes_min,
+       {"arena", {{Id::p2p_arena_bytes_min, 0}, {Id::p2p_cooperative_bytes_min, kNever}}},
+       {"arena, both copy", {{Id::p2p_arena_bytes_min, 0}, {Id::p2p_cooperative_bytes_min, 0}}},
+       4 * KiB,
+       16 * MiB,
+       true,
+       false,
+       false},
+      {Id::p2p_arena_bytes_min,
+       {"without the arena", {{Id::p2p_arena_bytes_min, kNever}}},
+       {"with the arena", {{Id::p2p_arena_bytes_min, 0}}},
+       4 * KiB,
+       16 * MiB,
+       true,
        false,
        true},
   };

@@ -64,16 +64,30 @@ class Info(unittest.TestCase):
 
     def test_explain_covers_every_length_once(self):
         rows = info("--explain")["protocols"]["rows"]
-        for relation in {row["both_share"] for row in rows}:
-            lengths = [row["bytes"].split() for row in rows if row["both_share"] == relation]
+        for kind in {(row["both_share"], row["buffers"]) for row in rows}:
+            lengths = [row["bytes"].split() for row in rows if (row["both_share"], row["buffers"]) == kind]
             self.assertEqual(lengths[0][0], "0")
             self.assertEqual(lengths[-1][1:], ["and", "more"])
             for here, following in zip(lengths, lengths[1:]):
                 self.assertEqual(int(here[2]) + 1, int(following[0]))
 
     def test_explain_follows_the_parameters(self):
-        rows = info("--explain", environment={"HEARTH_P2P_SINGLE_COPY": "0"})["protocols"]["rows"]
-        self.assertNotIn("single-copy", [row["protocol"] for row in rows])
+        protocols = info("--explain", environment={"HEARTH_P2P_SINGLE_COPY": "0"})["protocols"]
+        self.assertNotIn("single-copy", [row["protocol"] for row in protocols["rows"]])
+        said = {row["why_not"] for row in protocols["rejected"]
+                if row["not_taken"] == "single-copy" and row["both_share"] == "unknown"}
+        self.assertEqual(said, {"not offered: p2p_single_copy = 0, environment"})
+
+    def test_explain_one_length(self):
+        protocols = info("--explain", "--size", "64KiB")["protocols"]
+        kinds = [(row["both_share"], row["buffers"]) for row in protocols["rows"]]
+        self.assertEqual(len(kinds), len(set(kinds)))
+        self.assertEqual(protocols["message_bytes"], 65536)
+        for row in protocols["rows"]:
+            others = {other["not_taken"] for other in protocols["rejected"]
+                      if (other["both_share"], other["buffers"]) == (row["both_share"], row["buffers"])}
+            self.assertTrue(others)
+            self.assertNotIn(row["protocol"], others)
 
     def test_probes_tell_what_works(self):
         probes = {row["what"]: row["works"] for row in info()["probes"]}

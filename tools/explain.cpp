@@ -1,0 +1,138 @@
+#include "explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/param.h"
+#include "pretty.h"
+#include "shm/ring.h"
+#include "tune/threshold.h"
+
+namespace hearth::tools {
+namespace {
+
+using p2p::Protocol;
+using param::Id;
+
+constexpr uint64_t kLinePayload = shm::kLineBytes - shm::kHeaderBytes;
+
+/// Lengths for which a way may be used.
+struct Offer {
+  Protocol protocol;
+  uint64_t from_bytes, to_bytes;  // both may be used; from kNever on: at no length
+  Id limit;                       // the threshold that says so
+  const char* what;
+};
+
+std::vector<Offer> offers_of(const p2p::PairProtocol& pair, topo::Relation relation) {
+  const uint64_t line = std::min(kLinePayload, pair.ring_bytes_max);
+  return {
+      {Protocol::line, 0, line, Id::p2p_inline_bytes_max,
+       "header and data in one cache line: one line moves, nothing else"},
+      {Protocol::lines, line + 1, pair.ring_bytes_max, Id::p2p_inline_bytes_max,
+       "fits the ring, of which it may take 3/8: no cell to find and to mark"},
+      {Protocol::cells, 0, tune::kNever, Id::p2p_part_bytes_max,
+       "copied in and out through the sender's cells, both at once; pieces double from p2p_first_part_bytes "
+       "up to p2p_part_bytes_max"},
+      {Protocol::arena, pair.arena_bytes_min, tune::kNever, Id::p2p_arena_bytes_min,
+       "copied by plain loads out of the sender's memory, which the receiver maps; from "
+       "p2p_cooperative_bytes_min on both copy; through cells while the two have proved far from each other"},
+      {Protocol::single_copy, pair.single_copy_bytes_min, tune::kNever, Id::p2p_single_copy_bytes_min,
+       relation == topo::Relation::self ? "both buffers are this process's own: one plain copy"
+                                        : "one copy by the kernel (process_vm_readv)"}};
+}
+
+/// "p2p_single_copy_bytes_min = 262144 by default: ...".
+std::string reason_of(Id parameter, topo::Relation relation, const Circumstances& circumstances) {
+  const param::Row row = param::rows()[static_cast<size_t>(parameter)];
+  const tune::Threshold& threshold = *tune::find_threshold(row.name);
+  const uint64_t value = tune::value(parameter, relation);
+  const char* source = tune::source(parameter, relation);
+  const std::string number = value == tune::kNever ? "never" : std::to_string(value);
+  const tune::Finding* finding =
+      circumstances.profile == nullptr ? nullptr : circumstances.profile->find(parameter, relation);
+  std::string text = fmt::format("{} = {}, {}", row.name, number, source);
+  if (std::strcmp(source, "default") == 0) text += std::string(": ") + threshold.why;
+  if (finding == nullptr) return text;
+  const bool in_force = std::strcmp(source, "profile") == 0 || std::strcmp(source, "default") == 0;
+  return in_force ? text + "; measured: " + finding->text : text;
+}
+
+std::string switched_off() {
+  return fmt::format("p2p_single_copy = 0, {}", param::source(Id::p2p_single_copy));
+}
+
+/// Why a way is not offered whatever the length; "" when it is.
+std::string why_not_offered(Protocol protocol, topo::Relation relation, bool in_arena,
+                            const Circumstances& circumstances) {
+  if (protocol != Protocol::arena && protocol != Protocol::single_copy) return "";
+  if (protocol == Protocol::arena && !in_arena)
+    return "the buffers do not lie in the arena (MPI_Alloc_mem puts them there)";
+  if (!param::get_flag(Id::p2p_single_copy)) return switched_off();
+  // One's own memory is copied without the system.
+  if (protocol == Protocol::single_copy && relation == topo::Relation::self) return "";
+  const std::string& refusal =
+      protocol == Protocol::arena ? circumstances.arena_refusal : circumstances.single_copy_refusal;
+  return refusal.empty() ? "" : "the system refuses it: " + refusal;
+}
+
+std::string why_not(const Offer& offer, uint64_t from_bytes, Protocol taken, topo::Relation relation,
+                    const Circumstances& circumstances) {
+  if (offer.from_bytes == tune::kNever)
+    return "at no length: " + reason_of(offer.limit, relation, circumstances);
+  if (from_bytes < offer.from_bytes)
+    return fmt::format("from {} on: {}", bytes_text(offer.from_bytes),
+                       reason_of(offer.limit, relation, circumstances));
+  if (from_bytes > offer.to_bytes)
+    return offer.protocol == Protocol::line
+               ? fmt::format("up to {}: more does not fit the line", bytes_text(offer.to_bytes))
+               : fmt::format("up to {}: {}", bytes_text(offer.to_bytes),
+                             reason_of(offer.limit, relation, circumstances));
+  return fmt::format("{} comes first where it may be used", p2p::protocol_name(taken));
+}
+
+}  // namespace
+
+std::vector<Explanation> explain(topo::Relation relation, const p2p::TransportLimits& limits, bool in_arena,
+                                 const Circumstances& circumstances) {
+  p2p::PairProtocol pair = p2p::protocol_for(relation, limits);
+  const auto not_offered = [&](Protocol protocol) {
+    return why_not_offered(protocol, relation, in_arena, circumstances);
+  };
+  // What the engine does when there is no arena, or the probe of a pair fails.
+  if (!not_offered(Protocol::single_copy).empty()) pair.single_copy_bytes_min = tune::kNever;
+  if (!not_offered(Protocol::arena).empty()) pair.arena_bytes_min = tune::kNever;
+  const std::vector<Offer> offers = offers_of(pair, relation);
+  std::vector<uint64_t> borders;
+  for (const Offer& offer : offers) {
+    if (offer.from_bytes != tune::kNever) borders.push_back(offer.from_bytes);
+    if (offer.to_bytes != tune::kNever) borders.push_back(offer.to_bytes + 1);
+  }
+  std::sort(borders.begin(), borders.end());
+  std::vector<Explanation> rows;
+  for (const uint64_t from_bytes : borders) {
+    const Protocol taken = pair.choose(from_bytes, in_arena);
+    if (!rows.empty() && rows.back().protocol == taken) continue;
+    Explanation row = {from_bytes, taken, "", {}};
+    for (const Offer& offer : offers) {
+      if (offer.protocol == taken) {
+        row.why = offer.what;
+      } else {
+        const std::string never = not_offered(offer.protocol);
+        row.rejected.push_back(
+            {offer.protocol, never.empty() ? why_not(offer, from_bytes, taken, relation, circumstances)
+                                           : "not offered: " + never});
+      }
+    }
+    if (taken == Protocol::single_copy || taken == Protocol::arena) {
+      const Id limit = taken == Protocol::arena ? Id::p2p_arena_bytes_min : Id::p2p_single_copy_bytes_min;
+      row.why += "; " + reason_of(limit, relation, circumstances);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace hearth::tools
