@@ -126,7 +126,8 @@ std::vector<Explanation> explain(topo::Relation relation, const p2p::TransportLi
                                            : "not offered: " + never});
       }
     }
-    if (taken == Protocol::single_copy || taken == Protocol::arena) {
+    const bool limited = taken == Protocol::single_copy || taken == Protocol::arena;
+    if (limited && relation != topo::Relation::self) {
       const Id limit = taken == Protocol::arena ? Id::p2p_arena_bytes_min : Id::p2p_single_copy_bytes_min;
       row.why += "; " + reason_of(limit, relation, circumstances);
     }

@@ -38,14 +38,26 @@ Outcome probe_memory_file() {
   return {true, 0};
 }
 
-Json arena_row() {
+struct ArenaOutcome {
+  uint64_t window_bytes = 0;  // 0: there is none
+  std::string refusal;
+};
+
+ArenaOutcome probe_arena() {
   shm::Arena file;
   shm::Arena rank;
   const bool works = shm::Arena::create(2, file).ok() &&
                      shm::Arena::attach(os::duplicate_out_of_the_way(file.descriptor()), 2, 0, rank).ok();
+  if (!works) return {0, last_failure_text()};
+  return {rank.window_bytes(), ""};
+}
+
+Json arena_row() {
+  const ArenaOutcome outcome = probe_arena();
+  const bool works = outcome.window_bytes != 0;
   return {{"what", "an arena for two ranks"},
-          {"works", works ? "yes: " + bytes_text(rank.window_bytes()) + " of addresses each"
-                          : std::string("no: ") + last_failure_text()},
+          {"works", works ? "yes: " + bytes_text(outcome.window_bytes) + " of addresses each"
+                          : "no: " + outcome.refusal},
           {"needed_for", "memory that ranks reach without the kernel"},
           {"without_it", works ? "" : "MPI_Alloc_mem gives ordinary memory"}};
 }
@@ -157,9 +169,7 @@ Json probe_facts() {
 }
 
 std::string arena_refusal() {
-  const Json row = arena_row();
-  const std::string works = row.at("works").get<std::string>();
-  return works.starts_with("yes") ? "" : works;
+  return probe_arena().refusal;
 }
 
 std::string single_copy_refusal() {
