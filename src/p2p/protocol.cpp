@@ -58,30 +58,4 @@ PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits
   return protocol;
 }
 
-std::vector<ProtocolRow> explain(topo::Relation relation, const TransportLimits& limits) {
-  const PairProtocol pair = protocol_for(relation, limits);
-  std::vector<ProtocolRow> rows;
-  rows.push_back({0, Protocol::line, "header and data in one cache line: one line moves, nothing else"});
-  if (pair.ring_bytes_max > kLinePayload) {
-    rows.push_back(
-        {kLinePayload + 1, Protocol::lines,
-         "fits the ring: no cell to find and to mark (up to p2p_inline_bytes_max, and 3/8 of the ring)"});
-  }
-  const uint64_t beyond = pair.ring_bytes_max + 1;
-  if (beyond < pair.single_copy_bytes_min) {
-    rows.push_back({beyond, Protocol::cells,
-                    "copied in and out through the sender's cells, both at once; pieces double from "
-                    "p2p_first_part_bytes up to p2p_part_bytes_max"});
-  }
-  if (pair.single_copy_bytes_min != tune::kNever) {
-    rows.push_back(
-        {std::max(beyond, pair.single_copy_bytes_min), Protocol::single_copy,
-         relation == topo::Relation::self
-             ? "both buffers are this process's own: one plain copy"
-             : "no shared cache: one copy by the kernel (process_vm_readv) where a probe of the pair "
-               "allows it, else cells"});
-  }
-  return rows;
-}
-
 }  // namespace hearth::p2p

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "topo/relation.h"
 
@@ -40,13 +38,5 @@ struct TransportLimits {
   uint64_t part_bytes_max = 0;
 };
 PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits);
-
-/// One line of the explanation: from this length on, this protocol, for this reason.
-struct ProtocolRow {
-  uint64_t from_bytes;
-  Protocol protocol;
-  std::string reason;
-};
-std::vector<ProtocolRow> explain(topo::Relation relation, const TransportLimits& limits);
 
 }  // namespace hearth::p2p

@@ -66,19 +66,5 @@ TEST(protocol, the_arena_is_for_long_messages_of_pairs_that_share_a_cache) {
   EXPECT_EQ(protocol_for(Relation::package, kLimits).choose(1 << 30, true), Protocol::cells);
 }
 
-TEST(protocol, the_explanation_says_what_is_chosen) {
-  for (const Relation relation : kRelations) {
-    const PairProtocol pair = protocol_for(relation, kLimits);
-    const std::vector<ProtocolRow> rows = explain(relation, kLimits);
-    ASSERT_FALSE(rows.empty());
-    EXPECT_EQ(rows.front().from_bytes, 0u);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      EXPECT_FALSE(rows[i].reason.empty());
-      EXPECT_EQ(pair.choose(rows[i].from_bytes), rows[i].protocol);
-      if (i > 0) EXPECT_NE(pair.choose(rows[i].from_bytes - 1), rows[i].protocol);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace hearth::p2p
