@@ -13,20 +13,6 @@ constexpr size_t kColumnsMax = 100;
 using topo::MemoryNode;
 using topo::Processor;
 
-// "0-3,8" of rising numbers.
-std::string ranges(const std::vector<int>& numbers) {
-  std::string text;
-  for (size_t first = 0; first < numbers.size();) {
-    size_t last = first;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    if (!text.empty()) text += ',';
-    text += std::to_string(numbers[first]);
-    if (last > first) text += '-' + std::to_string(numbers[last]);
-    first = last + 1;
-  }
-  return text;
-}
-
 std::string amount(uint64_t mebibytes) {
   char text[32];
   const bool large = mebibytes >= 1024;
@@ -55,7 +41,7 @@ std::string core_words(const std::vector<Processor>& core, std::span<const Seat>
       if (std::find(mine.begin(), mine.end(), processor.number) != mine.end())
         ranks.push_back(static_cast<int>(rank));
     }
-    threads.push_back(ranks.empty() ? "." : ranges(ranks));
+    threads.push_back(ranks.empty() ? "." : topo::number_ranges(ranks));
   }
   if (std::adjacent_find(threads.begin(), threads.end(), std::not_equal_to<>()) == threads.end())
     return threads.front();
@@ -171,7 +157,7 @@ std::string draw(const topo::Machine& machine, std::span<const Seat> seats) {
     if (seats[rank].processors.empty()) loose.push_back(static_cast<int>(rank));
   }
   if (!loose.empty())
-    text += "anywhere: rank" + std::string(loose.size() > 1 ? "s " : " ") + ranges(loose) + "\n";
+    text += "anywhere: rank" + std::string(loose.size() > 1 ? "s " : " ") + topo::number_ranges(loose) + "\n";
   return text;
 }
 

@@ -197,10 +197,7 @@ shm::RankPlace common_place(std::span<const Processor> processors) {
   return common;
 }
 
-std::string processor_list(std::span<const Processor> processors) {
-  std::vector<int> numbers;
-  for (const Processor& processor : processors) numbers.push_back(processor.number);
-  std::sort(numbers.begin(), numbers.end());
+std::string number_ranges(std::span<const int> numbers) {
   std::string text;
   for (size_t first = 0; first < numbers.size();) {
     size_t last = first;
@@ -211,6 +208,13 @@ std::string processor_list(std::span<const Processor> processors) {
     first = last + 1;
   }
   return text;
+}
+
+std::string processor_list(std::span<const Processor> processors) {
+  std::vector<int> numbers;
+  for (const Processor& processor : processors) numbers.push_back(processor.number);
+  std::sort(numbers.begin(), numbers.end());
+  return number_ranges(numbers);
 }
 
 }  // namespace hearth::topo

@@ -61,6 +61,8 @@ class Machine {
 /// What all these processors share, as the place of a rank that may use each of them: -1 where they differ.
 shm::RankPlace common_place(std::span<const Processor> processors);
 
+/// "0-3,8" of rising numbers.
+std::string number_ranges(std::span<const int> numbers);
 /// "0-3,8": processor numbers as the kernel writes them. Pre: in any order, no number twice.
 std::string processor_list(std::span<const Processor> processors);
 
