@@ -28,7 +28,7 @@ struct PairProtocol {
   uint64_t arena_bytes_min = 0;        // shortest message copied out of the arena; UINT64_MAX: never
   uint64_t cooperative_bytes_min = 0;  // shortest message in the arena that both sides copy
 
-  /// `in_arena`: both buffers are ordinary memory, or the sender's lies in the arena.
+  /// `in_arena`: the sender's buffer lies in the arena.
   Protocol choose(uint64_t bytes, bool in_arena = false) const;
 };
 
