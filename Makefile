@@ -9,6 +9,7 @@
 #   make check-sanitizers    everything under the address, undefined-behaviour and thread sanitizers
 #   make check-peers         our own test programs on other MPI libraries: that proves the tests
 #   make check-lab           virtual machines with several memory nodes: where memory lies
+#   make check-surroundings  all tests without single copy, room in /dev/shm, /sys, a second processor, in turn
 #   make check-aarch64       the library and its unit and contract tests, cross-compiled for aarch64, in QEMU
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
@@ -16,7 +17,7 @@
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
 .PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-lab \
-  check-aarch64 compare format clean distclean check system python
+  check-surroundings check-aarch64 compare format clean distclean check system python
 
 install: check
 	@scripts/build.sh release hearth_installation
@@ -53,6 +54,13 @@ check-lab: install
 	@scripts/setup.sh lab
 	@scripts/build.sh release lab_pages
 	@HEARTH_BUILD=build/release python3 -B tests/lab/check.py
+
+check-surroundings: system install
+	@scripts/setup.sh foreign
+	@scripts/setup.sh netpipe
+	@scripts/setup.sh hpcc
+	@scripts/build.sh release
+	@python3 -B tests/launch/surroundings.py --build build/release
 
 check-conformance: system install
 	@scripts/setup.sh foreign

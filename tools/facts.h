@@ -46,4 +46,9 @@ std::string single_copy_refusal();
 /// Why a job of two ranks gets no arena; "" when it does.
 std::string arena_refusal();
 
+// facts_missing.cpp
+/// What this machine, or this process's share of it, lacks of what the library can make use of, why, and what
+/// happens instead; empty where nothing is missing.
+Json missing_facts(const topo::Machine& machine);
+
 }  // namespace hearth::tools

@@ -162,8 +162,11 @@ Json explain_facts(const topo::Machine& machine, uint32_t ranks, std::optional<u
   }
   Json facts = {{"ranks_of_the_job", ranks}, {"profile", search.profile ? search.path : "none"}};
   if (bytes) facts["message_bytes"] = *bytes;
+  const Json missing = missing_facts(machine);
+  facts["missing_here"] = missing.empty() ? "nothing" : fmt::format("{}, named last", missing.size());
   facts["rows"] = taken;
   facts["rejected"] = rejected;
+  facts["missing"] = missing;
   return facts;
 }
 

@@ -164,8 +164,8 @@ Json probe_facts() {
        as_json("process_vm_readv on itself", "single copy", "long messages are copied twice", probe_self()),
        as_json("process_vm_readv on a child", "single copy", "long messages are copied twice",
                probe_child(holder)),
-       as_json("process_vm_readv between two children", "single copy between ranks",
-               "long messages are copied twice", probe_sibling(holder))});
+       as_json("process_vm_readv between two children", "single copy", "long messages are copied twice",
+               probe_sibling(holder))});
 }
 
 std::string arena_refusal() {

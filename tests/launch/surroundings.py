@@ -1,0 +1,87 @@
+"""Machines that lack something, made on this one: what takes it away, and what `hearth info --explain` says.
+
+Mounts are made in a mount namespace that ends with the command; nothing outside sees them. As a program it
+runs the whole of a build's tests inside each: surroundings.py --build FOLDER [NAME...].
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+# Tests of other libraries' launchers, which need what is taken away here.
+LEFT_OUT = r"^launch\.foreign$"
+
+
+def mounted(commands):
+    """Shell commands in a mount namespace of its own, in front of the program."""
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", commands + ' && exec "$@"', "sh"]
+
+
+class Surrounding:
+    def __init__(self, words, missing, prefix, parallel=None):
+        self.words = words  # for a person
+        self.missing = missing  # how `hearth info --explain` calls it
+        self.prefix = prefix  # what to write before a command, given the folder of deny_process_vm
+        self.parallel = parallel  # tests at once; None: as many as processors
+
+
+SURROUNDINGS = {
+    "no-single-copy": Surrounding(
+        "the kernel refuses to read another process's memory", "single copy",
+        lambda tests: [str(Path(tests) / "deny_process_vm")]),
+    "small-dev-shm": Surrounding(
+        "/dev/shm has room for 1 MiB", "room in /dev/shm",
+        lambda _: mounted("mount -t tmpfs -o size=1m none /dev/shm")),
+    "no-sys": Surrounding(
+        "/sys is empty", "/sys",
+        lambda _: mounted('mount -t tmpfs -o ro none /sys && test -z "$(ls /sys)"')),
+    "one-processor": Surrounding(
+        "one processor", "a second processor",
+        lambda _: ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))], 1),
+}
+
+
+def possible(prefix):
+    """Whether this machine lets us make them: namespaces need a right that not everybody has."""
+    try:
+        return subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def run_all(build, names):
+    failed = []
+    for name in names:
+        surrounding = SURROUNDINGS[name]
+        prefix = surrounding.prefix(Path(build, "tests/multi/pt2pt"))
+        print(f"\n{name}: {surrounding.words}", flush=True)
+        if not possible(prefix):
+            print("cannot be made here: namespaces and filters need a right that this user has not")
+            failed.append(name)
+            continue
+        parallel = surrounding.parallel or len(os.sched_getaffinity(0))
+        result = subprocess.run(
+            [*prefix, "ctest", "--test-dir", build, "--parallel", str(parallel), "--output-on-failure",
+             "--no-label-summary", "--label-exclude", "soak|more", "--exclude-regex", LEFT_OUT], check=False)
+        if result.returncode != 0:
+            failed.append(name)
+    print(f"\n{len(names) - len(failed)} of {len(names)} surroundings passed" +
+          (f"; not: {', '.join(failed)}" if failed else ""))
+    return 1 if failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True, help="folder of the build")
+    parser.add_argument("names", nargs="*", help="of " + ", ".join(SURROUNDINGS) + "; default: all")
+    options = parser.parse_args()
+    unknown = set(options.names) - set(SURROUNDINGS)
+    if unknown:
+        parser.error("there is no " + " or ".join(sorted(unknown)))
+    return run_all(options.build, options.names or list(SURROUNDINGS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
