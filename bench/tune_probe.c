@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
+#include "settings.h"
 
 enum { line_max = 2048, rounds_max = 1000, iterations_max = 2000 };
 static const double block_ns = 2e5;
@@ -50,33 +51,13 @@ static int parse(char* line, struct command* command) {
          sscanf(command->settings[1], " %c", &more) == 1;
 }
 
-static void set(const char* name, MPI_Count value) {
-  MPI_T_cvar_handle handle;
-  int index, count;
-  if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) stop("there is no variable", name);
-  MPI_T_cvar_handle_alloc(index, NULL, &handle, &count);
-  if (MPI_T_cvar_write(handle, &value) != MPI_SUCCESS) stop("cannot be set:", name);
-  MPI_T_cvar_handle_free(&handle);
-}
-
-/* "name=value name=value". Both settings of a command name the same variables. */
-static void apply(const char* settings) {
-  char name[128];
-  long long value;
-  int length;
-  while (sscanf(settings, " %127[a-z0-9_]=%lld%n", name, &value, &length) == 2) {
-    set(name, value);
-    settings += length;
-  }
-}
-
 /* Rank 0's time per message. */
 static double block(const struct command* command, int which, int iterations, int rank) {
   unsigned char* out = send_slot(command->bytes, 0);
   unsigned char* in = receive_slot(command->bytes, 0);
   double begin = 0;
   int i;
-  apply(command->settings[which]);
+  settings_apply(command->settings[which]);
   MPI_Barrier(MPI_COMM_WORLD);
   /* Round 0 settles what the other setting left behind, and is not timed. */
   for (i = 0; i <= iterations; ++i) {

@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "chart.h"
+#include "floors.h"
 #include "installation.h"
 #include "mpi.h"
 #include "output_file.h"
 #include "pretty.h"
+#include "program_lines.h"
 #include "route.h"
 
 namespace hearth::tools {
@@ -64,22 +63,7 @@ const View* find_view(const std::string& name) {
   return nullptr;
 }
 
-/// What one cache line takes from one processor to the other tells what they share just then.
-const char* state_name(double floor_ns) {
-  if (floor_ns <= 0) return "not measured";
-  if (floor_ns < 30) return "threads of one core";
-  if (floor_ns < 100) return "cores that share a cache";
-  if (floor_ns < 600) return "cores far from each other";
-  return "the ranks share processors, with each other or with other programs";
-}
-
-std::string quoted(const std::string& word) {
-  std::string result = "'";
-  for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
-std::string command_line(const BenchOptions& options, const Installation& place) {
+std::vector<std::string> command_of(const BenchOptions& options, const Installation& place) {
   std::vector<std::string> words{place.launcher.string(), "-n", std::to_string(options.ranks),
                                  place.driver.string()};
   words.insert(words.end(), options.cases.begin(), options.cases.end());
@@ -94,9 +78,7 @@ std::string command_line(const BenchOptions& options, const Installation& place)
   add("--min-bytes", std::to_string(options.min_bytes));
   add("--max-bytes", std::to_string(options.max_bytes));
   if (options.window != 0) add("--window", std::to_string(options.window));
-  std::string line;
-  for (const std::string& word : words) line += quoted(word) + ' ';
-  return line;
+  return words;
 }
 
 /// The table on the terminal; a row is printed when all of its cases have come.
@@ -137,49 +119,25 @@ class LiveTable {
     const char* protocol = p2p::protocol_name(protocol_.choose(bytes));
     result["protocol"] = protocol;
     cells_.push_back(fmt::format("  {:>15}", value > 0 ? three_digits(value) : "-"));
-    for (const char* when : {"floor_before_ns", "floor_after_ns"}) note_floor(result.at(when).get<double>());
+    for (const char* when : {"floor_before_ns", "floor_after_ns"}) floors_.add(result.at(when).get<double>());
     if (cells_.size() < options_.cases.size()) return;
     fmt::print("{}{}  {}\n", row_, fmt::join(cells_, ""), protocol);
     std::fflush(stdout);
     cells_.clear();
   }
 
-  void end() const {
-    if (floors_.empty()) return;
-    std::vector<double> sorted = floors_;
-    std::sort(sorted.begin(), sorted.end());
-    const double middle = sorted[sorted.size() / 2];
-    fmt::print("\none cache line from processor to processor: {} ns ({})\n", three_digits(middle),
-               state_name(middle));
-    const auto elsewhere = std::count_if(sorted.begin(), sorted.end(), [middle](double floor) {
-      return std::strcmp(state_name(floor), state_name(middle)) != 0;
-    });
-    if (elsewhere > 0) {
-      fmt::print(
-          "note: for {} of {} looks the machine was in another state, so some rows are slower or faster than "
-          "they would be alone\n",
-          elsewhere, sorted.size());
-    }
-  }
+  void end() const { floors_.print(); }
 
   const char* relation() const { return topo::relation_name(relation_); }
 
  private:
-  void note_floor(double floor_ns) {
-    if (floor_ns > 0) floors_.push_back(floor_ns);
-  }
-
   const BenchOptions& options_;
   const topo::Machine& machine_;
   topo::Relation relation_ = topo::Relation::unknown;
   p2p::PairProtocol protocol_;
   std::string row_;
   std::vector<std::string> cells_;
-  std::vector<double> floors_;
-};
-
-struct ClosePipe {
-  void operator()(std::FILE* pipe) const { pclose(pipe); }
+  Floors floors_;
 };
 
 /// Reads the driver's document as it comes: a header over several lines up to `"results": [`, then a result
@@ -218,26 +176,6 @@ class DriverReader {
   std::string header_;
   Json document_;
 };
-
-Status run_driver(const std::string& command, DriverReader& reader) {
-  std::unique_ptr<std::FILE, ClosePipe> pipe(popen(command.c_str(), "r"));
-  if (pipe == nullptr)
-    return fail(MPI_ERR_OTHER, "cannot start '%s': %s", command.c_str(), std::strerror(errno));
-  char line[4096];
-  bool understood = true;
-  while (std::fgets(line, sizeof line, pipe.get()) != nullptr) understood = reader.take(line) && understood;
-  if (const int code = pclose(pipe.release()); code != 0) {
-    return fail(MPI_ERR_OTHER, "the benchmark did not come to its end (code %d); it was started as: %s",
-                code >= 256 ? code / 256 : code, command.c_str());
-  }
-  if (!understood || reader.document().is_null()) {
-    return fail(MPI_ERR_OTHER,
-                "the benchmark printed what this program does not understand. Likely cause: %s and "
-                "bench_driver are of different versions",
-                "hearth");
-  }
-  return {};
-}
 
 std::string chart_of(const Json& document, const std::string& title) {
   std::vector<Panel> panels;
@@ -289,7 +227,9 @@ Status run_bench(const BenchOptions& options) {
   use_profile(machine);
   LiveTable table(options, machine);
   DriverReader reader(table);
-  HEARTH_TRY(run_driver(command_line(options, place), reader));
+  HEARTH_TRY(for_each_line(command_of(options, place),
+                           [&reader](const std::string& line) { return reader.take(line); }));
+  if (reader.document().is_null()) return fail(MPI_ERR_OTHER, "the benchmark printed nothing");
   table.end();
   Json& document = reader.document();
   document["relation"] = table.relation();

@@ -65,44 +65,60 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-/// A logarithmic axis from the power of `base` below the least value to the one above the greatest.
+/// From the power of `base` below the least value to the one above the greatest; linear for base 0.
 class Axis {
  public:
   Axis(double base, double least, double most, double from, double to)
-      : base_(base), low_(std::floor(log(least))), high_(std::ceil(log(most))), from_(from), to_(to) {
+      : base_(base), unit_(unit(base, most - least)), from_(from), to_(to) {
+    low_ = std::floor(steps(least));
+    high_ = std::ceil(steps(most));
     if (high_ <= low_) high_ = low_ + 1;
   }
-  double at(double value) const { return from_ + (log(value) - low_) / (high_ - low_) * (to_ - from_); }
+  double at(double value) const { return from_ + (steps(value) - low_) / (high_ - low_) * (to_ - from_); }
   /// At most `count` values, evenly spread.
   std::vector<double> ticks(int count) const {
     const double step = std::max(1.0, std::ceil((high_ - low_) / count));
     std::vector<double> result;
-    for (double power = low_; power <= high_; power += step) result.push_back(std::pow(base_, power));
+    for (double place = low_; place <= high_; place += step)
+      result.push_back(base_ == 0 ? place * unit_ : std::pow(base_, place));
     return result;
   }
 
  private:
-  double log(double value) const { return std::log(value) / std::log(base_); }
-  double base_, low_, high_, from_, to_;
+  /// A power of ten of which a linear axis has ten or fewer.
+  static double unit(double base, double length) {
+    return base != 0 || length <= 0 ? 1 : std::pow(10, std::ceil(std::log10(length)) - 1);
+  }
+  double steps(double value) const { return base_ == 0 ? value / unit_ : std::log(value) / std::log(base_); }
+  double base_, unit_, low_, high_, from_, to_;
 };
 
 struct Extent {
   double least_x = 1, most_x = 2, least_y = 1, most_y = 1;
 };
 
-std::vector<std::pair<double, double>> drawable(const Series& series) {
+bool of_lengths(const Panel& panel) {
+  return panel.places.empty();
+}
+
+std::string place_text(const Panel& panel, double place) {
+  return of_lengths(panel) ? bytes_text(static_cast<uint64_t>(place)) : fmt::format("{:g}", place);
+}
+
+std::vector<std::pair<double, double>> drawable(const Panel& panel, const Series& series) {
   std::vector<std::pair<double, double>> points;
   for (const auto& [x, y] : series.points) {
-    if (y > 0) points.emplace_back(std::max(x, 1.0), y);
+    if (y > 0) points.emplace_back(of_lengths(panel) ? std::max(x, 1.0) : x, y);
   }
   return points;
 }
 
 Extent extent_of(const Panel& panel) {
   Extent extent;
+  if (!of_lengths(panel)) extent.least_x = 0;
   bool first = true;
   for (const Series& series : panel.series) {
-    for (const auto& [x, y] : drawable(series)) {
+    for (const auto& [x, y] : drawable(panel, series)) {
       extent.most_x = std::max(extent.most_x, x);
       extent.least_y = first ? y : std::min(extent.least_y, y);
       extent.most_y = first ? y : std::max(extent.most_y, y);
@@ -112,15 +128,14 @@ Extent extent_of(const Panel& panel) {
   return extent;
 }
 
-std::string draw_series(const Series& series, const std::string& color, const Axis& x_axis,
-                        const Axis& y_axis) {
+std::string draw_series(const Panel& panel, const Series& series, const std::string& color,
+                        const Axis& x_axis, const Axis& y_axis) {
   std::string path, dots;
-  for (const auto& [x, y] : drawable(series)) {
+  for (const auto& [x, y] : drawable(panel, series)) {
     path += fmt::format("{}{:.1f},{:.1f}", path.empty() ? "M" : " L", x_axis.at(x), y_axis.at(y));
     dots += fmt::format(
         "<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{}: {} {}</title></circle>\n",
-        color, x_axis.at(x), y_axis.at(y), escaped(series.name), bytes_text(static_cast<uint64_t>(x)),
-        three_digits(y));
+        color, x_axis.at(x), y_axis.at(y), escaped(series.name), place_text(panel, x), three_digits(y));
   }
   return path.empty() ? "" : fmt::format("<path class=\"line {}\" d=\"{}\"/>\n", color, path) + dots;
 }
@@ -128,7 +143,7 @@ std::string draw_series(const Series& series, const std::string& color, const Ax
 std::string draw_panel(const Panel& panel, double left) {
   const Extent extent = extent_of(panel);
   const double x0 = left + kLeft, x1 = left + kPanelWidth - kRight, y0 = kTop + kPlotHeight, y1 = kTop;
-  const Axis x_axis(2, extent.least_x, extent.most_x, x0, x1);
+  const Axis x_axis(of_lengths(panel) ? 2 : 0, extent.least_x, extent.most_x, x0, x1);
   const Axis y_axis(10, extent.least_y, extent.most_y, y0, y1);
 
   // One series needs no legend: its name is the panel's.
@@ -141,7 +156,7 @@ std::string draw_panel(const Panel& panel, double left) {
     out += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>\n",
                        x, y0, y1);
     out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x, y0 + 18,
-                       bytes_text(static_cast<uint64_t>(tick)));
+                       place_text(panel, tick));
   }
   for (const double tick : y_axis.ticks(6)) {
     const double y = y_axis.at(tick);
@@ -152,10 +167,10 @@ std::string draw_panel(const Panel& panel, double left) {
   }
   out += fmt::format("<line class=\"axis\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", x0,
                      y0, x1, y0);
-  out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">bytes of a message</text>\n",
-                     (x0 + x1) / 2, y0 + 40);
+  out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", (x0 + x1) / 2,
+                     y0 + 40, of_lengths(panel) ? "bytes of a message" : escaped(panel.places));
   for (const auto& [bytes, words] : panel.marks) {
-    const double x = x_axis.at(std::clamp(bytes, 1.0, extent.most_x));
+    const double x = x_axis.at(std::clamp(bytes, extent.least_x, extent.most_x));
     out += fmt::format("<line class=\"mark\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>\n",
                        x, y0, y1);
     out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", x - 4, y1 + 12,
@@ -164,7 +179,7 @@ std::string draw_panel(const Panel& panel, double left) {
   double legend = x0;
   for (size_t i = 0; i < panel.series.size(); ++i) {
     const std::string color = fmt::format("c{}", i % kColors);
-    out += draw_series(panel.series[i], color, x_axis, y_axis);
+    out += draw_series(panel, panel.series[i], color, x_axis, y_axis);
     if (single) continue;
     out += fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", color, legend + 4,
                        kTop - 18);

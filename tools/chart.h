@@ -1,5 +1,6 @@
-// A picture of measurements: panels side by side, each with two logarithmic axes, as one SVG file that reads
-// well on light and on dark ground. Called by `hearth bench --plot` and `hearth tune --plot`.
+// A picture of measurements: panels side by side, values on a logarithmic axis over lengths on another one,
+// or over something else on a linear one, as one SVG file that reads well on light and on dark ground. Called
+// by `hearth bench --plot` and `hearth tune --plot`.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@ namespace hearth::tools {
 
 struct Series {
   std::string name;
-  std::vector<std::pair<double, double>> points;  // (bytes, value), bytes rising
+  std::vector<std::pair<double, double>> points;  // (place, value), places rising
 };
 
 struct Panel {
@@ -18,7 +19,9 @@ struct Panel {
   std::string unit;  // of the values
   std::vector<Series> series;
   std::vector<std::pair<double, std::string>> marks =
-      {};  // lengths worth a line from top to bottom, with words
+      {};  // places worth a line from top to bottom, with words
+  /// What the places are; "" for lengths, on a logarithmic axis.
+  std::string places = {};
 };
 
 /// The whole file. Lengths below 1 byte are drawn at 1 byte; values that are not above 0 are left out.

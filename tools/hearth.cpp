@@ -5,7 +5,9 @@
 
 #include "base/status.h"
 #include "bench.h"
+#include "bench_skew.h"
 #include "info.h"
+#include "mpi.h"
 #include "tune.h"
 
 namespace {
@@ -13,6 +15,7 @@ namespace {
 using hearth::Status;
 using hearth::tools::BenchOptions;
 using hearth::tools::InfoOptions;
+using hearth::tools::SkewOptions;
 using hearth::tools::TuneOptions;
 
 constexpr const char* kBenchFooter =
@@ -38,7 +41,7 @@ CLI::App& add_info(CLI::App& app, InfoOptions& options) {
   return info;
 }
 
-CLI::App& add_bench(CLI::App& app, BenchOptions& options) {
+CLI::App& add_bench(CLI::App& app, BenchOptions& options, bool& skew) {
   CLI::App& bench = *app.add_subcommand("bench", "how fast messages are between ranks on this machine");
   bench.add_option("cases", options.cases, "what to measure")->capture_default_str();
   bench.add_option("-n,--ranks", options.ranks, "ranks of the job")->capture_default_str();
@@ -57,6 +60,9 @@ CLI::App& add_bench(CLI::App& app, BenchOptions& options) {
       ->capture_default_str();
   bench.add_option("--window", options.window, "messages in flight (default: by the case)")
       ->check(CLI::Range(1, 64));
+  bench.add_flag("--skew", skew,
+                 "instead: what messages cost a producer whose consumer lags, by three ways; of its "
+                 "options --alloc, --sizes (one), --json and --plot count");
   bench.add_option("--json", options.json_file, "write the results to this file ('-': standard output)");
   bench.add_option("--plot", options.plot_file, "draw the results into this SVG file");
   bench.footer(kBenchFooter);
@@ -70,6 +76,20 @@ CLI::App& add_tune(CLI::App& app, TuneOptions& options) {
                   "write the profile to this file ('-': standard output) instead of your own place");
   tune.add_option("--plot", options.plot_file, "draw the curves and the crossovers into this SVG file");
   return tune;
+}
+
+// Where nothing is said, the lengths and the memory for which the library itself chooses between the two
+// ways.
+Status bench_skew(const CLI::App& bench, const BenchOptions& options) {
+  SkewOptions skew;
+  if (options.sizes.size() > 1) {
+    return hearth::fail(MPI_ERR_ARG, "--skew measures one length, not %zu", options.sizes.size());
+  }
+  if (!options.sizes.empty()) skew.bytes = options.sizes[0];
+  if (bench.count("--alloc") > 0) skew.from_mpi = options.alloc == "mpi";
+  skew.json_file = options.json_file;
+  skew.plot_file = options.plot_file;
+  return hearth::tools::run_skew(skew);
 }
 
 int report(const Status& status) {
@@ -88,11 +108,13 @@ int main(int count, char** words) {
   BenchOptions bench_options;
   TuneOptions tune_options;
   const CLI::App& info = add_info(app, info_options);
-  const CLI::App& bench = add_bench(app, bench_options);
+  bool skew = false;
+  const CLI::App& bench = add_bench(app, bench_options, skew);
   add_tune(app, tune_options);
   try {
     app.parse(count, words);
     if (info.parsed()) return report(run_info(info_options));
+    if (skew) return report(bench_skew(bench, bench_options));
     return report(bench.parsed() ? run_bench(bench_options) : run_tune(tune_options));
   } catch (const CLI::ParseError& error) {
     return app.exit(error);

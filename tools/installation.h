@@ -9,12 +9,13 @@
 namespace hearth::tools {
 
 /// Files that stand in the same places in the installation and in the build folder:
-/// bin/hearth, bin/mpiexec, libexec/hearth/bench_driver and tune_probe, lib/libmpi_abi.so.1.
+/// bin/hearth, bin/mpiexec, libexec/hearth/bench_driver, tune_probe and skew_probe, lib/libmpi_abi.so.1.
 struct Installation {
   std::filesystem::path root;
   std::filesystem::path launcher;
   std::filesystem::path driver;
   std::filesystem::path tune_probe;
+  std::filesystem::path skew_probe;
   std::filesystem::path library;
 };
 

@@ -114,11 +114,6 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
   return taken;
 }
 
-void describe(const Request* request) {
-  p2p::engine().describe_wait(shm::WaitKind::request, request->key.peer, request->key.tag,
-                              request->key.context, request->count);
-}
-
 }  // namespace
 
 [[gnu::hot]] Status wait(Request*& request, MPI_Status* status) {
@@ -149,10 +144,7 @@ void describe(const Request* request) {
       abi::set_empty_status(status);
       continue;
     }
-    if (!request->complete) {
-      describe(request);
-      engine.wait_until([request] { return request->complete; });
-    }
+    engine.await(*request);
     if (first_failure = take_at(array_of_requests, next, status); !first_failure.ok()) break;
   }
   if (__builtin_expect(next == count, 1)) return {};
@@ -166,8 +158,7 @@ void describe(const Request* request) {
       outcomes.add(next, {});
       continue;
     }
-    describe(request);
-    engine.wait_until([request] { return request->complete; });
+    engine.await(*request);
     outcomes.add(next, take_at(array_of_requests, next, outcomes.place(next)));
   }
   return outcomes.finish();

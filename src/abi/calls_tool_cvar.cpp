@@ -1,6 +1,6 @@
 // MPI 5.0 section 15.3.6: control variables, which are the library's parameters (src/base/param.def). Most
 // may be set until the first MPI_Init or MPI_Session_init, which is when they are used; thresholds
-// (src/tune/threshold.def) at any time, for messages that begin from then on.
+// (src/tune/threshold.def) and whether to mind skew at any time, for messages that begin from then on.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -163,9 +163,10 @@ Status t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   }
   // What the user said when starting the job comes before what the program says.
   if (std::strcmp(row.source, "environment") == 0) return tool_error(MPI_T_ERR_CVAR_SET_NEVER);
-  const bool threshold = tune::find_threshold(row.name) != nullptr;
-  if (abi::is_attached() && !threshold) return tool_error(MPI_T_ERR_CVAR_SET_NOT_NOW);
   const auto place = static_cast<size_t>(index);
+  const bool at_any_time =
+      tune::find_threshold(row.name) != nullptr || place == static_cast<size_t>(param::Id::p2p_skew);
+  if (abi::is_attached() && !at_any_time) return tool_error(MPI_T_ERR_CVAR_SET_NOT_NOW);
   if (row.kind == param::Kind::text) {
     const char* text = static_cast<const char*>(buf);
     param::set_text(place, std::string(text, strnlen(text, kTextMax)));
@@ -174,7 +175,7 @@ Status t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   const bool flag = row.kind == param::Kind::flag;
   const int64_t value = flag ? *static_cast<const int*>(buf) : *static_cast<const MPI_Count*>(buf);
   if (!param::set_number(place, value)) return tool_error(MPI_T_ERR_INVALID);
-  if (threshold && abi::is_attached()) p2p::engine().reconsider_protocols();
+  if (at_any_time && abi::is_attached()) p2p::engine().reconsider_protocols();
   return {};
 }
 

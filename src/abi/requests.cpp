@@ -73,15 +73,7 @@ Status wait_for(p2p::Request*& request, MPI_Status* status) {
     set_empty_status(status);
     return {};
   }
-  const p2p::Request* waited = request;
-  if (!waited->complete) {
-    p2p::Engine& engine = p2p::engine();
-    engine.describe_wait(waited->kind == p2p::RequestKind::send      ? shm::WaitKind::send
-                         : waited->kind == p2p::RequestKind::receive ? shm::WaitKind::receive
-                                                                     : shm::WaitKind::request,
-                         waited->key.peer, waited->key.tag, waited->key.context, waited->count);
-    engine.wait_until([waited] { return waited->complete; });
-  }
+  p2p::engine().await(*request);
   return take_outcome(request, status);
 }
 

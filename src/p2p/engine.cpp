@@ -78,6 +78,7 @@ PairProtocol Engine::limits_of(PeerIndex index, const Peer& peer) const {
 }
 
 void Engine::reconsider_protocols() {
+  skew_aware_ = param::get_flag(param::Id::p2p_skew);
   for (size_t index = 0; index < peers_.size(); ++index) {
     Peer& peer = peers_[index];
     if (peer.known) peer.protocol = limits_of(static_cast<PeerIndex>(index), peer);
@@ -158,20 +159,25 @@ void Engine::add_hooked(Request& request) {
   hooked_ = &request;
 }
 
+// Waiting for a buffer that is lent tells whether its receiver lags (skew.h).
+void Engine::await_incomplete(const Request& request) {
+  const shm::WaitKind kind = request.kind == RequestKind::send      ? shm::WaitKind::send
+                             : request.kind == RequestKind::receive ? shm::WaitKind::receive
+                                                                    : shm::WaitKind::request;
+  describe_wait(kind, request.key.peer, request.key.tag, request.key.context, request.count);
+  const auto complete = [&request] { return request.complete; };
+  if (request.kind != RequestKind::send || request.send_stream == nullptr || !request.send_stream->lent) {
+    return wait_until(complete);
+  }
+  const auto bytes = static_cast<uint64_t>(request.send_stream->total_bytes);
+  const uint64_t since_ns = os::now_ns();
+  wait_until(complete);
+  peers_[static_cast<size_t>(request.key.peer)].skew.judge(bytes, os::now_ns() - since_ns);
+}
+
 Status Engine::wait(Request*& request) {
   Request* waited = request;
-  if (!waited->complete) {
-    describe_wait(waited->kind == RequestKind::send ? shm::WaitKind::send : shm::WaitKind::receive,
-                  waited->key.peer, waited->key.tag, waited->key.context, waited->count);
-    if (waited->send_stream != nullptr && waited->send_stream->lent) {
-      const auto bytes = static_cast<uint64_t>(waited->send_stream->total_bytes);
-      const uint64_t since_ns = os::now_ns();
-      wait_until([waited] { return waited->complete; });
-      peers_[static_cast<size_t>(waited->key.peer)].skew.judge(bytes, os::now_ns() - since_ns);
-    } else {
-      wait_until([waited] { return waited->complete; });
-    }
-  }
+  await(*waited);
   const Status outcome = waited->outcome;
   destroy(waited);
   request = nullptr;

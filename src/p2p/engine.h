@@ -146,7 +146,11 @@ class Engine {
                Request*& request, SendMode mode = SendMode::standard);
   Status ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag, uint32_t context,
                   Request*& request);
-  /// Waits, returns the outcome, gives the request back and sets it to nullptr.
+  /// Waits until it is complete.
+  void await(const Request& request) {
+    if (!request.complete) await_incomplete(request);
+  }
+  /// The same, returns the outcome, gives the request back and sets it to nullptr.
   Status wait(Request*& request);
   /// The same for all; the first error. nullptr entries are skipped.
   Status wait_all(std::span<Request*> requests);
@@ -234,6 +238,7 @@ class Engine {
 
   Peer& know(PeerIndex peer);
   PairProtocol limits_of(PeerIndex index, const Peer& peer) const;
+  void await_incomplete(const Request& request);
   void destroy_complete(Request& request);
   void leave_group(Request& request);
   void advance_ready();

@@ -180,6 +180,7 @@ bool Engine::push_fragment(SendStream& stream) {
 void Engine::end_stream(SendStream& stream) {
   Request& request = *stream.request;
   unlist(sending_, stream);
+  if (stream.lent) peers_[static_cast<size_t>(request.key.peer)].skew.lent_is_over();
   request.send_stream = nullptr;
   send_streams_.destroy(&stream);
   if (!request.await_match) complete_send(request, {});

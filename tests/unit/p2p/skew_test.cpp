@@ -9,17 +9,23 @@ constexpr uint64_t kBytes = 1 << 20;
 constexpr uint64_t kInTimeNs = 40'000;
 constexpr uint64_t kLateNs = 2'000'000;
 
+// How many go through cells before one is lent again.
 int run_of_buffered(Skew& skew) {
   int run = 0;
   while (skew.prefers_cells()) ++run;
   return run;
 }
 
+void end_lent(Skew& skew, uint64_t waited_ns) {
+  skew.lent_is_over();
+  skew.judge(kBytes, waited_ns);
+}
+
 TEST(Skew, AReceiverInTimeIsLentTo) {
   Skew skew;
   for (int i = 0; i < 100; ++i) {
     EXPECT_FALSE(skew.prefers_cells());
-    skew.judge(kBytes, kInTimeNs);
+    end_lent(skew, kInTimeNs);
   }
 }
 
@@ -27,28 +33,45 @@ TEST(Skew, RunsThroughCellsGrowAsLongAsTheReceiverLagsAndEnd) {
   Skew skew;
   int last = 0;
   for (int i = 0; i < 12; ++i) {
-    skew.judge(kBytes, kLateNs);
+    end_lent(skew, kLateNs);
     const int run = run_of_buffered(skew);
     EXPECT_GE(run, last);
     last = run;
   }
-  EXPECT_EQ(last, 512) << "a receiver that catches up is noticed after so many at the latest";
+  EXPECT_EQ(last, 1024) << "a receiver that catches up is noticed after so many at the latest";
 }
 
 TEST(Skew, OneCopyInTimeEndsIt) {
   Skew skew;
   for (int i = 0; i < 5; ++i) {
-    skew.judge(kBytes, kLateNs);
+    end_lent(skew, kLateNs);
     run_of_buffered(skew);
   }
-  skew.judge(kBytes, kInTimeNs);
+  end_lent(skew, kInTimeNs);
   EXPECT_FALSE(skew.prefers_cells());
-  skew.judge(kBytes, kLateNs);
+  end_lent(skew, kLateNs);
   EXPECT_EQ(run_of_buffered(skew), 16) << "and the next time starts small again";
+}
+
+TEST(Skew, OneMessageAtATimeIsOnTrial) {
+  Skew skew;
+  end_lent(skew, kLateNs);
+  EXPECT_EQ(run_of_buffered(skew), 16);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(skew.prefers_cells()) << "nothing is known of the one yet";
+  skew.lent_is_over();
+  EXPECT_FALSE(skew.prefers_cells()) << "nobody had to wait for it";
+}
+
+TEST(Skew, MessagesLentTogetherAreLateTogether) {
+  Skew skew;
+  for (int i = 0; i < 8; ++i) EXPECT_FALSE(skew.prefers_cells());
+  for (int i = 0; i < 8; ++i) end_lent(skew, kLateNs);
+  EXPECT_EQ(run_of_buffered(skew), 16);
 }
 
 TEST(Skew, ALongCopyIsNoLag) {
   Skew skew;
+  skew.lent_is_over();
   skew.judge(64 << 20, 4'000'000);
   EXPECT_FALSE(skew.prefers_cells());
 }

@@ -34,6 +34,17 @@ TEST(Chart, LeavesOutWhatHasNoLogarithm) {
   EXPECT_EQ(chart.find("inf"), std::string::npos);
 }
 
+TEST(Chart, PlacesOtherThanLengthsAreLinearAndMayBeZero) {
+  const Panel panel = {"Time", "us", {{"a", {{0, 1}, {5, 1}, {10, 1}}}}, {}, "delay, in copies"};
+  const std::string chart = draw_chart("t", {panel});
+  const auto points = dots(chart);
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_NEAR(points[1].first - points[0].first, points[2].first - points[1].first, 0.2);
+  EXPECT_LT(points[0].first, points[1].first);
+  EXPECT_NE(chart.find(">delay, in copies</text>"), std::string::npos);
+  EXPECT_EQ(chart.find("KiB"), std::string::npos);
+}
+
 TEST(Chart, StandsWithNothingToDraw) {
   EXPECT_TRUE(dots(draw_chart("t", {})).empty());
   EXPECT_TRUE(dots(draw_chart("t", {{"Time", "us", {}}})).empty());

@@ -145,6 +145,23 @@ class Bench(unittest.TestCase):
         self.assertEqual(found, ["mpi", 15, 15])
         self.assertEqual({r["bytes"] for r in document["results"]}, {1 << k for k in range(10, 17)})
 
+    def test_a_consumer_that_lags(self):
+        with tempfile.TemporaryDirectory() as folder:
+            names = Path(folder, "results.json"), Path(folder, "plot.svg")
+            result = hearth("bench", "--skew", "--sizes", "65536", "--json", str(names[0]), "--plot",
+                            str(names[1]))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            xml.etree.ElementTree.parse(names[1])
+            document = json.loads(names[0].read_text())
+        self.assertEqual((document["bytes"], document["alloc"]), (65536, "mpi"))
+        self.assertIn(document["verdict"], result.stdout)
+        points = document["points"]
+        self.assertEqual([point["delay_copies"] for point in points], [0, 0.5, *range(1, 11)])
+        for point in points:
+            better = min(point["buffered_ns"], point["single_copy_ns"])
+            self.assertGreater(better, 0)
+            self.assertAlmostEqual(point["ratio"], point["skew_aware_ns"] / better)
+
     def test_more_ranks_than_the_pair_stay_idle(self):
         _, document = self.run_bench("latency", "-n", "5", "--sizes", "8")
         self.assertEqual(document["ranks"], 5)

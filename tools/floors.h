@@ -1,0 +1,25 @@
+// What one cache line takes from processor to processor, as the measuring programs report it now and then: it
+// tells what the two share just then, which a virtual machine may change from second to second. Used by the
+// benchmarks, in one thread.
+#pragma once
+
+#include <vector>
+
+namespace hearth::tools {
+
+class Floors {
+ public:
+  /// 0: it could not be measured.
+  void add(double ns) {
+    if (ns > 0) values_.push_back(ns);
+  }
+  /// In words, as "cores that share a cache".
+  static const char* state_of(double ns);
+  /// Prints the usual value, and how often the machine was in another state.
+  void print() const;
+
+ private:
+  std::vector<double> values_;
+};
+
+}  // namespace hearth::tools
