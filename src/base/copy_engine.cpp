@@ -9,6 +9,7 @@
 #include "base/os_dsa.h"
 #include "base/os_machine.h"
 #include "base/param.h"
+#include "base/vector_set.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -23,26 +24,19 @@ struct Processor {
   bool fast_string_copy = false;
 };
 
-#if defined(__x86_64__)
-/// Whether vectors of 64 bytes are moved as a whole and at full speed. Intel's first generations slow down
-/// for a while when they meet one; VBMI2 came with those that do not. AMD's Zen 4 moves halves: AVX2 was as
-/// fast or up to a tenth faster there (November 2026). VP2INTERSECT came with Zen 5, which moves them whole.
-bool has_whole_avx512() {
-  return __builtin_cpu_is("amd") ? __builtin_cpu_supports("avx512vp2intersect")
-                                 : __builtin_cpu_supports("avx512vbmi2");
+const VectorLoops& loops_of(VectorSet set) {
+  if constexpr (kIsX86) {
+    if (set == VectorSet::avx512) return avx512_loops();
+    if (set == VectorSet::avx2) return avx2_loops();
+  }
+  return baseline_loops();
 }
-#endif
 
 Processor ask_processor() {
   Processor processor;
   const VectorLoops** next = processor.loops;
+  for (const VectorSet set : usable_vector_sets()) *next++ = &loops_of(set);
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  const bool avx512 = __builtin_cpu_supports("avx512f");
-  const bool avx2 = __builtin_cpu_supports("avx2");
-  if (avx512 && has_whole_avx512()) *next++ = &avx512_loops();
-  if (avx2) *next++ = &avx2_loops();
-  if (avx512 && !has_whole_avx512()) *next++ = &avx512_loops();
   constexpr unsigned kEnhancedRepMovsb = 1u << 9;
   unsigned eax = 0;
   unsigned ebx = 0;
@@ -51,7 +45,6 @@ Processor ask_processor() {
   processor.fast_string_copy =
       __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx & kEnhancedRepMovsb) != 0;
 #endif
-  *next = &baseline_loops();
   return processor;
 }
 

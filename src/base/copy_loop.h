@@ -25,10 +25,9 @@ struct VectorLoops {
 };
 
 const VectorLoops& baseline_loops();
-#if defined(__x86_64__)
+/// On x86 only.
 const VectorLoops& avx2_loops();
 const VectorLoops& avx512_loops();
-#endif
 
 /// What this processor can run, by its own word: the best first, the baseline last. The place after the last
 /// holds null.

@@ -4,8 +4,11 @@
 // Called by collectives, MPI_Reduce_local and accumulates, under the library's lock.
 #pragma once
 
+#include <span>
+
 #include "base/counts.h"
 #include "base/status.h"
+#include "base/vector_set.h"
 #include "datatype/type.h"
 #include "objects/op.h"
 
@@ -20,13 +23,30 @@ Status check_reduction(const objects::Op& op, const Type& type);
 /// count is called more than once where the count is longer.
 Status reduce(const objects::Op& op, const Type& type, const void* in, void* inout, Count count);
 
-/// Combines `count` elements of one machine representation, one extent apart.
-using ReduceKernel = void(const void* in, void* inout, size_t count);
+/// to[i] = sources[0][i] op sources[1][i] op ... in this order, each source read once and `to` written once.
+/// Of predefined operations the left ones are combined first, so the bits do not depend on how many elements
+/// there are; of the user's the right ones, which saves copies. Pre: at least one source. `to` overlaps none
+/// of them, or is one of them; for a user's operation the last one.
+Status reduce_all(const objects::Op& op, const Type& type, std::span<const void* const> sources, void* to,
+                  Count count);
+
+/// Combines `count` elements of one machine representation, one extent apart: to[i] = left[i] op right[i].
+/// `to` is `left` or `right` or overlaps neither.
+using ReduceKernel = void(const void* left, const void* right, void* to, size_t count);
+
+/// The kernel of a predefined operation; nullptr where the operation is not defined. For pairs of
+/// MPI_Type_get_value_index see reduce_pairs(). The first chooses by what the processor has.
+ReduceKernel* reduce_kernel(objects::OpKind op, Element element);
+ReduceKernel* reduce_kernel(VectorSet set, objects::OpKind op, Element element);
+
 /// For unnamed pairs of a value and an index, and whether there may be a pair with such a value.
-void reduce_pairs(objects::OpKind op, const Type& pair, const void* in, void* inout, Count count);
+void reduce_pairs(objects::OpKind op, const Type& pair, const void* left, const void* right, void* to,
+                  Count count);
 bool has_pair_kernel(Element value);
 
-/// The kernel of a predefined operation; nullptr where the operation is not defined.
-ReduceKernel* reduce_kernel(objects::OpKind op, Element element);
+// The same kernels, compiled for one instruction set each. The latter two on x86 only.
+ReduceKernel* reduce_kernel_baseline(objects::OpKind op, Element element);
+ReduceKernel* reduce_kernel_avx2(objects::OpKind op, Element element);
+ReduceKernel* reduce_kernel_avx512(objects::OpKind op, Element element);
 
 }  // namespace hearth::datatype

@@ -43,29 +43,29 @@ struct PairLayout {
 };
 
 template <class Value>
-void combine(OpKind op, const PairLayout& layout, const std::byte* from, std::byte* to, Count count) {
-  for (Count i = 0; i < count; ++i, from += layout.extent, to += layout.extent) {
-    Value in;
-    Value inout;
-    std::memcpy(&in, from, sizeof in);
-    std::memcpy(&inout, to, sizeof inout);
-    const bool better = op == OpKind::minloc ? in < inout : inout < in;
-    const std::byte* in_index = from + layout.index_place;
-    std::byte* inout_index = to + layout.index_place;
-    if (!better) {
-      // Of equal values the lower index wins.
-      if (!(in == inout) || order_of(in_index, layout.index_bytes, layout.index_has_sign) >=
-                                order_of(inout_index, layout.index_bytes, layout.index_has_sign)) {
-        continue;
-      }
-    }
-    std::memcpy(to, &in, sizeof in);
-    std::memcpy(inout_index, in_index, static_cast<size_t>(layout.index_bytes));
+void combine(OpKind op, const PairLayout& layout, const std::byte* left, const std::byte* right,
+             std::byte* to, Count count) {
+  const auto order_at = [&](const std::byte* pair) {
+    return order_of(pair + layout.index_place, layout.index_bytes, layout.index_has_sign);
+  };
+  for (Count i = 0; i < count; ++i, left += layout.extent, right += layout.extent, to += layout.extent) {
+    Value a;
+    Value b;
+    std::memcpy(&a, left, sizeof a);
+    std::memcpy(&b, right, sizeof b);
+    // Of equal values the lower index wins.
+    const bool left_wins =
+        (op == OpKind::minloc ? a < b : b < a) || (a == b && order_at(left) < order_at(right));
+    const std::byte* winner = left_wins ? left : right;
+    if (winner == to) continue;
+    std::memcpy(to, left_wins ? &a : &b, sizeof a);
+    std::memcpy(to + layout.index_place, winner + layout.index_place,
+                static_cast<size_t>(layout.index_bytes));
   }
 }
 
-using PairKernel = void(OpKind op, const PairLayout& layout, const std::byte* from, std::byte* to,
-                        Count count);
+using PairKernel = void(OpKind op, const PairLayout& layout, const std::byte* left, const std::byte* right,
+                        std::byte* to, Count count);
 
 PairKernel* pair_kernel(Element value) {
   switch (value) {
@@ -107,7 +107,7 @@ bool has_pair_kernel(Element value) {
   return pair_kernel(value) != nullptr;
 }
 
-void reduce_pairs(OpKind op, const Type& pair, const void* in, void* inout, Count count) {
+void reduce_pairs(OpKind op, const Type& pair, const void* left, const void* right, void* to, Count count) {
   const Type& value = *pair.types[0];
   const Type& index = *pair.types[1];
   // The index is the last thing in the pair.
@@ -115,8 +115,8 @@ void reduce_pairs(OpKind op, const Type& pair, const void* in, void* inout, Coun
                              .index_place = pair.true_extent - index.size,
                              .index_bytes = index.size,
                              .index_has_sign = has_sign(index.element)};
-  pair_kernel(value.element)(op, layout, static_cast<const std::byte*>(in), static_cast<std::byte*>(inout),
-                             count);
+  pair_kernel(value.element)(op, layout, static_cast<const std::byte*>(left),
+                             static_cast<const std::byte*>(right), static_cast<std::byte*>(to), count);
 }
 
 }  // namespace hearth::datatype

@@ -50,27 +50,104 @@ std::vector<T> values(int seed) {
   return result;
 }
 
+constexpr size_t kOdd = 1;
+constexpr size_t kMargin = 16;
+
+/// Elements at an odd address, and bytes behind them that must stay.
+template <class T>
+std::vector<std::byte> at_odd_address(const std::vector<T>& elements) {
+  const size_t bytes = elements.size() * sizeof(T);
+  std::vector<std::byte> memory(kOdd + bytes + kMargin, std::byte{0xa5});
+  std::memcpy(memory.data() + kOdd, elements.data(), bytes);
+  return memory;
+}
+
+/// The first `count` elements are `want`, what is behind them is as in `before`.
+template <class T>
+void expect_elements(const std::vector<std::byte>& got, const std::vector<T>& want, size_t count,
+                     const std::vector<std::byte>& before, const std::string& what) {
+  for (size_t i = 0; i < count; ++i) {
+    T element;
+    std::memcpy(&element, got.data() + kOdd + i * sizeof(T), sizeof(T));
+    ASSERT_TRUE(element == want[i]) << what << ", element " << i << " of " << count;
+  }
+  const size_t end = kOdd + count * sizeof(T);
+  ASSERT_EQ(std::memcmp(got.data() + end, before.data() + end, got.size() - end), 0) << what;
+}
+
+/// Every kernel that this processor can run, at counts around the lengths of vectors, with a result of its
+/// own and over either operand.
+template <class T>
+void expect_kernels(MPI_Datatype handle, OpKind kind, const std::vector<T>& in, const std::vector<T>& inout,
+                    const std::vector<T>& want) {
+  const Type& type = predefined(handle);
+  const std::vector<std::byte> left = at_odd_address(in);
+  const std::vector<std::byte> right = at_odd_address(inout);
+  for (const VectorSet set : usable_vector_sets()) {
+    ReduceKernel* kernel = reduce_kernel(set, kind, type.element);
+    ASSERT_NE(kernel, nullptr);
+    for (size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{3}, size_t{7}, size_t{15}, size_t{16},
+                         size_t{31}, size_t{65}, size_t{127}, in.size()}) {
+      count = std::min(count, in.size());
+      const std::string what = type.name + ", operation " + std::to_string(static_cast<int>(kind)) +
+                               ", vectors " + std::to_string(static_cast<int>(set));
+      std::vector<std::byte> own(left.size(), std::byte{0x5a});
+      std::vector<std::byte> over_left = left;
+      std::vector<std::byte> over_right = right;
+      const std::vector<std::byte> before = own;
+      kernel(left.data() + kOdd, right.data() + kOdd, own.data() + kOdd, count);
+      kernel(over_left.data() + kOdd, right.data() + kOdd, over_left.data() + kOdd, count);
+      kernel(left.data() + kOdd, over_right.data() + kOdd, over_right.data() + kOdd, count);
+      expect_elements(own, want, count, before, what);
+      expect_elements(over_left, want, count, left, what + ", over the left");
+      expect_elements(over_right, want, count, right, what + ", over the right");
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+/// One to five sources, the result apart and over each of them.
+template <class T>
+void expect_reduction_of_all(MPI_Datatype handle, OpKind kind, const std::vector<std::vector<T>>& operands,
+                             const std::function<T(T, T)>& apply) {
+  const Type& type = predefined(handle);
+  std::vector<T> want = operands[0];
+  for (size_t number = 1; number <= operands.size(); ++number) {
+    for (size_t i = 0; number > 1 && i < want.size(); ++i) want[i] = apply(want[i], operands[number - 1][i]);
+    for (size_t over = 0; over <= number; ++over) {
+      std::vector<std::vector<std::byte>> memory;
+      for (size_t source = 0; source < number; ++source) memory.push_back(at_odd_address(operands[source]));
+      memory.push_back(std::vector<std::byte>(memory[0].size(), std::byte{0x5a}));
+      const std::vector<std::byte> before = memory[over];
+      std::vector<const void*> sources;
+      for (size_t source = 0; source < number; ++source) sources.push_back(memory[source].data() + kOdd);
+      ASSERT_TRUE(reduce_all(operation(kind), type, sources, memory[over].data() + kOdd,
+                             static_cast<Count>(want.size()))
+                      .ok());
+      expect_elements(memory[over], want, want.size(), before,
+                      type.name + ", operation " + std::to_string(static_cast<int>(kind)) + ", " +
+                          std::to_string(number) + " sources, over " + std::to_string(over));
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
 /// Runs the reduction at an odd address, compares with `want` and looks at the bytes beyond the end.
 template <class T>
 void expect_reduction(MPI_Datatype handle, OpKind kind, const std::vector<T>& in, const std::vector<T>& inout,
                       const std::function<T(T, T)>& apply) {
-  constexpr size_t kOdd = 1;
-  const size_t bytes = in.size() * sizeof(T);
-  std::vector<std::byte> from(bytes + kOdd);
-  std::vector<std::byte> to(bytes + kOdd + 16, std::byte{0xa5});
-  std::memcpy(from.data() + kOdd, in.data(), bytes);
-  std::memcpy(to.data() + kOdd, inout.data(), bytes);
-  ASSERT_TRUE(reduce(operation(kind), predefined(handle), from.data() + kOdd, to.data() + kOdd,
-                     static_cast<Count>(in.size()))
-                  .ok());
-  for (size_t i = 0; i < in.size(); ++i) {
-    T got;
-    std::memcpy(&got, to.data() + kOdd + i * sizeof(T), sizeof(T));
-    const T want = apply(in[i], inout[i]);
-    ASSERT_TRUE(got == want) << predefined(handle).name << ", operation " << static_cast<int>(kind)
-                             << ", element " << i;
-  }
-  for (size_t i = 0; i < 16; ++i) ASSERT_EQ(to[kOdd + bytes + i], std::byte{0xa5});
+  const std::vector<std::byte> from = at_odd_address(in);
+  const std::vector<std::byte> before = at_odd_address(inout);
+  std::vector<std::byte> to = before;
+  std::vector<T> want;
+  for (size_t i = 0; i < in.size(); ++i) want.push_back(apply(in[i], inout[i]));
+  const Type& type = predefined(handle);
+  ASSERT_TRUE(
+      reduce(operation(kind), type, from.data() + kOdd, to.data() + kOdd, static_cast<Count>(in.size()))
+          .ok());
+  expect_elements(to, want, want.size(), before,
+                  type.name + ", operation " + std::to_string(static_cast<int>(kind)));
+  expect_kernels(handle, kind, in, inout, want);
 }
 
 // The types by what the standard allows on them (table in MPI 5.0 section 6.9.2). Each row notes what was
@@ -84,6 +161,8 @@ template <class T>
 void check(MPI_Datatype handle, OpKind kind, const std::function<T(T, T)>& apply) {
   tried()[predefined(handle).name].insert(kind);
   expect_reduction<T>(handle, kind, values<T>(1), values<T>(2), apply);
+  expect_reduction_of_all<T>(handle, kind,
+                             {values<T>(1), values<T>(2), values<T>(3), values<T>(4), values<T>(5)}, apply);
 }
 
 template <class T>
@@ -241,6 +320,18 @@ TEST(Reduce, HalfPrecision) {
   run(OpKind::max, [](float a, float b) { return HalfValue(a > b ? a : b); });
 }
 
+TEST(Reduce, HalfPrecisionOfSeveral) {
+  std::vector<std::vector<HalfValue>> operands(5);
+  for (size_t source = 0; source < operands.size(); ++source) {
+    for (size_t i = 0; i < kCount; ++i) {
+      operands[source].push_back(HalfValue(static_cast<float>(i * (source + 1) % 61) * 0.4375f - 7));
+    }
+  }
+  // Rounded after each operand: the order counts.
+  expect_reduction_of_all<HalfValue>(MPI_REAL2, OpKind::sum, operands,
+                                     [](float a, float b) { return HalfValue(a + b); });
+}
+
 TEST(Reduce, HalfPrecisionComplex) {
   struct Number {
     Half real, imaginary;
@@ -299,16 +390,21 @@ void check_pairs(MPI_Datatype handle) {
   };
   const auto in = make();
   const auto inout = make();
+  const std::vector<std::vector<Pair>> five = {in, inout, make(), make(), make()};
   const auto lower_index = [](Pair a, Pair b) { return a.second < b.second ? a : b; };
   tried()[type.name] = {OpKind::minloc, OpKind::maxloc};
-  expect_reduction<Pair>(handle, OpKind::minloc, in, inout, [&](Pair a, Pair b) {
+  const auto lowest = [&](Pair a, Pair b) {
     if (a.first == b.first) return lower_index(a, b);
     return a.first < b.first ? a : b;
-  });
-  expect_reduction<Pair>(handle, OpKind::maxloc, in, inout, [&](Pair a, Pair b) {
+  };
+  const auto highest = [&](Pair a, Pair b) {
     if (a.first == b.first) return lower_index(a, b);
     return a.first > b.first ? a : b;
-  });
+  };
+  expect_reduction<Pair>(handle, OpKind::minloc, in, inout, lowest);
+  expect_reduction<Pair>(handle, OpKind::maxloc, in, inout, highest);
+  expect_reduction_of_all<Pair>(handle, OpKind::minloc, five, lowest);
+  expect_reduction_of_all<Pair>(handle, OpKind::maxloc, five, highest);
 }
 
 TEST(Reduce, Pairs) {
@@ -394,6 +490,24 @@ void subtract_large(void* in, void* inout, MPI_Count* count, MPI_Datatype* handl
   for (MPI_Count i = 0; i < *count && *count < 100; ++i) {
     static_cast<int*>(inout)[i] = static_cast<int*>(in)[i] - static_cast<int*>(inout)[i];
   }
+}
+
+TEST(UserOperation, TakesSeveralFromTheRight) {
+  std::vector<Seen> seen;
+  calls = &seen;
+  Op op = operation(OpKind::user);
+  op.function = subtract;
+  const int first[] = {1, 2, 3}, second[] = {10, 20, 30};
+  int last[] = {100, 200, 300};
+  const void* sources[] = {first, second, last};
+  int result[3] = {};
+  ASSERT_TRUE(reduce_all(op, predefined(MPI_INT), sources, result, 3).ok());
+  ASSERT_TRUE(reduce_all(op, predefined(MPI_INT), sources, last, 3).ok());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(result[i], (i + 1) * (1 - (10 - 100)));
+    EXPECT_EQ(last[i], result[i]);
+  }
+  EXPECT_EQ(seen.size(), 4u);
 }
 
 TEST(UserOperation, GetsOperandsInOrder) {

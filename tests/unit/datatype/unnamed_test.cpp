@@ -124,10 +124,15 @@ void expect_pair(MPI_Datatype value, MPI_Datatype index) {
     Op op;
     op.kind = kind;
     ASSERT_TRUE(check_reduction(op, *pair).ok());
+    std::vector<Both> of_all(kCount);
+    const void* sources[] = {in.data(), inout.data(), in.data()};
+    ASSERT_TRUE(reduce_all(op, *pair, sources, of_all.data(), kCount).ok());
     ASSERT_TRUE(reduce(op, *pair, in.data(), inout.data(), kCount).ok());
     for (size_t i = 0; i < kCount; ++i) {
       ASSERT_EQ(inout[i].value, want[i].value) << pair->types[0]->name << ", " << pair->types[1]->name;
       ASSERT_EQ(inout[i].index, want[i].index) << pair->types[0]->name << ", " << pair->types[1]->name;
+      ASSERT_EQ(of_all[i].value, want[i].value) << pair->types[0]->name << ", " << pair->types[1]->name;
+      ASSERT_EQ(of_all[i].index, want[i].index) << pair->types[0]->name << ", " << pair->types[1]->name;
     }
   }
   Op sum;
