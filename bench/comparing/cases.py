@@ -10,6 +10,22 @@ DERIVED_BYTES = [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 
 DERIVED = ["vector8", "vector64", "vector512", "vector4096", "struct"]
 DERIVED_PROMISED = 0.80
 
+# Collectives: --collectives, by the number of ranks. A length is that of one rank's block. With more ranks
+# than processors only what was promised, since it takes the peers long.
+COLLECTIVES = ["bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall",
+               "reduce_scatter_block", "scan", "exscan"]
+COLLECTIVE_BYTES = [8, 1 << 10, 64 << 10, 1 << 20]
+MANY_RANKS = ["barrier", "allreduce:8,65536", "alltoall:1024"]
+MANY_RANKS_PROMISED = {("barrier", 0): 0.50, ("allreduce", 8): 0.60, ("allreduce", 65536): 0.60,
+                       ("alltoall", 1024): 0.60}
+_PROMISED_BY_BYTES = {8: 0.50, 1 << 10: 0.60, 64 << 10: 0.70, 1 << 20: 0.70}
+COLLECTIVES_PROMISED = {
+    ("barrier", 0): 0.50,
+    **{(case, size): ratio for case in ("bcast", "reduce", "allreduce", "allgather", "alltoall")
+       for size, ratio in _PROMISED_BY_BYTES.items()},
+}
+RANKS_MANY = 8
+
 # The greatest ratio of our time to the best peer's that was promised (two ranks, malloc buffers).
 PROMISED = {
     ("latency", 0): 0.45, ("latency", 8): 0.45, ("latency", 16): 0.45, ("latency", 32): 0.45,
@@ -33,6 +49,8 @@ TITLES = {
     "struct": "structures",
     "init": "empty program",
 }
+ORDER = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", *DERIVED, "barrier",
+         *COLLECTIVES, "init"]
 
 
 def derived_runs():
@@ -44,19 +62,35 @@ def derived_runs():
     return runs
 
 
+def collective_runs(ranks):
+    if ranks >= RANKS_MANY:
+        return MANY_RANKS
+    return ["barrier"] + [f"{case}:{','.join(map(str, COLLECTIVE_BYTES))}" for case in COLLECTIVES]
+
+
+def promises(options):
+    """{(case, bytes): ratio}: what was promised for buffers of malloc that begin a page."""
+    if options.alloc != "malloc" or options.send_offset or options.recv_offset:
+        return {}
+    if not options.collectives:
+        return PROMISED if options.ranks == 2 else {}
+    return {2: COLLECTIVES_PROMISED, RANKS_MANY: MANY_RANKS_PROMISED}.get(options.ranks, {})
+
+
 class Plan:
     """The driver's arguments, the same for every library."""
 
     def __init__(self, options):
-        self.runs = options.runs or (derived_runs() if options.derived else RUNS)
-        self.with_init = options.runs is None and not options.derived
+        usual = derived_runs() if options.derived else RUNS
+        self.runs = options.runs or (collective_runs(options.ranks) if options.collectives else usual)
+        self.with_init = self.runs is RUNS
+        self.ranks = options.ranks
         self.fixed = ["--alloc", options.alloc, "--send-offset", str(options.send_offset),
                       "--recv-offset", str(options.recv_offset), "--time-ms", str(options.time_ms)]
-
-        self.as_promised = options.alloc == "malloc" and options.send_offset == options.recv_offset == 0
+        self.promises = promises(options)
 
     def promised(self, case, size):
-        return PROMISED.get((case, size)) if self.as_promised else None
+        return self.promises.get((case, size))
 
     def arguments(self, seed):
         return [*self.runs, *self.fixed, "--shuffle", str(seed)]
@@ -64,7 +98,7 @@ class Plan:
 
 def title(case, size):
     name = TITLES.get(case, case)
-    return name if case == "init" else f"{name}, {length(size)}"
+    return name if case in ("init", "barrier") else f"{name}, {length(size)}"
 
 
 def length(size):

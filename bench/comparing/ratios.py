@@ -10,6 +10,8 @@ import math
 import random
 import statistics
 
+from . import cases
+
 # Upper end of the floor in ns for each state. A floor beyond the last one was disturbed.
 STATES = [("smt", 30.0), ("near", 100.0), ("far", 600.0)]
 STATE_TEXT = {
@@ -91,10 +93,8 @@ def compare(quads, peers, seed=0):
 
 def row_order(item, state):
     case, size = split(item)
-    cases = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", "vector8", "vector64",
-             "vector512", "vector4096", "struct", "init"]
     return ([name for name, _ in STATES].index(state) if state != "any" else len(STATES),
-            cases.index(case) if case in cases else len(cases), size)
+            cases.ORDER.index(case) if case in cases.ORDER else len(cases.ORDER), size)
 
 
 def split(item):

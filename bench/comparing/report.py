@@ -52,7 +52,7 @@ def notes(comparison):
     lost = sum(count["rejected"] for count in comparison["pairs"].values())
     about = comparison["about"]
     return [
-        f"{about['date']}, {about['processor']}, Linux {about['kernel']}.",
+        f"{about['options']['ranks']} ranks, {about['date']}, {about['processor']}, Linux {about['kernel']}.",
         "Libraries: " + "; ".join(v.split(", package:")[0] for v in about["libraries"].values()) + ".",
         "Ratios are our time divided by theirs, below 1 is faster; in brackets the 95 % interval. `best`: "
         "the peer that leaves us least ahead. `itself`: how far Hearth was from itself in the same run.",

@@ -18,17 +18,39 @@
 enum { tag_command = 1, tag_report, tag_ready, tag_done, tag_idle, tag_data };
 enum { line_bytes = 64, page_bytes = 4096, window_max = 64 };
 
+/* From the reductions on, data are numbers; before them, bytes. */
+enum collective {
+  collective_none,
+  collective_barrier,
+  collective_bcast,
+  collective_gather,
+  collective_gatherv,
+  collective_scatter,
+  collective_scatterv,
+  collective_allgather,
+  collective_allgatherv,
+  collective_alltoall,
+  collective_alltoallv,
+  collective_reduce,
+  collective_allreduce,
+  collective_reduce_scatter_block,
+  collective_scan,
+  collective_exscan
+};
+
 /* One measurement: a case at one message length. The same on every rank. */
 struct run {
   const struct bench_case* what;
   size_t bytes;
   int window;               /* messages in flight, or depth of the unexpected queue */
   int pairs;                /* ranks i and i + pairs exchange, for i < pairs; the ranks beyond stay idle */
-  double fill_and_check_ns; /* fill_and_check_cost_ns() of this rank */
+  int ranks;                /* of the job */
+  double fill_and_check_ns; /* fill_and_check_cost_ns() of this rank, or collective_work_cost_ns() */
 };
 
 /* Runs `iterations` rounds. Called on both ranks of every pair; returns nanoseconds per message on the rank
- * that leads the pair (the lower one), anything on the other. */
+ * that leads the pair (the lower one), anything on the other. A collective's is called on all ranks, and rank
+ * 0 leads. */
 typedef double (*exchange)(const struct run* run, int leads, int partner, int iterations);
 
 struct bench_case {
@@ -39,6 +61,7 @@ struct bench_case {
   const char* what;            /* for the help text */
   size_t gap_factor;           /* bytes of memory for one byte of a message; 0: all is data */
   size_t block_bytes;          /* of a vector; 0: structures */
+  enum collective collective;
 };
 
 double pingpong(const struct run* run, int leads, int partner, int iterations);
@@ -47,6 +70,8 @@ double stream_one_way(const struct run* run, int leads, int partner, int iterati
 double stream_both_ways(const struct run* run, int leads, int partner, int iterations);
 double receive_unexpected(const struct run* run, int leads, int partner, int iterations);
 
+double run_collective(const struct run* run, int leads, int partner, int iterations);
+
 /* What rewriting and checking one short message costs this rank; 0 for long ones, which are timed otherwise.
  */
 double fill_and_check_cost_ns(const struct run* run);
@@ -54,6 +79,8 @@ double fill_and_check_cost_ns(const struct run* run);
 /* Nanoseconds of a clock that never goes back, and what one look at it costs. */
 double now_ns(void);
 double clock_cost_ns(void);
+/* How many processors the job has. */
+int processors_usable(void);
 /* Sorts the values. */
 double median_of(double* values, int count);
 
@@ -65,6 +92,21 @@ struct result {
   long involuntary_switches;              /* of rank 0 */
 };
 void measure(struct run* run, double budget_ms, int rank, int size, struct result* result);
+
+/* collective.c: what rewriting and checking adds to the time of one collective; 0 where it is not in the
+ * time. */
+double collective_work_cost_ns(const struct run* run);
+/* Bytes that one needs in either area. */
+size_t collective_area_bytes(enum collective which, size_t bytes, int size);
+void collective_end(void);
+
+/* together.c: all ranks without MPI. make: called on all; the job ends where the ranks cannot share memory.
+ */
+void together_make(int rank, int size);
+void together_wait(void);
+/* This rank's times, and, after a together_wait(), from the first begin to the last end. */
+void together_note(double begin_ns, double end_ns);
+double together_elapsed_ns(void);
 
 /* buffer.c: the two areas of each rank and what is in them. */
 void buffers_make(int from_mpi, size_t bytes, size_t send_offset, size_t receive_offset);

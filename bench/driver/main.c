@@ -9,7 +9,7 @@
 
 #include "driver.h"
 
-enum { sizes_max = 256, cases_max = 16, runs_max = 1024 };
+enum { sizes_max = 256, cases_max = 32, runs_max = 1024 };
 
 struct size_list {
   size_t bytes[sizes_max];
@@ -51,21 +51,41 @@ static int by_volume(size_t bytes) {
   return bytes >= volume / 2 ? 2 : (int)(volume / bytes);
 }
 
+#define COLLECTIVE(name, which, what) \
+  { name, run_collective, one, 0, what, 0, 0, which }
+
 static const struct bench_case cases[] = {
-    {"latency", pingpong, one, 0, "half round trip of one message", 0, 0},
-    {"bandwidth", stream_one_way, by_volume, 0, "one way, up to 64 in flight (2 MiB)", 0, 0},
+    {"latency", pingpong, one, 0, "half round trip of one message", 0, 0, collective_none},
+    {"bandwidth", stream_one_way, by_volume, 0, "one way, up to 64 in flight (2 MiB)", 0, 0, collective_none},
     {"bidirectional", stream_both_ways, by_volume, 0, "both ways at once, up to 64 in flight (2 MiB) each", 0,
-     0},
-    {"rate", stream_one_way, sixty_four, 0, "one way, 64 in flight at every length", 0, 0},
+     0, collective_none},
+    {"rate", stream_one_way, sixty_four, 0, "one way, 64 in flight at every length", 0, 0, collective_none},
     {"pairs", stream_one_way, sixty_four, 1, "rank i to rank i + P/2, 64 in flight; the slowest pair's time",
-     0, 0},
+     0, 0, collective_none},
     {"unexpected", receive_unexpected, sixty_four, 0,
-     "64 messages that came before their receives, last one first", 0, 0},
-    {"vector8", pingpong_derived, one, 0, "half round trip of a vector: blocks of 8 bytes, gaps of 8", 2, 8},
-    {"vector64", pingpong_derived, one, 0, "the same with 64 bytes", 2, 64},
-    {"vector512", pingpong_derived, one, 0, "the same with 512 bytes", 2, 512},
-    {"vector4096", pingpong_derived, one, 0, "the same with 4096 bytes", 2, 4096},
-    {"struct", pingpong_derived, one, 0, "half round trip of structures with 32 bytes of data in 48", 2, 0},
+     "64 messages that came before their receives, last one first", 0, 0, collective_none},
+    {"vector8", pingpong_derived, one, 0, "half round trip of a vector: blocks of 8 bytes, gaps of 8", 2, 8,
+     collective_none},
+    {"vector64", pingpong_derived, one, 0, "the same with 64 bytes", 2, 64, collective_none},
+    {"vector512", pingpong_derived, one, 0, "the same with 512 bytes", 2, 512, collective_none},
+    {"vector4096", pingpong_derived, one, 0, "the same with 4096 bytes", 2, 4096, collective_none},
+    {"struct", pingpong_derived, one, 0, "half round trip of structures with 32 bytes of data in 48", 2, 0,
+     collective_none},
+    COLLECTIVE("barrier", collective_barrier, "all ranks meet"),
+    COLLECTIVE("bcast", collective_bcast, "from a root to all"),
+    COLLECTIVE("gather", collective_gather, "a block from each rank to a root"),
+    COLLECTIVE("gatherv", collective_gatherv, "the same, counts and places given for each"),
+    COLLECTIVE("scatter", collective_scatter, "a block from a root to each rank"),
+    COLLECTIVE("scatterv", collective_scatterv, "the same, counts and places given for each"),
+    COLLECTIVE("allgather", collective_allgather, "a block from each rank to all"),
+    COLLECTIVE("allgatherv", collective_allgatherv, "the same, counts and places given for each"),
+    COLLECTIVE("alltoall", collective_alltoall, "a block from each rank to each"),
+    COLLECTIVE("alltoallv", collective_alltoallv, "the same, counts and places given for each"),
+    COLLECTIVE("reduce", collective_reduce, "the sum of all ranks' doubles at a root"),
+    COLLECTIVE("allreduce", collective_allreduce, "the sum of all ranks' doubles at all"),
+    COLLECTIVE("reduce_scatter_block", collective_reduce_scatter_block, "a block of the sum at each rank"),
+    COLLECTIVE("scan", collective_scan, "the sum over the ranks up to one's own"),
+    COLLECTIVE("exscan", collective_exscan, "the sum over the ranks before one's own"),
 };
 enum { case_total = sizeof cases / sizeof cases[0] };
 
@@ -77,10 +97,11 @@ static void usage(FILE* to) {
   int i;
   fprintf(to,
           "usage: bench_driver [case...] [options], started by mpiexec on 2 or more ranks\n"
-          "cases (default: latency bandwidth), each over all lengths, or over its own as in rate:8,64:\n");
-  for (i = 0; i < case_total; ++i) fprintf(to, "  %-14s %s\n", cases[i].name, cases[i].what);
+          "cases (default: latency bandwidth), each over all lengths, or over its own as in rate:8,64;\n"
+          "of collectives it is the time of the slowest rank, and a length is that of a block:\n");
+  for (i = 0; i < case_total; ++i) fprintf(to, "  %-20s %s\n", cases[i].name, cases[i].what);
   fprintf(to,
-          "  %-14s nothing but MPI_Init and MPI_Finalize, for the time of an empty program\n"
+          "  %-20s nothing but MPI_Init and MPI_Finalize, for the time of an empty program\n"
           "options:\n"
           "  --sizes A,B,...      message lengths in bytes (default: 0 to 4194304)\n"
           "  --min-bytes N, --max-bytes N\n"
@@ -126,7 +147,15 @@ static void parse_sizes(struct size_list* sizes, const char* text) {
   }
 }
 
+/* A barrier has no data, the other collectives some, and reductions whole numbers. */
+static int is_fitting(const struct bench_case* what, size_t bytes) {
+  if (what->collective == collective_none) return 1;
+  if (what->collective == collective_barrier) return bytes == 0;
+  return bytes > 0 && (what->collective < collective_reduce || bytes % sizeof(double) == 0);
+}
+
 static void add_run(struct options* options, const struct bench_case* what, size_t bytes) {
+  if (!is_fitting(what, bytes)) return;
   if (options->run_count == runs_max) stop("too many runs, at", what->name);
   options->runs[options->run_count].what = what;
   options->runs[options->run_count++].bytes = bytes;
@@ -143,6 +172,10 @@ static void parse_case(struct options* options, const char* text) {
     if (strlen(cases[i].name) == length && strncmp(text, cases[i].name, length) == 0) found = &cases[i];
   }
   if (found == NULL || options->case_count == cases_max) stop("no such case:", text);
+  if (found->collective == collective_barrier) {
+    add_run(options, found, 0);
+    return;
+  }
   if (colon == NULL) {
     options->cases[options->case_count++] = found;
     return;
@@ -229,12 +262,15 @@ static int window_for(const struct options* options, const struct bench_case* wh
   return options->window != 0 && what->window != one ? options->window : what->window(bytes);
 }
 
-static size_t area_bytes(const struct options* options) {
+static size_t area_bytes(const struct options* options, int size) {
   size_t most = 0;
   int i;
   for (i = 0; i < options->run_count; ++i) {
     const struct planned_run* run = &options->runs[i];
-    const size_t memory = run->what->gap_factor == 0 ? run->bytes : run->what->gap_factor * run->bytes;
+    const size_t memory = run->what->gap_factor != 0 ? run->what->gap_factor * run->bytes
+                          : run->what->collective != collective_none
+                              ? collective_area_bytes(run->what->collective, run->bytes, size)
+                              : run->bytes;
     const size_t needed = buffers_needed(memory, window_for(options, run->what, run->bytes));
     if (needed > most) most = needed;
   }
@@ -278,6 +314,12 @@ static void print_result(const struct run* run, const struct result* result, int
   fflush(stdout);
 }
 
+static int has_collectives(const struct options* options) {
+  int i, some = 0;
+  for (i = 0; i < options->run_count; ++i) some += options->runs[i].what->collective != collective_none;
+  return some > 0;
+}
+
 static void run_all(const struct options* options, int rank, int size) {
   int i;
   for (i = 0; i < options->run_count; ++i) {
@@ -287,6 +329,7 @@ static void run_all(const struct options* options, int rank, int size) {
     run.bytes = options->runs[i].bytes;
     run.window = window_for(options, run.what, run.bytes);
     run.pairs = run.what->all_pairs ? size / 2 : 1;
+    run.ranks = size;
     measure(&run, options->time_ms, rank, size, &result);
     if (rank == 0) print_result(&run, &result, i + 1 == options->run_count);
   }
@@ -310,9 +353,10 @@ int main(int count, char** words) {
   parse(&options, count, words);
   if (size < 2) stop("needs 2 or more ranks, but the job has", size == 1 ? "1" : "0");
   shuffle_runs(&options);
-  buffers_make(options.from_mpi, area_bytes(&options), options.send_offset, options.receive_offset);
+  buffers_make(options.from_mpi, area_bytes(&options, size), options.send_offset, options.receive_offset);
   processors[0] = processors[1] = sched_getcpu();
   if (rank < 2) floor_make(rank == 0, 1 - rank);
+  if (has_collectives(&options)) together_make(rank, size);
   if (rank == 1) MPI_Send(processors, 1, MPI_INT, 0, tag_report, MPI_COMM_WORLD);
   if (rank == 0) {
     MPI_Recv(&processors[1], 1, MPI_INT, 1, tag_report, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -320,6 +364,7 @@ int main(int count, char** words) {
   }
   run_all(&options, rank, size);
   if (rank == 0) printf(" ]\n}\n");
+  collective_end();
   buffers_free();
   MPI_Finalize();
   return 0;

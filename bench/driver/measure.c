@@ -2,9 +2,11 @@
  * take no part wait inside one MPI_Recv, as idle ranks of a program do. */
 #define _GNU_SOURCE 1
 #include <mpi.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "driver.h"
 
@@ -16,6 +18,17 @@ double now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+}
+
+int processors_usable(void) {
+  cpu_set_t set;
+  int count = 0, processor;
+  const long all = sysconf(_SC_NPROCESSORS_ONLN);
+  /* A rank may be bound to one of the processors that the job has. */
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (processor = 0; processor < CPU_SETSIZE; ++processor) count += CPU_ISSET(processor, &set) != 0;
+  }
+  return count > all || count <= 1 ? (int)all : count;
 }
 
 static int ascending(const void* a, const void* b) {
@@ -49,18 +62,26 @@ static long involuntary_switches(void) {
   return usage.ru_nivcsw;
 }
 
-/* To every rank that takes part. */
-static void command(const struct run* run, int what) {
-  int pair;
-  for (pair = 0; pair < run->pairs; ++pair) {
-    MPI_Send(&what, 1, MPI_INT, pair + run->pairs, tag_command, MPI_COMM_WORLD);
-    if (pair > 0) MPI_Send(&what, 1, MPI_INT, pair, tag_command, MPI_COMM_WORLD);
-  }
+static int is_collective(const struct run* run) {
+  return run->what->collective != collective_none;
 }
 
-/* Always between ranks 0 and 1, which take part in every case. */
-static double floor_between_ns(void) {
+static int participants(const struct run* run) {
+  return is_collective(run) ? run->ranks : 2 * run->pairs;
+}
+
+/* To every rank that takes part. */
+static void command(const struct run* run, int what) {
+  int rank;
+  for (rank = 1; rank < participants(run); ++rank)
+    MPI_Send(&what, 1, MPI_INT, rank, tag_command, MPI_COMM_WORLD);
+}
+
+/* Always between ranks 0 and 1, which take part in every case. Where the ranks of a collective share
+ * processors, there is nothing to see. */
+static double floor_between_ns(const struct run* run) {
   const int what = command_floor;
+  if (is_collective(run) && run->ranks > processors_usable()) return 0;
   MPI_Send(&what, 1, MPI_INT, 1, tag_command, MPI_COMM_WORLD);
   return floor_one_way_ns(1);
 }
@@ -71,7 +92,7 @@ static double batch_of(const struct run* run, int iterations) {
   int pair;
   command(run, iterations);
   slowest = run->what->run(run, 1, run->pairs, iterations);
-  for (pair = 1; pair < run->pairs; ++pair) {
+  for (pair = 1; pair < run->pairs && !is_collective(run); ++pair) {
     double theirs = 0;
     MPI_Recv(&theirs, 1, MPI_DOUBLE, pair, tag_report, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (theirs > slowest) slowest = theirs;
@@ -93,21 +114,24 @@ static double quicker_of_two_ns(const struct run* run, int iterations) {
 static void lead(struct run* run, double budget_ms, int size, struct result* result) {
   static double values[batches_max];
   const long switches = involuntary_switches();
+  /* Where ranks share processors, their order of being run should not make a batch. */
+  const double enough_ns =
+      is_collective(run) && run->ranks > processors_usable() ? 10 * batch_ns_min : batch_ns_min;
   double deadline;
   int count = 0, iterations = 1, rank;
-  result->floor_before_ns = floor_between_ns();
+  result->floor_before_ns = floor_between_ns(run);
   /* Batches grow until one is long enough for the clock, even where nothing disturbs it; these warm up and do
    * not count. The first batch opens the connection. */
   batch_of(run, 1);
-  while (quicker_of_two_ns(run, iterations) < batch_ns_min && iterations < iterations_max) iterations *= 2;
+  while (quicker_of_two_ns(run, iterations) < enough_ns && iterations < iterations_max) iterations *= 2;
   deadline = now_ns() + 1e6 * budget_ms;
   while (count < batches_max && (count < batches_min || now_ns() < deadline)) {
     values[count++] = batch_of(run, iterations);
   }
-  result->floor_after_ns = floor_between_ns();
+  result->floor_after_ns = floor_between_ns(run);
   result->involuntary_switches = involuntary_switches() - switches;
   command(run, command_stop);
-  for (rank = 2 * run->pairs; rank < size; ++rank) {
+  for (rank = participants(run); rank < size; ++rank) {
     MPI_Send(NULL, 0, MPI_BYTE, rank, tag_idle, MPI_COMM_WORLD);
   }
   result->median_ns = median_of(values, count);
@@ -127,15 +151,20 @@ static void follow(const struct run* run, int leads, int partner) {
       floor_one_way_ns(0);
     } else {
       double value = run->what->run(run, leads, partner, what);
-      if (leads) MPI_Send(&value, 1, MPI_DOUBLE, 0, tag_report, MPI_COMM_WORLD);
+      if (leads && !is_collective(run)) MPI_Send(&value, 1, MPI_DOUBLE, 0, tag_report, MPI_COMM_WORLD);
     }
   }
 }
 
 void measure(struct run* run, double budget_ms, int rank, int size, struct result* result) {
-  run->fill_and_check_ns = fill_and_check_cost_ns(run);
+  /* Of a collective rank 0 takes it out for all. */
+  run->fill_and_check_ns = !is_collective(run) ? fill_and_check_cost_ns(run)
+                           : rank == 0         ? collective_work_cost_ns(run)
+                                               : 0;
   if (rank == 0) {
     lead(run, budget_ms, size, result);
+  } else if (is_collective(run)) {
+    follow(run, 0, 0);
   } else if (rank < run->pairs) {
     follow(run, 1, rank + run->pairs);
   } else if (rank < 2 * run->pairs) {

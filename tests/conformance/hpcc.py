@@ -191,12 +191,9 @@ def compare(options, work):
             for library in libraries if turn % 2 == 0 else libraries[::-1]:
                 if library.name in failed:
                     continue
-                launch = library.command[:library.command.index("-n")]
-                # More ranks than processors: none of them is bound to one.
-                if ranks > (os.cpu_count() or 1):
-                    launch = [word for word in launch if word not in ("--bind-to", "-bind-to", "core")]
                 try:
-                    seconds[library.name].append(run(launch, programs[library.name], ranks, work,
+                    seconds[library.name].append(run(library.launcher(ranks), programs[library.name],
+                                                     ranks, work,
                                                      options.timeout, options.order, library.environment))
                 except Failed as problem:
                     failed[library.name] = str(problem)

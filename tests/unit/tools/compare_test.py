@@ -4,10 +4,11 @@ import random
 import sys
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
 
-from comparing import ratios, report  # noqa: E402
+from comparing import cases, peers, ratios, report  # noqa: E402
 
 
 def item(ns, floors=(40.0, 41.0)):
@@ -92,13 +93,52 @@ class Report(unittest.TestCase):
         quads = [quad("mpich", item(50), item(100)) for _ in range(4)]
         comparison = ratios.compare(quads, ["mpich"])
         comparison["rows"][0]["promised"] = 0.45
-        comparison["about"] = {"date": "today", "processor": "some", "kernel": "6",
+        comparison["about"] = {"date": "today", "processor": "some", "kernel": "6", "options": {"ranks": 2},
                                "libraries": {"hearth": "Hearth 1"}}
         for text in (report.as_text(comparison), report.as_markdown(comparison)):
             self.assertIn("half round trip, 8 B", text)
             self.assertIn("0.50 (0.50 to 0.50) faster", text)
             self.assertIn("0.45: not kept", text)
             self.assertIn("0 of 8 pairs", text)
+
+
+def plan(**changes):
+    usual = {"runs": None, "derived": False, "collectives": False, "ranks": 2, "alloc": "malloc",
+             "send_offset": 0, "recv_offset": 0, "time_ms": 1}
+    return cases.Plan(SimpleNamespace(**{**usual, **changes}))
+
+
+class Plans(unittest.TestCase):
+    def test_collectives_have_promises_of_their_own_for_each_number_of_ranks(self):
+        two, eight = plan(collectives=True), plan(collectives=True, ranks=8)
+        for item, promised in ((("barrier", 0), 0.50), (("reduce", 8), 0.50), (("allgather", 1 << 20), 0.70),
+                               (("scan", 8), None)):
+            self.assertEqual(two.promised(*item), promised)
+        for item, promised in ((("barrier", 0), 0.50), (("allreduce", 8), 0.60), (("allreduce", 65536), 0.60),
+                               (("alltoall", 1024), 0.60)):
+            self.assertEqual(eight.promised(*item), promised)
+        self.assertIsNone(plan(collectives=True, ranks=3).promised("barrier", 0))
+        self.assertIsNone(plan(collectives=True, alloc="mpi").promised("barrier", 0))
+        self.assertIn("barrier", eight.arguments(7))
+        self.assertIn("scan:8,1024,65536,1048576", two.arguments(7))
+
+    def test_what_is_promised_is_measured(self):
+        for runs, promised in ((cases.collective_runs(2), cases.COLLECTIVES_PROMISED),
+                               (cases.collective_runs(8), cases.MANY_RANKS_PROMISED)):
+            items = set()
+            for run in runs:
+                case, _, sizes = run.partition(":")
+                items |= {(case, int(size)) for size in sizes.split(",")} if sizes else {(case, 0)}
+            self.assertLessEqual(set(promised), items)
+
+    def test_only_messages_come_with_the_time_of_an_empty_program(self):
+        self.assertTrue(plan().with_init)
+        self.assertFalse(plan(collectives=True).with_init or plan(derived=True).with_init)
+
+    def test_ranks_without_a_processor_of_their_own_are_bound_to_none(self):
+        library = peers.Library("x", "X", Path("/x"), Path("/x/driver"), {}, ["-bind"], ["-loose"])
+        self.assertEqual(library.command(1), ["/x/bin/mpiexec", "-bind", "-n", "1", "/x/driver"])
+        self.assertEqual(library.command(10**6), ["/x/bin/mpiexec", "-loose", "-n", "1000000", "/x/driver"])
 
 
 if __name__ == "__main__":
