@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "chart.h"
+#include "driver_reader.h"
 #include "floors.h"
 #include "installation.h"
 #include "mpi.h"
 #include "output_file.h"
 #include "pretty.h"
-#include "program_lines.h"
 #include "route.h"
 
 namespace hearth::tools {
@@ -140,43 +140,6 @@ class LiveTable {
   Floors floors_;
 };
 
-/// Reads the driver's document as it comes: a header over several lines up to `"results": [`, then a result
-/// on each line.
-class DriverReader {
- public:
-  explicit DriverReader(LiveTable& table) : table_(table) {}
-
-  bool take(std::string line) {
-    while (!line.empty() && (line.back() == '\n' || line.back() == ',' || line.back() == ' '))
-      line.pop_back();
-    if (document_.is_null()) {
-      header_ += line;
-      constexpr std::string_view kEnd = "\"results\": [";
-      if (header_.size() < kEnd.size() || header_.substr(header_.size() - kEnd.size()) != kEnd) {
-        header_ += ',';
-        return true;
-      }
-      document_ = Json::parse(header_ + "]}", nullptr, false);
-      if (document_.is_discarded()) return false;
-      table_.begin(document_);
-      return true;
-    }
-    if (line.find("\"case\"") == std::string::npos) return true;  // the brackets at the end
-    Json result = Json::parse(line, nullptr, false);
-    if (result.is_discarded()) return false;
-    table_.add(result);
-    document_["results"].push_back(std::move(result));
-    return true;
-  }
-
-  Json& document() { return document_; }
-
- private:
-  LiveTable& table_;
-  std::string header_;
-  Json document_;
-};
-
 std::string chart_of(const Json& document, const std::string& title) {
   std::vector<Panel> panels;
   for (const Json& result : document.at("results")) {
@@ -194,27 +157,15 @@ std::string chart_of(const Json& document, const std::string& title) {
   return draw_chart(title, panels);
 }
 
-Status check_options(const BenchOptions& options) {
-  for (const std::string& name : options.cases) {
-    if (find_view(name) == nullptr) {
-      return fail(MPI_ERR_ARG, "there is no case '%s'; `hearth bench --help` names them", name.c_str());
-    }
-  }
-  if (options.ranks < 2)
-    return fail(MPI_ERR_ARG, "a benchmark of messages needs 2 ranks or more, not %d", options.ranks);
+}  // namespace
+
+Status prepare_bench(const BenchOptions& options, Installation& place) {
+  if (options.ranks < 2) return fail(MPI_ERR_ARG, "a benchmark needs 2 ranks or more, not %d", options.ranks);
   if (options.min_bytes > options.max_bytes) {
     return fail(MPI_ERR_ARG, "--min-bytes %llu is above --max-bytes %llu",
                 static_cast<unsigned long long>(options.min_bytes),
                 static_cast<unsigned long long>(options.max_bytes));
   }
-  return {};
-}
-
-}  // namespace
-
-Status run_bench(const BenchOptions& options) {
-  HEARTH_TRY(check_options(options));
-  Installation place;
   HEARTH_TRY(find_installation(place));
   for (const std::filesystem::path& needed : {place.launcher, place.driver}) {
     if (!std::filesystem::exists(needed)) {
@@ -223,15 +174,25 @@ Status run_bench(const BenchOptions& options) {
                   needed.c_str());
     }
   }
+  return {};
+}
+
+Status run_bench(const BenchOptions& options) {
+  for (const std::string& name : options.cases) {
+    if (find_view(name) == nullptr) {
+      return fail(MPI_ERR_ARG, "there is no case '%s'; `hearth bench --help` names them", name.c_str());
+    }
+  }
+  Installation place;
+  HEARTH_TRY(prepare_bench(options, place));
   const topo::Machine machine = topo::Machine::discover();
   use_profile(machine);
   LiveTable table(options, machine);
-  DriverReader reader(table);
-  HEARTH_TRY(for_each_line(command_of(options, place),
-                           [&reader](const std::string& line) { return reader.take(line); }));
-  if (reader.document().is_null()) return fail(MPI_ERR_OTHER, "the benchmark printed nothing");
+  Json document;
+  HEARTH_TRY(read_driver(
+      command_of(options, place), [&table](const Json& header) { table.begin(header); },
+      [&table](Json& result) { table.add(result); }, document));
   table.end();
-  Json& document = reader.document();
   document["relation"] = table.relation();
   if (!options.json_file.empty()) HEARTH_TRY(write_file(options.json_file, document.dump(1) + '\n'));
   if (!options.plot_file.empty()) {

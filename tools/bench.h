@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "installation.h"
 
 namespace hearth::tools {
 
@@ -22,6 +23,9 @@ struct BenchOptions {
   std::string json_file;
   std::string plot_file;
 };
+
+/// Whether ranks and lengths make sense; where the programs lie that measure.
+Status prepare_bench(const BenchOptions& options, Installation& place);
 
 /// Prints the table while it grows.
 Status run_bench(const BenchOptions& options);

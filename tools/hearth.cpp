@@ -1,10 +1,14 @@
 // The `hearth` command: options only; the work is in the files named like the subcommands.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "bench.h"
+#include "bench_collectives.h"
 #include "bench_skew.h"
 #include "info.h"
 #include "mpi.h"
@@ -41,7 +45,7 @@ CLI::App& add_info(CLI::App& app, InfoOptions& options) {
   return info;
 }
 
-CLI::App& add_bench(CLI::App& app, BenchOptions& options, bool& skew) {
+CLI::App& add_bench(CLI::App& app, BenchOptions& options, std::vector<std::string>& collectives, bool& skew) {
   CLI::App& bench = *app.add_subcommand("bench", "how fast messages are between ranks on this machine");
   bench.add_option("cases", options.cases, "what to measure")->capture_default_str();
   bench.add_option("-n,--ranks", options.ranks, "ranks of the job")->capture_default_str();
@@ -60,6 +64,11 @@ CLI::App& add_bench(CLI::App& app, BenchOptions& options, bool& skew) {
       ->capture_default_str();
   bench.add_option("--window", options.window, "messages in flight (default: by the case)")
       ->check(CLI::Range(1, 64));
+  bench
+      .add_option("--collective", collectives,
+                  fmt::format("instead: the time of the slowest rank in these: {}, or all",
+                              fmt::join(hearth::tools::collective_names(), ", ")))
+      ->delimiter(',');
   bench.add_flag("--skew", skew,
                  "instead: what messages cost a producer whose consumer lags, by three ways; of its "
                  "options --alloc, --sizes (one), --json and --plot count");
@@ -109,12 +118,14 @@ int main(int count, char** words) {
   TuneOptions tune_options;
   const CLI::App& info = add_info(app, info_options);
   bool skew = false;
-  const CLI::App& bench = add_bench(app, bench_options, skew);
+  std::vector<std::string> collectives;
+  const CLI::App& bench = add_bench(app, bench_options, collectives, skew);
   add_tune(app, tune_options);
   try {
     app.parse(count, words);
     if (info.parsed()) return report(run_info(info_options));
     if (skew) return report(bench_skew(bench, bench_options));
+    if (!collectives.empty()) return report(run_bench_collectives(bench_options, collectives));
     return report(bench.parsed() ? run_bench(bench_options) : run_tune(tune_options));
   } catch (const CLI::ParseError& error) {
     return app.exit(error);

@@ -1,5 +1,6 @@
 #include "coll/select.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <iterator>
@@ -15,18 +16,24 @@ constexpr const char* kNames[] = {"allgather", "allreduce", "alltoall",       "b
                                   "gather",    "reduce",    "reduce_scatter", "scatter"};
 static_assert(std::size(kNames) == kCollectives);
 
+/// A row of algorithms.def without its function.
 struct Known {
   Collective collective;
   const char* name;
+  bool (*right)(const Shape& shape);
+  bool (*preferred)(const Shape& shape);
 };
-#define HEARTH_ALLGATHER(name, right, preferred) {Collective::allgather, #name},
-#define HEARTH_ALLREDUCE(name, right, preferred) {Collective::allreduce, #name},
-#define HEARTH_ALLTOALL(name, right, preferred) {Collective::alltoall, #name},
-#define HEARTH_BCAST(name, right, preferred) {Collective::bcast, #name},
-#define HEARTH_GATHER(name, right, preferred) {Collective::gather, #name},
-#define HEARTH_REDUCE(name, right, preferred) {Collective::reduce, #name},
-#define HEARTH_REDUCE_SCATTER(name, right, preferred) {Collective::reduce_scatter, #name},
-#define HEARTH_SCATTER(name, right, preferred) {Collective::scatter, #name},
+#define HEARTH_KNOWN(collective, name, is_right, is_preferred)                                  \
+  {Collective::collective, #name, []([[maybe_unused]] const Shape& shape) { return is_right; }, \
+   []([[maybe_unused]] const Shape& shape) { return is_preferred; }},
+#define HEARTH_ALLGATHER(name, right, preferred) HEARTH_KNOWN(allgather, name, right, preferred)
+#define HEARTH_ALLREDUCE(name, right, preferred) HEARTH_KNOWN(allreduce, name, right, preferred)
+#define HEARTH_ALLTOALL(name, right, preferred) HEARTH_KNOWN(alltoall, name, right, preferred)
+#define HEARTH_BCAST(name, right, preferred) HEARTH_KNOWN(bcast, name, right, preferred)
+#define HEARTH_GATHER(name, right, preferred) HEARTH_KNOWN(gather, name, right, preferred)
+#define HEARTH_REDUCE(name, right, preferred) HEARTH_KNOWN(reduce, name, right, preferred)
+#define HEARTH_REDUCE_SCATTER(name, right, preferred) HEARTH_KNOWN(reduce_scatter, name, right, preferred)
+#define HEARTH_SCATTER(name, right, preferred) HEARTH_KNOWN(scatter, name, right, preferred)
 constexpr Known kKnown[] = {
 #include "coll/algorithms.def"
 };
@@ -69,6 +76,13 @@ Wishes read_wishes() {
 const char* wished_algorithm(Collective collective) {
   static const Wishes wishes = read_wishes();
   return wishes[static_cast<size_t>(collective)];
+}
+
+const char* algorithm_for(Collective collective, const Shape& shape) {
+  const auto belongs = [collective](const Known& row) { return row.collective == collective; };
+  const Known* const first = std::find_if(std::begin(kKnown), std::end(kKnown), belongs);
+  const Known* const last = std::find_if_not(first, std::end(kKnown), belongs);
+  return choose(collective, first, static_cast<size_t>(last - first), shape).name;
 }
 
 }  // namespace hearth::coll

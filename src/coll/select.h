@@ -22,7 +22,7 @@ enum class Collective : uint8_t {
   count_
 };
 
-/// What the choice depends on.
+/// What the choice depends on. `hearth bench` fills one in as well (tools/bench_collectives.cpp).
 struct Shape {
   int size = 0;       // ranks
   int64_t bytes = 0;  // of the whole vector; of one rank's block where each rank has one
@@ -42,19 +42,27 @@ struct Algorithm {
 /// The algorithm that HEARTH_COLL_ALGORITHMS names for a collective, or nullptr.
 const char* wished_algorithm(Collective collective);
 
-/// Pre: the last row of the table is right for every shape.
-template <class Function, size_t kRows>
-Function* select(Collective collective, const Algorithm<Function> (&table)[kRows], const Shape& shape) {
+/// The row of a collective's table that counts for a shape. Pre: the last row is right for every shape.
+template <class Row>
+const Row& choose(Collective collective, const Row* rows, size_t count, const Shape& shape) {
   if (const char* wished = wished_algorithm(collective); __builtin_expect(wished != nullptr, 0)) {
-    for (const auto& row : table) {
-      if (std::strcmp(row.name, wished) == 0 && row.right(shape)) return row.run;
+    for (size_t i = 0; i < count; ++i) {
+      if (std::strcmp(rows[i].name, wished) == 0 && rows[i].right(shape)) return rows[i];
     }
   }
-  for (const auto& row : table) {
-    if (row.right(shape) && row.preferred(shape)) return row.run;
+  for (size_t i = 0; i < count; ++i) {
+    if (rows[i].right(shape) && rows[i].preferred(shape)) return rows[i];
   }
-  return table[kRows - 1].run;
+  return rows[count - 1];
 }
+
+template <class Function, size_t kRows>
+Function* select(Collective collective, const Algorithm<Function> (&table)[kRows], const Shape& shape) {
+  return choose(collective, table, kRows, shape).run;
+}
+
+/// The name of the algorithm that select() takes, for the tools.
+const char* algorithm_for(Collective collective, const Shape& shape);
 
 /// One row, from what algorithms.def says about it.
 #define HEARTH_COLL_ROW(name, is_right, is_preferred)                                                        \

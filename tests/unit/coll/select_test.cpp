@@ -55,5 +55,14 @@ TEST(Select, FollowsWishesWhereTheyAreRight) {
   EXPECT_EQ(select(Collective::gather, table, {.size = 2})(), 3) << "the wish is not right for two ranks";
 }
 
+TEST(Select, NamesTheAlgorithmThatTheTableGives) {
+  EXPECT_STREQ(algorithm_for(Collective::allgather, {.size = 4, .bytes = 8}), "bruck");
+  EXPECT_STREQ(algorithm_for(Collective::allgather, {.size = 4, .bytes = 1 << 20}), "ring");
+  EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 2, .bytes = 8, .count = 1}),
+               "recursive_doubling");
+  EXPECT_STREQ(algorithm_for(Collective::scatter, {.size = 2, .bytes = 8}), "linear");
+  EXPECT_STREQ(algorithm_for(Collective::bcast, {.size = 2, .bytes = 8}), "chain") << "as was wished";
+}
+
 }  // namespace
 }  // namespace hearth::coll

@@ -111,7 +111,8 @@ class Words(unittest.TestCase):
 
     def test_bad_options_are_named(self):
         for arguments, word in ((["bench", "warp"], "warp"), (["bench", "-n", "1"], "2 ranks"),
-                                (["bench", "--alloc", "gpu"], "gpu"), (["info", "-n", "0"], "0"),
+                                (["bench", "--alloc", "gpu"], "gpu"),
+                                (["bench", "--collective", "rumour"], "rumour"), (["info", "-n", "0"], "0"),
                                 (["bench", "--min-bytes", "9", "--max-bytes", "8"], "--max-bytes")):
             result = hearth(*arguments)
             self.assertNotEqual(result.returncode, 0, arguments)
@@ -161,6 +162,22 @@ class Bench(unittest.TestCase):
             better = min(point["buffered_ns"], point["single_copy_ns"])
             self.assertGreater(better, 0)
             self.assertAlmostEqual(point["ratio"], point["skew_aware_ns"] / better)
+
+    def test_collectives_check_their_data_and_say_which_algorithm_they_took(self):
+        names = ["bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall",
+                 "alltoallv", "reduce", "allreduce", "reduce_scatter_block", "scan", "exscan"]
+        text, document = self.run_bench("--collective", "all", "--sizes", "8,5000")
+        found = [(r["case"], r["bytes"]) for r in document["results"]]
+        self.assertEqual(found, [("barrier", 0)] + [(name, size) for name in names for size in (8, 5000)])
+        for result in document["results"]:
+            self.assertGreater(result["median_ns"], 0, result)
+        for row in (r for r in document["results"] if r["case"] == "allreduce"):
+            self.assertRegex(text, rf"\n +{row['bytes']} .* {row['algorithm']}\n")
+
+    def test_more_ranks_than_processors_in_a_collective(self):
+        _, document = self.run_bench("-n", "5", "--collective", "alltoall,barrier,scan", "--sizes", "8,4096")
+        found = [r["case"] for r in document["results"]]
+        self.assertEqual(found, ["alltoall", "alltoall", "barrier", "scan", "scan"])
 
     def test_more_ranks_than_the_pair_stay_idle(self):
         _, document = self.run_bench("latency", "-n", "5", "--sizes", "8")
