@@ -45,13 +45,15 @@ Engine::Engine(const EngineSetup& setup)
       unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
       packet_bytes_max_(setup.transport->packet_bytes_max()),
       skew_aware_(param::get_flag(param::Id::p2p_skew)),
-      peers_(static_cast<size_t>(setup.size)) {
+      peers_(static_cast<size_t>(setup.size)),
+      emptied_bytes_max_(withheld_bytes_max(setup.transport->part_bytes_max(), setup.size)) {
   completed_send_ = requests_.create(RequestKind::completed);
   HEARTH_CHECK(completed_send_ != nullptr);
   completed_send_->complete = true;
 }
 
 Engine::~Engine() {
+  give_back_now();
   while (!unexpected_.empty()) {
     auto* message = static_cast<UnexpectedMessage*>(unexpected_.first());
     unexpected_.remove(*message);
@@ -235,6 +237,7 @@ bool Engine::progress_once() {
     fruitless_ = 0;
     return true;
   }
+  if (has_chores_) do_chores();
   // A program that polls in a loop of its own would keep the awaited rank from running.
   if (wait_policy_.spin_ns == 0 && ++fruitless_ % kFruitlessPerYield == 0) os::yield_processor();
   return false;
@@ -268,6 +271,7 @@ void Engine::out_of_memory(const char* what, size_t bytes, PeerIndex peer) const
 }
 
 void Engine::idle(Waiter& waiter) {
+  if (has_chores_) do_chores();
   LibraryLock::breathe();
   if (waiter.rounds++ % kRoundsPerLook != 0 && wait_policy_.spin_ns != 0) {
     atomic::cpu_relax();

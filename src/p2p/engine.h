@@ -10,6 +10,7 @@
 // the communicator; nothing in this folder knows an MPI handle.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -69,6 +70,7 @@ struct Peer {
   uint16_t copied_together = 0;       // messages of this peer to us, see single_copy/cooperative.h
   CellFiller filler;
   Skew skew;
+  uint32_t room_over = 0;  // the next packet's room has been brought over for so many bytes (meanwhile.cpp)
   uint32_t arena_offers = 0;
   single_copy::Target target;
   std::vector<Answer> answers;
@@ -300,6 +302,13 @@ class Engine {
   void end_stream(SendStream& stream);
   void on_clear_to_send(Request& request, uint8_t flags);
 
+  // meanwhile.cpp: what can wait until this process waits.
+  static int64_t withheld_bytes_max(size_t part_bytes_max, int processes);
+  void note_sent(PeerIndex to, int64_t bytes);
+  void give_back(PeerIndex owner, int cell, int64_t bytes);
+  void give_back_now();
+  void do_chores();
+
   // single_copy.cpp
   bool cells_hold(const Peer& peer, uint64_t bytes) const;
   uint8_t offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address);
@@ -342,6 +351,25 @@ class Engine {
   EngineCounters counters_;
   std::vector<uint32_t> lines_seen_;  // by peer, at the last call of lines_sent()
   uint64_t lines_sent_ = 0;
+
+  // meanwhile.cpp
+  static constexpr int kChoresMax = 8;
+  struct EmptiedCells {
+    PeerIndex owner;
+    int cell;
+  };
+  struct Sent {
+    PeerIndex to;
+    int64_t bytes;
+  };
+  bool has_chores_ = false;
+  int emptied_count_ = 0;
+  int sent_count_ = 0;
+  int64_t emptied_bytes_ = 0;
+  const int64_t emptied_bytes_max_;
+  size_t cells_ahead_bytes_ = 0;
+  std::array<EmptiedCells, kChoresMax> emptied_;
+  std::array<Sent, kChoresMax> sent_;
 };
 
 /// The process's engine, from MPI_Init to MPI_Finalize.

@@ -35,6 +35,7 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
   std::byte* line = lane->peek();
   for (int round = 0; line == nullptr; line = lane->peek()) {
     if (++round == kLaneRounds) return false;
+    if (has_chores_) do_chores();
     atomic::cpu_relax();
   }
   const shm::PacketHeader& header = shm::header_at(line);

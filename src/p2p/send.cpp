@@ -20,12 +20,14 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   const auto size = static_cast<size_t>(bytes);
   std::byte* line = transport_.claim(to, size, status);
   if (line == nullptr) return false;
-  if (size < (type.contiguous ? kFilledBytesMin : kGatheredBytesMin)) {
+  if (size < (type.contiguous ? kFilledBytesMin : kGatheredBytesMin) || size <= peer.room_over) {
     datatype::pack(type, buffer, 0, shm::payload_at(line), size);
   } else {
     peer.filler.fill(type, buffer, 0, shm::payload_at(line), size);
   }
   transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
+  peer.room_over = 0;
+  if (size > shm::kLinePayloadBytes) note_sent(to, bytes);
   if (peer.lane_to == nullptr) peer.lane_to = transport_.lane_to(to);
   return true;
 }

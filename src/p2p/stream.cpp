@@ -22,12 +22,17 @@ namespace {
 
 constexpr int64_t kPartBytesMin = 2048;
 constexpr int64_t kTailBytesMin = 8192;
+// Past the caches a piece ends with a fence, and its reader fetches it from memory: fewer are better.
+constexpr int64_t kStreamedPartBytesMin = 4096;
+constexpr int64_t kStreamedTailBytesMin = 16384;
 
 // The length of the next piece. Pieces grow as long as half of what is left is longer, so that little is left
 // to copy out when the last byte has been copied in.
-int64_t next_part(const SendStream& stream, int64_t part_bytes_max) {
+int64_t next_part(const SendStream& stream, const Peer& peer) {
   const int64_t left = stream.total_bytes - stream.sent_bytes;
-  return std::min({stream.next_part_bytes, part_bytes_max, std::max(left / 2, kTailBytesMin), left});
+  const int64_t tail = peer.filler.streams() ? kStreamedTailBytesMin : kTailBytesMin;
+  return std::min({stream.next_part_bytes, static_cast<int64_t>(peer.protocol.part_bytes_max),
+                   std::max(left / 2, tail), left});
 }
 
 // Lists in no particular order, whose members know their places: thousands may be under way.
@@ -65,8 +70,9 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   ++counters_.long_messages_sent;
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   // Pieces start small, so that copying in and out overlap early, and grow. A short message is two pieces.
+  const int64_t part_bytes_min = peer.filler.streams() ? kStreamedPartBytesMin : kPartBytesMin;
   stream->next_part_bytes =
-      std::clamp<int64_t>(bytes / 2, kPartBytesMin, static_cast<int64_t>(peer.protocol.first_part_bytes));
+      std::min(std::max(bytes / 2, part_bytes_min), static_cast<int64_t>(peer.protocol.first_part_bytes));
   request.send_stream = stream;
 
   RendezvousStart start = {};
@@ -75,7 +81,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   stream->lent = offered != 0;
   stream->held = held || stream->lent;
   if (!stream->held) {
-    const int64_t part = next_part(*stream, static_cast<int64_t>(peer.protocol.part_bytes_max));
+    const int64_t part = next_part(*stream, peer);
     const int cell = next_cells(*stream, part);
     if (cell >= 0) {
       peer.filler.fill(*request.type, request.buffer, 0, transport_.own_cell(cell),
@@ -92,6 +98,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start, request.slot,
                     match_word(request.key.context, request.key.tag));
   if (!stream->held) {
+    note_sent(to, bytes);
     list(sending_, *stream);
     push(*stream);
   }
@@ -112,12 +119,13 @@ void Engine::retire(SendStream& stream) {
 // Cells for the next piece, unless the message has as many under way as it may. -1: wait. Marks are looked at
 // only then: each look takes the mark's line away from the receiver.
 int Engine::next_cells(SendStream& stream, int64_t bytes) {
-  const int in_flight_max = know(stream.request->key.peer).protocol.cells_in_flight_max;
+  const Peer& peer = know(stream.request->key.peer);
+  const int in_flight_max = peer.protocol.cells_in_flight_max;
   if (stream.in_flight >= in_flight_max) {
     retire(stream);
     if (stream.in_flight >= in_flight_max) return -1;
   }
-  const int cell = transport_.take_cells(static_cast<size_t>(bytes));
+  const int cell = transport_.take_cells(static_cast<size_t>(bytes), !peer.filler.streams());
   if (cell < 0) {
     retire(stream);
     return -1;
@@ -133,13 +141,13 @@ bool Engine::push(SendStream& stream) {
   if (stream.held) return false;
   Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
-  const auto part_bytes_max = static_cast<int64_t>(know(to).protocol.part_bytes_max);
+  Peer& peer = know(to);
   bool moved = false;
   while (stream.sent_bytes < stream.total_bytes) {
     Status status;
     std::byte* line = transport_.claim(to, sizeof(MoreCells), status);
     if (line == nullptr) return moved;
-    const int64_t part = next_part(stream, part_bytes_max);
+    const int64_t part = next_part(stream, peer);
     const int cell = next_cells(stream, part);
     if (cell < 0) {
       // Without a single cell, others holding them all, a message that was matched still has its ring.
@@ -147,14 +155,15 @@ bool Engine::push(SendStream& stream) {
       moved = true;
       continue;
     }
-    peers_[static_cast<size_t>(to)].filler.fill(*request.type, request.buffer, stream.sent_bytes,
-                                                transport_.own_cell(cell), static_cast<size_t>(part));
+    peer.filler.fill(*request.type, request.buffer, stream.sent_bytes, transport_.own_cell(cell),
+                     static_cast<size_t>(part));
     MoreCells more = {};
     more.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
     copy_bytes(shm::payload_at(line), &more, sizeof more);
     transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof more, request.slot, 0);
     stream.sent_bytes += part;
-    stream.next_part_bytes = std::min(stream.next_part_bytes * 2, part_bytes_max);
+    stream.next_part_bytes =
+        std::min(stream.next_part_bytes * 2, static_cast<int64_t>(peer.protocol.part_bytes_max));
     moved = true;
   }
   end_stream(stream);
@@ -299,7 +308,7 @@ void Engine::take_part(ReceiveStream& stream, const CellPart& part) {
   const std::byte* data = transport_.cells_of(stream.from, static_cast<int>(part.cell), part.bytes);
   if (data == nullptr) return;
   take_bytes(stream, data, part.bytes);
-  transport_.mark_cell_free(stream.from, static_cast<int>(part.cell));
+  give_back(stream.from, static_cast<int>(part.cell), part.bytes);
 }
 
 void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes) {

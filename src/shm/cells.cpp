@@ -46,9 +46,9 @@ size_t CellPool::first_busy(size_t first, size_t count) const {
   return first + count;
 }
 
-int CellPool::take(size_t bytes) {
+int CellPool::take(size_t bytes, bool gap) {
   size_t count = std::max<size_t>((bytes + cell_bytes_ - 1) / cell_bytes_, 1);
-  if (bytes >= kGuardedBytes) ++count;
+  if (gap && bytes >= kGuardedBytes) ++count;
   // Once around the pool: each step passes at least one cell, and the end is met at most twice.
   for (size_t looked = 0; looked <= sent_.size() + count;) {
     // Without memory for more, the pool stays as large as it is.
@@ -56,6 +56,7 @@ int CellPool::take(size_t bytes) {
       if (turn_ == 0) return -1;
       looked += count;
       turn_ = 0;
+      over_ = 0;
       continue;
     }
     const size_t busy = first_busy(turn_, count);
@@ -76,6 +77,18 @@ int CellPool::take(size_t bytes) {
     return static_cast<int>(first);
   }
   return -1;
+}
+
+bool CellPool::bring_over(size_t bytes_ahead) {
+  over_ = std::max(over_, turn_);
+  if (over_ >= std::min(turn_ + bytes_ahead / cell_bytes_, ready_)) return false;
+  if (first_busy(over_, 1) == over_) return false;
+  std::byte* cell = memory(static_cast<int>(over_++));
+  // A free cell is its owner's alone, and what it holds is of no use any more.
+  for (size_t at = 0; at < cell_bytes_; at += kLineBytes) {
+    atomic::store_relaxed(*reinterpret_cast<uint64_t*>(cell + at), uint64_t{0});
+  }
+  return true;
 }
 
 bool CellPool::returned(int cell, uint32_t ticket) const {

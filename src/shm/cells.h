@@ -35,8 +35,11 @@ class CellPool {
   CellPool(const Segment& segment, int owner);
 
   /// The first of the next free cells in turn that hold so many bytes, or -1 when too many are with receivers
-  /// (or memory is short).
-  int take(size_t bytes);
+  /// (or memory is short). With a gap, an empty cell follows where the reader would fetch ahead.
+  int take(size_t bytes, bool gap);
+  /// Brings one more cell over of those that will be taken next, as far as `bytes_ahead`; false when there is
+  /// none. For an owner who has time: a cell that was emptied costs a journey a line otherwise.
+  bool bring_over(size_t bytes_ahead);
   /// Which sending of a run this is; asked right after take().
   uint32_t ticket(int cell) const { return sent_[static_cast<size_t>(cell)]; }
   /// Whether the receiver has emptied the run of that sending; its cells may have been taken again since. The
@@ -58,6 +61,7 @@ class CellPool {
   size_t cell_bytes_ = 0;
   size_t turn_ = 0;               // cell to look at next
   size_t ready_ = 0;              // cells that have memory behind them
+  size_t over_ = 0;               // cells from turn_ to here have been brought over
   std::vector<uint32_t> sent_;    // by first cell: how often a run was sent; marked as often: it is back
   std::vector<uint32_t> run_of_;  // by cell: first cell of the run that covered it last
 };

@@ -26,12 +26,14 @@ class ShmTransport final : public Transport {
               uint64_t match) override;
   shm::RingWriter* lane_to(PeerIndex to) override;
   shm::RingReader* lane_from(PeerIndex from) override;
+  bool bring_room_over(PeerIndex to, size_t payload_bytes) override;
+  bool bring_cell_over(size_t bytes_ahead) override { return cells_.bring_over(bytes_ahead); }
   int poll(PacketHandler handler, void* receiver) override;
   uint32_t unexpected_kib_at(PeerIndex to) override;
   void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
 
   size_t part_bytes_max() const override { return cells_.run_bytes_max(); }
-  int take_cells(size_t bytes) override { return cells_.take(bytes); }
+  int take_cells(size_t bytes, bool gap) override { return cells_.take(bytes, gap); }
   uint32_t cell_ticket(int cell) override { return cells_.ticket(cell); }
   bool cell_returned(int cell, uint32_t ticket) override { return cells_.returned(cell, ticket); }
   std::byte* own_cell(int cell) override { return cells_.memory(cell); }

@@ -43,6 +43,12 @@ class Transport {
   /// The ring from a peer where it can be read without a call in between, or nullptr.
   virtual shm::RingReader* lane_from(PeerIndex) { return nullptr; }
 
+  // For a process that waits and so has time: what it will write next to is taken out of others' caches.
+  /// The room of the next packet of so many bytes; false when there is no such room.
+  virtual bool bring_room_over(PeerIndex, size_t /*payload_bytes*/) { return false; }
+  /// One more of the next cells, as far as `bytes_ahead`; false when there is none.
+  virtual bool bring_cell_over(size_t /*bytes_ahead*/) { return false; }
+
   /// Hands packets that have arrived to the handler; how many. Bounded work per call.
   virtual int poll(PacketHandler handler, void* receiver) = 0;
 
@@ -54,8 +60,9 @@ class Transport {
   /// Cells: see shm/cells.h for the life of one.
   /// Longest piece of a message that may be put into cells at once.
   virtual size_t part_bytes_max() const = 0;
-  /// Consecutive cells for so many bytes: the first one's number, or -1.
-  virtual int take_cells(size_t bytes) = 0;
+  /// Consecutive cells for so many bytes: the first one's number, or -1. `gap`: leave room behind them, since
+  /// they are written through the caches and the reader's processor may fetch ahead past their end.
+  virtual int take_cells(size_t bytes, bool gap) = 0;
   virtual uint32_t cell_ticket(int cell) = 0;
   virtual bool cell_returned(int cell, uint32_t ticket) = 0;
   virtual std::byte* own_cell(int cell) = 0;

@@ -45,7 +45,7 @@ class EngineContract : public testing::TestWithParam<Case> {
   }
 
   Engine& engine(int rank) { return *engines_[static_cast<size_t>(rank)]; }
-  void step() { engine(static_cast<int>(random_() % kSize)).progress(); }
+  void step() { engine(static_cast<int>(random_() % kSize)).progress_once(); }
   template <class Done>
   void run_until(Done done) {
     for (int steps = 0; !done(); ++steps) {

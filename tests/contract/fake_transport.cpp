@@ -55,7 +55,7 @@ void FakeTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
   pair.unexpected_kib = static_cast<uint32_t>(pair.unexpected_bytes >> 10);
 }
 
-int FakeTransport::take_cells(size_t) {
+int FakeTransport::take_cells(size_t, bool) {
   FakeNetwork::Cells& cells = network_.cells(self_);
   for (size_t cell = 0; cell < cells.sent.size(); ++cell) {
     if (!cell_returned(static_cast<int>(cell), cells.sent[cell])) continue;

@@ -68,7 +68,7 @@ class FakeTransport final : public transport::Transport {
   void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
 
   size_t part_bytes_max() const override { return FakeNetwork::kCellBytes; }
-  int take_cells(size_t bytes) override;
+  int take_cells(size_t bytes, bool gap) override;
   uint32_t cell_ticket(int cell) override { return network_.cells(self_).sent[static_cast<size_t>(cell)]; }
   bool cell_returned(int cell, uint32_t ticket) override;
   std::byte* own_cell(int cell) override;

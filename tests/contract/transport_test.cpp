@@ -60,6 +60,7 @@ TEST_P(TransportContract, packets_of_a_pair_arrive_once_whole_and_in_order) {
       uint32_t& number = sent[static_cast<size_t>(rank)][static_cast<size_t>(to)];
       const size_t bytes = std::min<size_t>(random_() % 3 == 0 ? random_() % 2000 : random_() % 60,
                                             job_.endpoint(rank).packet_bytes_max());
+      if (random_() % 4 == 0) job_.endpoint(rank).bring_room_over(to, random_() % 2000);
       if (number < kPackets && send(job_.endpoint(rank), to, number, bytes)) ++number;
       continue;
     }
@@ -104,6 +105,8 @@ TEST_P(TransportContract, the_longest_packet_fits_from_every_position) {
   for (uint32_t number = 0; number < 400; ++number) {
     const size_t bytes = number % 2 == 0 ? longest : number % 97;
     int tries = 0;
+    // Whatever length it is prepared for.
+    job_.endpoint(0).bring_room_over(1, random_() % (longest + 1));
     while (!send(job_.endpoint(0), 1, number, bytes)) {
       job_.endpoint(1).poll(collect, &arrived);
       ASSERT_LT(++tries, 10'000) << "packet " << number << " never found room";
@@ -115,7 +118,8 @@ TEST_P(TransportContract, cells_come_back_only_when_marked) {
   transport::Transport& owner = job_.endpoint(2);
   const size_t bytes = owner.part_bytes_max();
   std::vector<int> cells;
-  for (int cell = owner.take_cells(bytes); cell >= 0; cell = owner.take_cells(bytes)) cells.push_back(cell);
+  for (int cell = owner.take_cells(bytes, true); cell >= 0; cell = owner.take_cells(bytes, true))
+    cells.push_back(cell);
   ASSERT_FALSE(cells.empty());
   for (const int cell : cells) std::memset(owner.own_cell(cell), cell + 1, bytes);
   for (const int cell : cells) {
@@ -125,17 +129,17 @@ TEST_P(TransportContract, cells_come_back_only_when_marked) {
     EXPECT_EQ(seen[0], static_cast<std::byte>(cell + 1));
     EXPECT_EQ(seen[bytes - 1], static_cast<std::byte>(cell + 1));
   }
-  EXPECT_EQ(owner.take_cells(bytes), -1);
+  EXPECT_EQ(owner.take_cells(bytes, true), -1);
   const uint32_t ticket = owner.cell_ticket(cells[0]);
   job_.endpoint(0).mark_cell_free(2, cells[0]);
   int again = -1;
-  for (int i = 0; i < 200 && again < 0; ++i) again = owner.take_cells(bytes);
+  for (int i = 0; i < 200 && again < 0; ++i) again = owner.take_cells(bytes, true);
   EXPECT_EQ(again, cells[0]);
   bool back = false;
   for (int i = 0; i < 200 && !back; ++i) back = owner.cell_returned(cells[0], ticket);
   EXPECT_TRUE(back) << "taken again, the first sending is still back";
   EXPECT_FALSE(owner.cell_returned(cells[0], owner.cell_ticket(cells[0])));
-  EXPECT_EQ(owner.take_cells(bytes), -1);
+  EXPECT_EQ(owner.take_cells(bytes, true), -1);
   EXPECT_EQ(job_.endpoint(0).cells_of(2, -1, 1), nullptr);
   EXPECT_EQ(job_.endpoint(0).cells_of(2, 1'000'000, 1), nullptr);
   EXPECT_EQ(job_.endpoint(0).cells_of(2, 0, size_t{1} << 30), nullptr);
@@ -153,12 +157,15 @@ TEST_P(TransportContract, cells_that_are_out_never_overlap) {
   int taken = 0;
   for (int step = 0; step < 5000; ++step) {
     const size_t bytes = 1 + random_() % owner.part_bytes_max();
-    const int cell = random_() % 2 == 0 ? owner.take_cells(bytes) : -1;
+    const int cell = random_() % 2 == 0 ? owner.take_cells(bytes, random_() % 2 == 0) : -1;
     if (cell >= 0) {
       out.push_back({cell, bytes, static_cast<std::byte>(step)});
       std::memset(owner.own_cell(cell), step, bytes);
       ++taken;
     } else if (!out.empty()) {
+      // Which changes nothing in cells that are out.
+      for (size_t ahead = random_() % 16; ahead > 0; --ahead)
+        owner.bring_cell_over(random_() % (size_t{1} << 20));
       const size_t which = random_() % out.size();
       const Run run = out[which];
       const std::byte* seen = job_.endpoint(0).cells_of(1, run.cell, run.bytes);
