@@ -59,12 +59,9 @@ class MpiexecIsKilled(LaunchTest):
     def test_guardian_is_inconspicuous(self):
         """It holds neither our pipes nor the working folder, has another name, and ends with the job."""
         run = self.start("-n", 1, "sleep", "300")
-        name = None
-        for pid in self.children_of(run.pid):
-            with open(f"/proc/{pid}/comm", encoding="ascii") as file:
-                if file.read().startswith("hearth-guard"):
-                    name = pid
-        self.assertIsNotNone(name)
+        # It takes its name after it has started.
+        self.assertTrue(wait_until(lambda: self.guardian_of(run.pid) is not None))
+        name = self.guardian_of(run.pid)
         links = [os.readlink(f"/proc/{name}/fd/{d}") for d in os.listdir(f"/proc/{name}/fd")]
         self.assertEqual(len(links), 1, links)
         self.assertEqual(os.readlink(f"/proc/{name}/cwd"), "/")
@@ -73,6 +70,13 @@ class MpiexecIsKilled(LaunchTest):
         run.send_signal(signal.SIGTERM)
         run.communicate(timeout=LIMIT_S)
         self.assertFalse(os.path.exists(f"/proc/{name}"))
+
+    def guardian_of(self, pid):
+        for child in self.children_of(pid):
+            with open(f"/proc/{child}/comm", encoding="ascii") as file:
+                if file.read().startswith("hearth-guard"):
+                    return child
+        return None
 
     def children_of(self, pid):
         wait_until(lambda: len(processes_with(self.mark)) >= 3)
@@ -188,7 +192,9 @@ class Signals(LaunchTest):
     def test_stop_and_continue(self):
         run = self.running("SIGTERM")
         first, _ = [
-            pid for pid, line in processes_with(self.mark) if "Signals(number)" in line and pid != run.pid
+            pid
+            for pid, line in processes_with(self.mark)
+            if "Signals(number)" in line and not line.startswith(MPIEXEC)
         ]
 
         def state(pid):
