@@ -63,7 +63,8 @@ Status pairwise(Schedule& schedule, const void* input, void* receive, const Bloc
   return {};
 }
 
-// The same, but everybody's shares are kept and reduced in the order of ranks.
+// The same, but everybody's shares are kept and reduced in the order of ranks. All are under way at once, so
+// that a rank of many on a processor is not woken for each.
 Status in_order(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
                 Op& op) {
   const int own = schedule.rank();
@@ -78,8 +79,8 @@ Status in_order(Schedule& schedule, const void* input, void* receive, const Bloc
     const int from = schedule.neighbor(-distance);
     schedule.receive(share_of(from), own_count, type, from);
     schedule.send(advance(input, type, blocks.begin(to)), blocks.count(to), type, to);
-    schedule.next_round();
   }
+  schedule.next_round();
   for (int rank = 1; rank < size; ++rank) {
     schedule.reduce(op, type, share_of(rank - 1), share_of(rank), own_count);
   }
