@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "abi/comm_making.h"
 #include "base/status.h"
 #include "objects/comm.h"
 #include "topo/mapping.h"
@@ -26,7 +27,7 @@ topo::Distances known_distances(const objects::Comm& comm);
 std::vector<int> arrange(int count, std::span<const topo::Traffic> traffic, const topo::Distances& distances);
 
 /// A communicator of these ranks of `parent`; nullptr where the caller is not among them. No topology yet.
-Status make_arranged(const objects::Comm& parent, uint32_t context, const std::vector<int>& ranks,
+Status make_arranged(const objects::Comm& parent, Share share, const std::vector<int>& ranks,
                      objects::Comm*& comm);
 
 }  // namespace hearth::abi

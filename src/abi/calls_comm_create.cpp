@@ -58,7 +58,7 @@ Status copy_object(const Comm& comm, const Info* info, Comm*& made) {
     objects::retain(*comm.remote_group);
     HEARTH_TRY(abi::make_intercomm(*comm.errhandler, 0, comm.group, comm.remote_group, made));
   } else {
-    HEARTH_TRY(abi::make_intracomm(*comm.errhandler, 0, comm.group, made));
+    HEARTH_TRY(abi::make_intracomm(*comm.errhandler, abi::Share(), comm.group, made));
   }
   made->topology = comm.topology;
   return abi::set_hints(*made, info);
@@ -70,9 +70,10 @@ Status start_duplicate(Comm& comm, const Info* info, Comm*& newcomm, p2p::Reques
   Comm* made = nullptr;
   Status status = copy_object(comm, info, made);
   if (made == nullptr) return status;
-  made->context = abi::fetch_context(comm);
+  objects::Allotment& allotment = *made;
+  allotment = abi::fetch_allotment_for(comm);
   const Status started =
-      coll::start<abi::share_context>(comm, request, &made->context, abi::is_first_group(comm));
+      coll::start<abi::tell_allotment>(comm, request, &allotment, abi::is_first_group(comm));
   if (status.ok()) status = started;
   if (status.ok()) status = objects::copy_attributes(objects::holder_of(comm), objects::holder_of(*made));
   if (status.ok()) {
@@ -119,19 +120,19 @@ Status comm_idup_with_info(Comm& comm, Info* info, Comm*& newcomm, p2p::Request*
 
 Status comm_create(Comm& comm, Group& group, Comm*& newcomm) {
   if (!comm.is_inter()) {
-    uint32_t context = 0;
-    HEARTH_TRY(abi::agree_on_context(comm, context));
+    abi::Share share;
+    HEARTH_TRY(abi::agree_on_allotment(comm, share));
     HEARTH_TRY(check_members(*comm.group, group.peers));
     if (group.rank == MPI_UNDEFINED) return {};
-    return abi::make_intracomm(comm, context, group.peers, newcomm);
+    return abi::make_intracomm(comm, std::move(share), group.peers, newcomm);
   }
   Words remote;
-  uint32_t context = 0;
-  HEARTH_TRY(abi::swap_between_groups(comm, group.peers, remote, context));
+  abi::Share share;
+  HEARTH_TRY(abi::swap_between_groups(comm, group.peers, remote, false, share));
   HEARTH_TRY(check_members(*comm.group, group.peers));
   HEARTH_TRY(check_members(*comm.remote_group, remote));
   if (group.rank == MPI_UNDEFINED) return {};
-  return make_intercomm(comm, context, group.peers, std::move(remote), newcomm);
+  return make_intercomm(comm, share.take().context, group.peers, std::move(remote), newcomm);
 }
 
 // Only the group's processes call; the tag tells apart calls of several threads.
@@ -142,11 +143,12 @@ Status comm_create_group(Comm& comm, Group& group, int tag, Comm*& newcomm) {
   }
   HEARTH_TRY(check_members(*comm.group, group.peers));
   if (group.rank == MPI_UNDEFINED) return {};
-  uint32_t context = group.rank == 0 ? p2p::engine().new_context() : 0;
+  abi::Share share;
+  if (group.rank == 0) share = abi::Share(abi::fetch_allotment(group.size()));
   coll::Schedule schedule(group, comm, tag);
-  HEARTH_TRY(coll::bcast(schedule, &context, sizeof context, abi::byte_type(), 0));
+  HEARTH_TRY(coll::bcast(schedule, &share.allotment(), sizeof share.allotment(), abi::byte_type(), 0));
   HEARTH_TRY(schedule.finish());
-  return abi::make_intracomm(comm, context, group.peers, newcomm);
+  return abi::make_intracomm(comm, std::move(share), group.peers, newcomm);
 }
 
 // Only the group's processes call, and there need be no communicator yet (MPI 5.0 section 11.3.4).
@@ -185,8 +187,8 @@ Status intercomm_create_from_groups(Group& local_group, int local_leader, Group*
 
 namespace {
 
-// What each process says in a split: color, key, and in an intracommunicator rank 0 a fresh context.
-constexpr size_t kWishWords = 3;
+// What each process says in a split: color, key, and in an intracommunicator rank 0 the allotment.
+constexpr size_t kWishWords = 4;
 
 /// The processes of a group that wish this color, by key and then by rank.
 Peers members_of(int color, const Words& wishes, const Group& group) {
@@ -208,20 +210,28 @@ Status comm_split(Comm& comm, int color, int key, Comm*& newcomm) {
   int* own = &wishes[kWishWords * static_cast<size_t>(comm.rank)];
   own[0] = color;
   own[1] = key;
-  if (!comm.is_inter() && comm.rank == 0) own[2] = static_cast<int>(p2p::engine().new_context());
+  if (!comm.is_inter() && comm.rank == 0) {
+    const objects::Allotment fetched = abi::fetch_allotment(comm.size);
+    own[2] = static_cast<int>(fetched.context);
+    own[3] = fetched.area;
+  }
   HEARTH_TRY(abi::run_in_group<coll::allgather>(comm, MPI_IN_PLACE, 0, abi::byte_type(), wishes.data(),
                                                 Count{kWishWords * sizeof(int)}, abi::byte_type()));
   Words remote_wishes;
-  auto context = static_cast<uint32_t>(wishes[2]);
-  if (comm.is_inter()) HEARTH_TRY(abi::swap_between_groups(comm, wishes, remote_wishes, context));
+  abi::Share share;
+  if (comm.is_inter()) {
+    HEARTH_TRY(abi::swap_between_groups(comm, wishes, remote_wishes, false, share));
+  } else {
+    share = abi::Share({.context = static_cast<uint32_t>(wishes[2]), .area = wishes[3]});
+  }
   if (color == MPI_UNDEFINED) return {};
   if (color < 0) return fail(MPI_ERR_ARG, "color=%d: it must be 0 or more, or MPI_UNDEFINED", color);
   Peers local = members_of(color, wishes, *comm.group);
   if (!comm.is_inter()) {
-    return abi::make_intracomm(comm, context, std::move(local), newcomm);
+    return abi::make_intracomm(comm, std::move(share), std::move(local), newcomm);
   }
-  return make_intercomm(comm, context, std::move(local), members_of(color, remote_wishes, *comm.remote_group),
-                        newcomm);
+  return make_intercomm(comm, share.take().context, std::move(local),
+                        members_of(color, remote_wishes, *comm.remote_group), newcomm);
 }
 
 }  // namespace hearth::mpi

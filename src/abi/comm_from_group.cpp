@@ -29,7 +29,7 @@ struct Invitation {
   Peers members;  // the group that `from` and who gets it call with; from leader to leader, that of `from`
   std::string text;
   // What it says. Without remote members, an intercommunicator cannot be made: the leader's error says why.
-  uint32_t context = 0;
+  objects::Allotment allotment = {};  // for an intercommunicator, the context only
   Peers remote = {};
 
   bool answers(const Invitation& wanted) const {
@@ -39,11 +39,14 @@ struct Invitation {
 };
 
 constexpr int kTag = 0;
-constexpr size_t kHeadWords = 5;
+constexpr size_t kHeadWords = 6;
 
 Words to_words(const Invitation& invitation) {
-  Words words = {static_cast<int>(invitation.purpose), static_cast<int>(invitation.context),
-                 static_cast<int>(invitation.members.size()), static_cast<int>(invitation.remote.size()),
+  Words words = {static_cast<int>(invitation.purpose),
+                 static_cast<int>(invitation.allotment.context),
+                 invitation.allotment.area,
+                 static_cast<int>(invitation.members.size()),
+                 static_cast<int>(invitation.remote.size()),
                  static_cast<int>(invitation.text.size())};
   words.insert(words.end(), invitation.members.begin(), invitation.members.end());
   words.insert(words.end(), invitation.remote.begin(), invitation.remote.end());
@@ -55,13 +58,13 @@ Invitation from_words(PeerIndex from, const Words& words) {
   Invitation invitation;
   invitation.purpose = static_cast<Purpose>(words[0]);
   invitation.from = from;
-  invitation.context = static_cast<uint32_t>(words[1]);
+  invitation.allotment = {.context = static_cast<uint32_t>(words[1]), .area = words[2]};
   const auto members = words.begin() + kHeadWords;
-  const auto remote = members + words[2];
-  const auto text = remote + words[3];
+  const auto remote = members + words[3];
+  const auto text = remote + words[4];
   invitation.members.assign(members, remote);
   invitation.remote.assign(remote, text);
-  invitation.text.assign(text, text + words[4]);
+  invitation.text.assign(text, text + words[5]);
   return invitation;
 }
 
@@ -139,14 +142,14 @@ Status meet_other_leader(const Group& local, const Group* remote, int remote_lea
   Invitation between = invitation;
   between.purpose = Purpose::other_leader;
   if (invitation.from < other) {
-    between.context = p2p::engine().new_context();
+    between.allotment.context = p2p::engine().new_context();
     HEARTH_TRY(send(between, other));
   } else {
     between.from = other;
     between.members = remote->peers;
     HEARTH_TRY(wait_for(between));
   }
-  invitation.context = between.context;
+  invitation.allotment = between.allotment;
   invitation.remote = remote->peers;
   return {};
 }
@@ -167,15 +170,16 @@ Status comm_from_group(Group& group, const char* words, const Info* info, Errhan
                        Comm*& comm) {
   Invitation invitation{.from = group.peers[0], .members = group.peers, .text = words};
   if (group.rank == 0) {
-    invitation.context = p2p::engine().new_context();
+    invitation.allotment = fetch_allotment(group.size());
     HEARTH_TRY(send_to_others(invitation, group));
   } else {
     HEARTH_TRY(wait_for(invitation));
   }
+  Share share(invitation.allotment);
   Group* own = nullptr;
   HEARTH_TRY(make_group(group.peers, group.session, own));
   Comm* made = nullptr;
-  HEARTH_TRY(make_intracomm(errhandler, invitation.context, own, made));
+  HEARTH_TRY(make_intracomm(errhandler, std::move(share), own, made));
   return finish(made, info, comm);
 }
 
@@ -210,7 +214,7 @@ Status intercomm_from_groups(Group& local, int local_leader, const Group* remote
     return status;
   }
   Comm* made = nullptr;
-  HEARTH_TRY(make_intercomm(errhandler, invitation.context, own, other, made));
+  HEARTH_TRY(make_intercomm(errhandler, invitation.allotment.context, own, other, made));
   return finish(made, info, comm);
 }
 

@@ -24,13 +24,13 @@ Status make_group(Peers peers, const objects::Session* session, Group*& group) {
   return {};
 }
 
-Status make_intracomm(Errhandler& errhandler, uint32_t context, Group* group, Comm*& comm) {
+Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& comm) {
   comm = objects::pools.comms.create();
   if (comm == nullptr) {
     objects::release(*group);
     return fail(MPI_ERR_NO_MEM, "no memory for another communicator");
   }
-  comm->context = context;
+  static_cast<objects::Allotment&>(*comm) = share.take();
   comm->group = group;
   comm->rank = group->rank;
   comm->size = comm->peer_count = group->size();
@@ -40,14 +40,14 @@ Status make_intracomm(Errhandler& errhandler, uint32_t context, Group* group, Co
   return {};
 }
 
-Status make_intracomm(const Comm& parent, uint32_t context, Peers peers, Comm*& comm) {
+Status make_intracomm(const Comm& parent, Share share, Peers peers, Comm*& comm) {
   Group* group = nullptr;
   HEARTH_TRY(make_group(std::move(peers), parent.group->session, group));
-  return make_intracomm(*parent.errhandler, context, group, comm);
+  return make_intracomm(*parent.errhandler, std::move(share), group, comm);
 }
 
 Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Group* remote, Comm*& comm) {
-  const Status status = make_intracomm(errhandler, context, local, comm);
+  const Status status = make_intracomm(errhandler, Share({.context = context}), local, comm);
   if (!status.ok()) {
     objects::release(*remote);
     return status;
@@ -107,29 +107,35 @@ bool is_first_group(const Comm& comm) {
   return !comm.is_inter() || comm.group->peers[0] < comm.remote_group->peers[0];
 }
 
-uint32_t fetch_context(const Comm& comm) {
-  return comm.rank == 0 && is_first_group(comm) ? p2p::engine().new_context() : 0;
+objects::Allotment fetch_allotment(int members) {
+  return {.context = p2p::engine().new_context(), .area = coll::ControlArea::take(members)};
 }
 
-Status share_context(coll::Schedule& schedule, uint32_t* context, bool first_group) {
-  constexpr Count kBytes = sizeof *context;
-  if (!schedule.is_inter()) return coll::bcast(schedule, context, kBytes, byte_type(), 0);
+objects::Allotment fetch_allotment_for(const Comm& comm) {
+  if (comm.rank != 0 || !is_first_group(comm)) return {};
+  return comm.is_inter() ? objects::Allotment{.context = p2p::engine().new_context()}
+                         : fetch_allotment(comm.size);
+}
+
+Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, bool first_group) {
+  constexpr Count kBytes = sizeof *allotment;
+  if (!schedule.is_inter()) return coll::bcast(schedule, allotment, kBytes, byte_type(), 0);
   if (first_group) {
-    HEARTH_TRY(coll::bcast_in_group(schedule, context, kBytes, byte_type(), 0));
+    HEARTH_TRY(coll::bcast_in_group(schedule, allotment, kBytes, byte_type(), 0));
     schedule.face_other_group();
     for (int rank = 0; schedule.rank() == 0 && rank < schedule.other_size(); ++rank) {
-      schedule.send_bytes(context, kBytes, rank);
+      schedule.send_bytes(allotment, kBytes, rank);
     }
   } else {
     schedule.face_other_group();
-    schedule.receive_bytes(context, kBytes, 0);
+    schedule.receive_bytes(allotment, kBytes, 0);
   }
   return {};
 }
 
-Status agree_on_context(Comm& comm, uint32_t& context) {
-  context = fetch_context(comm);
-  return coll::run<share_context>(comm, &context, is_first_group(comm));
+Status agree_on_allotment(Comm& comm, Share& share) {
+  share = Share(fetch_allotment_for(comm));
+  return coll::run<tell_allotment>(comm, &share.allotment(), is_first_group(comm));
 }
 
 Status tell_group(Comm& comm, int root, Words& words) {
@@ -139,18 +145,25 @@ Status tell_group(Comm& comm, int root, Words& words) {
   return run_in_group<coll::bcast>(comm, words.data(), count * Count{sizeof(int)}, byte_type(), root);
 }
 
-Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, uint32_t& context) {
+Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool one_group, Share& share) {
   // The tag is apart from those that users give to leaders of MPI_Intercomm_create.
   constexpr int kTag = -1000;
   if (inter.rank == 0) {
+    const bool fetches = is_first_group(inter);
+    objects::Allotment fetched;
+    if (fetches) {
+      fetched = one_group ? fetch_allotment(inter.size + inter.peer_count) : fetch_allotment_for(inter);
+    }
     Words said = mine;
-    said.push_back(static_cast<int>(fetch_context(inter)));
+    said.push_back(static_cast<int>(fetched.context));
+    said.push_back(fetched.area);
     HEARTH_TRY(swap_words(inter.remote_group->peers[0], inter.context, kTag, said, theirs));
-    if (is_first_group(inter)) theirs.back() = said.back();
+    if (fetches) std::copy(said.end() - 2, said.end(), theirs.end() - 2);
   }
   HEARTH_TRY(tell_group(inter, 0, theirs));
-  context = static_cast<uint32_t>(theirs.back());
-  theirs.pop_back();
+  const auto told = theirs.end() - 2;
+  share = Share({.context = static_cast<uint32_t>(told[0]), .area = told[1]});
+  theirs.erase(told, theirs.end());
   return {};
 }
 

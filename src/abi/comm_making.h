@@ -1,7 +1,7 @@
-// How communicators come to be. What it takes is a block of context numbers that everybody in the new
-// communicator knows and nobody else in the job uses: one process fetches it and tells the others. Parts of a
-// split share a block, since no process is in two of them; so do the two groups of an intercommunicator, for
-// their local parts.
+// How communicators come to be. What it takes is an allotment that everybody in the new communicator knows
+// and nobody else in the job uses, a block of context numbers and a control area: one process fetches it and
+// tells the others. Parts of a split share an allotment, since no process is in two of them. The two groups
+// of an intercommunicator share the contexts, for their local parts; they have no area.
 //
 // Used by the calls that make communicators, under the library's lock; what waits lets other threads in.
 // Several threads may make communicators at the same time, from different ones or under different tags.
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "coll/control_area.h"
 #include "coll/schedule.h"
 #include "objects/comm.h"
 #include "objects/group.h"
@@ -24,14 +25,38 @@ using objects::Group;
 using objects::Info;
 using objects::Peers;
 
+/// This process's share of what was fetched for a new communicator. It leaves the area where no communicator
+/// comes of it.
+class Share {
+ public:
+  Share() = default;
+  explicit Share(objects::Allotment told) : allotment_(told) {}
+  ~Share() { coll::ControlArea::leave(allotment_.area); }
+  Share(Share&& other) noexcept : allotment_(other.take()) {}
+  Share& operator=(Share&& other) noexcept {
+    std::swap(allotment_, other.allotment_);
+    return *this;
+  }
+  Share(const Share&) = delete;
+  Share& operator=(const Share&) = delete;
+
+  /// To fetch or to be told.
+  objects::Allotment& allotment() { return allotment_; }
+  /// For who goes on to look after it.
+  objects::Allotment take() { return std::exchange(allotment_, {}); }
+
+ private:
+  objects::Allotment allotment_;
+};
+
 /// A group of these processes, out of a session or (nullptr) MPI_COMM_WORLD.
 Status make_group(Peers peers, const objects::Session* session, Group*& group);
 
 /// A communicator around a group, one reference on which it takes over, also where it fails. Without a name,
 /// attributes or hints.
-Status make_intracomm(Errhandler& errhandler, uint32_t context, Group* group, Comm*& comm);
+Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& comm);
 /// Of these processes, among which is this one.
-Status make_intracomm(const Comm& parent, uint32_t context, Peers peers, Comm*& comm);
+Status make_intracomm(const Comm& parent, Share share, Peers peers, Comm*& comm);
 Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Group* remote, Comm*& comm);
 
 /// As `info` says; nullptr for none.
@@ -50,17 +75,21 @@ Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>&
 /// Of the two groups of an intercommunicator, the one whose rank 0 comes first in MPI_COMM_WORLD; always of
 /// an intracommunicator.
 bool is_first_group(const Comm& comm);
-/// A fresh block of contexts on rank 0 of the first group, which fetches it for all; 0 elsewhere.
-uint32_t fetch_context(const Comm& comm);
-/// Collective, over both groups of an intercommunicator: brings that block to all others.
-Status share_context(coll::Schedule& schedule, uint32_t* context, bool first_group);
-/// Both: a new block of contexts, the same everywhere.
-Status agree_on_context(Comm& comm, uint32_t& context);
+/// For a communicator or the parts of a split: `members` processes will be told, each of which has a share
+/// then.
+objects::Allotment fetch_allotment(int members);
+/// What rank 0 of the first group fetches for all who are in `comm`, or in both groups of an
+/// intercommunicator; nothing elsewhere.
+objects::Allotment fetch_allotment_for(const Comm& comm);
+/// Collective, over both groups of an intercommunicator: brings that to all others.
+Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, bool first_group);
+/// Both: the same everywhere.
+Status agree_on_allotment(Comm& comm, Share& share);
 /// All processes of the own group, also of an intercommunicator's, get the root's words.
 Status tell_group(Comm& comm, int root, Words& words);
 /// Collective over an intercommunicator: each group learns what rank 0 of the other one says, and all get the
-/// same new block of contexts.
-Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, uint32_t& context);
+/// same allotment, with an area when what is made will have one group.
+Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool one_group, Share& share);
 /// A collective of src/coll in the own group, also of an intercommunicator.
 template <auto build, class... Arguments>
 Status run_in_group(Comm& comm, Arguments&&... arguments) {

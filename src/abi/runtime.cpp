@@ -16,6 +16,7 @@
 #include "base/os_memory.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
+#include "coll/control_area.h"
 #include "mpi.h"
 #include "objects/attribute.h"
 #include "objects/lifetime.h"
@@ -64,6 +65,7 @@ Status make_predefined_comms() {
   objects::Comm* world = make_comm("MPI_COMM_WORLD", kWorldContext, std::move(all));
   objects::Comm* self = make_comm("MPI_COMM_SELF", kSelfContext, {runtime().job.rank});
   if (world == nullptr || self == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for MPI_COMM_WORLD");
+  if (runtime().job.segment.job().area_count > 0) world->area = 0;
   set_predefined_comms(*world, *self);
   return {};
 }
@@ -83,6 +85,7 @@ void make_engine() {
                         : topo::relation_of(segment.rank(self).place, segment.rank(peer).place);
   };
   setup.new_context = [&segment] { return atomic::fetch_add(segment.job().next_context, kContextsEach); };
+  coll::ControlArea::set_up(segment);
   setup.status_line = &segment.rank(run.job.rank).status;
   setup.arena = &run.job.arena;
   setup.desk = [&segment](objects::PeerIndex peer) { return &segment.rank(peer).desk; };

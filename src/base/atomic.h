@@ -36,6 +36,10 @@ template <class T>
 inline T fetch_or(T& word, T value) {
   return std::atomic_ref<T>(word).fetch_or(value, std::memory_order_acq_rel);
 }
+template <class T>
+inline T fetch_and(T& word, T value) {
+  return std::atomic_ref<T>(word).fetch_and(value, std::memory_order_acq_rel);
+}
 /// Stores `desired` when the word is `expected`; true when it did.
 template <class T>
 inline bool compare_exchange(T& word, T expected, T desired) {

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/contexts.h"
 #include "base/immortal.h"
+#include "coll/control_area.h"
 #include "datatype/lifetime.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
@@ -56,6 +57,7 @@ void Schedule::set_up(Comm& comm, int tag) {
 
 Schedule::Schedule(Comm& comm) {
   set_up(comm, take_tag(comm, false));
+  area_ = ControlArea::of(comm);
 }
 
 Schedule::Schedule(const objects::Group& group, const Comm& comm, int tag)
@@ -150,6 +152,17 @@ void Schedule::next_round() {
   }
 }
 
+void Schedule::meet(Encounter& encounter) {
+  if (keeps_steps_) {
+    next_round();
+    steps_.push_back({.kind = Step::Kind::meet, .encounter = &encounter});
+    return;
+  }
+  next_round();
+  encounter.run(context_, tag_);
+  note(encounter.outcome);
+}
+
 Status Schedule::scratch(int64_t bytes, std::byte*& memory) {
   constexpr size_t kLine = 64;
   const auto wanted = static_cast<size_t>(bytes);
@@ -190,6 +203,7 @@ void Schedule::carry_out(const Step& step) {
       post_waiting_receive();
       return note(datatype::reduce(*step.op, *step.from_type, step.from, step.to, step.from_count));
     case Step::Kind::next_round:
+    case Step::Kind::meet:
       break;
   }
 }
@@ -233,10 +247,29 @@ Status Schedule::finish() {
 
 // Schedules behind a request.
 
+void Encounter::run(uint32_t context, int tag) {
+  // Rounds in which nothing but this is looked at, before messages are minded too.
+  constexpr int kRounds = 64;
+  p2p::Engine& engine = p2p::engine();
+  for (int round = engine.spins() ? kRounds : 1; round > 0; --round) {
+    if (advance()) return;
+    atomic::cpu_relax();
+  }
+  struct Watch final : p2p::Polled {
+    Encounter* watched = nullptr;
+    bool over = false;
+    bool advance() override { return over = watched->advance(); }
+  } watch;
+  watch.watched = this;
+  engine.describe_wait(shm::WaitKind::receive, awaited, tag, context, 0);
+  engine.poll(watch);
+  engine.wait_until([&watch] { return watch.over; });
+}
+
 struct Schedule::Hooks {
   static Schedule& of(p2p::Request& request) { return *static_cast<Schedule*>(request.state); }
 
-  static void advance(p2p::Request& request) { of(request).advance(); }
+  static void advance(p2p::Request& request) { of(request).go_on(); }
   static Status start(p2p::Request& request) {
     request.active = true;
     request.complete = false;
@@ -244,7 +277,7 @@ struct Schedule::Hooks {
     Schedule& schedule = of(request);
     schedule.next_ = 0;
     schedule.messages_.first_error = {};
-    schedule.advance();
+    schedule.go_on();
     return {};
   }
   static Status cancel(p2p::Request&) {
@@ -272,6 +305,8 @@ Status Schedule::make(Comm& comm, bool persistent, Schedule*& schedule) {
   schedule->keeps_steps_ = true;
   schedule->persistent_ = persistent;
   schedule->comm_ = &comm;
+  // Persistent operations may be started in any order, so that they have no number there.
+  if (!persistent) schedule->area_ = ControlArea::of(comm);
   return {};
 }
 
@@ -296,18 +331,27 @@ Status Schedule::launch(Schedule* schedule, Status built, p2p::Request*& request
     made->persistent = true;
     made->active = false;
   } else {
-    schedule->advance();
+    schedule->go_on();
   }
   return {};
 }
 
-// Called when the request is started, then whenever as few messages are under way as it waits for.
-void Schedule::advance() {
+// Called when the request is started, then whenever as few messages are under way as it waits for, or an
+// encounter is over.
+void Schedule::go_on() {
   for (; next_ < steps_.size(); ++next_) {
     const Step& step = steps_[next_];
     if (step.kind == Step::Kind::next_round) {
       messages_.wake_at = 0;
       if (messages_.under_way > 0) return;
+      continue;
+    }
+    if (step.kind == Step::Kind::meet) {
+      if (!step.encounter->advance()) {
+        p2p::engine().poll(*this);
+        return;
+      }
+      note(step.encounter->outcome);
       continue;
     }
     const bool message = step.kind == Step::Kind::send || step.kind == Step::Kind::receive;
@@ -319,6 +363,16 @@ void Schedule::advance() {
   }
   messages_.wake_at = 0;
   if (messages_.under_way == 0) p2p::engine().complete(*messages_.owner, messages_.first_error);
+}
+
+// The engine asks, as long as the encounter at which go_on() stopped is not over.
+bool Schedule::advance() {
+  Encounter& encounter = *steps_[next_].encounter;
+  if (!encounter.advance()) return false;
+  note(encounter.outcome);
+  ++next_;
+  go_on();  // the schedule may be gone now
+  return true;
 }
 
 void Schedule::let_go() {

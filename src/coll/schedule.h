@@ -2,6 +2,8 @@
 //
 //   receive, send, ... | next_round | copy, reduce, send, ... | next_round | ...
 //
+// or, beside them, work that meets other ranks in the communicator's control area (Encounter).
+//
 // Steps are carried out in the order in which they were added; messages are only started. next_round() is
 // where all messages started so far must be over, so that what follows may use what they brought. The same
 // algorithm serves the three forms of a collective:
@@ -21,6 +23,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -40,7 +44,25 @@ using objects::Op;
 /// MPI_BYTE: packed data travel as bytes.
 Type& byte_type();
 
-class Schedule {
+class ControlArea;
+
+/// A part of a collective in which the ranks meet in shared memory, not by messages. Lies in the memory of
+/// its schedule (Schedule::make_encounter), or on the stack in a blocking call.
+class Encounter : public p2p::Polled {
+ public:
+  /// The first error so far; other ranks count on us to go on.
+  Status outcome;
+  /// The process that is waited for, for the status page.
+  objects::PeerIndex awaited = 0;
+
+  /// Goes through with it in a blocking call, while other messages go on.
+  void run(uint32_t context, int tag);
+
+ protected:
+  ~Encounter() = default;
+};
+
+class Schedule final : private p2p::Polled {
  public:
   /// For a blocking call on a communicator.
   explicit Schedule(Comm& comm);
@@ -89,6 +111,21 @@ class Schedule {
   /// inout[i] = in[i] op inout[i]
   void reduce(Op& op, Type& type, const void* in, void* inout, Count count);
 
+  /// Where the ranks meet; nullptr where they have messages only: between two groups, among some processes of
+  /// a communicator, in persistent operations, and where no area is left.
+  ControlArea* area() const { return area_; }
+  /// What came before is over before it begins, and it is over before what follows.
+  void meet(Encounter& encounter);
+  /// An encounter that lives as long as the schedule.
+  template <class T, class... Arguments>
+  Status make_encounter(T*& encounter, Arguments&&... arguments) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    std::byte* memory;
+    HEARTH_TRY(scratch(sizeof(T), memory));
+    encounter = new (memory) T(std::forward<Arguments>(arguments)...);
+    return {};
+  }
+
   /// Any number of messages may be under way from here on.
   void lift_limit() { messages_max_ = INT_MAX; }
 
@@ -109,7 +146,7 @@ class Schedule {
 
  private:
   struct Step {
-    enum class Kind : uint8_t { send, receive, copy, reduce, next_round };
+    enum class Kind : uint8_t { send, receive, copy, reduce, next_round, meet };
     Kind kind;
     objects::PeerIndex peer = 0;
     const void* from = nullptr;
@@ -119,6 +156,7 @@ class Schedule {
     Count to_count = 0;
     Type* to_type = nullptr;
     Op* op = nullptr;
+    Encounter* encounter = nullptr;
   };
   struct Hooks;
 
@@ -146,7 +184,8 @@ class Schedule {
   void note(Status status) {
     if (!status.ok() && messages_.first_error.ok()) messages_.first_error = status;
   }
-  void advance();
+  void go_on();
+  bool advance() override;
   void let_go();
 
   const objects::PeerIndex* peers_ = nullptr;  // of the group that is faced
@@ -155,6 +194,7 @@ class Schedule {
   int other_size_ = 0;
   int rank_ = 0;
   int size_ = 0;
+  ControlArea* area_ = nullptr;
   uint32_t context_ = 0;
   int tag_ = 0;
   bool keeps_steps_ = false;

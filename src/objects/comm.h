@@ -1,6 +1,7 @@
 // Communicators: a group, a context that keeps its messages apart, and what users attach to it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -12,11 +13,25 @@
 #include "objects/object.h"
 #include "objects/topology.h"
 
+namespace hearth::coll {
+class ControlArea;
+}
+
 namespace hearth::objects {
 
-struct Comm : Object {
+constexpr int32_t kNoArea = -1;
+
+/// What one process fetches for all that a new communicator, or the parts of a split, will consist of, and
+/// tells them.
+struct Allotment {
   /// The first of the numbers that keep this communicator's messages apart (base/contexts.h).
   uint32_t context = 0;
+  /// Where its processes meet in collectives (coll/control_area.h). This process counts as a member of that
+  /// area until it leaves.
+  int32_t area = kNoArea;
+};
+
+struct Comm : Object, Allotment {
   int rank = 0;  // in the local group
   int size = 0;  // of the local group
   /// Peer table of the group that ranks in calls refer to: the local group, or the remote one of an
@@ -28,6 +43,8 @@ struct Comm : Object {
   std::shared_ptr<const Topology> topology;  // shared with duplicates; nullptr for none
   Errhandler* errhandler = nullptr;
   Info* info = nullptr;  // hints in force; nullptr when none
+  /// This process's view of the area; made by the first collective that goes there.
+  coll::ControlArea* control = nullptr;
   /// How many collectives, and how many persistent ones, were called here so far: the same on all ranks.
   /// Their messages are told apart by it.
   uint32_t collectives = 0;
@@ -43,5 +60,8 @@ struct Comm : Object {
   /// Rank, as calls on this communicator name it, of a process; MPI_UNDEFINED when it is not in it.
   int rank_of(PeerIndex peer) const { return (is_inter() ? remote_group : group)->rank_of(peer); }
 };
+
+/// What src/coll does when a communicator with an area ends.
+inline void (*leave_area)(Comm& comm) = nullptr;
 
 }  // namespace hearth::objects

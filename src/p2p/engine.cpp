@@ -151,6 +151,19 @@ void Engine::advance_ready() {
   }
 }
 
+bool Engine::advance_polled() {
+  bool moved = false;
+  for (size_t i = 0; i < polled_.size();) {
+    if (polled_[i]->advance()) {
+      polled_.erase(polled_.begin() + static_cast<std::ptrdiff_t>(i));
+      moved = true;
+    } else {
+      ++i;
+    }
+  }
+  return moved;
+}
+
 void Engine::finish(Request& request, Status outcome) {
   complete(request, outcome);
   if (LibraryLock::enabled) transport_.wake_own_threads();
@@ -213,6 +226,7 @@ bool Engine::progress() {
     advance_ready();
     moved = true;
   }
+  if (__builtin_expect(!polled_.empty(), 0)) moved |= advance_polled();
   if (__builtin_expect(hooked_ != nullptr, 0)) {
     Request** place = &hooked_;
     while (*place != nullptr) {

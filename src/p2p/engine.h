@@ -88,6 +88,17 @@ struct EngineCounters {
   uint64_t sleeps = 0;        // of waiting calls
 };
 
+/// Something that goes on when other processes store into shared memory, not when they send. Who stores it
+/// rings this process's bell (shm/wait.h).
+class Polled {
+ public:
+  /// Does what can be done; true once it is over. Never blocks.
+  virtual bool advance() = 0;
+
+ protected:
+  ~Polled() = default;
+};
+
 /// How long a waiting call spins, then yields, before the rank sleeps.
 struct WaitPolicy {
   uint64_t spin_ns = 0;
@@ -167,6 +178,10 @@ class Engine {
   void release(Request* request);
   /// Registers a request whose hooks->advance is to be called by progress().
   void add_hooked(Request& request);
+  /// Whether waiting begins with a while of looking only: not where others need this processor.
+  bool spins() const { return wait_policy_.spin_ns != 0; }
+  /// Has progress() advance it until it is over; not looked at any more then. In the order of these calls.
+  void poll(Polled& work) { polled_.push_back(&work); }
   /// Hands a request over: it counts in `group` until it is over, and is destroyed then.
   void entrust(Request* request, MessageGroup& group);
   /// Ends an operation. The request may be gone afterwards.
@@ -244,6 +259,7 @@ class Engine {
   void destroy_complete(Request& request);
   void leave_group(Request& request);
   void advance_ready();
+  bool advance_polled();
   [[gnu::cold]] Status too_many_requests() const;
   void idle(Waiter& waiter);
   void end_wait(const Waiter& waiter);
@@ -342,6 +358,7 @@ class Engine {
   Pool<ReceiveStream> receive_streams_;
   std::vector<SendStream*> sending_;
   std::vector<PeerIndex> waiting_peers_;  // with answers or a backlog
+  std::vector<Polled*> polled_;
   Request* hooked_ = nullptr;
   Request* ready_ = nullptr;  // whose group of messages has come down to what it waits for
   Request* completed_send_ = nullptr;

@@ -4,6 +4,8 @@
 //   offset 0             JobHeader            one, written by whoever made the segment
 //   blocks_offset        RankBlock + tables   one per rank, block_bytes apart
 //   cells_offset         cell pools           one per rank, owned by the sender
+//   areas_offset         control areas        taken one by one by new communicators (coll/control_area.h)
+//   chunks_offset        chunks               of each area and rank; memory when first used
 //   rings_offset         rings                taken one by one when a pair first talks
 //
 // All of it starts as zeros, and zero is the idle state of every word.
@@ -14,7 +16,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a02;  // "Hearth", then the layout's version in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a03;  // "Hearth", then the layout's version in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 256;
 
@@ -33,10 +35,16 @@ struct alignas(kLineBytes) JobHeader {
   uint64_t cells_offset;
   uint64_t rings_offset;
   uint64_t ring_bytes;  // credit line and slots
+  uint64_t areas_offset;
+  uint64_t area_bytes;  // AreaHeader, its table and a ControlRow for each rank
+  uint64_t chunks_offset;
+  uint64_t chunk_bytes;  // of one rank in one area
+  uint32_t area_count;   // at most kAreasMax
 
   // Words that ranks change.
   alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator
   uint32_t rings_taken;                       // fetch_add by the sender of each new pair
+  uint64_t areas_taken;                       // bit a: area a belongs to a communicator; compare-exchange
   uint32_t fences_needed;                     // 1 once a rank could not register for membarrier
   uint32_t dead_ranks;                        // counted up by the launcher; every waiting loop looks at it
 
@@ -115,9 +123,42 @@ struct alignas(kLineBytes) RankBlock {
   CopyDesk desk;
 };
 
+constexpr uint32_t kAreasMax = 64;
+
+/// Where the processes of a communicator meet in collectives. Behind it lie, for rank_count ranks R:
+/// uint64_t used[(R + 63) / 64], then, from the next line on, ControlRow rows[R]: by process, not by rank in
+/// the communicator, so that the parts of a split have the area together.
+struct alignas(kLineBytes) AreaHeader {
+  /// Processes that may still use the area. Set by the one that takes it, counted down by each that leaves.
+  uint32_t members;
+};
+
+/// What one process says in one small collective. The word is stored last, and releases the rest.
+struct alignas(kLineBytes) ControlSlot {
+  uint64_t word;
+  std::byte payload[4 * kLineBytes - sizeof(uint64_t)];
+};
+constexpr int64_t kSlotPayloadBytes = sizeof(ControlSlot::payload);
+/// A power of two.
+constexpr uint32_t kControlSlots = 8;
+constexpr int kChunkWords = kLineBytes / sizeof(uint64_t);
+
+/// The words of one process in one area. Nobody else writes here, but for whoever clears an area that all
+/// have left.
+struct alignas(kLineBytes) ControlRow {
+  ControlSlot slots[kControlSlots];  // used in turn
+  /// Every small collective up to this number is over in this process: nothing of it is read here any more.
+  uint32_t done;
+  // Of collectives that go through chunks: how far the process has filled its own, and read those of others.
+  alignas(kLineBytes) uint64_t produced[kChunkWords];
+  alignas(kLineBytes) uint64_t consumed[kChunkWords];
+};
+
 static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLineBytes);
 static_assert(sizeof(StatusLine) == kLineBytes);
 static_assert(sizeof(CopyDesk) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
+static_assert(sizeof(AreaHeader) == kLineBytes && sizeof(ControlSlot) == 4 * kLineBytes);
+static_assert(sizeof(ControlRow) == (4 * kControlSlots + 3) * kLineBytes);
 
 }  // namespace hearth::shm

@@ -1,5 +1,6 @@
 #include "shm/segment.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -53,8 +54,20 @@ uint64_t blocks_offset() {
 uint64_t cells_offset(const SegmentPlan& plan) {
   return blocks_offset() + plan.rank_count * block_bytes(plan);
 }
-uint64_t rings_offset(const SegmentPlan& plan) {
+uint64_t area_head_bytes(uint64_t ranks) {
+  return (sizeof(AreaHeader) + knock_bytes(ranks) + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
+uint64_t area_bytes(const SegmentPlan& plan) {
+  return to_pages(area_head_bytes(plan.rank_count) + plan.rank_count * sizeof(ControlRow));
+}
+uint64_t areas_offset(const SegmentPlan& plan) {
   return cells_offset(plan) + plan.rank_count * pool_bytes(plan);
+}
+uint64_t chunks_offset(const SegmentPlan& plan) {
+  return areas_offset(plan) + plan.area_count * area_bytes(plan);
+}
+uint64_t rings_offset(const SegmentPlan& plan) {
+  return chunks_offset(plan) + uint64_t{plan.area_count} * plan.rank_count * to_pages(plan.chunk_bytes);
 }
 
 }  // namespace
@@ -67,6 +80,10 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   plan.ring_lines = static_cast<uint32_t>(param::get_bytes(param::Id::shm_ring_bytes) / kLineBytes);
   plan.cell_bytes = static_cast<uint32_t>(param::get_bytes(param::Id::shm_cell_bytes));
   plan.cell_count = static_cast<uint32_t>(param::get_count(param::Id::shm_cell_count));
+  // Who is alone has nobody to meet.
+  const int64_t areas = rank_count > 1 ? param::get_count(param::Id::coll_areas) : 0;
+  plan.area_count = static_cast<uint32_t>(std::clamp<int64_t>(areas, 0, kAreasMax));
+  plan.chunk_bytes = to_pages(param::get_bytes(param::Id::coll_chunk_bytes));
   for (uint32_t ranks = rank_count; ranks > 16; ranks /= 4) {
     if (plan.ring_lines > kRingLinesMin) plan.ring_lines /= 2;
     if (plan.cell_count > kCellCountMin && ranks > 64) plan.cell_count /= 2;
@@ -80,7 +97,7 @@ uint64_t SegmentPlan::segment_bytes() const {
 }
 
 uint64_t SegmentPlan::bytes_per_rank() const {
-  return block_bytes(*this) + pool_bytes(*this);
+  return block_bytes(*this) + pool_bytes(*this) + (area_count > 0 ? sizeof(ControlRow) : 0);
 }
 
 uint64_t SegmentPlan::bytes_per_pair() const {
@@ -137,10 +154,20 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   job.cells_offset = cells_offset(plan);
   job.rings_offset = rings_offset(plan);
   job.ring_bytes = ring_bytes(plan);
+  job.areas_offset = areas_offset(plan);
+  job.area_bytes = area_bytes(plan);
+  job.chunks_offset = chunks_offset(plan);
+  job.chunk_bytes = to_pages(plan.chunk_bytes);
+  job.area_count = plan.area_count;
   job.next_context = kFirstFreeContext;
   made.bind_parts(memory);
   // The blocks are touched by every rank from the start: take their room now, as ENOSPC and not as SIGBUS.
   HEARTH_TRY(made.take_room(plan, blocks_offset(), cells_offset(plan) - blocks_offset()));
+  if (plan.area_count > 0) {
+    HEARTH_TRY(made.take_room(plan, areas_offset(plan), area_bytes(plan)));
+    job.areas_taken = 1;
+    made.area(0).members = plan.rank_count;
+  }
   for (uint32_t r = 0; r < plan.rank_count; ++r) {
     RankBlock& block = made.rank(static_cast<int>(r));
     block.place = {-1, -1, -1, -1, -1, -1};
@@ -239,6 +266,39 @@ int64_t Segment::take_ring(int receiver) const {
   if (node >= 0) os::prefer_node(base_ + offset, job().ring_bytes, node);
   if (!os::reserve_room(descriptor_, offset, job().ring_bytes)) return -1;
   return number;
+}
+
+AreaHeader& Segment::area(int area) const {
+  HEARTH_DCHECK(area >= 0 && static_cast<uint32_t>(area) < job().area_count);
+  return *reinterpret_cast<AreaHeader*>(base_ + job().areas_offset +
+                                        static_cast<uint64_t>(area) * job().area_bytes);
+}
+
+std::span<uint64_t> Segment::used_rows(int area) const {
+  auto* words = reinterpret_cast<uint64_t*>(&this->area(area) + 1);
+  return {words, knock_bytes(job().rank_count) / 8};
+}
+
+ControlRow& Segment::control_row(int area, int process) const {
+  HEARTH_DCHECK(process >= 0 && process < rank_count());
+  std::byte* rows = reinterpret_cast<std::byte*>(&this->area(area)) + area_head_bytes(job().rank_count);
+  return reinterpret_cast<ControlRow*>(rows)[process];
+}
+
+bool Segment::reserve_area(int area) const {
+  return os::reserve_room(descriptor_,
+                          static_cast<size_t>(reinterpret_cast<std::byte*>(&this->area(area)) - base_),
+                          job().area_bytes);
+}
+
+std::span<std::byte> Segment::chunks(int area, int process) const {
+  const uint64_t number = static_cast<uint64_t>(area) * job().rank_count + static_cast<uint64_t>(process);
+  return {base_ + job().chunks_offset + number * job().chunk_bytes, job().chunk_bytes};
+}
+
+bool Segment::reserve_chunks(int area, int process) const {
+  const std::span<std::byte> memory = chunks(area, process);
+  return os::reserve_room(descriptor_, static_cast<size_t>(memory.data() - base_), memory.size());
 }
 
 uint32_t& Segment::cell_mark(int owner, uint32_t cell) const {

@@ -17,6 +17,8 @@ struct SegmentPlan {
   uint32_t ring_lines = 0;
   uint32_t cell_bytes = 0;
   uint32_t cell_count = 0;
+  uint32_t area_count = 0;
+  uint64_t chunk_bytes = 0;
   bool rings_in_pages = false;  // each in pages of its own, so that each can lie near its receiver
 
   static SegmentPlan for_ranks(uint32_t rank_count);
@@ -57,6 +59,17 @@ class Segment {
   std::byte* ring_memory(uint32_t number) const;
   /// Takes the next free ring and room for it, on the memory node of its receiver; -1 when memory is short.
   int64_t take_ring(int receiver) const;
+
+  /// Control areas of collectives. Area 0 is MPI_COMM_WORLD's and has memory from the start.
+  AreaHeader& area(int area) const;
+  /// Bit r % 64 of word r / 64: the row of process r is not all zeros any more.
+  std::span<uint64_t> used_rows(int area) const;
+  ControlRow& control_row(int area, int process) const;
+  /// Takes memory for an area's rows now; false when it is short.
+  bool reserve_area(int area) const;
+  /// The chunk memory of a process in an area: whole pages, without memory until it is reserved.
+  std::span<std::byte> chunks(int area, int process) const;
+  bool reserve_chunks(int area, int process) const;
 
   /// How often receivers have emptied a cell (shm/cells.h).
   uint32_t& cell_mark(int owner, uint32_t cell) const;

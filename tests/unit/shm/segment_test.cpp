@@ -20,6 +20,8 @@ class BoundSegment : public testing::Test {
     plan.ring_lines = 64;
     plan.cell_bytes = 4096;
     plan.cell_count = 4;
+    plan.area_count = 2;
+    plan.chunk_bytes = 4096;
     ASSERT_TRUE(Segment::create(plan, segment_, memory).ok()) << last_failure_text();
   }
 
@@ -36,6 +38,24 @@ class BoundSegment : public testing::Test {
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
       ASSERT_TRUE(segment_.reserve_cells(static_cast<int>(rank), 0, 4));
       std::memset(segment_.cell_memory(static_cast<int>(rank), 0), static_cast<int>(rank + 100), 4 * 4096);
+    }
+    for (int area = 0; area < 2; ++area) {
+      ASSERT_TRUE(segment_.reserve_area(area));
+      for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
+        ASSERT_TRUE(segment_.reserve_chunks(area, rank));
+        std::memset(&segment_.control_row(area, rank), area * 10 + rank + 1, sizeof(ControlRow));
+        std::memset(segment_.chunks(area, rank).data(), area * 10 + rank + 101, 4096);
+      }
+      segment_.used_rows(area)[0] = 5;
+    }
+    for (int area = 0; area < 2; ++area) {
+      EXPECT_EQ(segment_.used_rows(area)[0], 5u);
+      EXPECT_EQ(segment_.area(area).members, area == 0 ? kRanks : 0);
+      for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
+        EXPECT_EQ(segment_.control_row(area, rank).slots[0].payload[0],
+                  static_cast<std::byte>(area * 10 + rank + 1));
+        EXPECT_EQ(segment_.chunks(area, rank).back(), static_cast<std::byte>(area * 10 + rank + 101));
+      }
     }
     for (size_t pair = 0; pair < rings.size(); ++pair) {
       EXPECT_EQ(rings[pair][0], static_cast<std::byte>(pair + 1));

@@ -1,0 +1,154 @@
+// Life of control areas: taken, left, cleared and taken again, from several threads as from several ranks.
+#include "coll/control_area.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "objects/lifetime.h"
+#include "objects/pools.h"
+
+namespace hearth::coll {
+namespace {
+
+using objects::Comm;
+using objects::kNoArea;
+
+constexpr int kRanks = 5;
+constexpr int kAreas = 3;
+
+class ControlAreas : public testing::Test {
+ protected:
+  void SetUp() override {
+    shm::SegmentPlan plan;
+    plan.rank_count = kRanks;
+    plan.ring_lines = 64;
+    plan.cell_bytes = 4096;
+    plan.cell_count = 4;
+    plan.area_count = kAreas;
+    plan.chunk_bytes = 8192;
+    ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
+    ControlArea::set_up(segment_);
+  }
+
+  /// What process `rank` has of a communicator of the first `size` processes.
+  static Comm* make_comm(int32_t area, int rank, int size) {
+    objects::Group* group = objects::pools.groups.create();
+    for (int peer = 0; peer < size; ++peer) group->peers.push_back(peer);
+    group->index(rank);
+    Comm* comm = objects::pools.comms.create();
+    comm->group = group;
+    comm->rank = rank;
+    comm->size = comm->peer_count = size;
+    comm->peers = group->peers.data();
+    comm->area = area;
+    return comm;
+  }
+
+  bool is_clear(int32_t area) {
+    static const shm::ControlRow kClear = {};
+    for (int rank = 0; rank < kRanks; ++rank) {
+      if (std::memcmp(&segment_.control_row(area, rank), &kClear, sizeof kClear) != 0) return false;
+    }
+    return std::ranges::all_of(segment_.used_rows(area), [](uint64_t word) { return word == 0; });
+  }
+
+  shm::Segment segment_;
+};
+
+TEST_F(ControlAreas, TheFirstIsTakenFromTheStart) {
+  EXPECT_EQ(segment_.job().areas_taken, 1u);
+  EXPECT_EQ(segment_.area(0).members, static_cast<uint32_t>(kRanks));
+}
+
+TEST_F(ControlAreas, WhoIsAloneGetsNone) {
+  EXPECT_EQ(ControlArea::take(1), kNoArea);
+  ControlArea::leave(kNoArea);
+  EXPECT_EQ(segment_.job().areas_taken, 1u);
+}
+
+TEST_F(ControlAreas, ThereIsABoundAndTheLastOneToLeaveGivesBack) {
+  const int32_t one = ControlArea::take(2);
+  const int32_t other = ControlArea::take(3);
+  EXPECT_EQ((std::set<int32_t>{one, other}), (std::set<int32_t>{1, 2}));
+  EXPECT_EQ(ControlArea::take(2), kNoArea);
+  ControlArea::leave(other);
+  ControlArea::leave(other);
+  EXPECT_EQ(ControlArea::take(2), kNoArea) << "one member is still there";
+  ControlArea::leave(other);
+  EXPECT_EQ(ControlArea::take(2), other);
+}
+
+TEST_F(ControlAreas, AreClearedForWhoComesNext) {
+  const int32_t area = ControlArea::take(2);
+  Comm* comms[] = {make_comm(area, 0, 2), make_comm(area, 1, 2)};
+  for (Comm* comm : comms) {
+    ControlArea* view = ControlArea::of(*comm);
+    ASSERT_NE(view, nullptr);
+    EXPECT_EQ(ControlArea::of(*comm), view) << "one for all calls";
+    std::memset(&view->own_row(), 7, sizeof view->own_row());
+  }
+  EXPECT_EQ(&ControlArea::of(*comms[0])->row(1), &ControlArea::of(*comms[1])->own_row());
+  objects::release(*comms[1]);
+  EXPECT_EQ(segment_.control_row(area, 1).done, 0x07070707u) << "others may still read there";
+  objects::release(*comms[0]);
+  EXPECT_TRUE(is_clear(area));
+  EXPECT_EQ(ControlArea::take(2), area);
+}
+
+TEST_F(ControlAreas, OfAnUnusedCommunicatorAreGivenBackToo) {
+  const int32_t area = ControlArea::take(2);
+  for (int rank : {0, 1}) objects::release(*make_comm(area, rank, 2));
+  EXPECT_EQ(segment_.job().areas_taken, 1u);
+}
+
+TEST_F(ControlAreas, HaveChunksApartFromEachOther) {
+  Comm* comm = make_comm(0, 1, kRanks);
+  ControlArea* area = ControlArea::of(*comm);
+  ASSERT_TRUE(area->reserve_chunks());
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_EQ(area->chunks(rank).size(), 8192u);
+    std::memset(area->chunks(rank).data(), rank + 1, 8192);
+  }
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_EQ(area->chunks(rank).front(), static_cast<std::byte>(rank + 1));
+    EXPECT_EQ(area->chunks(rank).back(), static_cast<std::byte>(rank + 1));
+  }
+  EXPECT_EQ(area->own_row().done, 0u);
+  comm->area = kNoArea;  // the others of area 0 are not there to leave
+  delete comm->control;
+  objects::release(*comm);
+}
+
+// Whatever the order, nobody gets an area that another one still has, and it is always clear.
+TEST_F(ControlAreas, ManyTakeAndLeaveAtOnce) {
+  constexpr int kRounds = 2000;
+  std::vector<std::thread> threads;
+  std::vector<int> taken(kRanks, 0);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([this, rank, &taken] {
+      for (int round = 0; round < kRounds; ++round) {
+        const int32_t area = ControlArea::take(2);
+        if (area == kNoArea) continue;
+        ++taken[static_cast<size_t>(rank)];
+        shm::ControlRow& row = segment_.control_row(area, rank);
+        ASSERT_EQ(row.done, 0u);
+        atomic::fetch_or(segment_.used_rows(area)[0], uint64_t{1} << rank);
+        row.done = static_cast<uint32_t>(round) + 1;
+        ControlArea::leave(area);
+        ControlArea::leave(area);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(segment_.job().areas_taken, 1u);
+  EXPECT_GT(*std::ranges::max_element(taken), 0);
+}
+
+}  // namespace
+}  // namespace hearth::coll
