@@ -374,8 +374,9 @@ Status dist_graph_create_adjacent(Comm& comm_old, int indegree, const int* sourc
     if (words[0] == kRefused) return refused_by(rank);
     topologies.push_back(topology_from(words));
   }
-  HEARTH_TRY(abi::make_arranged(
-      comm_old, context, abi::arrange(comm_old.size, traffic_in(topologies), distances), comm_dist_graph));
+  HEARTH_TRY(abi::make_arranged(comm_old, std::move(share),
+                                abi::arrange(comm_old.size, traffic_in(topologies), distances),
+                                comm_dist_graph));
   set_topology(comm_dist_graph, std::move(topologies[static_cast<size_t>(comm_dist_graph->rank)]));
   return {};
 }

@@ -3,6 +3,7 @@
 #include "coll/blocks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/lines.h"
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "mpi.h"
@@ -12,6 +13,13 @@ namespace {
 
 /// This rank's block lies in its place already.
 using AllgatherFunction = Status(Schedule& schedule, const RankBlocks& blocks);
+
+Status lines(Schedule& schedule, const RankBlocks& blocks) {
+  return meet_in_lines(schedule, [&](Lines& meeting) {
+    meeting.allgather(MPI_IN_PLACE, 0, blocks.type(0), blocks.place(0), blocks.count(0), blocks.type(0));
+    return Status();
+  });
+}
 
 // Each rank collects, packed, the blocks of 1, 2, 4, ... ranks after it.
 Status bruck(Schedule& schedule, const RankBlocks& blocks) {
@@ -65,7 +73,10 @@ Status allgather(Schedule& schedule, const void* send, Count send_count, Type& s
   const OwnBlock own{const_cast<void*>(send), send_count, send_type};
   const RankBlocks blocks(receive, receive_count, receive_type);
   if (schedule.is_inter()) return between_groups(schedule, own, blocks);
-  const Shape shape{.size = schedule.size(), .bytes = receive_count * receive_type.size};
+  const int64_t bytes = receive_count * receive_type.size;
+  const Shape shape{.size = schedule.size(),
+                    .bytes = bytes,
+                    .lines = fits_lines(schedule.area(), Collective::allgather, bytes)};
   if (shape.bytes == 0) return {};
   keep_own(schedule, own, blocks);
   return select(Collective::allgather, kAlgorithms, shape)(schedule, blocks);

@@ -2,6 +2,7 @@
 
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/lines.h"
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "datatype/reduce.h"
@@ -12,6 +13,13 @@ namespace {
 
 /// `receive` holds this rank's elements at the start, and the result at the end.
 using AllreduceFunction = Status(Schedule& schedule, void* receive, Count count, Type& type, Op& op);
+
+Status lines(Schedule& schedule, void* receive, Count count, Type& type, Op& op) {
+  return meet_in_lines(schedule, [&](Lines& meeting) {
+    meeting.allreduce(MPI_IN_PLACE, receive, count, type, op);
+    return meeting.reserve(schedule, type, count);
+  });
+}
 
 /// Which ranks take part in the doubling: of the first ranks, as many as there are beyond a power of two, the
 /// even ones hand their elements to the odd ones and get the result from them. So each takes part for a run
@@ -107,8 +115,12 @@ Status allreduce(Schedule& schedule, const void* send, void* receive, Count coun
     return inter::allreduce(schedule, send, receive, count, type, op);
   }
   if (send != MPI_IN_PLACE) schedule.copy(send, count, type, receive, count, type);
-  const Shape shape{
-      .size = schedule.size(), .bytes = count * type.size, .count = count, .commutative = op.commutative};
+  const int64_t bytes = count * type.size;
+  const Shape shape{.size = schedule.size(),
+                    .bytes = bytes,
+                    .count = count,
+                    .commutative = op.commutative,
+                    .lines = fits_lines(schedule.area(), Collective::allreduce, bytes)};
   if (shape.size == 1 || shape.bytes == 0) return {};
   return select(Collective::allreduce, kAlgorithms, shape)(schedule, receive, count, type, op);
 }

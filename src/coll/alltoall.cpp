@@ -3,6 +3,7 @@
 #include "coll/blocks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/lines.h"
 #include "coll/select.h"
 #include "mpi.h"
 
@@ -10,6 +11,15 @@ namespace hearth::coll {
 namespace {
 
 using AlltoallFunction = Status(Schedule& schedule, const RankBlocks& out, const RankBlocks& in);
+
+/// Of a call in place the blocks that come are those that go.
+Status lines(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
+  const void* send = out.place(0) == in.place(0) ? MPI_IN_PLACE : out.place(0);
+  return meet_in_lines(schedule, [&](Lines& meeting) {
+    meeting.alltoall(send, out.count(0), out.type(0), in.place(0), in.count(0), in.type(0));
+    return Status();
+  });
+}
 
 // In each round every rank sends to one rank and receives from one.
 Status pairwise(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
@@ -113,9 +123,13 @@ Status alltoall(Schedule& schedule, const void* send, Count send_count, Type& se
                 Count receive_count, Type& receive_type) {
   const RankBlocks out(send, send_count, send_type);
   const RankBlocks in(receive, receive_count, receive_type);
-  if (schedule.is_inter() || send == MPI_IN_PLACE) return exchange(schedule, send, out, in);
-  const Shape shape{.size = schedule.size(), .bytes = receive_count * receive_type.size};
+  if (schedule.is_inter()) return exchange(schedule, send, out, in);
+  const int64_t bytes = receive_count * receive_type.size;
+  const Shape shape{.size = schedule.size(),
+                    .bytes = bytes,
+                    .lines = fits_lines(schedule.area(), Collective::alltoall, schedule.size() * bytes)};
   if (shape.bytes == 0) return {};
+  if (send == MPI_IN_PLACE) return shape.lines ? lines(schedule, in, in) : swap_in_place(schedule, in);
   return select(Collective::alltoall, kAlgorithms, shape)(schedule, out, in);
 }
 

@@ -1,17 +1,42 @@
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/lines.h"
+#include "coll/select.h"
 
 namespace hearth::coll {
 
-// Dissemination: after round k every rank has heard, through others, of the 2^k ranks before it.
-Status barrier(Schedule& schedule) {
-  if (schedule.is_inter()) return inter::barrier(schedule);
+namespace {
+
+using BarrierFunction = Status(Schedule& schedule);
+
+Status lines(Schedule& schedule) {
+  return meet_in_lines(schedule, [](Lines& meeting) {
+    meeting.barrier();
+    return Status();
+  });
+}
+
+// After round k every rank has heard, through others, of the 2^k ranks before it.
+Status dissemination(Schedule& schedule) {
   for (int distance = 1; distance < schedule.size(); distance *= 2) {
     schedule.next_round();
     schedule.receive_signal(schedule.neighbor(-distance));
     schedule.send_signal(schedule.neighbor(distance));
   }
   return {};
+}
+
+#define HEARTH_BARRIER(name, right, preferred) HEARTH_COLL_ROW(name, right, preferred),
+constexpr Algorithm<BarrierFunction> kAlgorithms[] = {
+#include "coll/algorithms.def"
+};
+
+}  // namespace
+
+Status barrier(Schedule& schedule) {
+  if (schedule.is_inter()) return inter::barrier(schedule);
+  const Shape shape{.size = schedule.size(), .lines = fits_lines(schedule.area(), Collective::barrier, 0)};
+  return select(Collective::barrier, kAlgorithms, shape)(schedule);
 }
 
 }  // namespace hearth::coll

@@ -2,6 +2,7 @@
 
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/lines.h"
 #include "coll/packed.h"
 #include "coll/select.h"
 #include "coll/tree.h"
@@ -10,6 +11,13 @@ namespace hearth::coll {
 namespace {
 
 using BcastFunction = Status(Schedule& schedule, void* buffer, Count count, Type& type, int root);
+
+Status lines(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
+  return meet_in_lines(schedule, [&](Lines& meeting) {
+    meeting.bcast(buffer, count, type, root);
+    return Status();
+  });
+}
 
 // Each rank that has the data sends to the rank half the remaining distance away.
 Status binomial(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
@@ -58,7 +66,10 @@ Status bcast(Schedule& schedule, void* buffer, Count count, Type& type, int root
 }
 
 Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
-  const Shape shape{.size = schedule.size(), .bytes = count * type.size};
+  const int64_t bytes = count * type.size;
+  const Shape shape{.size = schedule.size(),
+                    .bytes = bytes,
+                    .lines = fits_lines(schedule.area(), Collective::bcast, bytes)};
   if (shape.size == 1 || shape.bytes == 0) return {};
   return select(Collective::bcast, kAlgorithms, shape)(schedule, buffer, count, type, root);
 }

@@ -55,4 +55,45 @@ Status reduce_scatter_block(Schedule& schedule, const void* send, void* receive,
 Status scan(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op);
 Status exscan(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op);
 
+// Blocking calls that need no schedule (coll/lines.h).
+
+template <>
+struct ShortWay<barrier> {
+  static bool take(Comm& comm, Status& outcome);
+};
+template <>
+struct ShortWay<bcast> {
+  static bool take(Comm& comm, Status& outcome, void* buffer, Count count, Type& type, int root);
+};
+template <>
+struct ShortWay<gather> {
+  static bool take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                   void* receive, Count receive_count, Type& receive_type, int root);
+};
+template <>
+struct ShortWay<scatter> {
+  static bool take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                   void* receive, Count receive_count, Type& receive_type, int root);
+};
+template <>
+struct ShortWay<allgather> {
+  static bool take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                   void* receive, Count receive_count, Type& receive_type);
+};
+template <>
+struct ShortWay<alltoall> {
+  static bool take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                   void* receive, Count receive_count, Type& receive_type);
+};
+template <>
+struct ShortWay<reduce> {
+  static bool take(Comm& comm, Status& outcome, const void* send, void* receive, Count count, Type& type,
+                   Op& op, int root);
+};
+template <>
+struct ShortWay<allreduce> {
+  static bool take(Comm& comm, Status& outcome, const void* send, void* receive, Count count, Type& type,
+                   Op& op);
+};
+
 }  // namespace hearth::coll

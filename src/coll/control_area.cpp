@@ -1,6 +1,8 @@
 #include "coll/control_area.h"
 
 #include <bit>
+#include <cstring>
+#include <iterator>
 #include <new>
 
 #include "base/check.h"
@@ -38,6 +40,11 @@ void clear_rows(const shm::Segment& segment, int32_t area) {
     word = 0;
     first += 64;
   }
+}
+
+int64_t longest_line(Collective collective) {
+  const char* wished = wished_algorithm(collective);
+  return wished == nullptr || std::strcmp(wished, "lines") == 0 ? shm::kSlotPayloadBytes : -1;
 }
 
 }  // namespace
@@ -91,9 +98,47 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment)
     rows_.push_back(&segment.control_row(area_, process));
     bells_.emplace_back(segment, process);
   }
+  const shm::JobHeader& job = segment.job();
+  const bool pays = lines_pay(size_, job.rank_count > job.usable_processors);
+  for (size_t i = 0; i < std::size(line_bytes_max_); ++i) {
+    line_bytes_max_[i] = pays ? longest_line(static_cast<Collective>(i)) : -1;
+  }
   own_ = rows_[static_cast<size_t>(rank_)];
   const auto self = static_cast<size_t>(peers_[rank_]);
   atomic::fetch_or(segment.used_rows(area_)[self / 64], uint64_t{1} << (self % 64));
+}
+
+bool ControlArea::look_who_is_done(uint32_t number, objects::PeerIndex& awaited) {
+  auto behind = static_cast<int32_t>(number - done_);
+  awaited = peers_[rank_];
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank == rank_) continue;
+    // Pairs with the release in show_done().
+    // Below zero: it is ahead of us.
+    const auto lag = static_cast<int32_t>(number - atomic::load_acquire(row(rank).done));
+    if (lag <= behind) continue;
+    behind = lag;
+    awaited = peers_[rank];
+  }
+  done_by_all_ = number - static_cast<uint32_t>(behind);
+  return behind <= static_cast<int32_t>(shm::kControlSlots);
+}
+
+void ControlArea::end_out_of_turn(uint32_t number) {
+  const uint32_t ahead = number - done_ - 1;
+  HEARTH_DCHECK(ahead < 64);
+  ended_ |= uint64_t{1} << ahead;
+  const int run = std::countr_one(ended_);
+  done_ += static_cast<uint32_t>(run);
+  ended_ = run < 64 ? ended_ >> run : 0;
+}
+
+// Every few collectives only: who waits for it has had the rest of the slots in the meantime.
+void ControlArea::show_done() {
+  done_shown_ = done_;
+  // Pairs with the acquire in look_who_is_done(): what was read of other rows has been read.
+  atomic::store_release(own_->done, done_);
+  ring_all();
 }
 
 std::span<std::byte> ControlArea::chunks(int rank) const {

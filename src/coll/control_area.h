@@ -20,18 +20,37 @@
 // Used under the library's lock. docs/memory_model.md argues the order of loads and stores.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "base/atomic.h"
+#include "coll/select.h"
 #include "objects/comm.h"
 #include "shm/layout.h"
 #include "shm/segment.h"
 #include "shm/wait.h"
 
 namespace hearth::coll {
+
+/// What the word of a slot says: the number of the collective in the low half, then how many bytes lie behind
+/// the word, and how far the process is through with earlier ones (the low bits of ControlRow::done).
+struct Said {
+  uint32_t number;
+  uint16_t bytes;
+  uint16_t done;
+
+  /// How many collectives up to `present`, which is the number, are not over in that process.
+  uint32_t behind(uint32_t present) const { return static_cast<uint16_t>(present - done); }
+};
+constexpr uint64_t word_of(const Said& said) {
+  return said.number | uint64_t{said.bytes} << 32 | uint64_t{said.done} << 48;
+}
+constexpr Said said_in(uint64_t word) {
+  return {static_cast<uint32_t>(word), static_cast<uint16_t>(word >> 32), static_cast<uint16_t>(word >> 48)};
+}
 
 /// This process's view of the area of one communicator. Ranks are those of the communicator.
 class ControlArea {
@@ -52,6 +71,50 @@ class ControlArea {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  objects::PeerIndex process(int rank) const { return peers_[rank]; }
+
+  // Small collectives, by number.
+
+  /// The longest that a process may say in one of this kind; -1 where other algorithms are better or wished.
+  int64_t line_bytes_max(Collective collective) const {
+    return line_bytes_max_[static_cast<size_t>(collective)];
+  }
+  /// The number of the next one: each takes one on every rank, in the order in which they are called.
+  uint32_t next_number() { return ++begun_; }
+  shm::ControlSlot& own_slot(uint32_t number) const { return own_->slots[number % shm::kControlSlots]; }
+  /// Whether nobody reads what was said in that slot before; if not, `awaited` is one of those who may.
+  bool may_write(uint32_t number, objects::PeerIndex& awaited) {
+    if (__builtin_expect(number - done_by_all_ <= shm::kControlSlots, 1)) return true;
+    return look_who_is_done(number, awaited);
+  }
+  /// Shows what has been put into the own slot. Pairs with hear().
+  void say(uint32_t number, int64_t bytes) {
+    atomic::store_release(own_slot(number).word,
+                          word_of({number, static_cast<uint16_t>(bytes), static_cast<uint16_t>(done_)}));
+  }
+  /// What a rank says in a collective; false as long as it has not.
+  bool hear(int rank, uint32_t number, const shm::ControlSlot*& slot, Said& said) const {
+    slot = &rows_[static_cast<size_t>(rank)]->slots[number % shm::kControlSlots];
+    said = said_in(atomic::load_acquire(slot->word));
+    return said.number == number;
+  }
+  /// All have said in this collective that they are behind it by no more than this.
+  void learn(uint32_t number, uint32_t behind) {
+    const uint32_t done = number - std::max(behind, number - done_);
+    if (static_cast<int32_t>(done - done_by_all_) > 0) done_by_all_ = done;
+  }
+  /// It is over here: nothing of it will be read any more.
+  void end(uint32_t number) {
+    if (__builtin_expect(number - done_ == 1 && ended_ == 0, 1)) {
+      ++done_;
+    } else {
+      end_out_of_turn(number);
+    }
+    if (done_ - done_shown_ >= shm::kControlSlots / 2) show_done();
+  }
+
+  // Long ones.
+
   shm::ControlRow& own_row() const { return *own_; }
   shm::ControlRow& row(int rank) const { return *rows_[static_cast<size_t>(rank)]; }
   /// Memory for long collectives; its words are in the rows. Reading that of others is allowed once they have
@@ -65,11 +128,20 @@ class ControlArea {
 
  private:
   ControlArea(objects::Comm& comm, const shm::Segment& segment);
+  [[gnu::cold]] bool look_who_is_done(uint32_t number, objects::PeerIndex& awaited);
+  void end_out_of_turn(uint32_t number);
+  void show_done();
   [[gnu::cold]] static ControlArea* enter(objects::Comm& comm);
 
   shm::ControlRow* own_ = nullptr;
   std::vector<shm::ControlRow*> rows_;  // by rank
   std::vector<shm::Bell> bells_;        // by rank
+  uint32_t begun_ = 0;
+  uint32_t done_ = 0;         // all up to this one are over here
+  uint32_t done_shown_ = 0;   // what the others read in our row
+  uint32_t done_by_all_ = 0;  // all up to this one are over everywhere
+  uint64_t ended_ = 0;        // bit i: so is done_ + 1 + i, here
+  int64_t line_bytes_max_[static_cast<size_t>(Collective::count_)];
   int rank_ = 0;
   int size_ = 0;
   const objects::PeerIndex* peers_ = nullptr;

@@ -1,6 +1,7 @@
 #include "coll/blocks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/lines.h"
 #include "coll/select.h"
 #include "coll/tree.h"
 #include "mpi.h"
@@ -14,6 +15,13 @@ using GatherFunction = Status(Schedule& schedule, const OwnBlock& own, const Ran
 void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
   if (own.buffer == MPI_IN_PLACE) return;
   schedule.copy(own.buffer, own.count, own.type, blocks.place(root), blocks.count(root), blocks.type(root));
+}
+
+Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
+  return meet_in_lines(schedule, [&](Lines& meeting) {
+    meeting.gather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0), root);
+    return Status();
+  });
 }
 
 // Up a tree, packed: the root gets log2(ranks) messages.
@@ -69,8 +77,10 @@ Status gather(Schedule& schedule, const void* send, Count send_count, Type& send
   const OwnBlock own{const_cast<void*>(send), send_count, send_type};
   const RankBlocks blocks(receive, receive_count, receive_type);
   if (schedule.is_inter()) return inter::gather(schedule, own, blocks, root);
+  const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
   const Shape shape{.size = schedule.size(),
-                    .bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes()};
+                    .bytes = bytes,
+                    .lines = fits_lines(schedule.area(), Collective::gather, bytes)};
   if (shape.bytes == 0) return {};
   return select(Collective::gather, kAlgorithms, shape)(schedule, own, blocks, root);
 }

@@ -2,6 +2,7 @@
 
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/lines.h"
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "coll/tree.h"
@@ -14,6 +15,14 @@ namespace {
 /// `input` is never MPI_IN_PLACE; at the root it may be `receive` itself.
 using ReduceFunction = Status(Schedule& schedule, const void* input, void* receive, Count count, Type& type,
                               Op& op, int root);
+
+Status lines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
+             int root) {
+  return meet_in_lines(schedule, [&](Lines& meeting) {
+    meeting.reduce(input, receive, count, type, op, root);
+    return meeting.reserve(schedule, type, count);
+  });
+}
 
 // Up a binomial tree, whose subtrees are consecutive ranks: rank order is kept. Where order counts, the tree
 // stands at rank 0 and the result goes on to the root.
@@ -87,8 +96,12 @@ Status reduce(Schedule& schedule, const void* send, void* receive, Count count, 
 
 Status reduce_in_group(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
                        int root) {
-  const Shape shape{
-      .size = schedule.size(), .bytes = count * type.size, .count = count, .commutative = op.commutative};
+  const int64_t bytes = count * type.size;
+  const Shape shape{.size = schedule.size(),
+                    .bytes = bytes,
+                    .count = count,
+                    .commutative = op.commutative,
+                    .lines = fits_lines(schedule.area(), Collective::reduce, bytes)};
   if (shape.bytes == 0) return {};
   if (shape.size == 1) {
     schedule.copy(input, count, type, receive, count, type);

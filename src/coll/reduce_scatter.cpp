@@ -1,6 +1,7 @@
 #include "coll/blocks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/lines.h"
 #include "coll/select.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
@@ -31,6 +32,7 @@ class Blocks {
   Count begin(int rank) const { return begins_ != nullptr ? begins_[rank] : each_ * rank; }
   Count count(int rank) const { return begins_ != nullptr ? begins_[rank + 1] - begins_[rank] : each_; }
   Count total() const { return total_; }
+  bool equal() const { return begins_ == nullptr; }
 
  private:
   Count* begins_ = nullptr;
@@ -41,6 +43,15 @@ class Blocks {
 /// `input` is never MPI_IN_PLACE, but may be `receive`.
 using ReduceScatterFunction = Status(Schedule& schedule, const void* input, void* receive,
                                      const Blocks& blocks, Type& type, Op& op);
+
+/// Blocks of equal length only.
+Status lines(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type, Op& op) {
+  const Count each = blocks.count(0);
+  return meet_in_lines(schedule, [&](Lines& meeting) {
+    meeting.reduce_scatter_block(input, receive, each, type, op);
+    return meeting.reserve(schedule, type, each);
+  });
+}
 
 // Each rank gets everybody's share of its block and reduces it as it comes.
 Status pairwise(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
@@ -119,8 +130,13 @@ Status reduce_blocks(Schedule& schedule, const void* send, void* receive, const 
   if (schedule.is_inter()) return between_groups(schedule, send, receive, blocks, type, op);
   const void* input = send == MPI_IN_PLACE ? receive : send;
   const Count total = blocks.total();
+  const int64_t bytes = total * type.size;
   const Shape shape{
-      .size = schedule.size(), .bytes = total * type.size, .count = total, .commutative = op.commutative};
+      .size = schedule.size(),
+      .bytes = bytes,
+      .count = total,
+      .commutative = op.commutative,
+      .lines = blocks.equal() && fits_lines(schedule.area(), Collective::reduce_scatter, bytes)};
   if (shape.bytes == 0) return {};
   return select(Collective::reduce_scatter, kAlgorithms, shape)(schedule, input, receive, blocks, type, op);
 }

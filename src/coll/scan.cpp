@@ -1,11 +1,29 @@
 #include <utility>
 
 #include "coll/coll.h"
+#include "coll/lines.h"
+#include "coll/select.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
 
 namespace hearth::coll {
 namespace {
+
+/// `input` is not MPI_IN_PLACE, but may be `result`.
+using ScanFunction = Status(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
+                            Type& type, Op& op);
+
+Status lines(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
+             Op& op) {
+  return meet_in_lines(schedule, [&](Lines& meeting) {
+    if (inclusive) {
+      meeting.scan(input, result, count, type, op);
+    } else {
+      meeting.exscan(input, result, count, type, op);
+    }
+    return meeting.reserve(schedule, type, count);
+  });
+}
 
 // Recursive doubling. After the round of `bit` a rank has in `partial` the reduction over its aligned run of
 // 2*bit ranks (or what exists of it), and in `result` that over the ranks of the run that come before it,
@@ -13,14 +31,6 @@ namespace {
 // matter.
 Status doubling(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
                 Op& op) {
-  if (schedule.is_inter()) {
-    return fail(MPI_ERR_COMM,
-                "the ranks of an intercommunicator have no order of their own, so there is no scan "
-                "over them (MPI 5.0 section 6.11). Remedy: an intracommunicator (MPI_Intercomm_merge)");
-  }
-  HEARTH_TRY(datatype::check_reduction(op, type));
-  if (count == 0 || type.size == 0) return {};
-  if (input == MPI_IN_PLACE) input = result;
   const int rank = schedule.rank();
   std::byte* partial;
   std::byte* incoming;
@@ -51,14 +61,38 @@ Status doubling(Schedule& schedule, const void* input, void* result, bool inclus
   return {};
 }
 
+#define HEARTH_SCAN(name, right, preferred) HEARTH_COLL_ROW(name, right, preferred),
+constexpr Algorithm<ScanFunction> kAlgorithms[] = {
+#include "coll/algorithms.def"
+};
+
+Status scan_either(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
+                   Type& type, Op& op) {
+  if (schedule.is_inter()) {
+    return fail(MPI_ERR_COMM,
+                "the ranks of an intercommunicator have no order of their own, so there is no scan "
+                "over them (MPI 5.0 section 6.11). Remedy: an intracommunicator (MPI_Intercomm_merge)");
+  }
+  HEARTH_TRY(datatype::check_reduction(op, type));
+  const int64_t bytes = count * type.size;
+  if (bytes == 0) return {};
+  if (input == MPI_IN_PLACE) input = result;
+  const Shape shape{.size = schedule.size(),
+                    .bytes = bytes,
+                    .count = count,
+                    .commutative = op.commutative,
+                    .lines = fits_lines(schedule.area(), Collective::scan, bytes)};
+  return select(Collective::scan, kAlgorithms, shape)(schedule, input, result, inclusive, count, type, op);
+}
+
 }  // namespace
 
 Status scan(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op) {
-  return doubling(schedule, send, receive, true, count, type, op);
+  return scan_either(schedule, send, receive, true, count, type, op);
 }
 
 Status exscan(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op) {
-  return doubling(schedule, send, receive, false, count, type, op);
+  return scan_either(schedule, send, receive, false, count, type, op);
 }
 
 }  // namespace hearth::coll

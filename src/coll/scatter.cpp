@@ -1,6 +1,7 @@
 #include "coll/blocks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/lines.h"
 #include "coll/select.h"
 #include "coll/tree.h"
 #include "mpi.h"
@@ -14,6 +15,13 @@ using ScatterFunction = Status(Schedule& schedule, const RankBlocks& blocks, con
 void keep_own(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
   if (own.buffer == MPI_IN_PLACE) return;
   schedule.copy(blocks.place(root), blocks.count(root), blocks.type(root), own.buffer, own.count, own.type);
+}
+
+Status lines(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
+  return meet_in_lines(schedule, [&](Lines& meeting) {
+    meeting.scatter(blocks.place(0), blocks.count(0), blocks.type(0), own.buffer, own.count, own.type, root);
+    return Status();
+  });
 }
 
 // Down a tree, packed: the root sends log2(ranks) messages.
@@ -72,8 +80,10 @@ Status scatter(Schedule& schedule, const void* send, Count send_count, Type& sen
   const RankBlocks blocks(send, send_count, send_type);
   const OwnBlock own{receive, receive_count, receive_type};
   if (schedule.is_inter()) return inter::scatter(schedule, blocks, own, root);
+  const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
   const Shape shape{.size = schedule.size(),
-                    .bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes()};
+                    .bytes = bytes,
+                    .lines = fits_lines(schedule.area(), Collective::scatter, schedule.size() * bytes)};
   if (shape.bytes == 0) return {};
   return select(Collective::scatter, kAlgorithms, shape)(schedule, blocks, own, root);
 }

@@ -152,11 +152,11 @@ void Schedule::next_round() {
   }
 }
 
-void Schedule::meet(Encounter& encounter) {
+void Schedule::meet(Encounter& encounter, Type* one, Type* other, Op* op) {
   if (keeps_steps_) {
     next_round();
-    steps_.push_back({.kind = Step::Kind::meet, .encounter = &encounter});
-    return;
+    return keep(
+        {.kind = Step::Kind::meet, .from_type = one, .to_type = other, .op = op, .encounter = &encounter});
   }
   next_round();
   encounter.run(context_, tag_);
@@ -306,7 +306,7 @@ Status Schedule::make(Comm& comm, bool persistent, Schedule*& schedule) {
   schedule->persistent_ = persistent;
   schedule->comm_ = &comm;
   // Persistent operations may be started in any order, so that they have no number there.
-  if (!persistent) schedule->area_ = ControlArea::of(comm);
+  schedule->area_ = persistent ? nullptr : ControlArea::of(comm);
   return {};
 }
 

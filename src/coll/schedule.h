@@ -114,8 +114,9 @@ class Schedule final : private p2p::Polled {
   /// Where the ranks meet; nullptr where they have messages only: between two groups, among some processes of
   /// a communicator, in persistent operations, and where no area is left.
   ControlArea* area() const { return area_; }
-  /// What came before is over before it begins, and it is over before what follows.
-  void meet(Encounter& encounter);
+  /// What came before is over before it begins, and it is over before what follows. The types and the
+  /// operation are those that it uses; nullptr for none.
+  void meet(Encounter& encounter, Type* one = nullptr, Type* other = nullptr, Op* op = nullptr);
   /// An encounter that lives as long as the schedule.
   template <class T, class... Arguments>
   Status make_encounter(T*& encounter, Arguments&&... arguments) {
@@ -228,8 +229,19 @@ class Schedule final : private p2p::Polled {
 // The three forms of a collective. `build` is its function of coll.h, the arguments those behind the
 // schedule.
 
+/// Specialised in coll.h for collectives that a blocking call may go through without a schedule: take() says
+/// whether it did, and how it went.
+template <auto build>
+struct ShortWay {
+  template <class... Arguments>
+  static bool take(Comm&, Status&, Arguments&&...) {
+    return false;
+  }
+};
+
 template <auto build, class... Arguments>
 Status run(Comm& comm, Arguments&&... arguments) {
+  if (Status outcome; ShortWay<build>::take(comm, outcome, arguments...)) return outcome;
   Schedule schedule(comm);
   const Status built = build(schedule, std::forward<Arguments>(arguments)...);
   const Status done = schedule.finish();

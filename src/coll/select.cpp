@@ -12,8 +12,8 @@ namespace hearth::coll {
 namespace {
 
 constexpr auto kCollectives = static_cast<size_t>(Collective::count_);
-constexpr const char* kNames[] = {"allgather", "allreduce", "alltoall",       "bcast",
-                                  "gather",    "reduce",    "reduce_scatter", "scatter"};
+constexpr const char* kNames[] = {"allgather", "allreduce", "alltoall",       "barrier", "bcast",
+                                  "gather",    "reduce",    "reduce_scatter", "scan",    "scatter"};
 static_assert(std::size(kNames) == kCollectives);
 
 /// A row of algorithms.def without its function.
@@ -29,10 +29,12 @@ struct Known {
 #define HEARTH_ALLGATHER(name, right, preferred) HEARTH_KNOWN(allgather, name, right, preferred)
 #define HEARTH_ALLREDUCE(name, right, preferred) HEARTH_KNOWN(allreduce, name, right, preferred)
 #define HEARTH_ALLTOALL(name, right, preferred) HEARTH_KNOWN(alltoall, name, right, preferred)
+#define HEARTH_BARRIER(name, right, preferred) HEARTH_KNOWN(barrier, name, right, preferred)
 #define HEARTH_BCAST(name, right, preferred) HEARTH_KNOWN(bcast, name, right, preferred)
 #define HEARTH_GATHER(name, right, preferred) HEARTH_KNOWN(gather, name, right, preferred)
 #define HEARTH_REDUCE(name, right, preferred) HEARTH_KNOWN(reduce, name, right, preferred)
 #define HEARTH_REDUCE_SCATTER(name, right, preferred) HEARTH_KNOWN(reduce_scatter, name, right, preferred)
+#define HEARTH_SCAN(name, right, preferred) HEARTH_KNOWN(scan, name, right, preferred)
 #define HEARTH_SCATTER(name, right, preferred) HEARTH_KNOWN(scatter, name, right, preferred)
 constexpr Known kKnown[] = {
 #include "coll/algorithms.def"

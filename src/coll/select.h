@@ -14,10 +14,12 @@ enum class Collective : uint8_t {
   allgather,
   allreduce,
   alltoall,
+  barrier,
   bcast,
   gather,
   reduce,
   reduce_scatter,
+  scan,
   scatter,
   count_
 };
@@ -28,7 +30,15 @@ struct Shape {
   int64_t bytes = 0;  // of the whole vector; of one rank's block where each rank has one
   Count count = 0;    // elements of a reduction
   bool commutative = true;
+  bool lines = false;  // what each says fits a line of the control area (coll/lines.h)
 };
+
+/// Where each rank has a processor, so many lines are read by each of so many ranks at most; with more, trees of
+/// messages are better. Where ranks take turns, what counts is how often each gets a turn: once.
+constexpr int kLineRanksMax = 32;
+constexpr bool lines_pay(int ranks, bool more_ranks_than_processors) {
+  return ranks <= kLineRanksMax || more_ranks_than_processors;
+}
 
 /// A row of algorithms.def.
 template <class Function>

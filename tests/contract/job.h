@@ -28,6 +28,8 @@ class Job {
   Job(Kind kind, int size, uint32_t seed);
 
   int size() const { return static_cast<int>(endpoints_.size()); }
+  /// Of Kind::shm only.
+  const shm::Segment& segment() const { return segment_; }
   transport::Transport& endpoint(int rank) { return *endpoints_[static_cast<size_t>(rank)]; }
 
  private:

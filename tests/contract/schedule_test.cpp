@@ -1,6 +1,6 @@
 // Schedules of collectives over every transport: all ranks in one process, moved on in an order that a seed
-// gives, several collectives under way at once. Whatever the order, each must bring the right data, and no
-// barrier may open early.
+// gives, several collectives under way at once, with and without a control area. Whatever the order, each
+// must bring the right data, and no barrier may open early.
 #include "coll/schedule.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coll/coll.h"
+#include "coll/control_area.h"
 #include "datatype/predefined.h"
 #include "job.h"
 #include "mpi.h"
@@ -70,6 +71,7 @@ class Ranks {
  public:
   Ranks(const Case& which, int size) : job_(which.kind, size, which.seed), random_(which.seed * 31 + 7) {
     datatype::enter_predefined_types();
+    if (which.kind == Kind::shm) coll::ControlArea::set_up(job_.segment());
     for (int rank = 0; rank < size; ++rank) {
       p2p::EngineSetup setup;
       setup.self = rank;
@@ -82,6 +84,8 @@ class Ranks {
       setup.warn = [](const char* text) { ADD_FAILURE() << text; };
       engines_.push_back(std::make_unique<Engine>(setup));
       comms_.push_back(make_comm(rank, size));
+      // The first seed has messages only.
+      if (which.kind == Kind::shm && which.seed > 1) comms_.back()->area = 0;
     }
     first_wins_ = objects::pools.ops.create();
     first_wins_->commutative = false;
@@ -96,6 +100,7 @@ class Ranks {
     objects::release(*sum_);
     for (Comm* comm : comms_) {
       EXPECT_EQ(comm->references, 1U) << "a schedule still holds its communicator";
+      if (comm->area != objects::kNoArea) objects::leave_area(*comm);
       objects::pools.groups.destroy(comm->group);
       objects::pools.comms.destroy(comm);
     }
@@ -363,8 +368,8 @@ TEST_P(ScheduleContract, persistent_ones_start_in_any_order) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Implementations, ScheduleContract,
-                         testing::Values(Case{Kind::shm, 1}, Case{Kind::fake, 1}, Case{Kind::fake, 2},
-                                         Case{Kind::fake, 3}),
+                         testing::Values(Case{Kind::shm, 1}, Case{Kind::shm, 2}, Case{Kind::shm, 3},
+                                         Case{Kind::fake, 1}, Case{Kind::fake, 2}, Case{Kind::fake, 3}),
                          [](const auto& tested) { return case_name(tested.param); });
 
 }  // namespace

@@ -1,0 +1,357 @@
+#include "coll/lines.h"
+
+#include <algorithm>
+
+#include "base/contexts.h"
+#include "base/copy.h"
+#include "coll/blocks.h"
+#include "coll/coll.h"
+#include "datatype/reduce.h"
+#include "mpi.h"
+
+namespace hearth::coll {
+namespace {
+
+/// Elements that lie one after another, from where their data begin.
+const std::byte* data_of(const void* elements, const Type& type) {
+  return static_cast<const std::byte*>(elements) + type.true_lower_bound;
+}
+std::byte* data_of(void* elements, const Type& type) {
+  return static_cast<std::byte*>(elements) + type.true_lower_bound;
+}
+
+void pack_all(const void* elements, const Type& type, std::byte* packed, int64_t bytes) {
+  if (__builtin_expect(type.contiguous, 1)) {
+    copy_bytes(packed, data_of(elements, type), static_cast<size_t>(bytes));
+  } else {
+    datatype::pack(type, elements, 0, packed, static_cast<size_t>(bytes));
+  }
+}
+
+void unpack_all(const std::byte* packed, void* elements, const Type& type, int64_t bytes) {
+  if (__builtin_expect(type.contiguous, 1)) {
+    copy_bytes(data_of(elements, type), packed, static_cast<size_t>(bytes));
+  } else {
+    datatype::unpack(type, elements, 0, packed, static_cast<size_t>(bytes));
+  }
+}
+
+/// Kernels of the library take such elements wherever a slot has them, 8 bytes aligned.
+bool folds_in_place(const Op& op, const Type& type) {
+  return op.kind != objects::OpKind::user && type.predefined != 0 && type.size <= 8;
+}
+
+[[gnu::cold]] Status unequal(int rank, int64_t heard, int64_t expected) {
+  return fail(
+      MPI_ERR_TRUNCATE,
+      "rank %d gave %lld bytes where this one expects %lld. Likely cause: count or datatype differ between "
+      "the ranks that call the collective",
+      rank, static_cast<long long>(heard), static_cast<long long>(expected));
+}
+
+}  // namespace
+
+// What a collective says and hears.
+
+void Lines::say(const void* elements, Type& type, int64_t bytes, int to) {
+  said_ = elements;
+  said_type_ = &type;
+  said_bytes_ = bytes;
+  said_to_ = to;
+}
+
+void Lines::hear(int first, int last) {
+  next_ = first;
+  last_ = last;
+  hears_all_ = first == area_.size() - 1 && last == 0;
+}
+
+void Lines::copy_to(void* elements, Count each, Type& type, bool blocks) {
+  use_ = Use::copy;
+  to_ = elements;
+  count_ = each;
+  type_ = &type;
+  blocks_ = blocks;
+  bytes_ = heard_bytes_ = each * type.size;
+}
+
+void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op) {
+  use_ = Use::fold;
+  own_ = own;
+  to_ = result;
+  count_ = count;
+  type_ = &type;
+  op_ = &op;
+  bytes_ = heard_bytes_ = count * type.size;
+  if (type.contiguous) {
+    incoming_ = incoming_bytes_ - type.true_lower_bound;
+    result_ = result_bytes_ - type.true_lower_bound;
+  }
+}
+
+void Lines::barrier() {
+  say(nullptr, byte_type(), 0, kAll);
+  hear(area_.size() - 1, 0);
+}
+
+void Lines::bcast(void* buffer, Count count, Type& type, int root) {
+  if (rank_ == root) return say(buffer, type, count * type.size, kAll);
+  copy_to(buffer, count, type, false);
+  hear(root, root);
+}
+
+void Lines::gather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
+                   Type& receive_type, int root) {
+  if (rank_ != root) return say(send, send_type, send_count * send_type.size, root);
+  if (send != MPI_IN_PLACE) {
+    outcome = datatype::copy(send, send_count, send_type,
+                             coll::advance(receive, receive_type, root * receive_count), receive_count,
+                             receive_type);
+  }
+  copy_to(receive, receive_count, receive_type, true);
+  hear(area_.size() - 1, 0);
+}
+
+void Lines::scatter(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
+                    Type& receive_type, int root) {
+  const int size = area_.size();
+  if (rank_ == root) {
+    say(send, send_type, size * send_count * send_type.size, kAll);
+    if (receive == MPI_IN_PLACE) return;
+    outcome = datatype::copy(coll::advance(send, send_type, root * send_count), send_count, send_type,
+                             receive, receive_count, receive_type);
+    return;
+  }
+  copy_to(receive, receive_count, receive_type, false);
+  offset_ = rank_ * bytes_;
+  heard_bytes_ = size * bytes_;
+  hear(root, root);
+}
+
+void Lines::allgather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
+                      Type& receive_type) {
+  std::byte* own = coll::advance(receive, receive_type, rank_ * receive_count);
+  copy_to(receive, receive_count, receive_type, true);
+  hear(area_.size() - 1, 0);
+  if (send == MPI_IN_PLACE) return say(own, receive_type, bytes_, kAll);
+  say(send, send_type, send_count * send_type.size, kAll);
+  outcome = datatype::copy(send, send_count, send_type, own, receive_count, receive_type);
+}
+
+void Lines::alltoall(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
+                     Type& receive_type) {
+  const int size = area_.size();
+  copy_to(receive, receive_count, receive_type, true);
+  offset_ = rank_ * bytes_;
+  heard_bytes_ = size * bytes_;
+  hear(size - 1, 0);
+  if (send == MPI_IN_PLACE) return say(receive, receive_type, heard_bytes_, kAll);
+  say(send, send_type, size * send_count * send_type.size, kAll);
+  outcome = datatype::copy(coll::advance(send, send_type, rank_ * send_count), send_count, send_type,
+                           coll::advance(receive, receive_type, rank_ * receive_count), receive_count,
+                           receive_type);
+}
+
+void Lines::reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root) {
+  const void* own = send == MPI_IN_PLACE ? receive : send;
+  if (rank_ != root) return say(own, type, count * type.size, root);
+  fold(own, receive, count, type, op);
+  hear(area_.size() - 1, 0);
+}
+
+void Lines::allreduce(const void* send, void* receive, Count count, Type& type, Op& op) {
+  const void* own = send == MPI_IN_PLACE ? receive : send;
+  say(own, type, count * type.size, kAll);
+  fold(own, receive, count, type, op);
+  hear(area_.size() - 1, 0);
+}
+
+void Lines::reduce_scatter_block(const void* send, void* receive, Count count, Type& type, Op& op) {
+  const void* own = send == MPI_IN_PLACE ? receive : send;
+  const int size = area_.size();
+  fold(coll::advance(own, type, rank_ * count), receive, count, type, op);
+  offset_ = rank_ * bytes_;
+  heard_bytes_ = size * bytes_;
+  say(own, type, heard_bytes_, kAll);
+  hear(size - 1, 0);
+}
+
+void Lines::scan(const void* send, void* receive, Count count, Type& type, Op& op) {
+  const void* own = send == MPI_IN_PLACE ? receive : send;
+  say(own, type, count * type.size, kAll);
+  fold(own, receive, count, type, op);
+  hear(rank_, 0);
+}
+
+void Lines::exscan(const void* send, void* receive, Count count, Type& type, Op& op) {
+  const void* own = send == MPI_IN_PLACE ? receive : send;
+  say(own, type, count * type.size, kAll);
+  fold(nullptr, receive, count, type, op);
+  hear(rank_ - 1, 0);
+}
+
+// Going through with it.
+
+bool Lines::advance() {
+  if (said_to_ != kNobody && !speak()) return false;
+  if (!listen()) return false;
+  if (has_result_) keep_result();
+  if (hears_all_) area_.learn(number_, behind_);
+  area_.end(number_);
+  return true;
+}
+
+bool Lines::speak() {
+  if (__builtin_expect(!area_.may_write(number_, awaited), 0)) return false;
+  pack_all(said_, *said_type_, area_.own_slot(number_).payload, said_bytes_);
+  area_.say(number_, static_cast<uint16_t>(said_bytes_));
+  if (said_to_ == kAll) {
+    area_.ring_all();
+  } else {
+    area_.ring(said_to_);
+  }
+  said_to_ = kNobody;
+  return true;
+}
+
+bool Lines::listen() {
+  for (; next_ >= last_; --next_) {
+    if (next_ == rank_) {
+      if (own_ != nullptr) fold_in(own_);
+      continue;
+    }
+    const shm::ControlSlot* slot;
+    Said said;
+    if (!area_.hear(next_, number_, slot, said)) {
+      awaited = area_.process(next_);
+      return false;
+    }
+    behind_ = std::max(behind_, said.behind(number_));
+    take(next_, *slot, said.bytes);
+  }
+  return true;
+}
+
+void Lines::take(int rank, const shm::ControlSlot& slot, int64_t heard) {
+  if (use_ == Use::nothing) return;
+  if (__builtin_expect(heard != heard_bytes_, 0)) {
+    if (heard > heard_bytes_ || use_ == Use::fold) outcome = unequal(rank, heard, heard_bytes_);
+    if (use_ == Use::fold) return;
+  }
+  const std::byte* payload = slot.payload + offset_;
+  if (use_ == Use::copy) {
+    const int64_t bytes = std::clamp<int64_t>(heard - offset_, 0, bytes_);
+    unpack_all(payload, blocks_ ? coll::advance(to_, *type_, rank * count_) : to_, *type_, bytes);
+  } else if (type_->contiguous && (!has_result_ || folds_in_place(*op_, *type_))) {
+    fold_in(payload - type_->true_lower_bound);
+  } else {
+    unpack_all(payload, incoming_, *type_, bytes_);
+    fold_in(incoming_);
+  }
+}
+
+void Lines::fold_in(const void* elements) {
+  Status status;
+  if (has_result_) {
+    status = datatype::reduce(*op_, *type_, elements, result_, count_);
+  } else {
+    has_result_ = true;
+    if (type_->contiguous) {
+      copy_bytes(data_of(static_cast<void*>(result_), *type_), data_of(elements, *type_),
+                 static_cast<size_t>(bytes_));
+    } else {
+      status = datatype::copy(elements, count_, *type_, result_, count_, *type_);
+    }
+  }
+  if (!status.ok() && outcome.ok()) outcome = status;
+}
+
+void Lines::keep_result() {
+  if (type_->contiguous) {
+    copy_bytes(data_of(to_, *type_), data_of(static_cast<const void*>(result_), *type_),
+               static_cast<size_t>(bytes_));
+  } else {
+    const Status status = datatype::copy(result_, count_, *type_, to_, count_, *type_);
+    if (!status.ok() && outcome.ok()) outcome = status;
+  }
+}
+
+// The short way of blocking calls: no schedule.
+
+namespace {
+
+template <class Begin>
+bool at_once(Comm& comm, Collective collective, int64_t bytes, Status& outcome, Begin begin) {
+  ControlArea* area = ControlArea::of(comm);
+  if (!fits_lines(area, collective, bytes)) return false;
+  Lines lines(*area);
+  begin(lines);
+  lines.run(comm.context + kCollectiveContext, 0);
+  outcome = lines.outcome;
+  return true;
+}
+
+/// What is wrong with a call its schedule says; 0 bytes need nobody.
+bool folds_at_once(const Type& type, const Op& op, Count count) {
+  return type.contiguous && count * type.size != 0 && datatype::check_reduction(op, type).ok();
+}
+
+}  // namespace
+
+bool ShortWay<barrier>::take(Comm& comm, Status& outcome) {
+  return at_once(comm, Collective::barrier, 0, outcome, [](Lines& lines) { lines.barrier(); });
+}
+
+bool ShortWay<bcast>::take(Comm& comm, Status& outcome, void* buffer, Count count, Type& type, int root) {
+  const int64_t bytes = count * type.size;
+  return bytes != 0 && at_once(comm, Collective::bcast, bytes, outcome,
+                               [&](Lines& lines) { lines.bcast(buffer, count, type, root); });
+}
+
+bool ShortWay<gather>::take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                            void* receive, Count receive_count, Type& receive_type, int root) {
+  const int64_t bytes = comm.rank == root ? receive_count * receive_type.size : send_count * send_type.size;
+  return bytes != 0 && at_once(comm, Collective::gather, bytes, outcome, [&](Lines& lines) {
+           lines.gather(send, send_count, send_type, receive, receive_count, receive_type, root);
+         });
+}
+
+bool ShortWay<scatter>::take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                             void* receive, Count receive_count, Type& receive_type, int root) {
+  const int64_t bytes = comm.rank == root ? send_count * send_type.size : receive_count * receive_type.size;
+  return bytes != 0 && at_once(comm, Collective::scatter, comm.size * bytes, outcome, [&](Lines& lines) {
+           lines.scatter(send, send_count, send_type, receive, receive_count, receive_type, root);
+         });
+}
+
+bool ShortWay<allgather>::take(Comm& comm, Status& outcome, const void* send, Count send_count,
+                               Type& send_type, void* receive, Count receive_count, Type& receive_type) {
+  const int64_t bytes = receive_count * receive_type.size;
+  return bytes != 0 && at_once(comm, Collective::allgather, bytes, outcome, [&](Lines& lines) {
+           lines.allgather(send, send_count, send_type, receive, receive_count, receive_type);
+         });
+}
+
+bool ShortWay<alltoall>::take(Comm& comm, Status& outcome, const void* send, Count send_count,
+                              Type& send_type, void* receive, Count receive_count, Type& receive_type) {
+  const int64_t bytes = receive_count * receive_type.size;
+  return bytes != 0 && at_once(comm, Collective::alltoall, comm.size * bytes, outcome, [&](Lines& lines) {
+           lines.alltoall(send, send_count, send_type, receive, receive_count, receive_type);
+         });
+}
+
+bool ShortWay<reduce>::take(Comm& comm, Status& outcome, const void* send, void* receive, Count count,
+                            Type& type, Op& op, int root) {
+  return folds_at_once(type, op, count) &&
+         at_once(comm, Collective::reduce, count * type.size, outcome,
+                 [&](Lines& lines) { lines.reduce(send, receive, count, type, op, root); });
+}
+
+bool ShortWay<allreduce>::take(Comm& comm, Status& outcome, const void* send, void* receive, Count count,
+                               Type& type, Op& op) {
+  return folds_at_once(type, op, count) &&
+         at_once(comm, Collective::allreduce, count * type.size, outcome,
+                 [&](Lines& lines) { lines.allreduce(send, receive, count, type, op); });
+}
+
+}  // namespace hearth::coll
