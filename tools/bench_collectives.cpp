@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/os_wait.h"
+#include "base/param.h"
 #include "chart.h"
 #include "coll/select.h"
 #include "driver_reader.h"
@@ -15,6 +17,7 @@
 #include "mpi.h"
 #include "output_file.h"
 #include "pretty.h"
+#include "shm/layout.h"
 
 namespace hearth::tools {
 namespace {
@@ -28,7 +31,7 @@ struct Row {
   std::optional<Collective> table;
 };
 const Row kRows[] = {
-    {"barrier", {}},
+    {"barrier", Collective::barrier},
     {"bcast", Collective::bcast},
     {"gather", Collective::gather},
     {"gatherv", {}},
@@ -41,8 +44,8 @@ const Row kRows[] = {
     {"reduce", Collective::reduce},
     {"allreduce", Collective::allreduce},
     {"reduce_scatter_block", Collective::reduce_scatter},
-    {"scan", {}},
-    {"exscan", {}},
+    {"scan", Collective::scan},
+    {"exscan", Collective::scan},
 };
 
 const std::vector<uint64_t> kSizes = {8, 64, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304};
@@ -53,15 +56,24 @@ const Row* find_row(const std::string& name) {
   return row == std::end(kRows) ? nullptr : row;
 }
 
+/// On MPI_COMM_WORLD.
+bool goes_by_lines(int ranks, int64_t said_bytes) {
+  return ranks > 1 && param::get_count(param::Id::coll_areas) > 0 && said_bytes <= shm::kSlotPayloadBytes &&
+         coll::lines_pay(ranks, ranks > os::usable_processors());
+}
+
 /// What the library does with a call of the driver's: blocks of bytes, sums of doubles. "" without a choice.
 std::string algorithm_of(const Row& row, int ranks, int64_t bytes) {
   if (!row.table.has_value()) return "";
   const bool scatters = *row.table == Collective::reduce_scatter;
   const int64_t vector_bytes = scatters ? bytes * ranks : bytes;
+  const bool to_each = *row.table == Collective::scatter || *row.table == Collective::alltoall;
+  const int64_t said_bytes = to_each ? bytes * ranks : vector_bytes;
   return coll::algorithm_for(*row.table, {.size = ranks,
                                           .bytes = vector_bytes,
                                           .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
-                                          .commutative = true});
+                                          .commutative = true,
+                                          .lines = goes_by_lines(ranks, said_bytes)});
 }
 
 std::vector<std::string> command_of(const BenchOptions& options, const std::vector<std::string>& names,

@@ -33,8 +33,8 @@ struct Shape {
   bool lines = false;  // what each says fits a line of the control area (coll/lines.h)
 };
 
-/// Where each rank has a processor, so many lines are read by each of so many ranks at most; with more, trees of
-/// messages are better. Where ranks take turns, what counts is how often each gets a turn: once.
+/// Where each rank has a processor, so many lines are read by each of so many ranks at most; with more, trees
+/// of messages are better. Where ranks take turns, what counts is how often each gets a turn: once.
 constexpr int kLineRanksMax = 32;
 constexpr bool lines_pay(int ranks, bool more_ranks_than_processors) {
   return ranks <= kLineRanksMax || more_ranks_than_processors;

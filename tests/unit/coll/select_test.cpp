@@ -60,6 +60,8 @@ TEST(Select, NamesTheAlgorithmThatTheTableGives) {
   EXPECT_STREQ(algorithm_for(Collective::allgather, {.size = 4, .bytes = 1 << 20}), "ring");
   EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 2, .bytes = 8, .count = 1}),
                "recursive_doubling");
+  EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 2, .bytes = 8, .count = 1, .lines = true}),
+               "lines");
   EXPECT_STREQ(algorithm_for(Collective::scatter, {.size = 2, .bytes = 8}), "linear");
   EXPECT_STREQ(algorithm_for(Collective::bcast, {.size = 2, .bytes = 8}), "chain") << "as was wished";
 }
