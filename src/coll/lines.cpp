@@ -280,8 +280,11 @@ void Lines::keep_result() {
 
 namespace {
 
+/// In place, so that no argument is stored on its way: a copy of what `begin` holds waited 5 ns for the
+/// stores before it (8 bytes, a communicator of one rank).
 template <class Begin>
-bool at_once(Comm& comm, Collective collective, int64_t bytes, Status& outcome, Begin begin) {
+[[gnu::always_inline]] inline bool at_once(Comm& comm, Collective collective, int64_t bytes, Status& outcome,
+                                           const Begin& begin) {
   ControlArea* area = ControlArea::of(comm);
   if (!fits_lines(area, collective, bytes)) return false;
   Lines lines(*area);
