@@ -40,8 +40,12 @@ std::vector<Offer> offers_of(const p2p::PairProtocol& pair, topo::Relation relat
        "copied by plain loads out of the sender's memory, which the receiver maps; from "
        "p2p_cooperative_bytes_min on both copy; through cells while the two have proved far from each other"},
       {Protocol::single_copy, pair.single_copy_bytes_min, tune::kNever, Id::p2p_single_copy_bytes_min,
-       relation == topo::Relation::self ? "both buffers are this process's own: one plain copy"
-                                        : "one copy by the kernel (process_vm_readv)"}};
+       relation == topo::Relation::self
+           ? "both buffers are this process's own: one plain copy"
+           : "one copy by the kernel: read by the receiver (process_vm_readv); from "
+             "p2p_single_copy_cooperative_bytes_min on both copy; from p2p_single_copy_write_bytes_min on, "
+             "or where "
+             "reading is refused, written by the sender (process_vm_writev)"}};
 }
 
 /// "p2p_single_copy_bytes_min = 262144 by default: ...".

@@ -1,12 +1,14 @@
 #include "base/os_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -202,6 +204,18 @@ Descriptor open_process(int pid) {
   static_cast<void>(pid);
   return Descriptor();
 #endif
+}
+
+bool is_gone(int pid) {
+  const Descriptor process = open_process(pid);
+  if (!process.open()) return errno == ESRCH;
+  pollfd wait = {process.number(), POLLIN, 0};
+  return ::poll(&wait, 1, 0) == 1;
+}
+
+uint64_t process_numbering() {
+  struct stat status;
+  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 bool signal_process(int pid, int signal) {

@@ -77,6 +77,10 @@ bool has_ended(int pid, ProcessEnd& end);
 void reap(int pid);
 /// A descriptor that becomes readable when the process ends; not open where the system refuses.
 Descriptor open_process(int pid);
+/// Whether no thread of such a process runs any more; false where the system does not tell.
+bool is_gone(int pid);
+/// The same for all processes that see each other under the same numbers; 0 where the system does not tell.
+uint64_t process_numbering();
 
 /// False with errno when nobody was reached.
 bool signal_process(int pid, int signal);

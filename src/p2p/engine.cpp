@@ -39,6 +39,7 @@ Engine::Engine(const EngineSetup& setup)
       new_context_(setup.new_context),
       arena_(setup.arena),
       desk_(setup.desk),
+      methods_(setup.methods),
       status_line_(setup.status_line),
       fatal_(setup.fatal),
       warn_(setup.warn),
@@ -64,7 +65,8 @@ Engine::~Engine() {
 Peer& Engine::know(PeerIndex index) {
   Peer& peer = peers_[static_cast<size_t>(index)];
   if (!peer.known) {
-    peer.reachable = transport_.target_of(index, peer.target);
+    single_copy::Target not_yet;  // it may not have started MPI
+    peer.reachable = transport_.target_of(index, not_yet);
     peer.protocol = limits_of(index, peer);
     peer.filler = CellFiller(store_choice());
     peer.known = true;
@@ -181,7 +183,8 @@ void Engine::await_incomplete(const Request& request) {
                                                                     : shm::WaitKind::request;
   describe_wait(kind, request.key.peer, request.key.tag, request.key.context, request.count);
   const auto complete = [&request] { return request.complete; };
-  if (request.kind != RequestKind::send || request.send_stream == nullptr || !request.send_stream->lent) {
+  if (request.kind != RequestKind::send || request.send_stream == nullptr ||
+      request.send_stream->offered == 0) {
     return wait_until(complete);
   }
   const auto bytes = static_cast<uint64_t>(request.send_stream->total_bytes);

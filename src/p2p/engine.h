@@ -32,6 +32,7 @@
 #include "p2p/stream.h"
 #include "shm/arena.h"
 #include "shm/layout.h"
+#include "single_copy/cooperative.h"
 #include "single_copy/single_copy.h"
 #include "transport/transport.h"
 
@@ -64,15 +65,19 @@ struct Peer {
   bool known = false;      // protocol has been looked up
   bool reachable = false;  // the transport knows where its memory could be read
   bool listed = false;     // in Engine::waiting_peers_
-  enum class SingleCopy : uint8_t { untried, works, refused } single_copy = SingleCopy::untried;
-  bool single_copy_declined = false;  // the peer said that it cannot read from us
-  bool arena_declined = false;        // likewise, that it cannot map our window
+  enum class Ability : uint8_t { untried, works, refused };
+  Ability reading = Ability::untried;  // of this process, from the peer's memory by `method`
+  Ability writing = Ability::untried;
+  single_copy::Method* method = nullptr;
+  bool single_copy_declined = false;  // the peer said that neither it nor we can copy what we lend
+  bool writing_declined = false;      // the peer said that it cannot write to us
+  bool arena_declined = false;        // it cannot map our window
   uint16_t copied_together = 0;       // messages of this peer to us, see single_copy/cooperative.h
   CellFiller filler;
   Skew skew;
   uint32_t room_over = 0;  // the next packet's room has been brought over for so many bytes (meanwhile.cpp)
   uint32_t arena_offers = 0;
-  single_copy::Target target;
+  single_copy::Target target;  // once it has been looked for
   std::vector<Answer> answers;
   std::vector<ReceiveStream*> streams;  // of which more pieces are to come
 };
@@ -84,7 +89,7 @@ struct EngineCounters {
   uint64_t single_copies = 0;  // made by this process as the receiver
   uint64_t single_copy_bytes = 0;
   uint64_t invitations = 0;   // of a sender to copy with us
-  uint64_t bytes_helped = 0;  // copied by this process as the sender
+  uint64_t bytes_helped = 0;  // copied by this process as the sender: together with the receiver, or alone
   uint64_t sleeps = 0;        // of waiting calls
 };
 
@@ -119,6 +124,8 @@ struct EngineSetup {
   /// them nothing is copied that way.
   shm::Arena* arena = nullptr;
   std::function<shm::CopyDesk*(PeerIndex)> desk;
+  /// How memory of other processes can be reached, the best way first.
+  std::vector<single_copy::Method*> methods;
   /// Where the rank says what it waits for; nullptr in tests.
   shm::StatusLine* status_line = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
@@ -309,6 +316,7 @@ class Engine {
   static void keep_part(ReceiveStream& stream, const CellPart& part);
   void take_part(ReceiveStream& stream, const CellPart& part);
   void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
+  void has_come(ReceiveStream& stream);
   void finish_if_whole(ReceiveStream& stream);
   ReceiveStream* stream_of(PeerIndex from, uint32_t cookie);
   bool push(SendStream& stream);
@@ -316,6 +324,7 @@ class Engine {
   int next_cells(SendStream& stream, int64_t bytes);
   bool push_fragment(SendStream& stream);
   void end_stream(SendStream& stream);
+  void let_go(SendStream& stream);
   void on_clear_to_send(Request& request, uint8_t flags);
 
   // meanwhile.cpp: what can wait until this process waits.
@@ -328,10 +337,23 @@ class Engine {
   // single_copy.cpp
   bool cells_hold(const Peer& peer, uint64_t bytes) const;
   uint8_t offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address);
-  bool copy_from_sender(const ReceiveStream& stream, const Request& request);
+  enum class Copied : uint8_t { whole, by_sender, not_now, never };
+  Copied copy_from_sender(ReceiveStream& stream, const Request& request);
+  Copied copy_by_method(ReceiveStream& stream, std::byte* to, size_t bytes);
   bool copy_from_arena(const ReceiveStream& stream, const Request& request, size_t bytes);
-  void copy_together(PeerIndex from, uint32_t cookie, std::byte* to, const std::byte* data, size_t bytes);
-  void on_invitation(const Request& request, const std::byte* payload);
+  bool copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
+                     const single_copy::PieceSizes& sizes, single_copy::Copier& copier);
+  bool invite(const ReceiveStream& stream, const Invitation& invitation, uint8_t flags);
+  bool on_written(PeerIndex from, uint32_t cookie, uint8_t flags);
+
+  // help.cpp
+  single_copy::Method* reader_of(PeerIndex index, Peer& peer);
+  single_copy::Method* writer_of(PeerIndex index, Peer& peer);
+  shm::CopyDesk* visited(PeerIndex index, const single_copy::Method& method) const;
+  bool on_invitation(Request& request, uint8_t flags, const std::byte* payload);
+  bool help_in_arena(const Request& request, const Invitation& invitation);
+  void help_by_method(const Request& request, const Invitation& invitation);
+  uint8_t write_alone(const Request& request, const Invitation& invitation);
 
   const PeerIndex self_;
   transport::Transport& transport_;
@@ -340,6 +362,7 @@ class Engine {
   const std::function<uint32_t()> new_context_;
   shm::Arena* const arena_;
   const std::function<shm::CopyDesk*(PeerIndex)> desk_;
+  const std::vector<single_copy::Method*> methods_;
   shm::StatusLine* const status_line_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);

@@ -8,7 +8,8 @@
 //   fragment         a piece of a long message inside the ring, when no cell is free
 //   clear_to_send    receiver to sender: matched, send the rest (only where the sender waits for it)
 //   finished         receiver to sender: copied straight from your memory
-//   invitation       receiver to sender: help to copy your message into my buffer
+//   invitation       receiver to sender: help to copy your message into my buffer, or copy it alone
+//   written          sender to receiver: your buffer has it all, or it comes another way
 //   matched          receiver to sender: your synchronous message has met its receive
 //
 // Packets of one pair arrive in the order in which they were committed, so pieces carry no offset.
@@ -33,6 +34,7 @@ enum class PacketKind : uint8_t {
   finished,
   matched,
   invitation,
+  written,
 };
 
 /// Flags of eager and rendezvous packets.
@@ -42,6 +44,12 @@ constexpr uint8_t kInArena = 4;      // rendezvous: `address` is an offset in th
 /// Flags of clear_to_send: this does not work between us; do not offer it again.
 constexpr uint8_t kNoSingleCopy = 1;
 constexpr uint8_t kNoArena = 2;
+/// Flags of an invitation.
+constexpr uint8_t kByMethod = 1;  // the buffer is an address for a single-copy method, no offset in the arena
+constexpr uint8_t kAlone = 2;     // the sender copies all of it and answers with `written`
+/// Flags of `written`: the bytes come through cells; do not ask this process to write any more.
+constexpr uint8_t kNotWritten = 1;
+constexpr uint8_t kNeverWritten = 2;
 
 /// A part of a message that lies in a cell of its sender.
 struct CellPart {
@@ -63,7 +71,7 @@ struct MoreCells {
 
 /// See single_copy/cooperative.h.
 struct Invitation {
-  uint64_t to_offset;  // of the receiver's buffer in its window of the arena
+  uint64_t to;  // the receiver's buffer: an offset in its window of the arena, or an address
   uint64_t bytes;
   uint64_t number;  // of the messages of this pair that were copied together
 };

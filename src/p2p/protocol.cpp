@@ -50,6 +50,11 @@ PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits
   protocol.arena_bytes_min =
       param::get_flag(Id::p2p_single_copy) ? tune::value(Id::p2p_arena_bytes_min, relation) : tune::kNever;
   protocol.cooperative_bytes_min = tune::value(Id::p2p_cooperative_bytes_min, relation);
+  protocol.single_copy_cooperative_bytes_min =
+      tune::value(Id::p2p_single_copy_cooperative_bytes_min, relation);
+  protocol.single_copy_write_bytes_min = tune::value(Id::p2p_single_copy_write_bytes_min, relation);
+  protocol.visitors_max = static_cast<uint32_t>(
+      std::clamp<uint64_t>(tune::value(Id::p2p_single_copy_visitors, relation), 1, UINT32_MAX));
   protocol.first_part_bytes = std::max(tune::value(Id::p2p_first_part_bytes, relation), kFirstPartBytesMin);
   protocol.part_bytes_max =
       std::clamp<uint64_t>(tune::value(Id::p2p_part_bytes_max, relation), 1, limits.part_bytes_max);

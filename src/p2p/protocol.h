@@ -27,6 +27,10 @@ struct PairProtocol {
   int cells_in_flight_max = 0;         // that one message may hold before the receiver empties them
   uint64_t arena_bytes_min = 0;        // shortest message copied out of the arena; UINT64_MAX: never
   uint64_t cooperative_bytes_min = 0;  // shortest message in the arena that both sides copy
+  // Shortest messages of single copy that are not read by the receiver: both sides copy, or the sender alone.
+  uint64_t single_copy_cooperative_bytes_min = 0;
+  uint64_t single_copy_write_bytes_min = 0;
+  uint32_t visitors_max = 0;  // processes that system calls let into one process's memory at the same time
 
   /// `in_arena`: the sender's buffer lies in the arena.
   Protocol choose(uint64_t bytes, bool in_arena = false) const;

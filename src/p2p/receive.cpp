@@ -173,15 +173,19 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       break;
     case PacketKind::finished:
       if (Request* request = engine.request_of(header.cookie(), from);
-          request != nullptr && request->send_stream != nullptr) {
+          request != nullptr && request->send_stream != nullptr && request->send_stream->offered != 0) {
         return engine.end_stream(*request->send_stream);
       }
       break;
     case PacketKind::invitation:
       if (Request* request = engine.request_of(header.cookie(), from);
-          request != nullptr && bytes == sizeof(Invitation)) {
-        return engine.on_invitation(*request, payload);
+          request != nullptr && bytes == sizeof(Invitation) &&
+          engine.on_invitation(*request, header.flags(), payload)) {
+        return;
       }
+      break;
+    case PacketKind::written:
+      if (engine.on_written(from, header.cookie(), header.flags())) return;
       break;
     case PacketKind::matched:
       if (Request* request = engine.request_of(header.cookie(), from); request != nullptr) {

@@ -1,12 +1,14 @@
 // Long messages that are copied once, from the sender's buffer to the receiver's: out of the arena by plain
-// loads, from some length on by both sides; else by the kernel. The sender lends its buffer until `finished`
-// comes; a receiver that cannot copy answers clear_to_send, and the message goes through cells.
+// loads, else by a single-copy method; by the receiver, from some length on by both sides, or by the sender
+// alone. The sender lends its buffer until `finished` comes, or until it has written `written`; a receiver
+// for which nothing works answers clear_to_send, and the message goes through cells. This is the receiver's
+// side, and what the sender offers; help.cpp has what the sender does when it is asked.
 #include <algorithm>
 
 #include "base/copy.h"
 #include "datatype/type.h"
 #include "p2p/engine.h"
-#include "single_copy/cooperative.h"
+#include "p2p/visit.h"
 
 namespace hearth::p2p {
 namespace {
@@ -19,6 +21,54 @@ constexpr uint32_t kOffersPerLook = 64;
 std::byte* first_byte(const Request& request) {
   return static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound;
 }
+
+/// The receiver's part of a message that both copy.
+class Receiving : public single_copy::Copier {
+ public:
+  Receiving(transport::Transport& transport, PeerIndex from) : transport_(transport), from_(from) {}
+  bool sender_is_gone() override { return transport_.is_gone(from_); }
+
+ protected:
+  ~Receiving() = default;
+
+ private:
+  transport::Transport& transport_;
+  const PeerIndex from_;
+};
+
+class ReceivingFromArena final : public Receiving {
+ public:
+  ReceivingFromArena(transport::Transport& transport, PeerIndex from, std::byte* to, const std::byte* data)
+      : Receiving(transport, from), to_(to), data_(data) {}
+  bool copy(const single_copy::Piece& piece) override {
+    copy_bytes(to_ + piece.at, data_ + piece.at, piece.bytes);
+    return true;
+  }
+
+ private:
+  std::byte* const to_;
+  const std::byte* const data_;
+};
+
+class ReceivingByMethod final : public Receiving {
+ public:
+  ReceivingByMethod(transport::Transport& transport, const ReceiveStream& stream, std::byte* to,
+                    single_copy::Method& method, const single_copy::Target& target)
+      : Receiving(transport, stream.from),
+        to_(to),
+        address_(stream.address),
+        method_(method),
+        target_(target) {}
+  bool copy(const single_copy::Piece& piece) override {
+    return method_.read(target_, to_ + piece.at, address_ + piece.at, piece.bytes);
+  }
+
+ private:
+  std::byte* const to_;
+  const uint64_t address_;
+  single_copy::Method& method_;
+  const single_copy::Target& target_;
+};
 
 }  // namespace
 
@@ -45,25 +95,14 @@ uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64
   return kSingleCopy;
 }
 
-// False: nothing was offered, or it does not work here.
-bool Engine::copy_from_sender(const ReceiveStream& stream, const Request& request) {
+Engine::Copied Engine::copy_from_sender(ReceiveStream& stream, const Request& request) {
   const auto bytes = static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size));
-  if (stream.flags & kInArena) return copy_from_arena(stream, request, bytes);
-  if (!(stream.flags & kSingleCopy) || !datatype::is_one_run(*request.type, request.count)) return false;
-  if (stream.from == self_) {
-    copy_bytes(first_byte(request), reinterpret_cast<const void*>(stream.address), bytes);
-    return true;
-  }
-  Peer& peer = know(stream.from);
-  if (peer.single_copy == Peer::SingleCopy::untried) {
-    peer.single_copy =
-        single_copy::cma().probe(peer.target) ? Peer::SingleCopy::works : Peer::SingleCopy::refused;
-  }
-  if (peer.single_copy != Peer::SingleCopy::works) return false;
-  // A later refusal (a filter installed, memory short) falls back like an early one: the sender sends all.
-  if (single_copy::cma().read(peer.target, first_byte(request), stream.address, bytes)) return true;
-  peer.single_copy = Peer::SingleCopy::refused;
-  return false;
+  if (stream.flags & kInArena) return copy_from_arena(stream, request, bytes) ? Copied::whole : Copied::never;
+  if (!(stream.flags & kSingleCopy) || !datatype::is_one_run(*request.type, request.count))
+    return Copied::not_now;
+  if (stream.from != self_) return copy_by_method(stream, first_byte(request), bytes);
+  copy_bytes(first_byte(request), reinterpret_cast<const void*>(stream.address), bytes);
+  return Copied::whole;
 }
 
 bool Engine::copy_from_arena(const ReceiveStream& stream, const Request& request, size_t bytes) {
@@ -75,57 +114,72 @@ bool Engine::copy_from_arena(const ReceiveStream& stream, const Request& request
     datatype::unpack(*request.type, request.buffer, 0, data, bytes);
   } else if (std::byte* to = first_byte(request); bytes >= know(stream.from).protocol.cooperative_bytes_min &&
                                                   stream.from != self_ && arena_->holds(to, bytes)) {
-    copy_together(stream.from, stream.cookie, to, data, bytes);
+    ReceivingFromArena copier(transport_, stream.from, to, data);
+    return copy_together(stream, arena_->offset_of(to), 0, bytes, single_copy::kPlainPieces, copier);
   } else {
     copy_bytes(to, data, bytes);
   }
   return true;
 }
 
-// The sender may be inside MPI, waiting for this very message: it is asked to help, and does if it comes in
-// time.
-void Engine::copy_together(PeerIndex from, uint32_t cookie, std::byte* to, const std::byte* data,
-                           size_t bytes) {
-  Status status;
-  std::byte* line = transport_.claim(from, sizeof(Invitation), status);
-  if (line == nullptr) return copy_bytes(to, data, bytes);
-  shm::CopyDesk& desk = *desk_(self_);
-  const uint16_t number = ++peers_[static_cast<size_t>(from)].copied_together;
-  const uint32_t mark = single_copy::desk_mark(static_cast<uint16_t>(from), number);
-  single_copy::Piece piece = single_copy::open_desk(desk, mark, bytes);
-  const Invitation invitation = {arena_->offset_of(to), bytes, number};
-  copy_bytes(shm::payload_at(line), &invitation, sizeof invitation);
-  transport_.commit(from, static_cast<uint8_t>(PacketKind::invitation), 0, sizeof invitation, cookie, 0);
-  ++counters_.invitations;
-  size_t copied_here = 0;
-  for (; piece.bytes > 0; piece = single_copy::take_piece(desk, mark, bytes)) {
-    copy_bytes(to + piece.at, data + piece.at, piece.bytes);
-    copied_here += piece.bytes;
+Engine::Copied Engine::copy_by_method(ReceiveStream& stream, std::byte* to, size_t bytes) {
+  Peer& peer = know(stream.from);
+  const PairProtocol& limits = peer.protocol;
+  const auto address = reinterpret_cast<uint64_t>(to);
+  const bool together = bytes >= limits.single_copy_cooperative_bytes_min && desk_;
+  single_copy::Method* method = reader_of(stream.from, peer);
+  if (method != nullptr && (bytes < limits.single_copy_write_bytes_min || peer.writing_declined)) {
+    const Visit visit(visited(stream.from, *method), limits.visitors_max);
+    if (!visit.allowed()) return Copied::not_now;
+    ReceivingByMethod copier(transport_, stream, to, *method, peer.target);
+    if (together ? copy_together(stream, address, kByMethod, bytes, single_copy::kSystemPieces, copier)
+                 : copier.copy({0, bytes})) {
+      return Copied::whole;
+    }
+    // A later refusal (a filter installed, memory short) is one for good.
+    peer.reading = Peer::Ability::refused;
   }
-  single_copy::await_pieces(desk, bytes - copied_here);
+  if (peer.writing_declined || bytes == 0) return Copied::never;
+  if (!invite(stream, {address, bytes, 0}, kByMethod | kAlone)) return Copied::not_now;
+  stream.asked_to_write = true;
+  return Copied::by_sender;
 }
 
-void Engine::on_invitation(const Request& request, const std::byte* payload) {
-  Invitation invitation;
-  copy_bytes(&invitation, payload, sizeof invitation);
-  const PeerIndex receiver = request.key.peer;
-  if (invitation.bytes > static_cast<uint64_t>(request.count * request.type->size) || arena_ == nullptr ||
-      !arena_->usable()) {
-    return;
-  }
-  std::byte* to = arena_->memory_of(receiver, invitation.to_offset, invitation.bytes);
-  if (to == nullptr) return;
-  const std::byte* data = first_byte(request);
-  shm::CopyDesk& desk = *desk_(receiver);
-  const uint32_t mark =
-      single_copy::desk_mark(static_cast<uint16_t>(self_), static_cast<uint16_t>(invitation.number));
-  for (;;) {
-    const single_copy::Piece piece = single_copy::take_piece(desk, mark, invitation.bytes);
-    if (piece.bytes == 0) return;
-    copy_bytes(to + piece.at, data + piece.at, piece.bytes);
-    single_copy::report_piece(desk, piece);
-    counters_.bytes_helped += piece.bytes;
-  }
+// False when the ring is full.
+bool Engine::invite(const ReceiveStream& stream, const Invitation& invitation, uint8_t flags) {
+  Status status;
+  std::byte* line = transport_.claim(stream.from, sizeof invitation, status);
+  if (line == nullptr) return false;
+  copy_bytes(shm::payload_at(line), &invitation, sizeof invitation);
+  transport_.commit(stream.from, static_cast<uint8_t>(PacketKind::invitation), flags, sizeof invitation,
+                    stream.cookie, 0);
+  ++counters_.invitations;
+  return true;
+}
+
+// The sender may be inside MPI, waiting for this very message: it is asked to help, and does if it comes in
+// time.
+bool Engine::copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
+                           const single_copy::PieceSizes& sizes, single_copy::Copier& copier) {
+  shm::CopyDesk& desk = *desk_(self_);
+  const uint16_t number = ++peers_[static_cast<size_t>(stream.from)].copied_together;
+  const uint32_t mark = single_copy::desk_mark(static_cast<uint16_t>(stream.from), number);
+  const single_copy::Message message = {mark, bytes, sizes};
+  const single_copy::Piece first = single_copy::open_desk(desk, message);
+  if (!invite(stream, {to, bytes, number}, flags)) return copier.copy({0, bytes});
+  return single_copy::receive_pieces(desk, message, first, copier);
+}
+
+// The sender's answer to an invitation to write.
+bool Engine::on_written(PeerIndex from, uint32_t cookie, uint8_t flags) {
+  ReceiveStream* stream = stream_of(from, cookie);
+  if (stream == nullptr || !stream->asked_to_write) return false;
+  stream->asked_to_write = false;
+  if (flags & kNeverWritten) peers_[static_cast<size_t>(from)].writing_declined = true;
+  if (flags & kNotWritten) return true;
+  has_come(*stream);
+  finish_if_whole(*stream);
+  return true;
 }
 
 }  // namespace hearth::p2p

@@ -50,6 +50,12 @@ void unlist(std::vector<Stream*>& streams, Stream& stream) {
   stream.place = -1;
 }
 
+// What need not be offered again.
+uint8_t what_failed(const ReceiveStream& stream) {
+  if (stream.flags & kInArena) return kNoArena;
+  return stream.flags & kSingleCopy ? kNoSingleCopy : 0;
+}
+
 }  // namespace
 
 // Sender.
@@ -77,9 +83,8 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
 
   RendezvousStart start = {};
   start.bytes = static_cast<uint64_t>(bytes);
-  const uint8_t offered = offer(request, peer, start.bytes, start.address);
-  stream->lent = offered != 0;
-  stream->held = held || stream->lent;
+  stream->offered = offer(request, peer, start.bytes, start.address);
+  stream->held = held || stream->offered != 0;
   if (!stream->held) {
     const int64_t part = next_part(*stream, peer);
     const int cell = next_cells(*stream, part);
@@ -93,7 +98,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
       stream->held = true;
     }
   }
-  const auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | offered);
+  const auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | stream->offered);
   copy_bytes(shm::payload_at(line), &start, sizeof start);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start, request.slot,
                     match_word(request.key.context, request.key.tag));
@@ -141,6 +146,11 @@ bool Engine::push(SendStream& stream) {
   if (stream.held) return false;
   Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
+  if (stream.to_answer) {
+    if (!try_answer(to, {PacketKind::written, stream.answer_flags, request.slot})) return false;
+    stream.to_answer = false;
+    if (!(stream.answer_flags & kNotWritten)) stream.sent_bytes = stream.total_bytes;
+  }
   Peer& peer = know(to);
   bool moved = false;
   while (stream.sent_bytes < stream.total_bytes) {
@@ -189,7 +199,7 @@ bool Engine::push_fragment(SendStream& stream) {
 void Engine::end_stream(SendStream& stream) {
   Request& request = *stream.request;
   unlist(sending_, stream);
-  if (stream.lent) peers_[static_cast<size_t>(request.key.peer)].skew.lent_is_over();
+  if (stream.offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.lent_is_over();
   request.send_stream = nullptr;
   send_streams_.destroy(&stream);
   if (!request.await_match) complete_send(request, {});
@@ -198,12 +208,15 @@ void Engine::end_stream(SendStream& stream) {
 void Engine::on_clear_to_send(Request& request, uint8_t flags) {
   if (flags & kNoSingleCopy) peers_[static_cast<size_t>(request.key.peer)].single_copy_declined = true;
   if (flags & kNoArena) peers_[static_cast<size_t>(request.key.peer)].arena_declined = true;
-  SendStream* stream = request.send_stream;
-  if (stream == nullptr) return;
-  stream->held = false;
-  stream->cleared = true;
-  if (stream->place < 0) list(sending_, *stream);
-  push(*stream);
+  if (request.send_stream != nullptr) let_go(*request.send_stream);
+}
+
+// What was held goes on: the receiver has matched it and says how.
+void Engine::let_go(SendStream& stream) {
+  stream.held = false;
+  stream.cleared = true;
+  if (stream.place < 0) list(sending_, stream);
+  push(stream);
 }
 
 // Receiver.
@@ -252,19 +265,27 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
   const bool nothing_sent = stream.announced_bytes == 0;
   for (int i = 0; i < stream.part_count; ++i) take_part(stream, stream.parts[static_cast<size_t>(i)]);
   stream.part_count = 0;
-  if (nothing_sent && copy_from_sender(stream, request)) {
-    answer(stream.from, PacketKind::finished, 0, stream.cookie);
-    stream.announced_bytes = stream.copied_bytes = stream.total_bytes;
-    ++counters_.single_copies;
-    counters_.single_copy_bytes += static_cast<uint64_t>(stream.total_bytes);
-  } else if (nothing_sent) {
-    if (stream.total_bytes > 0) list(peers_[static_cast<size_t>(stream.from)].streams, stream);
-    answer(stream.from, PacketKind::clear_to_send,
-           static_cast<uint8_t>((stream.flags & kSingleCopy ? kNoSingleCopy : 0) |
-                                (stream.flags & kInArena ? kNoArena : 0)),
-           stream.cookie);
+  if (nothing_sent) {
+    const Copied copied = copy_from_sender(stream, request);
+    if (copied == Copied::whole) {
+      answer(stream.from, PacketKind::finished, 0, stream.cookie);
+      has_come(stream);
+    } else if (stream.total_bytes > 0) {
+      list(peers_[static_cast<size_t>(stream.from)].streams, stream);
+    }
+    if (copied == Copied::not_now || copied == Copied::never) {
+      answer(stream.from, PacketKind::clear_to_send,
+             copied == Copied::never ? what_failed(stream) : uint8_t{0}, stream.cookie);
+    }
   }
   finish_if_whole(stream);
+}
+
+// All of it, copied once.
+void Engine::has_come(ReceiveStream& stream) {
+  stream.announced_bytes = stream.copied_bytes = stream.total_bytes;
+  ++counters_.single_copies;
+  counters_.single_copy_bytes += static_cast<uint64_t>(stream.total_bytes);
 }
 
 ReceiveStream* Engine::stream_of(PeerIndex from, uint32_t cookie) {

@@ -25,8 +25,10 @@ struct SendStream {
   int64_t next_part_bytes = 0;  // parts start small and grow: copying in and out overlap early
   bool cleared = false;         // the receiver has matched: the ring may carry fragments
   bool held = false;            // nothing may be sent before clear_to_send or finished
-  bool lent = false;            // the receiver has been offered the buffer itself
-  int place = -1;               // in Engine::sending_; -1: not there, being held
+  uint8_t offered = 0;          // the buffer itself is lent: kSingleCopy or kInArena
+  bool to_answer = false;       // an invitation to write must still be answered, with these flags
+  uint8_t answer_flags = 0;
+  int place = -1;  // in Engine::sending_; -1: not there, being held
   int in_flight = 0;
   int oldest = 0;
   struct Part {
@@ -48,8 +50,9 @@ struct ReceiveStream {
   int64_t total_bytes = 0;
   int64_t announced_bytes = 0;
   int64_t copied_bytes = 0;
-  Request* request = nullptr;  // once matched
-  int place = -1;              // in Peer::streams; -1: not there, nothing more is to come for now
+  Request* request = nullptr;   // once matched
+  bool asked_to_write = false;  // the sender has been given the receive buffer
+  int place = -1;               // in Peer::streams; -1: not there, nothing more is to come for now
   int part_count = 0;
   std::array<CellPart, kCellsInFlightMax> parts;  // announced before the match
 };

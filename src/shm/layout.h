@@ -100,8 +100,9 @@ struct alignas(kLineBytes) StatusLine {
 
 /// Where two processes share the copying of one message (single_copy/cooperative.h). Belongs to the receiver.
 struct alignas(kLineBytes) CopyDesk {
-  uint64_t claim;   // which message, and how much of it has been taken
-  uint64_t copied;  // bytes that the sender has copied
+  uint64_t claim;     // which message, and how much of it has been taken
+  uint64_t copied;    // bytes that the sender has copied
+  uint32_t visitors;  // processes that a system call lets into the memory of this one just now
 };
 
 /// The part of a rank's block that has a fixed size. Behind it lie, for rank_count ranks R:
@@ -113,6 +114,7 @@ struct alignas(kLineBytes) RankBlock {
   // Written once at start and at finalize.
   alignas(kLineBytes) uint32_t phase;  // RankPhase
   uint32_t pid;
+  uint64_t pid_numbering;  // os::process_numbering(): who else may use that number
   uint64_t probe_address;  // a word in the rank's own memory, by which a peer finds out
   uint64_t probe_word;     // whether it can read there (src/single_copy)
   RankPlace place;

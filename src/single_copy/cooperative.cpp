@@ -1,4 +1,5 @@
 // The desk's claim word: the mark in the upper half, in the lower half how many blocks of 4 KiB are taken.
+// Its other word counts the sender's bytes; the highest bit says that the sender has left a piece undone.
 //
 // Orders. The receiver clears `copied`, then stores the claim word (release); a sender takes a piece by
 // compare-exchange (acquire) and so adds to a cleared count. It copies, then adds (release); the receiver
@@ -15,20 +16,22 @@ namespace hearth::single_copy {
 namespace {
 
 constexpr size_t kBlockBytes = 4096;
-// A piece is a share of what is left, so that both end at about the same time whoever was late: large ones
-// first, which cost few looks at the counter, small ones at the end, for which one waits little.
+// A piece is a share of what is left, so that both end at about the same time whoever was late: small ones at
+// the end, for which one waits little.
 constexpr size_t kShare = 3;
-constexpr size_t kPieceBlocksMin = 2;
-constexpr size_t kPieceBlocksMax = 32;
-// Looks at the sender's count between two offers of the processor: it copies 128 KiB at most in the meantime.
-constexpr int kLooksPerYield = 20000;
+// Looks at the sender's count between two offers of the processor, which are also when one asks whether it
+// lives: it takes 10 to 60 us for a piece if it is not held up.
+constexpr int kLooksPerYield = 2000;
+constexpr uint64_t kUndone = uint64_t{1} << 63;
 
 size_t blocks_of(size_t bytes) {
   return (bytes + kBlockBytes - 1) / kBlockBytes;
 }
 
-size_t next_piece(size_t blocks_left) {
-  return std::min(blocks_left, std::clamp(blocks_left / kShare, kPieceBlocksMin, kPieceBlocksMax));
+size_t next_piece(size_t blocks_taken, size_t blocks_left, const PieceSizes& sizes) {
+  const size_t most =
+      sizes.grow ? std::clamp(blocks_taken, sizes.blocks_min, sizes.blocks_max) : sizes.blocks_max;
+  return std::min(blocks_left, std::clamp(blocks_left / kShare, sizes.blocks_min, most));
 }
 
 Piece piece_at(size_t block, size_t blocks, size_t bytes) {
@@ -40,23 +43,46 @@ uint64_t claim_word(uint32_t mark, size_t blocks_taken) {
   return uint64_t{mark} << 32 | blocks_taken;
 }
 
-}  // namespace
-
-Piece open_desk(shm::CopyDesk& desk, uint32_t mark, size_t bytes) {
-  const size_t blocks = next_piece(blocks_of(bytes));
-  atomic::store_relaxed(desk.copied, uint64_t{0});
-  atomic::store_release(desk.claim, claim_word(mark, blocks));
-  return piece_at(0, blocks, bytes);
+// Takes all that is left, so that nobody else does. How many bytes had been taken before.
+size_t close_desk(shm::CopyDesk& desk, const Message& message) {
+  const uint64_t before = atomic::exchange(desk.claim, claim_word(message.mark, blocks_of(message.bytes)));
+  return std::min(message.bytes, static_cast<size_t>(static_cast<uint32_t>(before)) * kBlockBytes);
 }
 
-Piece take_piece(shm::CopyDesk& desk, uint32_t mark, size_t bytes) {
+// Waits until the sender has copied `bytes`, all that it took. False when it has left some of it undone.
+bool await_pieces(const shm::CopyDesk& desk, size_t bytes, Copier& copier) {
+  bool gone = false;
+  for (int look = 1;; ++look) {
+    // Pairs with the addition in report_piece. What a sender did before it went counts.
+    const uint64_t copied = atomic::load_acquire(desk.copied);
+    if (copied & kUndone) return false;
+    if (copied >= bytes) return true;
+    if (gone) return false;
+    atomic::cpu_relax();
+    if (look % kLooksPerYield == 0) {
+      os::yield_processor();
+      gone = copier.sender_is_gone();
+    }
+  }
+}
+
+}  // namespace
+
+Piece open_desk(shm::CopyDesk& desk, const Message& message) {
+  const size_t blocks = next_piece(0, blocks_of(message.bytes), message.sizes);
+  atomic::store_relaxed(desk.copied, uint64_t{0});
+  atomic::store_release(desk.claim, claim_word(message.mark, blocks));
+  return piece_at(0, blocks, message.bytes);
+}
+
+Piece take_piece(shm::CopyDesk& desk, const Message& message) {
   for (;;) {
     const uint64_t word = atomic::load_acquire(desk.claim);
     const size_t taken = static_cast<uint32_t>(word);
-    if (word >> 32 != mark || taken >= blocks_of(bytes)) return {};
-    const size_t blocks = next_piece(blocks_of(bytes) - taken);
-    if (atomic::compare_exchange(desk.claim, word, claim_word(mark, taken + blocks))) {
-      return piece_at(taken, blocks, bytes);
+    if (word >> 32 != message.mark || taken >= blocks_of(message.bytes)) return {};
+    const size_t blocks = next_piece(taken, blocks_of(message.bytes) - taken, message.sizes);
+    if (atomic::compare_exchange(desk.claim, word, claim_word(message.mark, taken + blocks))) {
+      return piece_at(taken, blocks, message.bytes);
     }
   }
 }
@@ -65,10 +91,33 @@ void report_piece(shm::CopyDesk& desk, const Piece& piece) {
   atomic::fetch_add(desk.copied, uint64_t{piece.bytes});
 }
 
-void await_pieces(const shm::CopyDesk& desk, size_t bytes) {
-  for (int look = 1; atomic::load_acquire(desk.copied) < bytes; ++look) {
-    atomic::cpu_relax();
-    if (look % kLooksPerYield == 0) os::yield_processor();
+bool receive_pieces(shm::CopyDesk& desk, const Message& message, Piece first, Copier& copier) {
+  size_t own = 0;
+  for (Piece piece = first; piece.bytes > 0; piece = take_piece(desk, message)) {
+    if (!copier.copy(piece)) {
+      // Nobody may write into the buffer any more once this returns.
+      const size_t taken = close_desk(desk, message);
+      await_pieces(desk, taken - own - piece.bytes, copier);
+      return false;
+    }
+    own += piece.bytes;
+  }
+  // Which pieces are missing nobody knows any more, so all are copied again: it does not happen twice.
+  return await_pieces(desk, message.bytes - own, copier) || copier.copy({0, message.bytes});
+}
+
+Help send_pieces(shm::CopyDesk& desk, const Message& message, Copier& copier) {
+  Help help;
+  for (;;) {
+    const Piece piece = take_piece(desk, message);
+    if (piece.bytes == 0) return help;
+    if (!copier.copy(piece)) {
+      atomic::fetch_add(desk.copied, kUndone);
+      help.refused = true;
+      return help;
+    }
+    report_piece(desk, piece);
+    help.bytes += piece.bytes;
   }
 }
 

@@ -24,6 +24,7 @@ ShmTransport::ShmTransport(const shm::Segment& segment, PeerIndex self)
   shm::RankBlock& block = segment.rank(self);
   probe_word_ = os::now_ns() ^ reinterpret_cast<uintptr_t>(this);
   block.pid = static_cast<uint32_t>(os::process_id());
+  block.pid_numbering = os::process_numbering();
   block.probe_word = probe_word_;
   block.probe_address = reinterpret_cast<uintptr_t>(&probe_word_);
 }
@@ -171,8 +172,22 @@ void ShmTransport::mark_cell_free(PeerIndex owner, int cell) {
 
 bool ShmTransport::target_of(PeerIndex peer, single_copy::Target& target) {
   const shm::RankBlock& block = segment_.rank(peer);
-  target = {static_cast<int>(block.pid), block.probe_address, block.probe_word};
+  target = {process_of(peer), block.probe_address, block.probe_word};
   return true;
+}
+
+// By which number this process may name a peer's; 0 where that would be another process's, or may be.
+int ShmTransport::process_of(PeerIndex peer) const {
+  const shm::RankBlock& block = segment_.rank(peer);
+  return block.pid_numbering == segment_.rank(self_).pid_numbering ? static_cast<int>(block.pid) : 0;
+}
+
+// The launcher marks the dead; where it is another library's, or slow, the system knows.
+bool ShmTransport::is_gone(PeerIndex peer) {
+  // Pairs with the release store in Job::tell_dead.
+  if (atomic::load_acquire(segment_.rank(peer).dead) != 0) return true;
+  const int process = process_of(peer);
+  return process > 0 && os::is_gone(process);
 }
 
 }  // namespace hearth::transport

@@ -41,6 +41,7 @@ class ShmTransport final : public Transport {
   void mark_cell_free(PeerIndex owner, int cell) override;
 
   bool target_of(PeerIndex peer, single_copy::Target& target) override;
+  bool is_gone(PeerIndex peer) override;
 
   void prepare_sleep() override { sleeper_.prepare(); }
   void cancel_sleep() override { sleeper_.cancel(); }
@@ -55,6 +56,7 @@ class ShmTransport final : public Transport {
   static constexpr int kBatch = 16;
 
   Status open_writer(PeerIndex to);
+  int process_of(PeerIndex peer) const;
   bool answer_knocks();
   int drain(PeerIndex from, PacketHandler handler, void* receiver);
 

@@ -73,6 +73,8 @@ class Transport {
 
   /// Where the memory of a process on this machine is; false when it is on another.
   virtual bool target_of(PeerIndex, single_copy::Target&) { return false; }
+  /// Whether that process has certainly ended. Asked by who has waited for it, not on the data path.
+  virtual bool is_gone(PeerIndex) { return false; }
 
   /// Called by a rank that has nothing to do before it sleeps: prepare, look at everything again, then sleep
   /// or cancel (shm/wait.h).

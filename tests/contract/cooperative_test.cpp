@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <thread>
@@ -15,6 +16,11 @@ namespace {
 
 constexpr uint16_t kHelper = 3;
 
+Message message_of(uint16_t number, size_t bytes, const PieceSizes& sizes = kPlainPieces) {
+  return {desk_mark(kHelper, number), bytes, sizes};
+}
+
+/// A message, and the copier of one of the two processes.
 struct Copying {
   shm::CopyDesk desk = {};
   std::vector<uint8_t> from;
@@ -25,41 +31,44 @@ struct Copying {
     for (uint8_t& byte : from) byte = static_cast<uint8_t>(random());
     to.assign(bytes, 0);
   }
-  void copy(const Piece& piece) {
+};
+
+class Side final : public Copier {
+ public:
+  explicit Side(Copying& copying) : copying_(copying) {}
+  bool copy(const Piece& piece) override {
+    if (refuses_after >= 0 && refuses_after-- == 0) return false;
+    // Each byte is copied once, but where a piece was lost: adding makes a second time visible.
     for (size_t i = piece.at; i < piece.at + piece.bytes; ++i) {
-      // Each byte is copied once: adding makes a second time visible.
-      to[i] = static_cast<uint8_t>(to[i] + from[i]);
+      copying_.to[i] =
+          static_cast<uint8_t>(overwrites ? copying_.from[i] : copying_.to[i] + copying_.from[i]);
     }
+    bytes += piece.bytes;
+    return true;
   }
-  size_t receive(uint32_t mark, Piece piece) {
-    size_t here = 0;
-    for (; piece.bytes > 0; piece = take_piece(desk, mark, from.size())) {
-      copy(piece);
-      here += piece.bytes;
-    }
-    await_pieces(desk, from.size() - here);
-    return here;
-  }
-  size_t help(uint32_t mark, size_t bytes) {
-    size_t helped = 0;
-    for (;;) {
-      const Piece piece = take_piece(desk, mark, bytes);
-      if (piece.bytes == 0) return helped;
-      copy(piece);
-      report_piece(desk, piece);
-      helped += piece.bytes;
-    }
-  }
+  bool sender_is_gone() override { return gone; }
+
+  int refuses_after = -1;   // pieces; -1: never
+  bool overwrites = false;  // for the tests in which bytes are copied again
+  bool gone = false;
+  size_t bytes = 0;
+
+ private:
+  Copying& copying_;
 };
 
 TEST(Cooperative, TheReceiverAloneCopiesAllWhenNobodyComes) {
   std::mt19937 random(1);
   Copying copying;
-  for (const size_t bytes : {1, 4095, 4096, 8193, 100'000, 3 << 20}) {
-    copying.draw(bytes, random);
-    const uint32_t mark = desk_mark(kHelper, 7);
-    EXPECT_EQ(copying.receive(mark, open_desk(copying.desk, mark, bytes)), bytes);
-    EXPECT_EQ(copying.to, copying.from);
+  for (const PieceSizes& sizes : {kPlainPieces, kSystemPieces}) {
+    for (const size_t bytes : {1, 4095, 4096, 8193, 100'000, 3 << 20}) {
+      copying.draw(bytes, random);
+      Side receiver(copying);
+      const Message message = message_of(7, bytes, sizes);
+      EXPECT_TRUE(receive_pieces(copying.desk, message, open_desk(copying.desk, message), receiver));
+      EXPECT_EQ(receiver.bytes, bytes);
+      EXPECT_EQ(copying.to, copying.from);
+    }
   }
 }
 
@@ -67,29 +76,131 @@ TEST(Cooperative, ALateSenderFindsNothingLeft) {
   std::mt19937 random(2);
   Copying copying;
   copying.draw(50'000, random);
-  const uint32_t mark = desk_mark(kHelper, 1);
-  copying.receive(mark, open_desk(copying.desk, mark, 50'000));
-  EXPECT_EQ(take_piece(copying.desk, mark, 50'000).bytes, 0u);
+  Side receiver(copying);
+  const Message message = message_of(1, 50'000);
+  EXPECT_TRUE(receive_pieces(copying.desk, message, open_desk(copying.desk, message), receiver));
+  EXPECT_EQ(take_piece(copying.desk, message).bytes, 0u);
 }
 
 TEST(Cooperative, AnInvitationToAnotherMessageOrAnotherSenderIsOver) {
   shm::CopyDesk desk = {};
-  open_desk(desk, desk_mark(kHelper, 2), 1 << 20);
-  EXPECT_EQ(take_piece(desk, desk_mark(kHelper, 1), 1 << 20).bytes, 0u);
-  EXPECT_EQ(take_piece(desk, desk_mark(kHelper + 1, 2), 1 << 20).bytes, 0u);
-  EXPECT_GT(take_piece(desk, desk_mark(kHelper, 2), 1 << 20).bytes, 0u);
+  open_desk(desk, message_of(2, 1 << 20));
+  EXPECT_EQ(take_piece(desk, message_of(1, 1 << 20)).bytes, 0u);
+  EXPECT_EQ(take_piece(desk, {desk_mark(kHelper + 1, 2), 1 << 20, kPlainPieces}).bytes, 0u);
+  EXPECT_GT(take_piece(desk, message_of(2, 1 << 20)).bytes, 0u);
 }
 
 TEST(Cooperative, PiecesAreDisjointAndCoverTheMessage) {
-  for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{12'289}, size_t{65'536}, size_t{5'000'001}}) {
-    shm::CopyDesk desk = {};
-    const uint32_t mark = desk_mark(0, 1);
-    size_t next = 0;
-    for (Piece piece = open_desk(desk, mark, bytes); piece.bytes > 0; piece = take_piece(desk, mark, bytes)) {
-      EXPECT_EQ(piece.at, next);
-      next += piece.bytes;
+  for (const PieceSizes& sizes : {kPlainPieces, kSystemPieces}) {
+    for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{12'289}, size_t{65'536}, size_t{5'000'001}}) {
+      shm::CopyDesk desk = {};
+      const Message message = message_of(1, bytes, sizes);
+      size_t next = 0;
+      for (Piece piece = open_desk(desk, message); piece.bytes > 0; piece = take_piece(desk, message)) {
+        EXPECT_EQ(piece.at, next);
+        next += piece.bytes;
+      }
+      EXPECT_EQ(next, bytes);
     }
-    EXPECT_EQ(next, bytes);
+  }
+}
+
+TEST(Cooperative, PiecesForTheSystemBeginSmallDoubleAndEndSmall) {
+  shm::CopyDesk desk = {};
+  const Message message = message_of(1, 16 << 20, kSystemPieces);
+  std::vector<size_t> lengths;
+  for (Piece piece = open_desk(desk, message); piece.bytes > 0; piece = take_piece(desk, message)) {
+    lengths.push_back(piece.bytes);
+  }
+  EXPECT_EQ(lengths.front(), size_t{16} << 10);
+  size_t before = lengths.front();
+  for (size_t i = 1; i < lengths.size(); ++i) {
+    EXPECT_LE(lengths[i], before) << "piece " << i;
+    before += lengths[i];
+  }
+  EXPECT_EQ(*std::max_element(lengths.begin(), lengths.end()), size_t{256} << 10);
+  EXPECT_LE(lengths.back(), size_t{16} << 10);
+}
+
+// Nothing is reported: neither the piece that it held, nor what it copied of it.
+TEST(Cooperative, WhatADeadSenderTookIsCopiedByTheReceiver) {
+  std::mt19937 random(4);
+  for (const int pieces_before_death : {0, 1, 3}) {
+    Copying copying;
+    copying.draw(2 << 20, random);
+    Side sender(copying);
+    Side receiver(copying);
+    receiver.overwrites = true;
+    receiver.gone = true;
+    const Message message = message_of(9, copying.from.size());
+    const Piece first = open_desk(copying.desk, message);
+    for (int i = 0; i < pieces_before_death; ++i) {
+      const Piece piece = take_piece(copying.desk, message);
+      sender.copy(piece);
+      report_piece(copying.desk, piece);
+    }
+    EXPECT_GT(take_piece(copying.desk, message).bytes, 0u);
+    EXPECT_TRUE(receive_pieces(copying.desk, message, first, receiver));
+    EXPECT_EQ(copying.to, copying.from);
+  }
+}
+
+// It has copied all that it took, and only then it went: nothing is copied twice.
+TEST(Cooperative, ASenderThatIsDoneMayGo) {
+  std::mt19937 random(5);
+  Copying copying;
+  copying.draw(1 << 20, random);
+  Side sender(copying);
+  Side receiver(copying);
+  receiver.gone = true;
+  const Message message = message_of(9, copying.from.size());
+  const Piece first = open_desk(copying.desk, message);
+  EXPECT_GT(send_pieces(copying.desk, message, sender).bytes, 0u);
+  EXPECT_TRUE(receive_pieces(copying.desk, message, first, receiver));
+  EXPECT_EQ(copying.to, copying.from);
+}
+
+TEST(Cooperative, WhatASenderIsRefusedIsCopiedByTheReceiver) {
+  std::mt19937 random(6);
+  for (const int pieces : {0, 2}) {
+    Copying copying;
+    copying.draw(1 << 20, random);
+    Side sender(copying);
+    sender.refuses_after = pieces;
+    Side receiver(copying);
+    receiver.overwrites = true;
+    const Message message = message_of(3, copying.from.size(), kSystemPieces);
+    const Piece first = open_desk(copying.desk, message);
+    EXPECT_TRUE(send_pieces(copying.desk, message, sender).refused);
+    EXPECT_TRUE(receive_pieces(copying.desk, message, first, receiver));
+    EXPECT_EQ(copying.to, copying.from);
+  }
+}
+
+// It comes back only when the sender no longer writes, and leaves nothing on the desk to be taken.
+TEST(Cooperative, AReceiverThatIsRefusedClosesTheDesk) {
+  std::mt19937 random(7);
+  for (const int pieces : {0, 1, 5}) {
+    Copying copying;
+    copying.draw(4 << 20, random);
+    Side receiver(copying);
+    receiver.refuses_after = pieces;
+    Side sender(copying);
+    const Message message = message_of(3, copying.from.size(), kSystemPieces);
+    const Piece first = open_desk(copying.desk, message);
+    std::thread helper([&] {
+      // One piece that takes its time.
+      const Piece piece = take_piece(copying.desk, message);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      sender.copy(piece);
+      report_piece(copying.desk, piece);
+    });
+    while (static_cast<uint32_t>(atomic::load_acquire(copying.desk.claim)) <= first.bytes / 4096)
+      std::this_thread::yield();
+    EXPECT_FALSE(receive_pieces(copying.desk, message, first, receiver));
+    EXPECT_GT(atomic::load_acquire(copying.desk.copied), 0u) << "it did not wait";
+    EXPECT_EQ(take_piece(copying.desk, message).bytes, 0u);
+    helper.join();
   }
 }
 
@@ -103,21 +214,26 @@ TEST(Cooperative, BothCopyEachByteOnceWheneverTheSenderComes) {
   copying.from.reserve(kBytesMax);
   copying.to.reserve(kBytesMax);
   std::vector<size_t> bytes(kMessages + 1);
+  const auto message_number = [&](int number) {
+    return message_of(static_cast<uint16_t>(number), bytes[static_cast<size_t>(number)],
+                      number % 2 == 0 ? kSystemPieces : kPlainPieces);
+  };
   int invited = 0;  // number of the message to which the sender was invited last
   std::thread sender([&] {
+    Side side(copying);
     for (int number = 1; number <= kMessages; ++number) {
       while (atomic::load_acquire(invited) < number) std::this_thread::yield();
       if (number % 16 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // falls behind
-      copying.help(desk_mark(kHelper, static_cast<uint16_t>(number)), bytes[static_cast<size_t>(number)]);
+      EXPECT_FALSE(send_pieces(copying.desk, message_number(number), side).refused);
     }
   });
+  Side receiver(copying);
   for (int number = 1; number <= kMessages; ++number) {
     copying.draw(random() % kBytesMax + 1, random);
-    const uint32_t mark = desk_mark(kHelper, static_cast<uint16_t>(number));
     bytes[static_cast<size_t>(number)] = copying.from.size();
-    const Piece first = open_desk(copying.desk, mark, copying.from.size());
+    const Piece first = open_desk(copying.desk, message_number(number));
     atomic::store_release(invited, number);
-    copying.receive(mark, first);
+    EXPECT_TRUE(receive_pieces(copying.desk, message_number(number), first, receiver));
     ASSERT_EQ(copying.to, copying.from) << "message " << number << ", seed " << seed;
   }
   sender.join();

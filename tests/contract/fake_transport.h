@@ -75,6 +75,9 @@ class FakeTransport final : public transport::Transport {
   const std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) override;
   void mark_cell_free(PeerIndex owner, int cell) override;
 
+  /// All endpoints are in this process.
+  bool target_of(PeerIndex, single_copy::Target&) override { return true; }
+
   void prepare_sleep() override {}
   void cancel_sleep() override {}
   void sleep(uint64_t) override {}

@@ -1,0 +1,153 @@
+// What a sender does when the receiver of its lent buffer invites it: it helps to copy, in the arena or by a
+// single-copy method, or writes all of the message alone. And what this process can do to another's memory.
+#include "base/copy.h"
+#include "datatype/type.h"
+#include "p2p/engine.h"
+#include "p2p/visit.h"
+
+namespace hearth::p2p {
+namespace {
+
+const std::byte* first_byte(const Request& request) {
+  return static_cast<const std::byte*>(request.buffer) + request.type->true_lower_bound;
+}
+
+class SendingInArena final : public single_copy::Copier {
+ public:
+  SendingInArena(std::byte* to, const std::byte* data) : to_(to), data_(data) {}
+  bool copy(const single_copy::Piece& piece) override {
+    copy_bytes(to_ + piece.at, data_ + piece.at, piece.bytes);
+    return true;
+  }
+
+ private:
+  std::byte* const to_;
+  const std::byte* const data_;
+};
+
+class SendingByMethod final : public single_copy::Copier {
+ public:
+  SendingByMethod(single_copy::Method& method, const single_copy::Target& target, uint64_t to,
+                  const std::byte* data)
+      : method_(method), target_(target), to_(to), data_(data) {}
+  bool copy(const single_copy::Piece& piece) override {
+    return method_.write(target_, to_ + piece.at, data_ + piece.at, piece.bytes);
+  }
+
+ private:
+  single_copy::Method& method_;
+  const single_copy::Target& target_;
+  const uint64_t to_;
+  const std::byte* const data_;
+};
+
+single_copy::Message message_of(PeerIndex helper, const Invitation& invitation,
+                                const single_copy::PieceSizes& sizes) {
+  return {single_copy::desk_mark(static_cast<uint16_t>(helper), static_cast<uint16_t>(invitation.number)),
+          static_cast<size_t>(invitation.bytes), sizes};
+}
+
+}  // namespace
+
+// The first method by which a word of that very process could be read; nullptr: none.
+single_copy::Method* Engine::reader_of(PeerIndex index, Peer& peer) {
+  if (peer.reading == Peer::Ability::untried) {
+    peer.reading = Peer::Ability::refused;
+    const bool reachable = transport_.target_of(index, peer.target);
+    for (single_copy::Method* method : methods_) {
+      if (!reachable || !method->probe_read(peer.target)) continue;
+      peer.method = method;
+      peer.reading = Peer::Ability::works;
+      break;
+    }
+  }
+  return peer.reading == Peer::Ability::works ? peer.method : nullptr;
+}
+
+// Only where reading has shown once that it is that very process.
+single_copy::Method* Engine::writer_of(PeerIndex index, Peer& peer) {
+  if (peer.writing == Peer::Ability::untried) {
+    static_cast<void>(reader_of(index, peer));
+    const bool works = peer.method != nullptr && peer.method->probe_write(peer.target);
+    peer.writing = works ? Peer::Ability::works : Peer::Ability::refused;
+  }
+  return peer.writing == Peer::Ability::works ? peer.method : nullptr;
+}
+
+// Where visits to that process are counted; nullptr when they are not.
+shm::CopyDesk* Engine::visited(PeerIndex index, const single_copy::Method& method) const {
+  return desk_ && method.takes_lock() ? desk_(index) : nullptr;
+}
+
+// False when it makes no sense. Nothing is copied but from a buffer that was lent in this way, and still is.
+bool Engine::on_invitation(Request& request, uint8_t flags, const std::byte* payload) {
+  Invitation invitation;
+  copy_bytes(&invitation, payload, sizeof invitation);
+  SendStream* stream = request.send_stream;
+  const uint8_t lent_as = flags & kByMethod ? kSingleCopy : kInArena;
+  if (stream == nullptr || !stream->held || stream->offered != lent_as || invitation.bytes == 0 ||
+      invitation.bytes > static_cast<uint64_t>(stream->total_bytes) || invitation.number > UINT16_MAX) {
+    return false;
+  }
+  switch (flags) {
+    case 0:
+      return help_in_arena(request, invitation);
+    case kByMethod:
+      help_by_method(request, invitation);
+      return true;
+    case kByMethod | kAlone:
+      stream->answer_flags = write_alone(request, invitation);
+      stream->to_answer = true;
+      let_go(*stream);
+      return true;
+    default:
+      return false;
+  }
+}
+
+// False when the buffer does not lie in the receiver's window.
+bool Engine::help_in_arena(const Request& request, const Invitation& invitation) {
+  const size_t window_bytes = arena_->window_bytes();
+  if (invitation.to > window_bytes || invitation.bytes > window_bytes - invitation.to) return false;
+  const PeerIndex receiver = request.key.peer;
+  std::byte* to = arena_->memory_of(receiver, invitation.to, static_cast<size_t>(invitation.bytes));
+  if (to == nullptr) return true;  // this process has no room for the window
+  SendingInArena copier(to, first_byte(request));
+  const single_copy::Message message = message_of(self_, invitation, single_copy::kPlainPieces);
+  counters_.bytes_helped += single_copy::send_pieces(*desk_(receiver), message, copier).bytes;
+  return true;
+}
+
+void Engine::help_by_method(const Request& request, const Invitation& invitation) {
+  const PeerIndex receiver = request.key.peer;
+  Peer& peer = know(receiver);
+  single_copy::Method* method = writer_of(receiver, peer);
+  if (method == nullptr || !desk_) return;
+  const Visit visit(visited(receiver, *method), peer.protocol.visitors_max);
+  if (!visit.allowed()) return;
+  SendingByMethod copier(*method, peer.target, invitation.to, first_byte(request));
+  const single_copy::Message message = message_of(self_, invitation, single_copy::kSystemPieces);
+  const single_copy::Help help = single_copy::send_pieces(*desk_(receiver), message, copier);
+  if (help.refused) peer.writing = Peer::Ability::refused;
+  counters_.bytes_helped += help.bytes;
+}
+
+// The flags of the answer.
+uint8_t Engine::write_alone(const Request& request, const Invitation& invitation) {
+  const PeerIndex receiver = request.key.peer;
+  Peer& peer = know(receiver);
+  single_copy::Method* method = writer_of(receiver, peer);
+  if (method != nullptr) {
+    const Visit visit(visited(receiver, *method), peer.protocol.visitors_max);
+    if (!visit.allowed()) return kNotWritten;
+    if (method->write(peer.target, invitation.to, first_byte(request),
+                      static_cast<size_t>(invitation.bytes))) {
+      counters_.bytes_helped += invitation.bytes;
+      return 0;
+    }
+    peer.writing = Peer::Ability::refused;
+  }
+  return kNotWritten | kNeverWritten;
+}
+
+}  // namespace hearth::p2p
