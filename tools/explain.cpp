@@ -42,7 +42,7 @@ std::vector<Offer> offers_of(const p2p::PairProtocol& pair, topo::Relation relat
       {Protocol::single_copy, pair.single_copy_bytes_min, tune::kNever, Id::p2p_single_copy_bytes_min,
        relation == topo::Relation::self
            ? "both buffers are this process's own: one plain copy"
-           : "one copy by the kernel: read by the receiver (process_vm_readv); from "
+           : "one copy, by XPMEM or the kernel: read by the receiver (process_vm_readv); from "
              "p2p_single_copy_cooperative_bytes_min on both copy; from p2p_single_copy_write_bytes_min on, "
              "or where "
              "reading is refused, written by the sender (process_vm_writev)"}};

@@ -2,9 +2,11 @@
 #include <cstring>
 
 #include "base/os_io.h"
+#include "base/os_machine.h"
 #include "base/os_memory.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
+#include "base/os_xpmem.h"
 #include "facts.h"
 #include "pretty.h"
 #include "shm/arena.h"
@@ -35,6 +37,12 @@ Outcome probe_memory_file() {
   void* mapping = os::map_shared(file.number(), bytes);
   if (mapping == nullptr) return {false, errno};
   os::release(mapping, bytes);
+  return {true, 0};
+}
+
+Outcome probe_xpmem() {
+  const std::unique_ptr<os::XpmemDevice> device = os::open_xpmem();
+  if (device == nullptr || device->publish() == 0) return {false, errno};
   return {true, 0};
 }
 
@@ -154,7 +162,7 @@ Outcome probe_sibling(const WordHolder& holder) {
 
 Json probe_facts() {
   const WordHolder holder;
-  return Json::array(
+  Json facts = Json::array(
       {as_json("memfd_create, mapped", "the job's shared segment", "no job starts", probe_memory_file()),
        as_json("mbind", "memory on a chosen node, where there are several",
                "memory lies near whoever touches it first", probe_memory_binding()),
@@ -166,6 +174,12 @@ Json probe_facts() {
                probe_child(holder)),
        as_json("process_vm_readv between two children", "single copy", "long messages are copied twice",
                probe_sibling(holder))});
+  // A module that few machines have: nobody misses it.
+  if (os::path_exists(os::kXpmemDevice)) {
+    facts.push_back(as_json("XPMEM", "single copy by plain loads", "single copy goes by process_vm_readv",
+                            probe_xpmem()));
+  }
+  return facts;
 }
 
 std::string arena_refusal() {
@@ -173,6 +187,7 @@ std::string arena_refusal() {
 }
 
 std::string single_copy_refusal() {
+  if (probe_xpmem().works) return "";
   const WordHolder holder;
   const Outcome outcome = probe_sibling(holder);
   if (outcome.works) return "";

@@ -89,7 +89,7 @@ void make_engine() {
   setup.status_line = &segment.rank(run.job.rank).status;
   setup.arena = &run.job.arena;
   setup.desk = [&segment](objects::PeerIndex peer) { return &segment.rank(peer).desk; };
-  setup.methods = {&single_copy::cma()};
+  setup.methods = single_copy::methods();
   setup.fatal = [](Status status) { end_job_for(status); };
   setup.warn = warn;
   run.engine = std::make_unique<p2p::Engine>(setup);

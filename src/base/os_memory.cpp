@@ -107,6 +107,17 @@ void put_in_core_files(void* address, size_t bytes) {
   ::madvise(address, bytes, MADV_DODUMP);
 }
 
+bool populate_pages(void* address, size_t bytes) {
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, of Linux 5.14
+  return ::madvise(address, bytes, kPopulateWrite) == 0;
+}
+
+bool is_page_present(const void* address) {
+  const auto page = reinterpret_cast<uintptr_t>(address) / page_bytes() * page_bytes();
+  unsigned char present = 0;
+  return ::mincore(reinterpret_cast<void*>(page), 1, &present) == 0 && (present & 1) != 0;
+}
+
 void prefer_huge_pages(void* address, size_t bytes) {
   ::madvise(address, bytes, MADV_HUGEPAGE);
 }

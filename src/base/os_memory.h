@@ -34,6 +34,11 @@ void* map_shared(int descriptor, size_t bytes);
 void* map_sparse(int descriptor, uint64_t offset, size_t bytes);
 /// Lets a part of a sparse mapping go into core files.
 void put_in_core_files(void* address, size_t bytes);
+/// Puts memory behind pages of a mapping that have none yet, as a store to each would; false where the system
+/// does not know how, or refuses. Pre: whole pages.
+bool populate_pages(void* address, size_t bytes);
+/// Whether there is memory behind a page.
+bool is_page_present(const void* address);
 /// Asks for huge pages, where the system gives them to such memory.
 void prefer_huge_pages(void* address, size_t bytes);
 /// Gives the pages of a range back to the system, which then reads as zeros; of a shared mapping for all who

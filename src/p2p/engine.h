@@ -340,7 +340,7 @@ class Engine {
   enum class Copied : uint8_t { whole, by_sender, not_now, never };
   Copied copy_from_sender(ReceiveStream& stream, const Request& request);
   Copied copy_by_method(ReceiveStream& stream, std::byte* to, size_t bytes);
-  bool copy_from_arena(const ReceiveStream& stream, const Request& request, size_t bytes);
+  bool copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes);
   bool copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
                      const single_copy::PieceSizes& sizes, single_copy::Copier& copier);
   bool invite(const ReceiveStream& stream, const Invitation& invitation, uint8_t flags);
@@ -370,6 +370,7 @@ class Engine {
   uint64_t unexpected_kib_max_;
   size_t packet_bytes_max_;
   bool skew_aware_;
+  bool fresh_pages_;  // populated ahead of the copy
 
   std::vector<Peer> peers_;
   PostedQueue posted_;

@@ -52,23 +52,37 @@ class ReceivingFromArena final : public Receiving {
 
 class ReceivingByMethod final : public Receiving {
  public:
-  ReceivingByMethod(transport::Transport& transport, const ReceiveStream& stream, std::byte* to,
+  ReceivingByMethod(transport::Transport& transport, ReceiveStream& stream, std::byte* to,
                     single_copy::Method& method, const single_copy::Target& target)
       : Receiving(transport, stream.from),
         to_(to),
         address_(stream.address),
+        fresh_(stream.fresh),
         method_(method),
         target_(target) {}
   bool copy(const single_copy::Piece& piece) override {
+    fresh_.prepare(piece.at + piece.bytes);
     return method_.read(target_, to_ + piece.at, address_ + piece.at, piece.bytes);
   }
 
  private:
   std::byte* const to_;
   const uint64_t address_;
+  FreshPages& fresh_;
   single_copy::Method& method_;
   const single_copy::Target& target_;
 };
+
+// In steps, where pages are still to come, so that each is copied to while it is in the cache.
+void copy_to_buffer(FreshPages& fresh, std::byte* to, const std::byte* data, size_t bytes) {
+  constexpr size_t kStepBytes = size_t{256} << 10;
+  size_t at = 0;
+  for (; fresh.any() && at + kStepBytes < bytes; at += kStepBytes) {
+    fresh.prepare(at + kStepBytes);
+    copy_bytes(to + at, data + at, kStepBytes);
+  }
+  copy_bytes(to + at, data + at, bytes - at);
+}
 
 }  // namespace
 
@@ -105,7 +119,7 @@ Engine::Copied Engine::copy_from_sender(ReceiveStream& stream, const Request& re
   return Copied::whole;
 }
 
-bool Engine::copy_from_arena(const ReceiveStream& stream, const Request& request, size_t bytes) {
+bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes) {
   if (arena_ == nullptr || !arena_->usable()) return false;
   const std::byte* data =
       arena_->memory_of(stream.from, stream.address, static_cast<size_t>(stream.total_bytes));
@@ -117,7 +131,7 @@ bool Engine::copy_from_arena(const ReceiveStream& stream, const Request& request
     ReceivingFromArena copier(transport_, stream.from, to, data);
     return copy_together(stream, arena_->offset_of(to), 0, bytes, single_copy::kPlainPieces, copier);
   } else {
-    copy_bytes(to, data, bytes);
+    copy_to_buffer(stream.fresh, to, data, bytes);
   }
   return true;
 }

@@ -263,6 +263,11 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
   stream.request = &request;
   request.received_tag = tag;
   const bool nothing_sent = stream.announced_bytes == 0;
+  if (fresh_pages_ && datatype::is_one_run(*request.type, request.count)) {
+    stream.fresh =
+        FreshPages(static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound,
+                   static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size)));
+  }
   for (int i = 0; i < stream.part_count; ++i) take_part(stream, stream.parts[static_cast<size_t>(i)]);
   stream.part_count = 0;
   if (nothing_sent) {
@@ -337,6 +342,7 @@ void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t by
   const int64_t room = request.count * request.type->size;
   const int64_t fitting = std::clamp<int64_t>(room - stream.copied_bytes, 0, bytes);
   if (fitting > 0) {
+    stream.fresh.prepare(static_cast<size_t>(stream.copied_bytes + fitting));
     datatype::unpack(*request.type, request.buffer, stream.copied_bytes, data, static_cast<size_t>(fitting));
   }
   stream.copied_bytes += bytes;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "p2p/envelope.h"
+#include "p2p/fresh_pages.h"
 #include "p2p/match.h"
 
 namespace hearth::p2p {
@@ -51,6 +52,7 @@ struct ReceiveStream {
   int64_t announced_bytes = 0;
   int64_t copied_bytes = 0;
   Request* request = nullptr;   // once matched
+  FreshPages fresh;             // of its buffer
   bool asked_to_write = false;  // the sender has been given the receive buffer
   int place = -1;               // in Peer::streams; -1: not there, nothing more is to come for now
   int part_count = 0;

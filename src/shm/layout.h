@@ -117,6 +117,7 @@ struct alignas(kLineBytes) RankBlock {
   uint64_t pid_numbering;  // os::process_numbering(): who else may use that number
   uint64_t probe_address;  // a word in the rank's own memory, by which a peer finds out
   uint64_t probe_word;     // whether it can read there (src/single_copy)
+  int64_t xpmem_segment;   // by which a peer may attach the rank's memory; 0: it has published none
   RankPlace place;
   RankMemory memory;
   uint32_t dead;  // set by the launcher once the process is gone

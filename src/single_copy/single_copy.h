@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace hearth::single_copy {
 
@@ -20,6 +21,7 @@ struct Target {
   int pid = 0;                 // 0: it has no number that this process could use
   uint64_t probe_address = 0;  // where the word lies in that process
   uint64_t probe_word = 0;     // what stands there
+  int64_t xpmem_segment = 0;   // as the process has published it; 0: it has not
 };
 
 class Method {
@@ -41,5 +43,11 @@ class Method {
 
 /// process_vm_readv and process_vm_writev (Linux cross memory attach).
 Method& cma();
+
+/// The methods that p2p_single_copy_methods names and that this machine has, in that order; none where
+/// p2p_single_copy forbids them.
+std::vector<Method*> methods();
+/// What peers need to know for Target::xpmem_segment; 0 where XPMEM is not among the methods.
+int64_t published_segment();
 
 }  // namespace hearth::single_copy

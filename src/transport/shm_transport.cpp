@@ -26,6 +26,7 @@ ShmTransport::ShmTransport(const shm::Segment& segment, PeerIndex self)
   block.pid = static_cast<uint32_t>(os::process_id());
   block.pid_numbering = os::process_numbering();
   block.probe_word = probe_word_;
+  block.xpmem_segment = single_copy::published_segment();
   block.probe_address = reinterpret_cast<uintptr_t>(&probe_word_);
 }
 
@@ -172,7 +173,7 @@ void ShmTransport::mark_cell_free(PeerIndex owner, int cell) {
 
 bool ShmTransport::target_of(PeerIndex peer, single_copy::Target& target) {
   const shm::RankBlock& block = segment_.rank(peer);
-  target = {process_of(peer), block.probe_address, block.probe_word};
+  target = {process_of(peer), block.probe_address, block.probe_word, block.xpmem_segment};
   return true;
 }
 
