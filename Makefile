@@ -9,7 +9,8 @@
 #   make check-sanitizers    everything under the address, undefined-behaviour and thread sanitizers
 #   make check-peers         our own test programs on other MPI libraries: that proves the tests
 #   make check-lab           virtual machines with several memory nodes: where memory lies
-#   make check-surroundings  all tests without single copy, room in /dev/shm, /sys, a second processor, in turn
+#   make check-surroundings  all tests without single copy, room in /dev/shm, /sys, a second processor, and with a
+#                            shared heap, in turn
 #   make check-aarch64       the library and its unit and contract tests, cross-compiled for aarch64, in QEMU
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out

@@ -13,11 +13,13 @@
 #include "info.h"
 #include "mpi.h"
 #include "tune.h"
+#include "tune_check.h"
 
 namespace {
 
 using hearth::Status;
 using hearth::tools::BenchOptions;
+using hearth::tools::CheckOptions;
 using hearth::tools::InfoOptions;
 using hearth::tools::SkewOptions;
 using hearth::tools::TuneOptions;
@@ -78,9 +80,21 @@ CLI::App& add_bench(CLI::App& app, BenchOptions& options, std::vector<std::strin
   return bench;
 }
 
-CLI::App& add_tune(CLI::App& app, TuneOptions& options) {
+CLI::App& add_tune(CLI::App& app, TuneOptions& options, CheckOptions& check, bool& checks) {
   CLI::App& tune = *app.add_subcommand("tune", "measure this machine and write its profile of thresholds");
   tune.add_flag("--quick", options.quick, "only what matters most, in seconds");
+  tune.add_flag(
+      "--unasked", options.unasked,
+      "as mpiexec does it in the background: seconds, at the lowest priority, only on an idle machine "
+      "that has no profile");
+  CLI::Option* check_flag = tune.add_flag(
+      "--check", checks, "instead: where the way that the library takes is more than 10 % behind another");
+  tune.add_option("--min-bytes", check.min_bytes, "shortest message of --check (as in 1024 or 64KiB)")
+      ->transform(CLI::AsSizeValue(false))
+      ->needs(check_flag);
+  tune.add_option("--max-bytes", check.max_bytes, "longest message of --check")
+      ->transform(CLI::AsSizeValue(false))
+      ->needs(check_flag);
   tune.add_option("-o,--output", options.output_file,
                   "write the profile to this file ('-': standard output) instead of your own place");
   tune.add_option("--plot", options.plot_file, "draw the curves and the crossovers into this SVG file");
@@ -120,13 +134,18 @@ int main(int count, char** words) {
   bool skew = false;
   std::vector<std::string> collectives;
   const CLI::App& bench = add_bench(app, bench_options, collectives, skew);
-  add_tune(app, tune_options);
+  CheckOptions check_options;
+  bool checks = false;
+  add_tune(app, tune_options, check_options, checks);
   try {
     app.parse(count, words);
     if (info.parsed()) return report(run_info(info_options));
     if (skew) return report(bench_skew(bench, bench_options));
     if (!collectives.empty()) return report(run_bench_collectives(bench_options, collectives));
-    return report(bench.parsed() ? run_bench(bench_options) : run_tune(tune_options));
+    if (bench.parsed()) return report(run_bench(bench_options));
+    if (checks) return report(run_check(check_options));
+    tune_options.quick = tune_options.quick || tune_options.unasked;
+    return report(run_tune(tune_options));
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "mpi.h"
 #include "shm/cells.h"
 #include "shm/ring.h"
 #include "shm/segment.h"
@@ -47,6 +48,12 @@ std::vector<RelationPair> pairs_of(const topo::Machine& machine) {
   std::sort(found.begin(), found.end(),
             [](const RelationPair& x, const RelationPair& y) { return x.relation < y.relation; });
   return found;
+}
+
+Status nothing_to_measure() {
+  return fail(MPI_ERR_OTHER,
+              "there is nothing to measure: this process may use one processor only, so two ranks would "
+              "share it. Likely cause: an affinity mask or a container's limit");
 }
 
 std::vector<topo::Relation> relations_of(const topo::Machine& machine) {

@@ -26,6 +26,8 @@ struct RelationPair {
 };
 /// One pair for every relation that two processors of this machine have, nearest first.
 std::vector<RelationPair> pairs_of(const topo::Machine& machine);
+/// What to say where there is none.
+Status nothing_to_measure();
 /// The same relations, after `self`.
 std::vector<topo::Relation> relations_of(const topo::Machine& machine);
 

@@ -11,12 +11,17 @@
 #include <filesystem>
 
 #include "base/os_io.h"
+#include "base/os_machine.h"
+#include "base/os_process.h"
+#include "base/os_socket.h"
 #include "base/os_wait.h"
 #include "chart.h"
+#include "idleness.h"
 #include "installation.h"
 #include "mpi.h"
 #include "output_file.h"
 #include "pretty.h"
+#include "progress.h"
 #include "route.h"
 #include "tune/profile.h"
 #include "tune/search.h"
@@ -27,42 +32,18 @@ namespace hearth::tools {
 namespace {
 
 // All questions together; what starting jobs and ending them takes comes on top.
-constexpr uint64_t kTimeUs = 100'000'000, kQuickTimeUs = 6'000'000;
+constexpr uint64_t kTimeUs = 100'000'000, kQuickTimeUs = 6'000'000, kUnaskedTimeUs = 4'000'000;
 constexpr uint64_t kQuestionUsMin = 10'000, kQuestionUsMax = 400'000, kQuickQuestionUsMax = 120'000;
 // A single question may take six rounds of slow messages: after this time the rest keeps its defaults.
-constexpr uint64_t kDeadlineNs = 110'000'000'000, kQuickDeadlineNs = 12'000'000'000;
+constexpr uint64_t kDeadlineNs = 110'000'000'000, kQuickDeadlineNs = 12'000'000'000,
+                   kUnaskedDeadlineNs = 7'000'000'000;
+// Of one job, whatever happens.
+constexpr int kLimitS = 300, kUnaskedLimitS = 9;
 constexpr uint64_t kQuickBytesMax = uint64_t{4} << 20;
 
 std::string length_text(uint64_t bytes) {
   return bytes == tune::kNever ? "never" : bytes_text(bytes);
 }
-
-/// A line on the terminal that is drawn over, or nothing where nobody watches.
-class Progress {
- public:
-  explicit Progress(size_t steps) : steps_(std::max<size_t>(steps, 1)), shown_(os::is_terminal(2)) {}
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(const std::string& text) {
-    if (!shown_) return;
-    const double share = std::min(1.0, static_cast<double>(done_) / static_cast<double>(steps_));
-    const auto filled = static_cast<size_t>(std::lround(share * kWidth));
-    fmt::print(stderr, "\r\033[K[{:<{}}] {:3.0f} %  {}", std::string(filled, '#'), kWidth, 100 * share, text);
-    std::fflush(stderr);
-  }
-  void step(size_t steps = 1) { done_ += steps; }
-
- private:
-  static constexpr size_t kWidth = 30;
-  void clear() const {
-    if (shown_) fmt::print(stderr, "\r\033[K");
-  }
-  const size_t steps_;
-  const bool shown_;
-  size_t done_ = 0;
-};
 
 std::vector<uint64_t> fine_lengths_of(const Division& division, bool quick) {
   const uint64_t most = quick ? std::min(division.to_bytes, kQuickBytesMax) : division.to_bytes;
@@ -109,7 +90,7 @@ class Tuner {
         profile_(profile) {}
 
   Status run(const Installation& place) {
-    HEARTH_TRY(job_.start(place, pair_.a, pair_.b));
+    HEARTH_TRY(job_.start(place, pair_.a, pair_.b, options_.unasked ? kUnaskedLimitS : kLimitS));
     if (!options_.quick) {
       for (const Choice& choice : choices()) HEARTH_TRY(choose(choice));
     }
@@ -128,6 +109,8 @@ class Tuner {
 
   Status ask(const Question& question, const std::string& what, tune::Comparison& answer) {
     show(what, question.bytes);
+    if (options_.unasked && disturbance_.look())
+      return fail(MPI_ERR_OTHER, "others use the machine now, so nothing is written");
     HEARTH_TRY(job_.ask(question, answer));
     progress_.step();
     return {};
@@ -247,6 +230,7 @@ class Tuner {
   Progress& progress_;
   tune::Profile& profile_;
   TuneJob job_;
+  Disturbance disturbance_;
   std::vector<Setting> found_;
 };
 
@@ -292,10 +276,12 @@ void print_table(const tune::Profile& profile) {
 Status measure(const TuneOptions& options, const Installation& place, const std::vector<RelationPair>& pairs,
                tune::Profile& profile) {
   const size_t questions = questions_per_relation(options.quick) * pairs.size();
+  const uint64_t time_us = options.unasked ? kUnaskedTimeUs : options.quick ? kQuickTimeUs : kTimeUs;
   const uint64_t question_us =
-      std::clamp((options.quick ? kQuickTimeUs : kTimeUs) / questions, kQuestionUsMin,
-                 options.quick ? kQuickQuestionUsMax : kQuestionUsMax);
-  const uint64_t deadline_ns = os::now_ns() + (options.quick ? kQuickDeadlineNs : kDeadlineNs);
+      std::clamp(time_us / questions, kQuestionUsMin, options.quick ? kQuickQuestionUsMax : kQuestionUsMax);
+  const uint64_t deadline_ns = os::now_ns() + (options.unasked ? kUnaskedDeadlineNs
+                                               : options.quick ? kQuickDeadlineNs
+                                                               : kDeadlineNs);
   Progress progress(questions);
   for (const RelationPair& pair : pairs) {
     Tuner tuner(options, pair, question_us, deadline_ns, progress, profile);
@@ -304,37 +290,59 @@ Status measure(const TuneOptions& options, const Installation& place, const std:
   return {};
 }
 
+/// Held as long as one measures unasked: there is no file that could be left behind.
+Status be_the_only_one(os::Descriptor& held) {
+  held = os::listen_under_name("hearth-tune-" + std::to_string(os::own_user()));
+  return held.open() ? Status() : fail(MPI_ERR_OTHER, "another one is measuring");
+}
+
+// check_writable() has made it where it was not there.
+void remove_empty_folder_of(const std::string& file) {
+  std::error_code error;
+  std::filesystem::remove(std::filesystem::path(file).parent_path(), error);
+}
+
+Status disturb_nobody(const std::string& output, os::Descriptor& held) {
+  os::lower_priority();
+  HEARTH_TRY(be_the_only_one(held));
+  if (os::path_exists(output.c_str())) return fail(MPI_ERR_OTHER, "'%s' is there", output.c_str());
+  return machine_is_idle() ? Status() : fail(MPI_ERR_OTHER, "the machine is not idle");
+}
+
 }  // namespace
 
 Status run_tune(const TuneOptions& options) {
   Installation place;
   HEARTH_TRY(find_installation(place));
+  os::Descriptor held;
   const std::string output = options.output_file.empty() ? tune::own_profile_path() : options.output_file;
   if (output.empty()) {
     return fail(MPI_ERR_ARG,
                 "there is no place for the profile: neither XDG_CACHE_HOME nor HOME names a folder. Remedy: "
                 "--output FILE, and HEARTH_PROFILE=FILE for the jobs that are to use it");
   }
+  if (options.unasked) HEARTH_TRY(disturb_nobody(output, held));
   // Before the measuring, which takes its time.
   for (const std::string& name : {output, options.plot_file}) {
     if (!name.empty()) HEARTH_TRY(check_writable(name));
   }
   const topo::Machine machine = topo::Machine::discover();
   const std::vector<RelationPair> pairs = pairs_of(machine);
-  if (pairs.empty()) {
-    return fail(MPI_ERR_OTHER,
-                "there is nothing to measure: this process may use one processor only, so two ranks would "
-                "share it. Likely cause: an affinity mask or a container's limit");
-  }
+  if (pairs.empty()) return nothing_to_measure();
   tune::Profile profile;
   profile.made = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)));
-  profile.made_by =
-      std::string("hearth tune") + (options.quick ? " --quick" : "") + ", version " HEARTH_VERSION;
+  profile.made_by = std::string("hearth tune") +
+                    (options.unasked ? " --unasked"
+                     : options.quick ? " --quick"
+                                     : "") +
+                    ", version " HEARTH_VERSION;
   profile.machine = tune::MachineIdentity::of(machine);
-  HEARTH_TRY(measure(options, place, pairs, profile));
+  const Status measured = measure(options, place, pairs, profile);
+  if (!measured.ok() && options.unasked) remove_empty_folder_of(output);
+  HEARTH_TRY(measured);
   HEARTH_TRY(write_file(output, tune::profile_text(profile)));
   if (!options.plot_file.empty()) HEARTH_TRY(write_file(options.plot_file, chart_of(profile)));
-  if (output == "-") return {};
+  if (output == "-" || options.unasked) return {};
   print_table(profile);
   fmt::print("\nwritten to {}\n", output);
   return {};

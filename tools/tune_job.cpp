@@ -18,8 +18,6 @@ namespace hearth::tools {
 namespace {
 
 constexpr int kRoundsMax = 40;
-// The whole job is over by then, whatever happens.
-constexpr const char* kLimitS = "300";
 // "Never" as a length that a control variable can hold.
 constexpr uint64_t kBeyondAll = uint64_t{1} << 60;
 
@@ -68,14 +66,14 @@ Status gone() {
 
 }  // namespace
 
-Status TuneJob::start(const Installation& place, int processor_a, int processor_b) {
+Status TuneJob::start(const Installation& place, int processor_a, int processor_b, int limit_s) {
   // A job that ends early is told as such, and not by the signal of its pipe.
   static os::SignalInbox no_signals({});
   os::Pipe in, out;
   if (!os::make_pipe(in) || !os::make_pipe(out))
     return fail(MPI_ERR_OTHER, "cannot make a pipe: %s", std::strerror(errno));
   std::vector<std::string> words = {
-      place.launcher.string(),  "-n", "2", "--bind-to", "hwthread", "--timeout", kLimitS,
+      place.launcher.string(),  "-n", "2", "--bind-to", "hwthread", "--timeout", std::to_string(limit_s),
       place.tune_probe.string()};
   std::vector<std::string> environment = environment_for_ranks();
   const std::vector<char*> arguments = pointers_to(words);

@@ -36,7 +36,8 @@ class TuneJob {
   TuneJob& operator=(const TuneJob&) = delete;
 
   /// The environment is this process's without values of thresholds and without a profile.
-  Status start(const Installation& place, int processor_a, int processor_b);
+  /// The job is over after so many seconds, whatever happens.
+  Status start(const Installation& place, int processor_a, int processor_b, int limit_s);
   Status ask(const Question& question, tune::Comparison& answer);
   /// What one cache line took from rank to rank after the last question; 0 when unknown.
   double floor_ns() const { return floor_ns_; }

@@ -2,6 +2,7 @@
 // calls_comm_create.cpp.
 #include <algorithm>
 
+#include "abi/comm_making.h"
 #include "abi/handle.h"
 #include "abi/names.h"
 #include "abi/send_buffers.h"
@@ -9,6 +10,7 @@
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
+#include "tune/threshold.h"
 
 namespace hearth::mpi {
 
@@ -93,10 +95,11 @@ Status comm_set_name(Comm& comm, const char* comm_name) {
   return {};
 }
 
-// Hints. All are kept and given back; none changes what the library does yet.
+// Hints. All are kept and given back; those that name thresholds are followed (docs/tuning.md).
 
 Status comm_set_info(Comm& comm, Info* info) {
   if (info == nullptr) return {};
+  HEARTH_TRY(tune::Hints().read(info->entries));
   if (comm.info == nullptr) comm.info = objects::pools.infos.create();
   if (comm.info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for the communicator's hints");
   for (const auto& [key, value] : info->entries) {
@@ -109,7 +112,7 @@ Status comm_set_info(Comm& comm, Info* info) {
       entries.emplace_back(key, value);
     }
   }
-  return {};
+  return abi::apply_hints(comm);
 }
 
 Status comm_get_info(Comm& comm, Info*& info_used) {
@@ -129,6 +132,7 @@ Status comm_free(Comm*& comm) {
   if (comm->predefined != 0) return fail(MPI_ERR_COMM, "%s cannot be freed", comm->name.c_str());
   HEARTH_TRY(objects::delete_attributes(*comm));
   abi::drop_send_buffer(*comm);
+  if (comm->info != nullptr) p2p::engine().set_hints(comm->context, {});
   // Requests on it hold references of their own.
   objects::free_handle(*comm);
   comm = nullptr;

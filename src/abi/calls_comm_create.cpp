@@ -90,7 +90,8 @@ Status duplicate(Comm& comm, const Info* info, Comm*& newcomm) {
   p2p::Request* request = nullptr;
   Comm* made = nullptr;
   HEARTH_TRY(start_duplicate(comm, info, made, request));
-  const Status status = p2p::engine().wait(request);
+  Status status = p2p::engine().wait(request);
+  if (status.ok()) status = abi::apply_hints(*made);
   if (status.ok()) {
     newcomm = made;
   } else {

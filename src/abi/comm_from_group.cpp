@@ -155,7 +155,8 @@ Status meet_other_leader(const Group& local, const Group* remote, int remote_lea
 }
 
 Status finish(Comm* made, const Info* info, Comm*& comm) {
-  const Status status = set_hints(*made, info);
+  Status status = set_hints(*made, info);
+  if (status.ok()) status = apply_hints(*made);
   if (status.ok()) {
     comm = made;
   } else {

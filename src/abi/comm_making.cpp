@@ -10,6 +10,7 @@
 #include "objects/lifetime.h"
 #include "objects/pools.h"
 #include "p2p/engine.h"
+#include "tune/threshold.h"
 
 namespace hearth::abi {
 
@@ -60,9 +61,18 @@ Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Gr
 
 Status set_hints(Comm& comm, const Info* info) {
   if (info == nullptr) return {};
+  HEARTH_TRY(tune::Hints().read(info->entries));
   comm.info = objects::pools.infos.create();
   if (comm.info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for the communicator's hints");
   comm.info->entries = info->entries;
+  return {};
+}
+
+Status apply_hints(const Comm& comm) {
+  if (comm.info == nullptr) return {};
+  tune::Hints hints;
+  HEARTH_TRY(hints.read(comm.info->entries));
+  p2p::engine().set_hints(comm.context, hints);
   return {};
 }
 

@@ -61,6 +61,8 @@ Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Gr
 
 /// As `info` says; nullptr for none.
 Status set_hints(Comm& comm, const Info* info);
+/// Puts the thresholds that its hints name in force for its messages. Once its context is known.
+Status apply_hints(const Comm& comm);
 
 // Agreement. Numbers travel as ints.
 

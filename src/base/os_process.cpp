@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -21,6 +22,8 @@
 
 namespace hearth::os {
 namespace {
+
+constexpr int kLowestPriority = 19;
 
 // What this process was given by whoever started it, for the processes that it starts.
 struct Inherited {
@@ -156,6 +159,14 @@ void end_process(int code) {
   ::_exit(code);
 }
 
+// Without the system call of newer kernels, one after the other.
+static void close_between(unsigned first, unsigned last) {
+  if (first > last || ::syscall(SYS_close_range, first, last, 0u) == 0) return;
+  const long most = ::sysconf(_SC_OPEN_MAX) - 1;
+  for (long descriptor = first; descriptor <= std::min<long>(last, most); ++descriptor)
+    ::close(static_cast<int>(descriptor));
+}
+
 void become_detached(int kept_descriptor, const char* name, char** arguments) {
   sigset_t all;
   ::sigfillset(&all);
@@ -171,13 +182,28 @@ void become_detached(int kept_descriptor, const char* name, char** arguments) {
     if (argument == arguments) std::strncpy(*argument, name, bytes);
   }
   const auto kept = static_cast<unsigned>(kept_descriptor);
-  bool closed = kept == 0 || ::syscall(SYS_close_range, 0u, kept - 1, 0u) == 0;
-  closed = closed && ::syscall(SYS_close_range, kept + 1, UINT_MAX, 0u) == 0;
-  if (closed) return;
-  const long last = ::sysconf(_SC_OPEN_MAX);
-  for (int descriptor = 0; descriptor < last; ++descriptor) {
-    if (descriptor != kept_descriptor) ::close(descriptor);
+  if (kept > 0) close_between(0, kept - 1);
+  close_between(kept + 1, UINT_MAX);
+}
+
+bool start_detached(const char* path, char* const* arguments, char* const* environment) {
+  const int pid = ::fork();
+  if (pid != 0) return pid > 0;
+  ::setsid();
+  ::prctl(PR_SET_PDEATHSIG, 0);
+  if (::chdir("/") != 0) errno = 0;  // only keeps a folder busy
+  give_inherited_back();
+  const int nothing = ::open("/dev/null", O_RDWR);
+  for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+    if (nothing < 0 || ::dup2(nothing, descriptor) < 0) ::_exit(127);
   }
+  close_between(3, UINT_MAX);
+  ::execve(path, arguments, environment);
+  ::_exit(127);
+}
+
+void lower_priority() {
+  ::setpriority(PRIO_PROCESS, 0, kLowestPriority);
 }
 
 bool has_ended(int pid, ProcessEnd& end) {

@@ -66,6 +66,13 @@ void at_exit(void (*function)(int code));
 /// one, no signal but SIGKILL reaches it, and another name than its parent's.
 void become_detached(int kept_descriptor, const char* name, char** arguments);
 
+/// Starts a program that outlives this process: in a session of its own, in the top folder, with null devices
+/// for input and output and nothing else open, and with the signal settings that this process was given.
+/// False with errno when there is no further process.
+bool start_detached(const char* path, char* const* arguments, char* const* environment);
+/// Others go first from now on, also before what this process starts.
+void lower_priority();
+
 /// How a process ended.
 struct ProcessEnd {
   bool by_signal = false;

@@ -202,6 +202,13 @@ const char* source(Id id) {
   return table().values[static_cast<size_t>(id)].source;
 }
 
+bool parse(Id id, const std::string& text, int64_t& number) {
+  return parse_value(kDeclarations[static_cast<size_t>(id)], text.c_str(), number);
+}
+const char* expected_form(Id id) {
+  return expected_form(kDeclarations[static_cast<size_t>(id)].kind);
+}
+
 std::vector<Row> rows() {
   std::vector<Row> result;
   for (size_t i = 0; i < kCount; ++i) {

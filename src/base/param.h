@@ -31,6 +31,11 @@ int64_t get_number(Id id);
 bool is_automatic(Id id);
 const char* source(Id id);
 
+/// The number that a text means for a parameter that is no text; false where it means none.
+bool parse(Id id, const std::string& text, int64_t& number);
+/// What a text has to look like, as in "bytes, as in 4096, 32K, 2M or 1G".
+const char* expected_form(Id id);
+
 /// One row of what `hearth info` prints.
 struct Row {
   const char* name;         // as in param.def

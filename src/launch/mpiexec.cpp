@@ -14,6 +14,7 @@
 #include "base/os_wait.h"
 #include "base/param.h"
 #include "base/status.h"
+#include "launch/auto_tune.h"
 #include "launch/drawing.h"
 #include "launch/guardian.h"
 #include "launch/handover.h"
@@ -108,13 +109,14 @@ Status make_segment(int ranks, int processors, const std::vector<Seat>& seats, s
   return {};
 }
 
-// All ranks use one profile: the one that is found here.
-void hand_over_profile(const topo::Machine& machine, JobSpec& job) {
+// All ranks use one profile: the one that is found here. Whether there is one.
+bool hand_over_profile(const topo::Machine& machine, JobSpec& job) {
   const tune::ProfileSearch search = tune::find_profile(machine);
   for (const std::string& text : search.notes) note("note: " + text);
-  if (!search.profile) return;
+  if (!search.profile) return false;
   const std::string words = tune::to_words(search.profile->values());
   if (!words.empty()) job.environment.push_back({tune::kVariable, words, false});
+  return true;
 }
 
 // The processors that the job may use, of those that mpiexec itself may.
@@ -214,7 +216,7 @@ int mpiexec(char** arguments, char** environment) {
   if (!place_by_traffic(job, machine, seats).ok()) return complain(kUsageCode);
   if (job.report_bindings) report_seats(job, machine, seats);
   if (job.do_not_launch) return 0;
-  hand_over_profile(machine, job);
+  const bool has_profile = hand_over_profile(machine, job);
 
   shm::Segment segment;
   if (!make_segment(ranks, processors, seats, segment).ok()) return complain(1);
@@ -222,7 +224,9 @@ int mpiexec(char** arguments, char** environment) {
   shm::Arena arena;
   static_cast<void>(shm::Arena::create(static_cast<uint32_t>(ranks), arena).ok());
   Job running(job, guardian, segment, arena, std::move(seats));
-  return running.run(environment);
+  const int code = running.run(environment);
+  if (code == 0) tune_unasked(machine, has_profile, environment);
+  return code;
 }
 
 }  // namespace hearth::launch

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/contexts.h"
 #include "base/os_wait.h"
 #include "base/param.h"
 #include "datatype/lifetime.h"
@@ -75,8 +76,9 @@ Peer& Engine::know(PeerIndex index) {
   return peer;
 }
 
-PairProtocol Engine::limits_of(PeerIndex index, const Peer& peer) const {
-  PairProtocol limits = protocol_for(relation_(index), {packet_bytes_max_, transport_.part_bytes_max()});
+PairProtocol Engine::limits_of(PeerIndex index, const Peer& peer, const tune::Hints* hints) const {
+  PairProtocol limits =
+      protocol_for(relation_(index), {packet_bytes_max_, transport_.part_bytes_max()}, hints);
   if (!peer.reachable) limits.single_copy_bytes_min = tune::kNever;
   if (arena_ == nullptr || !arena_->usable()) limits.arena_bytes_min = tune::kNever;
   return limits;
@@ -88,6 +90,24 @@ void Engine::reconsider_protocols() {
     Peer& peer = peers_[index];
     if (peer.known) peer.protocol = limits_of(static_cast<PeerIndex>(index), peer);
   }
+  for (Hinted& hinted : hinted_) hinted.limits.assign(peers_.size(), std::nullopt);
+}
+
+void Engine::set_hints(uint32_t context, const tune::Hints& hints) {
+  const uint32_t block = context / kContextsEach;
+  std::erase_if(hinted_, [block](const Hinted& hinted) { return hinted.block == block; });
+  if (hints.empty()) return;
+  hinted_.push_back({block, hints, std::vector<std::optional<PairProtocol>>(peers_.size())});
+}
+
+const PairProtocol& Engine::hinted_limits(PeerIndex index, const Peer& peer, uint32_t context) {
+  for (Hinted& hinted : hinted_) {
+    if (hinted.block != context / kContextsEach) continue;
+    std::optional<PairProtocol>& limits = hinted.limits[static_cast<size_t>(index)];
+    if (!limits) limits = limits_of(index, peer, &hinted.hints);
+    return *limits;
+  }
+  return peer.protocol;
 }
 
 // Requests.

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -233,6 +234,9 @@ class Engine {
   /// Looks the limits of every pair up anew, for messages that begin from now on. Each limit is the sender's
   /// alone, so that nobody else has to know.
   void reconsider_protocols();
+  /// What the communicator whose first context this is asks for, for its messages beyond the ring that begin
+  /// from now on.
+  void set_hints(uint32_t context, const tune::Hints& hints);
 
   Pool<Request>& requests() { return requests_; }
   Pool<Message>& messages() { return messages_; }
@@ -261,7 +265,14 @@ class Engine {
   };
 
   Peer& know(PeerIndex peer);
-  PairProtocol limits_of(PeerIndex index, const Peer& peer) const;
+  PairProtocol limits_of(PeerIndex index, const Peer& peer, const tune::Hints* hints = nullptr) const;
+  /// For a message that does not fit the ring.
+  const PairProtocol& limits_for(const MatchKey& key) { return limits_for(key.peer, key.context); }
+  const PairProtocol& limits_for(PeerIndex index, uint32_t context) {
+    Peer& peer = know(index);
+    return __builtin_expect(hinted_.empty(), 1) ? peer.protocol : hinted_limits(index, peer, context);
+  }
+  const PairProtocol& hinted_limits(PeerIndex index, const Peer& peer, uint32_t context);
   void await_incomplete(const Request& request);
   void destroy_complete(Request& request);
   void leave_group(Request& request);
@@ -335,7 +346,7 @@ class Engine {
   void do_chores();
 
   // single_copy.cpp
-  bool cells_hold(const Peer& peer, uint64_t bytes) const;
+  static bool cells_hold(const PairProtocol& limits, uint64_t bytes);
   uint8_t offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address);
   enum class Copied : uint8_t { whole, by_sender, not_now, never };
   Copied copy_from_sender(ReceiveStream& stream, const Request& request);
@@ -373,6 +384,13 @@ class Engine {
   bool fresh_pages_;  // populated ahead of the copy
 
   std::vector<Peer> peers_;
+  /// Communicators with thresholds of their own, by their block of contexts; limits by peer, once known.
+  struct Hinted {
+    uint32_t block;
+    tune::Hints hints;
+    std::vector<std::optional<PairProtocol>> limits;
+  };
+  std::vector<Hinted> hinted_;
   PostedQueue posted_;
   UnexpectedQueue unexpected_;
   Pool<Request> requests_;

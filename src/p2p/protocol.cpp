@@ -5,7 +5,6 @@
 #include "base/param.h"
 #include "p2p/stream.h"
 #include "shm/ring.h"
-#include "tune/threshold.h"
 
 namespace hearth::p2p {
 namespace {
@@ -39,27 +38,24 @@ Protocol PairProtocol::choose(uint64_t bytes, bool in_arena) const {
   return bytes >= single_copy_bytes_min ? Protocol::single_copy : Protocol::cells;
 }
 
-PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits) {
+PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits, const tune::Hints* hints) {
   using param::Id;
+  const auto value = [relation, hints](Id parameter) { return tune::value(parameter, relation, hints); };
   PairProtocol protocol;
-  protocol.ring_bytes_max =
-      std::min(tune::value(Id::p2p_inline_bytes_max, relation), limits.packet_bytes_max);
-  protocol.single_copy_bytes_min = param::get_flag(Id::p2p_single_copy)
-                                       ? tune::value(Id::p2p_single_copy_bytes_min, relation)
-                                       : tune::kNever;
+  protocol.ring_bytes_max = std::min(value(Id::p2p_inline_bytes_max), limits.packet_bytes_max);
+  protocol.single_copy_bytes_min =
+      param::get_flag(Id::p2p_single_copy) ? value(Id::p2p_single_copy_bytes_min) : tune::kNever;
   protocol.arena_bytes_min =
-      param::get_flag(Id::p2p_single_copy) ? tune::value(Id::p2p_arena_bytes_min, relation) : tune::kNever;
-  protocol.cooperative_bytes_min = tune::value(Id::p2p_cooperative_bytes_min, relation);
-  protocol.single_copy_cooperative_bytes_min =
-      tune::value(Id::p2p_single_copy_cooperative_bytes_min, relation);
-  protocol.single_copy_write_bytes_min = tune::value(Id::p2p_single_copy_write_bytes_min, relation);
-  protocol.visitors_max = static_cast<uint32_t>(
-      std::clamp<uint64_t>(tune::value(Id::p2p_single_copy_visitors, relation), 1, UINT32_MAX));
-  protocol.first_part_bytes = std::max(tune::value(Id::p2p_first_part_bytes, relation), kFirstPartBytesMin);
-  protocol.part_bytes_max =
-      std::clamp<uint64_t>(tune::value(Id::p2p_part_bytes_max, relation), 1, limits.part_bytes_max);
-  protocol.cells_in_flight_max = static_cast<int>(
-      std::clamp<uint64_t>(tune::value(Id::p2p_cells_in_flight, relation), 1, kCellsInFlightMax));
+      param::get_flag(Id::p2p_single_copy) ? value(Id::p2p_arena_bytes_min) : tune::kNever;
+  protocol.cooperative_bytes_min = value(Id::p2p_cooperative_bytes_min);
+  protocol.single_copy_cooperative_bytes_min = value(Id::p2p_single_copy_cooperative_bytes_min);
+  protocol.single_copy_write_bytes_min = value(Id::p2p_single_copy_write_bytes_min);
+  protocol.visitors_max =
+      static_cast<uint32_t>(std::clamp<uint64_t>(value(Id::p2p_single_copy_visitors), 1, UINT32_MAX));
+  protocol.first_part_bytes = std::max(value(Id::p2p_first_part_bytes), kFirstPartBytesMin);
+  protocol.part_bytes_max = std::clamp<uint64_t>(value(Id::p2p_part_bytes_max), 1, limits.part_bytes_max);
+  protocol.cells_in_flight_max =
+      static_cast<int>(std::clamp<uint64_t>(value(Id::p2p_cells_in_flight), 1, kCellsInFlightMax));
   return protocol;
 }
 

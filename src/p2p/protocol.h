@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "topo/relation.h"
+#include "tune/threshold.h"
 
 namespace hearth::p2p {
 
@@ -41,6 +42,7 @@ struct TransportLimits {
   uint64_t packet_bytes_max = 0;
   uint64_t part_bytes_max = 0;
 };
-PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits);
+PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits,
+                          const tune::Hints* hints = nullptr);
 
 }  // namespace hearth::p2p

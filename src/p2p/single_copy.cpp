@@ -86,25 +86,26 @@ void copy_to_buffer(FreshPages& fresh, std::byte* to, const std::byte* data, siz
 
 }  // namespace
 
-bool Engine::cells_hold(const Peer& peer, uint64_t bytes) const {
-  return bytes <= peer.protocol.part_bytes_max * static_cast<uint64_t>(peer.protocol.cells_in_flight_max);
+bool Engine::cells_hold(const PairProtocol& limits, uint64_t bytes) {
+  return bytes <= limits.part_bytes_max * static_cast<uint64_t>(limits.cells_in_flight_max);
 }
 
 // What the sender offers: flags of the rendezvous packet, and where the bytes lie.
 uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address) {
-  if (bytes < std::min(peer.protocol.arena_bytes_min, peer.protocol.single_copy_bytes_min) ||
+  const PairProtocol& limits = limits_for(request.key);
+  if (bytes < std::min(limits.arena_bytes_min, limits.single_copy_bytes_min) ||
       !datatype::is_one_run(*request.type, request.count)) {
     return 0;
   }
-  if (skew_aware_ && request.key.peer != self_ && cells_hold(peer, bytes) && peer.skew.prefers_cells())
+  if (skew_aware_ && request.key.peer != self_ && cells_hold(limits, bytes) && peer.skew.prefers_cells())
     return 0;
   const std::byte* data = first_byte(request);
-  if (bytes >= peer.protocol.arena_bytes_min && !peer.arena_declined && arena_->holds(data, bytes) &&
+  if (bytes >= limits.arena_bytes_min && !peer.arena_declined && arena_->holds(data, bytes) &&
       (request.key.peer == self_ || (peer.filler.near() && peer.arena_offers++ % kOffersPerLook != 0))) {
     address = arena_->offset_of(data);
     return kInArena;
   }
-  if (bytes < peer.protocol.single_copy_bytes_min || peer.single_copy_declined) return 0;
+  if (bytes < limits.single_copy_bytes_min || peer.single_copy_declined) return 0;
   address = reinterpret_cast<uint64_t>(data);
   return kSingleCopy;
 }
@@ -126,8 +127,9 @@ bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size
   if (data == nullptr) return false;
   if (!datatype::is_one_run(*request.type, request.count)) {
     datatype::unpack(*request.type, request.buffer, 0, data, bytes);
-  } else if (std::byte* to = first_byte(request); bytes >= know(stream.from).protocol.cooperative_bytes_min &&
-                                                  stream.from != self_ && arena_->holds(to, bytes)) {
+  } else if (std::byte* to = first_byte(request);
+             bytes >= limits_for(stream.from, request.key.context).cooperative_bytes_min &&
+             stream.from != self_ && arena_->holds(to, bytes)) {
     ReceivingFromArena copier(transport_, stream.from, to, data);
     return copy_together(stream, arena_->offset_of(to), 0, bytes, single_copy::kPlainPieces, copier);
   } else {
@@ -138,7 +140,7 @@ bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size
 
 Engine::Copied Engine::copy_by_method(ReceiveStream& stream, std::byte* to, size_t bytes) {
   Peer& peer = know(stream.from);
-  const PairProtocol& limits = peer.protocol;
+  const PairProtocol& limits = limits_for(stream.from, stream.request->key.context);
   const auto address = reinterpret_cast<uint64_t>(to);
   const bool together = bytes >= limits.single_copy_cooperative_bytes_min && desk_;
   single_copy::Method* method = reader_of(stream.from, peer);

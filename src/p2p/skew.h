@@ -5,8 +5,8 @@
 //
 // The sender knows by its own waiting: longer than the copy can have taken, so the receiver was elsewhere.
 // Then a run of messages is buffered; after it one is lent again, and until its fate is known all others go
-// on through cells. If the sender waited for that one too the next run is twice as long. Nothing is added to
-// short messages, and nothing to the packets.
+// on through cells. If the sender waited for that one too, or soon waits again, the next run is twice as
+// long. Nothing is added to short messages, and nothing to the packets.
 //
 // One for each peer, owned by the engine, under the library's lock.
 #pragma once
@@ -36,10 +36,11 @@ class Skew {
   /// The sender waited so long for its receiver to copy so many bytes. After lent_is_over().
   void judge(uint64_t bytes, uint64_t waited_ns) {
     if (waited_ns <= kPatienceNs + bytes / kSlowestBytesPerNs) {
-      if (!lags_) run_ = kShortestRun;
+      if (!lags_ && ++in_time_ == kInTimeToForget) run_ = kShortestRun;
     } else if (!lags_) {
       // Several that were lent together are late together: the first one counts.
       lags_ = true;
+      in_time_ = 0;
       buffered_left_ = run_;
       run_ = std::min(run_ * 2, kLongestRun);
     }
@@ -53,10 +54,13 @@ class Skew {
   // One message on trial waits for all that were sent before it, which may be as much as cells hold.
   static constexpr uint32_t kShortestRun = 16;
   static constexpr uint32_t kLongestRun = 1024;
+  // One may be in time by chance, the first of several for example that come in a row.
+  static constexpr uint32_t kInTimeToForget = 16;
 
   bool lags_ = false;
   bool on_trial_ = false;  // one is lent, and nothing is known of it yet
   uint32_t buffered_left_ = 0;
+  uint32_t in_time_ = 0;  // one after the other
   uint32_t run_ = kShortestRun;
 };
 

@@ -28,11 +28,21 @@ constexpr int64_t kStreamedTailBytesMin = 16384;
 
 // The length of the next piece. Pieces grow as long as half of what is left is longer, so that little is left
 // to copy out when the last byte has been copied in.
-int64_t next_part(const SendStream& stream, const Peer& peer) {
+int64_t next_part(const SendStream& stream, const Peer& peer, const PairProtocol& limits) {
   const int64_t left = stream.total_bytes - stream.sent_bytes;
   const int64_t tail = peer.filler.streams() ? kStreamedTailBytesMin : kTailBytesMin;
-  return std::min({stream.next_part_bytes, static_cast<int64_t>(peer.protocol.part_bytes_max),
-                   std::max(left / 2, tail), left});
+  return std::min(
+      {stream.next_part_bytes, static_cast<int64_t>(limits.part_bytes_max), std::max(left / 2, tail), left});
+}
+
+// How long it must be at least, so that the rest still fits the parts that may be under way: a message that
+// cells can hold whole must not wait for its receiver because its parts were short. 0: longer ones have to
+// wait.
+int64_t least_part(const SendStream& stream, const PairProtocol& limits) {
+  const int64_t left = stream.total_bytes - stream.sent_bytes;
+  const auto longest = static_cast<int64_t>(limits.part_bytes_max);
+  const int64_t rest = (limits.cells_in_flight_max - stream.in_flight - 1) * longest;
+  return left > rest + longest ? 0 : left - rest;
 }
 
 // Lists in no particular order, whose members know their places: thousands may be under way.
@@ -75,10 +85,11 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   stream->total_bytes = bytes;
   ++counters_.long_messages_sent;
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
+  const PairProtocol& limits = limits_for(request.key);
   // Pieces start small, so that copying in and out overlap early, and grow. A short message is two pieces.
   const int64_t part_bytes_min = peer.filler.streams() ? kStreamedPartBytesMin : kPartBytesMin;
   stream->next_part_bytes =
-      std::min(std::max(bytes / 2, part_bytes_min), static_cast<int64_t>(peer.protocol.first_part_bytes));
+      std::min(std::max(bytes / 2, part_bytes_min), static_cast<int64_t>(limits.first_part_bytes));
   request.send_stream = stream;
 
   RendezvousStart start = {};
@@ -86,7 +97,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   stream->offered = offer(request, peer, start.bytes, start.address);
   stream->held = held || stream->offered != 0;
   if (!stream->held) {
-    const int64_t part = next_part(*stream, peer);
+    const int64_t part = std::max(next_part(*stream, peer, limits), least_part(*stream, limits));
     const int cell = next_cells(*stream, part);
     if (cell >= 0) {
       peer.filler.fill(*request.type, request.buffer, 0, transport_.own_cell(cell),
@@ -125,7 +136,7 @@ void Engine::retire(SendStream& stream) {
 // only then: each look takes the mark's line away from the receiver.
 int Engine::next_cells(SendStream& stream, int64_t bytes) {
   const Peer& peer = know(stream.request->key.peer);
-  const int in_flight_max = peer.protocol.cells_in_flight_max;
+  const int in_flight_max = limits_for(stream.request->key).cells_in_flight_max;
   if (stream.in_flight >= in_flight_max) {
     retire(stream);
     if (stream.in_flight >= in_flight_max) return -1;
@@ -152,12 +163,18 @@ bool Engine::push(SendStream& stream) {
     if (!(stream.answer_flags & kNotWritten)) stream.sent_bytes = stream.total_bytes;
   }
   Peer& peer = know(to);
+  const PairProtocol& limits = limits_for(request.key);
   bool moved = false;
   while (stream.sent_bytes < stream.total_bytes) {
     Status status;
     std::byte* line = transport_.claim(to, sizeof(MoreCells), status);
     if (line == nullptr) return moved;
-    const int64_t part = next_part(stream, peer);
+    int64_t part = next_part(stream, peer, limits);
+    if (part < least_part(stream, limits)) {
+      // The receiver may have emptied some meanwhile.
+      retire(stream);
+      part = std::max(part, least_part(stream, limits));
+    }
     const int cell = next_cells(stream, part);
     if (cell < 0) {
       // Without a single cell, others holding them all, a message that was matched still has its ring.
@@ -173,7 +190,7 @@ bool Engine::push(SendStream& stream) {
     transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof more, request.slot, 0);
     stream.sent_bytes += part;
     stream.next_part_bytes =
-        std::min(stream.next_part_bytes * 2, static_cast<int64_t>(peer.protocol.part_bytes_max));
+        std::min(stream.next_part_bytes * 2, static_cast<int64_t>(limits.part_bytes_max));
     moved = true;
   }
   end_stream(stream);

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include "base/check.h"
 #include "mpi.h"
@@ -25,6 +24,7 @@ constexpr Threshold kThresholds[] = {
 constexpr size_t kCount = std::size(kThresholds);
 
 constexpr const char* kNeverWord = "never";
+constexpr std::string_view kHintPrefix = "hearth_";
 
 size_t row_of(param::Id parameter) {
   size_t row = 0;
@@ -102,7 +102,36 @@ const Threshold* find_threshold(const std::string& name) {
   return nullptr;
 }
 
-uint64_t value(param::Id parameter, topo::Relation relation) {
+std::optional<uint64_t> Hints::at(param::Id parameter) const {
+  for (const auto& [id, value] : values_) {
+    if (id == parameter) return value;
+  }
+  return std::nullopt;
+}
+
+Status Hints::read(std::span<const std::pair<std::string, std::string>> entries) {
+  std::vector<std::pair<param::Id, uint64_t>> values = values_;
+  for (const auto& [key, text] : entries) {
+    if (!key.starts_with(kHintPrefix)) continue;
+    const Threshold* threshold = find_threshold(key.substr(kHintPrefix.size()));
+    if (threshold == nullptr || threshold->parameter == param::Id::p2p_inline_bytes_max) continue;
+    int64_t number = 0;
+    if (text != kNeverWord && !param::parse(threshold->parameter, text, number)) {
+      return fail(MPI_ERR_INFO_VALUE, "%s is \"%s\": expected %s, never or auto", key.c_str(), text.c_str(),
+                  param::expected_form(threshold->parameter));
+    }
+    std::erase_if(values, [threshold](const auto& entry) { return entry.first == threshold->parameter; });
+    if (number == param::kAutomatic) continue;
+    values.emplace_back(threshold->parameter, text == kNeverWord ? kNever : static_cast<uint64_t>(number));
+  }
+  values_ = std::move(values);
+  return {};
+}
+
+uint64_t value(param::Id parameter, topo::Relation relation, const Hints* hints) {
+  if (hints != nullptr && std::strcmp(param::source(parameter), "environment") != 0) {
+    if (const std::optional<uint64_t> hint = hints->at(parameter)) return *hint;
+  }
   if (!param::is_automatic(parameter)) return static_cast<uint64_t>(param::get_number(parameter));
   const size_t row = row_of(parameter);
   return table().at(row, relation).value_or(kThresholds[row].standard[static_cast<size_t>(relation)]);

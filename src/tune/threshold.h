@@ -2,13 +2,15 @@
 // values that a profile gave; read when a pair first talks, by the tools, and never on the data path. Called
 // under the library's lock, or by the one thread of a tool.
 //
-// The sources, in falling order: environment; MPI_T (both are values of the parameter, for all relations);
+// The sources, in falling order: environment; hints of a communicator; MPI_T (these three for all relations);
 // profile; the default in threshold.def.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/param.h"
@@ -31,8 +33,22 @@ std::span<const Threshold> thresholds();
 /// nullptr for a name that no row has.
 const Threshold* find_threshold(const std::string& name);
 
-/// The value in force.
-uint64_t value(param::Id parameter, topo::Relation relation);
+/// Values that the info of a communicator asks for, under the parameter's name behind "hearth_"
+/// (docs/tuning.md). For messages that do not fit the ring: nothing is looked up for shorter ones.
+class Hints {
+ public:
+  bool empty() const { return values_.empty(); }
+  std::optional<uint64_t> at(param::Id parameter) const;
+  /// Takes over what the entries of an info object say; keys that name no threshold are not looked at. "auto"
+  /// takes a value back. MPI_ERR_INFO_VALUE, and nothing has changed.
+  Status read(std::span<const std::pair<std::string, std::string>> entries);
+
+ private:
+  std::vector<std::pair<param::Id, uint64_t>> values_;
+};
+
+/// The value in force, for messages of a communicator that has these hints.
+uint64_t value(param::Id parameter, topo::Relation relation, const Hints* hints = nullptr);
 /// "environment", "tool", "profile" or "default".
 const char* source(param::Id parameter, topo::Relation relation);
 

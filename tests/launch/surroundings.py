@@ -1,4 +1,5 @@
-"""Machines that lack something, made on this one: what takes it away, and what `hearth info --explain` says.
+"""Machines that lack something, made on this one: what takes it away, and what `hearth info --explain` says;
+and programs whose heap is shared.
 
 Mounts are made in a mount namespace that ends with the command; nothing outside sees them. As a program it
 runs the whole of a build's tests inside each: surroundings.py --build FOLDER [NAME...].
@@ -22,7 +23,7 @@ def mounted(commands):
 class Surrounding:
     def __init__(self, words, missing, prefix, parallel=None):
         self.words = words  # for a person
-        self.missing = missing  # how `hearth info --explain` calls it
+        self.missing = missing  # how `hearth info --explain` calls it; "": nothing is
         self.prefix = prefix  # what to write before a command, given the folder of deny_process_vm
         self.parallel = parallel  # tests at once; None: as many as processors
 
@@ -40,6 +41,9 @@ SURROUNDINGS = {
     "one-processor": Surrounding(
         "one processor", "a second processor",
         lambda _: ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))], 1),
+    "shared-heap": Surrounding(
+        "mpiexec shares every program's heap", "",
+        lambda _: ["env", "HEARTH_SHARE_HEAP=1"]),
 }
 
 

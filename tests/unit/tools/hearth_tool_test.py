@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -145,6 +146,18 @@ class Bench(unittest.TestCase):
         found = [document[key] for key in ("alloc", "send_offset", "receive_offset")]
         self.assertEqual(found, ["mpi", 15, 15])
         self.assertEqual({r["bytes"] for r in document["results"]}, {1 << k for k in range(10, 17)})
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "two ranks would share the only processor")
+    def test_the_way_taken_is_compared_with_all_others(self):
+        result = hearth("tune", "--check", "--min-bytes", "1000", "--max-bytes", "5000")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        # 1024, 1536, 2048, 3072 and 4096 bytes, of malloc and of MPI_Alloc_mem, for each relation.
+        places = re.search(r"^\d+ of (\d+) lengths: ", result.stdout, re.MULTILINE)
+        self.assertIsNotNone(places, result.stdout)
+        self.assertGreater(int(places[1]), 0)
+        self.assertEqual(int(places[1]) % 10, 0)
+        result = hearth("tune", "--check", "--min-bytes", "5", "--max-bytes", "5")
+        self.assertIn("no power of two", result.stderr)
 
     def test_a_consumer_that_lags(self):
         with tempfile.TemporaryDirectory() as folder:

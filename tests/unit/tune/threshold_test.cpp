@@ -48,6 +48,41 @@ TEST(Threshold, EnvironmentThenToolThenProfileThenDefault) {
   EXPECT_EQ(value(Id::p2p_part_bytes_max, Relation::l3), standard);
 }
 
+Hints hints_of(std::vector<std::pair<std::string, std::string>> entries) {
+  Hints hints;
+  EXPECT_TRUE(hints.read(entries).ok()) << last_failure_text();
+  return hints;
+}
+
+TEST(Threshold, HintsComeBehindTheEnvironmentAndBeforeTheToolInterface) {
+  const Hints hints = hints_of({{"hearth_p2p_part_bytes_max", "32K"},
+                                {"hearth_p2p_arena_bytes_min", "never"},
+                                {"hearth_p2p_first_part_bytes", "1K"},
+                                {"mpi_assert_no_any_tag", "true"}});
+  ASSERT_TRUE(param::set_number(place(Id::p2p_part_bytes_max), 8192));
+  EXPECT_EQ(value(Id::p2p_part_bytes_max, Relation::l3, &hints), 32768u);
+  EXPECT_EQ(value(Id::p2p_part_bytes_max, Relation::l3), 8192u);
+  ASSERT_TRUE(param::set_number(place(Id::p2p_part_bytes_max), param::kAutomatic));
+  EXPECT_EQ(value(Id::p2p_arena_bytes_min, Relation::l3, &hints), kNever);
+  EXPECT_EQ(value(Id::p2p_first_part_bytes, Relation::l3, &hints), 3072u) << "the environment's";
+  EXPECT_EQ(value(Id::p2p_cells_in_flight, Relation::l3, &hints),
+            value(Id::p2p_cells_in_flight, Relation::l3));
+}
+
+TEST(Threshold, AHintIsTakenBackAndABadOneChangesNothing) {
+  Hints hints = hints_of({{"hearth_p2p_part_bytes_max", "32K"}});
+  using Entries = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_FALSE(
+      hints.read(Entries{{"hearth_p2p_arena_bytes_min", "1M"}, {"hearth_p2p_cells_in_flight", "few"}}).ok());
+  EXPECT_NE(std::string(last_failure_text()).find("hearth_p2p_cells_in_flight is \"few\": expected a number"),
+            std::string::npos);
+  EXPECT_EQ(hints.at(Id::p2p_arena_bytes_min), std::nullopt);
+  EXPECT_EQ(hints.at(Id::p2p_part_bytes_max), 32768u);
+  EXPECT_TRUE(
+      hints.read(Entries{{"hearth_p2p_part_bytes_max", "auto"}, {"hearth_p2p_inline_bytes_max", "1"}}).ok());
+  EXPECT_TRUE(hints.empty()) << "short messages look nothing up";
+}
+
 TEST(Threshold, WordsThereAndBack) {
   const std::vector<Tuned> tuned = {{Id::p2p_single_copy_bytes_min, Relation::l3, kNever},
                                     {Id::p2p_single_copy_bytes_min, Relation::machine, 0},

@@ -1,0 +1,50 @@
+#include "idleness.h"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "base/os_io.h"
+#include "base/os_wait.h"
+
+namespace hearth::tools {
+namespace {
+
+constexpr int kLooks = 25;
+constexpr uint64_t kBetweenLooksNs = 20'000'000;
+constexpr int kLooksWithOthersMax = 3;
+// Longer than ranks that wait stay awake.
+constexpr uint64_t kUntilRanksSleepNs = 3'000'000;
+constexpr int kLooksInARow = 3;
+
+/// Tasks that run or could, but for the one that asks; -1 when the kernel does not tell.
+int others_running() {
+  constexpr const char* kWord = "procs_running ";
+  const std::string text = os::read_text("/proc/stat");
+  const size_t place = text.find(kWord);
+  int running = 0;
+  if (place == std::string::npos ||
+      std::sscanf(text.c_str() + place + std::strlen(kWord), "%d", &running) != 1)
+    return -1;
+  return running > 0 ? running - 1 : 0;
+}
+
+}  // namespace
+
+bool machine_is_idle() {
+  int with_others = 0;
+  for (int look = 0; look < kLooks; ++look) {
+    os::sleep_ns(kBetweenLooksNs);
+    const int others = others_running();
+    if (others < 0 || (others > 0 && ++with_others > kLooksWithOthersMax)) return false;
+  }
+  return true;
+}
+
+bool Disturbance::look() {
+  os::sleep_ns(kUntilRanksSleepNs);
+  looks_with_others_ = others_running() > 0 ? looks_with_others_ + 1 : 0;
+  return looks_with_others_ >= kLooksInARow;
+}
+
+}  // namespace hearth::tools
