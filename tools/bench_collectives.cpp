@@ -18,6 +18,7 @@
 #include "output_file.h"
 #include "pretty.h"
 #include "shm/layout.h"
+#include "shm/segment.h"
 
 namespace hearth::tools {
 namespace {
@@ -62,6 +63,11 @@ bool goes_by_lines(int ranks, int64_t said_bytes) {
          coll::lines_pay(ranks, ranks > os::usable_processors());
 }
 
+bool goes_by_chunks(int ranks) {
+  return ranks > 1 && param::get_count(param::Id::coll_areas) > 0 &&
+         coll::chunks_suffice(ranks, shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).chunk_bytes);
+}
+
 /// What the library does with a call of the driver's: blocks of bytes, sums of doubles. "" without a choice.
 std::string algorithm_of(const Row& row, int ranks, int64_t bytes) {
   if (!row.table.has_value()) return "";
@@ -73,6 +79,7 @@ std::string algorithm_of(const Row& row, int ranks, int64_t bytes) {
                                           .bytes = vector_bytes,
                                           .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
                                           .commutative = true,
+                                          .chunks = goes_by_chunks(ranks),
                                           .lines = goes_by_lines(ranks, said_bytes)});
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "coll/blocks.h"
+#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/lines.h"
@@ -11,10 +12,22 @@
 namespace hearth::coll {
 namespace {
 
-/// This rank's block lies in its place already.
-using AllgatherFunction = Status(Schedule& schedule, const RankBlocks& blocks);
+/// The own block may be in place.
+using AllgatherFunction = Status(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks);
 
-Status lines(Schedule& schedule, const RankBlocks& blocks) {
+void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+  if (own.buffer == MPI_IN_PLACE) return;
+  const int rank = schedule.rank();
+  schedule.copy(own.buffer, own.count, own.type, blocks.place(rank), blocks.count(rank), blocks.type(rank));
+}
+
+Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+  return move_through_chunks(schedule,
+                             [&](ChunkMoves& moves) { return moves.allgather(schedule, own, blocks); });
+}
+
+Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+  keep_own(schedule, own, blocks);
   return meet_in_lines(schedule, [&](Lines& meeting) {
     meeting.allgather(MPI_IN_PLACE, 0, blocks.type(0), blocks.place(0), blocks.count(0), blocks.type(0));
     return Status();
@@ -22,7 +35,8 @@ Status lines(Schedule& schedule, const RankBlocks& blocks) {
 }
 
 // Each rank collects, packed, the blocks of 1, 2, 4, ... ranks after it.
-Status bruck(Schedule& schedule, const RankBlocks& blocks) {
+Status bruck(Schedule& schedule, const OwnBlock& own_block, const RankBlocks& blocks) {
+  keep_own(schedule, own_block, blocks);
   const int size = schedule.size();
   const int own = schedule.rank();
   const int64_t block_bytes = blocks.bytes(own);
@@ -43,7 +57,8 @@ Status bruck(Schedule& schedule, const RankBlocks& blocks) {
   return {};
 }
 
-Status ring(Schedule& schedule, const RankBlocks& blocks) {
+Status ring(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+  keep_own(schedule, own, blocks);
   go_around(
       schedule, schedule.rank(), [&](int rank) { return blocks.place(rank); },
       [&](int rank) { return blocks.count(rank); }, blocks.type(0));
@@ -54,12 +69,6 @@ Status ring(Schedule& schedule, const RankBlocks& blocks) {
 constexpr Algorithm<AllgatherFunction> kAlgorithms[] = {
 #include "coll/algorithms.def"
 };
-
-void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
-  if (own.buffer == MPI_IN_PLACE) return;
-  const int rank = schedule.rank();
-  schedule.copy(own.buffer, own.count, own.type, blocks.place(rank), blocks.count(rank), blocks.type(rank));
-}
 
 Status between_groups(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
   HEARTH_TRY(inter::check_buffer(own.buffer));
@@ -76,10 +85,10 @@ Status allgather(Schedule& schedule, const void* send, Count send_count, Type& s
   const int64_t bytes = receive_count * receive_type.size;
   const Shape shape{.size = schedule.size(),
                     .bytes = bytes,
+                    .chunks = has_chunks(schedule),
                     .lines = fits_lines(schedule.area(), Collective::allgather, bytes)};
   if (shape.bytes == 0) return {};
-  keep_own(schedule, own, blocks);
-  return select(Collective::allgather, kAlgorithms, shape)(schedule, blocks);
+  return select(Collective::allgather, kAlgorithms, shape)(schedule, own, blocks);
 }
 
 Status allgatherv(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
@@ -87,8 +96,11 @@ Status allgatherv(Schedule& schedule, const void* send, Count send_count, Type& 
   const OwnBlock own{const_cast<void*>(send), send_count, send_type};
   const RankBlocks blocks(receive, receive_counts, displacements, receive_type);
   if (schedule.is_inter()) return between_groups(schedule, own, blocks);
-  keep_own(schedule, own, blocks);
-  return ring(schedule, blocks);
+  int64_t longest = 0;
+  for (int rank = 0; rank < schedule.size(); ++rank) longest = std::max(longest, blocks.bytes(rank));
+  const Shape shape{
+      .size = schedule.size(), .bytes = longest, .equal = false, .chunks = has_chunks(schedule)};
+  return select(Collective::allgather, kAlgorithms, shape)(schedule, own, blocks);
 }
 
 }  // namespace hearth::coll

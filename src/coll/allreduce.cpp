@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/lines.h"
@@ -11,10 +12,29 @@
 namespace hearth::coll {
 namespace {
 
-/// `receive` holds this rank's elements at the start, and the result at the end.
-using AllreduceFunction = Status(Schedule& schedule, void* receive, Count count, Type& type, Op& op);
+/// `input` may be `receive`.
+using AllreduceFunction = Status(Schedule& schedule, const void* input, void* receive, Count count,
+                                 Type& type, Op& op);
 
-Status lines(Schedule& schedule, void* receive, Count count, Type& type, Op& op) {
+/// For algorithms that work in the place of the result.
+void begin_in_place(Schedule& schedule, const void* input, void* receive, Count count, Type& type) {
+  if (input != receive) schedule.copy(input, count, type, receive, count, type);
+}
+
+Status chunks_whole(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
+  return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
+    return reduction.allreduce_whole(schedule, count);
+  });
+}
+
+Status chunks_shares(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
+  return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
+    return reduction.allreduce_shares(schedule, count);
+  });
+}
+
+Status lines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
+  begin_in_place(schedule, input, receive, count, type);
   return meet_in_lines(schedule, [&](Lines& meeting) {
     meeting.allreduce(MPI_IN_PLACE, receive, count, type, op);
     return meeting.reserve(schedule, type, count);
@@ -48,7 +68,9 @@ class Doubling {
 
 // In each round two ranks exchange what they have and both compute the same: left op right, the lower ranks
 // on the left. So all ranks end with the same bits.
-Status recursive_doubling(Schedule& schedule, void* receive, Count count, Type& type, Op& op) {
+Status recursive_doubling(Schedule& schedule, const void* input, void* receive, Count count, Type& type,
+                          Op& op) {
+  begin_in_place(schedule, input, receive, count, type);
   const int rank = schedule.rank();
   const Doubling doubling(rank, schedule.size());
   if (doubling.hands_over()) {
@@ -84,7 +106,8 @@ Status recursive_doubling(Schedule& schedule, void* receive, Count count, Type& 
 }
 
 // Each rank reduces one share, then the shares go around.
-Status ring(Schedule& schedule, void* receive, Count count, Type& type, Op& op) {
+Status ring(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
+  begin_in_place(schedule, input, receive, count, type);
   const Shares shares(count, schedule.size());
   HEARTH_TRY(ring_reduce(schedule, receive, shares, type, op));
   go_around(
@@ -95,7 +118,8 @@ Status ring(Schedule& schedule, void* receive, Count count, Type& type, Op& op) 
 }
 
 // For large vectors and operations that do not commute.
-Status reduce_bcast(Schedule& schedule, void* receive, Count count, Type& type, Op& op) {
+Status reduce_bcast(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
+  begin_in_place(schedule, input, receive, count, type);
   HEARTH_TRY(reduce(schedule, schedule.rank() == 0 ? MPI_IN_PLACE : receive, receive, count, type, op, 0));
   schedule.next_round();
   return bcast(schedule, receive, count, type, 0);
@@ -114,15 +138,19 @@ Status allreduce(Schedule& schedule, const void* send, void* receive, Count coun
     HEARTH_TRY(inter::check_buffer(send));
     return inter::allreduce(schedule, send, receive, count, type, op);
   }
-  if (send != MPI_IN_PLACE) schedule.copy(send, count, type, receive, count, type);
+  const void* input = send == MPI_IN_PLACE ? receive : send;
   const int64_t bytes = count * type.size;
   const Shape shape{.size = schedule.size(),
                     .bytes = bytes,
                     .count = count,
                     .commutative = op.commutative,
+                    .chunks = ChunkReduction::fits(schedule, type),
                     .lines = fits_lines(schedule.area(), Collective::allreduce, bytes)};
-  if (shape.size == 1 || shape.bytes == 0) return {};
-  return select(Collective::allreduce, kAlgorithms, shape)(schedule, receive, count, type, op);
+  if (shape.size == 1 || shape.bytes == 0) {
+    begin_in_place(schedule, input, receive, count, type);
+    return {};
+  }
+  return select(Collective::allreduce, kAlgorithms, shape)(schedule, input, receive, count, type, op);
 }
 
 }  // namespace hearth::coll

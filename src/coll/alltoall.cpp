@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "coll/blocks.h"
+#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/lines.h"
@@ -17,6 +18,14 @@ Status lines(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   const void* send = out.place(0) == in.place(0) ? MPI_IN_PLACE : out.place(0);
   return meet_in_lines(schedule, [&](Lines& meeting) {
     meeting.alltoall(send, out.count(0), out.type(0), in.place(0), in.count(0), in.type(0));
+    return Status();
+  });
+}
+
+/// Likewise.
+Status chunks(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
+  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+    moves.alltoall(schedule, out, in);
     return Status();
   });
 }
@@ -127,10 +136,13 @@ Status alltoall(Schedule& schedule, const void* send, Count send_count, Type& se
   const int64_t bytes = receive_count * receive_type.size;
   const Shape shape{.size = schedule.size(),
                     .bytes = bytes,
+                    .chunks = has_chunks(schedule),
                     .lines = fits_lines(schedule.area(), Collective::alltoall, schedule.size() * bytes)};
   if (shape.bytes == 0) return {};
-  if (send == MPI_IN_PLACE) return shape.lines ? lines(schedule, in, in) : swap_in_place(schedule, in);
-  return select(Collective::alltoall, kAlgorithms, shape)(schedule, out, in);
+  AlltoallFunction* algorithm = select(Collective::alltoall, kAlgorithms, shape);
+  if (send != MPI_IN_PLACE) return algorithm(schedule, out, in);
+  if (algorithm == lines || algorithm == chunks) return algorithm(schedule, in, in);
+  return swap_in_place(schedule, in);
 }
 
 Status alltoallv(Schedule& schedule, const void* send, CountArray send_counts, CountArray send_displacements,

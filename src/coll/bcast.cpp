@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/lines.h"
@@ -15,6 +16,13 @@ using BcastFunction = Status(Schedule& schedule, void* buffer, Count count, Type
 Status lines(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
   return meet_in_lines(schedule, [&](Lines& meeting) {
     meeting.bcast(buffer, count, type, root);
+    return Status();
+  });
+}
+
+Status chunks(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
+  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+    moves.bcast(buffer, count, type, root);
     return Status();
   });
 }
@@ -69,6 +77,7 @@ Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type,
   const int64_t bytes = count * type.size;
   const Shape shape{.size = schedule.size(),
                     .bytes = bytes,
+                    .chunks = has_chunks(schedule),
                     .lines = fits_lines(schedule.area(), Collective::bcast, bytes)};
   if (shape.size == 1 || shape.bytes == 0) return {};
   return select(Collective::bcast, kAlgorithms, shape)(schedule, buffer, count, type, root);

@@ -93,7 +93,8 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment)
       size_(comm.size),
       peers_(comm.group->peers.data()),
       segment_(segment),
-      area_(comm.area) {
+      area_(comm.area),
+      chunk_ring_(*this) {
   for (const objects::PeerIndex process : comm.group->peers) {
     rows_.push_back(&segment.control_row(area_, process));
     bells_.emplace_back(segment, process);
@@ -143,11 +144,6 @@ void ControlArea::show_done() {
 
 std::span<std::byte> ControlArea::chunks(int rank) const {
   return segment_.chunks(area_, peers_[rank]);
-}
-
-bool ControlArea::reserve_chunks() {
-  if (!has_chunks_) has_chunks_ = segment_.reserve_chunks(area_, peers_[rank_]);
-  return has_chunks_;
 }
 
 void ControlArea::ring_all() const {

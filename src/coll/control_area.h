@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "base/atomic.h"
+#include "coll/chunk_ring.h"
 #include "coll/select.h"
 #include "objects/comm.h"
 #include "shm/layout.h"
@@ -120,8 +121,7 @@ class ControlArea {
   /// Memory for long collectives; its words are in the rows. Reading that of others is allowed once they have
   /// said in such a word that there is something.
   std::span<std::byte> chunks(int rank) const;
-  /// Takes memory for the own chunks when first called; false when it is short.
-  bool reserve_chunks();
+  ChunkRing& chunk_ring() { return chunk_ring_; }
   /// Wakes those who may wait for what has just been stored.
   void ring(int rank) const { bells_[static_cast<size_t>(rank)].ring(); }
   void ring_all() const;
@@ -147,7 +147,7 @@ class ControlArea {
   const objects::PeerIndex* peers_ = nullptr;
   const shm::Segment& segment_;
   const int32_t area_;
-  bool has_chunks_ = false;
+  ChunkRing chunk_ring_;
 };
 
 }  // namespace hearth::coll

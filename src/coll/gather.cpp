@@ -1,4 +1,5 @@
 #include "coll/blocks.h"
+#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/lines.h"
@@ -20,6 +21,13 @@ void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks,
 Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
   return meet_in_lines(schedule, [&](Lines& meeting) {
     meeting.gather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0), root);
+    return Status();
+  });
+}
+
+Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
+  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+    moves.gather(schedule, own, blocks, root);
     return Status();
   });
 }
@@ -80,6 +88,7 @@ Status gather(Schedule& schedule, const void* send, Count send_count, Type& send
   const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
   const Shape shape{.size = schedule.size(),
                     .bytes = bytes,
+                    .chunks = has_chunks(schedule),
                     .lines = fits_lines(schedule.area(), Collective::gather, bytes)};
   if (shape.bytes == 0) return {};
   return select(Collective::gather, kAlgorithms, shape)(schedule, own, blocks, root);

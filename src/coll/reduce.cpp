@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/lines.h"
@@ -21,6 +22,13 @@ Status lines(Schedule& schedule, const void* input, void* receive, Count count, 
   return meet_in_lines(schedule, [&](Lines& meeting) {
     meeting.reduce(input, receive, count, type, op, root);
     return meeting.reserve(schedule, type, count);
+  });
+}
+
+Status chunks(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
+              int root) {
+  return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
+    return reduction.reduce(schedule, count, root);
   });
 }
 
@@ -101,6 +109,7 @@ Status reduce_in_group(Schedule& schedule, const void* input, void* receive, Cou
                     .bytes = bytes,
                     .count = count,
                     .commutative = op.commutative,
+                    .chunks = ChunkReduction::fits(schedule, type),
                     .lines = fits_lines(schedule.area(), Collective::reduce, bytes)};
   if (shape.bytes == 0) return {};
   if (shape.size == 1) {

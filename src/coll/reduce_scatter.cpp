@@ -1,4 +1,5 @@
 #include "coll/blocks.h"
+#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/lines.h"
@@ -32,6 +33,9 @@ class Blocks {
   Count begin(int rank) const { return begins_ != nullptr ? begins_[rank] : each_ * rank; }
   Count count(int rank) const { return begins_ != nullptr ? begins_[rank + 1] - begins_[rank] : each_; }
   Count total() const { return total_; }
+  /// Of blocks of equal length; else begins() says where they begin, and where the last one ends.
+  Count each() const { return each_; }
+  const Count* begins() const { return begins_; }
   bool equal() const { return begins_ == nullptr; }
 
  private:
@@ -50,6 +54,13 @@ Status lines(Schedule& schedule, const void* input, void* receive, const Blocks&
   return meet_in_lines(schedule, [&](Lines& meeting) {
     meeting.reduce_scatter_block(input, receive, each, type, op);
     return meeting.reserve(schedule, type, each);
+  });
+}
+
+Status chunks(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
+              Op& op) {
+  return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
+    return reduction.reduce_scatter(schedule, blocks.begins(), blocks.each());
   });
 }
 
@@ -136,6 +147,7 @@ Status reduce_blocks(Schedule& schedule, const void* send, void* receive, const 
       .bytes = bytes,
       .count = total,
       .commutative = op.commutative,
+      .chunks = ChunkReduction::fits(schedule, type),
       .lines = blocks.equal() && fits_lines(schedule.area(), Collective::reduce_scatter, bytes)};
   if (shape.bytes == 0) return {};
   return select(Collective::reduce_scatter, kAlgorithms, shape)(schedule, input, receive, blocks, type, op);

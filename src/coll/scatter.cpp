@@ -1,4 +1,5 @@
 #include "coll/blocks.h"
+#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/lines.h"
@@ -20,6 +21,13 @@ void keep_own(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own,
 Status lines(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
   return meet_in_lines(schedule, [&](Lines& meeting) {
     meeting.scatter(blocks.place(0), blocks.count(0), blocks.type(0), own.buffer, own.count, own.type, root);
+    return Status();
+  });
+}
+
+Status chunks(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
+  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+    moves.scatter(schedule, blocks, own, root);
     return Status();
   });
 }
@@ -83,6 +91,7 @@ Status scatter(Schedule& schedule, const void* send, Count send_count, Type& sen
   const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
   const Shape shape{.size = schedule.size(),
                     .bytes = bytes,
+                    .chunks = has_chunks(schedule),
                     .lines = fits_lines(schedule.area(), Collective::scatter, schedule.size() * bytes)};
   if (shape.bytes == 0) return {};
   return select(Collective::scatter, kAlgorithms, shape)(schedule, blocks, own, root);

@@ -30,7 +30,9 @@ struct Shape {
   int64_t bytes = 0;  // of the whole vector; of one rank's block where each rank has one
   Count count = 0;    // elements of a reduction
   bool commutative = true;
-  bool lines = false;  // what each says fits a line of the control area (coll/lines.h)
+  bool equal = true;    // all ranks have blocks of one length
+  bool chunks = false;  // there is shared memory for data of this kind (coll/chunks.h)
+  bool lines = false;   // what each says fits a line of the control area (coll/lines.h)
 };
 
 /// Where each rank has a processor, so many lines are read by each of so many ranks at most; with more, trees
@@ -38,6 +40,13 @@ struct Shape {
 constexpr int kLineRanksMax = 32;
 constexpr bool lines_pay(int ranks, bool more_ranks_than_processors) {
   return ranks <= kLineRanksMax || more_ranks_than_processors;
+}
+
+/// Whether the memory that each rank has for its chunks is enough for so many: a few lines for each in a
+/// stage.
+constexpr bool chunks_suffice(int ranks, uint64_t memory_bytes) {
+  constexpr uint64_t kBytesEach = 8 * 1024;
+  return ranks > 1 && memory_bytes >= static_cast<uint64_t>(ranks) * kBytesEach;
 }
 
 /// A row of algorithms.def.

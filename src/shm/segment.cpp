@@ -21,6 +21,7 @@ constexpr uint64_t kPage = 4096;
 // Below these, large jobs would rather wait than save.
 constexpr uint32_t kRingLinesMin = 64;
 constexpr uint32_t kCellCountMin = 32;
+constexpr uint64_t kChunkBytesMin = 512 * 1024;
 
 uint64_t to_pages(uint64_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
@@ -86,6 +87,7 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   plan.chunk_bytes = to_pages(param::get_bytes(param::Id::coll_chunk_bytes));
   for (uint32_t ranks = rank_count; ranks > 16; ranks /= 4) {
     if (plan.ring_lines > kRingLinesMin) plan.ring_lines /= 2;
+    if (plan.chunk_bytes > kChunkBytesMin) plan.chunk_bytes = to_pages(plan.chunk_bytes / 2);
     if (plan.cell_count > kCellCountMin && ranks > 64) plan.cell_count /= 2;
   }
   return plan;

@@ -1,0 +1,144 @@
+#include "base/copy.h"
+#include "coll/chunks.h"
+#include "mpi.h"
+
+namespace hearth::coll {
+namespace {
+
+ChunkBlocks blocks_of(const RankBlocks& blocks) {
+  Type& type = blocks.type(0);
+  return {.base = blocks.place(0),
+          .stride = blocks.count(0) * type.extent,
+          .bytes = blocks.bytes(0),
+          .type = &type};
+}
+
+/// One block, whichever rank is asked for.
+ChunkBlocks one_block(void* buffer, Count count, Type& type) {
+  return {.base = static_cast<std::byte*>(buffer), .stride = 0, .bytes = count * type.size, .type = &type};
+}
+
+constexpr int64_t to_lines(int64_t bytes) {
+  constexpr int64_t kLine = shm::kLineBytes;
+  return (bytes + kLine - 1) / kLine * kLine;
+}
+
+}  // namespace
+
+void ChunkMoves::cut(int64_t bytes, int parts) {
+  piece_bytes_ = std::min(chunk_piece_bytes(bytes), ring().stage_bytes_max() / parts / 2 / 64 * 64);
+  part_bytes_ = to_lines(piece_bytes_);
+  set_stages((bytes + piece_bytes_ - 1) / piece_bytes_, parts * part_bytes_);
+}
+
+void ChunkMoves::keep_own(Schedule& schedule, const OwnBlock& own, int own_rank) {
+  std::byte* place = in_.place(own_rank);
+  if (own.type.contiguous && in_.type->contiguous && puts()) {
+    own_from_ = static_cast<const std::byte*>(own.buffer) + own.type.true_lower_bound;
+    own_to_ = place + in_.type->true_lower_bound;
+    own_bytes_ = own.bytes();
+    return;
+  }
+  const Count count = in_.type->size == 0 ? 0 : in_.length(own_rank) / in_.type->size;
+  schedule.copy(own.buffer, own.count, own.type, place, count, *in_.type);
+}
+
+void ChunkMoves::bcast(void* buffer, Count count, Type& type, int root) {
+  out_ = in_ = one_block(buffer, count, type);
+  taken_from_ = root;
+  set_part({.puts = rank() == root, .takes = rank() != root});
+  cut(out_.bytes, 1);
+}
+
+void ChunkMoves::gather(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
+  const bool at_root = rank() == root;
+  set_part({.puts = !at_root, .takes = at_root, .reader = root});
+  if (at_root) {
+    out_ = in_ = blocks_of(blocks);
+    if (own.buffer != MPI_IN_PLACE) keep_own(schedule, own, root);
+  } else {
+    out_ = in_ = one_block(own.buffer, own.count, own.type);
+  }
+  cut(out_.bytes, 1);
+}
+
+void ChunkMoves::scatter(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
+  const bool at_root = rank() == root;
+  apart_ = true;
+  taken_from_ = root;
+  set_part({.puts = at_root, .takes = !at_root});
+  if (own.buffer != MPI_IN_PLACE) in_ = one_block(own.buffer, own.count, own.type);
+  out_ = at_root ? blocks_of(blocks) : in_;
+  if (own.buffer == MPI_IN_PLACE) {
+    in_ = out_;
+  } else if (at_root) {
+    keep_own(schedule, {blocks.place(root), blocks.count(root), blocks.type(root)}, root);
+  }
+  cut(out_.bytes, size() - 1);
+}
+
+Status ChunkMoves::allgather(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+  std::byte* memory;
+  HEARTH_TRY(schedule.scratch(size() * static_cast<int64_t>(sizeof(ChunkBlocks::Part)), memory));
+  auto* parts = reinterpret_cast<ChunkBlocks::Part*>(memory);
+  int64_t bytes_max = 0;
+  for (int rank = 0; rank < size(); ++rank) {
+    parts[rank] = {blocks.place(rank), blocks.bytes(rank)};
+    bytes_max = std::max(bytes_max, parts[rank].bytes);
+  }
+  in_ = {.parts = parts, .type = &blocks.type(0)};
+  if (own.buffer == MPI_IN_PLACE) {
+    out_ = in_;
+  } else {
+    out_ = one_block(own.buffer, own.count, own.type);
+    keep_own(schedule, own, rank());
+  }
+  cut(bytes_max, 1);
+  return {};
+}
+
+void ChunkMoves::alltoall(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
+  apart_ = true;
+  out_ = blocks_of(out);
+  in_ = blocks_of(in);
+  if (out.place(0) != in.place(0)) {
+    keep_own(schedule, {out.place(rank()), out.count(rank()), out.type(rank())}, rank());
+  }
+  cut(in_.bytes, size() - 1);
+}
+
+void ChunkMoves::put_piece(int64_t stage, int rank, std::byte* chunk) {
+  const int64_t bytes = piece_of(stage, out_.length(rank));
+  if (bytes <= 0) return;
+  ring().filler.fill(*out_.type, out_.place(rank), stage * piece_bytes_, chunk, static_cast<size_t>(bytes));
+}
+
+void ChunkMoves::put(int64_t stage, std::byte* chunk) {
+  if (!apart_) {
+    put_piece(stage, rank(), chunk);
+  } else {
+    for (int way = 1; way < size(); ++way) {
+      put_piece(stage, (rank() + way) % size(), chunk + (way - 1) * part_bytes_);
+    }
+  }
+}
+
+// When others can go on: their pieces are in the chunk.
+void ChunkMoves::after_put(int64_t stage) {
+  const int64_t bytes = piece_of(stage, own_bytes_);
+  if (bytes <= 0) return;
+  const int64_t begin = stage * piece_bytes_;
+  copy_bytes(own_to_ + begin, own_from_ + begin, static_cast<size_t>(bytes));
+}
+
+bool ChunkMoves::takes_from(int64_t stage, int from) const {
+  return (taken_from_ < 0 || from == taken_from_) && piece_of(stage, in_.length(from)) > 0;
+}
+
+void ChunkMoves::take(int64_t stage, int from, const std::byte* chunk) {
+  if (apart_) chunk += ((rank() - from + size()) % size() - 1) * part_bytes_;
+  datatype::unpack(*in_.type, in_.place(from), stage * piece_bytes_, chunk,
+                   static_cast<size_t>(piece_of(stage, in_.length(from))));
+}
+
+}  // namespace hearth::coll

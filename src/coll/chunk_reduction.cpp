@@ -1,0 +1,150 @@
+#include "base/copy.h"
+#include "coll/chunks.h"
+#include "datatype/reduce.h"
+
+namespace hearth::coll {
+
+bool ChunkReduction::fits(const Schedule& schedule, const Type& type) {
+  return type.contiguous && has_chunks(schedule) && type.size <= kElementBytesMax;
+}
+
+/// In pieces for each of `parts` ranks.
+void ChunkReduction::cut(Count count, int parts) {
+  const int64_t bytes_each = (count + parts - 1) / parts * type_.size;
+  const int64_t bytes = std::min(chunk_piece_bytes(bytes_each), ring().stage_bytes_max() / 2 / parts);
+  count_ = count;
+  stage_count_ = std::max<Count>(bytes / type_.size, 1) * parts;
+  set_stages((count + stage_count_ - 1) / stage_count_, std::min(count, stage_count_) * type_.size);
+}
+
+Status ChunkReduction::reserve(Schedule& schedule, Count count, bool needs_result) {
+  std::byte* memory;
+  HEARTH_TRY(schedule.scratch(size() * static_cast<int64_t>(sizeof(void*)), memory));
+  operands_ = reinterpret_cast<const void**>(memory);
+  // The user's function gets the last operand where the result is to be. Blocks have a result of their own.
+  const bool in_place = input_ == receive_ && kind_ != Kind::blocks && op_.kind == objects::OpKind::user &&
+                        rank() != size() - 1;
+  return needs_result || in_place ? schedule.scratch(type_, count, result_) : Status();
+}
+
+Status ChunkReduction::allreduce_whole(Schedule& schedule, Count count) {
+  kind_ = Kind::whole;
+  cut(count, 1);
+  return reserve(schedule, stage_count_, false);
+}
+
+Status ChunkReduction::allreduce_shares(Schedule& schedule, Count count) {
+  kind_ = Kind::shares;
+  set_part({.shares = true});
+  cut(count, size());
+  return reserve(schedule, stage_count_ / size(), false);
+}
+
+Status ChunkReduction::reduce(Schedule& schedule, Count count, int root) {
+  const bool at_root = rank() == root;
+  root_ = root;
+  // Of two, the one that has the result does all the reducing: nothing goes to and fro.
+  if (size() == 2) {
+    kind_ = Kind::at_root;
+    set_part({.puts = !at_root, .takes = at_root, .reader = root});
+    cut(count, 1);
+    return reserve(schedule, stage_count_, false);
+  }
+  kind_ = Kind::shares;
+  set_part({.shares = at_root, .result_reader = root});
+  cut(count, size());
+  return reserve(schedule, stage_count_ / size(), !at_root);
+}
+
+Status ChunkReduction::reduce_scatter(Schedule& schedule, const Count* begins, Count each) {
+  kind_ = Kind::blocks;
+  begins_ = begins;
+  each_ = each;
+  Count longest = 0;
+  for (int rank = 0; rank < size(); ++rank) longest = std::max(longest, block_count(rank));
+  const int64_t bytes =
+      std::min(chunk_piece_bytes(longest * type_.size), ring().stage_bytes_max() / 2 / size());
+  stage_count_ = std::max<Count>(bytes / type_.size, 1);
+  part_bytes_ = (stage_count_ * type_.size + shm::kLineBytes - 1) / shm::kLineBytes * shm::kLineBytes;
+  // In place the result lies where other blocks are still to be put from.
+  if (input_ == receive_) HEARTH_TRY(schedule.scratch(type_, block_count(rank()), block_result_));
+  HEARTH_TRY(reserve(schedule, 0, false));
+  set_stages((longest + stage_count_ - 1) / stage_count_, part_bytes_ * size());
+  return {};
+}
+
+void ChunkReduction::join(Schedule& schedule) {
+  schedule.meet(*this, &type_, nullptr, &op_);
+  if (block_result_ == nullptr) return;
+  const Count count = block_count(rank());
+  schedule.copy(block_result_, count, type_, receive_, count, type_);
+}
+
+ChunkReduction::Range ChunkReduction::range(int64_t stage, int rank) const {
+  const Count begin = stage * stage_count_;
+  if (kind_ == Kind::blocks) {
+    const Count count = std::clamp<Count>(block_count(rank) - begin, 0, stage_count_);
+    return {block_begin(rank) + begin, count, rank * part_bytes_};
+  }
+  const Count count = std::min(stage_count_, count_ - begin);
+  if (kind_ == Kind::shares) {
+    const Shares shares(count, size());
+    return {begin + shares.begin(rank), shares.count(rank), shares.begin(rank) * type_.size};
+  }
+  return {begin, count, 0};
+}
+
+void ChunkReduction::put_range(const Range& range, std::byte* chunk) {
+  ring().filler.fill(type_, input_, range.begin * type_.size, chunk + range.offset,
+                     static_cast<size_t>(range.count * type_.size));
+}
+
+void ChunkReduction::put(int64_t stage, std::byte* chunk) {
+  if (kind_ == Kind::whole || kind_ == Kind::at_root) return put_range(range(stage, rank()), chunk);
+  for (int way = 1; way < size(); ++way) {
+    const Range others = range(stage, (rank() + way) % size());
+    if (others.count > 0) put_range(others, chunk);
+  }
+}
+
+bool ChunkReduction::takes_from(int64_t stage, int) const {
+  return range(stage, rank()).count > 0;
+}
+
+bool ChunkReduction::shares_from(int64_t stage, int from) const {
+  return range(stage, from).count > 0;
+}
+
+bool ChunkReduction::reduce(int64_t stage, uint64_t begin) {
+  const Range own = range(stage, rank());
+  if (own.count == 0) return false;
+  for (int from = 0; from < size(); ++from) {
+    operands_[from] = from == rank() ? element(input_, own.begin)
+                                     : ring().place(from, begin) + own.offset - type_.true_lower_bound;
+  }
+  std::byte* place = nullptr;  // where the result stays
+  if (kind_ == Kind::blocks) {
+    place = element(block_result_ != nullptr ? block_result_ : receive_, stage * stage_count_);
+  } else if (root_ < 0 || root_ == rank()) {
+    place = element(receive_, own.begin);
+  }
+  std::byte* to = result_ != nullptr ? result_ : place;
+  const Status status =
+      datatype::reduce_all(op_, type_, {operands_, static_cast<size_t>(size())}, to, own.count);
+  if (!status.ok() && outcome.ok()) outcome = status;
+  const auto bytes = static_cast<size_t>(own.count * type_.size);
+  if (place != nullptr && to != place) {
+    copy_bytes(place + type_.true_lower_bound, to + type_.true_lower_bound, bytes);
+  }
+  if (kind_ != Kind::shares || root_ == rank()) return false;
+  ring().filler.fill(type_, to, 0, ring().place(rank(), begin) + own.offset, bytes);
+  return true;
+}
+
+void ChunkReduction::share(int64_t stage, int from, const std::byte* chunk) {
+  const Range theirs = range(stage, from);
+  datatype::unpack(type_, receive_, theirs.begin * type_.size, chunk + theirs.offset,
+                   static_cast<size_t>(theirs.count * type_.size));
+}
+
+}  // namespace hearth::coll

@@ -1,0 +1,43 @@
+#include "coll/chunk_ring.h"
+
+#include "base/atomic.h"
+#include "coll/control_area.h"
+
+namespace hearth::coll {
+
+ChunkRing::ChunkRing(ControlArea& area)
+    : filler(p2p::store_choice()), area_(area), memory_bytes_(area.chunks(area.rank()).size()) {}
+
+std::byte* ChunkRing::place(int rank, uint64_t position) const {
+  return area_.chunks(rank).data() + position % memory_bytes_;
+}
+
+bool ChunkRing::look_who_has_consumed(uint64_t end, int& awaited) {
+  uint64_t least = UINT64_MAX;
+  for (int rank = 0; rank < area_.size(); ++rank) {
+    if (rank == area_.rank()) continue;
+    // Pairs with show_consumed(): what is written there now was read before.
+    const uint64_t consumed = atomic::load_acquire(area_.row(rank).consumed[0]);
+    if (consumed >= least) continue;
+    least = consumed;
+    awaited = rank;
+  }
+  consumed_by_all_ = least;
+  return end <= consumed_by_all_ + memory_bytes_;
+}
+
+void ChunkRing::show_produced(Word word, uint64_t end, int to) {
+  atomic::store_release(area_.own_row().produced[static_cast<size_t>(word)], end);
+  to >= 0 ? area_.ring(to) : area_.ring_all();
+}
+
+bool ChunkRing::has_produced(int rank, Word word, uint64_t end) const {
+  return atomic::load_acquire(area_.row(rank).produced[static_cast<size_t>(word)]) >= end;
+}
+
+void ChunkRing::show_consumed(uint64_t end) {
+  atomic::store_release(area_.own_row().consumed[0], end);
+  area_.ring_all();
+}
+
+}  // namespace hearth::coll

@@ -1,0 +1,90 @@
+// The chunk memory of a control area, as this process sees it: each process writes into its own chunks, in
+// turn, and reads those of others.
+//
+//   position   0            1 s          2 s          3 s        grows for ever; its place in the memory is
+//   the
+//              | stage 0    | stage 1    | stage 2    |          position modulo the size of the memory
+//              ^ consumed                ^ produced
+//
+// A long collective is a number of stages of equal length. All processes of the area go through the same
+// stages at the same positions, also where one has nothing to write, so a position says the same to all. Each
+// shows in its row how far it is:
+//
+//   produced[contributed]   its chunk of every stage that ends there is filled
+//   produced[reduced]       likewise, with the results of its share of a reduction
+//   consumed                it reads nothing any more of what lies before
+//
+// A stage may be written when all others have consumed what lay in its place. The memory is larger than a
+// second-level cache on purpose: docs/performance.md, "cells are best reused late".
+//
+// Long collectives of a communicator go through their stages one after another, in the order in which they
+// were called. Used under the library's lock. docs/memory_model.md argues the order of loads and stores.
+#pragma once
+
+#include <cstdint>
+
+#include "p2p/cell_filler.h"
+
+namespace hearth::coll {
+
+class ControlArea;
+
+class ChunkRing {
+ public:
+  explicit ChunkRing(ControlArea& area);
+
+  enum class Word : uint8_t { contributed, reduced };
+
+  // Turns.
+
+  uint64_t take_turn() { return turns_taken_++; }
+  bool is_turn(uint64_t turn) const { return turn == turns_over_; }
+  /// It is over here, and its last stage ended there.
+  void end_turn(uint64_t position) {
+    position_ = position;
+    ++turns_over_;
+  }
+
+  // Positions.
+
+  /// Where the first stage of this length begins in the turn that has just come, and the next one behind one
+  /// that ended there. A stage does not go around the end of the memory.
+  uint64_t first_begin(int64_t stage_bytes) const { return fit(position_, stage_bytes); }
+  uint64_t fit(uint64_t position, int64_t stage_bytes) const {
+    const uint64_t place = position % memory_bytes_;
+    if (place + static_cast<uint64_t>(stage_bytes) <= memory_bytes_) return position;
+    return position + memory_bytes_ - place;
+  }
+  /// The longest stage: several fit the memory.
+  int64_t stage_bytes_max() const { return static_cast<int64_t>(memory_bytes_ / 4); }
+  std::byte* place(int rank, uint64_t position) const;
+
+  // Words.
+
+  /// Whether all others have consumed what lay where a stage that ends there will lie; if not, `awaited` is
+  /// one that has not.
+  bool may_write(uint64_t end, int& awaited) {
+    if (end <= consumed_by_all_ + memory_bytes_) return true;
+    return look_who_has_consumed(end, awaited);
+  }
+  /// Shows to one rank, or all (-1), that the own chunk is filled up to there. Pairs with has_produced().
+  void show_produced(Word word, uint64_t end, int to);
+  bool has_produced(int rank, Word word, uint64_t end) const;
+  /// Pairs with may_write().
+  void show_consumed(uint64_t end);
+
+  /// How the own chunks are written.
+  p2p::CellFiller filler;
+
+ private:
+  bool look_who_has_consumed(uint64_t end, int& awaited);
+
+  ControlArea& area_;
+  uint64_t memory_bytes_;
+  uint64_t position_ = 0;
+  uint64_t consumed_by_all_ = 0;
+  uint64_t turns_taken_ = 0;
+  uint64_t turns_over_ = 0;
+};
+
+}  // namespace hearth::coll

@@ -1,0 +1,252 @@
+// Long collectives through shared chunks (chunk_ring.h): data go through in stages, all ranks at work at the
+// same time, and stay in the caches. Three things happen in each stage; a rank that has nothing to do in one
+// of them passes on:
+//
+//   put    what others need is copied, or packed, into the own chunk
+//   take   what others have put is copied or unpacked from their chunks, or reduced: all operands of the own
+//          share in one pass, in the order of ranks
+//   share  what others have reduced is copied from their chunks
+//
+// and they overlap: a rank puts ahead as long as there is room. Used under the library's lock.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "coll/blocks.h"
+#include "coll/chunk_ring.h"
+#include "coll/control_area.h"
+#include "coll/schedule.h"
+
+namespace hearth::coll {
+
+/// Whether a communicator has chunks: the same on all ranks.
+bool has_chunks(const Schedule& schedule);
+
+/// What long collectives have in common: their way through the stages. Made in the order in which the ranks
+/// call collectives.
+class ChunkStages : public Encounter {
+ public:
+  bool advance() final;
+
+ protected:
+  /// What this rank does in each stage.
+  struct Part {
+    bool puts = true;
+    bool takes = true;
+    bool shares = false;
+    int reader = -1;         // who reads what it puts; -1: all
+    int result_reader = -1;  // and what it has reduced
+  };
+
+  explicit ChunkStages(Schedule& schedule);
+  ~ChunkStages() = default;
+
+  void set_part(const Part& part) { part_ = part; }
+  /// What has to be known before it is a step; takes its turn. The same on all ranks.
+  void set_stages(int64_t stages, int64_t stage_bytes);
+  int size() const { return area_.size(); }
+  int rank() const { return area_.rank(); }
+  bool puts() const { return part_.puts; }
+  ChunkRing& ring() { return ring_; }
+
+  /// Into the own chunk.
+  virtual void put(int64_t stage, std::byte* chunk) = 0;
+  /// When that has been shown to others.
+  virtual void after_put(int64_t) {}
+  /// Whether that rank has put, or reduced, something that this one needs.
+  virtual bool takes_from(int64_t stage, int from) const = 0;
+  virtual bool shares_from(int64_t, int) const { return false; }
+  /// From one rank's chunk.
+  virtual void take(int64_t, int, const std::byte*) {}
+  /// When everything that is to be taken has come, in a stage that begins there; true when there is a result
+  /// for others in the own chunk.
+  virtual bool reduce(int64_t, uint64_t) { return false; }
+  /// The results of one rank, from its chunk.
+  virtual void share(int64_t, int, const std::byte*) {}
+
+ private:
+  struct Cursor {
+    int64_t stage = 0;
+    uint64_t begin = 0;
+    int way = 1;  // of the ranks that are read, the next one's distance
+  };
+
+  uint64_t end(const Cursor& cursor) const { return cursor.begin + static_cast<uint64_t>(stage_bytes_); }
+  void next_stage(Cursor& cursor) {
+    ++cursor.stage;
+    cursor.way = 1;
+    cursor.begin = ring_.fit(end(cursor), stage_bytes_);
+  }
+  bool wait_for(int rank) {
+    awaited = area_.process(rank);
+    return false;
+  }
+  bool advance_put();
+  bool advance_take();
+  bool advance_share();
+
+  ControlArea& area_;
+  ChunkRing& ring_;
+  uint64_t turn_ = 0;
+  bool begun_ = false;
+  Part part_;
+  int64_t stages_ = 0;
+  int64_t stage_bytes_ = 0;
+  Cursor put_;
+  Cursor take_;
+  Cursor share_;
+};
+
+/// How much of a block goes through in one stage: all of a short one; of a long one pieces that let others
+/// begin early and still cost little each. Of 4 to 64 KiB this was best among two near ranks, at 64 KiB and 1
+/// MiB; among far ones half of it was better by a tenth (development machine, November 2026).
+constexpr int64_t chunk_piece_bytes(int64_t block_bytes) {
+  return std::clamp<int64_t>(block_bytes, 1, 32 * 1024);
+}
+
+/// A block for each rank, or from it; packed bytes of elements.
+struct ChunkBlocks {
+  struct Part {
+    std::byte* place;
+    int64_t bytes;
+  };
+  /// Of a buffer with blocks of one length.
+  std::byte* base = nullptr;
+  int64_t stride = 0;
+  int64_t bytes = 0;
+  /// Of any lengths and places.
+  const Part* parts = nullptr;
+  Type* type = nullptr;
+
+  std::byte* place(int rank) const { return parts != nullptr ? parts[rank].place : base + rank * stride; }
+  int64_t length(int rank) const { return parts != nullptr ? parts[rank].bytes : bytes; }
+};
+
+/// Collectives that only copy. Blocks in place are not copied.
+class ChunkMoves final : public ChunkStages {
+ public:
+  explicit ChunkMoves(Schedule& schedule) : ChunkStages(schedule) {}
+
+  void bcast(void* buffer, Count count, Type& type, int root);
+  void gather(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root);
+  void scatter(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root);
+  /// Blocks of any lengths.
+  Status allgather(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks);
+  /// In place: `out` is `in`.
+  void alltoall(Schedule& schedule, const RankBlocks& out, const RankBlocks& in);
+
+  /// As a step.
+  void join(Schedule& schedule) { schedule.meet(*this, out_.type, in_.type); }
+
+ private:
+  void cut(int64_t bytes, int parts);
+  void keep_own(Schedule& schedule, const OwnBlock& own, int own_rank);
+  void put_piece(int64_t stage, int rank, std::byte* chunk);
+  int64_t piece_of(int64_t stage, int64_t bytes) const {
+    return std::min(piece_bytes_, bytes - stage * piece_bytes_);
+  }
+
+  void put(int64_t stage, std::byte* chunk) override;
+  void after_put(int64_t stage) override;
+  bool takes_from(int64_t stage, int from) const override;
+  void take(int64_t stage, int from, const std::byte* chunk) override;
+
+  ChunkBlocks out_;          // by the rank it goes to, or one for all
+  ChunkBlocks in_;           // by the rank it comes from
+  bool apart_ = false;       // a chunk has a part for each other rank, by its distance
+  int taken_from_ = -1;      // the only one that puts; -1: all
+  int64_t piece_bytes_ = 0;  // of each block in each stage
+  int64_t part_bytes_ = 0;   // from part to part in a chunk
+  // The own block, where it goes on beside the others'.
+  const std::byte* own_from_ = nullptr;
+  std::byte* own_to_ = nullptr;
+  int64_t own_bytes_ = 0;
+};
+
+/// Reductions. The result has the same bits whatever the kind, the number of stages and the way they are cut.
+class ChunkReduction final : public ChunkStages {
+ public:
+  /// Whether elements of this type can go through chunks.
+  static bool fits(const Schedule& schedule, const Type& type);
+
+  /// `input` may be `receive`.
+  ChunkReduction(Schedule& schedule, const void* input, void* receive, Type& type, Op& op)
+      : ChunkStages(schedule), input_(input), receive_(receive), type_(type), op_(op) {}
+
+  /// Each rank reduces everything: for short vectors.
+  Status allreduce_whole(Schedule& schedule, Count count);
+  /// Each rank reduces its share.
+  Status allreduce_shares(Schedule& schedule, Count count);
+  Status reduce(Schedule& schedule, Count count, int root);
+  /// `begins`: where each rank's block begins, and where the last one ends; it lives as long as the schedule.
+  /// nullptr: blocks of `each` elements.
+  Status reduce_scatter(Schedule& schedule, const Count* begins, Count each);
+
+  /// As a step.
+  void join(Schedule& schedule);
+
+ private:
+  static constexpr int64_t kElementBytesMax = 1024;
+
+  /// What a rank reduces of a stage.
+  struct Range {
+    Count begin;  // in the vector
+    Count count;
+    int64_t offset;  // in a chunk
+  };
+  enum class Kind : uint8_t { whole, shares, at_root, blocks };
+
+  Range range(int64_t stage, int rank) const;
+  Count block_begin(int rank) const { return begins_ != nullptr ? begins_[rank] : each_ * rank; }
+  Count block_count(int rank) const { return begins_ != nullptr ? begins_[rank + 1] - begins_[rank] : each_; }
+  std::byte* element(const void* buffer, Count index) const {
+    return static_cast<std::byte*>(const_cast<void*>(buffer)) + index * type_.size;
+  }
+  void cut(Count count, int parts);
+  Status reserve(Schedule& schedule, Count count, bool needs_result);
+  void put_range(const Range& range, std::byte* chunk);
+
+  void put(int64_t stage, std::byte* chunk) override;
+  bool takes_from(int64_t stage, int from) const override;
+  bool reduce(int64_t stage, uint64_t begin) override;
+  bool shares_from(int64_t stage, int from) const override;
+  void share(int64_t stage, int from, const std::byte* chunk) override;
+
+  const void* input_;
+  void* receive_;
+  Type& type_;
+  Op& op_;
+  Kind kind_ = Kind::whole;
+  int root_ = -1;          // the only one that gets the result; -1: all, or each its block
+  Count count_ = 0;        // of the vector
+  Count stage_count_ = 0;  // of a stage, or of a block in a stage
+  const Count* begins_ = nullptr;
+  Count each_ = 0;
+  int64_t part_bytes_ = 0;             // from block to block in a chunk
+  std::byte* result_ = nullptr;        // of a stage, where it does not go straight to its place
+  std::byte* block_result_ = nullptr;  // of all stages, likewise
+  const void** operands_ = nullptr;
+};
+
+/// A step of a schedule whose communicator has chunks: `begin` says what it is.
+template <class Begin>
+Status move_through_chunks(Schedule& schedule, Begin begin) {
+  ChunkMoves* moves;
+  HEARTH_TRY(schedule.make_encounter(moves, schedule));
+  HEARTH_TRY(begin(*moves));
+  moves->join(schedule);
+  return {};
+}
+template <class Begin>
+Status reduce_through_chunks(Schedule& schedule, const void* input, void* receive, Type& type, Op& op,
+                             Begin begin) {
+  ChunkReduction* reduction;
+  HEARTH_TRY(schedule.make_encounter(reduction, schedule, input, receive, type, op));
+  HEARTH_TRY(begin(*reduction));
+  reduction->join(schedule);
+  return {};
+}
+
+}  // namespace hearth::coll
