@@ -90,6 +90,9 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
     if (plan.chunk_bytes > kChunkBytesMin) plan.chunk_bytes = to_pages(plan.chunk_bytes / 2);
     if (plan.cell_count > kCellCountMin && ranks > 64) plan.cell_count /= 2;
   }
+  // Areas are what one can do without where files or addresses are short (ulimit -f, -v).
+  const uint64_t bytes_max = std::min(os::file_limit_bytes(), os::address_space_limit_bytes()) / 2;
+  while (plan.area_count > 0 && plan.segment_bytes() > bytes_max) plan.area_count /= 2;
   return plan;
 }
 
