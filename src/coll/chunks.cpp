@@ -12,7 +12,7 @@ ChunkStages::ChunkStages(Schedule& schedule) : area_(*schedule.area()), ring_(ar
 void ChunkStages::set_stages(int64_t stages, int64_t bytes) {
   // Where a reader's processor fetches ahead it must not take lines that are about to be written.
   constexpr int64_t kGapFrom = 8192;
-  constexpr int64_t kGapBytes = 4096;
+  constexpr int64_t kGapBytes = 1024;
   constexpr int64_t kLine = shm::kLineBytes;
   stages_ = stages;
   stage_bytes_ = (bytes + (bytes >= kGapFrom ? kGapBytes : 0) + kLine - 1) / kLine * kLine;
