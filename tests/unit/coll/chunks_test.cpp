@@ -6,18 +6,12 @@
 
 #include <memory>
 #include <random>
-#include <thread>
 #include <vector>
 
-#include "base/os_wait.h"
-#include "datatype/predefined.h"
-#include "mpi.h"
-#include "objects/pools.h"
+#include "area_ranks.h"
 
 namespace hearth::coll {
 namespace {
-
-constexpr int kRanks = 4;
 
 enum class What { bcast, gather, scatter, allgather, alltoall, reduce, whole, shares, blocks, count_ };
 
@@ -36,66 +30,26 @@ int sum(size_t call, int index) {
   return all;
 }
 
-class Rank {
+struct Part : AreaPart<ChunkStages> {
+  explicit Part(Comm& comm) : schedule(comm) {}
+  Schedule schedule;
+  std::vector<int> in;
+  std::vector<int> out;
+};
+
+class Rank final : public AreaRank<Call, Part> {
  public:
-  Rank(const shm::Segment& segment, int rank) : rank_(rank) {
-    ControlArea::set_up(segment);
-    group_.peers = {0, 1, 2, 3};
-    group_.index(rank);
-    comm_.group = &group_;
-    comm_.rank = rank;
-    comm_.size = comm_.peer_count = kRanks;
-    comm_.peers = group_.peers.data();
-    comm_.area = 0;
-    ControlArea::of(comm_);
-    sum_.kind = objects::OpKind::sum;
-  }
-  ~Rank() { delete comm_.control; }
-  Rank(const Rank&) = delete;
-  Rank& operator=(const Rank&) = delete;
+  using AreaRank::AreaRank;
 
-  /// Goes through all, up to `ahead` of them under way, in an order that the seed gives.
-  void run(const std::vector<Call>& calls, size_t ahead, uint32_t seed) {
-    std::mt19937 random(seed + static_cast<uint32_t>(rank_));
-    size_t begun = 0;
-    size_t over = 0;
-    std::vector<std::unique_ptr<Part>> parts(calls.size());
-    while (over < calls.size()) {
-      if (begun < calls.size() && begun < over + ahead && random() % 2 == 0) {
-        parts[begun] = begin(begun, calls[begun]);
-        ++begun;
-      }
-      bool moved = false;
-      for (size_t call = over; call < begun; ++call) {
-        // Left alone at times, as when a rank computes.
-        if (parts[call]->over || random() % 8 == 0 || !parts[call]->encounter->advance()) continue;
-        parts[call]->over = moved = true;
-        EXPECT_TRUE(parts[call]->encounter->outcome.ok());
-        check(call, calls[call], parts[call]->out);
-      }
-      while (over < begun && parts[over]->over) parts[over++].reset();
-      if (!moved) os::yield_processor();
-    }
-  }
-
- private:
-  struct Part {
-    explicit Part(Comm& comm) : schedule(comm) {}
-    Schedule schedule;
-    ChunkStages* encounter = nullptr;
-    bool over = false;
-    std::vector<int> in;
-    std::vector<int> out;
-  };
-
-  std::unique_ptr<Part> begin(size_t number, const Call& call) {
+ protected:
+  std::unique_ptr<Part> begin(size_t number, const Call& call) override {
     auto part = std::make_unique<Part>(comm_);
     part->in.resize(static_cast<size_t>(kRanks * call.count));
     part->out.assign(part->in.size(), -1);
     for (size_t i = 0; i < part->in.size(); ++i) part->in[i] = value(number, rank_, static_cast<int>(i));
     int* in = part->in.data();
     int* out = part->out.data();
-    Type& type = *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(MPI_INT)));
+    Type& type = int_type();
     const OwnBlock one_in{in, call.count, type};
     const OwnBlock one_out{out, call.count, type};
     const RankBlocks all_in(in, call.count, type);
@@ -144,7 +98,7 @@ class Rank {
     return part;
   }
 
-  void check(size_t number, const Call& call, const std::vector<int>& out) const {
+  void check(size_t number, const Call& call, const Part& part) const override {
     for (int i = 0; i < kRanks * call.count; ++i) {
       const int rank = i / call.count;
       const int index = i % call.count;
@@ -177,38 +131,16 @@ class Rank {
           if (first_block) expected = sum(number, rank_ * call.count + index);
           break;
       }
-      ASSERT_EQ(out[static_cast<size_t>(i)], expected)
+      ASSERT_EQ(part.out[static_cast<size_t>(i)], expected)
           << "call " << number << " of kind " << static_cast<int>(call.what) << ", root " << call.root << ", "
           << call.count << " elements, rank " << rank_ << ", element " << i;
     }
   }
-
-  const int rank_;
-  objects::Group group_;
-  objects::Comm comm_;
-  objects::Op sum_;
 };
 
-class ChunksBetweenThreads : public testing::Test {
+class ChunksBetweenThreads : public AreaRanks<Rank, Call> {
  protected:
-  void SetUp() override {
-    datatype::enter_predefined_types();
-    shm::SegmentPlan plan;
-    plan.rank_count = kRanks;
-    plan.ring_lines = 64;
-    plan.cell_bytes = 4096;
-    plan.cell_count = 4;
-    plan.area_count = 1;
-    plan.chunk_bytes = 32 * 1024;
-    ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
-    for (int rank = 0; rank < kRanks; ++rank) ranks_.push_back(std::make_unique<Rank>(segment_, rank));
-  }
-
-  void run(const std::vector<Call>& calls, size_t ahead, uint32_t seed) {
-    std::vector<std::thread> threads;
-    for (auto& rank : ranks_) threads.emplace_back([&] { rank->run(calls, ahead, seed); });
-    for (std::thread& thread : threads) thread.join();
-  }
+  void SetUp() override { set_up(32 * 1024); }
 
   /// Of all lengths up to several times the memory, most of them short.
   static std::vector<Call> mixture(size_t calls, uint32_t seed) {
@@ -221,9 +153,6 @@ class ChunksBetweenThreads : public testing::Test {
     }
     return all;
   }
-
-  shm::Segment segment_;
-  std::vector<std::unique_ptr<Rank>> ranks_;
 };
 
 TEST_F(ChunksBetweenThreads, OneAfterTheOther) {

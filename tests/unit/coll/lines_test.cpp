@@ -7,18 +7,13 @@
 #include <array>
 #include <memory>
 #include <random>
-#include <thread>
 #include <vector>
 
-#include "base/os_wait.h"
-#include "datatype/predefined.h"
-#include "mpi.h"
-#include "objects/pools.h"
+#include "area_ranks.h"
 
 namespace hearth::coll {
 namespace {
 
-constexpr int kRanks = 4;
 constexpr int kCount = 3;  // ints that each rank gives to each
 
 enum class What {
@@ -52,65 +47,26 @@ int sum(size_t call, int first, int last, int index) {
   return all;
 }
 
-class Rank {
+struct Part : AreaPart<Lines> {
+  explicit Part(ControlArea& area) : lines(area) { encounter = &lines; }
+  Lines lines;
+  std::array<int, kRanks * kCount> in;
+  std::array<int, kRanks * kCount> out;
+};
+
+class Rank final : public AreaRank<Call, Part> {
  public:
-  Rank(const shm::Segment& segment, int rank) : rank_(rank) {
-    ControlArea::set_up(segment);
-    group_.peers = {0, 1, 2, 3};
-    group_.index(rank);
-    comm_.group = &group_;
-    comm_.rank = rank;
-    comm_.size = comm_.peer_count = kRanks;
-    comm_.peers = group_.peers.data();
-    comm_.area = 0;
-    area_ = ControlArea::of(comm_);
-    sum_.kind = objects::OpKind::sum;
-  }
-  ~Rank() { delete comm_.control; }
-  Rank(const Rank&) = delete;
-  Rank& operator=(const Rank&) = delete;
+  using AreaRank::AreaRank;
 
-  /// Goes through all, up to `ahead` of them under way, in an order that the seed gives.
-  void run(const std::vector<Call>& calls, size_t ahead, uint32_t seed) {
-    std::mt19937 random(seed + static_cast<uint32_t>(rank_));
-    size_t begun = 0;
-    size_t over = 0;
-    std::vector<std::unique_ptr<Part>> parts(calls.size());
-    while (over < calls.size()) {
-      if (begun < calls.size() && begun < over + ahead && random() % 2 == 0) {
-        parts[begun] = begin(begun, calls[begun]);
-        ++begun;
-      }
-      bool moved = false;
-      for (size_t call = over; call < begun; ++call) {
-        // Left alone at times, as when a rank computes.
-        if (parts[call]->over || random() % 8 == 0 || !parts[call]->lines.advance()) continue;
-        parts[call]->over = moved = true;
-        EXPECT_TRUE(parts[call]->lines.outcome.ok());
-        check(call, calls[call], parts[call]->out);
-      }
-      while (over < begun && parts[over]->over) parts[over++].reset();
-      if (!moved) os::yield_processor();
-    }
-  }
-
- private:
-  struct Part {
-    explicit Part(ControlArea& area) : lines(area) {}
-    Lines lines;
-    bool over = false;
-    std::array<int, kRanks * kCount> in;
-    std::array<int, kRanks * kCount> out;
-  };
-
-  std::unique_ptr<Part> begin(size_t number, const Call& call) {
-    auto part = std::make_unique<Part>(*area_);
+ protected:
+  std::unique_ptr<Part> begin(size_t number, const Call& call) override {
+    auto part = std::make_unique<Part>(*ControlArea::of(comm_));
     for (size_t i = 0; i < part->in.size(); ++i) part->in[i] = value(number, rank_, static_cast<int>(i));
     part->out.fill(-1);
     Lines& lines = part->lines;
     int* in = part->in.data();
     int* out = part->out.data();
-    Type& type = *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(MPI_INT)));
+    Type& type = int_type();
     switch (call.what) {
       case What::barrier:
         lines.barrier();
@@ -150,7 +106,7 @@ class Rank {
     return part;
   }
 
-  void check(size_t number, const Call& call, const std::array<int, kRanks * kCount>& out) const {
+  void check(size_t number, const Call& call, const Part& part) const override {
     for (int i = 0; i < kRanks * kCount; ++i) {
       const int rank = i / kCount;
       const int index = i % kCount;
@@ -190,39 +146,16 @@ class Rank {
           if (first_block && rank_ > 0) expected = sum(number, 0, rank_, index);
           break;
       }
-      ASSERT_EQ(out[static_cast<size_t>(i)], expected)
+      ASSERT_EQ(part.out[static_cast<size_t>(i)], expected)
           << "call " << number << " of kind " << static_cast<int>(call.what) << ", root " << call.root
           << ", rank " << rank_ << ", element " << i;
     }
   }
-
-  const int rank_;
-  objects::Group group_;
-  objects::Comm comm_;
-  objects::Op sum_;
-  ControlArea* area_ = nullptr;
 };
 
-class LinesBetweenThreads : public testing::Test {
+class LinesBetweenThreads : public AreaRanks<Rank, Call> {
  protected:
-  void SetUp() override {
-    datatype::enter_predefined_types();
-    shm::SegmentPlan plan;
-    plan.rank_count = kRanks;
-    plan.ring_lines = 64;
-    plan.cell_bytes = 4096;
-    plan.cell_count = 4;
-    plan.area_count = 1;
-    plan.chunk_bytes = 4096;
-    ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
-    for (int rank = 0; rank < kRanks; ++rank) ranks_.push_back(std::make_unique<Rank>(segment_, rank));
-  }
-
-  void run(const std::vector<Call>& calls, size_t ahead, uint32_t seed) {
-    std::vector<std::thread> threads;
-    for (auto& rank : ranks_) threads.emplace_back([&] { rank->run(calls, ahead, seed); });
-    for (std::thread& thread : threads) thread.join();
-  }
+  void SetUp() override { set_up(4096); }
 
   static std::vector<Call> mixture(size_t calls, uint32_t seed) {
     std::mt19937 random(seed);
@@ -233,9 +166,6 @@ class LinesBetweenThreads : public testing::Test {
     }
     return all;
   }
-
-  shm::Segment segment_;
-  std::vector<std::unique_ptr<Rank>> ranks_;
 };
 
 TEST_F(LinesBetweenThreads, OneAfterTheOther) {
