@@ -301,11 +301,6 @@ std::span<std::byte> Segment::chunks(int area, int process) const {
   return {base_ + job().chunks_offset + number * job().chunk_bytes, job().chunk_bytes};
 }
 
-bool Segment::reserve_chunks(int area, int process) const {
-  const std::span<std::byte> memory = chunks(area, process);
-  return os::reserve_room(descriptor_, static_cast<size_t>(memory.data() - base_), memory.size());
-}
-
 uint32_t& Segment::cell_mark(int owner, uint32_t cell) const {
   std::byte* marks = reinterpret_cast<std::byte*>(&rank(owner) + 1) + table_bytes(job().rank_count);
   return *reinterpret_cast<uint32_t*>(marks + uint64_t{cell} * kLineBytes);

@@ -67,9 +67,8 @@ class Segment {
   ControlRow& control_row(int area, int process) const;
   /// Takes memory for an area's rows now; false when it is short.
   bool reserve_area(int area) const;
-  /// The chunk memory of a process in an area: whole pages, without memory until it is reserved.
+  /// The chunk memory of a process in an area: whole pages, taken from the system as they are touched.
   std::span<std::byte> chunks(int area, int process) const;
-  bool reserve_chunks(int area, int process) const;
 
   /// How often receivers have emptied a cell (shm/cells.h).
   uint32_t& cell_mark(int owner, uint32_t cell) const;

@@ -42,7 +42,6 @@ class BoundSegment : public testing::Test {
     for (int area = 0; area < 2; ++area) {
       ASSERT_TRUE(segment_.reserve_area(area));
       for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
-        ASSERT_TRUE(segment_.reserve_chunks(area, rank));
         std::memset(&segment_.control_row(area, rank), area * 10 + rank + 1, sizeof(ControlRow));
         std::memset(segment_.chunks(area, rank).data(), area * 10 + rank + 101, 4096);
       }
