@@ -102,9 +102,16 @@ class WhatItDoes(AtTerminal):
 
     def test_on_an_idle_machine_it_leaves_a_profile_for_the_next_job(self):
         job = [*self.prefix(1), MPIEXEC, "-n", "2", "true"]
-        self.run_at_terminal(*job)
-        self.assertFalse(self.profile().exists(), "the job has waited for it")
-        self.assertTrue(wait_until(lambda: not processes_with(self.mark), LIMIT_S))
+        # It gives up where ten seconds are too short, as they are while others really use the machine.
+        for _ in range(5):
+            self.run_at_terminal(*job)
+            self.assertFalse(self.profile().exists(), "the job has waited for it")
+            self.assertTrue(wait_until(lambda: not processes_with(self.mark), LIMIT_S))
+            if self.profile().exists():
+                break
+            self.assertEqual([path.name for path in self.folder.rglob("*") if path.is_file()], ["stat"])
+        if not self.profile().exists() and os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0)):
+            self.skipTest("others use the machine")
         document = json.loads(self.profile().read_text())
         self.assertTrue(document["made_by"].startswith("hearth tune --unasked"), document["made_by"])
         self.assertIn("p2p_single_copy_bytes_min", next(iter(document["relations"].values()))["thresholds"])
