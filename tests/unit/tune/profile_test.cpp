@@ -166,7 +166,7 @@ TEST_F(Places, WhatTheUserWroteComesBeforeWhatWasMeasured) {
 }
 
 TEST_F(Places, AProfileThatCannotBeUsedIsToldInOneLine) {
-  write(".config/hearth/profile.json", replaced(good_, "memory nodes", "memory notes"));
+  write(".config/hearth/profile.json", replaced(good_, "\"topology\": \"", "\"topology\": \"another, "));
   const std::string measured = write(".cache/hearth/profile.json", good_);
   const ProfileSearch search = find_profile(machine_);
   EXPECT_EQ(search.path, measured);
