@@ -208,15 +208,24 @@ def _definition(function, name, large):
     if "alias" in function.marks:
         return (f'[[gnu::alias("PMPI_{target}"), {PUBLIC}]]\n'
                 f"{prototype(function, name, large, 'PMPI_')};\n{weak}")
-    body = _indent(Entry(function, name, large).body())
-    return f"[[{PUBLIC}]]\n{prototype(function, name, large, 'PMPI_')} {{\n{body}}}\n{weak}"
+    entry = Entry(function, name, large)
+    body, before = entry.body(), ""
+    if "at_once" in function.marks:
+        # A function of its own for the rest: the compiler then saves no register for it.
+        before = (f"[[gnu::noinline]] static {prototype(function, name, large, 'in_full_')} {{\n"
+                  f"{_indent(body)}}}\n")
+        arguments = ", ".join(parameter.name for parameter in entry.parameters)
+        body = (f"if (at_once::{function.implementation}({arguments})) [[likely]] return MPI_SUCCESS;\n"
+                f"return in_full_{name}({arguments});\n")
+    return (f"{before}[[{PUBLIC}]]\n{prototype(function, name, large, 'PMPI_')} {{\n"
+            f"{_indent(body)}}}\n{weak}")
 
 
 def entry_files(functions):
     """{file name: text}"""
     files = {}
     for stem, groups in FILES.items():
-        text = (f'// {C_NOTE}\n#include "abi/entry.h"\n\nusing namespace hearth;\n'
+        text = (f'// {C_NOTE}\n#include "abi/at_once.h"\n#include "abi/entry.h"\n\nusing namespace hearth;\n'
                 'using namespace hearth::abi;\n\nextern "C" {\n')
         for function in functions:
             if function.group in groups:

@@ -4,6 +4,7 @@
 // their statuses and as MPI_ERR_IN_STATUS by the call.
 #include <vector>
 
+#include "abi/at_once.h"
 #include "abi/error.h"
 #include "abi/handle.h"
 #include "abi/requests.h"
@@ -35,11 +36,11 @@ Status check_all(int count, const MPI_Request* handles) {
   return {};
 }
 
-// Pre: check_all() has passed, and the request was not completed since.
+// Pre: check_all() has passed. nullptr: a null handle, or one that the array has twice and whose request was
+// taken already.
 Request* request_at(const MPI_Request* handles, int index) {
-  Request* request = nullptr;
-  abi::take(&handles[index], request);
-  return request;
+  auto* request = reinterpret_cast<Request*>(handles[index]);
+  return handles[index] != MPI_REQUEST_NULL && request->alive == Pool<Request>::kAlive ? request : nullptr;
 }
 
 // Takes the outcome of a complete one and writes its handle back.
@@ -140,6 +141,10 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
   for (; next < count; ++next) {
     Request* request = request_at(array_of_requests, next);
     MPI_Status* status = array_of_statuses == nullptr ? nullptr : &array_of_statuses[next];
+    if (__builtin_expect(request != nullptr, 1) && abi::at_once::take(*request, status)) {
+      array_of_requests[next] = MPI_REQUEST_NULL;
+      continue;
+    }
     if (!is_live(request)) {
       abi::set_empty_status(status);
       continue;

@@ -59,6 +59,15 @@ Status send_buffered(const void* buffer, Count count, Type& type, int dest, int 
   return outcome;
 }
 
+[[gnu::noinline]] Status start_receive(void* buffer, Count count, Type& type, int source, int tag, Comm& comm,
+                                       Request*& request) {
+  if (source == MPI_PROC_NULL) return abi::receive_from_nobody(request);
+  const objects::PeerIndex from = source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm.peers[source];
+  HEARTH_TRY(p2p::engine().ireceive(buffer, count, type, from, tag, comm.context, request));
+  abi::belong_to(request, comm);
+  return {};
+}
+
 }  // namespace
 
 [[gnu::hot]] Status send(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm) {
@@ -120,12 +129,11 @@ Status ibsend(const void* buf, Count count, Type& datatype, int dest, int tag, C
 
 [[gnu::hot]] Status irecv(void* buf, Count count, Type& datatype, int source, int tag, Comm& comm,
                           Request*& request) {
-  Engine& engine = p2p::engine();
-  if (__builtin_expect(source == MPI_PROC_NULL, 0)) return abi::receive_from_nobody(request);
-  const objects::PeerIndex from = source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm.peers[source];
-  HEARTH_TRY(engine.ireceive(buf, count, datatype, from, tag, comm.context, request));
-  abi::belong_to(request, comm);
-  return {};
+  if (__builtin_expect(source >= 0, 1)) {
+    request = p2p::engine().post_at_once(buf, count, datatype, comm.peers[source], tag, comm);
+    if (__builtin_expect(request != nullptr, 1)) return {};
+  }
+  return start_receive(buf, count, datatype, source, tag, comm, request);
 }
 
 Status sendrecv(const void* sendbuf, Count sendcount, Type& sendtype, int dest, int sendtag, void* recvbuf,

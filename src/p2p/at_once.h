@@ -1,13 +1,17 @@
-// The path of nearly every message between ranks of one machine: a message of one cache line from MPI_Send
-// into the ring, and out of the ring into MPI_Recv. What is not the usual case is left, untouched, to
-// send.cpp and receive.cpp.
+// The path of nearly every message between ranks of one machine: a message of one cache line or less from
+// MPI_Send or MPI_Isend into the ring, and out of the ring into MPI_Recv, or into the receive that MPI_Irecv
+// posted when MPI_Wait or MPI_Waitall comes to it. What is not the usual case is left, untouched, to send.cpp
+// and receive.cpp.
 //
 // Compiled into the MPI calls, without a single call of its own, so that no register has to be saved: what a
-// short message costs beside the transfer of its line is instructions, 0.25 ns each.
+// short message costs beside the transfer of its line is instructions, and stores that wait behind the
+// line's.
 #pragma once
 
 #include "base/copy.h"
+#include "datatype/lifetime.h"
 #include "mpi.h"
+#include "objects/lifetime.h"
 #include "p2p/engine.h"
 
 namespace hearth::p2p {
@@ -24,38 +28,81 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   const auto bytes = static_cast<uint64_t>(count * type.size);
   if (__builtin_expect(bytes > shm::kLinePayloadBytes || !peer.at_once || !type.contiguous, 0)) return false;
   shm::RingWriter& lane = *peer.lane_to;
-  std::byte* line = lane.claim_line();
-  if (__builtin_expect(line == nullptr, 0)) return false;
-  copy_line(shm::payload_at(line), static_cast<const std::byte*>(buffer) + type.true_lower_bound, bytes);
-  lane.commit_line(eager_commit(bytes), match_word(context, tag));
+  std::byte* slot = lane.claim_short();
+  if (__builtin_expect(slot == nullptr, 0)) return false;
+  copy_line(shm::payload_at(slot), static_cast<const std::byte*>(buffer) + type.true_lower_bound, bytes);
+  lane.commit_short(shm::slots_of_short(bytes), eager_commit(bytes), match_word(context, tag));
   return true;
+}
+
+// Waits for a little while for a short packet, which must be this very message: one comparison each instead
+// of one for every field. Nothing but this sender's ring is looked at. nullptr: it is for others to see what
+// came, if anything.
+[[gnu::always_inline]] inline const std::byte* await_short(const shm::RingReader& lane, uint64_t bytes,
+                                                           uint64_t match) {
+  constexpr int kRounds = 64;
+  const std::byte* slot = lane.next_slot();
+  if (__builtin_expect(slot == nullptr, 0)) return nullptr;
+  const uint64_t awaited = lane.commit_word(eager_commit(bytes));
+  uint64_t commit;
+  for (int round = 0; (commit = shm::RingReader::peek_word(slot)) != awaited; ++round) {
+    if (round == kRounds || lane.is_packet(commit)) return nullptr;
+    atomic::cpu_relax();
+  }
+  return __builtin_expect(shm::header_at(slot).match == match, 1) ? slot : nullptr;
 }
 
 [[gnu::always_inline]] inline bool Engine::receive_at_once(void* buffer, Count count,
                                                            const datatype::Type& type, PeerIndex from,
                                                            int tag, uint32_t context) {
-  // Rounds in which nothing but this sender's ring is looked at, before everything else is minded too.
-  constexpr int kRounds = 64;
   const auto bytes = static_cast<uint64_t>(count * type.size);
   if (__builtin_expect(bytes > shm::kLinePayloadBytes || tag == MPI_ANY_TAG || !type.contiguous, 0))
     return false;
   shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
   if (__builtin_expect(lane == nullptr || !posted_.empty() || !unexpected_.empty(), 0)) return false;
-  const std::byte* line = lane->next_line();
-  if (__builtin_expect(line == nullptr, 0)) return false;
-  uint64_t commit;
-  for (int round = 0; (commit = shm::RingReader::peek_line(line)) == 0; ++round) {
-    if (round == kRounds) return false;
-    atomic::cpu_relax();
-  }
-  // One comparison each instead of one for every field.
-  if (__builtin_expect(
-          commit != eager_commit(bytes) || shm::header_at(line).match != match_word(context, tag), 0)) {
-    return false;
-  }
-  copy_line(static_cast<std::byte*>(buffer) + type.true_lower_bound, shm::payload_at(line), bytes);
-  lane->consume_line();
+  const std::byte* slot = await_short(*lane, bytes, match_word(context, tag));
+  if (__builtin_expect(slot == nullptr, 0)) return false;
+  copy_line(static_cast<std::byte*>(buffer) + type.true_lower_bound, shm::payload_at(slot), bytes);
+  lane->consume_short(shm::slots_of_short(bytes));
   return true;
+}
+
+[[gnu::always_inline]] inline Request* Engine::post_at_once(void* buffer, Count count, datatype::Type& type,
+                                                            PeerIndex from, int tag, objects::Comm& comm) {
+  if (__builtin_expect(!unexpected_.empty() || posted_.binned(), 0)) return nullptr;
+  Request* request =
+      requests_.create(RequestKind::receive, buffer, count, type, MatchKey{comm.context, from, tag});
+  if (__builtin_expect(request == nullptr, 0)) return nullptr;
+  datatype::retain(type);
+  request->comm = &comm;
+  objects::retain(comm);
+  posted_.add(*request);
+  return request;
+}
+
+// A message that fits the oldest posted receive is its own, and no message that fits the receive waits, or it
+// would not be posted.
+[[gnu::always_inline]] inline bool Engine::receive_posted_at_once(Request& request) {
+  const datatype::Type& type = *request.type;
+  const auto bytes = static_cast<uint64_t>(request.count * type.size);
+  const PeerIndex from = request.key.peer;
+  const bool usual = from >= 0 && request.key.tag != MPI_ANY_TAG && bytes <= shm::kLinePayloadBytes &&
+                     type.contiguous && posted_.is_first(request);
+  if (__builtin_expect(!usual, 0)) return false;
+  shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
+  if (__builtin_expect(lane == nullptr, 0)) return false;
+  const std::byte* slot = await_short(*lane, bytes, match_word(request.key.context, request.key.tag));
+  if (__builtin_expect(slot == nullptr, 0)) return false;
+  copy_line(static_cast<std::byte*>(request.buffer) + type.true_lower_bound, shm::payload_at(slot), bytes);
+  lane->consume_short(shm::slots_of_short(bytes));
+  posted_.remove_first(request);
+  return true;
+}
+
+[[gnu::always_inline]] inline void Engine::destroy_plain(Request& request) {
+  datatype::release(*request.type);
+  objects::release(*request.comm);
+  requests_.destroy(&request);
 }
 
 }  // namespace hearth::p2p

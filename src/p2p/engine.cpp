@@ -281,16 +281,16 @@ bool Engine::progress_once() {
   return false;
 }
 
-uint64_t Engine::lines_sent() {
-  lines_seen_.resize(peers_.size());
+uint64_t Engine::slots_sent() {
+  slots_seen_.resize(peers_.size());
   for (size_t i = 0; i < peers_.size(); ++i) {
     const shm::RingWriter* lane = transport_.lane_to(static_cast<PeerIndex>(i));
     if (lane == nullptr) continue;
-    const uint32_t written = lane->lines_written();
-    lines_sent_ += written - lines_seen_[i];
-    lines_seen_[i] = written;
+    const uint32_t written = lane->slots_written();
+    slots_sent_ += written - slots_seen_[i];
+    slots_seen_[i] = written;
   }
-  return lines_sent_;
+  return slots_sent_;
 }
 
 size_t Engine::pool_bytes() const {

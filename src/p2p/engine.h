@@ -1,10 +1,10 @@
 // The engine: point-to-point messages between the processes of a job, over any transport.
 //
 // A send of a short message, followed through: mpi::send (src/abi) -> Engine::send_at_once (at_once.h) ->
-// RingWriter::claim_line, the bytes are copied into the ring -> RingWriter::commit_line, whose last store the
-// peer sees; Engine::send is the way of all other messages. On the other side Engine::receive_at_once takes
-// it, or Engine::progress polls the rings, on_eager() finds the posted receive and unpacks, or keeps the
-// message.
+// RingWriter::claim_short, the bytes are copied into the ring -> RingWriter::commit_short, whose last store
+// the peer sees; Engine::send is the way of all other messages. On the other side Engine::receive_at_once
+// takes it, or Engine::progress polls the rings, on_eager() finds the posted receive and unpacks, or keeps
+// the message.
 //
 // One engine per process; all calls under the library's lock. Ranks here are PeerIndex, contexts come from
 // the communicator; nothing in this folder knows an MPI handle.
@@ -153,14 +153,22 @@ class Engine {
   Status receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                  uint32_t context, Received* received = nullptr);
 
-  // The usual cases of the two, compiled into MPI_Send and MPI_Recv (p2p/at_once.h): a message of one cache
-  // line, its data in one piece, nothing queued that would go first. False: nothing has been done.
+  // The usual cases, compiled into the MPI calls (p2p/at_once.h): a message of one cache line, its data in
+  // one piece, nothing queued that would go first. False or nullptr: nothing has been done.
   bool send_at_once(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
                     uint32_t context);
   /// Looks at the ring of that sender for a little while. The message is as long as there is room;
   /// `from` is one process.
   bool receive_at_once(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                        uint32_t context);
+  /// A posted receive, where no message waits that it might match, and few receives do. Throws nothing.
+  Request* post_at_once(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
+                        objects::Comm& comm);
+  /// The same as receive_at_once() for a receive that has been posted; it is over then, but for the fields
+  /// that say so.
+  bool receive_posted_at_once(Request& request);
+  /// destroy() for what is_plain_receive().
+  void destroy_plain(Request& request);
 
   // Non-blocking calls. The request that comes back may be the shared one that is always complete.
   Status isend(const void* buffer, Count count, datatype::Type& type, PeerIndex to, int tag, uint32_t context,
@@ -244,9 +252,9 @@ class Engine {
   const PostedQueue& posted() const { return posted_; }
   const EngineCounters& counters() const { return counters_; }
   size_t sends_under_way() const { return sends_under_way_; }
-  /// Lines of rings that this process has written, whatever was in them. Counted when asked, from positions
-  /// that come round after 2^32 lines of one ring, so it must be asked more often than that.
-  uint64_t lines_sent();
+  /// Slots of rings that this process has written, whatever was in them. Counted when asked, from positions
+  /// that come round after 2^32 slots of one ring, so it must be asked more often than that.
+  uint64_t slots_sent();
   /// Memory that requests and messages have taken so far.
   size_t pool_bytes() const;
 
@@ -406,10 +414,11 @@ class Engine {
   Request* completed_send_ = nullptr;
   size_t sends_under_way_ = 0;
   uint32_t fruitless_ = 0;  // calls of progress_once in a row that moved nothing
+  int unminded_ = 0;        // receive_from_lane() since the last progress()
   WaitFor wait_for_;
   EngineCounters counters_;
-  std::vector<uint32_t> lines_seen_;  // by peer, at the last call of lines_sent()
-  uint64_t lines_sent_ = 0;
+  std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
+  uint64_t slots_sent_ = 0;
 
   // meanwhile.cpp
   static constexpr int kChoresMax = 8;

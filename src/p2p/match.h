@@ -134,11 +134,17 @@ class PostedQueue : public MatchQueue {
     MatchEntry* entry = first_;
     if (entry == nullptr) return nullptr;
     if (__builtin_expect(binned_ || !(entry->key == message), 0)) return search(message);
-    first_ = entry->order.next;
-    (first_ != nullptr ? first_->order.previous : last_) = nullptr;
-    entry->queued = false;
-    ++removed_;
+    remove_first(*entry);
     return entry;
+  }
+  /// Whether a message that fits this entry is its own: no older one could take it.
+  bool is_first(const MatchEntry& entry) const { return &entry == first_ && !binned_; }
+  /// Pre: is_first(entry).
+  void remove_first(MatchEntry& entry) {
+    first_ = entry.order.next;
+    (first_ != nullptr ? first_->order.previous : last_) = nullptr;
+    entry.queued = false;
+    ++removed_;
   }
 
  private:

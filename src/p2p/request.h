@@ -93,6 +93,12 @@ struct alignas(64) Request : objects::Object, MatchEntry {
   const RequestHooks* hooks = nullptr;
   void* state;  // the hooks' own
   MessageGroup* group = nullptr;
+
+  /// A receive from MPI_Irecv, whatever has become of it: it has a type and a communicator, and is given back
+  /// once it is taken.
+  bool is_plain_receive() const {
+    return kind == RequestKind::receive && !persistent && hooks == nullptr && comm != nullptr;
+  }
 };
 
 }  // namespace hearth::p2p

@@ -4,27 +4,30 @@
 //
 //   line 0            credit: written by the reader, read by the writer
 //   line 1            empty: processors fetch lines in aligned pairs, and the credit must not come along
-//   lines 2..n+1      slots of one cache line; n is a power of two
+//   lines 2..n+1      slots of half a cache line; n is a power of two
 //
-// A packet is one or several consecutive lines, 16 bytes of header in front of the payload:
+// A packet is one or several consecutive slots, 16 bytes of header in front of the payload. So two messages
+// of up to 16 bytes share a line: when many are under way, what limits them is how many lines go from one
+// cache to the other.
 //
-//   | commit word (8) | match word (8) | payload 48 ... | payload goes on in the next lines, no gap |
+//   | commit word (8) | match word (8) | payload 16 ... | payload goes on in the next slots, no gap |
 //
-//   commit word = kind 8 | flags 8 | bytes 16 | cookie 32. Zero: no packet here yet.
+//   commit word = kind 6 | lap 2 | flags 8 | bytes 16 | cookie 32
 //
-// The writer fills in everything else, clears the commit word of the line behind the packet, and then
-// stores the packet's commit word (release). The reader polls that one word (acquire), so a packet of up to
-// 48 bytes moves exactly one line between the caches. Clearing the next word first means that whatever old
-// payload lies there is never taken for a packet. Then one line more is cleared, which brings that line over:
-// a packet of one line finds the word behind it cleared already.
-// A packet that would not fit before the end of the ring is preceded by one of kind `pad`.
+// The writer fills in everything else and then stores the packet's commit word (release). The reader polls
+// that one word (acquire). What tells it from whatever lay there before is the lap: 1, 2, 3, 1, ... each time
+// round, never 0. Most words behind a packet are commit words of the lap before, or zero, and need no care.
+// Those that old payload was written over may look like anything: the writer knows them (a bit for each slot,
+// in its own memory), and stores zero there before the packet in front of them becomes visible. So a stream
+// of short messages writes each line once, and to no other. A packet that would not fit before the end of the
+// ring is preceded by one of kind `pad`.
 //
-// Invariants: reader.tail <= writer.head <= reader.tail + n - 1; the commit word at writer.head is zero, and
-// the one behind it as well while there is room for two lines before the ring's end.
+// Invariants: reader.tail <= writer.head < reader.tail + slots; the word at writer.head is not of its lap.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/atomic.h"
 #include "base/check.h"
@@ -34,6 +37,7 @@
 namespace hearth::shm {
 
 constexpr size_t kHeaderBytes = 16;
+constexpr size_t kSlotBytes = kLineBytes / 2;
 /// Lines in front of the slots.
 constexpr size_t kRingHeadLines = 2;
 
@@ -42,30 +46,42 @@ struct PacketHeader {
   uint64_t commit;
   uint64_t match;  // of the layer above: context and tag
 
+  /// Of lap 0; the writer puts its own in. Pre: kind < 64.
   static constexpr uint64_t make_commit(uint8_t kind, uint8_t flags, uint16_t bytes, uint32_t cookie) {
     return uint64_t{kind} | uint64_t{flags} << 8 | uint64_t{bytes} << 16 | uint64_t{cookie} << 32;
   }
-  uint8_t kind() const { return static_cast<uint8_t>(commit); }
+  uint8_t kind() const { return commit & 0x3f; }
   uint8_t flags() const { return static_cast<uint8_t>(commit >> 8); }
   uint16_t bytes() const { return static_cast<uint16_t>(commit >> 16); }
   uint32_t cookie() const { return static_cast<uint32_t>(commit >> 32); }
 };
 static_assert(sizeof(PacketHeader) == kHeaderBytes);
 
-/// Kind of the filler in front of the ring's end; all other kinds but 0 belong to the layer above.
-constexpr uint8_t kPadKind = 0xff;
+/// Laps as they stand in the commit word.
+constexpr uint64_t kLapMask = 0xc0;
+constexpr uint64_t kFirstLap = 0x40;
+constexpr uint64_t lap_after(uint64_t lap) {
+  return lap == kLapMask ? kFirstLap : lap + kFirstLap;
+}
 
-/// The longest payload of a packet of one line.
+/// Kind of the filler in front of the ring's end; all other kinds belong to the layer above.
+constexpr uint8_t kPadKind = 0x3f;
+
+/// The longest payload of a packet that takes no more than a line's size.
 constexpr size_t kLinePayloadBytes = kLineBytes - kHeaderBytes;
 
-/// Lines that a packet with so many bytes of payload takes.
-constexpr uint32_t lines_of(size_t payload_bytes) {
-  return static_cast<uint32_t>((kHeaderBytes + payload_bytes + kLineBytes - 1) / kLineBytes);
+/// Slots that a packet with so many bytes of payload takes.
+constexpr uint32_t slots_of(size_t payload_bytes) {
+  return static_cast<uint32_t>((kHeaderBytes + payload_bytes + kSlotBytes - 1) / kSlotBytes);
+}
+/// The same for at most kLinePayloadBytes.
+constexpr uint32_t slots_of_short(size_t payload_bytes) {
+  return payload_bytes <= kSlotBytes - kHeaderBytes ? 1 : 2;
 }
 
 /// The longest payload for a ring of so many lines. Any packet fits once the reader has read everything,
-/// wherever the positions stand: with its pad it takes at most 2 * lines - 1, and the reader may hold back
-/// the news of a quarter ring.
+/// wherever the positions stand: with its pad and the slot behind it, it takes at most three quarters of the
+/// ring, and the reader may hold back the news of a quarter.
 constexpr size_t payload_bytes_max(uint32_t ring_lines) {
   const size_t bytes = size_t{ring_lines} * 3 / 8 * kLineBytes - kHeaderBytes;
   return bytes < 65535 ? bytes : 65535;
@@ -73,91 +89,94 @@ constexpr size_t payload_bytes_max(uint32_t ring_lines) {
 
 /// The reader's word to the writer, in line 0.
 struct Credit {
-  uint32_t consumed;        // lines read so far, modulo 2^32
+  uint32_t consumed;        // slots read so far, modulo 2^32
   uint32_t unexpected_kib;  // KiB of this writer's messages that wait unmatched at the reader
 
   uint64_t word() const { return uint64_t{consumed} | uint64_t{unexpected_kib} << 32; }
   static Credit of(uint64_t word) { return {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)}; }
 };
 
-/// Views of one line.
-inline PacketHeader& header_at(std::byte* line) {
-  return *reinterpret_cast<PacketHeader*>(line);
+/// Views of a packet by its first slot.
+inline PacketHeader& header_at(std::byte* slot) {
+  return *reinterpret_cast<PacketHeader*>(slot);
 }
-inline std::byte* payload_at(std::byte* line) {
-  return line + kHeaderBytes;
+inline std::byte* payload_at(std::byte* slot) {
+  return slot + kHeaderBytes;
 }
-inline const PacketHeader& header_at(const std::byte* line) {
-  return *reinterpret_cast<const PacketHeader*>(line);
+inline const PacketHeader& header_at(const std::byte* slot) {
+  return *reinterpret_cast<const PacketHeader*>(slot);
 }
-inline const std::byte* payload_at(const std::byte* line) {
-  return line + kHeaderBytes;
+inline const std::byte* payload_at(const std::byte* slot) {
+  return slot + kHeaderBytes;
 }
 
 class RingWriter {
  public:
   RingWriter() = default;
-  /// `memory` is a zeroed ring of `lines` slots that no writer has used yet; `reader` tells the process that
+  /// `memory` is a zeroed ring of `lines` that no writer has used yet; `reader` tells the process that
   /// reads it.
   RingWriter(std::byte* memory, uint32_t lines, Bell reader)
-      : here_(memory + kRingHeadLines * kLineBytes),
-        room_(lines - 1),
-        stop_(lines - 1),
-        slots_(here_),
-        mask_(lines - 1),
-        limit_(lines - 1),
+      : slots_(memory + kRingHeadLines * kLineBytes),
+        stop_(2 * lines),
+        clean_((2 * lines + 63) / 64, ~uint64_t{0}),
+        count_(2 * lines),
         reader_(reader) {}
 
   bool open() const { return slots_ != nullptr; }
 
-  /// The line where a packet of `payload_bytes` may be written, or nullptr when the reader has not made
-  /// room yet. Claiming again without commit gives the same place.
+  /// Where a packet of `payload_bytes` may be written, or nullptr when the reader has not made room yet.
+  /// Claiming again without commit gives the same place.
   std::byte* claim(size_t payload_bytes) {
-    const uint32_t lines = lines_of(payload_bytes);
-    return __builtin_expect(lines <= room_, 1) ? here_ : make_room(lines);
+    const uint32_t slots = slots_of(payload_bytes);
+    return __builtin_expect(place_ + slots < stop_, 1) ? at(place_) : make_room(slots);
   }
   /// Makes the packet at the claimed place visible. Pre: claim() of the same payload size gave a place, and
   /// the payload has been written there.
   void commit(uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie, uint64_t match) {
-    header_at(here_).match = match;
-    publish(lines_of(payload_bytes),
+    header_at(at(place_)).match = match;
+    publish(slots_of(payload_bytes),
             PacketHeader::make_commit(kind, flags, static_cast<uint16_t>(payload_bytes), cookie));
     reader_.ring();
   }
 
   /// Modulo 2^32.
-  uint32_t lines_written() const { return head(); }
+  uint32_t slots_written() const { return head(); }
 
-  /// claim() for a packet of one line, in the usual case only: otherwise nullptr, and claim() may know
-  /// better.
-  std::byte* claim_line() { return __builtin_expect(room_ > 2, 1) ? here_ : nullptr; }
-  /// commit() for what claim_line() gave.
-  void commit_line(uint64_t commit_word, uint64_t match) {
-    std::byte* first = here_;
-    header_at(first).match = match;
-    here_ = first + kLineBytes;
-    --room_;
+  /// claim() for a packet of at most kLinePayloadBytes, in the usual case only: otherwise nullptr, and
+  /// claim() may know better.
+  std::byte* claim_short() { return __builtin_expect(place_ + 2 < stop_, 1) ? at(place_) : nullptr; }
+  /// commit() for what claim_short() gave, of slots_of_short() slots.
+  [[gnu::always_inline]] void commit_short(uint32_t slots, uint64_t commit_word, uint64_t match) {
+    const uint32_t place = place_;
+    std::byte* slot = at(place);
+    header_at(slot).match = match;
+    if (slots == 2) spoil(place + 1, place + 2);
+    place_ = place + slots;
+    make_clean(place_);
     // As in publish().
-    atomic::store_release(header_at(first).commit, commit_word);
-    clear(first + 2 * kLineBytes);
+    atomic::store_release(header_at(slot).commit, commit_word | lap_);
+    if (slots == 2) take_next_line();
     reader_.ring();
   }
 
   /// Brings the lines over where the next packet of so many bytes will be written, for a writer who has time:
   /// they lie in the reader's cache since they were read, and cost a journey each otherwise. A store does it;
-  /// prefetching for writing brought nothing where it was measured. What it clears is nobody's, and
-  /// the word at head() stays as it is.
+  /// prefetching for writing brought nothing where it was measured. What it clears is nobody's, and the line
+  /// that the reader looks at stays as it is.
   /// False: not all of them are free yet.
   bool bring_over(size_t payload_bytes) {
-    const uint32_t lines = lines_of(payload_bytes);
-    if (room_ < lines) refresh();
-    const uint32_t to_end = mask_ + 1 - (head() & mask_);
-    const bool around = lines > to_end;
-    if (limit_ - head() < lines + (around ? to_end : 0)) return false;
-    // With the line behind the packet, which publish() clears before anything is seen.
-    const uint32_t place = around ? 0 : head() & mask_;
-    for (uint32_t line = around ? 0 : 1; line <= lines; ++line) {
-      clear(slots_ + size_t{(place + line) & mask_} * kLineBytes);
+    const uint32_t slots = slots_of(payload_bytes);
+    if (place_ + slots >= stop_) refresh();
+    const uint32_t to_end = count_ - place_;
+    const bool around = slots > to_end;
+    if (free() <= slots + (around ? to_end : 0)) return false;
+    // Up to the slot behind the packet.
+    const uint32_t first = around ? 0 : line_behind(place_);
+    const uint32_t last = (around ? 0 : place_) + slots;
+    const uint32_t end = last < count_ ? last + 1 : count_;
+    for (uint32_t slot = first; slot < end; slot += 2) zero(slot);
+    for (uint32_t slot = first; slot < end; slot += 64 - slot % 64) {
+      clean_[slot / 64] |= kEvenSlots & mask_of(slot, end);
     }
     return true;
   }
@@ -169,61 +188,98 @@ class RingWriter {
   /// Whether the reader has taken everything (as of now).
   bool drained() {
     refresh();
-    return limit_ == head() + mask_;
+    return free() == count_;
   }
 
  private:
-  // Lines written so far.
-  uint32_t head() const { return stop_ - room_; }
+  std::byte* at(uint32_t place) const { return slots_ + size_t{place} * kSlotBytes; }
+  // Slots written so far.
+  uint32_t head() const { return base_ + place_; }
+  // Slots from head() on that the reader has read, as far as this writer knows.
+  uint32_t free() const { return consumed_ + count_ - head(); }
 
-  // Pre: room for `lines` and one more. The release store pairs with the acquire load in RingReader::peek.
-  void publish(uint32_t lines, uint64_t commit_word) {
-    std::byte* first = here_;
-    room_ -= lines;
-    here_ += size_t{lines} * kLineBytes;
-    if (__builtin_expect(room_ < 2, 0)) renew(head());
-    clear(here_);
-    atomic::store_release(header_at(first).commit, commit_word);
-    if (__builtin_expect(room_ >= 2, 1)) clear(here_ + kLineBytes);
-  }
-  static void clear(std::byte* line) { atomic::store_relaxed(header_at(line).commit, uint64_t{0}); }
-
-  // What lies before us from `now` on, without looking at the credit line; goes round at the ring's end.
-  [[gnu::noinline]] void renew(uint32_t now) {
-    const uint32_t place = now & mask_;
-    const uint32_t to_end = mask_ + 1 - place;
-    const uint32_t credit = limit_ - now;
-    here_ = slots_ + size_t{place} * kLineBytes;
-    room_ = credit < to_end ? credit : to_end;
-    stop_ = now + room_;
-    if (room_ >= 2) clear(here_ + kLineBytes);
+  // Pre: room for `slots` and one more. The release store pairs with the acquire load in RingReader::peek.
+  void publish(uint32_t slots, uint64_t commit_word) {
+    std::byte* first = at(place_);
+    const uint64_t lap = lap_;
+    if (slots > 1) spoil(place_ + 1, place_ + slots);
+    place_ += slots;
+    // The ring's first slot always holds a commit word of the lap before.
+    if (__builtin_expect(place_ == count_, 0)) {
+      go_round();
+    } else {
+      make_clean(place_);
+    }
+    atomic::store_release(header_at(first).commit, commit_word | lap);
+    take_next_line();
   }
 
-  [[gnu::noinline]] std::byte* make_room(uint32_t lines) {
-    const uint32_t to_end = mask_ + 1 - (head() & mask_);
-    const uint32_t wanted = lines <= to_end ? lines : to_end + lines;
-    if (limit_ - head() < wanted) refresh();
-    if (limit_ - head() < wanted) return nullptr;
-    if (lines > to_end) publish(to_end, PacketHeader::make_commit(kPadKind, 0, 0, 0));
-    return here_;
+  // The first word of a slot is clean if it cannot be taken for a commit word when the writer comes there
+  // next.
+  void spoil(uint32_t slot, uint32_t end) {
+    for (; slot < end; slot += 64 - slot % 64) clean_[slot / 64] &= ~mask_of(slot, end);
+  }
+  void make_clean(uint32_t slot) {
+    if (__builtin_expect((clean_[slot / 64] >> (slot % 64) & 1) == 0, 0)) clear(slot);
+  }
+  void clear(uint32_t slot) {
+    clean_[slot / 64] |= uint64_t{1} << (slot % 64);
+    zero(slot);
+  }
+  void zero(uint32_t slot) { atomic::store_relaxed(header_at(at(slot)).commit, uint64_t{0}); }
+  // Of the word of clean_ that has `slot`: the bits from there on, up to `end`.
+  static uint64_t mask_of(uint32_t slot, uint32_t end) {
+    const uint32_t to_end = end - slot < 64 - slot % 64 ? end - slot : 64 - slot % 64;
+    return ~uint64_t{0} >> (64 - to_end) << (slot % 64);
   }
 
-  // The acquire load pairs with the release store in RingReader::publish_credit: lines counted as consumed
+  // The first slot of the line behind the one where this slot lies.
+  static uint32_t line_behind(uint32_t slot) { return (slot + 2) & ~1u; }
+  // Has the line ready where a packet after the next one may begin, or go on: what it says cannot be seen
+  // before the stores in front, so it holds nothing up.
+  void take_next_line() {
+    if (const uint32_t slot = line_behind(place_); slot < stop_) clear(slot);
+  }
+
+  void go_round() {
+    place_ = 0;
+    base_ += count_;
+    lap_ = lap_after(lap_);
+    renew();
+  }
+  // How far we may write without looking at the credit line.
+  void renew() { stop_ = free() < count_ - place_ ? place_ + free() : count_; }
+
+  [[gnu::noinline]] std::byte* make_room(uint32_t slots) {
+    const uint32_t to_end = count_ - place_;
+    const uint32_t wanted = slots <= to_end ? slots : to_end + slots;
+    // One slot stays free: the one behind the packet may have to be cleared.
+    if (free() <= wanted) refresh();
+    if (free() <= wanted) return nullptr;
+    if (slots > to_end) publish(to_end, PacketHeader::make_commit(kPadKind, 0, 0, 0));
+    return at(place_);
+  }
+
+  // The acquire load pairs with the release store in RingReader::publish_credit: slots counted as consumed
   // have really been read before we write over them.
   void refresh() {
     const Credit credit =
         Credit::of(atomic::load_acquire(*reinterpret_cast<uint64_t*>(slots_ - kRingHeadLines * kLineBytes)));
-    limit_ = credit.consumed + mask_;  // one line stays free for the cleared commit word
+    consumed_ = credit.consumed;
     unexpected_kib_ = credit.unexpected_kib;
-    renew(head());
+    renew();
   }
 
-  std::byte* here_ = nullptr;  // the line at head()
-  uint32_t room_ = 0;          // lines from here_ on that may be written as they lie
-  uint32_t stop_ = 0;          // head() when room_ is zero
+  static constexpr uint64_t kEvenSlots = 0x5555555555555555;
+
   std::byte* slots_ = nullptr;
-  uint32_t mask_ = 0;
-  uint32_t limit_ = 0;  // head() may grow up to here
+  uint32_t place_ = 0;  // of the next packet
+  uint32_t stop_ = 0;   // a packet that ends before it goes in as it is
+  std::vector<uint64_t> clean_;
+  uint64_t lap_ = kFirstLap;
+  uint32_t count_ = 0;  // slots
+  uint32_t base_ = 0;   // slots written in former laps
+  uint32_t consumed_ = 0;
   uint32_t unexpected_kib_ = 0;
   Bell reader_;
 };
@@ -232,47 +288,54 @@ class RingReader {
  public:
   RingReader() = default;
   RingReader(std::byte* memory, uint32_t lines, Bell writer)
-      : here_(memory + kRingHeadLines * kLineBytes), slots_(here_), mask_(lines - 1), writer_(writer) {
-    renew(0);
+      : slots_(memory + kRingHeadLines * kLineBytes), count_(2 * lines), writer_(writer) {
+    renew();
   }
 
   bool open() const { return slots_ != nullptr; }
 
-  /// The line of the oldest packet not yet consumed, or nullptr.
+  /// The oldest packet not yet consumed, or nullptr.
   std::byte* peek() {
     // Pairs with the release store in RingWriter::publish: header and payload are complete.
-    const uint64_t commit = atomic::load_acquire(header_at(here_).commit);
-    if (__builtin_expect(commit == 0, 1)) return nullptr;
-    if (__builtin_expect(static_cast<uint8_t>(commit) == kPadKind, 0)) {
-      skip(mask_ + 1 - (tail() & mask_));
+    const uint64_t commit = atomic::load_acquire(header_at(at(place_)).commit);
+    if (__builtin_expect((commit & kLapMask) != lap_, 1)) return nullptr;
+    if (__builtin_expect((commit & 0x3f) == kPadKind, 0)) {
+      place_ = count_;
+      turn();
       return peek();
     }
-    return here_;
+    return at(place_);
   }
-  /// Where the next packet will be, as far as peek_line() may be used there; otherwise nullptr.
-  const std::byte* next_line() const { return __builtin_expect(left_ > 1, 1) ? here_ : nullptr; }
-  /// The commit word at next_line(), 0 while there is none: for a reader who knows which packet of one line
-  /// it wants, and lets peek() see to any other.
-  static uint64_t peek_line(const std::byte* line) {
+  /// Where the next packet will be, as far as has_come() may be used there; otherwise nullptr.
+  const std::byte* next_slot() const {
+    return __builtin_expect(place_ + 2 < stop_, 1) ? at(place_) : nullptr;
+  }
+  /// The commit word of a packet, as the writer hands it over, in this lap.
+  uint64_t commit_word(uint64_t of_lap_0) const { return of_lap_0 | lap_; }
+  /// The word at next_slot(), for a reader who knows which packet of at most kLinePayloadBytes it wants, and
+  /// lets peek() see to any other.
+  static uint64_t peek_word(const std::byte* slot) {
     // As in peek().
-    return atomic::load_acquire(header_at(line).commit);
+    return atomic::load_acquire(header_at(slot).commit);
   }
-  /// consume() for the packet at next_line().
-  void consume_line() {
-    here_ += kLineBytes;
-    --left_;
-  }
+  /// Whether such a word means that there is a packet.
+  bool is_packet(uint64_t word) const { return (word & kLapMask) == lap_; }
+  /// consume() for a packet of slots_of_short() slots at next_slot().
+  void consume_short(uint32_t slots) { place_ += slots; }
 
   /// Has the processor fetch the lines behind the next packet's first.
   void fetch_ahead() const {
     for (uint32_t line = 1; line <= kFetchAhead; ++line) {
-      __builtin_prefetch(slots_ + size_t{(tail() + line) & mask_} * kLineBytes);
+      __builtin_prefetch(at((place_ + 2 * line) & (count_ - 1)));
     }
   }
 
-  /// Gives the lines of the packet that peek() showed back to the writer, who is told in batches of a quarter
+  /// Gives the slots of the packet that peek() showed back to the writer, who is told in batches of a quarter
   /// ring: a credit costs a line transfer.
-  void consume(size_t payload_bytes) { skip(lines_of(payload_bytes)); }
+  void consume(size_t payload_bytes) {
+    place_ += slots_of(payload_bytes);
+    if (__builtin_expect(place_ >= stop_, 0)) turn();
+  }
 
   /// Tells the writer the present state at once.
   void publish_credit() {
@@ -280,7 +343,7 @@ class RingReader {
     // Pairs with the acquire load in RingWriter::refresh.
     atomic::store_release(*reinterpret_cast<uint64_t*>(slots_ - kRingHeadLines * kLineBytes), credit.word());
     published_ = credit.consumed;
-    renew(credit.consumed);
+    renew();
     writer_.ring();
   }
 
@@ -290,38 +353,34 @@ class RingReader {
  private:
   static constexpr uint32_t kFetchAhead = 3;
 
-  // Lines read so far.
-  uint32_t tail() const { return turn_ - static_cast<uint32_t>(left_); }
-
-  void skip(uint32_t lines) {
-    here_ += size_t{lines} * kLineBytes;
-    left_ -= static_cast<int32_t>(lines);
-    if (__builtin_expect(left_ <= 0, 0)) turn();
-  }
+  std::byte* at(uint32_t place) const { return slots_ + size_t{place} * kSlotBytes; }
+  // Slots read so far.
+  uint32_t tail() const { return base_ + place_; }
 
   // At the ring's end, or when the writer is to be told.
   [[gnu::noinline]] void turn() {
-    const uint32_t now = tail();
-    if (now - published_ >= (mask_ + 1) / 4) {
+    if (place_ == count_) {
+      place_ = 0;
+      base_ += count_;
+      lap_ = lap_after(lap_);
+    }
+    if (tail() - published_ >= count_ / 4) {
       publish_credit();
     } else {
-      renew(now);
+      renew();
     }
   }
-  void renew(uint32_t now) {
-    const uint32_t place = now & mask_;
-    const uint32_t to_end = mask_ + 1 - place;
-    const uint32_t to_credit = (mask_ + 1) / 4 - (now - published_);
-    here_ = slots_ + size_t{place} * kLineBytes;
-    left_ = static_cast<int32_t>(to_credit < to_end ? to_credit : to_end);
-    turn_ = now + static_cast<uint32_t>(left_);
+  void renew() {
+    const uint32_t to_credit = count_ / 4 - (tail() - published_);
+    stop_ = to_credit < count_ - place_ ? place_ + to_credit : count_;
   }
 
-  std::byte* here_ = nullptr;  // the line at tail()
-  int32_t left_ = 0;           // lines until the next turn()
-  uint32_t turn_ = 0;          // tail() when left_ is zero
   std::byte* slots_ = nullptr;
-  uint32_t mask_ = 0;
+  uint32_t place_ = 0;  // of the next packet
+  uint32_t stop_ = 0;   // where the next turn() is due
+  uint64_t lap_ = kFirstLap;
+  uint32_t count_ = 0;      // slots
+  uint32_t base_ = 0;       // slots read in former laps
   uint32_t published_ = 0;  // tail() when the writer was last told
   Bell writer_;
 };

@@ -200,7 +200,7 @@ static void count_messages(int peer) {
       pvar_handle(session, pvar("p2p_unexpected_messages_total", MPI_T_PVAR_CLASS_COUNTER));
   MPI_T_pvar_handle bytes = pvar_handle(session, pvar("p2p_long_bytes_sent", MPI_T_PVAR_CLASS_COUNTER));
   MPI_T_pvar_handle twice = pvar_handle(session, pvar("p2p_long_bytes_sent", MPI_T_PVAR_CLASS_COUNTER));
-  MPI_T_pvar_handle lines = pvar_handle(session, pvar("shm_ring_lines_sent", MPI_T_PVAR_CLASS_COUNTER));
+  MPI_T_pvar_handle lines = pvar_handle(session, pvar("shm_ring_slots_sent", MPI_T_PVAR_CLASS_COUNTER));
   expect(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS, "start all");
   const unsigned long long posted_before = reading(session, posted);
 

@@ -7,7 +7,7 @@ static MPI_T_pvar_session session;
 static MPI_T_pvar_handle lines;
 
 /* Lines that this process has sent so far. */
-static unsigned long long lines_sent(void) {
+static unsigned long long slots_sent(void) {
   unsigned long long value = 0;
   CHECK(MPI_T_pvar_read(session, lines, &value) == MPI_SUCCESS, "the counter cannot be read");
   return value;
@@ -15,7 +15,7 @@ static unsigned long long lines_sent(void) {
 
 /* A measurement of a pair takes about 100 lines of both; all else that the calls below do, far less. */
 static void expect(int measured_with, unsigned long long before, const char* what) {
-  const unsigned long long sent = lines_sent() - before;
+  const unsigned long long sent = slots_sent() - before;
   const unsigned long long each = 90;
   CHECK(sent >= (unsigned)measured_with * each && sent < (unsigned)(measured_with + 1) * each,
         "%s: %llu lines, though there were %d to measure with", what, sent, measured_with);
@@ -38,11 +38,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   MPI_T_pvar_session_create(&session);
-  MPI_T_pvar_get_index("shm_ring_lines_sent", MPI_T_PVAR_CLASS_COUNTER, &index);
+  MPI_T_pvar_get_index("shm_ring_slots_sent", MPI_T_PVAR_CLASS_COUNTER, &index);
   MPI_T_pvar_handle_alloc(session, index, NULL, &lines, &count);
   MPI_T_pvar_start(session, lines);
 
-  unsigned long long before = lines_sent();
+  unsigned long long before = slots_sent();
   MPI_Comm row = make_row(MPI_COMM_WORLD, 0);
   expect(0, before, "no reordering");
   MPI_Comm_rank(row, &rank);
@@ -54,27 +54,27 @@ int main(int argc, char** argv) {
     MPI_Comm most;
     MPI_Comm_split(MPI_COMM_WORLD, rank_ < size_ - 1 ? 0 : MPI_UNDEFINED, 0, &most);
     if (most != MPI_COMM_NULL) {
-      before = lines_sent();
+      before = slots_sent();
       row = make_row(most, 1);
       expect(measures ? size_ - 2 : 0, before, "a part");
       MPI_Comm_free(&row);
       MPI_Comm_free(&most);
     }
   }
-  before = lines_sent();
+  before = slots_sent();
   row = make_row(MPI_COMM_WORLD, 1);
   expect(!measures ? 0 : size_ > 3 && rank_ < size_ - 1 ? 1 : size_ - 1, before, "all");
-  before = lines_sent();
+  before = slots_sent();
   const int periods = 0;
   MPI_Cart_map(MPI_COMM_WORLD, 1, &size_, &periods, &new_rank);
   MPI_Comm_rank(row, &rank);
-  CHECK(lines_sent() == before, "a local call sends");
+  CHECK(slots_sent() == before, "a local call sends");
   CHECK(new_rank == rank, "mapped to %d, but the rank is %d", new_rank, rank);
   MPI_Comm_free(&row);
 
   const int next = (rank_ + 1) % size_, last = (rank_ + size_ - 1) % size_;
   MPI_Comm ring;
-  before = lines_sent();
+  before = slots_sent();
   MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &last, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED,
                                  MPI_INFO_NULL, 1, &ring);
   expect(0, before, "a second time");

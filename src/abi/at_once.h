@@ -1,0 +1,107 @@
+// The usual cases of the calls that programs make most, compiled into their entry points (rows of
+// api/functions.txt marked `at_once`): arguments that are right, no other threads, a message that
+// p2p/at_once.h can send or take. Whatever is not usual, wrong arguments too, returns false with nothing
+// done, and the entry goes on as entries do. So what is checked here needs no words, and nothing is stored on
+// the stack.
+//
+// MPI 5.0 sections 3.2, 3.7.2, 3.7.3.
+#pragma once
+
+#include "abi/entry.h"
+#include "abi/status.h"
+#include "mpi.h"
+#include "objects/comm.h"
+#include "p2p/at_once.h"
+
+namespace hearth::abi::at_once {
+
+using datatype::Type;
+using objects::Comm;
+using p2p::Request;
+
+// What a message is made of, once its handles are known to be right.
+struct Message {
+  Comm* comm;
+  Type* type;
+};
+
+/// False unless messages may be sent now, and these arguments are right for one to or from process `peer`.
+[[gnu::always_inline]] inline bool check(const void* buffer, Count count, MPI_Datatype datatype, int peer,
+                                         int tag, MPI_Comm comm, Message& message) {
+  if (__builtin_expect(!is_active() || LibraryLock::enabled, 0)) return false;
+  message = {find<Comm>(comm), find<Type>(datatype)};
+  return message.comm != nullptr && usable(message.type) && count >= 0 && is_peer(*message.comm, peer) &&
+         tag >= 0 && !is_odd(buffer);
+}
+
+[[gnu::always_inline]] inline bool send(const void* buffer, Count count, MPI_Datatype datatype, int dest,
+                                        int tag, MPI_Comm comm) {
+  Message message;
+  return check(buffer, count, datatype, dest, tag, comm, message) &&
+         p2p::engine().send_at_once(buffer, count, *message.type, message.comm->peers[dest], tag,
+                                    message.comm->context);
+}
+
+[[gnu::always_inline]] inline bool isend(const void* buffer, Count count, MPI_Datatype datatype, int dest,
+                                         int tag, MPI_Comm comm, MPI_Request* request) {
+  if (__builtin_expect(request == nullptr || !send(buffer, count, datatype, dest, tag, comm), 0))
+    return false;
+  *request = reinterpret_cast<MPI_Request>(p2p::engine().completed_send());
+  return true;
+}
+
+[[gnu::always_inline]] inline bool recv(void* buffer, Count count, MPI_Datatype datatype, int source, int tag,
+                                        MPI_Comm comm, MPI_Status* status) {
+  Message message;
+  if (!check(buffer, count, datatype, source, tag, comm, message) ||
+      !p2p::engine().receive_at_once(buffer, count, *message.type, message.comm->peers[source], tag,
+                                     message.comm->context)) {
+    return false;
+  }
+  set_status(status, source, tag, count * message.type->size, false);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool irecv(void* buffer, Count count, MPI_Datatype datatype, int source,
+                                         int tag, MPI_Comm comm, MPI_Request* request) {
+  Message message;
+  if (!check(buffer, count, datatype, source, tag, comm, message) || request == nullptr) return false;
+  const Request* posted = p2p::engine().post_at_once(buffer, count, *message.type,
+                                                     message.comm->peers[source], tag, *message.comm);
+  if (__builtin_expect(posted == nullptr, 0)) return false;
+  *request = reinterpret_cast<MPI_Request>(const_cast<Request*>(posted));
+  return true;
+}
+
+/// Waits for and takes a send that was over at once, or a receive whose message is here, or comes within
+/// moments, and is right. False: nothing has been done.
+[[gnu::always_inline]] inline bool take(Request& request, MPI_Status* status) {
+  p2p::Engine& engine = p2p::engine();
+  if (&request == engine.completed_send()) {
+    set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+    return true;
+  }
+  if (!request.is_plain_receive()) return false;
+  const bool before = request.complete;
+  if (before ? !request.outcome.ok() || request.cancelled : !engine.receive_posted_at_once(request)) {
+    return false;
+  }
+  if (status != nullptr) {
+    // What is received at once has the sender, the tag and the length that were asked for.
+    const objects::PeerIndex from = before ? request.from : request.key.peer;
+    set_status(status, request.comm->rank_of(from), before ? request.received_tag : request.key.tag,
+               before ? request.received_bytes : request.count * request.type->size, false);
+  }
+  engine.destroy_plain(request);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool wait(MPI_Request* request, MPI_Status* status) {
+  if (__builtin_expect(!is_active() || LibraryLock::enabled || request == nullptr, 0)) return false;
+  Request* const found = find<Request>(*request);
+  if (found == nullptr || !take(*found, status)) return false;
+  *request = MPI_REQUEST_NULL;
+  return true;
+}
+
+}  // namespace hearth::abi::at_once
