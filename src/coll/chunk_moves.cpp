@@ -113,7 +113,7 @@ void ChunkMoves::put_piece(int64_t stage, int rank, std::byte* chunk) {
   ring().filler.fill(*out_.type, out_.place(rank), stage * piece_bytes_, chunk, static_cast<size_t>(bytes));
 }
 
-void ChunkMoves::put(int64_t stage, std::byte* chunk) {
+bool ChunkMoves::put(int64_t stage, std::byte* chunk) {
   if (!apart_) {
     put_piece(stage, rank(), chunk);
   } else {
@@ -121,6 +121,7 @@ void ChunkMoves::put(int64_t stage, std::byte* chunk) {
       put_piece(stage, (rank() + way) % size(), chunk + (way - 1) * part_bytes_);
     }
   }
+  return true;
 }
 
 // When others can go on: their pieces are in the chunk.

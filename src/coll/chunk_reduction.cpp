@@ -17,10 +17,15 @@ void ChunkReduction::cut(Count count, int parts) {
   set_stages((count + stage_count_ - 1) / stage_count_, std::min(count, stage_count_) * type_.size);
 }
 
-Status ChunkReduction::reserve(Schedule& schedule, Count count, bool needs_result) {
+Status ChunkReduction::reserve_operands(Schedule& schedule, int operands) {
   std::byte* memory;
-  HEARTH_TRY(schedule.scratch(size() * static_cast<int64_t>(sizeof(void*)), memory));
+  HEARTH_TRY(schedule.scratch(operands * static_cast<int64_t>(sizeof(void*)), memory));
   operands_ = reinterpret_cast<const void**>(memory);
+  return {};
+}
+
+Status ChunkReduction::reserve(Schedule& schedule, Count count, bool needs_result) {
+  HEARTH_TRY(reserve_operands(schedule, size()));
   // The user's function gets the last operand where the result is to be. Blocks have a result of their own.
   const bool in_place = input_ == receive_ && kind_ != Kind::blocks && op_.kind == objects::OpKind::user &&
                         rank() != size() - 1;
@@ -73,6 +78,24 @@ Status ChunkReduction::reduce_scatter(Schedule& schedule, const Count* begins, C
   return {};
 }
 
+Status ChunkReduction::scan_whole(Schedule& schedule, Count count, bool inclusive) {
+  kind_ = Kind::scan_whole;
+  inclusive_ = inclusive;
+  set_part({.puts = rank() < size() - 1});
+  cut(count, 1);
+  return reserve_operands(schedule, size());
+}
+
+Status ChunkReduction::scan_chain(Schedule& schedule, Count count, bool inclusive) {
+  kind_ = Kind::scan_chain;
+  inclusive_ = inclusive;
+  const bool last = rank() == size() - 1;
+  set_part({.puts = !last, .taken = ChunkRing::Word::reduced, .result_reader = rank() + 1});
+  cut(count, 1);
+  HEARTH_TRY(reserve_operands(schedule, 2));
+  return inclusive || last ? Status() : schedule.scratch(type_, stage_count_, result_);
+}
+
 void ChunkReduction::join(Schedule& schedule) {
   schedule.meet(*this, &type_, nullptr, &op_);
   if (block_result_ == nullptr) return;
@@ -99,15 +122,22 @@ void ChunkReduction::put_range(const Range& range, std::byte* chunk) {
                      static_cast<size_t>(range.count * type_.size));
 }
 
-void ChunkReduction::put(int64_t stage, std::byte* chunk) {
-  if (kind_ == Kind::whole || kind_ == Kind::at_root) return put_range(range(stage, rank()), chunk);
+bool ChunkReduction::put(int64_t stage, std::byte* chunk) {
+  if (kind_ == Kind::scan_chain) return false;
+  if (kind_ != Kind::shares && kind_ != Kind::blocks) {
+    put_range(range(stage, rank()), chunk);
+    return true;
+  }
   for (int way = 1; way < size(); ++way) {
     const Range others = range(stage, (rank() + way) % size());
     if (others.count > 0) put_range(others, chunk);
   }
+  return true;
 }
 
-bool ChunkReduction::takes_from(int64_t stage, int) const {
+bool ChunkReduction::takes_from(int64_t stage, int from) const {
+  if (kind_ == Kind::scan_whole) return from < rank();
+  if (kind_ == Kind::scan_chain) return from == rank() - 1;
   return range(stage, rank()).count > 0;
 }
 
@@ -115,13 +145,24 @@ bool ChunkReduction::shares_from(int64_t stage, int from) const {
   return range(stage, from).count > 0;
 }
 
+const void* ChunkReduction::operand(int from, uint64_t begin, const Range& range) {
+  if (from == rank()) return element(input_, range.begin);
+  return ring().place(from, begin) + range.offset - type_.true_lower_bound;
+}
+
+void ChunkReduction::reduce_operands(int operands, std::byte* to, Count count) {
+  note(datatype::reduce_all(op_, type_, {operands_, static_cast<size_t>(operands)}, to, count));
+}
+
 bool ChunkReduction::reduce(int64_t stage, uint64_t begin) {
   const Range own = range(stage, rank());
-  if (own.count == 0) return false;
-  for (int from = 0; from < size(); ++from) {
-    operands_[from] = from == rank() ? element(input_, own.begin)
-                                     : ring().place(from, begin) + own.offset - type_.true_lower_bound;
+  if (kind_ == Kind::scan_chain) return reduce_link(own, begin);
+  if (kind_ == Kind::scan_whole) {
+    reduce_scan(own, begin);
+    return false;
   }
+  if (own.count == 0) return false;
+  for (int from = 0; from < size(); ++from) operands_[from] = operand(from, begin, own);
   std::byte* place = nullptr;  // where the result stays
   if (kind_ == Kind::blocks) {
     place = element(block_result_ != nullptr ? block_result_ : receive_, stage * stage_count_);
@@ -129,9 +170,7 @@ bool ChunkReduction::reduce(int64_t stage, uint64_t begin) {
     place = element(receive_, own.begin);
   }
   std::byte* to = result_ != nullptr ? result_ : place;
-  const Status status =
-      datatype::reduce_all(op_, type_, {operands_, static_cast<size_t>(size())}, to, own.count);
-  if (!status.ok() && outcome.ok()) outcome = status;
+  reduce_operands(size(), to, own.count);
   const auto bytes = static_cast<size_t>(own.count * type_.size);
   if (place != nullptr && to != place) {
     copy_bytes(place + type_.true_lower_bound, to + type_.true_lower_bound, bytes);
@@ -139,6 +178,37 @@ bool ChunkReduction::reduce(int64_t stage, uint64_t begin) {
   if (kind_ != Kind::shares || root_ == rank()) return false;
   ring().filler.fill(type_, to, 0, ring().place(rank(), begin) + own.offset, bytes);
   return true;
+}
+
+void ChunkReduction::reduce_scan(const Range& range, uint64_t begin) {
+  const int operands = inclusive_ ? rank() + 1 : rank();
+  if (operands == 0) return;
+  std::byte* to = element(receive_, range.begin);
+  for (int from = 0; from < operands; ++from) operands_[from] = operand(from, begin, range);
+  if (operands > 1 || operands_[0] != to) reduce_operands(operands, to, range.count);
+}
+
+// What the rank before has reduced stays readable until the stage is over.
+bool ChunkReduction::reduce_link(const Range& range, uint64_t begin) {
+  const bool last = rank() == size() - 1;
+  const void* const before = rank() > 0 ? operand(rank() - 1, begin, range) : nullptr;
+  std::byte* const to = element(receive_, range.begin);
+  const void* result = element(input_, range.begin);
+  if (before != nullptr && (inclusive_ || !last)) {
+    operands_[0] = before;
+    operands_[1] = result;
+    std::byte* place = inclusive_ ? to : result_;
+    reduce_operands(2, place, range.count);
+    result = place;
+  }
+  const auto bytes = static_cast<size_t>(range.count * type_.size);
+  if (!last) ring().filler.fill(type_, result, 0, ring().place(rank(), begin), bytes);
+  const void* kept = inclusive_ ? result : before;
+  if (kept != nullptr && kept != to) {
+    copy_bytes(to + type_.true_lower_bound, static_cast<const std::byte*>(kept) + type_.true_lower_bound,
+               bytes);
+  }
+  return !last;
 }
 
 void ChunkReduction::share(int64_t stage, int from, const std::byte* chunk) {

@@ -40,9 +40,10 @@ bool ChunkStages::advance_put() {
   if (part_.puts) {
     int late = 0;
     if (!ring_.may_write(end(put_), late)) return wait_for(late);
-    put(put_.stage, ring_.place(rank(), put_.begin));
-    ring_.show_produced(ChunkRing::Word::contributed, end(put_), part_.reader);
-    after_put(put_.stage);
+    if (put(put_.stage, ring_.place(rank(), put_.begin))) {
+      ring_.show_produced(ChunkRing::Word::contributed, end(put_), part_.reader);
+      after_put(put_.stage);
+    }
   }
   next_stage(put_);
   return true;
@@ -53,7 +54,7 @@ bool ChunkStages::advance_take() {
   for (; part_.takes && take_.way < size(); ++take_.way) {
     const int from = (rank() + take_.way) % size();
     if (!takes_from(take_.stage, from)) continue;
-    if (!ring_.has_produced(from, ChunkRing::Word::contributed, end(take_))) {
+    if (!ring_.has_produced(from, part_.taken, end(take_))) {
       wait_for(from);
       return moved;
     }

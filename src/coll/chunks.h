@@ -7,6 +7,8 @@
 //          share in one pass, in the order of ranks
 //   share  what others have reduced is copied from their chunks
 //
+// In a chain what is taken is what the rank before has reduced, and a rank puts its own result for the next.
+//
 // and they overlap: a rank puts ahead as long as there is room. Used under the library's lock.
 #pragma once
 
@@ -36,8 +38,9 @@ class ChunkStages : public Encounter {
     bool puts = true;
     bool takes = true;
     bool shares = false;
-    int reader = -1;         // who reads what it puts; -1: all
-    int result_reader = -1;  // and what it has reduced
+    ChunkRing::Word taken = ChunkRing::Word::contributed;  // what it takes of others
+    int reader = -1;                                       // who reads what it puts; -1: all
+    int result_reader = -1;                                // and what it has reduced
   };
 
   explicit ChunkStages(Schedule& schedule);
@@ -51,8 +54,8 @@ class ChunkStages : public Encounter {
   bool puts() const { return part_.puts; }
   ChunkRing& ring() { return ring_; }
 
-  /// Into the own chunk.
-  virtual void put(int64_t stage, std::byte* chunk) = 0;
+  /// Into the own chunk, which is free; false where nothing is put yet, but results later.
+  virtual bool put(int64_t stage, std::byte* chunk) = 0;
   /// When that has been shown to others.
   virtual void after_put(int64_t) {}
   /// Whether that rank has put, or reduced, something that this one needs.
@@ -148,7 +151,7 @@ class ChunkMoves final : public ChunkStages {
     return std::min(piece_bytes_, bytes - stage * piece_bytes_);
   }
 
-  void put(int64_t stage, std::byte* chunk) override;
+  bool put(int64_t stage, std::byte* chunk) override;
   void after_put(int64_t stage) override;
   bool takes_from(int64_t stage, int from) const override;
   void take(int64_t stage, int from, const std::byte* chunk) override;
@@ -184,6 +187,12 @@ class ChunkReduction final : public ChunkStages {
   /// nullptr: blocks of `each` elements.
   Status reduce_scatter(Schedule& schedule, const Count* begins, Count each);
 
+  /// Each rank reduces the operands of all ranks up to its own, or before it: for short vectors, or two
+  /// ranks.
+  Status scan_whole(Schedule& schedule, Count count, bool inclusive);
+  /// Each rank takes the result of the one before and goes on with it.
+  Status scan_chain(Schedule& schedule, Count count, bool inclusive);
+
   /// As a step.
   void join(Schedule& schedule);
 
@@ -196,7 +205,7 @@ class ChunkReduction final : public ChunkStages {
     Count count;
     int64_t offset;  // in a chunk
   };
-  enum class Kind : uint8_t { whole, shares, at_root, blocks };
+  enum class Kind : uint8_t { whole, shares, at_root, blocks, scan_whole, scan_chain };
 
   Range range(int64_t stage, int rank) const;
   Count block_begin(int rank) const { return begins_ != nullptr ? begins_[rank] : each_ * rank; }
@@ -205,10 +214,18 @@ class ChunkReduction final : public ChunkStages {
     return static_cast<std::byte*>(const_cast<void*>(buffer)) + index * type_.size;
   }
   void cut(Count count, int parts);
+  Status reserve_operands(Schedule& schedule, int operands);
   Status reserve(Schedule& schedule, Count count, bool needs_result);
   void put_range(const Range& range, std::byte* chunk);
+  const void* operand(int from, uint64_t begin, const Range& range);
+  void note(Status status) {
+    if (!status.ok() && outcome.ok()) outcome = status;
+  }
+  void reduce_operands(int operands, std::byte* to, Count count);
+  void reduce_scan(const Range& range, uint64_t begin);
+  bool reduce_link(const Range& range, uint64_t begin);
 
-  void put(int64_t stage, std::byte* chunk) override;
+  bool put(int64_t stage, std::byte* chunk) override;
   bool takes_from(int64_t stage, int from) const override;
   bool reduce(int64_t stage, uint64_t begin) override;
   bool shares_from(int64_t stage, int from) const override;
@@ -222,6 +239,7 @@ class ChunkReduction final : public ChunkStages {
   int root_ = -1;          // the only one that gets the result; -1: all, or each its block
   Count count_ = 0;        // of the vector
   Count stage_count_ = 0;  // of a stage, or of a block in a stage
+  bool inclusive_ = true;  // a scan
   const Count* begins_ = nullptr;
   Count each_ = 0;
   int64_t part_bytes_ = 0;             // from block to block in a chunk

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/lines.h"
 #include "coll/select.h"
@@ -22,6 +23,20 @@ Status lines(Schedule& schedule, const void* input, void* result, bool inclusive
       meeting.exscan(input, result, count, type, op);
     }
     return meeting.reserve(schedule, type, count);
+  });
+}
+
+Status chunks_whole(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
+                    Type& type, Op& op) {
+  return reduce_through_chunks(schedule, input, result, type, op, [&](ChunkReduction& reduction) {
+    return reduction.scan_whole(schedule, count, inclusive);
+  });
+}
+
+Status chunks_chain(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
+                    Type& type, Op& op) {
+  return reduce_through_chunks(schedule, input, result, type, op, [&](ChunkReduction& reduction) {
+    return reduction.scan_chain(schedule, count, inclusive);
   });
 }
 
@@ -81,6 +96,7 @@ Status scan_either(Schedule& schedule, const void* input, void* result, bool inc
                     .bytes = bytes,
                     .count = count,
                     .commutative = op.commutative,
+                    .chunks = ChunkReduction::fits(schedule, type),
                     .lines = fits_lines(schedule.area(), Collective::scan, bytes)};
   return select(Collective::scan, kAlgorithms, shape)(schedule, input, result, inclusive, count, type, op);
 }

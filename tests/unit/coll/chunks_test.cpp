@@ -13,7 +13,22 @@
 namespace hearth::coll {
 namespace {
 
-enum class What { bcast, gather, scatter, allgather, alltoall, reduce, whole, shares, blocks, count_ };
+enum class What {
+  bcast,
+  gather,
+  scatter,
+  allgather,
+  alltoall,
+  reduce,
+  whole,
+  shares,
+  blocks,
+  scan,
+  exscan,
+  chain,
+  exchain,
+  count_
+};
 
 struct Call {
   What what;
@@ -24,9 +39,9 @@ struct Call {
 int value(size_t call, int rank, int index) {
   return static_cast<int>(call % 100) * 1'000'000 + rank * 100'000 + index;
 }
-int sum(size_t call, int index) {
+int sum(size_t call, int index, int ranks = kRanks) {
   int all = 0;
-  for (int rank = 0; rank < kRanks; ++rank) all += value(call, rank, index);
+  for (int rank = 0; rank < ranks; ++rank) all += value(call, rank, index);
   return all;
 }
 
@@ -91,8 +106,15 @@ class Rank final : public AreaRank<Call, Part> {
       case What::shares:
         EXPECT_TRUE(reduction->allreduce_shares(schedule, call.count).ok());
         break;
-      default:
+      case What::blocks:
         EXPECT_TRUE(reduction->reduce_scatter(schedule, nullptr, call.count).ok());
+        break;
+      case What::scan:
+      case What::exscan:
+        EXPECT_TRUE(reduction->scan_whole(schedule, call.count, call.what == What::scan).ok());
+        break;
+      default:
+        EXPECT_TRUE(reduction->scan_chain(schedule, call.count, call.what == What::chain).ok());
         break;
     }
     return part;
@@ -127,8 +149,15 @@ class Rank final : public AreaRank<Call, Part> {
         case What::shares:
           if (first_block) expected = sum(number, index);
           break;
-        default:
+        case What::blocks:
           if (first_block) expected = sum(number, rank_ * call.count + index);
+          break;
+        case What::scan:
+        case What::chain:
+          if (first_block) expected = sum(number, index, rank_ + 1);
+          break;
+        default:
+          if (first_block && rank_ > 0) expected = sum(number, index, rank_);
           break;
       }
       ASSERT_EQ(part.out[static_cast<size_t>(i)], expected)
@@ -167,6 +196,7 @@ TEST_F(ChunksBetweenThreads, ManyUnderWay) {
 TEST_F(ChunksBetweenThreads, OneFillsAllTheTime) {
   run(std::vector<Call>(200, {What::bcast, 1, 1000}), 12, 5);
   run(std::vector<Call>(100, {What::scatter, 2, 1000}), 12, 6);
+  run(std::vector<Call>(100, {What::exchain, 0, 1000}), 12, 7);
 }
 
 }  // namespace
