@@ -8,6 +8,7 @@
 
 #include "abi/runtime.h"
 #include "abi/tool.h"
+#include "coll/control_area.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 
@@ -52,6 +53,8 @@ const Pvar pvars[] = {
      "slots of 32 bytes that this process has written into rings: short messages and all packets of control"},
     {"wait_sleeps", kCounter, [](Engine& e) { return e.counters().sleeps; },
      "how often a waiting call has given its processor up until something comes"},
+    {"coll_areas_taken", kLevel, [](Engine&) { return coll::ControlArea::count_taken(); },
+     "communicators and persistent collectives of the whole job that have shared memory for collectives"},
     {"p2p_pool_bytes", kSize, [](Engine& e) -> uint64_t { return e.pool_bytes(); },
      "memory that requests and messages have taken"},
     {"shm_segment_bytes", kSize,

@@ -16,7 +16,13 @@ void ChunkStages::set_stages(int64_t stages, int64_t bytes) {
   constexpr int64_t kLine = shm::kLineBytes;
   stages_ = stages;
   stage_bytes_ = (bytes + (bytes >= kGapFrom ? kGapBytes : 0) + kLine - 1) / kLine * kLine;
+}
+
+void ChunkStages::begin() {
   turn_ = ring_.take_turn();
+  begun_ = false;
+  put_ = take_ = share_ = {};
+  outcome = {};
 }
 
 bool ChunkStages::advance() {

@@ -26,10 +26,11 @@ namespace hearth::coll {
 /// Whether a communicator has chunks: the same on all ranks.
 bool has_chunks(const Schedule& schedule);
 
-/// What long collectives have in common: their way through the stages. Made in the order in which the ranks
-/// call collectives.
+/// What long collectives have in common: their way through the stages.
 class ChunkStages : public Encounter {
  public:
+  /// Takes its turn.
+  void begin() final;
   bool advance() final;
 
  protected:
@@ -47,7 +48,7 @@ class ChunkStages : public Encounter {
   ~ChunkStages() = default;
 
   void set_part(const Part& part) { part_ = part; }
-  /// What has to be known before it is a step; takes its turn. The same on all ranks.
+  /// What has to be known before it is a step. The same on all ranks.
   void set_stages(int64_t stages, int64_t stage_bytes);
   int size() const { return area_.size(); }
   int rank() const { return area_.rank(); }

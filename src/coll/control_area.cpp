@@ -16,11 +16,11 @@ using objects::kNoArea;
 // Lives as long as the process is attached to its job.
 const shm::Segment* the_segment = nullptr;
 
-/// Sets the first bit that is not; -1 when all are. Pairs with the release in give_back().
-int32_t take_bit(uint64_t& word, uint32_t bits) {
+/// Sets the first bit that is not; -1 when as many are set as may be. Pairs with the release in give_back().
+int32_t take_bit(uint64_t& word, uint32_t most) {
   for (uint64_t seen = atomic::load_acquire(word);;) {
     const auto free = static_cast<uint32_t>(std::countr_one(seen));
-    if (free >= bits) return kNoArea;
+    if (static_cast<uint32_t>(std::popcount(seen)) >= most) return kNoArea;
     if (atomic::compare_exchange(word, seen, seen | uint64_t{1} << free)) return static_cast<int32_t>(free);
     seen = atomic::load_acquire(word);
   }
@@ -59,9 +59,22 @@ void ControlArea::set_up(const shm::Segment& segment) {
 }
 
 int32_t ControlArea::take(int members) {
-  if (the_segment == nullptr || members < 2) return kNoArea;
+  return the_segment == nullptr ? kNoArea : take_below(the_segment->job().area_count, members);
+}
+
+int32_t ControlArea::take_for_operation(int members) {
+  return the_segment == nullptr ? kNoArea : take_below(the_segment->job().area_count / 2, members);
+}
+
+uint64_t ControlArea::count_taken() {
+  if (the_segment == nullptr) return 0;
+  return static_cast<uint64_t>(std::popcount(atomic::load_relaxed(the_segment->job().areas_taken)));
+}
+
+int32_t ControlArea::take_below(uint32_t most, int members) {
+  if (members < 2) return kNoArea;
   const shm::Segment& segment = *the_segment;
-  const int32_t area = take_bit(segment.job().areas_taken, segment.job().area_count);
+  const int32_t area = take_bit(segment.job().areas_taken, most);
   if (area == kNoArea) return kNoArea;
   if (!segment.reserve_area(area)) {
     give_back(segment, area);
@@ -81,19 +94,25 @@ void ControlArea::leave(int32_t area) {
   give_back(segment, area);
 }
 
-ControlArea* ControlArea::enter(Comm& comm) {
-  comm.control = new (std::nothrow) ControlArea(comm, *the_segment);
-  // The others count on this process to meet them there.
-  HEARTH_CHECK(comm.control != nullptr);
-  return comm.control;
+void ControlArea::close(ControlArea* view) {
+  const int32_t area = view->area_;
+  delete view;
+  leave(area);
 }
 
-ControlArea::ControlArea(Comm& comm, const shm::Segment& segment)
+ControlArea* ControlArea::enter(Comm& comm, ControlArea*& view, int32_t area) {
+  view = new (std::nothrow) ControlArea(comm, *the_segment, area);
+  // The others count on this process to meet them there.
+  HEARTH_CHECK(view != nullptr);
+  return view;
+}
+
+ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
     : rank_(comm.rank),
       size_(comm.size),
       peers_(comm.group->peers.data()),
       segment_(segment),
-      area_(comm.area),
+      area_(area),
       chunk_ring_(*this) {
   for (const objects::PeerIndex process : comm.group->peers) {
     rows_.push_back(&segment.control_row(area_, process));

@@ -17,6 +17,13 @@
 // its communicator ends, or at once where none comes of it. The last one clears the rows and gives the area
 // back. Who leaves writes nothing there any more, but its row stays for the others to read.
 //
+// A persistent operation has an area to itself. Ranks may start several in different orders (MPI 5.0 section
+// 6.13 orders only what makes them), so that a start has no number among the communicator's collectives;
+// among the starts of one operation it has, and in an area of its own everything else is as it is for a
+// communicator: slots, chunks, leaving. Making one is collective and need not be local, so rank 0 takes the
+// area and tells it by a broadcast. Half of the areas are left to communicators; an operation that gets none
+// uses messages.
+//
 // Used under the library's lock. docs/memory_model.md argues the order of loads and stores.
 #pragma once
 
@@ -53,7 +60,8 @@ constexpr Said said_in(uint64_t word) {
   return {static_cast<uint32_t>(word), static_cast<uint16_t>(word >> 32), static_cast<uint16_t>(word >> 48)};
 }
 
-/// This process's view of the area of one communicator. Ranks are those of the communicator.
+/// This process's view of the area of one communicator, or of one persistent operation. Ranks are those of
+/// the communicator.
 class ControlArea {
  public:
   // Life.
@@ -62,13 +70,23 @@ class ControlArea {
   static void set_up(const shm::Segment& segment);
   /// Takes an area for so many processes; kNoArea where none is left, or it would not be worth it.
   static int32_t take(int members);
+  /// The same, as long as half of the areas are left.
+  static int32_t take_for_operation(int members);
   /// Of a process that was counted: it will not touch the area any more.
   static void leave(int32_t area);
   /// The communicator's; nullptr when it has none.
   static ControlArea* of(objects::Comm& comm) {
     if (__builtin_expect(comm.control != nullptr, 1)) return comm.control;
-    return comm.area == objects::kNoArea ? nullptr : enter(comm);
+    return comm.area == objects::kNoArea ? nullptr : enter(comm, comm.control, comm.area);
   }
+  /// A view of an area that was taken for an operation. It ends with close(), which leaves the area.
+  static ControlArea* open(objects::Comm& comm, int32_t area) {
+    ControlArea* view = nullptr;
+    return enter(comm, view, area);
+  }
+  static void close(ControlArea* view);
+  /// How many areas of the job are taken, for the tool interface.
+  static uint64_t count_taken();
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -127,11 +145,12 @@ class ControlArea {
   void ring_all() const;
 
  private:
-  ControlArea(objects::Comm& comm, const shm::Segment& segment);
+  ControlArea(objects::Comm& comm, const shm::Segment& segment, int32_t area);
   [[gnu::cold]] bool look_who_is_done(uint32_t number, objects::PeerIndex& awaited);
   void end_out_of_turn(uint32_t number);
   void show_done();
-  [[gnu::cold]] static ControlArea* enter(objects::Comm& comm);
+  static int32_t take_below(uint32_t most, int members);
+  [[gnu::cold]] static ControlArea* enter(objects::Comm& comm, ControlArea*& view, int32_t area);
 
   shm::ControlRow* own_ = nullptr;
   std::vector<shm::ControlRow*> rows_;  // by rank

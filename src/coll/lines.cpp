@@ -61,7 +61,7 @@ void Lines::say(const void* elements, Type& type, int64_t bytes, int to) {
 }
 
 void Lines::hear(int first, int last) {
-  next_ = first;
+  first_ = first;
   last_ = last;
   hears_all_ = first == area_.size() - 1 && last == 0;
 }
@@ -73,6 +73,11 @@ void Lines::copy_to(void* elements, Count each, Type& type, bool blocks) {
   type_ = &type;
   blocks_ = blocks;
   bytes_ = heard_bytes_ = each * type.size;
+}
+
+void Lines::keep_own(const void* from, Count from_count, Type& from_type, void* to, Count to_count,
+                     Type& to_type) {
+  kept_ = {from, from_count, &from_type, to, to_count, &to_type};
 }
 
 void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op) {
@@ -104,9 +109,8 @@ void Lines::gather(const void* send, Count send_count, Type& send_type, void* re
                    Type& receive_type, int root) {
   if (rank_ != root) return say(send, send_type, send_count * send_type.size, root);
   if (send != MPI_IN_PLACE) {
-    outcome = datatype::copy(send, send_count, send_type,
-                             coll::advance(receive, receive_type, root * receive_count), receive_count,
-                             receive_type);
+    keep_own(send, send_count, send_type, coll::advance(receive, receive_type, root * receive_count),
+             receive_count, receive_type);
   }
   copy_to(receive, receive_count, receive_type, true);
   hear(area_.size() - 1, 0);
@@ -118,9 +122,8 @@ void Lines::scatter(const void* send, Count send_count, Type& send_type, void* r
   if (rank_ == root) {
     say(send, send_type, size * send_count * send_type.size, kAll);
     if (receive == MPI_IN_PLACE) return;
-    outcome = datatype::copy(coll::advance(send, send_type, root * send_count), send_count, send_type,
-                             receive, receive_count, receive_type);
-    return;
+    return keep_own(coll::advance(send, send_type, root * send_count), send_count, send_type, receive,
+                    receive_count, receive_type);
   }
   copy_to(receive, receive_count, receive_type, false);
   offset_ = rank_ * bytes_;
@@ -135,7 +138,7 @@ void Lines::allgather(const void* send, Count send_count, Type& send_type, void*
   hear(area_.size() - 1, 0);
   if (send == MPI_IN_PLACE) return say(own, receive_type, bytes_, kAll);
   say(send, send_type, send_count * send_type.size, kAll);
-  outcome = datatype::copy(send, send_count, send_type, own, receive_count, receive_type);
+  keep_own(send, send_count, send_type, own, receive_count, receive_type);
 }
 
 void Lines::alltoall(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
@@ -147,9 +150,8 @@ void Lines::alltoall(const void* send, Count send_count, Type& send_type, void* 
   hear(size - 1, 0);
   if (send == MPI_IN_PLACE) return say(receive, receive_type, heard_bytes_, kAll);
   say(send, send_type, size * send_count * send_type.size, kAll);
-  outcome = datatype::copy(coll::advance(send, send_type, rank_ * send_count), send_count, send_type,
-                           coll::advance(receive, receive_type, rank_ * receive_count), receive_count,
-                           receive_type);
+  keep_own(coll::advance(send, send_type, rank_ * send_count), send_count, send_type,
+           coll::advance(receive, receive_type, rank_ * receive_count), receive_count, receive_type);
 }
 
 void Lines::reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root) {
@@ -193,7 +195,7 @@ void Lines::exscan(const void* send, void* receive, Count count, Type& type, Op&
 // Going through with it.
 
 bool Lines::advance() {
-  if (said_to_ != kNobody && !speak()) return false;
+  if (!spoken_ && !speak()) return false;
   if (!listen()) return false;
   if (has_result_) keep_result();
   if (hears_all_) area_.learn(number_, behind_);
@@ -201,16 +203,23 @@ bool Lines::advance() {
   return true;
 }
 
+// The own block when others can go on.
 bool Lines::speak() {
-  if (__builtin_expect(!area_.may_write(number_, awaited), 0)) return false;
-  pack_all(said_, *said_type_, area_.own_slot(number_).payload, said_bytes_);
-  area_.say(number_, static_cast<uint16_t>(said_bytes_));
-  if (said_to_ == kAll) {
-    area_.ring_all();
-  } else {
-    area_.ring(said_to_);
+  if (said_to_ != kNobody) {
+    if (__builtin_expect(!area_.may_write(number_, awaited), 0)) return false;
+    pack_all(said_, *said_type_, area_.own_slot(number_).payload, said_bytes_);
+    area_.say(number_, static_cast<uint16_t>(said_bytes_));
+    if (said_to_ == kAll) {
+      area_.ring_all();
+    } else {
+      area_.ring(said_to_);
+    }
   }
-  said_to_ = kNobody;
+  if (kept_.from_type != nullptr) {
+    outcome = datatype::copy(kept_.from, kept_.from_count, *kept_.from_type, kept_.to, kept_.to_count,
+                             *kept_.to_type);
+  }
+  spoken_ = true;
   return true;
 }
 
@@ -289,6 +298,7 @@ template <class Begin>
   if (!fits_lines(area, collective, bytes)) return false;
   Lines lines(*area);
   begin(lines);
+  lines.begin();
   lines.run(comm.context + kCollectiveContext, 0);
   outcome = lines.outcome;
   return true;

@@ -28,12 +28,11 @@ inline bool fits_lines(const ControlArea* area, Collective collective, int64_t b
   return area != nullptr && bytes <= area->line_bytes_max(collective);
 }
 
-/// One such collective on this process. Made in the order in which the ranks call collectives: it takes a
-/// number. Then one function says what it does, with the arguments of the MPI call; `send` may be
-/// MPI_IN_PLACE where that call allows it.
+/// One such collective on this process. One function says what it does, with the arguments of the MPI call;
+/// `send` may be MPI_IN_PLACE where that call allows it. Then it begins: it takes a number.
 class Lines final : public Encounter {
  public:
-  explicit Lines(ControlArea& area) : area_(area), number_(area.next_number()), rank_(area.rank()) {}
+  explicit Lines(ControlArea& area) : area_(area), rank_(area.rank()) {}
 
   void barrier();
   void bcast(void* buffer, Count count, Type& type, int root);
@@ -60,6 +59,13 @@ class Lines final : public Encounter {
 
   /// As a step.
   void join(Schedule& schedule) { schedule.meet(*this, said_type_, type_, op_); }
+  void begin() override {
+    number_ = area_.next_number();
+    outcome = {};
+    spoken_ = has_result_ = false;
+    next_ = first_;
+    behind_ = 0;
+  }
   bool advance() override;
 
  private:
@@ -70,6 +76,7 @@ class Lines final : public Encounter {
   void say(const void* elements, Type& type, int64_t bytes, int to);
   void hear(int first, int last);
   void copy_to(void* elements, Count each, Type& type, bool blocks);
+  void keep_own(const void* from, Count from_count, Type& from_type, void* to, Count to_count, Type& to_type);
   void fold(const void* own, void* result, Count count, Type& type, Op& op);
   bool speak();
   bool listen();
@@ -78,7 +85,7 @@ class Lines final : public Encounter {
   void keep_result();
 
   ControlArea& area_;
-  const uint32_t number_;
+  uint32_t number_ = 0;
   const int rank_;
 
   // What is said, and who hears it.
@@ -86,8 +93,20 @@ class Lines final : public Encounter {
   Type* said_type_ = nullptr;
   int64_t said_bytes_ = 0;
   int said_to_ = kNobody;
+  bool spoken_ = false;
 
-  // Who is heard: from next_ down to last_, but for this process.
+  // The own block, where it goes on beside the others'.
+  struct {
+    const void* from;
+    Count from_count;
+    Type* from_type = nullptr;  // nullptr: nowhere
+    void* to;
+    Count to_count;
+    Type* to_type;
+  } kept_;
+
+  // Who is heard: from first_ down to last_, but for this process.
+  int first_ = -1;
   int next_ = -1;
   int last_ = 0;
   bool hears_all_ = false;

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/contexts.h"
 #include "base/immortal.h"
+#include "coll/coll.h"
 #include "coll/control_area.h"
 #include "datatype/lifetime.h"
 #include "datatype/reduce.h"
@@ -153,6 +154,7 @@ void Schedule::next_round() {
 }
 
 void Schedule::meet(Encounter& encounter, Type* one, Type* other, Op* op) {
+  if (!persistent_) encounter.begin();
   if (keeps_steps_) {
     next_round();
     return keep(
@@ -277,6 +279,9 @@ struct Schedule::Hooks {
     Schedule& schedule = of(request);
     schedule.next_ = 0;
     schedule.messages_.first_error = {};
+    for (const Step& step : schedule.steps_) {
+      if (step.encounter != nullptr) step.encounter->begin();
+    }
     schedule.go_on();
     return {};
   }
@@ -305,8 +310,15 @@ Status Schedule::make(Comm& comm, bool persistent, Schedule*& schedule) {
   schedule->keeps_steps_ = true;
   schedule->persistent_ = persistent;
   schedule->comm_ = &comm;
-  // Persistent operations may be started in any order, so that they have no number there.
   schedule->area_ = persistent ? nullptr : ControlArea::of(comm);
+  return {};
+}
+
+Status Schedule::obtain_area() {
+  if (ControlArea::of(*comm_) == nullptr) return {};
+  int32_t told = rank_ == 0 ? ControlArea::take_for_operation(size_) : objects::kNoArea;
+  HEARTH_TRY(run<bcast>(*comm_, &told, Count{sizeof told}, byte_type(), 0));
+  if (told != objects::kNoArea) area_ = ControlArea::open(*comm_, told);
   return {};
 }
 
@@ -378,6 +390,7 @@ bool Schedule::advance() {
 void Schedule::let_go() {
   for (Type* type : types_) datatype::release(*type);
   if (op_ != nullptr) objects::release(*op_);
+  if (persistent_ && area_ != nullptr) ControlArea::close(area_);
   constexpr size_t kSpareMax = 64;
   if (spare.value.size() == kSpareMax) {
     delete this;

@@ -55,6 +55,9 @@ class Encounter : public p2p::Polled {
   /// The process that is waited for, for the status page.
   objects::PeerIndex awaited = 0;
 
+  /// Takes its place among those of its area, in the order in which the ranks call collectives; of a
+  /// persistent operation, with every start. What it has done before counts no more.
+  virtual void begin() = 0;
   /// Goes through with it in a blocking call, while other messages go on.
   void run(uint32_t context, int tag);
 
@@ -112,8 +115,11 @@ class Schedule final : private p2p::Polled {
   void reduce(Op& op, Type& type, const void* in, void* inout, Count count);
 
   /// Where the ranks meet; nullptr where they have messages only: between two groups, among some processes of
-  /// a communicator, in persistent operations, and where no area is left.
+  /// a communicator, and where no area is left.
   ControlArea* area() const { return area_; }
+  /// A persistent operation's own area, where the communicator has one and there is another (control_area.h
+  /// says why). Collective: rank 0 takes it and tells the others.
+  Status obtain_area();
   /// What came before is over before it begins, and it is over before what follows. The types and the
   /// operation are those that it uses; nullptr for none.
   void meet(Encounter& encounter, Type* one = nullptr, Type* other = nullptr, Op* op = nullptr);
@@ -195,7 +201,7 @@ class Schedule final : private p2p::Polled {
   int other_size_ = 0;
   int rank_ = 0;
   int size_ = 0;
-  ControlArea* area_ = nullptr;
+  ControlArea* area_ = nullptr;  // the communicator's, or the persistent operation's own
   uint32_t context_ = 0;
   int tag_ = 0;
   bool keeps_steps_ = false;
@@ -239,6 +245,10 @@ struct ShortWay {
   }
 };
 
+/// Specialised in coll.h: whether a collective asks for an area().
+template <auto build>
+constexpr bool kMeetsInArea = false;
+
 template <auto build, class... Arguments>
 Status run(Comm& comm, Arguments&&... arguments) {
   if (Status outcome; ShortWay<build>::take(comm, outcome, arguments...)) return outcome;
@@ -261,7 +271,10 @@ template <auto build, class... Arguments>
 Status prepare(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
   Schedule* schedule = nullptr;
   HEARTH_TRY(Schedule::make(comm, true, schedule));
-  return Schedule::launch(schedule, build(*schedule, std::forward<Arguments>(arguments)...), request);
+  Status built;
+  if constexpr (kMeetsInArea<build>) built = schedule->obtain_area();
+  if (built.ok()) built = build(*schedule, std::forward<Arguments>(arguments)...);
+  return Schedule::launch(schedule, built, request);
 }
 
 }  // namespace hearth::coll

@@ -55,6 +55,7 @@ class AreaRank {
     while (over < calls.size()) {
       if (begun < calls.size() && begun < over + ahead && random() % 2 == 0) {
         parts[begun] = begin(begun, calls[begun]);
+        parts[begun]->encounter->begin();
         ++begun;
       }
       bool moved = false;
