@@ -80,7 +80,8 @@ std::string algorithm_of(const Row& row, int ranks, int64_t bytes) {
                                           .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
                                           .commutative = true,
                                           .chunks = goes_by_chunks(ranks),
-                                          .lines = goes_by_lines(ranks, said_bytes)});
+                                          .lines = goes_by_lines(ranks, said_bytes),
+                                          .same_bits = param::get_flag(param::Id::coll_same_bits)});
 }
 
 std::vector<std::string> command_of(const BenchOptions& options, const std::vector<std::string>& names,

@@ -4,6 +4,7 @@
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/lines.h"
+#include "coll/reduction_shape.h"
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "datatype/reduce.h"
@@ -139,13 +140,7 @@ Status allreduce(Schedule& schedule, const void* send, void* receive, Count coun
     return inter::allreduce(schedule, send, receive, count, type, op);
   }
   const void* input = send == MPI_IN_PLACE ? receive : send;
-  const int64_t bytes = count * type.size;
-  const Shape shape{.size = schedule.size(),
-                    .bytes = bytes,
-                    .count = count,
-                    .commutative = op.commutative,
-                    .chunks = ChunkReduction::fits(schedule, type),
-                    .lines = fits_lines(schedule.area(), Collective::allreduce, bytes)};
+  const Shape shape = reduction_shape(schedule, Collective::allreduce, count, type, op);
   if (shape.size == 1 || shape.bytes == 0) {
     begin_in_place(schedule, input, receive, count, type);
     return {};

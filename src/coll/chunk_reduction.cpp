@@ -1,11 +1,10 @@
-#include "base/copy.h"
 #include "coll/chunks.h"
 #include "datatype/reduce.h"
 
 namespace hearth::coll {
 
 bool ChunkReduction::fits(const Schedule& schedule, const Type& type) {
-  return type.contiguous && has_chunks(schedule) && type.size <= kElementBytesMax;
+  return has_chunks(schedule) && type.size <= kElementBytesMax;
 }
 
 /// In pieces for each of `parts` ranks.
@@ -17,7 +16,8 @@ void ChunkReduction::cut(Count count, int parts) {
   set_stages((count + stage_count_ - 1) / stage_count_, std::min(count, stage_count_) * type_.size);
 }
 
-Status ChunkReduction::reserve_operands(Schedule& schedule, int operands) {
+Status ChunkReduction::reserve_operands(Schedule& schedule, int operands, Count count) {
+  if (!type_.contiguous) return schedule.scratch(type_, count, unpacked_);
   std::byte* memory;
   HEARTH_TRY(schedule.scratch(operands * static_cast<int64_t>(sizeof(void*)), memory));
   operands_ = reinterpret_cast<const void**>(memory);
@@ -25,10 +25,11 @@ Status ChunkReduction::reserve_operands(Schedule& schedule, int operands) {
 }
 
 Status ChunkReduction::reserve(Schedule& schedule, Count count, bool needs_result) {
-  HEARTH_TRY(reserve_operands(schedule, size()));
-  // The user's function gets the last operand where the result is to be. Blocks have a result of their own.
-  const bool in_place = input_ == receive_ && kind_ != Kind::blocks && op_.kind == objects::OpKind::user &&
-                        rank() != size() - 1;
+  HEARTH_TRY(reserve_operands(schedule, size(), count));
+  // The user's function gets the last operand where the result is to be, and elements with gaps are unpacked
+  // there. Blocks have a result of their own.
+  const bool in_place = input_ == receive_ && kind_ != Kind::blocks && rank() != size() - 1 &&
+                        (op_.kind == objects::OpKind::user || !type_.contiguous);
   return needs_result || in_place ? schedule.scratch(type_, count, result_) : Status();
 }
 
@@ -73,7 +74,7 @@ Status ChunkReduction::reduce_scatter(Schedule& schedule, const Count* begins, C
   part_bytes_ = (stage_count_ * type_.size + shm::kLineBytes - 1) / shm::kLineBytes * shm::kLineBytes;
   // In place the result lies where other blocks are still to be put from.
   if (input_ == receive_) HEARTH_TRY(schedule.scratch(type_, block_count(rank()), block_result_));
-  HEARTH_TRY(reserve(schedule, 0, false));
+  HEARTH_TRY(reserve(schedule, stage_count_, false));
   set_stages((longest + stage_count_ - 1) / stage_count_, part_bytes_ * size());
   return {};
 }
@@ -83,7 +84,7 @@ Status ChunkReduction::scan_whole(Schedule& schedule, Count count, bool inclusiv
   inclusive_ = inclusive;
   set_part({.puts = rank() < size() - 1});
   cut(count, 1);
-  return reserve_operands(schedule, size());
+  return reserve_operands(schedule, size(), stage_count_);
 }
 
 Status ChunkReduction::scan_chain(Schedule& schedule, Count count, bool inclusive) {
@@ -92,7 +93,7 @@ Status ChunkReduction::scan_chain(Schedule& schedule, Count count, bool inclusiv
   const bool last = rank() == size() - 1;
   set_part({.puts = !last, .taken = ChunkRing::Word::reduced, .result_reader = rank() + 1});
   cut(count, 1);
-  HEARTH_TRY(reserve_operands(schedule, 2));
+  HEARTH_TRY(reserve_operands(schedule, 2, stage_count_));
   return inclusive || last ? Status() : schedule.scratch(type_, stage_count_, result_);
 }
 
@@ -145,24 +146,48 @@ bool ChunkReduction::shares_from(int64_t stage, int from) const {
   return range(stage, from).count > 0;
 }
 
-const void* ChunkReduction::operand(int from, uint64_t begin, const Range& range) {
-  if (from == rank()) return element(input_, range.begin);
-  return ring().place(from, begin) + range.offset - type_.true_lower_bound;
+const std::byte* ChunkReduction::packed_operand(int from, uint64_t begin, const Range& range) {
+  return ring().place(from, begin) + range.offset;
 }
 
-void ChunkReduction::reduce_operands(int operands, std::byte* to, Count count) {
-  note(datatype::reduce_all(op_, type_, {operands_, static_cast<size_t>(operands)}, to, count));
+/// Of all ranks from `first` to `last`, in this order.
+void ChunkReduction::reduce_operands(int first, int last, uint64_t begin, const Range& range, std::byte* to) {
+  if (!type_.contiguous) return reduce_unpacked(first, last, begin, range, to);
+  for (int from = first; from <= last; ++from) {
+    operands_[from - first] = from == rank() ? element(input_, range.begin)
+                                             : packed_operand(from, begin, range) - type_.true_lower_bound;
+  }
+  note(datatype::reduce_all(op_, type_, {operands_, static_cast<size_t>(last - first + 1)}, to, range.count));
+}
+
+// From the last to the first, as reduce_all() does. Pre: the own elements do not lie at `to`, or come last.
+void ChunkReduction::reduce_unpacked(int first, int last, uint64_t begin, const Range& range, std::byte* to) {
+  const std::byte* const own = element(input_, range.begin);
+  const auto bytes = static_cast<size_t>(range.count * type_.size);
+  if (last == rank()) {
+    keep(own, to, range.count);
+  } else {
+    datatype::unpack(type_, to, 0, packed_operand(last, begin, range), bytes);
+  }
+  for (int from = last - 1; from >= first; --from) {
+    if (from != rank()) datatype::unpack(type_, unpacked_, 0, packed_operand(from, begin, range), bytes);
+    note(datatype::reduce(op_, type_, from == rank() ? own : unpacked_, to, range.count));
+  }
+}
+
+void ChunkReduction::keep(const void* result, std::byte* place, Count count) {
+  if (result != place) note(datatype::copy(result, count, type_, place, count, type_));
 }
 
 bool ChunkReduction::reduce(int64_t stage, uint64_t begin) {
   const Range own = range(stage, rank());
   if (kind_ == Kind::scan_chain) return reduce_link(own, begin);
   if (kind_ == Kind::scan_whole) {
-    reduce_scan(own, begin);
+    const int last = inclusive_ ? rank() : rank() - 1;
+    if (last >= 0) reduce_operands(0, last, begin, own, element(receive_, own.begin));
     return false;
   }
   if (own.count == 0) return false;
-  for (int from = 0; from < size(); ++from) operands_[from] = operand(from, begin, own);
   std::byte* place = nullptr;  // where the result stays
   if (kind_ == Kind::blocks) {
     place = element(block_result_ != nullptr ? block_result_ : receive_, stage * stage_count_);
@@ -170,43 +195,31 @@ bool ChunkReduction::reduce(int64_t stage, uint64_t begin) {
     place = element(receive_, own.begin);
   }
   std::byte* to = result_ != nullptr ? result_ : place;
-  reduce_operands(size(), to, own.count);
-  const auto bytes = static_cast<size_t>(own.count * type_.size);
-  if (place != nullptr && to != place) {
-    copy_bytes(place + type_.true_lower_bound, to + type_.true_lower_bound, bytes);
-  }
+  reduce_operands(0, size() - 1, begin, own, to);
+  if (place != nullptr) keep(to, place, own.count);
   if (kind_ != Kind::shares || root_ == rank()) return false;
-  ring().filler.fill(type_, to, 0, ring().place(rank(), begin) + own.offset, bytes);
+  ring().filler.fill(type_, to, 0, ring().place(rank(), begin) + own.offset,
+                     static_cast<size_t>(own.count * type_.size));
   return true;
 }
 
-void ChunkReduction::reduce_scan(const Range& range, uint64_t begin) {
-  const int operands = inclusive_ ? rank() + 1 : rank();
-  if (operands == 0) return;
-  std::byte* to = element(receive_, range.begin);
-  for (int from = 0; from < operands; ++from) operands_[from] = operand(from, begin, range);
-  if (operands > 1 || operands_[0] != to) reduce_operands(operands, to, range.count);
-}
-
-// What the rank before has reduced stays readable until the stage is over.
+// What the rank before has reduced stands in for the operands of all ranks before.
 bool ChunkReduction::reduce_link(const Range& range, uint64_t begin) {
+  const bool first = rank() == 0;
   const bool last = rank() == size() - 1;
-  const void* const before = rank() > 0 ? operand(rank() - 1, begin, range) : nullptr;
+  const auto bytes = static_cast<size_t>(range.count * type_.size);
   std::byte* const to = element(receive_, range.begin);
-  const void* result = element(input_, range.begin);
-  if (before != nullptr && (inclusive_ || !last)) {
-    operands_[0] = before;
-    operands_[1] = result;
-    std::byte* place = inclusive_ ? to : result_;
-    reduce_operands(2, place, range.count);
+  const std::byte* result = element(input_, range.begin);
+  if (!first && (inclusive_ || !last)) {
+    std::byte* const place = inclusive_ ? to : result_;
+    reduce_operands(rank() - 1, rank(), begin, range, place);
     result = place;
   }
-  const auto bytes = static_cast<size_t>(range.count * type_.size);
   if (!last) ring().filler.fill(type_, result, 0, ring().place(rank(), begin), bytes);
-  const void* kept = inclusive_ ? result : before;
-  if (kept != nullptr && kept != to) {
-    copy_bytes(to + type_.true_lower_bound, static_cast<const std::byte*>(kept) + type_.true_lower_bound,
-               bytes);
+  if (inclusive_) {
+    keep(result, to, range.count);
+  } else if (!first) {
+    datatype::unpack(type_, to, 0, packed_operand(rank() - 1, begin, range), bytes);
   }
   return !last;
 }

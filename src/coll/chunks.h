@@ -169,10 +169,13 @@ class ChunkMoves final : public ChunkStages {
   int64_t own_bytes_ = 0;
 };
 
-/// Reductions. The result has the same bits whatever the kind, the number of stages and the way they are cut.
+/// Reductions. The result has the same bits whatever the number of stages and the way they are cut, and, but
+/// for scan_chain(), whatever the kind. Elements with gaps travel packed, and are unpacked before they are
+/// reduced, one rank's after the other.
 class ChunkReduction final : public ChunkStages {
  public:
-  /// Whether elements of this type can go through chunks.
+  /// Whether elements of this type can go through chunks. What counts is their size alone, which all ranks
+  /// agree on.
   static bool fits(const Schedule& schedule, const Type& type);
 
   /// `input` may be `receive`.
@@ -212,18 +215,20 @@ class ChunkReduction final : public ChunkStages {
   Count block_begin(int rank) const { return begins_ != nullptr ? begins_[rank] : each_ * rank; }
   Count block_count(int rank) const { return begins_ != nullptr ? begins_[rank + 1] - begins_[rank] : each_; }
   std::byte* element(const void* buffer, Count index) const {
-    return static_cast<std::byte*>(const_cast<void*>(buffer)) + index * type_.size;
+    return static_cast<std::byte*>(const_cast<void*>(buffer)) + index * type_.extent;
   }
   void cut(Count count, int parts);
-  Status reserve_operands(Schedule& schedule, int operands);
+  /// `count`: the most that is reduced at a time, of so many ranks.
+  Status reserve_operands(Schedule& schedule, int operands, Count count);
   Status reserve(Schedule& schedule, Count count, bool needs_result);
   void put_range(const Range& range, std::byte* chunk);
-  const void* operand(int from, uint64_t begin, const Range& range);
+  const std::byte* packed_operand(int from, uint64_t begin, const Range& range);
   void note(Status status) {
     if (!status.ok() && outcome.ok()) outcome = status;
   }
-  void reduce_operands(int operands, std::byte* to, Count count);
-  void reduce_scan(const Range& range, uint64_t begin);
+  void reduce_operands(int first, int last, uint64_t begin, const Range& range, std::byte* to);
+  void reduce_unpacked(int first, int last, uint64_t begin, const Range& range, std::byte* to);
+  void keep(const void* result, std::byte* place, Count count);
   bool reduce_link(const Range& range, uint64_t begin);
 
   bool put(int64_t stage, std::byte* chunk) override;
@@ -246,7 +251,8 @@ class ChunkReduction final : public ChunkStages {
   int64_t part_bytes_ = 0;             // from block to block in a chunk
   std::byte* result_ = nullptr;        // of a stage, where it does not go straight to its place
   std::byte* block_result_ = nullptr;  // of all stages, likewise
-  const void** operands_ = nullptr;
+  const void** operands_ = nullptr;    // of elements without gaps
+  std::byte* unpacked_ = nullptr;      // the elements of one other rank, of those with gaps
 };
 
 /// A step of a schedule whose communicator has chunks: `begin` says what it is.

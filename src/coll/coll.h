@@ -42,7 +42,7 @@ Status alltoallw(Schedule& schedule, const void* send, CountArray send_counts, C
 
 // Reductions. The order in which ranks are combined depends on the number of ranks and on the size of the
 // data only, so a result is the same from run to run, and MPI_Allreduce has the same on all ranks. Operations
-// that do not commute are applied in the order of ranks.
+// that do not commute are applied in the order of ranks. With coll_same_bits the size does not matter either.
 Status reduce(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op, int root);
 /// Among the own group of an intercommunicator too. `send` is not MPI_IN_PLACE, but may be `receive`.
 Status reduce_in_group(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op,

@@ -4,6 +4,7 @@
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/lines.h"
+#include "coll/reduction_shape.h"
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "coll/tree.h"
@@ -87,6 +88,34 @@ Status ring_gather(Schedule& schedule, const void* input, void* receive, Count c
   return {};
 }
 
+// From the last rank to the first, x[0] op (x[1] op (... op x[n - 1])), and on to the root.
+Status in_order(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
+                int root) {
+  const int rank = schedule.rank();
+  const bool at_root = rank == root;
+  const void* own = input;
+  if (rank < schedule.size() - 1) {
+    std::byte* incoming;
+    HEARTH_TRY(schedule.scratch(type, count, incoming));
+    schedule.receive(incoming, count, type, rank + 1);
+    schedule.next_round();
+    schedule.reduce(op, type, input, incoming, count);
+    own = incoming;
+  }
+  if (rank > 0) {
+    schedule.send(own, count, type, rank - 1);
+  } else if (at_root) {
+    schedule.copy(own, count, type, receive, count, type);
+  } else {
+    schedule.send(own, count, type, root);
+  }
+  if (at_root && rank > 0) {
+    schedule.next_round();  // in place, `receive` may have just been sent
+    schedule.receive(receive, count, type, 0);
+  }
+  return {};
+}
+
 #define HEARTH_REDUCE(name, right, preferred) HEARTH_COLL_ROW(name, right, preferred),
 constexpr Algorithm<ReduceFunction> kAlgorithms[] = {
 #include "coll/algorithms.def"
@@ -104,13 +133,7 @@ Status reduce(Schedule& schedule, const void* send, void* receive, Count count, 
 
 Status reduce_in_group(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
                        int root) {
-  const int64_t bytes = count * type.size;
-  const Shape shape{.size = schedule.size(),
-                    .bytes = bytes,
-                    .count = count,
-                    .commutative = op.commutative,
-                    .chunks = ChunkReduction::fits(schedule, type),
-                    .lines = fits_lines(schedule.area(), Collective::reduce, bytes)};
+  const Shape shape = reduction_shape(schedule, Collective::reduce, count, type, op);
   if (shape.bytes == 0) return {};
   if (shape.size == 1) {
     schedule.copy(input, count, type, receive, count, type);

@@ -3,6 +3,7 @@
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/lines.h"
+#include "coll/reduction_shape.h"
 #include "coll/select.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
@@ -85,8 +86,8 @@ Status pairwise(Schedule& schedule, const void* input, void* receive, const Bloc
   return {};
 }
 
-// The same, but everybody's shares are kept and reduced in the order of ranks. All are under way at once, so
-// that a rank of many on a processor is not woken for each.
+// The same, but everybody's shares are kept and reduced from the last rank to the first. All are under way at
+// once, so that a rank of many on a processor is not woken for each.
 Status in_order(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
                 Op& op) {
   const int own = schedule.rank();
@@ -103,8 +104,8 @@ Status in_order(Schedule& schedule, const void* input, void* receive, const Bloc
     schedule.send(advance(input, type, blocks.begin(to)), blocks.count(to), type, to);
   }
   schedule.next_round();
-  for (int rank = 1; rank < size; ++rank) {
-    schedule.reduce(op, type, share_of(rank - 1), share_of(rank), own_count);
+  for (int rank = size - 1; rank-- > 0;) {
+    schedule.reduce(op, type, share_of(rank), share_of(size - 1), own_count);
   }
   schedule.copy(share_of(size - 1), own_count, type, receive, own_count, type);
   return {};
@@ -140,15 +141,8 @@ Status reduce_blocks(Schedule& schedule, const void* send, void* receive, const 
   HEARTH_TRY(datatype::check_reduction(op, type));
   if (schedule.is_inter()) return between_groups(schedule, send, receive, blocks, type, op);
   const void* input = send == MPI_IN_PLACE ? receive : send;
-  const Count total = blocks.total();
-  const int64_t bytes = total * type.size;
-  const Shape shape{
-      .size = schedule.size(),
-      .bytes = bytes,
-      .count = total,
-      .commutative = op.commutative,
-      .chunks = ChunkReduction::fits(schedule, type),
-      .lines = blocks.equal() && fits_lines(schedule.area(), Collective::reduce_scatter, bytes)};
+  Shape shape = reduction_shape(schedule, Collective::reduce_scatter, blocks.total(), type, op);
+  shape.lines = shape.lines && blocks.equal();
   if (shape.bytes == 0) return {};
   return select(Collective::reduce_scatter, kAlgorithms, shape)(schedule, input, receive, blocks, type, op);
 }

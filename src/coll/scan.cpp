@@ -1,8 +1,10 @@
 #include <utility>
 
+#include "coll/blocks.h"
 #include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/lines.h"
+#include "coll/reduction_shape.h"
 #include "coll/select.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
@@ -76,6 +78,30 @@ Status doubling(Schedule& schedule, const void* input, void* result, bool inclus
   return {};
 }
 
+// Each rank gets the elements of all before it, and reduces them from the last to the first.
+Status in_order(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
+                Op& op) {
+  const int rank = schedule.rank();
+  std::byte* before;
+  HEARTH_TRY(schedule.scratch(type, count * rank, before));
+  const auto elements_of = [&](int from) { return advance(before, type, count * from); };
+  for (int distance = 1; distance < schedule.size(); ++distance) {
+    if (distance <= rank) schedule.receive(elements_of(rank - distance), count, type, rank - distance);
+    if (rank + distance < schedule.size()) schedule.send(input, count, type, rank + distance);
+  }
+  schedule.next_round();
+  void* own = result;
+  int next = rank - 1;
+  if (inclusive) {
+    if (input != result) schedule.copy(input, count, type, result, count, type);
+  } else if (rank > 0) {
+    own = elements_of(next--);
+  }
+  for (; next >= 0; --next) schedule.reduce(op, type, elements_of(next), own, count);
+  if (own != result) schedule.copy(own, count, type, result, count, type);
+  return {};
+}
+
 #define HEARTH_SCAN(name, right, preferred) HEARTH_COLL_ROW(name, right, preferred),
 constexpr Algorithm<ScanFunction> kAlgorithms[] = {
 #include "coll/algorithms.def"
@@ -89,15 +115,9 @@ Status scan_either(Schedule& schedule, const void* input, void* result, bool inc
                 "over them (MPI 5.0 section 6.11). Remedy: an intracommunicator (MPI_Intercomm_merge)");
   }
   HEARTH_TRY(datatype::check_reduction(op, type));
-  const int64_t bytes = count * type.size;
-  if (bytes == 0) return {};
+  const Shape shape = reduction_shape(schedule, Collective::scan, count, type, op);
+  if (shape.bytes == 0) return {};
   if (input == MPI_IN_PLACE) input = result;
-  const Shape shape{.size = schedule.size(),
-                    .bytes = bytes,
-                    .count = count,
-                    .commutative = op.commutative,
-                    .chunks = ChunkReduction::fits(schedule, type),
-                    .lines = fits_lines(schedule.area(), Collective::scan, bytes)};
   return select(Collective::scan, kAlgorithms, shape)(schedule, input, result, inclusive, count, type, op);
 }
 

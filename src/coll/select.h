@@ -30,9 +30,10 @@ struct Shape {
   int64_t bytes = 0;  // of the whole vector; of one rank's block where each rank has one
   Count count = 0;    // elements of a reduction
   bool commutative = true;
-  bool equal = true;    // all ranks have blocks of one length
-  bool chunks = false;  // there is shared memory for data of this kind (coll/chunks.h)
-  bool lines = false;   // what each says fits a line of the control area (coll/lines.h)
+  bool equal = true;       // all ranks have blocks of one length
+  bool chunks = false;     // there is shared memory for data of this kind (coll/chunks.h)
+  bool lines = false;      // what each says fits a line of the control area (coll/lines.h)
+  bool same_bits = false;  // coll_same_bits: only algorithms that combine ranks from the last to the first
 };
 
 /// Where each rank has a processor, so many lines are read by each of so many ranks at most; with more, trees

@@ -111,8 +111,8 @@ const Type& pair_behind(const Type& type) {
   return *pair;
 }
 
-Status reduce_from_the_right(const Op& op, const Type& type, std::span<const void* const> sources, void* to,
-                             Count count) {
+Status reduce_by_parts(const Op& op, const Type& type, std::span<const void* const> sources, void* to,
+                       Count count) {
   size_t next = sources.size() - 1;
   if (sources[next] != to) HEARTH_TRY(copy(sources[next], count, type, to, count, type));
   while (next-- > 0) HEARTH_TRY(reduce(op, type, sources[next], to, count));
@@ -123,8 +123,8 @@ Status reduce_from_the_right(const Op& op, const Type& type, std::span<const voi
 // registers with loops for each number of sources (development machine, November 2026). The result of a block
 // is written when all of its sources have been read, so `to` may be one of them.
 template <class Kernel>
-void reduce_from_the_left(const Type& type, std::span<const void* const> sources, void* to, Count count,
-                          Kernel kernel) {
+void reduce_in_blocks(const Type& type, std::span<const void* const> sources, void* to, Count count,
+                      Kernel kernel) {
   constexpr int64_t kBlockBytes = 4096;
   alignas(64) std::byte so_far[kBlockBytes];
   const size_t last = sources.size() - 1;
@@ -133,11 +133,11 @@ void reduce_from_the_left(const Type& type, std::span<const void* const> sources
   for (Count done = 0; done < count; done += block) {
     const auto elements = static_cast<size_t>(std::min(block, count - done));
     const auto at = [&](const void* buffer) { return static_cast<const std::byte*>(buffer) + done * extent; };
-    const void* left = at(sources[0]);
-    for (size_t next = 1; next < last; ++next, left = so_far) {
-      kernel(left, at(sources[next]), so_far, elements);
+    const void* right = at(sources[last]);
+    for (size_t next = last - 1; next > 0; --next, right = so_far) {
+      kernel(at(sources[next]), right, so_far, elements);
     }
-    kernel(left, at(sources[last]), static_cast<std::byte*>(to) + done * extent, elements);
+    kernel(at(sources[0]), right, static_cast<std::byte*>(to) + done * extent, elements);
   }
 }
 
@@ -177,18 +177,18 @@ Status reduce(const Op& op, const Type& type, const void* in, void* inout, Count
 Status reduce_all(const Op& op, const Type& type, std::span<const void* const> sources, void* to,
                   Count count) {
   const size_t last = sources.size() - 1;
-  if (last == 0 || op.kind == OpKind::user) return reduce_from_the_right(op, type, sources, to, count);
+  if (last == 0 || op.kind == OpKind::user) return reduce_by_parts(op, type, sources, to, count);
   if (is_pair_reduction(op, type)) {
     const Type& pair = pair_behind(type);
-    reduce_from_the_left(type, sources, to, count,
-                         [&](const void* left, const void* right, void* result, size_t elements) {
-                           reduce_pairs(op.kind, pair, left, right, result, static_cast<Count>(elements));
-                         });
+    reduce_in_blocks(type, sources, to, count,
+                     [&](const void* left, const void* right, void* result, size_t elements) {
+                       reduce_pairs(op.kind, pair, left, right, result, static_cast<Count>(elements));
+                     });
     return {};
   }
   ReduceKernel* kernel = reduce_kernel(op.kind, type.element);
   if (__builtin_expect(kernel == nullptr, 0)) return undefined_on(op.kind, type);
-  reduce_from_the_left(type, sources, to, count, kernel);
+  reduce_in_blocks(type, sources, to, count, kernel);
   return {};
 }
 

@@ -24,8 +24,8 @@ Status check_reduction(const objects::Op& op, const Type& type);
 Status reduce(const objects::Op& op, const Type& type, const void* in, void* inout, Count count);
 
 /// to[i] = sources[0][i] op sources[1][i] op ... in this order, each source read once and `to` written once.
-/// Of predefined operations the left ones are combined first, so the bits do not depend on how many elements
-/// there are; of the user's the right ones, which saves copies. Pre: at least one source. `to` overlaps none
+/// The right ones are combined first, which is what the user's functions do without copies; so the bits do
+/// not depend on how many elements there are. Pre: at least one source. `to` overlaps none
 /// of them, or is one of them; for a user's operation the last one.
 Status reduce_all(const objects::Op& op, const Type& type, std::span<const void* const> sources, void* to,
                   Count count);

@@ -111,9 +111,11 @@ template <class T>
 void expect_reduction_of_all(MPI_Datatype handle, OpKind kind, const std::vector<std::vector<T>>& operands,
                              const std::function<T(T, T)>& apply) {
   const Type& type = predefined(handle);
-  std::vector<T> want = operands[0];
   for (size_t number = 1; number <= operands.size(); ++number) {
-    for (size_t i = 0; number > 1 && i < want.size(); ++i) want[i] = apply(want[i], operands[number - 1][i]);
+    std::vector<T> want = operands[number - 1];
+    for (size_t left = number - 1; left-- > 0;) {
+      for (size_t i = 0; i < want.size(); ++i) want[i] = apply(operands[left][i], want[i]);
+    }
     for (size_t over = 0; over <= number; ++over) {
       std::vector<std::vector<std::byte>> memory;
       for (size_t source = 0; source < number; ++source) memory.push_back(at_odd_address(operands[source]));

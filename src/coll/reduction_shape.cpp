@@ -1,0 +1,22 @@
+#include "coll/reduction_shape.h"
+
+#include "base/param.h"
+#include "coll/chunks.h"
+#include "coll/lines.h"
+
+namespace hearth::coll {
+
+Shape reduction_shape(const Schedule& schedule, Collective collective, Count count, const Type& type,
+                      const Op& op) {
+  static const bool same_bits = param::get_flag(param::Id::coll_same_bits);
+  const int64_t bytes = count * type.size;
+  return {.size = schedule.size(),
+          .bytes = bytes,
+          .count = count,
+          .commutative = op.commutative,
+          .chunks = ChunkReduction::fits(schedule, type),
+          .lines = fits_lines(schedule.area(), collective, bytes),
+          .same_bits = same_bits};
+}
+
+}  // namespace hearth::coll
