@@ -10,6 +10,7 @@
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
+#include "p2p/wait_note.h"
 #include "tune/threshold.h"
 
 namespace hearth::mpi {
@@ -144,15 +145,16 @@ Status comm_free(Comm*& comm) {
 Status comm_disconnect(Comm*& comm) {
   if (comm->predefined != 0) return fail(MPI_ERR_COMM, "%s cannot be disconnected", comm->name.c_str());
   p2p::Engine& engine = p2p::engine();
-  engine.describe_wait(shm::WaitKind::request, MPI_ANY_SOURCE, MPI_ANY_TAG, comm->context, 0);
-  engine.wait_until([&engine, left = comm] {
-    Pool<p2p::Request>& requests = engine.requests();
-    for (size_t slot = 0; slot < requests.slots_used(); ++slot) {
-      const p2p::Request* request = requests.at(slot);
-      if (request != nullptr && request->comm == left && request->handle_freed) return false;
-    }
-    return true;
-  });
+  engine.wait_until(
+      [&engine, left = comm] {
+        Pool<p2p::Request>& requests = engine.requests();
+        for (size_t slot = 0; slot < requests.slots_used(); ++slot) {
+          const p2p::Request* request = requests.at(slot);
+          if (request != nullptr && request->comm == left && request->handle_freed) return false;
+        }
+        return true;
+      },
+      [left = comm](p2p::WaitNote& note) { note.left_requests(*left); });
   return comm_free(comm);
 }
 

@@ -11,6 +11,7 @@
 #include "abi/status.h"
 #include "hearth_calls.h"
 #include "mpi.h"
+#include "p2p/wait_note.h"
 
 namespace hearth::mpi {
 namespace {
@@ -62,6 +63,18 @@ int first_complete(int count, const MPI_Request* handles, bool& any_live) {
     if (request->complete) return i;
   }
   return -1;
+}
+
+// For whoever asks what a call waits for.
+void describe_from(int first, int count, const MPI_Request* handles, p2p::WaitNote& note) {
+  for (int i = first; i < count; ++i) {
+    const Request* request = request_at(handles, i);
+    if (is_live(request) && !request->complete) note.request(*request);
+  }
+}
+void describe_any(int count, const MPI_Request* handles, p2p::WaitNote& note) {
+  note.any_suffices();
+  describe_from(0, count, handles, note);
 }
 
 // The outcomes of several requests, of which the array call reports one code.
@@ -149,7 +162,7 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
       abi::set_empty_status(status);
       continue;
     }
-    engine.await(*request);
+    engine.await(*request, [&](p2p::WaitNote& note) { describe_from(next, count, array_of_requests, note); });
     if (first_failure = take_at(array_of_requests, next, status); !first_failure.ok()) break;
   }
   if (__builtin_expect(next == count, 1)) return {};
@@ -163,7 +176,7 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
       outcomes.add(next, {});
       continue;
     }
-    engine.await(*request);
+    engine.await(*request, [&](p2p::WaitNote& note) { describe_from(next, count, array_of_requests, note); });
     outcomes.add(next, take_at(array_of_requests, next, outcomes.place(next)));
   }
   return outcomes.finish();
@@ -196,9 +209,9 @@ Status waitany(int count, MPI_Request* array_of_requests, int& indx, MPI_Status*
     return {};
   }
   if (found < 0) {
-    p2p::engine().describe_wait(shm::WaitKind::request, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, count);
     p2p::engine().wait_until(
-        [&] { return (found = first_complete(count, array_of_requests, any_live)) >= 0; });
+        [&] { return (found = first_complete(count, array_of_requests, any_live)) >= 0; },
+        [&](p2p::WaitNote& note) { describe_any(count, array_of_requests, note); });
   }
   indx = found;
   return take_at(array_of_requests, found, status);
@@ -233,8 +246,8 @@ Status waitsome(int incount, MPI_Request* array_of_requests, int& outcount, int*
     return {};
   }
   if (found < 0) {
-    p2p::engine().describe_wait(shm::WaitKind::request, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, incount);
-    p2p::engine().wait_until([&] { return first_complete(incount, array_of_requests, any_live) >= 0; });
+    p2p::engine().wait_until([&] { return first_complete(incount, array_of_requests, any_live) >= 0; },
+                             [&](p2p::WaitNote& note) { describe_any(incount, array_of_requests, note); });
   }
   Outcomes outcomes(array_of_statuses);
   outcount = take_complete(incount, array_of_requests, array_of_indices, outcomes);

@@ -13,6 +13,7 @@
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "p2p/engine.h"
+#include "p2p/wait_note.h"
 
 namespace hearth::abi {
 namespace {
@@ -110,12 +111,16 @@ Status wait_for(Invitation& wanted) {
   while (!is_kept(wanted)) {
     p2p::Received received;
     bool came = false;
-    engine.describe_wait(shm::WaitKind::receive, wanted.from, kTag, kInvitationContext, 0);
-    engine.wait_until([&] {
-      if (is_kept(wanted)) return true;
-      came = !taking_in && engine.iprobe(MPI_ANY_SOURCE, kTag, kInvitationContext, received);
-      return came;
-    });
+    engine.wait_until(
+        [&] {
+          if (is_kept(wanted)) return true;
+          came = !taking_in && engine.iprobe(MPI_ANY_SOURCE, kTag, kInvitationContext, received);
+          return came;
+        },
+        [&wanted](p2p::WaitNote& note) {
+          note.collective(kInvitationContext);
+          if (wanted.from >= 0) note.missing(wanted.from);
+        });
     if (came) HEARTH_TRY(take_in(received));
   }
   const auto place = std::find_if(kept().begin(), kept().end(),

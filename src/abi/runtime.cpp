@@ -21,6 +21,7 @@
 #include "objects/attribute.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
+#include "p2p/wait_note.h"
 #include "topo/relation.h"
 
 namespace hearth::abi {
@@ -86,7 +87,7 @@ void make_engine() {
   };
   setup.new_context = [&segment] { return atomic::fetch_add(segment.job().next_context, kContextsEach); };
   coll::ControlArea::set_up(segment);
-  setup.status_line = &segment.rank(run.job.rank).status;
+  setup.wait_page = &segment.rank(run.job.rank).waiting;
   setup.arena = &run.job.arena;
   setup.desk = [&segment](objects::PeerIndex peer) { return &segment.rank(peer).desk; };
   setup.methods = single_copy::methods();
@@ -171,8 +172,8 @@ void remove_user() {
     flush_all_send_buffers();
     // What lies in rings and cells stays readable after we are gone; only what has not got there yet must
     // wait.
-    run.engine->describe_wait(shm::WaitKind::finalize, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, 0);
-    run.engine->wait_until([&run] { return run.engine->quiet(); });
+    run.engine->wait_until([&run] { return run.engine->quiet(); },
+                           [](p2p::WaitNote& note) { note.finalize(); });
   }
   // Another user may have come while we waited.
   if (--run.users > 0) return;

@@ -1,5 +1,7 @@
 #include "coll/chunks.h"
 
+#include "p2p/wait_note.h"
+
 namespace hearth::coll {
 
 bool has_chunks(const Schedule& schedule) {
@@ -40,6 +42,20 @@ bool ChunkStages::advance() {
   }
   ring_.end_turn(last.begin);
   return true;
+}
+
+void ChunkStages::describe(p2p::WaitNote& note) const {
+  if (!begun_) return;  // an earlier one of this communicator is under way
+  // All that have not put what is taken next; else it is room or a result that is missing.
+  bool found = false;
+  for (int way = take_.way; take_.stage < put_.stage && part_.takes && way < area_.size(); ++way) {
+    const int from = (rank() + way) % area_.size();
+    if (!takes_from(take_.stage, from)) continue;
+    if (ring_.has_produced(from, ChunkRing::Word::contributed, end(take_))) continue;
+    note.missing(area_.process(from));
+    found = true;
+  }
+  if (!found) note.missing(awaited);
 }
 
 bool ChunkStages::advance_put() {

@@ -32,6 +32,7 @@ class ChunkStages : public Encounter {
   /// Takes its turn.
   void begin() final;
   bool advance() final;
+  void describe(p2p::WaitNote& note) const final;
 
  protected:
   /// What this rank does in each stage.

@@ -8,6 +8,7 @@
 #include "coll/coll.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
+#include "p2p/wait_note.h"
 
 namespace hearth::coll {
 namespace {
@@ -203,6 +204,15 @@ bool Lines::advance() {
   return true;
 }
 
+void Lines::describe(p2p::WaitNote& note) const {
+  if (!spoken_ && said_to_ != kNobody) return note.missing(awaited);
+  for (int rank = next_; rank >= last_; --rank) {
+    const shm::ControlSlot* slot;
+    Said said;
+    if (rank != rank_ && !area_.hear(rank, number_, slot, said)) note.missing(area_.process(rank));
+  }
+}
+
 // The own block when others can go on.
 bool Lines::speak() {
   if (said_to_ != kNobody) {
@@ -299,7 +309,7 @@ template <class Begin>
   Lines lines(*area);
   begin(lines);
   lines.begin();
-  lines.run(comm.context + kCollectiveContext, 0);
+  lines.run(comm.context + kCollectiveContext);
   outcome = lines.outcome;
   return true;
 }

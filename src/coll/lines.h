@@ -67,6 +67,7 @@ class Lines final : public Encounter {
     behind_ = 0;
   }
   bool advance() override;
+  void describe(p2p::WaitNote& note) const override;
 
  private:
   enum class Use : uint8_t { nothing, copy, fold };

@@ -12,6 +12,7 @@
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
+#include "p2p/wait_note.h"
 
 namespace hearth::coll {
 namespace {
@@ -161,7 +162,7 @@ void Schedule::meet(Encounter& encounter, Type* one, Type* other, Op* op) {
         {.kind = Step::Kind::meet, .from_type = one, .to_type = other, .op = op, .encounter = &encounter});
   }
   next_round();
-  encounter.run(context_, tag_);
+  encounter.run(context_);
   note(encounter.outcome);
 }
 
@@ -216,7 +217,6 @@ void Schedule::start_send(const void* buffer, Count count, Type& type, PeerIndex
   const Status status = p2p::engine().isend(buffer, count, type, to, tag_, context_, request);
   if (!status.ok()) return note(status);
   if (request == p2p::engine().completed_send()) return;  // it is in the ring: a receive may still wait
-  awaited_ = to;
   p2p::engine().entrust(request, messages_);
   post_waiting_receive();
 }
@@ -226,7 +226,6 @@ void Schedule::start_receive(void* buffer, Count count, Type& type, PeerIndex fr
   p2p::Request* request = nullptr;
   const Status status = p2p::engine().ireceive(buffer, count, type, from, tag_, context_, request);
   if (!status.ok()) return note(status);
-  awaited_ = from;
   p2p::engine().entrust(request, messages_);
 }
 
@@ -238,8 +237,15 @@ void Schedule::post_waiting_receive_now() {
 void Schedule::wait_for_messages(int left) {
   if (messages_.under_way <= left) return;
   p2p::Engine& engine = p2p::engine();
-  engine.describe_wait(shm::WaitKind::receive, awaited_, tag_, context_, 0);
-  engine.wait_until([this, left] { return messages_.under_way <= left; });
+  engine.wait_until([this, left] { return messages_.under_way <= left; },
+                    [this](p2p::WaitNote& note) { describe(note); });
+}
+
+void Schedule::describe(p2p::WaitNote& note) const {
+  note.collective(context_);
+  const bool meets = next_ < steps_.size() && steps_[next_].kind == Step::Kind::meet;
+  if (meets) return steps_[next_].encounter->describe(note);
+  note.missing_in_messages(context_, tag_);
 }
 
 Status Schedule::finish() {
@@ -249,7 +255,11 @@ Status Schedule::finish() {
 
 // Schedules behind a request.
 
-void Encounter::run(uint32_t context, int tag) {
+void Encounter::describe(p2p::WaitNote& note) const {
+  note.missing(awaited);
+}
+
+void Encounter::run(uint32_t context) {
   // Rounds in which nothing but this is looked at, before messages are minded too.
   constexpr int kRounds = 64;
   p2p::Engine& engine = p2p::engine();
@@ -263,9 +273,12 @@ void Encounter::run(uint32_t context, int tag) {
     bool advance() override { return over = watched->advance(); }
   } watch;
   watch.watched = this;
-  engine.describe_wait(shm::WaitKind::receive, awaited, tag, context, 0);
   engine.poll(watch);
-  engine.wait_until([&watch] { return watch.over; });
+  engine.wait_until([&watch] { return watch.over; },
+                    [this, context](p2p::WaitNote& note) {
+                      note.collective(context);
+                      describe(note);
+                    });
 }
 
 struct Schedule::Hooks {
@@ -290,12 +303,19 @@ struct Schedule::Hooks {
                 "a collective operation cannot be cancelled (MPI 5.0 section 6.12). Remedy: complete it with "
                 "MPI_Wait or MPI_Test");
   }
+  static void describe(const p2p::Request& request, p2p::WaitNote& note) {
+    static_cast<const Schedule*>(request.state)->describe(note);
+  }
   static Status release(p2p::Request& request) {
     of(request).let_go();
     return {};
   }
-  static constexpr p2p::RequestHooks kTable = {
-      .advance = advance, .start = start, .query = nullptr, .cancel = cancel, .release = release};
+  static constexpr p2p::RequestHooks kTable = {.advance = advance,
+                                               .start = start,
+                                               .query = nullptr,
+                                               .cancel = cancel,
+                                               .release = release,
+                                               .describe = describe};
 };
 
 Status Schedule::make(Comm& comm, bool persistent, Schedule*& schedule) {

@@ -52,14 +52,16 @@ class Encounter : public p2p::Polled {
  public:
   /// The first error so far; other ranks count on us to go on.
   Status outcome;
-  /// The process that is waited for, for the status page.
+  /// The process that is waited for, for the wait page.
   objects::PeerIndex awaited = 0;
 
   /// Takes its place among those of its area, in the order in which the ranks call collectives; of a
   /// persistent operation, with every start. What it has done before counts no more.
   virtual void begin() = 0;
   /// Goes through with it in a blocking call, while other messages go on.
-  void run(uint32_t context, int tag);
+  void run(uint32_t context);
+  /// Says who has not come as far as this process.
+  virtual void describe(p2p::WaitNote& note) const;
 
  protected:
   ~Encounter() = default;
@@ -188,6 +190,7 @@ class Schedule final : private p2p::Polled {
   }
   void post_waiting_receive_now();
   void wait_for_messages(int left);
+  void describe(p2p::WaitNote& note) const;
   void note(Status status) {
     if (!status.ok() && messages_.first_error.ok()) messages_.first_error = status;
   }
@@ -208,7 +211,6 @@ class Schedule final : private p2p::Polled {
   bool persistent_ = false;
   p2p::MessageGroup messages_;
   int messages_max_ = kMessagesMax;
-  objects::PeerIndex awaited_ = 0;  // the latest message's other side, for the status page
 
   // At once only: a receive that is not posted yet. When nothing else is under way at the end of its round it
   // takes the engine's short way.

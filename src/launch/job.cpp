@@ -10,6 +10,7 @@
 #include "base/os_wait.h"
 #include "base/param.h"
 #include "launch/program.h"
+#include "launch/why_words.h"
 
 namespace hearth::launch {
 namespace {
@@ -45,7 +46,9 @@ Job::Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segm
       segment_(segment),
       arena_(arena),
       seats_(std::move(seats)),
-      ranks_(seats_.size()) {
+      ranks_(seats_.size()),
+      observer_(segment),
+      waits_told_(seats_.size()) {
   open_sinks();
 }
 
@@ -55,6 +58,7 @@ int Job::run(char** own_environment) {
   signals_ = std::make_unique<os::SignalInbox>(kSignals);
   poller_.add(signals_->descriptor(), token_of(static_cast<uint32_t>(Source::signals), 0), true, false);
   if (spec_.timeout_ns != 0) limit_at_ = os::now_ns() + spec_.timeout_ns;
+  if (spec_.why_ns != 0) why_at_ = os::now_ns() + spec_.why_ns;
 
   if (!start_ranks(own_environment)) {
     start_failed_ = true;
@@ -116,7 +120,7 @@ void Job::handle(Source source, uint32_t index) {
 
 int Job::next_timeout_ms() const {
   uint64_t next = 0;
-  for (const uint64_t time : {limit_at_, terminate_at_, kill_at_, drain_until_, prompt_at_}) {
+  for (const uint64_t time : {limit_at_, terminate_at_, kill_at_, drain_until_, prompt_at_, why_at_}) {
     if (time != 0 && (next == 0 || time < next)) next = time;
   }
   if (next == 0) return -1;
@@ -139,6 +143,7 @@ void Job::handle_times() {
     kill_at_ = 0;
     signal_ranks(SIGKILL);
   }
+  if (due(why_at_, now)) look_for_standstill();
   if (due(prompt_at_, now)) {
     prompt_at_ = 0;
     for (Rank& rank : ranks_) {
@@ -168,8 +173,11 @@ void Job::handle_signal(int signal) {
         return;
       }
       break;
-    case SIGHUP:
     case SIGQUIT:
+      quiet_ = true;
+      say_why();
+      break;
+    case SIGHUP:
       quiet_ = true;
       break;
     case SIGTSTP:
@@ -224,7 +232,7 @@ void Job::rank_has_ended(uint32_t index) {
   judge(index);
   if (running_ == 0) {
     drain_until_ = os::now_ns() + kDrainNs;
-    kill_at_ = terminate_at_ = limit_at_ = 0;
+    kill_at_ = terminate_at_ = limit_at_ = why_at_ = 0;
   }
 }
 
@@ -277,7 +285,7 @@ void Job::end_job(int exit_code, bool at_once) {
   if (ending_) return;
   ending_ = true;
   exit_code_ = exit_code;
-  limit_at_ = 0;
+  limit_at_ = why_at_ = 0;
   const uint64_t grace_ns = param::get_time_ns(param::Id::launch_grace);
   const uint64_t now = os::now_ns();
   terminate_at_ = at_once ? 0 : now + grace_ns;
@@ -290,7 +298,8 @@ void Job::time_is_over() {
   char limit[32];
   std::snprintf(limit, sizeof limit, "%g s", static_cast<double>(spec_.timeout_ns) / 1e9);
   say(std::string("the time limit of ") + limit + " is over");
-  say_states("rank");
+  say_ending("rank");
+  say_why();
   end_job(kTimeoutCode, true);
 }
 
@@ -458,19 +467,24 @@ bool Job::some_rank_used_mpi() const {
   return false;
 }
 
+void Job::say_ending(const char* whom) {
+  say("ending " + std::to_string(running_) + " " + whom + (running_ == 1 ? "" : "s"));
+}
+
 void Job::say_states(const char* whom) {
   if (running_ == 0) return;
-  say("ending " + std::to_string(running_) + " " + whom + (running_ == 1 ? "" : "s"));
+  say_ending(whom);
   if (!some_rank_used_mpi()) return;
-  const uint64_t now = os::now_ns();
+  tell_observer();
+  observer_.look();
+  const Snapshot& seen = observer_.latest();
   size_t lines = 0;
   for (uint32_t index = 0; index < rank_count(); ++index) {
-    const shm::RankBlock& block = segment_.rank(static_cast<int>(index));
+    const SeenRank& rank = seen.ranks[index];
     // Of those that have ended only one that the others may wait for in vain is of interest.
-    const bool missed = ranks_[index].ended && phase_of(block) == shm::RankPhase::outside;
+    const bool missed = ranks_[index].ended && rank.phase == shm::RankPhase::outside;
     if ((ranks_[index].ended && !missed) || ++lines > kStateLines) continue;
-    say("  rank " + std::to_string(index) + " " +
-        (missed ? "has ended without calling MPI_Init" : describe_state(block, now)));
+    say("  rank " + std::to_string(index) + " " + rank_state_words(rank, seen.now_ns));
   }
   if (lines > kStateLines) say("  and " + std::to_string(lines - kStateLines) + " more");
 }

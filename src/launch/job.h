@@ -22,6 +22,8 @@
 #include "launch/output.h"
 #include "launch/placement.h"
 #include "launch/report.h"
+#include "launch/snapshot.h"
+#include "launch/why.h"
 #include "shm/arena.h"
 #include "shm/segment.h"
 
@@ -86,9 +88,16 @@ class Job {
   void reader_is_gone();
   void clear_up();
 
+  // Why nothing moves (job_why.cpp)
+  void tell_observer();
+  void say_why();
+  void look_for_standstill();
+  bool has_news_of_standstill(uint64_t now_ns);
+
   // Words
   void say(const std::string& text);
   void say_states(const char* whom);
+  void say_ending(const char* whom);
   std::string rank_words(uint32_t rank) const;
 
   // Output
@@ -122,6 +131,12 @@ class Job {
   std::vector<bool> sink_watched_;
   std::vector<std::pair<Source, uint32_t>> paused_;  // streams not read from while their sink is congested
 
+  Observer observer_;
+  std::vector<uint64_t> waits_told_;  // by rank: when the wait began of which --why has told
+  uint64_t moves_seen_ = 0;           // a fingerprint of all waits, and since when it is the same
+  uint64_t still_since_ns_ = 0;
+  bool still_told_ = false;
+
   uint32_t running_ = 0;
   uint32_t streams_open_ = 0;
   bool ending_ = false;
@@ -138,6 +153,7 @@ class Job {
   uint64_t kill_at_ = 0;
   uint64_t drain_until_ = 0;
   uint64_t prompt_at_ = 0;
+  uint64_t why_at_ = 0;
 };
 
 }  // namespace hearth::launch

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kRanksMax = 65536;
 constexpr double kTimeoutSecondsMax = 1e9;
+constexpr uint64_t kWhyNs = 5'000'000'000;
 
 struct Parser {
   JobSpec& job;
@@ -28,7 +29,7 @@ using Handler = Status (*)(Parser& parser, const Words& values);
 
 struct Option {
   const char* names;      // without dashes, which may be one or two; the first one is printed
-  const char* arguments;  // "" for none; "NAME VALUE" may also be given as NAME=VALUE
+  const char* arguments;  // "" for none; "NAME VALUE" may also be given as NAME=VALUE; "[=VALUE]" left out
   const char* text;       // for --help; null: accepted, but without a meaning on one machine
   Handler handle;
 };
@@ -159,6 +160,15 @@ const Option kOptions[] = {
 
     {"timeout", "SECONDS", "end the job after that time, say what each rank waits for, and exit with 124",
      [](Parser& p, const Words& v) { return read_timeout(p.option.c_str(), v[0], p.job.timeout_ns); }},
+
+    {"why", "[=SECONDS]",
+     "when waits last so long (default 5): say who waits for whom, and why: docs/why.md",
+     [](Parser& p, const Words& v) {
+       if (v.empty()) return p.job.why_ns = kWhyNs, Status();
+       HEARTH_TRY(read_timeout(p.option.c_str(), v[0], p.job.why_ns));
+       if (p.job.why_ns == 0) p.job.why_ns = 1;
+       return Status();
+     }},
 
     {"bind-to binding", "LEVEL[:N]",
      "bind each rank to none, hwthread, core, l2, l3, numa, package (socket); rr; user:LIST",
@@ -293,7 +303,9 @@ Status take_option(Parser& parser, const Words& words, size_t& next) {
   }
   if (option == nullptr) return unknown_option(words[next - 1]);
   parser.option = word;
+  const bool may_be_left_out = option->arguments[0] == '[';
   size_t wanted = std::strlen(option->arguments) == 0 ? 0 : split(option->arguments, ' ').size();
+  if (may_be_left_out) wanted = values.size();
   if (values.size() > wanted) return fail(MPI_ERR_ARG, "%s takes no value", word.c_str());
   while (values.size() < wanted) {
     if (next >= words.size()) {
@@ -351,7 +363,8 @@ std::string help_text() {
     for (const std::string& name : split(option.names, ' ')) {
       names += (names.empty() ? "  " : ", ") + printed(name);
     }
-    if (*option.arguments != '\0') names += std::string(" ") + option.arguments;
+    if (*option.arguments != '\0')
+      names += (option.arguments[0] == '[' ? "" : " ") + std::string(option.arguments);
     if (names.size() + 1 > kTextColumn) names += '\n' + std::string(kTextColumn - 1, ' ');
     names.resize(std::max(names.size() + 1, kTextColumn), ' ');
     text += names + option.text + '\n';

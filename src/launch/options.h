@@ -48,6 +48,7 @@ struct JobSpec {
   std::string error_pattern;
   int input_rank = 0;       // who gets standard input; -1: nobody
   uint64_t timeout_ns = 0;  // 0: none
+  uint64_t why_ns = 0;      // --why; 0: not asked for
   bool report_bindings = false;
   Choice share_heap = Choice::unsaid;
   bool do_not_launch = false;

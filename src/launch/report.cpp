@@ -1,11 +1,5 @@
 #include "launch/report.h"
 
-#include <cstdio>
-
-#include "base/atomic.h"
-#include "base/contexts.h"
-#include "mpi.h"
-
 namespace hearth::launch {
 namespace {
 
@@ -26,30 +20,6 @@ constexpr Hint kHints[] = {
     {SIGKILL, "somebody ended it from outside, or memory ran out"},
     {SIGPIPE, "it wrote to a pipe that nobody reads"},
 };
-
-const char* wait_words(shm::WaitKind kind) {
-  switch (kind) {
-    case shm::WaitKind::none:
-      return "";
-    case shm::WaitKind::send:
-      return "waits in a send to";
-    case shm::WaitKind::receive:
-      return "waits in a receive from";
-    case shm::WaitKind::request:
-      return "waits for a request with";
-    case shm::WaitKind::probe:
-      return "waits in a probe for a message from";
-    case shm::WaitKind::finalize:
-      return "waits in MPI_Finalize for";
-  }
-  return "waits for";
-}
-
-std::string rank_words(int32_t peer) {
-  if (peer == MPI_ANY_SOURCE) return "any rank";
-  if (peer < 0) return "other ranks";
-  return "rank " + std::to_string(peer);
-}
 
 }  // namespace
 
@@ -82,37 +52,6 @@ std::string describe_end(const os::ProcessEnd& end, Cause cause, bool memory_ran
   }
   for (const Hint& hint : kHints) {
     if (hint.signal == end.code) return text + ": " + hint.text;
-  }
-  return text;
-}
-
-std::string describe_state(const shm::RankBlock& block, uint64_t now_ns) {
-  switch (static_cast<shm::RankPhase>(atomic::load_relaxed(block.phase))) {
-    case shm::RankPhase::outside:
-      return "has not called MPI_Init";
-    case shm::RankPhase::finalized:
-      return "has called MPI_Finalize and not ended yet";
-    case shm::RankPhase::initialized:
-      break;
-  }
-  const shm::StatusLine& status = block.status;
-  const auto kind = static_cast<shm::WaitKind>(atomic::load_relaxed(status.kind));
-  if (kind == shm::WaitKind::none) return "computes, or has waited for a moment only";
-  std::string text;
-  const bool collective = is_collective(status.context);
-  if (kind == shm::WaitKind::finalize) {
-    text = "waits in MPI_Finalize for the other ranks";
-  } else if (collective) {
-    text = "waits in a collective operation for " + rank_words(status.peer);
-  } else {
-    text = std::string(wait_words(kind)) + " " + rank_words(status.peer);
-    text += status.tag == MPI_ANY_TAG ? ", any tag" : ", tag " + std::to_string(status.tag);
-    if (kind == shm::WaitKind::send) text += ", " + std::to_string(status.bytes) + " bytes";
-  }
-  if (now_ns > status.since_ns) {
-    char since[32];
-    std::snprintf(since, sizeof since, ", for %.1f s", static_cast<double>(now_ns - status.since_ns) / 1e9);
-    text += since;
   }
   return text;
 }

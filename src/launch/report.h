@@ -1,7 +1,6 @@
-// The words in which mpiexec tells what happened to a rank and what the others were doing.
+// The words in which mpiexec tells how a rank ended; launch/why_words.h has those for what the others do.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "base/os_process.h"
@@ -17,7 +16,5 @@ int exit_code_of(const os::ProcessEnd& end);
 
 /// "was killed by SIGSEGV: it touched memory that is not its own".
 std::string describe_end(const os::ProcessEnd& end, Cause cause, bool memory_ran_out);
-/// "waits in a receive from rank 3, tag 7, for 2.5 s": what a rank that has not ended is doing.
-std::string describe_state(const shm::RankBlock& block, uint64_t now_ns);
 
 }  // namespace hearth::launch

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "mpi.h"
+#include "p2p/wait_note.h"
 
 namespace hearth::p2p {
 namespace {
@@ -66,10 +67,10 @@ bool SendBuffer::idle(Engine& engine) {
 
 void SendBuffer::flush(Engine& engine) {
   if (idle(engine)) return;
-  engine.describe_wait(shm::WaitKind::send, blocks_.front().request->key.peer,
-                       blocks_.front().request->key.tag, blocks_.front().request->key.context,
-                       blocks_.front().bytes);
-  engine.wait_until([this, &engine] { return idle(engine); });
+  engine.wait_until([this, &engine] { return idle(engine); },
+                    [this](WaitNote& note) {
+                      for (const Block& block : blocks_) note.request(*block.request);
+                    });
 }
 
 // The first gap that is long enough; -1 when there is none.

@@ -10,6 +10,7 @@
 #include "datatype/lifetime.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
+#include "p2p/wait_note.h"
 #include "tune/threshold.h"
 
 namespace hearth::p2p {
@@ -19,6 +20,8 @@ namespace {
 constexpr uint32_t kRoundsPerLook = 32;
 // Fruitless looks by a polling program between two offers of the processor.
 constexpr uint32_t kFruitlessPerYield = 8;
+// And between two looks at the clock, after which the wait page says that the program polls.
+constexpr uint32_t kFruitlessPerNote = 64;
 // A sleeper looks around this often whatever happens: a backstop, not the way news arrives.
 constexpr uint64_t kSleepNs = 100'000'000;
 
@@ -41,7 +44,7 @@ Engine::Engine(const EngineSetup& setup)
       arena_(setup.arena),
       desk_(setup.desk),
       methods_(setup.methods),
-      status_line_(setup.status_line),
+      wait_page_(setup.wait_page),
       fatal_(setup.fatal),
       warn_(setup.warn),
       unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
@@ -197,20 +200,20 @@ void Engine::add_hooked(Request& request) {
   hooked_ = &request;
 }
 
-// Waiting for a buffer that is lent tells whether its receiver lags (skew.h).
 void Engine::await_incomplete(const Request& request) {
-  const shm::WaitKind kind = request.kind == RequestKind::send      ? shm::WaitKind::send
-                             : request.kind == RequestKind::receive ? shm::WaitKind::receive
-                                                                    : shm::WaitKind::request;
-  describe_wait(kind, request.key.peer, request.key.tag, request.key.context, request.count);
+  await_incomplete(request, [&request](WaitNote& note) { note.request(request); });
+}
+
+// Waiting for a buffer that is lent tells whether its receiver lags (skew.h).
+void Engine::await_incomplete(const Request& request, const Describe& describe) {
   const auto complete = [&request] { return request.complete; };
   if (request.kind != RequestKind::send || request.send_stream == nullptr ||
       request.send_stream->offered == 0) {
-    return wait_until(complete);
+    return wait_until(complete, describe);
   }
   const auto bytes = static_cast<uint64_t>(request.send_stream->total_bytes);
   const uint64_t since_ns = os::now_ns();
-  wait_until(complete);
+  wait_until(complete, describe);
   peers_[static_cast<size_t>(request.key.peer)].skew.judge(bytes, os::now_ns() - since_ns);
 }
 
@@ -273,11 +276,14 @@ bool Engine::progress() {
 bool Engine::progress_once() {
   if (progress()) {
     fruitless_ = 0;
+    if (__builtin_expect(polling_since_ns_ != 0, 0)) end_polling();
     return true;
   }
   if (has_chores_) do_chores();
+  ++fruitless_;
   // A program that polls in a loop of its own would keep the awaited rank from running.
-  if (wait_policy_.spin_ns == 0 && ++fruitless_ % kFruitlessPerYield == 0) os::yield_processor();
+  if (wait_policy_.spin_ns == 0 && fruitless_ % kFruitlessPerYield == 0) os::yield_processor();
+  if (__builtin_expect(fruitless_ % kFruitlessPerNote == 0, 0)) note_polling();
   return false;
 }
 
@@ -317,6 +323,7 @@ void Engine::idle(Waiter& waiter) {
   }
   const uint64_t now = os::now_ns();
   if (waiter.rounds == 1) waiter.since_ns = now;
+  if (waiter.began_ns == 0) waiter.began_ns = now;
   const uint64_t waited = now - waiter.since_ns;
   if (waited < wait_policy_.spin_ns) return;
   if (waited < wait_policy_.spin_ns + wait_policy_.yield_ns) {
@@ -326,16 +333,7 @@ void Engine::idle(Waiter& waiter) {
     LibraryLock::acquire_all(depth);
     return;
   }
-  if (!waiter.described && status_line_ != nullptr) {
-    waiter.described = true;
-    atomic::store_relaxed(status_line_->peer, wait_for_.peer);
-    atomic::store_relaxed(status_line_->tag, wait_for_.tag);
-    atomic::store_relaxed(status_line_->context, wait_for_.context);
-    atomic::store_relaxed(status_line_->bytes, static_cast<uint64_t>(wait_for_.bytes));
-    atomic::store_relaxed(status_line_->since_ns, waiter.since_ns);
-    // Pairs with the launcher's acquire load: the rest of the line is in place.
-    atomic::store_release(status_line_->kind, static_cast<uint32_t>(wait_for_.kind));
-  }
+  if (wait_page_ != nullptr) show_wait(waiter);
   if (hooked_ != nullptr) {
     // Somebody else's operation (a generalized request) may end without a packet: look again soon.
     os::sleep_ns(wait_policy_.yield_ns);
@@ -352,10 +350,6 @@ void Engine::idle(Waiter& waiter) {
   const uint32_t depth = LibraryLock::release_all();
   transport_.sleep(kSleepNs);
   LibraryLock::acquire_all(depth);
-}
-
-void Engine::end_wait(const Waiter&) {
-  atomic::store_relaxed(status_line_->kind, static_cast<uint32_t>(shm::WaitKind::none));
 }
 
 }  // namespace hearth::p2p

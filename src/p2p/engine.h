@@ -128,11 +128,28 @@ struct EngineSetup {
   /// How memory of other processes can be reached, the best way first.
   std::vector<single_copy::Method*> methods;
   /// Where the rank says what it waits for; nullptr in tests.
-  shm::StatusLine* status_line = nullptr;
+  shm::WaitPage* wait_page = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
   void (*fatal)(Status) = nullptr;
   /// Tells the user something once.
   void (*warn)(const char* text) = nullptr;
+};
+
+class WaitNote;
+
+/// Says what a wait is for, should it last (p2p/wait_note.h). Refers to a function that lives as long as the
+/// wait: a lambda among the arguments of the call.
+class Describe {
+ public:
+  template <class Function>
+  Describe(const Function& function)
+      : call_([](const void* which, WaitNote& note) { (*static_cast<const Function*>(which))(note); }),
+        function_(&function) {}
+  void operator()(WaitNote& note) const { call_(function_, note); }
+
+ private:
+  void (*call_)(const void* which, WaitNote& note);
+  const void* function_;
 };
 
 class Engine {
@@ -178,6 +195,10 @@ class Engine {
   /// Waits until it is complete.
   void await(const Request& request) {
     if (!request.complete) await_incomplete(request);
+  }
+  /// As a part of what the caller waits for.
+  void await(const Request& request, const Describe& describe) {
+    if (!request.complete) await_incomplete(request, describe);
   }
   /// The same, returns the outcome, gives the request back and sets it to nullptr.
   Status wait(Request*& request);
@@ -228,13 +249,11 @@ class Engine {
   /// For calls that look and return (Test, Iprobe): progress(), and every now and then without success the
   /// processor is offered to others when ranks outnumber processors.
   bool progress_once();
-  /// Progresses until done() says so: spins, yields, then sleeps.
+  /// Progresses until done() says so: spins, yields, then sleeps. A wait that lasts is shown on the wait
+  /// page: describe(WaitNote&) says then what it is for (p2p/wait_note.h), once and whenever the queues have
+  /// changed.
   template <class Done>
-  void wait_until(Done&& done);
-  /// What the next long wait is for, shown on the status page.
-  void describe_wait(shm::WaitKind kind, PeerIndex peer, int tag, uint32_t context, int64_t bytes) {
-    wait_for_ = {kind, peer, tag, context, bytes};
-  }
+  void wait_until(Done&& done, const Describe& describe);
   /// True once nothing of ours is under way: all sends are with their receivers or in the rings, all answers
   /// gone.
   bool quiet() const { return sends_under_way_ == 0 && waiting_peers_.empty(); }
@@ -259,17 +278,17 @@ class Engine {
   size_t pool_bytes() const;
 
  private:
+  friend class WaitNote;
+
+  static constexpr int kNotShown = -1;
+  static constexpr int kNoPlace = -2;
   struct Waiter {
+    const Describe& describe;
     uint32_t rounds = 0;
-    uint64_t since_ns = 0;
-    bool described = false;
-  };
-  struct WaitFor {
-    shm::WaitKind kind = shm::WaitKind::none;
-    PeerIndex peer = 0;
-    int tag = 0;
-    uint32_t context = 0;
-    int64_t bytes = 0;
+    int shown_at = kNotShown;  // entry of the wait page
+    uint64_t since_ns = 0;     // that nothing has moved
+    uint64_t began_ns = 0;
+    uint64_t queues_seen = 0;
   };
 
   Peer& know(PeerIndex peer);
@@ -282,13 +301,20 @@ class Engine {
   }
   const PairProtocol& hinted_limits(PeerIndex index, const Peer& peer, uint32_t context);
   void await_incomplete(const Request& request);
+  void await_incomplete(const Request& request, const Describe& describe);
   void destroy_complete(Request& request);
   void leave_group(Request& request);
   void advance_ready();
   bool advance_polled();
   [[gnu::cold]] Status too_many_requests() const;
   void idle(Waiter& waiter);
+
+  // wait_note.cpp
+  void show_wait(Waiter& waiter);
   void end_wait(const Waiter& waiter);
+  void show_queues();
+  void note_polling();
+  void end_polling();
 
   // send.cpp
   bool send_in_ring(Peer& peer, const void* buffer, const datatype::Type& type, int64_t bytes, PeerIndex to,
@@ -382,7 +408,7 @@ class Engine {
   shm::Arena* const arena_;
   const std::function<shm::CopyDesk*(PeerIndex)> desk_;
   const std::vector<single_copy::Method*> methods_;
-  shm::StatusLine* const status_line_;
+  shm::WaitPage* const wait_page_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);
   bool damage_told_ = false;
@@ -413,9 +439,12 @@ class Engine {
   Request* ready_ = nullptr;  // whose group of messages has come down to what it waits for
   Request* completed_send_ = nullptr;
   size_t sends_under_way_ = 0;
-  uint32_t fruitless_ = 0;  // calls of progress_once in a row that moved nothing
-  int unminded_ = 0;        // receive_from_lane() since the last progress()
-  WaitFor wait_for_;
+  uint32_t fruitless_ = 0;         // calls of progress_once in a row that moved nothing
+  uint64_t polling_since_ns_ = 0;  // the first of them at which the clock was read; 0: none
+  bool polling_shown_ = false;     // on the wait page
+  uint64_t polling_queues_seen_ = 0;
+  const MatchKey* probed_for_ = nullptr;  // by the probe that polls just now
+  int unminded_ = 0;               // receive_from_lane() since the last progress()
   EngineCounters counters_;
   std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
   uint64_t slots_sent_ = 0;
@@ -447,9 +476,9 @@ inline Engine& engine() {
 }
 
 template <class Done>
-void Engine::wait_until(Done&& done) {
+void Engine::wait_until(Done&& done, const Describe& describe) {
   if (done()) return;
-  Waiter waiter;
+  Waiter waiter = {.describe = describe};
   for (;;) {
     const bool moved = progress();
     if (done()) break;
@@ -460,7 +489,7 @@ void Engine::wait_until(Done&& done) {
       idle(waiter);
     }
   }
-  if (__builtin_expect(waiter.described, 0)) end_wait(waiter);
+  if (__builtin_expect(waiter.shown_at != kNotShown, 0)) end_wait(waiter);
 }
 
 }  // namespace hearth::p2p

@@ -7,6 +7,7 @@
 #include "datatype/lifetime.h"
 #include "mpi.h"
 #include "p2p/engine.h"
+#include "p2p/wait_note.h"
 
 namespace hearth::p2p {
 namespace {
@@ -76,8 +77,8 @@ Status Engine::receive(void* buffer, Count count, const datatype::Type& type, Pe
   Request* request = nullptr;
   HEARTH_TRY(ireceive(buffer, count, const_cast<datatype::Type&>(type), from, tag, context, request));
   if (!request->complete) {
-    describe_wait(shm::WaitKind::receive, from, tag, context, count * type.size);
-    wait_until([request] { return request->complete; });
+    wait_until([request] { return request->complete; },
+               [request](WaitNote& note) { note.request(*request); });
   }
   if (received != nullptr) *received = {request->from, request->received_tag, request->received_bytes};
   const Status outcome = request->outcome;
@@ -281,7 +282,10 @@ bool Engine::iprobe(PeerIndex from, int tag, uint32_t context, Received& receive
   const MatchKey key = {context, from, tag};
   auto* message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
   if (message == nullptr) {
-    if (!progress_once()) return false;
+    probed_for_ = &key;
+    const bool moved = progress_once();
+    probed_for_ = nullptr;
+    if (!moved) return false;
     message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
     if (message == nullptr) return false;
   }
@@ -290,10 +294,10 @@ bool Engine::iprobe(PeerIndex from, int tag, uint32_t context, Received& receive
 }
 
 void Engine::probe(PeerIndex from, int tag, uint32_t context, Received& received) {
-  describe_wait(shm::WaitKind::probe, from, tag, context, 0);
   const MatchKey key = {context, from, tag};
   const UnexpectedMessage* message = nullptr;
-  wait_until([&] { return (message = static_cast<UnexpectedMessage*>(unexpected_.find(key))) != nullptr; });
+  wait_until([&] { return (message = static_cast<UnexpectedMessage*>(unexpected_.find(key))) != nullptr; },
+             [&key](WaitNote& note) { note.probe(key); });
   received = {message->key.peer, message->key.tag, message->bytes};
 }
 

@@ -28,6 +28,7 @@ enum class SendMode : uint8_t { standard, synchronous, ready, buffered };
 using objects::PeerIndex;
 
 struct Request;
+class WaitNote;
 
 /// What a kind of request that point-to-point does not know (generalized, collective schedule) brings along.
 struct RequestHooks {
@@ -41,6 +42,8 @@ struct RequestHooks {
   /// Called once when the request object goes away; before that when a call takes its outcome, which then
   /// includes what this returns.
   Status (*release)(Request&) = nullptr;
+  /// Says what the operation waits for (p2p/wait_note.h). May be nullptr.
+  void (*describe)(const Request&, WaitNote&) = nullptr;
 };
 
 struct SendStream;

@@ -14,9 +14,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "shm/wait_page.h"
+
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a03;  // "Hearth", then the layout's version in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a04;  // "Hearth", then the layout's version in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 256;
 
@@ -84,20 +86,6 @@ struct RankMemory {
   int16_t reserved;
 };
 
-/// What a rank waits for. Messages of collectives travel in contexts of their own (base/contexts.h).
-enum class WaitKind : uint32_t { none = 0, send, receive, request, probe, finalize };
-
-/// What a rank is doing, for whoever asks why a job hangs. Written by the rank with plain stores only when
-/// it has waited for a while; read by the launcher. It outlives a killed rank.
-struct alignas(kLineBytes) StatusLine {
-  uint32_t kind;  // WaitKind; none: not waiting, or not for long
-  int32_t peer;   // process waited for, or MPI_ANY_SOURCE
-  int32_t tag;
-  uint32_t context;
-  uint64_t bytes;
-  uint64_t since_ns;  // os::now_ns() when the wait began
-};
-
 /// Where two processes share the copying of one message (single_copy/cooperative.h). Belongs to the receiver.
 struct alignas(kLineBytes) CopyDesk {
   uint64_t claim;     // which message, and how much of it has been taken
@@ -122,8 +110,8 @@ struct alignas(kLineBytes) RankBlock {
   RankMemory memory;
   uint32_t dead;  // set by the launcher once the process is gone
 
-  StatusLine status;
   CopyDesk desk;
+  WaitPage waiting;
 };
 
 constexpr uint32_t kAreasMax = 64;
@@ -158,7 +146,6 @@ struct alignas(kLineBytes) ControlRow {
 };
 
 static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLineBytes);
-static_assert(sizeof(StatusLine) == kLineBytes);
 static_assert(sizeof(CopyDesk) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
 static_assert(sizeof(AreaHeader) == kLineBytes && sizeof(ControlSlot) == 4 * kLineBytes);

@@ -14,6 +14,7 @@
 #include "job.h"
 #include "mpi.h"
 #include "p2p/engine.h"
+#include "p2p/wait_note.h"
 
 namespace hearth::contract {
 namespace {
@@ -48,7 +49,7 @@ class Threads : public testing::Test {
         setup.warn = [](const char* text) { ADD_FAILURE() << text; };
         Engine engine(setup);
         body(engine, rank);
-        engine.wait_until([&] { return engine.quiet(); });
+        engine.wait_until([&] { return engine.quiet(); }, [](p2p::WaitNote& note) { note.finalize(); });
       });
     }
     for (std::thread& thread : threads) thread.join();

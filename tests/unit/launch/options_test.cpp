@@ -48,6 +48,10 @@ TEST_F(Options, OneDashOrTwoAndEqualsSigns) {
   for (const char* option : {"-timeout", "--timeout"})
     EXPECT_EQ(parsed({option, "2", "p"}).timeout_ns, 2'000'000'000u);
   EXPECT_EQ(parsed({"--timeout=0.5", "p"}).timeout_ns, 500'000'000u);
+  EXPECT_EQ(parsed({"--timeout=0.5", "p"}).why_ns, 0u);
+  EXPECT_EQ(parsed({"--why", "p"}).why_ns, 5'000'000'000u) << "its value can only be joined to it";
+  EXPECT_EQ(parsed({"--why", "p"}).programs[0].command[0], "p");
+  EXPECT_EQ(parsed({"-why=0.5", "p"}).why_ns, 500'000'000u);
   EXPECT_EQ(parsed({"--np=3", "p"}).programs[0].ranks, 3);
   EXPECT_NE(refusal({"--oversubscribe=1", "p"}).find("takes no value"), std::string::npos);
 }

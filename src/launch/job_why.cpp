@@ -1,0 +1,81 @@
+// mpiexec --why, and what is said when time is over or somebody presses the quit key: who waits for whom.
+#include <algorithm>
+
+#include "base/atomic.h"
+#include "base/os_wait.h"
+#include "launch/job.h"
+
+namespace hearth::launch {
+namespace {
+
+// How often is looked whether something stands still: a few loads for each rank.
+constexpr uint64_t kLookNs = 200'000'000;
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+  return (hash ^ value) * 0x9e3779b97f4a7c15 + (hash >> 29);
+}
+
+}  // namespace
+
+void Job::tell_observer() {
+  for (uint32_t index = 0; index < rank_count(); ++index) {
+    observer_.set_process(static_cast<int>(index), ranks_[index].pid, ranks_[index].ended);
+  }
+}
+
+void Job::say_why() {
+  if (running_ == 0 || !some_rank_used_mpi()) return;
+  tell_observer();
+  for (const std::string& line : explain(observer_.look_well()).lines) say(line);
+}
+
+// A wait that has lasted so long is told of once. One that waits for ranks that compute is told of only when
+// nothing at all has moved for so long.
+void Job::look_for_standstill() {
+  const uint64_t now = os::now_ns();
+  why_at_ = now + std::min(kLookNs, spec_.why_ns);
+  if (!has_news_of_standstill(now)) return;
+  tell_observer();
+  const Explanation why = explain(observer_.look_well());
+  const bool stuck = why.verdict > Verdict::waiting;
+  const bool still = still_since_ns_ != 0 && now >= still_since_ns_ + spec_.why_ns && !still_told_;
+  // Whatever is in it need not be looked at again.
+  for (uint32_t index = 0; index < rank_count(); ++index) {
+    const SeenRank& rank = observer_.latest().ranks[index];
+    for (const SeenWait& wait : rank.waits) {
+      waits_told_[index] = std::max(waits_told_[index], wait.since_ns);
+    }
+    if (rank.polling) waits_told_[index] = std::max(waits_told_[index], rank.polling->since_ns);
+  }
+  if (!stuck && !still) return;
+  still_told_ = true;
+  for (const std::string& line : why.lines) say(line);
+}
+
+bool Job::has_news_of_standstill(uint64_t now_ns) {
+  bool news = false;
+  bool waits = false;
+  uint64_t moves = 0;
+  for (uint32_t index = 0; index < rank_count(); ++index) {
+    const shm::RankBlock& block = segment_.rank(static_cast<int>(index));
+    moves = mix(moves, atomic::load_relaxed(block.phase));
+    const auto look_at = [&](const shm::WaitEntry& wait) {
+      if (atomic::load_relaxed(wait.kind) == 0) return;
+      const uint64_t since = atomic::load_relaxed(wait.since_ns);
+      moves = mix(moves, since + index);
+      if (now_ns < since + spec_.why_ns) return;
+      waits = true;
+      if (since > waits_told_[index]) news = true;
+    };
+    for (const shm::WaitEntry& wait : block.waiting.waits) look_at(wait);
+    look_at(block.waiting.polling);
+  }
+  if (moves != moves_seen_) {
+    moves_seen_ = moves;
+    still_since_ns_ = now_ns;
+    still_told_ = false;
+  }
+  return news || (waits && !still_told_ && now_ns >= still_since_ns_ + spec_.why_ns);
+}
+
+}  // namespace hearth::launch

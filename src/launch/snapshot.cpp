@@ -1,0 +1,234 @@
+#include "launch/snapshot.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "base/atomic.h"
+#include "base/os_io.h"
+#include "base/os_process.h"
+#include "base/os_wait.h"
+#include "mpi.h"
+
+namespace hearth::launch {
+namespace {
+
+constexpr int kTriesMax = 1000;
+constexpr uint64_t kBetweenLooksNs = 100'000'000;
+// The clock ticks of /proc/PID/stat, which Linux shows programs as 100 in a second everywhere.
+constexpr uint64_t kNsPerTick = 10'000'000;
+
+std::string proc(int pid, const char* file) {
+  return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+bool is_mpi_name(const std::string& name) {
+  return name.starts_with("MPI_") || name.starts_with("PMPI_") || name.starts_with("mpi_") ||
+         name.starts_with("pmpi_");
+}
+
+/// "exchange+0x1c <- step+0x40 <- main+0x2b in solver"; the file of all that lie in it is named once.
+void name_site(const shm::WaitEntry& entry, uint32_t first, const ProcessCode& code, std::string& site) {
+  constexpr uint32_t kShown = 3;
+  const uint32_t last =
+      std::min({entry.caller_count, static_cast<uint32_t>(shm::kCallersMax), first + kShown});
+  std::string file;
+  for (uint32_t i = first; i < last; ++i) {
+    const CodePlace place = code.find(entry.callers[i] - 1);
+    // What starts the program is of no interest, nor is what the system's library calls.
+    if (place.file.empty() || (!file.empty() && place.file != file)) break;
+    site += (site.empty() ? "" : " <- ") + words_of(place, false);
+    file = place.file;
+    if (place.function == "main") break;
+  }
+  if (!file.empty()) site += " in " + file.substr(file.rfind('/') + 1);
+}
+
+/// From inside the library outward: its outermost function is the one that the program called, or a tool or
+/// language binding in between; who called that, and who called those, is the place.
+void name_callers(const shm::WaitEntry& entry, const ProcessCode& code, SeenWait& wait) {
+  const uint32_t count = std::min<uint32_t>(entry.caller_count, shm::kCallersMax);
+  for (uint32_t i = 0; i < count; ++i) {
+    const CodePlace place = code.find(entry.callers[i] - 1);  // in the call, not behind it
+    if (place.in_library || (i > 0 && is_mpi_name(place.function))) {
+      const std::string name = place.function.substr(0, place.function.find_first_of(".@"));
+      if (is_mpi_name(name)) wait.function = name.starts_with("PMPI_") ? name.substr(1) : name;
+      continue;
+    }
+    name_site(entry, i, code, wait.site);
+    return;
+  }
+}
+
+SeenWait read_wait(const shm::WaitEntry& entry, const ProcessCode* code) {
+  SeenWait wait;
+  wait.kind = static_cast<shm::WaitKind>(entry.kind);
+  wait.thread = static_cast<int>(entry.thread);
+  wait.any_suffices = entry.any_suffices != 0;
+  wait.since_ns = entry.since_ns;
+  wait.beat_ns = entry.beat_ns;
+  wait.operation_count = entry.operation_count;
+  for (uint32_t i = 0; i < std::min<uint32_t>(entry.operation_count, shm::kOperationsMax); ++i) {
+    const shm::AwaitedOperation& from = entry.operations[i];
+    wait.operations.push_back({static_cast<shm::WaitKind>(from.kind), from.peer, from.peer_rank, from.tag,
+                               from.context, from.bytes});
+  }
+  wait.missing_count = entry.missing_count;
+  for (uint32_t i = 0; i < std::min<uint32_t>(entry.missing_count, shm::kMissingMax); ++i) {
+    wait.missing.push_back(entry.missing[i]);
+  }
+  if (code != nullptr) name_callers(entry, *code, wait);
+  return wait;
+}
+
+SeenComm read_comm(const shm::ShownComm& shown) {
+  SeenComm comm;
+  comm.context = shown.context;
+  comm.size = shown.size;
+  comm.is_inter = shown.is_inter != 0;
+  comm.name.assign(shown.name, strnlen(shown.name, sizeof shown.name));
+  for (int process = 0; process < shm::kMemberWords * 64; ++process) {
+    if ((shown.members[process / 64] >> process % 64 & 1) != 0) comm.members.push_back(process);
+  }
+  return comm;
+}
+
+std::vector<SeenMessage> read_queue(const shm::QueuedMessage* queue, uint32_t count) {
+  std::vector<SeenMessage> messages;
+  for (uint32_t i = 0; i < std::min<uint32_t>(count, shm::kQueuedMax); ++i) {
+    messages.push_back({queue[i].peer, queue[i].tag, queue[i].context, queue[i].bytes});
+  }
+  return messages;
+}
+
+}  // namespace
+
+bool copy_page(const shm::WaitPage& page, shm::WaitPage& copy) {
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    // Pairs with Writing (p2p/wait_note.cpp): the same even number before and after means nobody wrote.
+    const uint32_t before = atomic::load_acquire(page.version);
+    if (before % 2 == 0) {
+      std::memcpy(&copy, &page, sizeof copy);
+      atomic::fence_full();
+      if (atomic::load_relaxed(page.version) == before) return true;
+    }
+    os::yield_processor();
+  }
+  return false;
+}
+
+SeenRank read_rank(const shm::RankBlock& block, const ProcessCode* code) {
+  SeenRank rank;
+  rank.phase = static_cast<shm::RankPhase>(atomic::load_acquire(block.phase));
+  rank.process.pid = static_cast<int>(block.pid);
+  rank.process.ended = atomic::load_acquire(block.dead) != 0;
+  shm::WaitPage page;
+  if (rank.phase != shm::RankPhase::initialized || !copy_page(block.waiting, page)) return rank;
+  rank.threads_multiple = page.threads_multiple != 0;
+  rank.waits_left_out = page.waits_left_out;
+  for (const shm::WaitEntry& entry : page.waits) {
+    if (static_cast<shm::WaitKind>(entry.kind) == shm::WaitKind::none) continue;
+    SeenWait wait = read_wait(entry, code);
+    // Of a thread that waits inside of a callback of a call that waits, the inner call counts.
+    const auto same = std::find_if(rank.waits.begin(), rank.waits.end(),
+                                   [&wait](const SeenWait& other) { return other.thread == wait.thread; });
+    if (same == rank.waits.end()) {
+      rank.waits.push_back(std::move(wait));
+    } else if (same->since_ns < wait.since_ns) {
+      *same = std::move(wait);
+    }
+  }
+  if (static_cast<shm::WaitKind>(page.polling.kind) != shm::WaitKind::none) {
+    rank.polling = read_wait(page.polling, code);
+  }
+  // The queues are as old as the page, which is looked after by who waits or polls.
+  if (rank.waits.empty() && !rank.polling) return rank;
+  rank.unexpected_count = page.unexpected_count;
+  rank.posted_count = page.posted_count;
+  rank.unexpected = read_queue(page.unexpected, page.unexpected_count);
+  rank.posted = read_queue(page.posted, page.posted_count);
+  for (const shm::ShownComm& shown : page.comms) {
+    if (shown.size > 0) rank.comms.push_back(read_comm(shown));
+  }
+  return rank;
+}
+
+Observer::Observer(const shm::Segment& segment)
+    : segment_(segment),
+      processes_(static_cast<size_t>(segment.rank_count())),
+      times_(static_cast<size_t>(segment.rank_count())) {}
+
+void Observer::set_process(int rank, int pid, bool ended) {
+  processes_[static_cast<size_t>(rank)] = {pid, ended};
+}
+
+void Observer::look_at_process(SeenProcess& process, Times& times, uint64_t now_ns) const {
+  if (process.ended || process.pid <= 0) return;
+  const std::string text = os::read_text(proc(process.pid, "stat").c_str());
+  const size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) {
+    process.ended = !os::read_text("/proc/self/stat").empty();  // unless there is no /proc at all
+    return;
+  }
+  unsigned long long user = 0;
+  unsigned long long system = 0;
+  if (std::sscanf(text.c_str() + name_end + 1,
+                  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %d", &process.state,
+                  &user, &system, &process.threads) < 4) {
+    return;
+  }
+  if (process.state == 'Z' || process.state == 'X') process.ended = true;
+  const uint64_t used_ns = (user + system) * kNsPerTick;
+  if (times.at_ns != 0 && now_ns > times.at_ns) {
+    process.processors =
+        static_cast<double>(used_ns - times.used_ns) / static_cast<double>(now_ns - times.at_ns);
+  }
+  times = {now_ns, used_ns};
+  process.blocked_in = os::read_text(proc(process.pid, "wchan").c_str());
+  if (process.blocked_in == "0") process.blocked_in.clear();
+}
+
+void Observer::look() {
+  Snapshot now;
+  now.now_ns = os::now_ns();
+  for (int index = 0; index < segment_.rank_count(); ++index) {
+    const auto at = static_cast<size_t>(index);
+    const Known& known = processes_[at];
+    const shm::RankBlock& block = segment_.rank(index);
+    // Its own account first: what mpiexec has started may be a shell around it.
+    const bool same_numbers = block.pid != 0 && block.pid_numbering == os::process_numbering();
+    const int pid = same_numbers ? static_cast<int>(block.pid) : known.pid;
+    const bool waits = atomic::load_relaxed(block.waiting.version) != 0 && pid > 0 && !known.ended;
+    SeenRank rank;
+    if (waits) {
+      const ProcessCode code(pid, tables_);
+      rank = read_rank(block, &code);
+    } else {
+      rank = read_rank(block, nullptr);
+    }
+    rank.process.pid = pid;
+    rank.process.ended = rank.process.ended || known.ended;
+    look_at_process(rank.process, times_[at], now.now_ns);
+    now.ranks.push_back(std::move(rank));
+  }
+  latest_ = std::move(now);
+}
+
+const Snapshot& Observer::look_well() {
+  look();
+  const Snapshot before = latest_;
+  os::sleep_ns(kBetweenLooksNs);
+  look();
+  for (size_t index = 0; index < latest_.ranks.size(); ++index) {
+    std::vector<SeenWait>& waits = latest_.ranks[index].waits;
+    const std::vector<SeenWait>& earlier = before.ranks[index].waits;
+    std::erase_if(waits, [&earlier](const SeenWait& wait) {
+      return std::none_of(earlier.begin(), earlier.end(), [&wait](const SeenWait& other) {
+        return other.thread == wait.thread && other.since_ns == wait.since_ns;
+      });
+    });
+  }
+  return latest_;
+}
+
+}  // namespace hearth::launch

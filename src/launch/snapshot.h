@@ -1,0 +1,122 @@
+// What the ranks of a job are doing, as one can see from outside: their wait pages in the segment, and what
+// the system says about their processes. Plain data, so that what is concluded from it (launch/why.h) can be
+// tested on made-up jobs. Taken by mpiexec of its own job and by the hearth tool of any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/symbols.h"
+#include "shm/segment.h"
+
+namespace hearth::launch {
+
+struct SeenOperation {
+  shm::WaitKind kind = shm::WaitKind::none;
+  int peer = 0;       // process, MPI_ANY_SOURCE, or MPI_PROC_NULL where it is no message
+  int peer_rank = 0;  // in the communicator, MPI_UNDEFINED where that is not known
+  int tag = 0;
+  uint32_t context = 0;
+  uint64_t bytes = 0;
+};
+
+struct SeenWait {
+  shm::WaitKind kind = shm::WaitKind::none;
+  int thread = 0;
+  bool any_suffices = false;
+  uint64_t since_ns = 0;
+  uint64_t beat_ns = 0;        // of polling
+  size_t operation_count = 0;  // with those that are not listed
+  std::vector<SeenOperation> operations;
+  size_t missing_count = 0;  // of a collective, likewise
+  std::vector<int> missing;
+  std::string function;  // "MPI_Recv"; "" where that is not known
+  std::string site;      // "exchange+0x4c in solver", who called it; likewise
+};
+
+struct SeenMessage {
+  int peer = 0;
+  int tag = 0;
+  uint32_t context = 0;
+  uint64_t bytes = 0;
+};
+
+struct SeenComm {
+  uint32_t context = 0;
+  int size = 0;
+  bool is_inter = false;
+  std::string name;
+  std::vector<int> members;  // processes that may send to this one in it
+};
+
+/// What the system says about a process.
+struct SeenProcess {
+  int pid = 0;
+  bool ended = false;  // or a zombie
+  char state = '?';    // as ps shows it
+  int threads = 0;
+  double processors = -1;  // that it used between two looks; below 0: not known
+  std::string blocked_in;  // the kernel's function or the C library's, "" where nothing is known
+};
+
+struct SeenRank {
+  shm::RankPhase phase = shm::RankPhase::outside;
+  bool threads_multiple = false;
+  SeenProcess process;
+  std::vector<SeenWait> waits;
+  size_t waits_left_out = 0;
+  std::optional<SeenWait> polling;
+  size_t unexpected_count = 0;
+  size_t posted_count = 0;
+  std::vector<SeenMessage> unexpected;
+  std::vector<SeenMessage> posted;
+  std::vector<SeenComm> comms;
+};
+
+struct Snapshot {
+  uint64_t now_ns = 0;
+  std::vector<SeenRank> ranks;
+};
+
+/// Takes snapshots of one job. What one look cannot tell (who uses a processor, which waits go on) follows
+/// from two of them.
+class Observer {
+ public:
+  /// Pre: the segment outlives the observer.
+  explicit Observer(const shm::Segment& segment);
+
+  /// The process that was started for a rank, for as long as the rank has not said which one it is; and
+  /// whether it has ended, whatever its number means now.
+  void set_process(int rank, int pid, bool ended);
+  /// Looks now. Processor time is that since the look before.
+  void look();
+  /// Looks twice, a moment apart, and keeps of the waits those that were there both times.
+  const Snapshot& look_well();
+  const Snapshot& latest() const { return latest_; }
+
+ private:
+  struct Times {
+    uint64_t at_ns = 0;
+    uint64_t used_ns = 0;
+  };
+  void look_at_process(SeenProcess& process, Times& times, uint64_t now_ns) const;
+
+  const shm::Segment& segment_;
+  SymbolTables tables_;
+  struct Known {
+    int pid = 0;
+    bool ended = false;
+  };
+  std::vector<Known> processes_;
+  std::vector<Times> times_;
+  Snapshot latest_;
+};
+
+/// A consistent copy of a rank's page; false where it is written all the time, or its writer died doing so.
+bool copy_page(const shm::WaitPage& page, shm::WaitPage& copy);
+/// Without names for addresses where `code` is nullptr.
+SeenRank read_rank(const shm::RankBlock& block, const ProcessCode* code);
+
+}  // namespace hearth::launch

@@ -1,0 +1,217 @@
+#include "launch/why_words.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/contexts.h"
+#include "mpi.h"
+
+namespace hearth::launch {
+namespace {
+
+constexpr size_t kRanksNamed = 8;
+// A program that polls is seen to do so at least this often.
+constexpr uint64_t kBeatNsMax = 2'000'000'000;
+// Beyond this share of a processor a process is said to compute.
+constexpr double kComputes = 0.1;
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+std::string for_time(uint64_t since_ns, uint64_t now_ns) {
+  if (now_ns <= since_ns) return "";
+  char text[40];
+  std::snprintf(text, sizeof text, ", for %.1f s", static_cast<double>(now_ns - since_ns) / 1e9);
+  return text;
+}
+
+std::string peer_words(const SeenOperation& operation) {
+  if (operation.peer == MPI_ANY_SOURCE) return "any rank";
+  std::string text = "rank " + std::to_string(operation.peer);
+  const bool other_number = operation.peer_rank >= 0 && operation.peer_rank != operation.peer;
+  if (other_number) text += " (rank " + std::to_string(operation.peer_rank) + " there)";
+  return text;
+}
+
+std::string tag_words(int tag) {
+  return tag == MPI_ANY_TAG ? "any tag" : "tag " + std::to_string(tag);
+}
+
+const SeenComm* comm_of(const SeenRank& rank, uint32_t context) {
+  for (const SeenComm& comm : rank.comms) {
+    if (comm.context == context / kContextsEach * kContextsEach) return &comm;
+  }
+  return nullptr;
+}
+
+bool one_context(const SeenWait& wait) {
+  return std::all_of(wait.operations.begin(), wait.operations.end(), [&wait](const SeenOperation& operation) {
+    return operation.context / kContextsEach == wait.operations[0].context / kContextsEach;
+  });
+}
+
+std::string operations_words(const SeenWait& wait) {
+  constexpr size_t kNamed = 4;
+  std::vector<std::string> words;
+  for (const SeenOperation& operation : wait.operations) {
+    if (words.size() == kNamed) break;
+    words.push_back(operation_words(operation));
+  }
+  if (wait.operation_count > words.size()) {
+    words.push_back(std::to_string(wait.operation_count - words.size()) + " more");
+  }
+  std::string text = join(words);
+  if (wait.operation_count > 1) {
+    text = (wait.any_suffices ? "one of: " : "all of: ") + text;
+  }
+  return text;
+}
+
+std::string missing_words(const SeenWait& wait) {
+  std::string text = ranks_words(wait.missing);
+  if (wait.missing_count > wait.missing.size()) {
+    text += " and " + std::to_string(wait.missing_count - wait.missing.size()) + " more";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ranks_words(const std::vector<int>& given) {
+  std::vector<int> ranks = given;
+  std::sort(ranks.begin(), ranks.end());
+  if (ranks.empty()) return "no rank";
+  if (ranks.size() == 1) return "rank " + std::to_string(ranks[0]);
+  std::vector<std::string> words;
+  for (size_t first = 0; first < ranks.size();) {
+    size_t last = first;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    if (words.size() == kRanksNamed) {
+      words.push_back(std::to_string(ranks.size() - first) + " others");
+      break;
+    }
+    if (last - first < 2) last = first;
+    words.push_back(std::to_string(ranks[first]) +
+                    (last > first ? " to " + std::to_string(ranks[last]) : ""));
+    first = last + 1;
+  }
+  return "ranks " + join(words);
+}
+
+std::string comm_words(const SeenRank& rank, uint32_t context) {
+  const uint32_t block = context / kContextsEach * kContextsEach;
+  if (block == kWorldContext) return "MPI_COMM_WORLD";
+  if (block == kSelfContext) return "MPI_COMM_SELF";
+  if (block == kInvitationContext) return "a communicator in the making";
+  const SeenComm* comm = comm_of(rank, context);
+  const std::string number = "context " + std::to_string(block);
+  if (comm == nullptr) return "a communicator (" + number + ")";
+  const std::string kind = comm->is_inter ? "intercommunicator" : "communicator";
+  const std::string size = std::to_string(comm->size) + (comm->size == 1 ? " rank" : " ranks");
+  if (comm->name.empty())
+    return "a" + std::string(comm->is_inter ? "n " : " ") + kind + " of " + size + " (" + number + ")";
+  return kind + " '" + comm->name + "' of " + size;
+}
+
+std::string operation_words(const SeenOperation& operation) {
+  switch (operation.kind) {
+    case shm::WaitKind::send:
+      return peer_words(operation) + " to receive " + std::to_string(operation.bytes) + " bytes, " +
+             tag_words(operation.tag);
+    case shm::WaitKind::receive:
+    case shm::WaitKind::probe:
+      return "a message from " + peer_words(operation) + ", " + tag_words(operation.tag);
+    case shm::WaitKind::collective:
+      return "a collective operation";
+    default:
+      return "a request of another kind";
+  }
+}
+
+std::string call_words(const SeenWait& wait) {
+  if (!wait.function.empty()) return wait.function;
+  switch (wait.kind) {
+    case shm::WaitKind::send:
+      return "a send";
+    case shm::WaitKind::receive:
+      return "a receive";
+    case shm::WaitKind::probe:
+      return "a probe";
+    case shm::WaitKind::finalize:
+      return "MPI_Finalize";
+    case shm::WaitKind::collective:
+      return "a collective operation";
+    case shm::WaitKind::polling:
+      return "MPI_Test or its like";
+    default:
+      return "a wait for requests";
+  }
+}
+
+std::string wait_words(const SeenRank& rank, const SeenWait& wait, uint64_t now_ns) {
+  const bool polling = wait.kind == shm::WaitKind::polling;
+  std::string text =
+      polling ? "calls " + call_words(wait) + " again and again" : "waits in " + call_words(wait);
+  const bool only_collective = wait.operations.size() == 1 && wait.operation_count == 1 &&
+                               wait.operations[0].kind == shm::WaitKind::collective;
+  if (only_collective) {
+    text += " on " + comm_words(rank, wait.operations[0].context);
+    text += wait.missing.empty() ? "" : " for " + missing_words(wait);
+  } else if (!wait.operations.empty()) {
+    text += " for " + operations_words(wait);
+    if (one_context(wait)) text += ", on " + comm_words(rank, wait.operations[0].context);
+    if (!wait.missing.empty()) text += ", in the collective for " + missing_words(wait);
+  } else if (wait.kind == shm::WaitKind::finalize) {
+    text += " for the other ranks to take what it sent";
+  }
+  text += for_time(wait.since_ns, now_ns);
+  if (!wait.site.empty()) text += ", called from " + wait.site;
+  return text;
+}
+
+bool polls(const SeenRank& rank, uint64_t now_ns) {
+  return rank.polling && now_ns < rank.polling->beat_ns + kBeatNsMax;
+}
+
+std::string outside_words(const SeenRank& rank) {
+  const SeenProcess& process = rank.process;
+  if (rank.phase == shm::RankPhase::finalized) {
+    return process.ended ? "has called MPI_Finalize and ended" : "has called MPI_Finalize and not ended yet";
+  }
+  const bool outside = rank.phase == shm::RankPhase::outside;
+  if (process.ended) return outside ? "has ended without calling MPI_Init" : "has ended";
+  std::string text = outside ? "has not called MPI_Init" : "is outside MPI";
+  char words[64];
+  if (process.state == 'T' || process.state == 't') {
+    text += ", and is stopped (SIGCONT lets it go on)";
+  } else if (process.processors >= kComputes) {
+    std::snprintf(words, sizeof words, ", and computes (uses %.2f processors)", process.processors);
+    text = (outside ? text : "is outside MPI, or in calls that do not wait for long") + words;
+  } else if (process.state == 'R') {
+    text += ", and computes, or would if it got a processor";
+  } else if (process.state == 'S' || process.state == 'D') {
+    text += process.blocked_in.empty() ? ", and sleeps" : ", and sleeps in " + process.blocked_in;
+  }
+  return text;
+}
+
+std::string rank_state_words(const SeenRank& rank, uint64_t now_ns) {
+  if (rank.process.ended || rank.phase != shm::RankPhase::initialized) return outside_words(rank);
+  if (rank.waits.empty()) {
+    return polls(rank, now_ns) ? wait_words(rank, *rank.polling, now_ns) : outside_words(rank);
+  }
+  std::string text;
+  for (const SeenWait& wait : rank.waits) {
+    if (!text.empty()) text += "; another thread ";
+    text += wait_words(rank, wait, now_ns);
+  }
+  return text;
+}
+
+}  // namespace hearth::launch

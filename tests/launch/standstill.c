@@ -1,0 +1,153 @@
+/* Ranks that wait for each other in the way that the first argument names: see test_why.py. */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LONG_BYTES = 1 << 22 };
+
+static int rank, size;
+static char buffer[LONG_BYTES], other_buffer[LONG_BYTES];
+
+static int is(const char* word, const char* other) {
+  return strcmp(word, other) == 0;
+}
+
+static void receive(int from, int tag, MPI_Comm comm) {
+  int value = 0;
+  MPI_Recv(&value, 1, MPI_INT, from, tag, comm, MPI_STATUS_IGNORE);
+}
+
+static void send(int to, int tag, MPI_Comm comm) {
+  MPI_Send(&rank, 1, MPI_INT, to, tag, comm);
+}
+
+static void head_to_head(void) {
+  const int other = rank ^ 1;
+  MPI_Send(buffer, LONG_BYTES, MPI_BYTE, other, 3, MPI_COMM_WORLD);
+  MPI_Recv(other_buffer, LONG_BYTES, MPI_BYTE, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Rank 1 waits for a message that differs in tag or communicator from the one that rank 0 has sent. */
+static void near_miss(int wrong_tag, int wrong_comm) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_name(comm, "the duplicate");
+  if (rank == 0) {
+    send(1, wrong_tag ? 8 : 7, wrong_comm ? comm : MPI_COMM_WORLD);
+    receive(1, 9, MPI_COMM_WORLD);
+  } else if (rank == 1) {
+    receive(0, 7, MPI_COMM_WORLD);
+    send(0, 9, MPI_COMM_WORLD);
+  }
+}
+
+static void one_is_missing(void) {
+  if (rank == size - 1) receive(0, 5, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) send(size - 1, 5, MPI_COMM_WORLD);
+}
+
+static void different_collectives(void) {
+  if (rank == 0) MPI_Bcast(buffer, LONG_BYTES, MPI_BYTE, size - 1, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) MPI_Bcast(buffer, LONG_BYTES, MPI_BYTE, size - 1, MPI_COMM_WORLD);
+}
+
+static void any_source(void) {
+  if (rank == 0) receive(MPI_ANY_SOURCE, 4, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) send(0, 4, MPI_COMM_WORLD);
+}
+
+static void* thread_receives(void* tag) {
+  receive(rank ^ 1, *(int*)tag, MPI_COMM_WORLD);
+  send(rank ^ 1, *(int*)tag, MPI_COMM_WORLD);
+  return NULL;
+}
+
+static void threads(void) {
+  int tags[2] = {1, 2};
+  pthread_t other;
+  pthread_create(&other, NULL, thread_receives, &tags[0]);
+  thread_receives(&tags[1]);
+  pthread_join(other, NULL);
+}
+
+static void several(void) {
+  MPI_Request requests[3];
+  int values[3];
+  int i;
+  for (i = 0; i < 3; ++i)
+    MPI_Irecv(&values[i], 1, MPI_INT, (rank + 1) % size, i, MPI_COMM_WORLD, &requests[i]);
+  if (rank == 0) {
+    MPI_Waitany(3, requests, &i, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+  }
+}
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Rank 1 is busy for a while; all others wait for it, and nothing is wrong. */
+static void one_computes(double for_seconds) {
+  if (rank == 1) {
+    const double end = seconds() + for_seconds;
+    volatile double value = 1;
+    while (seconds() < end) value = value * 1.000001;
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void poll(void) {
+  int flag = 0;
+  while (!flag) MPI_Iprobe(rank ^ 1, 6, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  int level;
+  MPI_Init_thread(&argc, &argv, is(what, "threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (is(what, "head-to-head")) {
+    head_to_head();
+  } else if (is(what, "tag")) {
+    near_miss(1, 0);
+  } else if (is(what, "communicator")) {
+    near_miss(0, 1);
+  } else if (is(what, "missing")) {
+    one_is_missing();
+  } else if (is(what, "different")) {
+    different_collectives();
+  } else if (is(what, "any-source")) {
+    any_source();
+  } else if (is(what, "threads")) {
+    threads();
+  } else if (is(what, "several")) {
+    several();
+  } else if (is(what, "chain")) {
+    receive((rank + 1) % size, 2, MPI_COMM_WORLD);
+  } else if (is(what, "compute")) {
+    one_computes(atof(argv[2]));
+  } else if (is(what, "sleep")) {
+    if (rank == 1) usleep((useconds_t)(1e6 * atof(argv[2])));
+    MPI_Barrier(MPI_COMM_WORLD);
+  } else if (is(what, "poll")) {
+    poll();
+  } else if (is(what, "gone")) {
+    if (rank == 0) receive(1, 1, MPI_COMM_WORLD);
+  } else {
+    fprintf(stderr, "unknown: %s\n", what);
+    return 2;
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""mpiexec says why a job stands still: each kind of deadlock, and what is none."""
+
+import os
+import re
+import signal
+import sys
+import time
+import unittest
+
+from common import LIMIT_S, LaunchTest, wait_until
+
+PROGRAM = os.environ["HEARTH_STANDSTILL_PROGRAM"]
+LIMIT = ("--oversubscribe", "--timeout", "1")
+
+
+class StandStill(LaunchTest):
+    def why(self, ranks, *arguments):
+        """What is said when the time limit is over, which is within a second of it."""
+        begin = time.monotonic()
+        err = self.run_mpiexec("-n", ranks, *LIMIT, PROGRAM, *arguments, code=124).stderr
+        self.assertIn("mpiexec: the time limit of 1 s is over\n", err)
+        self.took = time.monotonic() - begin
+        return err
+
+    def assert_cycle(self, err, *ranks):
+        names = f"ranks 0 to {ranks[-1]}" if len(ranks) > 2 else "ranks 0 and 1"
+        self.assertIn(f"mpiexec: deadlock: {names} wait for each other", err)
+        self.assertIn("the cycle: rank " + " -> ".join(map(str, [*ranks, ranks[0]])) + "\n", err)
+
+    def test_head_to_head_sends(self):
+        err = self.why(2, "head-to-head")
+        self.assert_cycle(err, 0, 1)
+        self.assertRegex(
+            err,
+            r"rank 1 waits in MPI_Send for rank 0 to receive 4194304 bytes, tag 3, on MPI_COMM_WORLD, for "
+            r"\d\.\d s, called from .*main\+0x[0-9a-f]+ in launch_standstill\n",
+        )
+        self.assertIn("send before they receive", err)
+
+    def test_wrong_tag(self):
+        err = self.why(2, "tag")
+        self.assert_cycle(err, 0, 1)
+        self.assertIn(
+            "rank 1 has a message from rank 0, tag 8, 4 bytes, on MPI_COMM_WORLD: it would match the receive "
+            "from rank 0, tag 7, on MPI_COMM_WORLD but for its tag\n",
+            err,
+        )
+
+    def test_wrong_communicator(self):
+        err = self.why(2, "communicator")
+        self.assert_cycle(err, 0, 1)
+        self.assertIn(
+            "rank 1 has a message from rank 0, tag 7, 4 bytes, on communicator 'the duplicate' of 2 ranks: "
+            "it would match the receive from rank 0, tag 7, on MPI_COMM_WORLD but for its communicator\n",
+            err,
+        )
+
+    def test_missing_member_of_a_collective(self):
+        err = self.why(3, "missing")
+        self.assertIn("mpiexec: deadlock: ranks 0 to 2 wait for each other", err)
+        self.assertIn("the cycle: rank 0 -> 2 -> 0\n", err)
+        self.assertIn("MPI_Barrier on MPI_COMM_WORLD: ranks 0 and 1 have come, rank 2 has not\n", err)
+        self.assertRegex(err, r"rank 2 waits in MPI_Recv for a message from rank 0, tag 5, on")
+
+    def test_different_collectives(self):
+        err = self.why(3, "different")
+        self.assertIn("mpiexec: deadlock: ranks 0 to 2 wait for each other", err)
+        self.assertIn(
+            "different collectives on MPI_COMM_WORLD: ranks 1 and 2 in MPI_Barrier, rank 0 in MPI_Bcast", err
+        )
+
+    def test_any_source(self):
+        err = self.why(3, "any-source")
+        self.assertIn("mpiexec: deadlock: ranks 0 to 2 wait for each other", err)
+        self.assertRegex(err, r"rank 0 waits in MPI_Recv for a message from any rank, tag 4, on")
+        self.assertIn("MPI_Barrier on MPI_COMM_WORLD: ranks 1 and 2 have come, rank 0 has not\n", err)
+
+    def test_threads(self):
+        err = self.why(2, "threads")
+        self.assert_cycle(err, 0, 1)
+        for tag in (1, 2):
+            self.assertEqual(
+                len(re.findall(rf"waits in MPI_Recv for a message from rank \d, tag {tag}, on", err)), 2
+            )
+
+    def test_chain(self):
+        self.assert_cycle(self.why(3, "chain"), 0, 1, 2)
+
+    def test_several_requests(self):
+        err = self.why(3, "several")
+        self.assert_cycle(err, 0, 1, 2)
+        self.assertRegex(
+            err,
+            r"rank 0 waits in MPI_Waitany for one of: a message from rank 1, tag 0, a message from rank 1, "
+            r"tag 1 and a message from rank 1, tag 2, on MPI_COMM_WORLD",
+        )
+        self.assertRegex(err, r"rank 1 waits in MPI_Waitall for all of: a message from rank 2, tag 0")
+
+    def test_pollers_are_suspected(self):
+        err = self.why(2, "poll")
+        self.assertIn("mpiexec: suspected deadlock: ranks 0 and 1 wait for each other", err)
+        self.assertRegex(err, r"rank 0 calls MPI_Iprobe again and again for a message from rank 1, tag 6")
+        self.assertNotRegex(err, r"mpiexec: deadlock")
+
+    def test_one_that_has_ended(self):
+        err = self.why(2, "gone")
+        self.assertIn("mpiexec: rank 0 waits in vain: rank 1 has ended or called MPI_Finalize\n", err)
+
+    def test_soon_after_the_limit(self):
+        self.why(2, "tag")
+        self.assertLess(self.took, 10)  # mostly for the start, on a crowded machine
+
+
+class NothingIsWrong(LaunchTest):
+    """A long computation, and a rank that sleeps: told as what they are."""
+
+    def why(self, *arguments):
+        return self.run_mpiexec("-n", 2, "--oversubscribe", "--why=0.5", PROGRAM, *arguments).stderr
+
+    def test_long_computation(self):
+        err = self.why("compute", 2)
+        self.assertNotIn("mpiexec: deadlock", err)
+        self.assertNotIn("suspected", err)
+        self.assertIn("mpiexec: no deadlock: rank 0 waits for rank 1\n", err)
+        self.assertRegex(err, r"rank 1 is outside MPI, or in calls that do not wait for long, and computes")
+        self.assertEqual(err.count("no deadlock"), 1, "it is told once")
+
+    def test_one_that_sleeps(self):
+        err = self.why("sleep", 2)
+        self.assertIn("mpiexec: no deadlock: rank 0 waits for rank 1\n", err)
+        self.assertRegex(err, r"rank 1 is outside MPI, and sleeps")
+
+    def test_quiet_when_in_time(self):
+        err = self.run_mpiexec("-n", 2, "--oversubscribe", "--why", PROGRAM, "compute", "0.7").stderr
+        self.assertEqual(err, "")
+
+
+class WhileItRuns(LaunchTest):
+    def start_telling(self, *arguments):
+        """mpiexec, which writes what it tells to a file."""
+        self.told_file = self.folder / "told"
+        with open(self.told_file, "w", encoding="utf-8") as file:
+            run = self.start(*arguments, stderr=file)
+        self.addCleanup(run.stdout.close)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        return run
+
+    def told(self):
+        return self.told_file.read_text(encoding="utf-8")
+
+    def wait_for_cycle(self):
+        came = wait_until(lambda: "the cycle: rank 0 -> 1 -> 0" in self.told(), LIMIT_S)
+        self.assertTrue(came, self.told())
+
+    def test_why_tells_once_and_lets_it_run(self):
+        run = self.start_telling("-n", 2, "--oversubscribe", "--why=0.5", PROGRAM, "tag")
+        self.wait_for_cycle()
+        time.sleep(1.2)
+        self.assertIsNone(run.poll(), "nobody said that the job is to end")
+        self.assertEqual(self.told().count("mpiexec: deadlock"), 1, self.told())
+        run.send_signal(signal.SIGTERM)
+        run.wait(timeout=LIMIT_S)
+
+    def test_the_quit_key(self):
+        run = self.start_telling("-n", 2, "--oversubscribe", PROGRAM, "head-to-head")
+        time.sleep(1.5)
+        run.send_signal(signal.SIGQUIT)
+        self.wait_for_cycle()
+        run.wait(timeout=LIMIT_S)
+        self.assertNotEqual(run.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
