@@ -12,8 +12,10 @@
 #include "bench_skew.h"
 #include "info.h"
 #include "mpi.h"
+#include "top.h"
 #include "tune.h"
 #include "tune_check.h"
+#include "why.h"
 
 namespace {
 
@@ -22,7 +24,9 @@ using hearth::tools::BenchOptions;
 using hearth::tools::CheckOptions;
 using hearth::tools::InfoOptions;
 using hearth::tools::SkewOptions;
+using hearth::tools::TopOptions;
 using hearth::tools::TuneOptions;
+using hearth::tools::WhyOptions;
 
 constexpr const char* kBenchFooter =
     "Cases:\n"
@@ -101,6 +105,29 @@ CLI::App& add_tune(CLI::App& app, TuneOptions& options, CheckOptions& check, boo
   return tune;
 }
 
+CLI::App& add_why(CLI::App& app, WhyOptions& options) {
+  CLI::App& why = *app.add_subcommand("why", "why a running job stands still: who waits for whom");
+  why.add_option("pid", options.pid, "process number of mpiexec or of a rank (default: of the only job)");
+  why.add_flag("--json", options.json, "as JSON");
+  return why;
+}
+
+CLI::App& add_top(CLI::App& app, TopOptions& options) {
+  CLI::App& top = *app.add_subcommand("top", "what the ranks of a running job do, live");
+  top.add_option("pid", options.pid, "process number of mpiexec or of a rank (default: of the only job)");
+  CLI::Option* once = top.add_flag("--once", options.once, "print a table and end");
+  top.add_flag("--json", options.json, "as JSON")->needs(once);
+  const std::vector<std::string> orders(std::begin(hearth::tools::kTopOrders),
+                                        std::end(hearth::tools::kTopOrders));
+  top.add_option("--sort", options.sort, "the order of the ranks")
+      ->check(CLI::IsMember(orders))
+      ->capture_default_str();
+  top.add_option("--seconds", options.seconds, "between two looks")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  return top;
+}
+
 // Where nothing is said, the lengths and the memory for which the library itself chooses between the two
 // ways.
 Status bench_skew(const CLI::App& bench, const BenchOptions& options) {
@@ -137,9 +164,15 @@ int main(int count, char** words) {
   CheckOptions check_options;
   bool checks = false;
   add_tune(app, tune_options, check_options, checks);
+  WhyOptions why_options;
+  const CLI::App& why = add_why(app, why_options);
+  TopOptions top_options;
+  const CLI::App& top = add_top(app, top_options);
   try {
     app.parse(count, words);
     if (info.parsed()) return report(run_info(info_options));
+    if (why.parsed()) return report(run_why(why_options));
+    if (top.parsed()) return report(run_top(top_options));
     if (skew) return report(bench_skew(bench, bench_options));
     if (!collectives.empty()) return report(run_bench_collectives(bench_options, collectives));
     if (bench.parsed()) return report(run_bench(bench_options));

@@ -333,7 +333,7 @@ void Engine::idle(Waiter& waiter) {
     LibraryLock::acquire_all(depth);
     return;
   }
-  if (wait_page_ != nullptr) show_wait(waiter);
+  if (wait_page_ != nullptr) show_wait(waiter, now);
   if (hooked_ != nullptr) {
     // Somebody else's operation (a generalized request) may end without a packet: look again soon.
     os::sleep_ns(wait_policy_.yield_ns);

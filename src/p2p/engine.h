@@ -250,8 +250,8 @@ class Engine {
   /// processor is offered to others when ranks outnumber processors.
   bool progress_once();
   /// Progresses until done() says so: spins, yields, then sleeps. A wait that lasts is shown on the wait
-  /// page: describe(WaitNote&) says then what it is for (p2p/wait_note.h), once and whenever the queues have
-  /// changed.
+  /// page: describe(WaitNote&) says then what it is for (p2p/wait_note.h), and again when the queues have
+  /// changed or some time has passed.
   template <class Done>
   void wait_until(Done&& done, const Describe& describe);
   /// True once nothing of ours is under way: all sends are with their receivers or in the rings, all answers
@@ -289,6 +289,7 @@ class Engine {
     uint64_t since_ns = 0;     // that nothing has moved
     uint64_t began_ns = 0;
     uint64_t queues_seen = 0;
+    uint64_t shown_ns = 0;
   };
 
   Peer& know(PeerIndex peer);
@@ -310,7 +311,7 @@ class Engine {
   void idle(Waiter& waiter);
 
   // wait_note.cpp
-  void show_wait(Waiter& waiter);
+  void show_wait(Waiter& waiter, uint64_t now_ns);
   void end_wait(const Waiter& waiter);
   void show_queues();
   void note_polling();

@@ -17,6 +17,8 @@ namespace {
 
 // Requests that are looked at: a program may have had millions.
 constexpr size_t kLookedAtMax = 65536;
+// Who else has come to a collective is looked up again so often; a sleeper looks around half as often.
+constexpr uint64_t kFreshNs = 50'000'000;
 // A program that only looks is said to poll after so long.
 constexpr uint64_t kPollingNs = 10'000'000;
 
@@ -218,11 +220,13 @@ void Engine::show_queues() {
   }
 }
 
-void Engine::show_wait(Waiter& waiter) {
+void Engine::show_wait(Waiter& waiter, uint64_t now_ns) {
   const uint64_t queues = changes(posted_) + changes(unexpected_);
   const bool first = waiter.shown_at == kNotShown;
-  if (!first && (queues == waiter.queues_seen || waiter.shown_at == kNoPlace)) return;
+  const bool is_fresh = queues == waiter.queues_seen && now_ns < waiter.shown_ns + kFreshNs;
+  if (!first && (is_fresh || waiter.shown_at == kNoPlace)) return;
   waiter.queues_seen = queues;
+  waiter.shown_ns = now_ns;
   shm::WaitPage& page = *wait_page_;
   if (first) {
     waiter.shown_at = kNoPlace;

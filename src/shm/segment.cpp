@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "base/check.h"
 #include "base/contexts.h"
+#include "base/os_look.h"
 #include "base/os_memory.h"
 #include "base/os_process.h"
 #include "base/param.h"
@@ -210,6 +211,18 @@ void Segment::bind_parts(std::span<const RankMemory> memory) const {
 }
 
 Status Segment::attach(int descriptor, Segment& segment) {
+  Segment made;
+  HEARTH_TRY(map(descriptor, os::map_shared, made));
+  os::set_close_on_exec(descriptor, true);
+  segment = std::move(made);
+  return {};
+}
+
+Status Segment::look(int descriptor, Segment& segment) {
+  return map(descriptor, os::map_to_read, segment);
+}
+
+Status Segment::map(int descriptor, void* (*how)(int descriptor, size_t bytes), Segment& segment) {
   const size_t bytes = os::file_bytes(descriptor);
   Segment made;
   if (bytes < sizeof(JobHeader)) {
@@ -219,7 +232,7 @@ Status Segment::attach(int descriptor, Segment& segment) {
         "was not started by this mpiexec, or something in between closed its descriptors",
         descriptor, bytes == 0 ? std::strerror(errno) : "too small");
   }
-  made.base_ = static_cast<std::byte*>(os::map_shared(descriptor, bytes));
+  made.base_ = static_cast<std::byte*>(how(descriptor, bytes));
   made.bytes_ = bytes;
   if (made.base_ == nullptr) {
     return fail(
@@ -236,7 +249,6 @@ Status Segment::attach(int descriptor, Segment& segment) {
         "libmpi_abi.so of one installation",
         descriptor);
   }
-  os::set_close_on_exec(descriptor, true);
   made.descriptor_ = descriptor;
   segment = std::move(made);
   return {};

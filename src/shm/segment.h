@@ -44,6 +44,9 @@ class Segment {
   /// Maps the segment behind an inherited descriptor, which this object owns from now on, and checks that
   /// it is one of ours and of this version.
   static Status attach(int descriptor, Segment& segment);
+  /// The same for whoever only looks at a job: nothing in it may be written. Takes the descriptor only when
+  /// it is one of ours.
+  static Status look(int descriptor, Segment& segment);
 
   int descriptor() const { return descriptor_; }
   bool mapped() const { return base_ != nullptr; }
@@ -77,6 +80,7 @@ class Segment {
   bool reserve_cells(int owner, uint32_t first, uint32_t count) const;
 
  private:
+  static Status map(int descriptor, void* (*how)(int descriptor, size_t bytes), Segment& segment);
   Status take_room(const SegmentPlan& plan, uint64_t offset, uint64_t bytes) const;
   void bind_parts(std::span<const RankMemory> memory) const;
 

@@ -1,0 +1,45 @@
+#include "base/os_look.h"
+
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <termios.h>
+
+#include <new>
+
+namespace hearth::os {
+
+void* map_to_read(int descriptor, size_t bytes) {
+  void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+  return address == MAP_FAILED ? nullptr : address;
+}
+
+struct KeyByKey::Before {
+  termios settings;
+};
+
+KeyByKey::KeyByKey(int terminal) : terminal_(terminal) {
+  auto* before = new (std::nothrow) Before;
+  if (before == nullptr || ::tcgetattr(terminal, &before->settings) != 0) {
+    delete before;
+    return;
+  }
+  before_ = before;
+  termios settings = before->settings;
+  settings.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  settings.c_cc[VMIN] = 1;
+  settings.c_cc[VTIME] = 0;
+  ::tcsetattr(terminal, TCSADRAIN, &settings);
+}
+
+KeyByKey::~KeyByKey() {
+  if (before_ != nullptr) ::tcsetattr(terminal_, TCSADRAIN, &before_->settings);
+  delete before_;
+}
+
+TerminalSize size_of_terminal(int terminal) {
+  winsize size = {};
+  if (::ioctl(terminal, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return {80, 24};
+  return {size.ws_col, size.ws_row};
+}
+
+}  // namespace hearth::os

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""hearth why and hearth top: a running job, looked at from another terminal, which leaves no trace."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+import unittest
+
+from common import BIN, LIMIT_S, LaunchTest, wait_until
+
+PROGRAM = os.environ["HEARTH_STANDSTILL_PROGRAM"]
+HEARTH = str(BIN / "hearth")
+
+
+class Look(LaunchTest):
+    def setUp(self):
+        super().setUp()
+        self.job = self.start("-n", 3, "--oversubscribe", PROGRAM, "missing")
+        self.assertTrue(wait_until(lambda: len(self.ranks()) == 3, LIMIT_S))
+        self.assertTrue(wait_until(lambda: "rank 0 -> 2 -> 0" in self.why(), LIMIT_S))
+
+    def tearDown(self):
+        self.job.send_signal(signal.SIGTERM)
+        self.job.communicate(timeout=LIMIT_S)
+        super().tearDown()
+
+    def why(self):
+        return self.hearth("why", self.job.pid).stdout
+
+    def ranks(self):
+        """Processes of ranks that run the program by now."""
+        with open(f"/proc/{self.job.pid}/task/{self.job.pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        own = os.path.realpath(PROGRAM)
+        return [int(child) for child in children if os.readlink(f"/proc/{child}/exe") == own]
+
+    def hearth(self, *words, code=None):
+        result = subprocess.run([HEARTH, *map(str, words)], env=self.environment(), text=True,
+                                capture_output=True, timeout=LIMIT_S, check=False)
+        if code is not None:
+            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result
+
+    def test_why_by_any_process_of_the_job(self):
+        for pid in (self.job.pid, *self.ranks()):
+            out = self.hearth("why", pid, code=0).stdout
+            self.assertTrue(out.startswith("deadlock: ranks 0 to 2 wait for each other"), out)
+            self.assertIn("the cycle: rank 0 -> 2 -> 0\n", out)
+            self.assertIn("MPI_Barrier on MPI_COMM_WORLD: ranks 0 and 1 have come, rank 2 has not\n", out)
+
+    def test_why_as_json(self):
+        document = json.loads(self.hearth("why", self.job.pid, "--json", code=0).stdout)
+        self.assertEqual(document["verdict"], "deadlock")
+        self.assertEqual(document["stuck"], [0, 1, 2])
+        self.assertEqual(document["cycles"], [[0, 2]])
+        wait = document["ranks"][2]["waits"][0]
+        self.assertEqual(wait["call"], "MPI_Recv")
+        self.assertIn("main+0x", wait["called_from"])
+        operation = wait["operations"][0]
+        self.assertEqual((operation["peer"], operation["tag"], operation["communicator"], operation["bytes"]),
+                         (0, 5, "MPI_COMM_WORLD", 4))
+        self.assertEqual(document["ranks"][0]["waits"][0]["missing"], [2])
+
+    def test_top_once(self):
+        out = self.hearth("top", self.job.pid, "--once", code=0).stdout
+        self.assertRegex(out, r"^job \d+: 3 ranks, 3 waiting, ")
+        self.assertRegex(out, r"\n2 +\d+ +waiting +\d+ % +\d+\.\d s +0 +MPI_Recv +0 +5 +MPI_COMM_WORLD\n")
+
+    def test_top_as_json_by_wait(self):
+        out = self.hearth("top", self.job.pid, "--once", "--json", "--sort", "wait", code=0).stdout
+        ranks = json.loads(out)["ranks"]
+        self.assertEqual(sorted(rank["rank"] for rank in ranks), [0, 1, 2])
+        self.assertEqual(sorted(rank["pid"] for rank in ranks), sorted(self.ranks()))
+        waits = [rank["waits"][0]["seconds"] for rank in ranks]
+        self.assertEqual(waits, sorted(waits, reverse=True))
+
+    def test_what_is_no_job(self):
+        self.assertIn("there is no process", self.hearth("why", 2**22 + 1, code=1).stderr)
+        self.assertIn("is no mpiexec and no rank", self.hearth("top", os.getpid(), "--once", code=1).stderr)
+
+    def test_looking_changes_nothing(self):
+        def memory():
+            sizes = []
+            for pid in self.ranks():
+                with open(f"/proc/{pid}/status", encoding="ascii") as file:
+                    sizes.append(re.search(r"RssShmem:\s+(\d+)", file.read()).group(1))
+            return sizes
+
+        before = memory()
+        for _ in range(3):
+            self.hearth("why", self.job.pid, code=0)
+            self.hearth("top", self.job.pid, "--once", code=0)
+        self.assertEqual(memory(), before)
+        self.assertIsNone(self.job.poll())
+
+    def live(self):
+        """hearth top on a terminal of its own."""
+        terminal, inner = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        self.addCleanup(os.close, inner)
+        self.before = termios.tcgetattr(inner)
+        run = subprocess.Popen(
+            [HEARTH, "top", str(self.job.pid), "--seconds", "0.2"],
+            stdin=inner, stdout=inner, stderr=inner, env=self.environment(),
+        )
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        self.terminal, self.inner, self.text = terminal, inner, ""
+        return run
+
+    def shows(self, pattern):
+        end = time.monotonic() + LIMIT_S
+        while not re.search(pattern, self.text) and time.monotonic() < end:
+            if select.select([self.terminal], [], [], 0.1)[0]:
+                self.text += os.read(self.terminal, 65536).decode()
+        self.assertRegex(self.text, pattern)
+
+    def assert_restored(self):
+        self.shows(r"\x1b\[\?25h\x1b\[\?1049l$")
+        self.assertEqual(termios.tcgetattr(self.inner), self.before)
+
+    def test_live_until_q(self):
+        run = self.live()
+        self.shows(r"MPI_Barrier[\s\S]*MPI_Barrier[\s\S]*MPI_Recv")
+        os.write(self.terminal, b"w")
+        self.shows(r"; by wait")
+        os.write(self.terminal, b"q")
+        self.assertEqual(run.wait(timeout=LIMIT_S), 0)
+        self.assert_restored()
+
+    def test_live_until_a_signal(self):
+        run = self.live()
+        self.shows(r"MPI_Recv")
+        run.send_signal(signal.SIGTERM)
+        run.wait(timeout=LIMIT_S)
+        self.assert_restored()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])

@@ -1,0 +1,23 @@
+// `hearth top`: what the ranks of a running job do, again and again, from another terminal.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace hearth::tools {
+
+struct TopOptions {
+  int pid = 0;                // of mpiexec or a rank; 0: of the only job there is
+  bool once = false;          // print a table and end
+  bool json = false;          // with once
+  std::string sort = "rank";  // a column's name
+  double seconds = 1;         // between two looks
+};
+
+/// The names of columns to sort by.
+extern const char* const kTopOrders[5];
+
+Status run_top(const TopOptions& options);
+
+}  // namespace hearth::tools

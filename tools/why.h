@@ -1,0 +1,15 @@
+// `hearth why`: what mpiexec --why says, of any job of this user, from another terminal.
+#pragma once
+
+#include "base/status.h"
+
+namespace hearth::tools {
+
+struct WhyOptions {
+  int pid = 0;  // of mpiexec or a rank; 0: of the only job there is
+  bool json = false;
+};
+
+Status run_why(const WhyOptions& options);
+
+}  // namespace hearth::tools
