@@ -445,7 +445,7 @@ class Engine {
   bool polling_shown_ = false;     // on the wait page
   uint64_t polling_queues_seen_ = 0;
   const MatchKey* probed_for_ = nullptr;  // by the probe that polls just now
-  int unminded_ = 0;               // receive_from_lane() since the last progress()
+  int unminded_ = 0;                      // receive_from_lane() since the last progress()
   EngineCounters counters_;
   std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
   uint64_t slots_sent_ = 0;
