@@ -47,6 +47,7 @@ void ChunkMoves::bcast(void* buffer, Count count, Type& type, int root) {
   out_ = in_ = one_block(buffer, count, type);
   taken_from_ = root;
   set_part({.puts = rank() == root, .takes = rank() != root});
+  set_kind(Collective::bcast, out_.bytes);
   cut(out_.bytes, 1);
 }
 
@@ -59,6 +60,7 @@ void ChunkMoves::gather(Schedule& schedule, const OwnBlock& own, const RankBlock
   } else {
     out_ = in_ = one_block(own.buffer, own.count, own.type);
   }
+  set_kind(Collective::gather, out_.bytes);
   cut(out_.bytes, 1);
 }
 
@@ -74,6 +76,7 @@ void ChunkMoves::scatter(Schedule& schedule, const RankBlocks& blocks, const Own
   } else if (at_root) {
     keep_own(schedule, {blocks.place(root), blocks.count(root), blocks.type(root)}, root);
   }
+  set_kind(Collective::scatter, size() * out_.bytes);
   cut(out_.bytes, size() - 1);
 }
 
@@ -93,6 +96,7 @@ Status ChunkMoves::allgather(Schedule& schedule, const OwnBlock& own, const Rank
     out_ = one_block(own.buffer, own.count, own.type);
     keep_own(schedule, own, rank());
   }
+  set_kind(Collective::allgather, bytes_max);
   cut(bytes_max, 1);
   return {};
 }
@@ -104,6 +108,7 @@ void ChunkMoves::alltoall(Schedule& schedule, const RankBlocks& out, const RankB
   if (out.place(0) != in.place(0)) {
     keep_own(schedule, {out.place(rank()), out.count(rank()), out.type(rank())}, rank());
   }
+  set_kind(Collective::alltoall, size() * in_.bytes);
   cut(in_.bytes, size() - 1);
 }
 

@@ -34,12 +34,14 @@ Status ChunkReduction::reserve(Schedule& schedule, Count count, bool needs_resul
 }
 
 Status ChunkReduction::allreduce_whole(Schedule& schedule, Count count) {
+  set_kind(Collective::allreduce, count * type_.size);
   kind_ = Kind::whole;
   cut(count, 1);
   return reserve(schedule, stage_count_, false);
 }
 
 Status ChunkReduction::allreduce_shares(Schedule& schedule, Count count) {
+  set_kind(Collective::allreduce, count * type_.size);
   kind_ = Kind::shares;
   set_part({.shares = true});
   cut(count, size());
@@ -47,6 +49,7 @@ Status ChunkReduction::allreduce_shares(Schedule& schedule, Count count) {
 }
 
 Status ChunkReduction::reduce(Schedule& schedule, Count count, int root) {
+  set_kind(Collective::reduce, count * type_.size);
   const bool at_root = rank() == root;
   root_ = root;
   // Of two, the one that has the result does all the reducing: nothing goes to and fro.
@@ -72,6 +75,7 @@ Status ChunkReduction::reduce_scatter(Schedule& schedule, const Count* begins, C
       std::min(chunk_piece_bytes(longest * type_.size), ring().stage_bytes_max() / 2 / size());
   stage_count_ = std::max<Count>(bytes / type_.size, 1);
   part_bytes_ = (stage_count_ * type_.size + shm::kLineBytes - 1) / shm::kLineBytes * shm::kLineBytes;
+  set_kind(Collective::reduce_scatter, (block_begin(size() - 1) + block_count(size() - 1)) * type_.size);
   // In place the result lies where other blocks are still to be put from.
   if (input_ == receive_) HEARTH_TRY(schedule.scratch(type_, block_count(rank()), block_result_));
   HEARTH_TRY(reserve(schedule, stage_count_, false));
@@ -80,6 +84,7 @@ Status ChunkReduction::reduce_scatter(Schedule& schedule, const Count* begins, C
 }
 
 Status ChunkReduction::scan_whole(Schedule& schedule, Count count, bool inclusive) {
+  set_kind(Collective::scan, count * type_.size);
   kind_ = Kind::scan_whole;
   inclusive_ = inclusive;
   set_part({.puts = rank() < size() - 1});
@@ -88,6 +93,7 @@ Status ChunkReduction::scan_whole(Schedule& schedule, Count count, bool inclusiv
 }
 
 Status ChunkReduction::scan_chain(Schedule& schedule, Count count, bool inclusive) {
+  set_kind(Collective::scan, count * type_.size);
   kind_ = Kind::scan_chain;
   inclusive_ = inclusive;
   const bool last = rank() == size() - 1;

@@ -14,6 +14,8 @@
 //   produced[reduced]       likewise, with the results of its share of a reduction
 //   consumed                it reads nothing any more of what lies before
 //
+// The other words of the two lines are for what it does in its latest turns (control_area.h).
+//
 // A stage may be written when all others have consumed what lay in its place. The memory is larger than a
 // second-level cache on purpose: docs/performance.md, "cells are best reused late".
 //
@@ -37,8 +39,10 @@ class ChunkRing {
 
   // Turns.
 
-  uint64_t take_turn() { return turns_taken_++; }
-  bool is_turn(uint64_t turn) const { return turn == turns_over_; }
+  /// They count from 1.
+  uint64_t take_turn() { return ++turns_taken_; }
+  uint64_t turns_taken() const { return turns_taken_; }
+  bool is_turn(uint64_t turn) const { return turn == turns_over_ + 1; }
   /// It is over here, and its last stage ended there.
   void end_turn(uint64_t position) {
     position_ = position;

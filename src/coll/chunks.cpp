@@ -1,5 +1,6 @@
 #include "coll/chunks.h"
 
+#include "coll/disagreement.h"
 #include "p2p/wait_note.h"
 
 namespace hearth::coll {
@@ -22,6 +23,9 @@ void ChunkStages::set_stages(int64_t stages, int64_t bytes) {
 
 void ChunkStages::begin() {
   turn_ = ring_.take_turn();
+  lines_ = area_.lines_begun();
+  announced_ = false;
+  if (!part_.puts) announce();  // nobody waits for a word of that line
   begun_ = false;
   put_ = take_ = share_ = {};
   outcome = {};
@@ -58,12 +62,58 @@ void ChunkStages::describe(p2p::WaitNote& note) const {
   if (!found) note.missing(awaited);
 }
 
+// The rank that is waited for is in a small collective at this place, or in a long one of another kind or
+// length. What is not remembered any more is taken for good.
+bool ChunkStages::look() {
+  if (!begun_) return false;  // those before it look
+  const int rank = awaited_rank_;
+  if (area_.is_out_of_step(rank) || area_.is_out_of_step(area_.rank())) {
+    return give_up(out_of_step(rank));
+  }
+  const Disagreement own{area_.rank(), kind_, agreed_bytes_};
+  Announced announced;
+  if (area_.has_announced(rank, turn_, announced)) {
+    if (!is_told_otherwise(rank)) return false;
+    return give_up(disagree({rank, announced.kind(), announced.bytes()}, own));
+  }
+  const shm::ControlSlot* slot;
+  Said said;
+  if (!area_.hear(rank, lines_ + 1, slot, said) || said.turns() != static_cast<uint16_t>(turn_ - 1))
+    return false;
+  return give_up(disagree({rank, said.kind(), said.bytes()}, own));
+}
+
+bool ChunkStages::is_told_otherwise(int rank) const {
+  Announced announced;
+  return area_.has_announced(rank, turn_, announced) &&
+         announced.word != announced_of(turn_, lines_, kind_, agreed_bytes_).word;
+}
+
+void ChunkStages::announce() {
+  announced_ = true;
+  area_.announce(announced_of(turn_, lines_, kind_, agreed_bytes_));
+}
+
+// Together, so that the line goes to its readers once: announced at the beginning it cost 90 to 180 ns of 740
+// in an allreduce of 1 KiB between far ranks.
+void ChunkStages::show_produced(ChunkRing::Word word, uint64_t end, int to) {
+  if (!announced_) announce();
+  ring_.show_produced(word, end, to);
+}
+
+bool ChunkStages::give_up(Status status) {
+  if (outcome.ok()) outcome = status;
+  area_.fall_out_of_step();
+  ring_.end_turn(put_.begin);
+  return true;
+}
+
 bool ChunkStages::advance_put() {
   if (part_.puts) {
     int late = 0;
     if (!ring_.may_write(end(put_), late)) return wait_for(late);
     if (put(put_.stage, ring_.place(rank(), put_.begin))) {
-      ring_.show_produced(ChunkRing::Word::contributed, end(put_), part_.reader);
+      show_produced(ChunkRing::Word::contributed, end(put_), part_.reader);
       after_put(put_.stage);
     }
   }
@@ -80,11 +130,13 @@ bool ChunkStages::advance_take() {
       wait_for(from);
       return moved;
     }
+    // Before the first byte: what it put is beside what it says of it, so that the line has come already.
+    if (take_.stage == 0 && __builtin_expect(is_told_otherwise(from), 0)) return wait_for(from);
     take(take_.stage, from, ring_.place(from, take_.begin));
     moved = true;
   }
   if (part_.takes && reduce(take_.stage, take_.begin)) {
-    ring_.show_produced(ChunkRing::Word::reduced, end(take_), part_.result_reader);
+    show_produced(ChunkRing::Word::reduced, end(take_), part_.result_reader);
   }
   if (!part_.shares) ring_.show_consumed(end(take_));
   next_stage(take_);

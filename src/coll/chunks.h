@@ -33,6 +33,7 @@ class ChunkStages : public Encounter {
   void begin() final;
   bool advance() final;
   void describe(p2p::WaitNote& note) const final;
+  bool look() final;
 
  protected:
   /// What this rank does in each stage.
@@ -49,6 +50,11 @@ class ChunkStages : public Encounter {
   ~ChunkStages() = default;
 
   void set_part(const Part& part) { part_ = part; }
+  /// What it is, and the bytes that are the same on all ranks: for those that disagree.
+  void set_kind(Collective kind, int64_t bytes) {
+    kind_ = kind;
+    agreed_bytes_ = bytes;
+  }
   /// What has to be known before it is a step. The same on all ranks.
   void set_stages(int64_t stages, int64_t stage_bytes);
   int size() const { return area_.size(); }
@@ -85,17 +91,27 @@ class ChunkStages : public Encounter {
     cursor.begin = ring_.fit(end(cursor), stage_bytes_);
   }
   bool wait_for(int rank) {
+    awaited_rank_ = rank;
     awaited = area_.process(rank);
     return false;
   }
+  bool is_told_otherwise(int rank) const;
+  void announce();
+  void show_produced(ChunkRing::Word word, uint64_t end, int to);
+  [[gnu::cold]] bool give_up(Status status);
   bool advance_put();
   bool advance_take();
   bool advance_share();
 
   ControlArea& area_;
   ChunkRing& ring_;
+  Collective kind_ = Collective::count_;
+  int64_t agreed_bytes_ = 0;
   uint64_t turn_ = 0;
+  uint32_t lines_ = 0;  // small collectives before it
+  int awaited_rank_ = 0;
   bool begun_ = false;
+  bool announced_ = false;
   Part part_;
   int64_t stages_ = 0;
   int64_t stage_bytes_ = 0;

@@ -144,6 +144,11 @@ bool ControlArea::look_who_is_done(uint32_t number, objects::PeerIndex& awaited)
   return behind <= static_cast<int32_t>(shm::kControlSlots);
 }
 
+void ControlArea::fall_out_of_step() {
+  atomic::store_release(own_->consumed[kOutOfStep], uint64_t{1});
+  ring_all();
+}
+
 void ControlArea::end_out_of_turn(uint32_t number) {
   const uint32_t ahead = number - done_ - 1;
   HEARTH_DCHECK(ahead < 64);

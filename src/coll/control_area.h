@@ -43,21 +43,51 @@
 
 namespace hearth::coll {
 
-/// What the word of a slot says: the number of the collective in the low half, then how many bytes lie behind
-/// the word, and how far the process is through with earlier ones (the low bits of ControlRow::done).
+/// What the word of a slot says of a small collective:
+///
+///   bit  60         44      40      32       0
+///        | behind   | turns | kind  | bytes  | number
+///
+/// number   of the collective
+/// bytes    how many lie behind the word
+/// kind     a Collective
+/// turns    how many long collectives were called before (the low bits): with the number, its place among all
+/// behind   how many collectives up to this one are not over in that process, 1 to 8
 struct Said {
-  uint32_t number;
-  uint16_t bytes;
-  uint16_t done;
+  uint64_t word;
 
-  /// How many collectives up to `present`, which is the number, are not over in that process.
-  uint32_t behind(uint32_t present) const { return static_cast<uint16_t>(present - done); }
+  uint32_t number() const { return static_cast<uint32_t>(word); }
+  /// Bytes, kind and turns: on every rank what the others expect.
+  uint32_t what() const { return static_cast<uint32_t>(word >> 32) & 0x0fff'ffff; }
+  int64_t bytes() const { return static_cast<uint8_t>(word >> 32); }
+  Collective kind() const { return static_cast<Collective>(word >> 40 & 15); }
+  uint16_t turns() const { return static_cast<uint16_t>(word >> 44); }
+  uint32_t behind() const { return static_cast<uint32_t>(word >> 60); }
 };
-constexpr uint64_t word_of(const Said& said) {
-  return said.number | uint64_t{said.bytes} << 32 | uint64_t{said.done} << 48;
+constexpr uint32_t what_of(int64_t bytes, Collective kind, uint64_t turns) {
+  return static_cast<uint32_t>(bytes) | static_cast<uint32_t>(kind) << 8 |
+         static_cast<uint32_t>(turns & 0xffff) << 12;
 }
-constexpr Said said_in(uint64_t word) {
-  return {static_cast<uint32_t>(word), static_cast<uint16_t>(word >> 32), static_cast<uint16_t>(word >> 48)};
+constexpr Said said_of(uint32_t number, uint32_t what, uint32_t behind) {
+  return {number | uint64_t{what} << 32 | uint64_t{behind} << 60};
+}
+
+/// What a process announces of a long collective, by its turn, beside `produced`: the low bits of the turn
+/// and of the number of small ones called before, the kind, and the bytes that all ranks should agree on.
+struct Announced {
+  static constexpr int64_t kBytesMax = (int64_t{1} << 36) - 1;  // stands for more as well
+
+  uint64_t word;
+
+  int64_t bytes() const { return static_cast<int64_t>(word & uint64_t{kBytesMax}); }
+  Collective kind() const { return static_cast<Collective>(word >> 36 & 15); }
+  uint8_t lines() const { return static_cast<uint8_t>(word >> 40); }
+  uint16_t turn() const { return static_cast<uint16_t>(word >> 48); }
+};
+/// The turn counts from 1: a word that says nothing is 0.
+constexpr Announced announced_of(uint64_t turn, uint32_t lines, Collective kind, int64_t bytes) {
+  return {static_cast<uint64_t>(std::min(bytes, Announced::kBytesMax)) | static_cast<uint64_t>(kind) << 36 |
+          uint64_t{lines & 0xff} << 40 | (turn & 0xffff) << 48};
 }
 
 /// This process's view of the area of one communicator, or of one persistent operation. Ranks are those of
@@ -107,15 +137,14 @@ class ControlArea {
     return look_who_is_done(number, awaited);
   }
   /// Shows what has been put into the own slot. Pairs with hear().
-  void say(uint32_t number, int64_t bytes) {
-    atomic::store_release(own_slot(number).word,
-                          word_of({number, static_cast<uint16_t>(bytes), static_cast<uint16_t>(done_)}));
+  void say(uint32_t number, uint32_t what) {
+    atomic::store_release(own_slot(number).word, said_of(number, what, number - done_).word);
   }
   /// What a rank says in a collective; false as long as it has not.
   bool hear(int rank, uint32_t number, const shm::ControlSlot*& slot, Said& said) const {
     slot = &rows_[static_cast<size_t>(rank)]->slots[number % shm::kControlSlots];
-    said = said_in(atomic::load_acquire(slot->word));
-    return said.number == number;
+    said = {atomic::load_acquire(slot->word)};
+    return said.number() == number;
   }
   /// All have said in this collective that they are behind it by no more than this.
   void learn(uint32_t number, uint32_t behind) {
@@ -140,11 +169,37 @@ class ControlArea {
   /// said in such a word that there is something.
   std::span<std::byte> chunks(int rank) const;
   ChunkRing& chunk_ring() { return chunk_ring_; }
+
+  // Ranks that disagree: one is in a small collective where another is in a long one, or in one of another
+  // kind or length. Who waits for a rank looks at what it says and announces, so that this is an error and no
+  // silence. From then on the numbers of the two differ: whoever has seen it says so in its row, and all who
+  // wait for it have an error too.
+
+  /// How many small ones were called here.
+  uint32_t lines_begun() const { return begun_; }
+  /// Of the turn that has just been taken.
+  void announce(const Announced& announced) {
+    atomic::store_release(announcement(*own_, announced.turn()), announced.word);
+  }
+  /// Whether a rank has announced something for this turn, as far as it is remembered.
+  bool has_announced(int rank, uint64_t turn, Announced& announced) const {
+    announced = {atomic::load_acquire(announcement(row(rank), static_cast<uint16_t>(turn)))};
+    return announced.word != 0 && announced.turn() == static_cast<uint16_t>(turn);
+  }
+  bool is_out_of_step(int rank) const { return atomic::load_acquire(row(rank).consumed[kOutOfStep]) != 0; }
+  [[gnu::cold]] void fall_out_of_step();
+
   /// Wakes those who may wait for what has just been stored.
   void ring(int rank) const { bells_[static_cast<size_t>(rank)].ring(); }
   void ring_all() const;
 
  private:
+  static constexpr size_t kOutOfStep = 1;      // of ControlRow::consumed
+  static constexpr size_t kAnnouncements = 4;  // the last words of ControlRow::produced
+
+  static uint64_t& announcement(shm::ControlRow& row, uint16_t turn) {
+    return row.produced[shm::kChunkWords - kAnnouncements + turn % kAnnouncements];
+  }
   ControlArea(objects::Comm& comm, const shm::Segment& segment, int32_t area);
   [[gnu::cold]] bool look_who_is_done(uint32_t number, objects::PeerIndex& awaited);
   void end_out_of_turn(uint32_t number);

@@ -6,6 +6,7 @@
 #include "base/copy.h"
 #include "coll/blocks.h"
 #include "coll/coll.h"
+#include "coll/disagreement.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
 #include "p2p/wait_note.h"
@@ -96,11 +97,13 @@ void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op)
 }
 
 void Lines::barrier() {
+  kind_ = Collective::barrier;
   say(nullptr, byte_type(), 0, kAll);
   hear(area_.size() - 1, 0);
 }
 
 void Lines::bcast(void* buffer, Count count, Type& type, int root) {
+  kind_ = Collective::bcast;
   if (rank_ == root) return say(buffer, type, count * type.size, kAll);
   copy_to(buffer, count, type, false);
   hear(root, root);
@@ -108,6 +111,7 @@ void Lines::bcast(void* buffer, Count count, Type& type, int root) {
 
 void Lines::gather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
                    Type& receive_type, int root) {
+  kind_ = Collective::gather;
   if (rank_ != root) return say(send, send_type, send_count * send_type.size, root);
   if (send != MPI_IN_PLACE) {
     keep_own(send, send_count, send_type, coll::advance(receive, receive_type, root * receive_count),
@@ -119,6 +123,7 @@ void Lines::gather(const void* send, Count send_count, Type& send_type, void* re
 
 void Lines::scatter(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
                     Type& receive_type, int root) {
+  kind_ = Collective::scatter;
   const int size = area_.size();
   if (rank_ == root) {
     say(send, send_type, size * send_count * send_type.size, kAll);
@@ -134,6 +139,7 @@ void Lines::scatter(const void* send, Count send_count, Type& send_type, void* r
 
 void Lines::allgather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
                       Type& receive_type) {
+  kind_ = Collective::allgather;
   std::byte* own = coll::advance(receive, receive_type, rank_ * receive_count);
   copy_to(receive, receive_count, receive_type, true);
   hear(area_.size() - 1, 0);
@@ -144,6 +150,7 @@ void Lines::allgather(const void* send, Count send_count, Type& send_type, void*
 
 void Lines::alltoall(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
                      Type& receive_type) {
+  kind_ = Collective::alltoall;
   const int size = area_.size();
   copy_to(receive, receive_count, receive_type, true);
   offset_ = rank_ * bytes_;
@@ -156,6 +163,7 @@ void Lines::alltoall(const void* send, Count send_count, Type& send_type, void* 
 }
 
 void Lines::reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root) {
+  kind_ = Collective::reduce;
   const void* own = send == MPI_IN_PLACE ? receive : send;
   if (rank_ != root) return say(own, type, count * type.size, root);
   fold(own, receive, count, type, op);
@@ -163,6 +171,7 @@ void Lines::reduce(const void* send, void* receive, Count count, Type& type, Op&
 }
 
 void Lines::allreduce(const void* send, void* receive, Count count, Type& type, Op& op) {
+  kind_ = Collective::allreduce;
   const void* own = send == MPI_IN_PLACE ? receive : send;
   say(own, type, count * type.size, kAll);
   fold(own, receive, count, type, op);
@@ -170,6 +179,7 @@ void Lines::allreduce(const void* send, void* receive, Count count, Type& type, 
 }
 
 void Lines::reduce_scatter_block(const void* send, void* receive, Count count, Type& type, Op& op) {
+  kind_ = Collective::reduce_scatter;
   const void* own = send == MPI_IN_PLACE ? receive : send;
   const int size = area_.size();
   fold(coll::advance(own, type, rank_ * count), receive, count, type, op);
@@ -180,6 +190,7 @@ void Lines::reduce_scatter_block(const void* send, void* receive, Count count, T
 }
 
 void Lines::scan(const void* send, void* receive, Count count, Type& type, Op& op) {
+  kind_ = Collective::scan;
   const void* own = send == MPI_IN_PLACE ? receive : send;
   say(own, type, count * type.size, kAll);
   fold(own, receive, count, type, op);
@@ -187,6 +198,7 @@ void Lines::scan(const void* send, void* receive, Count count, Type& type, Op& o
 }
 
 void Lines::exscan(const void* send, void* receive, Count count, Type& type, Op& op) {
+  kind_ = Collective::scan;
   const void* own = send == MPI_IN_PLACE ? receive : send;
   say(own, type, count * type.size, kAll);
   fold(nullptr, receive, count, type, op);
@@ -218,7 +230,7 @@ bool Lines::speak() {
   if (said_to_ != kNobody) {
     if (__builtin_expect(!area_.may_write(number_, awaited), 0)) return false;
     pack_all(said_, *said_type_, area_.own_slot(number_).payload, said_bytes_);
-    area_.say(number_, static_cast<uint16_t>(said_bytes_));
+    area_.say(number_, what_of(said_bytes_, kind_, turns_));
     if (said_to_ == kAll) {
       area_.ring_all();
     } else {
@@ -245,21 +257,18 @@ bool Lines::listen() {
       awaited = area_.process(next_);
       return false;
     }
-    behind_ = std::max(behind_, said.behind(number_));
-    take(next_, *slot, said.bytes);
+    behind_ = std::max(behind_, said.behind());
+    take(next_, *slot, said);
   }
   return true;
 }
 
-void Lines::take(int rank, const shm::ControlSlot& slot, int64_t heard) {
+void Lines::take(int rank, const shm::ControlSlot& slot, const Said& said) {
+  if (__builtin_expect(said.what() != expected_, 0) && !is_of_use(rank, said)) return;
   if (use_ == Use::nothing) return;
-  if (__builtin_expect(heard != heard_bytes_, 0)) {
-    if (heard > heard_bytes_ || use_ == Use::fold) outcome = unequal(rank, heard, heard_bytes_);
-    if (use_ == Use::fold) return;
-  }
   const std::byte* payload = slot.payload + offset_;
   if (use_ == Use::copy) {
-    const int64_t bytes = std::clamp<int64_t>(heard - offset_, 0, bytes_);
+    const int64_t bytes = std::clamp<int64_t>(said.bytes() - offset_, 0, bytes_);
     unpack_all(payload, blocks_ ? coll::advance(to_, *type_, rank * count_) : to_, *type_, bytes);
   } else if (type_->contiguous && (!has_result_ || folds_in_place(*op_, *type_))) {
     fold_in(payload - type_->true_lower_bound);
@@ -267,6 +276,60 @@ void Lines::take(int rank, const shm::ControlSlot& slot, int64_t heard) {
     unpack_all(payload, incoming_, *type_, bytes_);
     fold_in(incoming_);
   }
+}
+
+// Of another rank's data that are not what was expected: less is taken where it is only copied.
+bool Lines::is_of_use(int rank, const Said& said) {
+  if (said.turns() != static_cast<uint16_t>(turns_)) {
+    area_.fall_out_of_step();
+    note(out_of_step(rank));
+    return false;
+  }
+  if (said.kind() != kind_) {
+    note(disagree({rank, said.kind(), said.bytes()}, {rank_, kind_, heard_bytes_}));
+    return false;
+  }
+  if (said.bytes() > heard_bytes_ || use_ == Use::fold) note(unequal(rank, said.bytes(), heard_bytes_));
+  return use_ == Use::copy;
+}
+
+// It will not be heard.
+void Lines::miss(int rank, Status status) {
+  constexpr uint32_t kUnknown = 1u << 30;
+  note(status);
+  behind_ = kUnknown;
+  area_.fall_out_of_step();
+  if (rank == next_) --next_;
+}
+
+// A rank that is in a long collective at this place says nothing here. One who may not even speak yet waits
+// for all, and those who are out of step never let it.
+bool Lines::look() {
+  if (area_.is_out_of_step(rank_)) {
+    note(out_of_step(next_ >= 0 ? next_ : rank_));
+    area_.end(number_);
+    return true;
+  }
+  if (!spoken_) {
+    for (int rank = 0; rank < area_.size(); ++rank) {
+      if (!area_.is_out_of_step(rank)) continue;
+      miss(rank, out_of_step(rank));
+      area_.end(number_);
+      return true;
+    }
+    return false;
+  }
+  Announced announced;
+  if (area_.is_out_of_step(next_)) {
+    miss(next_, out_of_step(next_));
+  } else if (area_.has_announced(next_, turns_ + 1, announced) &&
+             announced.lines() == static_cast<uint8_t>(number_ - 1)) {
+    miss(next_, disagree({next_, announced.kind(), announced.bytes()},
+                         {rank_, kind_, std::max(heard_bytes_, said_bytes_)}));
+  } else {
+    return false;
+  }
+  return advance();
 }
 
 void Lines::fold_in(const void* elements) {
@@ -282,7 +345,7 @@ void Lines::fold_in(const void* elements) {
       status = datatype::copy(elements, count_, *type_, result_, count_, *type_);
     }
   }
-  if (!status.ok() && outcome.ok()) outcome = status;
+  note(status);
 }
 
 void Lines::keep_result() {
@@ -290,8 +353,7 @@ void Lines::keep_result() {
     copy_bytes(data_of(to_, *type_), data_of(static_cast<const void*>(result_), *type_),
                static_cast<size_t>(bytes_));
   } else {
-    const Status status = datatype::copy(result_, count_, *type_, to_, count_, *type_);
-    if (!status.ok() && outcome.ok()) outcome = status;
+    note(datatype::copy(result_, count_, *type_, to_, count_, *type_));
   }
 }
 

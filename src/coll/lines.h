@@ -61,6 +61,8 @@ class Lines final : public Encounter {
   void join(Schedule& schedule) { schedule.meet(*this, said_type_, type_, op_); }
   void begin() override {
     number_ = area_.next_number();
+    turns_ = area_.chunk_ring().turns_taken();
+    expected_ = what_of(heard_bytes_, kind_, turns_);
     outcome = {};
     spoken_ = has_result_ = false;
     next_ = first_;
@@ -68,6 +70,7 @@ class Lines final : public Encounter {
   }
   bool advance() override;
   void describe(p2p::WaitNote& note) const override;
+  bool look() override;
 
  private:
   enum class Use : uint8_t { nothing, copy, fold };
@@ -81,13 +84,21 @@ class Lines final : public Encounter {
   void fold(const void* own, void* result, Count count, Type& type, Op& op);
   bool speak();
   bool listen();
-  void take(int rank, const shm::ControlSlot& slot, int64_t heard);
+  void take(int rank, const shm::ControlSlot& slot, const Said& said);
+  [[gnu::cold]] bool is_of_use(int rank, const Said& said);
+  [[gnu::cold]] void miss(int rank, Status status);
+  void note(Status status) {
+    if (!status.ok() && outcome.ok()) outcome = status;
+  }
   void fold_in(const void* elements);
   void keep_result();
 
   ControlArea& area_;
   uint32_t number_ = 0;
   const int rank_;
+  Collective kind_ = Collective::count_;
+  uint64_t turns_ = 0;     // long collectives before it
+  uint32_t expected_ = 0;  // Said::what() of those that are heard
 
   // What is said, and who hears it.
   const void* said_ = nullptr;

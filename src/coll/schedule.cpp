@@ -270,7 +270,7 @@ void Encounter::run(uint32_t context) {
   struct Watch final : p2p::Polled {
     Encounter* watched = nullptr;
     bool over = false;
-    bool advance() override { return over = watched->advance(); }
+    bool advance() override { return over = watched->advance() || watched->look(); }
   } watch;
   watch.watched = this;
   engine.poll(watch);
@@ -400,7 +400,7 @@ void Schedule::go_on() {
 // The engine asks, as long as the encounter at which go_on() stopped is not over.
 bool Schedule::advance() {
   Encounter& encounter = *steps_[next_].encounter;
-  if (!encounter.advance()) return false;
+  if (!encounter.advance() && !encounter.look()) return false;
   note(encounter.outcome);
   ++next_;
   go_on();  // the schedule may be gone now

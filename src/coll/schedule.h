@@ -58,6 +58,10 @@ class Encounter : public p2p::Polled {
   /// Takes its place among those of its area, in the order in which the ranks call collectives; of a
   /// persistent operation, with every start. What it has done before counts no more.
   virtual void begin() = 0;
+  /// When advance() is not over: whether it never will be because other ranks do something else. Then it has
+  /// an error as its outcome, and is over.
+  virtual bool look() = 0;
+
   /// Goes through with it in a blocking call, while other messages go on.
   void run(uint32_t context);
   /// Says who has not come as far as this process.

@@ -80,6 +80,10 @@ const char* wished_algorithm(Collective collective) {
   return wishes[static_cast<size_t>(collective)];
 }
 
+const char* name_of(Collective collective) {
+  return kNames[static_cast<size_t>(collective)];
+}
+
 const char* algorithm_for(Collective collective, const Shape& shape) {
   const auto belongs = [collective](const Known& row) { return row.collective == collective; };
   const Known* const first = std::find_if(std::begin(kKnown), std::end(kKnown), belongs);

@@ -81,6 +81,8 @@ Function* select(Collective collective, const Algorithm<Function> (&table)[kRows
   return choose(collective, table, kRows, shape).run;
 }
 
+const char* name_of(Collective collective);
+
 /// The name of the algorithm that select() takes, for the tools.
 const char* algorithm_for(Collective collective, const Shape& shape);
 

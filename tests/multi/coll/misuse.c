@@ -54,6 +54,114 @@ static void test_truncation(int nonblocking) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Amounts of data around what fits a line, and beyond; each collective with one rank that differs. */
+enum { kKinds = 12, kSizes = 5, kDoubles = 8192 };
+static const int sizes_[kSizes] = {1, 30, 40, 600, kDoubles};
+static const char* const kind_names[kKinds] = {"Bcast",   "Reduce",    "Allreduce",  "Gather",
+                                               "Scatter", "Allgather", "Alltoall",   "Reduce_scatter_block",
+                                               "Scan",    "Exscan",    "Iallreduce", "Allreduce_init"};
+
+static int call(int kind, int count, double* in, double* out, MPI_Comm comm) {
+  const MPI_Datatype type = MPI_DOUBLE;
+  const int root = size_ / 2;
+  MPI_Request request;
+  int code;
+  switch (kind) {
+    case 0:
+      return MPI_Bcast(out, count, type, root, comm);
+    case 1:
+      return MPI_Reduce(in, out, count, type, MPI_SUM, root, comm);
+    case 2:
+      return MPI_Allreduce(in, out, count, type, MPI_SUM, comm);
+    case 3:
+      return MPI_Gather(in, count, type, out, count, type, root, comm);
+    case 4:
+      return MPI_Scatter(in, count, type, out, count, type, root, comm);
+    case 5:
+      return MPI_Allgather(in, count, type, out, count, type, comm);
+    case 6:
+      return MPI_Alltoall(in, count, type, out, count, type, comm);
+    case 7:
+      return MPI_Reduce_scatter_block(in, out, count, type, MPI_SUM, comm);
+    case 8:
+      return MPI_Scan(in, out, count, type, MPI_SUM, comm);
+    case 9:
+      return MPI_Exscan(in, out, count, type, MPI_SUM, comm);
+    case 10:
+      MPI_Iallreduce(in, out, count, type, MPI_SUM, comm, &request);
+      return MPI_Wait(&request, MPI_STATUS_IGNORE);
+    default:
+      MPI_Allreduce_init(in, out, count, type, MPI_SUM, comm, MPI_INFO_NULL, &request);
+      MPI_Start(&request);
+      code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+      MPI_Request_free(&request);
+      return code;
+  }
+}
+
+/* Somebody hears of it, nobody waits for ever, there or in what comes next, and other communicators go on. */
+static void expect_told(const char* what, int code, MPI_Comm comm) {
+  int told = code != MPI_SUCCESS, all = 0, length;
+  char words[MPI_MAX_ERROR_STRING];
+  if (told) MPI_Error_string(code, words, &length);
+  MPI_Barrier(comm);
+  MPI_Allreduce(&told, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(all > 0, "%s: nobody has heard of it", what);
+  const int class = class_of(code);
+  CHECK(!told || class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER, "%s: class %d", what, class);
+  MPI_Comm_free(&comm);
+}
+
+static MPI_Comm fresh(void) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  return comm;
+}
+
+static int fits_lines(int kind, int count) {
+  return count * 8 * (kind == 4 ? size_ : 1) <= 248;
+}
+
+static void test_unequal_sizes(void) {
+  double* in = calloc((size_t)kDoubles * (size_t)size_, sizeof(double));
+  double* out = calloc((size_t)kDoubles * (size_t)size_, sizeof(double));
+  for (int kind = 0; size_ > 1 && kind < kKinds; ++kind) {
+    for (int pair = 0; pair < kSizes * kSizes; ++pair) {
+      const int most = sizes_[pair % kSizes], other = sizes_[pair / kSizes];
+      const int odd = pair % size_;
+      /* Less than there is room for is taken where it is only copied, of little data. */
+      const int copied = kind == 0 || kind == 3 || kind == 4;
+      if (most == other || (copied && fits_lines(kind, most) && fits_lines(kind, other))) continue;
+      const int count = rank_ == odd ? other : most;
+      char what[100];
+      snprintf(what, sizeof what, "%s of %d doubles, rank %d %d", kind_names[kind], most, odd, other);
+      MPI_Comm comm = fresh();
+      expect_told(what, call(kind, count, in, out, comm), comm);
+    }
+  }
+  free(in);
+  free(out);
+}
+
+static void test_unequal_kinds(void) {
+  double* in = calloc((size_t)kDoubles * (size_t)size_, sizeof(double));
+  double* out = calloc((size_t)kDoubles * (size_t)size_, sizeof(double));
+  /* Those in which each rank hears each: 2, 5, 6, 7. */
+  static const int kinds[] = {2, 5, 6, 7};
+  for (int pair = 0; size_ > 1 && pair < 16 * kSizes; ++pair) {
+    const int one = kinds[pair % 4], other = kinds[pair / 4 % 4], count = sizes_[pair / 16];
+    if (one == other) continue;
+    char what[100];
+    snprintf(what, sizeof what, "%s where others call %s, %d doubles", kind_names[other], kind_names[one],
+             count);
+    MPI_Comm comm = fresh();
+    expect_told(what, call(rank_ == pair % size_ ? other : one, count, in, out, comm), comm);
+  }
+  free(in);
+  free(out);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
@@ -63,6 +171,8 @@ int main(int argc, char** argv) {
   test_free_and_cancel();
   test_truncation(0);
   test_truncation(1);
+  test_unequal_sizes();
+  test_unequal_kinds();
   MPI_Finalize();
   return 0;
 }

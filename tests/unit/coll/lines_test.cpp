@@ -185,11 +185,22 @@ TEST_F(LinesBetweenThreads, OneSpeaksAllTheTime) {
 }
 
 TEST(Said, IsWhatWasSaidAlsoWhereNumbersComeRound) {
-  const Said said = said_in(word_of({.number = 65'539, .bytes = 248, .done = static_cast<uint16_t>(65'533)}));
-  EXPECT_EQ(said.number, 65'539u);
-  EXPECT_EQ(said.bytes, 248u);
-  EXPECT_EQ(said.behind(65'539), 6u);
-  EXPECT_EQ(said_in(word_of({.number = 2, .bytes = 0, .done = 0xffff})).behind(2), 3u);
+  const Said said = said_of(0xffff'fffe, what_of(248, Collective::scatter, 65'539), 8);
+  EXPECT_EQ(said.number(), 0xffff'fffeu);
+  EXPECT_EQ(said.bytes(), 248);
+  EXPECT_EQ(said.kind(), Collective::scatter);
+  EXPECT_EQ(said.turns(), 3u);
+  EXPECT_EQ(said.behind(), 8u);
+  EXPECT_EQ(said.what(), what_of(248, Collective::scatter, 3));
+}
+
+TEST(Announced, IsWhatWasAnnounced) {
+  const Announced announced = announced_of(65'539, 257, Collective::allgather, int64_t{1} << 35);
+  EXPECT_EQ(announced.turn(), 3u);
+  EXPECT_EQ(announced.lines(), 1u);
+  EXPECT_EQ(announced.kind(), Collective::allgather);
+  EXPECT_EQ(announced.bytes(), int64_t{1} << 35);
+  EXPECT_EQ(announced_of(1, 0, Collective::bcast, int64_t{1} << 40).bytes(), Announced::kBytesMax);
 }
 
 }  // namespace

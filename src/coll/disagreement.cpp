@@ -1,0 +1,25 @@
+#include "coll/disagreement.h"
+
+#include "mpi.h"
+
+namespace hearth::coll {
+
+Status disagree(const Disagreement& other, const Disagreement& own) {
+  const bool truncates = other.kind == own.kind && other.bytes > own.bytes;
+  return fail(
+      truncates ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER,
+      "rank %d is in %s of %lld bytes, this one (%d) in %s of %lld. Likely cause: arguments or order of "
+      "calls differ. Remedy: the same call with as much data on all ranks",
+      other.rank, name_of(other.kind), static_cast<long long>(other.bytes), own.rank, name_of(own.kind),
+      static_cast<long long>(own.bytes));
+}
+
+Status out_of_step(int rank) {
+  return fail(MPI_ERR_OTHER,
+              "after an earlier error rank %d and this one are not at the same collective any more. Likely "
+              "cause: their calls differed before, which was told then. Remedy: mend those, or go on with "
+              "another communicator",
+              rank);
+}
+
+}  // namespace hearth::coll
