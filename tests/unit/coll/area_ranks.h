@@ -1,5 +1,5 @@
 // Ranks as threads that meet in one control area: what the tests of collectives over lines and over chunks
-// share. `Rank` derives from AreaRank and says what begins a call and what it must have come to.
+// share, with what each collective must come to. `Rank` derives from AreaRank and says how a call begins.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,15 +19,88 @@ namespace hearth::coll {
 
 constexpr int kRanks = 4;
 
-/// A call under way. `Encounter` has advance() and outcome.
+/// Collectives of sums of ints, and of ints.
+enum class What {
+  barrier,
+  bcast,
+  gather,
+  scatter,
+  allgather,
+  alltoall,
+  reduce,
+  allreduce,
+  blocks,  // reduce_scatter_block
+  scan,
+  exscan,
+  count_
+};
+
+struct Call {
+  What what;
+  int root;
+  int count;               // of what each gives to each
+  bool other_way = false;  // of those that have two
+};
+
+/// Element `index` of what a rank gives.
+inline int value(size_t call, int rank, int index) {
+  return static_cast<int>(call % 100) * 1'000'000 + rank * 100'000 + index;
+}
+inline int sum(size_t call, int index, int ranks = kRanks) {
+  int all = 0;
+  for (int rank = 0; rank < ranks; ++rank) all += value(call, rank, index);
+  return all;
+}
+
+/// Element `i` of what `own` has afterwards; -1: as it was. At the root of a broadcast it is what it gives.
+inline int expected(size_t number, const Call& call, int own, int i) {
+  const int rank = i / call.count;
+  const int index = i % call.count;
+  const bool at_root = own == call.root;
+  const bool first_block = i < call.count;
+  switch (call.what) {
+    case What::bcast:
+      return first_block || at_root ? value(number, call.root, i) : -1;
+    case What::gather:
+      return at_root ? value(number, rank, index) : -1;
+    case What::scatter:
+      return first_block ? value(number, call.root, own * call.count + index) : -1;
+    case What::allgather:
+      return value(number, rank, index);
+    case What::alltoall:
+      return value(number, rank, own * call.count + index);
+    case What::reduce:
+      return first_block && at_root ? sum(number, index) : -1;
+    case What::allreduce:
+      return first_block ? sum(number, index) : -1;
+    case What::blocks:
+      return first_block ? sum(number, own * call.count + index) : -1;
+    case What::scan:
+      return first_block ? sum(number, index, own + 1) : -1;
+    case What::exscan:
+      return first_block && own > 0 ? sum(number, index, own) : -1;
+    default:
+      return -1;
+  }
+}
+
+/// A call under way.
 template <class Encounter>
 struct AreaPart {
   Encounter* encounter = nullptr;
   bool over = false;
+  std::vector<int> in;
+  std::vector<int> out;
+
+  void fill(size_t number, const Call& call, int rank) {
+    in.resize(static_cast<size_t>(kRanks * call.count));
+    for (size_t i = 0; i < in.size(); ++i) in[i] = value(number, rank, static_cast<int>(i));
+    out.assign(in.size(), -1);
+    if (call.what == What::bcast && rank == call.root) out = in;
+  }
 };
 
-/// `Part` derives from AreaPart.
-template <class Call, class Part>
+template <class Part>
 class AreaRank {
  public:
   AreaRank(const shm::Segment& segment, int rank) : rank_(rank) {
@@ -54,7 +127,9 @@ class AreaRank {
     std::vector<std::unique_ptr<Part>> parts(calls.size());
     while (over < calls.size()) {
       if (begun < calls.size() && begun < over + ahead && random() % 2 == 0) {
-        parts[begun] = begin(begun, calls[begun]);
+        parts[begun] = make();
+        parts[begun]->fill(begun, calls[begun], rank_);
+        set_up(calls[begun], *parts[begun]);
         parts[begun]->encounter->begin();
         ++begun;
       }
@@ -73,11 +148,20 @@ class AreaRank {
   }
 
  protected:
-  virtual std::unique_ptr<Part> begin(size_t number, const Call& call) = 0;
-  virtual void check(size_t number, const Call& call, const Part& part) const = 0;
+  virtual std::unique_ptr<Part> make() = 0;
+  /// The part's encounter.
+  virtual void set_up(const Call& call, Part& part) = 0;
 
   static datatype::Type& int_type() {
     return *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(MPI_INT)));
+  }
+
+  void check(size_t number, const Call& call, const Part& part) const {
+    for (int i = 0; i < kRanks * call.count; ++i) {
+      ASSERT_EQ(part.out[static_cast<size_t>(i)], expected(number, call, rank_, i))
+          << "call " << number << " of kind " << static_cast<int>(call.what) << ", root " << call.root << ", "
+          << call.count << " elements, rank " << rank_ << ", element " << i;
+    }
   }
 
   const int rank_;
@@ -86,7 +170,7 @@ class AreaRank {
   objects::Op sum_;
 };
 
-template <class Rank, class Call>
+template <class Rank>
 class AreaRanks : public testing::Test {
  protected:
   /// With so much memory of each rank for chunks.
@@ -101,6 +185,21 @@ class AreaRanks : public testing::Test {
     plan.chunk_bytes = chunk_bytes;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
     for (int rank = 0; rank < kRanks; ++rank) ranks_.push_back(std::make_unique<Rank>(segment_, rank));
+  }
+
+  /// Calls of these kinds, roots and lengths at random.
+  template <class Length>
+  static std::vector<Call> mixture(size_t calls, uint32_t seed, What first, Length length) {
+    std::mt19937 random(seed);
+    std::vector<Call> all(calls);
+    const auto kinds = static_cast<uint32_t>(What::count_) - static_cast<uint32_t>(first);
+    for (Call& call : all) {
+      call.what = static_cast<What>(static_cast<uint32_t>(first) + random() % kinds);
+      call.root = static_cast<int>(random() % kRanks);
+      call.count = length(random);
+      call.other_way = random() % 2 == 0;
+    }
+    return all;
   }
 
   void run(const std::vector<Call>& calls, size_t ahead, uint32_t seed) {
