@@ -216,7 +216,8 @@ def _definition(function, name, large):
                   f"{_indent(body)}}}\n")
         arguments = ", ".join(parameter.name for parameter in entry.parameters)
         body = (f"if (at_once::{function.implementation}({arguments})) [[likely]] return MPI_SUCCESS;\n"
-                f"return in_full_{name}({arguments});\n")
+                f"const int code_ = in_full_{name}({arguments});\n"
+                "stay_on_stack();\nreturn code_;\n")
     return (f"{before}[[{PUBLIC}]]\n{prototype(function, name, large, 'PMPI_')} {{\n"
             f"{_indent(body)}}}\n{weak}")
 

@@ -25,9 +25,9 @@
 // Invariants: reader.tail <= writer.head < reader.tail + slots; the word at writer.head is not of its lap.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "base/atomic.h"
 #include "base/check.h"
@@ -114,13 +114,16 @@ class RingWriter {
  public:
   RingWriter() = default;
   /// `memory` is a zeroed ring of `lines` that no writer has used yet; `reader` tells the process that
-  /// reads it.
-  RingWriter(std::byte* memory, uint32_t lines, Bell reader)
+  /// reads it; `notes` are note_words(lines) words for the writer alone, which outlive it.
+  RingWriter(std::byte* memory, uint32_t lines, Bell reader, uint64_t* notes)
       : slots_(memory + kRingHeadLines * kLineBytes),
         stop_(2 * lines),
-        clean_((2 * lines + 63) / 64, ~uint64_t{0}),
+        clean_(notes),
         count_(2 * lines),
-        reader_(reader) {}
+        reader_(reader) {
+    std::fill_n(notes, note_words(lines), ~uint64_t{0});
+  }
+  static constexpr size_t note_words(uint32_t lines) { return (2 * size_t{lines} + 63) / 64; }
 
   bool open() const { return slots_ != nullptr; }
 
@@ -273,9 +276,9 @@ class RingWriter {
   static constexpr uint64_t kEvenSlots = 0x5555555555555555;
 
   std::byte* slots_ = nullptr;
-  uint32_t place_ = 0;  // of the next packet
-  uint32_t stop_ = 0;   // a packet that ends before it goes in as it is
-  std::vector<uint64_t> clean_;
+  uint32_t place_ = 0;         // of the next packet
+  uint32_t stop_ = 0;          // a packet that ends before it goes in as it is
+  uint64_t* clean_ = nullptr;  // a bit for each slot
   uint64_t lap_ = kFirstLap;
   uint32_t count_ = 0;  // slots
   uint32_t base_ = 0;   // slots written in former laps

@@ -14,6 +14,7 @@ ShmTransport::ShmTransport(const shm::Segment& segment, PeerIndex self)
     : segment_(segment),
       self_(self),
       writers_(static_cast<size_t>(segment.rank_count())),
+      notes_(writers_.size() * shm::RingWriter::note_words(segment.job().ring_lines)),
       readers_(static_cast<size_t>(segment.rank_count())),
       knocks_(segment.knocks(self).data()),
       knock_words_(segment.knocks(self).size()),
@@ -60,8 +61,10 @@ Status ShmTransport::open_writer(PeerIndex to) {
                 "HEARTH_SHM_RING_BYTES lower",
                 static_cast<unsigned long long>(segment_.job().ring_bytes), self_, to);
   }
-  writers_[static_cast<size_t>(to)] = shm::RingWriter(segment_.ring_memory(static_cast<uint32_t>(number)),
-                                                      segment_.job().ring_lines, shm::Bell(segment_, to));
+  const uint32_t lines = segment_.job().ring_lines;
+  writers_[static_cast<size_t>(to)] =
+      shm::RingWriter(segment_.ring_memory(static_cast<uint32_t>(number)), lines, shm::Bell(segment_, to),
+                      &notes_[static_cast<size_t>(to) * shm::RingWriter::note_words(lines)]);
   // Pairs with the acquire load in answer_knocks.
   atomic::store_release(segment_.ring_number(to, self_), static_cast<uint32_t>(number) + 1);
   atomic::fetch_or(segment_.knocks(to)[static_cast<size_t>(self_) / 64], uint64_t{1} << (self_ % 64));

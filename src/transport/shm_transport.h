@@ -63,6 +63,7 @@ class ShmTransport final : public Transport {
   const shm::Segment& segment_;
   const PeerIndex self_;
   std::vector<shm::RingWriter> writers_;  // by peer
+  std::vector<uint64_t> notes_;           // of the writers
   std::vector<shm::RingReader> readers_;  // by peer
   std::vector<PeerIndex> open_;           // peers with a ring to us; the ones that talked last in front
   size_t turn_ = 0;                       // next of open_ behind the hot ones

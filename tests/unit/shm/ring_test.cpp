@@ -41,7 +41,8 @@ class Pair {
   explicit Pair(uint32_t lines)
       : bytes_max_(payload_bytes_max(lines)),
         memory_(lines + kRingHeadLines),
-        writer_(memory_.data()->bytes, lines, Bell()),
+        notes_(RingWriter::note_words(lines)),
+        writer_(memory_.data()->bytes, lines, Bell(), notes_.data()),
         reader_(memory_.data()->bytes, lines, Bell()) {}
 
   size_t bytes_max() const { return bytes_max_; }
@@ -107,6 +108,7 @@ class Pair {
   };
   size_t bytes_max_;
   std::vector<Line> memory_;
+  std::vector<uint64_t> notes_;
   RingWriter writer_;
   RingReader reader_;
   std::deque<Sent> sent_;
