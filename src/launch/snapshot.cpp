@@ -8,6 +8,7 @@
 #include "base/os_io.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
+#include "launch/stack_guess.h"
 #include "mpi.h"
 
 namespace hearth::launch {
@@ -126,8 +127,12 @@ SeenRank read_rank(const shm::RankBlock& block, const ProcessCode* code) {
   if (rank.phase != shm::RankPhase::initialized || !copy_page(block.waiting, page)) return rank;
   rank.threads_multiple = page.threads_multiple != 0;
   rank.waits_left_out = page.waits_left_out;
+  const shm::WaitEntry* last = nullptr;
   for (const shm::WaitEntry& entry : page.waits) {
-    if (static_cast<shm::WaitKind>(entry.kind) == shm::WaitKind::none) continue;
+    if (static_cast<shm::WaitKind>(entry.kind) == shm::WaitKind::none) {
+      if (entry.beat_ns != 0 && (last == nullptr || entry.beat_ns > last->beat_ns)) last = &entry;
+      continue;
+    }
     SeenWait wait = read_wait(entry, code);
     // Of a thread that waits inside of a callback of a call that waits, the inner call counts.
     const auto same = std::find_if(rank.waits.begin(), rank.waits.end(),
@@ -138,6 +143,7 @@ SeenRank read_rank(const shm::RankBlock& block, const ProcessCode* code) {
       *same = std::move(wait);
     }
   }
+  if (last != nullptr) rank.last_wait = read_wait(*last, code);
   if (static_cast<shm::WaitKind>(page.polling.kind) != shm::WaitKind::none) {
     rank.polling = read_wait(page.polling, code);
   }
@@ -188,7 +194,7 @@ void Observer::look_at_process(SeenProcess& process, Times& times, uint64_t now_
   if (process.blocked_in == "0") process.blocked_in.clear();
 }
 
-void Observer::look() {
+void Observer::look(bool stacks) {
   Snapshot now;
   now.now_ns = os::now_ns();
   for (int index = 0; index < segment_.rank_count(); ++index) {
@@ -209,6 +215,10 @@ void Observer::look() {
     rank.process.pid = pid;
     rank.process.ended = rank.process.ended || known.ended;
     look_at_process(rank.process, times_[at], now.now_ns);
+    const bool sleeps = rank.process.state == 'S' || rank.process.state == 'D';
+    if (stacks && sleeps && rank.waits.empty() && rank.phase == shm::RankPhase::initialized) {
+      rank.process.called_from = guess_callers(pid, ProcessCode(pid, tables_));
+    }
     now.ranks.push_back(std::move(rank));
   }
   latest_ = std::move(now);
@@ -218,7 +228,7 @@ const Snapshot& Observer::look_well() {
   look();
   const Snapshot before = latest_;
   os::sleep_ns(kBetweenLooksNs);
-  look();
+  look(true);
   for (size_t index = 0; index < latest_.ranks.size(); ++index) {
     std::vector<SeenWait>& waits = latest_.ranks[index].waits;
     const std::vector<SeenWait>& earlier = before.ranks[index].waits;

@@ -57,8 +57,9 @@ struct SeenProcess {
   bool ended = false;  // or a zombie
   char state = '?';    // as ps shows it
   int threads = 0;
-  double processors = -1;  // that it used between two looks; below 0: not known
-  std::string blocked_in;  // the kernel's function or the C library's, "" where nothing is known
+  double processors = -1;   // that it used between two looks; below 0: not known
+  std::string blocked_in;   // the kernel's function, "" where nothing is known
+  std::string called_from;  // by what lies on its stack, as good a guess as that is; likewise
 };
 
 struct SeenRank {
@@ -68,6 +69,7 @@ struct SeenRank {
   std::vector<SeenWait> waits;
   size_t waits_left_out = 0;
   std::optional<SeenWait> polling;
+  std::optional<SeenWait> last_wait;  // that lasted and is over; beat_ns: since when
   size_t unexpected_count = 0;
   size_t posted_count = 0;
   std::vector<SeenMessage> unexpected;
@@ -90,8 +92,9 @@ class Observer {
   /// The process that was started for a rank, for as long as the rank has not said which one it is; and
   /// whether it has ended, whatever its number means now.
   void set_process(int rank, int pid, bool ended);
-  /// Looks now. Processor time is that since the look before.
-  void look();
+  /// Looks now. Processor time is that since the look before. With `stacks`: also at those of processes that
+  /// sleep outside of MPI, as far as the system lets this one.
+  void look(bool stacks = false);
   /// Looks twice, a moment apart, and keeps of the waits those that were there both times.
   const Snapshot& look_well();
   const Snapshot& latest() const { return latest_; }

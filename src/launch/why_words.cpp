@@ -81,6 +81,18 @@ std::string missing_words(const SeenWait& wait) {
   return text;
 }
 
+/// Where a rank that is outside was before.
+std::string last_wait_words(const SeenWait& wait, uint64_t now_ns) {
+  std::string text = "; its last wait was in " + wait.function;
+  if (!wait.site.empty()) text += ", called from " + wait.site;
+  if (now_ns > wait.beat_ns) {
+    char ago[40];
+    std::snprintf(ago, sizeof ago, ", %.1f s ago", static_cast<double>(now_ns - wait.beat_ns) / 1e9);
+    text += ago;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string ranks_words(const std::vector<int>& given) {
@@ -179,7 +191,7 @@ bool polls(const SeenRank& rank, uint64_t now_ns) {
   return rank.polling && now_ns < rank.polling->beat_ns + kBeatNsMax;
 }
 
-std::string outside_words(const SeenRank& rank) {
+std::string outside_words(const SeenRank& rank, uint64_t now_ns) {
   const SeenProcess& process = rank.process;
   if (rank.phase == shm::RankPhase::finalized) {
     return process.ended ? "has called MPI_Finalize and ended" : "has called MPI_Finalize and not ended yet";
@@ -197,14 +209,16 @@ std::string outside_words(const SeenRank& rank) {
     text += ", and computes, or would if it got a processor";
   } else if (process.state == 'S' || process.state == 'D') {
     text += process.blocked_in.empty() ? ", and sleeps" : ", and sleeps in " + process.blocked_in;
+    if (!process.called_from.empty()) text += ", called from about " + process.called_from;
   }
+  if (rank.last_wait && !rank.last_wait->function.empty()) text += last_wait_words(*rank.last_wait, now_ns);
   return text;
 }
 
 std::string rank_state_words(const SeenRank& rank, uint64_t now_ns) {
-  if (rank.process.ended || rank.phase != shm::RankPhase::initialized) return outside_words(rank);
+  if (rank.process.ended || rank.phase != shm::RankPhase::initialized) return outside_words(rank, now_ns);
   if (rank.waits.empty()) {
-    return polls(rank, now_ns) ? wait_words(rank, *rank.polling, now_ns) : outside_words(rank);
+    return polls(rank, now_ns) ? wait_words(rank, *rank.polling, now_ns) : outside_words(rank, now_ns);
   }
   std::string text;
   for (const SeenWait& wait : rank.waits) {

@@ -21,7 +21,7 @@ std::string call_words(const SeenWait& wait);
 /// in solver".
 std::string wait_words(const SeenRank& rank, const SeenWait& wait, uint64_t now_ns);
 /// What a rank that is not in a wait does: "is outside MPI and computes (1.0 processors)".
-std::string outside_words(const SeenRank& rank);
+std::string outside_words(const SeenRank& rank, uint64_t now_ns);
 /// Whichever of the two holds; with several waiting threads, all of them.
 std::string rank_state_words(const SeenRank& rank, uint64_t now_ns);
 /// Whether it looks for messages again and again, without waiting in a call.

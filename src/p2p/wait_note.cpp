@@ -255,7 +255,9 @@ void Engine::end_wait(const Waiter& waiter) {
     const Writing writing(page);
     --page.waits_left_out;
   } else {
-    atomic::store_relaxed(page.waits[waiter.shown_at].kind, static_cast<uint32_t>(shm::WaitKind::none));
+    shm::WaitEntry& entry = page.waits[waiter.shown_at];
+    atomic::store_relaxed(entry.beat_ns, os::now_ns());
+    atomic::store_relaxed(entry.kind, static_cast<uint32_t>(shm::WaitKind::none));
   }
 }
 

@@ -1,6 +1,7 @@
 /* Ranks that wait for each other in the way that the first argument names: see test_why.py. */
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,9 @@ int main(int argc, char** argv) {
     one_computes(atof(argv[2]));
   } else if (is(what, "sleep")) {
     if (rank == 1) usleep((useconds_t)(1e6 * atof(argv[2])));
+    MPI_Barrier(MPI_COMM_WORLD);
+  } else if (is(what, "stop")) {
+    if (rank == 1) raise(SIGSTOP);
     MPI_Barrier(MPI_COMM_WORLD);
   } else if (is(what, "poll")) {
     poll();

@@ -131,6 +131,12 @@ class NothingIsWrong(LaunchTest):
         self.assertIn("mpiexec: no deadlock: rank 0 waits for rank 1\n", err)
         self.assertRegex(err, r"rank 1 is outside MPI, and sleeps")
 
+    def test_one_that_is_stopped(self):
+        run = self.start("-n", 2, "--oversubscribe", "--timeout", 2, PROGRAM, "stop")
+        err = run.communicate(timeout=LIMIT_S)[1]
+        self.assertIn("mpiexec: no deadlock: rank 0 waits for rank 1\n", err)
+        self.assertIn("rank 1 is outside MPI, and is stopped", err)
+
     def test_quiet_when_in_time(self):
         err = self.run_mpiexec("-n", 2, "--oversubscribe", "--why", PROGRAM, "compute", "0.7").stderr
         self.assertEqual(err, "")

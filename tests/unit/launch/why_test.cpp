@@ -7,6 +7,8 @@
 
 #include "base/contexts.h"
 #include "base/os_process.h"
+#include "base/os_stack.h"
+#include "launch/stack_guess.h"
 #include "launch/symbols.h"
 #include "launch/why_words.h"
 #include "mpi.h"
@@ -29,7 +31,8 @@ class Why : public testing::Test {
     snapshot_.ranks.resize(static_cast<size_t>(ranks));
     for (SeenRank& rank : snapshot_.ranks) {
       rank.phase = RankPhase::initialized;
-      rank.process = {.pid = 1, .state = 'S', .threads = 1, .processors = 0, .blocked_in = ""};
+      rank.process = {
+          .pid = 1, .state = 'S', .threads = 1, .processors = 0, .blocked_in = "", .called_from = ""};
     }
   }
   SeenRank& rank(int index) { return snapshot_.ranks[static_cast<size_t>(index)]; }
@@ -308,13 +311,18 @@ TEST(RanksWords, AreShort) {
 
 TEST(OutsideWords, SayWhatTheProcessDoes) {
   SeenRank rank;
-  EXPECT_EQ(outside_words(rank), "has not called MPI_Init");
+  EXPECT_EQ(outside_words(rank, kNow), "has not called MPI_Init");
   rank.phase = RankPhase::initialized;
   rank.process.state = 'T';
-  EXPECT_EQ(outside_words(rank), "is outside MPI, and is stopped (SIGCONT lets it go on)");
+  EXPECT_EQ(outside_words(rank, kNow), "is outside MPI, and is stopped (SIGCONT lets it go on)");
   rank.process.state = 'S';
   rank.process.blocked_in = "pipe_read";
-  EXPECT_EQ(outside_words(rank), "is outside MPI, and sleeps in pipe_read");
+  EXPECT_EQ(outside_words(rank, kNow), "is outside MPI, and sleeps in pipe_read");
+  rank.last_wait = SeenWait();
+  rank.last_wait->function = "MPI_Barrier";
+  rank.last_wait->beat_ns = kNow - 2 * kSecond;
+  EXPECT_EQ(outside_words(rank, kNow),
+            "is outside MPI, and sleeps in pipe_read; its last wait was in MPI_Barrier, 2.0 s ago");
 }
 
 TEST(WaitPage, IsCopiedWholeOrNotAtAll) {
@@ -336,6 +344,30 @@ TEST(Symbols, OfThisProgram) {
   EXPECT_EQ(place.beyond, 0u);
   EXPECT_NE(words_of(place).find(" in unit_launch"), std::string::npos);
   EXPECT_EQ(words_of(code.find(1)), "");
+}
+
+TEST(StackGuess, ReadsTheStackPointer) {
+  EXPECT_EQ(stack_pointer_in("running\n"), 0u);
+  EXPECT_EQ(stack_pointer_in(""), 0u);
+  EXPECT_EQ(stack_pointer_in("-1 0x7ffd10 0x5512\n"), 0x7ffd10u);
+  EXPECT_EQ(stack_pointer_in("34 0x0 0x1 0x2 0x3 0x4 0x5 0x7ffd20 0x7f15\n"), 0x7ffd20u);
+}
+
+TEST(StackGuess, KnowsCalls) {
+  const auto ends = [](std::initializer_list<int> bytes) {
+    std::vector<std::byte> code;
+    for (const int byte : bytes) code.push_back(static_cast<std::byte>(byte));
+    return os::ends_with_call(code);
+  };
+#if defined(__x86_64__)
+  EXPECT_TRUE(ends({0x90, 0x90, 0xe8, 1, 2, 3, 4}));
+  EXPECT_TRUE(ends({0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0}));
+  EXPECT_TRUE(ends({0x90, 0xff, 0x15, 1, 2, 3, 4}));
+  EXPECT_FALSE(ends({0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}));
+#elif defined(__aarch64__)
+  EXPECT_TRUE(ends({0, 0, 0, 0x94}));
+  EXPECT_FALSE(ends({0x1f, 0x20, 0x03, 0xd5}));
+#endif
 }
 
 }  // namespace
