@@ -136,6 +136,7 @@ class Job {
   uint64_t moves_seen_ = 0;           // a fingerprint of all waits, and since when it is the same
   uint64_t still_since_ns_ = 0;
   bool still_told_ = false;
+  uint64_t not_before_ns_ = 0;  // of waits that have been looked at and were no deadlock
 
   uint32_t running_ = 0;
   uint32_t streams_open_ = 0;

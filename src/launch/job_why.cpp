@@ -10,6 +10,8 @@ namespace {
 
 // How often is looked whether something stands still: a few loads for each rank.
 constexpr uint64_t kLookNs = 200'000'000;
+// And how soon after a closer look, which found no deadlock, is the next one: it takes a tenth of a second.
+constexpr uint64_t kAgainNs = 500'000'000;
 
 uint64_t mix(uint64_t hash, uint64_t value) {
   return (hash ^ value) * 0x9e3779b97f4a7c15 + (hash >> 29);
@@ -34,12 +36,16 @@ void Job::say_why() {
 void Job::look_for_standstill() {
   const uint64_t now = os::now_ns();
   why_at_ = now + std::min(kLookNs, spec_.why_ns);
-  if (!has_news_of_standstill(now)) return;
+  if (!has_news_of_standstill(now) || now < not_before_ns_) return;
   tell_observer();
   const Explanation why = explain(observer_.look_well());
   const bool stuck = why.verdict > Verdict::waiting;
-  const bool still = still_since_ns_ != 0 && now >= still_since_ns_ + spec_.why_ns && !still_told_;
-  // Whatever is in it need not be looked at again.
+  const bool still = why.verdict == Verdict::waiting && now >= still_since_ns_ + spec_.why_ns && !still_told_;
+  not_before_ns_ = os::now_ns() + std::max(spec_.why_ns, kAgainNs);
+  if (!stuck && !still) return;
+  still_told_ = true;
+  for (const std::string& line : why.lines) say(line);
+  if (!stuck) return;
   for (uint32_t index = 0; index < rank_count(); ++index) {
     const SeenRank& rank = observer_.latest().ranks[index];
     for (const SeenWait& wait : rank.waits) {
@@ -47,9 +53,6 @@ void Job::look_for_standstill() {
     }
     if (rank.polling) waits_told_[index] = std::max(waits_told_[index], rank.polling->since_ns);
   }
-  if (!stuck && !still) return;
-  still_told_ = true;
-  for (const std::string& line : why.lines) say(line);
 }
 
 bool Job::has_news_of_standstill(uint64_t now_ns) {

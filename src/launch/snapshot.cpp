@@ -230,13 +230,15 @@ const Snapshot& Observer::look_well() {
   os::sleep_ns(kBetweenLooksNs);
   look(true);
   for (size_t index = 0; index < latest_.ranks.size(); ++index) {
-    std::vector<SeenWait>& waits = latest_.ranks[index].waits;
-    const std::vector<SeenWait>& earlier = before.ranks[index].waits;
-    std::erase_if(waits, [&earlier](const SeenWait& wait) {
-      return std::none_of(earlier.begin(), earlier.end(), [&wait](const SeenWait& other) {
+    SeenRank& rank = latest_.ranks[index];
+    const SeenRank& earlier = before.ranks[index];
+    rank.settled = rank.phase == earlier.phase && rank.process.ended == earlier.process.ended;
+    const size_t dropped = std::erase_if(rank.waits, [&earlier](const SeenWait& wait) {
+      return std::none_of(earlier.waits.begin(), earlier.waits.end(), [&wait](const SeenWait& other) {
         return other.thread == wait.thread && other.since_ns == wait.since_ns;
       });
     });
+    rank.waits_briefly = dropped > 0 && rank.waits.empty();
   }
   return latest_;
 }

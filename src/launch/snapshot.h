@@ -66,6 +66,8 @@ struct SeenRank {
   shm::RankPhase phase = shm::RankPhase::outside;
   bool threads_multiple = false;
   SeenProcess process;
+  bool settled = true;         // it has not begun or ended MPI between two looks
+  bool waits_briefly = false;  // in a wait that only one of two looks has seen
   std::vector<SeenWait> waits;
   size_t waits_left_out = 0;
   std::optional<SeenWait> polling;

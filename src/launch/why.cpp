@@ -82,9 +82,12 @@ class Analysis {
     for (size_t i = 0; i < size(); ++i) {
       const int index = static_cast<int>(i);
       if (has_ended(index)) {
-        acts[i] = assumptions.ended_act;
+        // What it did last may be news that others have not looked at yet.
+        acts[i] = assumptions.ended_act || !rank(index).settled;
       } else if (waits(index)) {
-        acts[i] = rank(index).waits_left_out > 0 || other_threads_act(rank(index));
+        // Who waits sleeps. One that runs, or would if it got a processor, may have news.
+        const bool has_woken = rank(index).process.state == 'R';
+        acts[i] = has_woken || rank(index).waits_left_out > 0 || other_threads_act(rank(index));
       } else {
         acts[i] = !polls_for_long(index) || assumptions.pollers_act;
       }

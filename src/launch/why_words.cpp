@@ -196,6 +196,7 @@ std::string outside_words(const SeenRank& rank, uint64_t now_ns) {
   if (rank.phase == shm::RankPhase::finalized) {
     return process.ended ? "has called MPI_Finalize and ended" : "has called MPI_Finalize and not ended yet";
   }
+  if (rank.waits_briefly && !process.ended) return "is in calls that wait for a moment only";
   const bool outside = rank.phase == shm::RankPhase::outside;
   if (process.ended) return outside ? "has ended without calling MPI_Init" : "has ended";
   std::string text = outside ? "has not called MPI_Init" : "is outside MPI";

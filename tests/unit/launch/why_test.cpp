@@ -284,6 +284,17 @@ TEST_F(Why, WaitingForOneThatHasEnded) {
   EXPECT_EQ(why.verdict, Verdict::in_vain);
   EXPECT_EQ(why.lines[0], "ranks 0 and 2 wait in vain: rank 1 has ended or called MPI_Finalize");
   EXPECT_EQ(why.stuck, (std::vector<int>{0, 2}));
+  rank(1).settled = false;
+  EXPECT_EQ(explained().verdict, Verdict::waiting)
+      << "it ended just now, perhaps after it sent what they need";
+}
+
+TEST_F(Why, OneThatHasWokenMayHaveNews) {
+  have(2);
+  receives(0, 1);
+  receives(1, 0);
+  rank(1).process.state = 'R';
+  EXPECT_EQ(explained().verdict, Verdict::waiting);
 }
 
 TEST_F(Why, ItselfOnly) {
@@ -316,6 +327,9 @@ TEST(OutsideWords, SayWhatTheProcessDoes) {
   rank.process.state = 'T';
   EXPECT_EQ(outside_words(rank, kNow), "is outside MPI, and is stopped (SIGCONT lets it go on)");
   rank.process.state = 'S';
+  rank.waits_briefly = true;
+  EXPECT_EQ(outside_words(rank, kNow), "is in calls that wait for a moment only");
+  rank.waits_briefly = false;
   rank.process.blocked_in = "pipe_read";
   EXPECT_EQ(outside_words(rank, kNow), "is outside MPI, and sleeps in pipe_read");
   rank.last_wait = SeenWait();
