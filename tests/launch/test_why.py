@@ -15,10 +15,10 @@ LIMIT = ("--oversubscribe", "--timeout", "1")
 
 
 class StandStill(LaunchTest):
-    def why(self, ranks, *arguments):
+    def why(self, ranks, *arguments, env=None):
         """What is said when the time limit is over, which is within a second of it."""
         begin = time.monotonic()
-        err = self.run_mpiexec("-n", ranks, *LIMIT, PROGRAM, *arguments, code=124).stderr
+        err = self.run_mpiexec("-n", ranks, *LIMIT, PROGRAM, *arguments, code=124, env=env).stderr
         self.assertIn("mpiexec: the time limit of 1 s is over\n", err)
         self.took = time.monotonic() - begin
         return err
@@ -64,11 +64,16 @@ class StandStill(LaunchTest):
         self.assertRegex(err, r"rank 2 waits in MPI_Recv for a message from rank 0, tag 5, on")
 
     def test_different_collectives(self):
-        err = self.why(3, "different")
+        err = self.why(3, "different", env={"HEARTH_COLL_AREAS": "0"})  # by messages
         self.assertIn("mpiexec: deadlock: ranks 0 to 2 wait for each other", err)
         self.assertIn(
             "different collectives on MPI_COMM_WORLD: ranks 1 and 2 in MPI_Barrier, rank 0 in MPI_Bcast", err
         )
+
+    def test_different_collectives_end_by_themselves(self):
+        # Where they meet in a control area they see it, and do not stand still.
+        err = self.run_mpiexec("-n", 3, *LIMIT, PROGRAM, "different", code=None).stderr
+        self.assertRegex(err, r"rank 0 is in bcast of \d+ bytes, this one \([12]\) in barrier")
 
     def test_any_source(self):
         err = self.why(3, "any-source")
