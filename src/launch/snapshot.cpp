@@ -16,6 +16,8 @@ namespace {
 
 constexpr int kTriesMax = 1000;
 constexpr uint64_t kBetweenLooksNs = 100'000'000;
+constexpr int kLooksForSleepers = 16;
+constexpr uint64_t kBetweenLooksForSleepersNs = 20'000'000;
 // The clock ticks of /proc/PID/stat, which Linux shows programs as 100 in a second everywhere.
 constexpr uint64_t kNsPerTick = 10'000'000;
 
@@ -240,7 +242,28 @@ const Snapshot& Observer::look_well() {
     });
     rank.waits_briefly = dropped > 0 && rank.waits.empty();
   }
+  see_sleepers();
   return latest_;
+}
+
+// Who waits wakes for a moment ten times a second, and on a busy machine it then stands in line for a
+// processor. That it waits for the same and has slept since shows that it has no news.
+void Observer::see_sleepers() {
+  const auto runs = [](const SeenRank& rank) { return !rank.waits.empty() && rank.process.state == 'R'; };
+  for (int again = 0; again < kLooksForSleepers; ++again) {
+    if (std::none_of(latest_.ranks.begin(), latest_.ranks.end(), runs)) return;
+    Snapshot kept = latest_;
+    os::sleep_ns(kBetweenLooksForSleepersNs);
+    look();
+    for (size_t index = 0; index < kept.ranks.size(); ++index) {
+      SeenRank& rank = kept.ranks[index];
+      const SeenRank& later = latest_.ranks[index];
+      if (!runs(rank) || later.waits.empty() || runs(later)) continue;
+      if (later.waits.front().since_ns == rank.waits.front().since_ns)
+        rank.process.state = later.process.state;
+    }
+    latest_ = std::move(kept);
+  }
 }
 
 }  // namespace hearth::launch

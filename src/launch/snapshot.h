@@ -102,6 +102,7 @@ class Observer {
   const Snapshot& latest() const { return latest_; }
 
  private:
+  void see_sleepers();
   struct Times {
     uint64_t at_ns = 0;
     uint64_t used_ns = 0;
