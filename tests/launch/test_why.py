@@ -66,7 +66,7 @@ class StandStill(LaunchTest):
     def test_different_collectives_end_by_themselves(self):
         # They see it themselves, and do not stand still; why_test.cpp has those that do.
         err = self.run_mpiexec("-n", 3, *LIMIT, PROGRAM, "different", code=None).stderr
-        self.assertRegex(err, r"rank 0 is in bcast of \d+ bytes, this one \([12]\) in barrier")
+        self.assertRegex(err, r"is in (bcast|barrier) of \d+ bytes, this one \(\d\) in (barrier|bcast)")
 
     def test_any_source(self):
         err = self.why(3, "any-source")
