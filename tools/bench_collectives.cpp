@@ -7,18 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/os_wait.h"
-#include "base/param.h"
 #include "chart.h"
-#include "coll/select.h"
+#include "collective_choice.h"
 #include "driver_reader.h"
 #include "floors.h"
 #include "installation.h"
 #include "mpi.h"
 #include "output_file.h"
 #include "pretty.h"
-#include "shm/layout.h"
-#include "shm/segment.h"
 
 namespace hearth::tools {
 namespace {
@@ -55,33 +51,6 @@ const Row* find_row(const std::string& name) {
   const Row* row =
       std::find_if(std::begin(kRows), std::end(kRows), [&name](const Row& r) { return name == r.name; });
   return row == std::end(kRows) ? nullptr : row;
-}
-
-/// On MPI_COMM_WORLD.
-bool goes_by_lines(int ranks, int64_t said_bytes) {
-  return ranks > 1 && param::get_count(param::Id::coll_areas) > 0 && said_bytes <= shm::kSlotPayloadBytes &&
-         coll::lines_pay(ranks, ranks > os::usable_processors());
-}
-
-bool goes_by_chunks(int ranks) {
-  return ranks > 1 && param::get_count(param::Id::coll_areas) > 0 &&
-         coll::chunks_suffice(ranks, shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).chunk_bytes);
-}
-
-/// What the library does with a call of the driver's: blocks of bytes, sums of doubles. "" without a choice.
-std::string algorithm_of(const Row& row, int ranks, int64_t bytes) {
-  if (!row.table.has_value()) return "";
-  const bool scatters = *row.table == Collective::reduce_scatter;
-  const int64_t vector_bytes = scatters ? bytes * ranks : bytes;
-  const bool to_each = *row.table == Collective::scatter || *row.table == Collective::alltoall;
-  const int64_t said_bytes = to_each ? bytes * ranks : vector_bytes;
-  return coll::algorithm_for(*row.table, {.size = ranks,
-                                          .bytes = vector_bytes,
-                                          .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
-                                          .commutative = true,
-                                          .chunks = goes_by_chunks(ranks),
-                                          .lines = goes_by_lines(ranks, said_bytes),
-                                          .same_bits = param::get_flag(param::Id::coll_same_bits)});
 }
 
 std::vector<std::string> command_of(const BenchOptions& options, const std::vector<std::string>& names,
@@ -121,7 +90,7 @@ class CollectiveTables {
     const std::string name = result.at("case").get<std::string>();
     const Row& row = *find_row(name);
     const auto bytes = result.at("bytes").get<int64_t>();
-    const std::string algorithm = algorithm_of(row, ranks_, bytes);
+    const std::string algorithm = row.table.has_value() ? algorithm_of(*row.table, ranks_, bytes) : "";
     if (!algorithm.empty()) result["algorithm"] = algorithm;
     if (name != shown_) {
       fmt::print("\n{}\n{:>9}  {:>10}  {:>12}  {:>13}{}\n", name, "bytes", "median us", "fast tenth us",

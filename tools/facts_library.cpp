@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/param.h"
+#include "collective_choice.h"
 #include "explain.h"
 #include "facts.h"
 #include "installation.h"
@@ -150,6 +151,30 @@ void add_explanation(topo::Relation relation, bool in_arena, uint32_t ranks, std
 
 }  // namespace
 
+namespace {
+
+/// What collectives of MPI_COMM_WORLD do, at the message's length or at any.
+Json collective_rows(uint32_t ranks, std::optional<uint64_t> bytes) {
+  Json rows = Json::array();
+  const std::vector<CollectiveChoice> choices = collective_choices(static_cast<int>(ranks));
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const CollectiveChoice& choice = choices[i];
+    const bool last = i + 1 == choices.size() || choices[i + 1].from_bytes <= choice.from_bytes;
+    const auto from = static_cast<uint64_t>(choice.from_bytes);
+    if (bytes && from != 0 &&
+        (*bytes < from || (!last && *bytes >= static_cast<uint64_t>(choices[i + 1].from_bytes))))
+      continue;
+    rows.push_back({{"collective", choice.collective},
+                    {"bytes_each", last ? fmt::format("{} and more", from)
+                                        : fmt::format("{} to {}", from, choices[i + 1].from_bytes - 1)},
+                    {"algorithm", choice.algorithm},
+                    {"why", choice.why}});
+  }
+  return rows;
+}
+
+}  // namespace
+
 Json explain_facts(const topo::Machine& machine, uint32_t ranks, std::optional<uint64_t> bytes,
                    const tune::ProfileSearch& search) {
   Json taken = Json::array();
@@ -165,6 +190,7 @@ Json explain_facts(const topo::Machine& machine, uint32_t ranks, std::optional<u
   const Json missing = missing_facts(machine);
   facts["missing_here"] = missing.empty() ? "nothing" : fmt::format("{}, named last", missing.size());
   facts["rows"] = taken;
+  facts["collectives"] = collective_rows(ranks, bytes);
   facts["rejected"] = rejected;
   facts["missing"] = missing;
   return facts;

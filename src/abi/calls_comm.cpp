@@ -11,7 +11,6 @@
 #include "objects/lifetime.h"
 #include "objects/pools.h"
 #include "p2p/wait_note.h"
-#include "tune/threshold.h"
 
 namespace hearth::mpi {
 
@@ -96,11 +95,12 @@ Status comm_set_name(Comm& comm, const char* comm_name) {
   return {};
 }
 
-// Hints. All are kept and given back; those that name thresholds are followed (docs/tuning.md).
+// Hints. All are kept and given back; those that name thresholds or algorithms are followed (docs/tuning.md,
+// docs/collectives.md).
 
 Status comm_set_info(Comm& comm, Info* info) {
   if (info == nullptr) return {};
-  HEARTH_TRY(tune::Hints().read(info->entries));
+  HEARTH_TRY(abi::check_hints(*info));
   if (comm.info == nullptr) comm.info = objects::pools.infos.create();
   if (comm.info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for the communicator's hints");
   for (const auto& [key, value] : info->entries) {
@@ -133,7 +133,7 @@ Status comm_free(Comm*& comm) {
   if (comm->predefined != 0) return fail(MPI_ERR_COMM, "%s cannot be freed", comm->name.c_str());
   HEARTH_TRY(objects::delete_attributes(*comm));
   abi::drop_send_buffer(*comm);
-  if (comm->info != nullptr) p2p::engine().set_hints(comm->context, {});
+  if (comm->info != nullptr) abi::drop_hints(*comm);
   // Requests on it hold references of their own.
   objects::free_handle(*comm);
   comm = nullptr;

@@ -6,6 +6,8 @@
 #include "abi/requests.h"
 #include "base/contexts.h"
 #include "coll/coll.h"
+#include "coll/control_area.h"
+#include "coll/select.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
@@ -59,9 +61,16 @@ Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Gr
   return {};
 }
 
+Status check_hints(const Info& info) {
+  for (const auto& [key, value] : info.entries) {
+    if (key == coll::kAlgorithmsHint) HEARTH_TRY(coll::check_wishes(value));
+  }
+  return tune::Hints().read(info.entries);
+}
+
 Status set_hints(Comm& comm, const Info* info) {
   if (info == nullptr) return {};
-  HEARTH_TRY(tune::Hints().read(info->entries));
+  HEARTH_TRY(check_hints(*info));
   comm.info = objects::pools.infos.create();
   if (comm.info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for the communicator's hints");
   comm.info->entries = info->entries;
@@ -70,10 +79,20 @@ Status set_hints(Comm& comm, const Info* info) {
 
 Status apply_hints(const Comm& comm) {
   if (comm.info == nullptr) return {};
+  for (const auto& [key, value] : comm.info->entries) {
+    if (key != coll::kAlgorithmsHint) continue;
+    HEARTH_TRY(coll::set_wishes(comm.context, value));
+    if (comm.control != nullptr) comm.control->choose_ways();
+  }
   tune::Hints hints;
   HEARTH_TRY(hints.read(comm.info->entries));
   p2p::engine().set_hints(comm.context, hints);
   return {};
+}
+
+void drop_hints(const Comm& comm) {
+  p2p::engine().set_hints(comm.context, {});
+  [[maybe_unused]] const Status none = coll::set_wishes(comm.context, "");
 }
 
 Status swap_words(PeerIndex peer, uint32_t communicator_context, int tag, const Words& mine, Words& theirs) {

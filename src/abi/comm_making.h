@@ -61,8 +61,12 @@ Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Gr
 
 /// As `info` says; nullptr for none.
 Status set_hints(Comm& comm, const Info* info);
-/// Puts the thresholds that its hints name in force for its messages. Once its context is known.
+/// Whether those that we follow have values that mean something.
+Status check_hints(const Info& info);
+/// Puts the thresholds and the algorithms that its hints name in force. Once its context is known.
 Status apply_hints(const Comm& comm);
+/// The end of that.
+void drop_hints(const Comm& comm);
 
 // Agreement. Numbers travel as ints.
 

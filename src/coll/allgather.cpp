@@ -7,6 +7,7 @@
 #include "coll/lines.h"
 #include "coll/ring.h"
 #include "coll/select.h"
+#include "coll/tree_lines.h"
 #include "mpi.h"
 
 namespace hearth::coll {
@@ -31,6 +32,12 @@ Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) 
   return meet_in_lines(schedule, [&](Lines& meeting) {
     meeting.allgather(MPI_IN_PLACE, 0, blocks.type(0), blocks.place(0), blocks.count(0), blocks.type(0));
     return Status();
+  });
+}
+
+Status tree(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+  return meet_in_tree(schedule, [&](TreeLines& meeting) {
+    meeting.allgather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0));
   });
 }
 
@@ -86,7 +93,9 @@ Status allgather(Schedule& schedule, const void* send, Count send_count, Type& s
   const Shape shape{.size = schedule.size(),
                     .bytes = bytes,
                     .chunks = has_chunks(schedule),
-                    .lines = fits_lines(schedule.area(), Collective::allgather, bytes)};
+                    .lines = fits_lines(schedule.area(), Collective::allgather, bytes),
+                    .tree = fits_tree(schedule.area(), Collective::allgather, bytes),
+                    .context = schedule.context()};
   if (shape.bytes == 0) return {};
   return select(Collective::allgather, kAlgorithms, shape)(schedule, own, blocks);
 }
@@ -98,8 +107,11 @@ Status allgatherv(Schedule& schedule, const void* send, Count send_count, Type& 
   if (schedule.is_inter()) return between_groups(schedule, own, blocks);
   int64_t longest = 0;
   for (int rank = 0; rank < schedule.size(); ++rank) longest = std::max(longest, blocks.bytes(rank));
-  const Shape shape{
-      .size = schedule.size(), .bytes = longest, .equal = false, .chunks = has_chunks(schedule)};
+  const Shape shape{.size = schedule.size(),
+                    .bytes = longest,
+                    .equal = false,
+                    .chunks = has_chunks(schedule),
+                    .context = schedule.context()};
   return select(Collective::allgather, kAlgorithms, shape)(schedule, own, blocks);
 }
 

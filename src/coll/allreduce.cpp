@@ -7,6 +7,7 @@
 #include "coll/reduction_shape.h"
 #include "coll/ring.h"
 #include "coll/select.h"
+#include "coll/tree_lines.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
 
@@ -40,6 +41,11 @@ Status lines(Schedule& schedule, const void* input, void* receive, Count count, 
     meeting.allreduce(MPI_IN_PLACE, receive, count, type, op);
     return meeting.reserve(schedule, type, count);
   });
+}
+
+Status tree(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
+  return meet_in_tree(schedule,
+                      [&](TreeLines& meeting) { meeting.allreduce(input, receive, count, type, op); });
 }
 
 /// Which ranks take part in the doubling: of the first ranks, as many as there are beyond a power of two, the

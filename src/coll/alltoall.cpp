@@ -137,7 +137,8 @@ Status alltoall(Schedule& schedule, const void* send, Count send_count, Type& se
   const Shape shape{.size = schedule.size(),
                     .bytes = bytes,
                     .chunks = has_chunks(schedule),
-                    .lines = fits_lines(schedule.area(), Collective::alltoall, schedule.size() * bytes)};
+                    .lines = fits_lines(schedule.area(), Collective::alltoall, schedule.size() * bytes),
+                    .context = schedule.context()};
   if (shape.bytes == 0) return {};
   AlltoallFunction* algorithm = select(Collective::alltoall, kAlgorithms, shape);
   if (send != MPI_IN_PLACE) return algorithm(schedule, out, in);

@@ -2,6 +2,7 @@
 #include "coll/inter.h"
 #include "coll/lines.h"
 #include "coll/select.h"
+#include "coll/tree_lines.h"
 
 namespace hearth::coll {
 
@@ -14,6 +15,10 @@ Status lines(Schedule& schedule) {
     meeting.barrier();
     return Status();
   });
+}
+
+Status tree(Schedule& schedule) {
+  return meet_in_tree(schedule, [](TreeLines& meeting) { meeting.barrier(); });
 }
 
 // After round k every rank has heard, through others, of the 2^k ranks before it.
@@ -35,7 +40,10 @@ constexpr Algorithm<BarrierFunction> kAlgorithms[] = {
 
 Status barrier(Schedule& schedule) {
   if (schedule.is_inter()) return inter::barrier(schedule);
-  const Shape shape{.size = schedule.size(), .lines = fits_lines(schedule.area(), Collective::barrier, 0)};
+  const Shape shape{.size = schedule.size(),
+                    .lines = fits_lines(schedule.area(), Collective::barrier, 0),
+                    .tree = fits_tree(schedule.area(), Collective::barrier, 0),
+                    .context = schedule.context()};
   return select(Collective::barrier, kAlgorithms, shape)(schedule);
 }
 

@@ -7,6 +7,7 @@
 #include "coll/packed.h"
 #include "coll/select.h"
 #include "coll/tree.h"
+#include "coll/tree_lines.h"
 
 namespace hearth::coll {
 namespace {
@@ -20,6 +21,10 @@ Status lines(Schedule& schedule, void* buffer, Count count, Type& type, int root
   });
 }
 
+Status tree(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
+  return meet_in_tree(schedule, [&](TreeLines& meeting) { meeting.bcast(buffer, count, type, root); });
+}
+
 Status chunks(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
   return move_through_chunks(schedule, [&](ChunkMoves& moves) {
     moves.bcast(buffer, count, type, root);
@@ -29,13 +34,13 @@ Status chunks(Schedule& schedule, void* buffer, Count count, Type& type, int roo
 
 // Each rank that has the data sends to the rank half the remaining distance away.
 Status binomial(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
-  const Tree tree(schedule.rank(), schedule.size(), root);
-  if (!tree.is_root()) {
-    schedule.receive(buffer, count, type, tree.parent());
+  const Tree ranks(schedule.rank(), schedule.size(), root);
+  if (!ranks.is_root()) {
+    schedule.receive(buffer, count, type, ranks.parent());
     schedule.next_round();
   }
-  for (int bit = tree.top_bit(); bit > 0; bit /= 2) {
-    if (tree.has_child(bit)) schedule.send(buffer, count, type, tree.child(bit));
+  for (int bit = ranks.top_bit(); bit > 0; bit /= 2) {
+    if (ranks.has_child(bit)) schedule.send(buffer, count, type, ranks.child(bit));
   }
   return {};
 }
@@ -78,7 +83,9 @@ Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type,
   const Shape shape{.size = schedule.size(),
                     .bytes = bytes,
                     .chunks = has_chunks(schedule),
-                    .lines = fits_lines(schedule.area(), Collective::bcast, bytes)};
+                    .lines = fits_lines(schedule.area(), Collective::bcast, bytes),
+                    .tree = fits_tree(schedule.area(), Collective::bcast, bytes),
+                    .context = schedule.context()};
   if (shape.size == 1 || shape.bytes == 0) return {};
   return select(Collective::bcast, kAlgorithms, shape)(schedule, buffer, count, type, root);
 }

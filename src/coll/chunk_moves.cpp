@@ -1,5 +1,6 @@
 #include "base/copy.h"
 #include "coll/chunks.h"
+#include "coll/footprint.h"
 #include "mpi.h"
 
 namespace hearth::coll {
@@ -116,6 +117,8 @@ void ChunkMoves::put_piece(int64_t stage, int rank, std::byte* chunk) {
   const int64_t bytes = piece_of(stage, out_.length(rank));
   if (bytes <= 0) return;
   ring().filler.fill(*out_.type, out_.place(rank), stage * piece_bytes_, chunk, static_cast<size_t>(bytes));
+  footprint::writes(chunk, bytes);
+  footprint::copies(bytes);
 }
 
 bool ChunkMoves::put(int64_t stage, std::byte* chunk) {
@@ -135,6 +138,7 @@ void ChunkMoves::after_put(int64_t stage) {
   if (bytes <= 0) return;
   const int64_t begin = stage * piece_bytes_;
   copy_bytes(own_to_ + begin, own_from_ + begin, static_cast<size_t>(bytes));
+  footprint::copies(bytes);
 }
 
 bool ChunkMoves::takes_from(int64_t stage, int from) const {
@@ -143,8 +147,10 @@ bool ChunkMoves::takes_from(int64_t stage, int from) const {
 
 void ChunkMoves::take(int64_t stage, int from, const std::byte* chunk) {
   if (apart_) chunk += ((rank() - from + size()) % size() - 1) * part_bytes_;
-  datatype::unpack(*in_.type, in_.place(from), stage * piece_bytes_, chunk,
-                   static_cast<size_t>(piece_of(stage, in_.length(from))));
+  const int64_t bytes = piece_of(stage, in_.length(from));
+  datatype::unpack(*in_.type, in_.place(from), stage * piece_bytes_, chunk, static_cast<size_t>(bytes));
+  footprint::reads(chunk, bytes);
+  footprint::copies(bytes);
 }
 
 }  // namespace hearth::coll

@@ -1,4 +1,5 @@
 #include "coll/chunks.h"
+#include "coll/footprint.h"
 #include "datatype/reduce.h"
 
 namespace hearth::coll {
@@ -125,8 +126,11 @@ ChunkReduction::Range ChunkReduction::range(int64_t stage, int rank) const {
 }
 
 void ChunkReduction::put_range(const Range& range, std::byte* chunk) {
+  const int64_t bytes = range.count * type_.size;
   ring().filler.fill(type_, input_, range.begin * type_.size, chunk + range.offset,
-                     static_cast<size_t>(range.count * type_.size));
+                     static_cast<size_t>(bytes));
+  footprint::writes(chunk + range.offset, bytes);
+  footprint::copies(bytes);
 }
 
 bool ChunkReduction::put(int64_t stage, std::byte* chunk) {
@@ -153,11 +157,14 @@ bool ChunkReduction::shares_from(int64_t stage, int from) const {
 }
 
 const std::byte* ChunkReduction::packed_operand(int from, uint64_t begin, const Range& range) {
-  return ring().place(from, begin) + range.offset;
+  const std::byte* const chunk = ring().place(from, begin) + range.offset;
+  footprint::reads(chunk, range.count * type_.size);
+  return chunk;
 }
 
 /// Of all ranks from `first` to `last`, in this order.
 void ChunkReduction::reduce_operands(int first, int last, uint64_t begin, const Range& range, std::byte* to) {
+  footprint::reduces((last - first) * range.count * type_.size);
   if (!type_.contiguous) return reduce_unpacked(first, last, begin, range, to);
   for (int from = first; from <= last; ++from) {
     operands_[from - first] = from == rank() ? element(input_, range.begin)
@@ -182,7 +189,9 @@ void ChunkReduction::reduce_unpacked(int first, int last, uint64_t begin, const 
 }
 
 void ChunkReduction::keep(const void* result, std::byte* place, Count count) {
-  if (result != place) note(datatype::copy(result, count, type_, place, count, type_));
+  if (result == place) return;
+  note(datatype::copy(result, count, type_, place, count, type_));
+  footprint::copies(count * type_.size);
 }
 
 bool ChunkReduction::reduce(int64_t stage, uint64_t begin) {
@@ -204,9 +213,16 @@ bool ChunkReduction::reduce(int64_t stage, uint64_t begin) {
   reduce_operands(0, size() - 1, begin, own, to);
   if (place != nullptr) keep(to, place, own.count);
   if (kind_ != Kind::shares || root_ == rank()) return false;
-  ring().filler.fill(type_, to, 0, ring().place(rank(), begin) + own.offset,
-                     static_cast<size_t>(own.count * type_.size));
+  put_result(to, own, begin);
   return true;
+}
+
+void ChunkReduction::put_result(const void* result, const Range& range, uint64_t begin) {
+  std::byte* const chunk = ring().place(rank(), begin) + range.offset;
+  const int64_t bytes = range.count * type_.size;
+  ring().filler.fill(type_, result, 0, chunk, static_cast<size_t>(bytes));
+  footprint::writes(chunk, bytes);
+  footprint::copies(bytes);
 }
 
 // What the rank before has reduced stands in for the operands of all ranks before.
@@ -221,7 +237,7 @@ bool ChunkReduction::reduce_link(const Range& range, uint64_t begin) {
     reduce_operands(rank() - 1, rank(), begin, range, place);
     result = place;
   }
-  if (!last) ring().filler.fill(type_, result, 0, ring().place(rank(), begin), bytes);
+  if (!last) put_result(result, range, begin);
   if (inclusive_) {
     keep(result, to, range.count);
   } else if (!first) {
@@ -232,8 +248,11 @@ bool ChunkReduction::reduce_link(const Range& range, uint64_t begin) {
 
 void ChunkReduction::share(int64_t stage, int from, const std::byte* chunk) {
   const Range theirs = range(stage, from);
+  const int64_t bytes = theirs.count * type_.size;
   datatype::unpack(type_, receive_, theirs.begin * type_.size, chunk + theirs.offset,
-                   static_cast<size_t>(theirs.count * type_.size));
+                   static_cast<size_t>(bytes));
+  footprint::reads(chunk + theirs.offset, bytes);
+  footprint::copies(bytes);
 }
 
 }  // namespace hearth::coll

@@ -2,6 +2,7 @@
 
 #include "base/atomic.h"
 #include "coll/control_area.h"
+#include "coll/footprint.h"
 
 namespace hearth::coll {
 
@@ -18,6 +19,7 @@ bool ChunkRing::look_who_has_consumed(uint64_t end, int& awaited) {
     if (rank == area_.rank()) continue;
     // Pairs with show_consumed(): what is written there now was read before.
     const uint64_t consumed = atomic::load_acquire(area_.row(rank).consumed[0]);
+    footprint::reads(area_.row(rank).consumed, sizeof consumed);
     if (consumed >= least) continue;
     least = consumed;
     awaited = rank;
@@ -27,16 +29,22 @@ bool ChunkRing::look_who_has_consumed(uint64_t end, int& awaited) {
 }
 
 void ChunkRing::show_produced(Word word, uint64_t end, int to) {
-  atomic::store_release(area_.own_row().produced[static_cast<size_t>(word)], end);
+  uint64_t& shown = area_.own_row().produced[static_cast<size_t>(word)];
+  atomic::store_release(shown, end);
+  footprint::writes(&shown, sizeof shown);
   to >= 0 ? area_.ring(to) : area_.ring_all();
 }
 
 bool ChunkRing::has_produced(int rank, Word word, uint64_t end) const {
-  return atomic::load_acquire(area_.row(rank).produced[static_cast<size_t>(word)]) >= end;
+  const uint64_t& shown = area_.row(rank).produced[static_cast<size_t>(word)];
+  if (atomic::load_acquire(shown) < end) return false;
+  footprint::reads(&shown, sizeof shown);
+  return true;
 }
 
 void ChunkRing::show_consumed(uint64_t end) {
   atomic::store_release(area_.own_row().consumed[0], end);
+  footprint::writes(area_.own_row().consumed, sizeof end);
   area_.ring_all();
 }
 

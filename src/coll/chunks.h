@@ -239,6 +239,7 @@ class ChunkReduction final : public ChunkStages {
   Status reserve_operands(Schedule& schedule, int operands, Count count);
   Status reserve(Schedule& schedule, Count count, bool needs_result);
   void put_range(const Range& range, std::byte* chunk);
+  void put_result(const void* result, const Range& range, uint64_t begin);
   const std::byte* packed_operand(int from, uint64_t begin, const Range& range);
   void note(Status status) {
     if (!status.ok() && outcome.ok()) outcome = status;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "base/param.h"
 
 namespace hearth::coll {
 namespace {
@@ -42,9 +43,19 @@ void clear_rows(const shm::Segment& segment, int32_t area) {
   }
 }
 
-int64_t longest_line(Collective collective) {
-  const char* wished = wished_algorithm(collective);
-  return wished == nullptr || std::strcmp(wished, "lines") == 0 ? shm::kSlotPayloadBytes : -1;
+/// Of what a rank gives where all meet in groups; -1 for collectives that cannot.
+int64_t longest_in_groups(Collective collective, int ranks) {
+  switch (collective) {
+    case Collective::barrier:
+    case Collective::bcast:
+    case Collective::reduce:
+    case Collective::allreduce:
+      return shm::kSlotPayloadBytes;
+    case Collective::allgather:
+      return shm::kSlotPayloadBytes / Hierarchy::group_ranks_max(ranks);
+    default:
+      return -1;
+  }
 }
 
 }  // namespace
@@ -108,7 +119,8 @@ ControlArea* ControlArea::enter(Comm& comm, ControlArea*& view, int32_t area) {
 }
 
 ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
-    : rank_(comm.rank),
+    : context_(comm.context),
+      rank_(comm.rank),
       size_(comm.size),
       peers_(comm.group->peers.data()),
       segment_(segment),
@@ -118,14 +130,38 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
     rows_.push_back(&segment.control_row(area_, process));
     bells_.emplace_back(segment, process);
   }
-  const shm::JobHeader& job = segment.job();
-  const bool pays = lines_pay(size_, job.rank_count > job.usable_processors);
-  for (size_t i = 0; i < std::size(line_bytes_max_); ++i) {
-    line_bytes_max_[i] = pays ? longest_line(static_cast<Collective>(i)) : -1;
-  }
+  choose_ways();
   own_ = rows_[static_cast<size_t>(rank_)];
   const auto self = static_cast<size_t>(peers_[rank_]);
   atomic::fetch_or(segment.used_rows(area_)[self / 64], uint64_t{1} << (self % 64));
+}
+
+void ControlArea::choose_ways() {
+  const shm::JobHeader& job = segment_.job();
+  const bool lines = lines_pay(size_, job.rank_count > job.usable_processors);
+  const bool same_bits = param::get_flag(param::Id::coll_same_bits);
+  for (size_t i = 0; i < std::size(line_bytes_max_); ++i) {
+    const auto collective = static_cast<Collective>(i);
+    const char* wished = wished_algorithm(collective, context_);
+    // Groups combine ranks in another order than the rest.
+    const bool one_order =
+        same_bits && (collective == Collective::reduce || collective == Collective::allreduce);
+    const auto takes = [wished](const char* name, bool pays) {
+      return wished != nullptr ? std::strcmp(wished, name) == 0 : pays;
+    };
+    const bool groups = size_ > 2 && !one_order && takes("tree", !lines);
+    line_bytes_max_[i] = takes("lines", lines || one_order) ? shm::kSlotPayloadBytes : -1;
+    tree_bytes_max_[i] = groups ? longest_in_groups(collective, size_) : -1;
+  }
+}
+
+const Hierarchy& ControlArea::make_hierarchy(bool by_place) {
+  std::vector<shm::RankPlace> places;
+  for (int rank = 0; rank < size_; ++rank) places.push_back(segment_.rank(peers_[rank]).place);
+  std::unique_ptr<Hierarchy>& groups = hierarchies_[by_place ? 1 : 0];
+  groups = std::make_unique<Hierarchy>(by_place ? Hierarchy::by_place(places, rank_)
+                                                : Hierarchy::by_rank(size_, rank_));
+  return *groups;
 }
 
 bool ControlArea::look_who_is_done(uint32_t number, objects::PeerIndex& awaited) {
@@ -136,6 +172,7 @@ bool ControlArea::look_who_is_done(uint32_t number, objects::PeerIndex& awaited)
     // Pairs with the release in show_done().
     // Below zero: it is ahead of us.
     const auto lag = static_cast<int32_t>(number - atomic::load_acquire(row(rank).done));
+    footprint::reads(&row(rank).done, sizeof row(rank).done);
     if (lag <= behind) continue;
     behind = lag;
     awaited = peers_[rank];
@@ -163,6 +200,7 @@ void ControlArea::show_done() {
   done_shown_ = done_;
   // Pairs with the acquire in look_who_is_done(): what was read of other rows has been read.
   atomic::store_release(own_->done, done_);
+  footprint::writes(&own_->done, sizeof own_->done);
   ring_all();
 }
 

@@ -30,11 +30,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/atomic.h"
 #include "coll/chunk_ring.h"
+#include "coll/footprint.h"
+#include "coll/hierarchy.h"
 #include "coll/select.h"
 #include "objects/comm.h"
 #include "shm/layout.h"
@@ -124,9 +127,21 @@ class ControlArea {
 
   // Small collectives, by number.
 
-  /// The longest that a process may say in one of this kind; -1 where other algorithms are better or wished.
+  /// The longest that a process may say in one of this kind, where everyone hears everyone (coll/lines.h); -1
+  /// where other algorithms are better or wished.
   int64_t line_bytes_max(Collective collective) const {
     return line_bytes_max_[static_cast<size_t>(collective)];
+  }
+  /// The longest that it may give where they meet in groups (coll/tree_lines.h), likewise.
+  int64_t tree_bytes_max(Collective collective) const {
+    return tree_bytes_max_[static_cast<size_t>(collective)];
+  }
+  /// Finds them out anew, when wishes have changed (coll/select.h). Called alike on all ranks.
+  void choose_ways();
+  /// The groups, by what the ranks share or by their numbers alone. Made when first asked for.
+  const Hierarchy& hierarchy(bool by_place) {
+    const std::unique_ptr<Hierarchy>& groups = hierarchies_[by_place ? 1 : 0];
+    return __builtin_expect(groups != nullptr, 1) ? *groups : make_hierarchy(by_place);
   }
   /// The number of the next one: each takes one on every rank, in the order in which they are called.
   uint32_t next_number() { return ++begun_; }
@@ -137,14 +152,22 @@ class ControlArea {
     return look_who_is_done(number, awaited);
   }
   /// Shows what has been put into the own slot. Pairs with hear().
-  void say(uint32_t number, uint32_t what) {
-    atomic::store_release(own_slot(number).word, said_of(number, what, number - done_).word);
+  void say(uint32_t number, uint32_t what) { say(number, what, number - done_); }
+  /// The same on behalf of others too: `behind` is the most of all of them.
+  void say(uint32_t number, uint32_t what, uint32_t behind) {
+    const Said said = said_of(number, what, behind);
+    atomic::store_release(own_slot(number).word, said.word);
+    footprint::writes(&own_slot(number), static_cast<int64_t>(sizeof said.word) + said.bytes());
   }
+  /// How many collectives up to this one are not over here.
+  uint32_t behind(uint32_t number) const { return number - done_; }
   /// What a rank says in a collective; false as long as it has not.
   bool hear(int rank, uint32_t number, const shm::ControlSlot*& slot, Said& said) const {
     slot = &rows_[static_cast<size_t>(rank)]->slots[number % shm::kControlSlots];
     said = {atomic::load_acquire(slot->word)};
-    return said.number() == number;
+    if (said.number() != number) return false;
+    footprint::reads(slot, sizeof slot->word);
+    return true;
   }
   /// All have said in this collective that they are behind it by no more than this.
   void learn(uint32_t number, uint32_t behind) {
@@ -190,7 +213,10 @@ class ControlArea {
   [[gnu::cold]] void fall_out_of_step();
 
   /// Wakes those who may wait for what has just been stored.
-  void ring(int rank) const { bells_[static_cast<size_t>(rank)].ring(); }
+  void ring(int rank) const {
+    bells_[static_cast<size_t>(rank)].ring();
+    footprint::looks_at_bell();
+  }
   void ring_all() const;
 
  private:
@@ -206,6 +232,7 @@ class ControlArea {
   void show_done();
   static int32_t take_below(uint32_t most, int members);
   [[gnu::cold]] static ControlArea* enter(objects::Comm& comm, ControlArea*& view, int32_t area);
+  [[gnu::cold]] const Hierarchy& make_hierarchy(bool by_place);
 
   shm::ControlRow* own_ = nullptr;
   std::vector<shm::ControlRow*> rows_;  // by rank
@@ -216,6 +243,9 @@ class ControlArea {
   uint32_t done_by_all_ = 0;  // all up to this one are over everywhere
   uint64_t ended_ = 0;        // bit i: so is done_ + 1 + i, here
   int64_t line_bytes_max_[static_cast<size_t>(Collective::count_)];
+  int64_t tree_bytes_max_[static_cast<size_t>(Collective::count_)];
+  std::unique_ptr<Hierarchy> hierarchies_[2];  // by rank, by place
+  const uint32_t context_;
   int rank_ = 0;
   int size_ = 0;
   const objects::PeerIndex* peers_ = nullptr;

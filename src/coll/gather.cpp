@@ -89,7 +89,8 @@ Status gather(Schedule& schedule, const void* send, Count send_count, Type& send
   const Shape shape{.size = schedule.size(),
                     .bytes = bytes,
                     .chunks = has_chunks(schedule),
-                    .lines = fits_lines(schedule.area(), Collective::gather, bytes)};
+                    .lines = fits_lines(schedule.area(), Collective::gather, bytes),
+                    .context = schedule.context()};
   if (shape.bytes == 0) return {};
   return select(Collective::gather, kAlgorithms, shape)(schedule, own, blocks, root);
 }

@@ -1,47 +1,21 @@
 #include "coll/lines.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/contexts.h"
-#include "base/copy.h"
 #include "coll/blocks.h"
 #include "coll/coll.h"
 #include "coll/disagreement.h"
-#include "datatype/reduce.h"
+#include "coll/footprint.h"
+#include "coll/slot_data.h"
+#include "coll/tree_lines.h"
 #include "mpi.h"
 #include "p2p/wait_note.h"
 
 namespace hearth::coll {
+
 namespace {
-
-/// Elements that lie one after another, from where their data begin.
-const std::byte* data_of(const void* elements, const Type& type) {
-  return static_cast<const std::byte*>(elements) + type.true_lower_bound;
-}
-std::byte* data_of(void* elements, const Type& type) {
-  return static_cast<std::byte*>(elements) + type.true_lower_bound;
-}
-
-void pack_all(const void* elements, const Type& type, std::byte* packed, int64_t bytes) {
-  if (__builtin_expect(type.contiguous, 1)) {
-    copy_bytes(packed, data_of(elements, type), static_cast<size_t>(bytes));
-  } else {
-    datatype::pack(type, elements, 0, packed, static_cast<size_t>(bytes));
-  }
-}
-
-void unpack_all(const std::byte* packed, void* elements, const Type& type, int64_t bytes) {
-  if (__builtin_expect(type.contiguous, 1)) {
-    copy_bytes(data_of(elements, type), packed, static_cast<size_t>(bytes));
-  } else {
-    datatype::unpack(type, elements, 0, packed, static_cast<size_t>(bytes));
-  }
-}
-
-/// Kernels of the library take such elements wherever a slot has them, 8 bytes aligned.
-bool folds_in_place(const Op& op, const Type& type) {
-  return op.kind != objects::OpKind::user && type.predefined != 0 && type.size <= 8;
-}
 
 [[gnu::cold]] Status unequal(int rank, int64_t heard, int64_t expected) {
   return fail(
@@ -230,6 +204,7 @@ bool Lines::speak() {
   if (said_to_ != kNobody) {
     if (__builtin_expect(!area_.may_write(number_, awaited), 0)) return false;
     pack_all(said_, *said_type_, area_.own_slot(number_).payload, said_bytes_);
+    footprint::copies(said_bytes_);
     area_.say(number_, what_of(said_bytes_, kind_, turns_));
     if (said_to_ == kAll) {
       area_.ring_all();
@@ -240,6 +215,7 @@ bool Lines::speak() {
   if (kept_.from_type != nullptr) {
     outcome = datatype::copy(kept_.from, kept_.from_count, *kept_.from_type, kept_.to, kept_.to_count,
                              *kept_.to_type);
+    footprint::copies(kept_.from_count * kept_.from_type->size);
   }
   spoken_ = true;
   return true;
@@ -267,8 +243,10 @@ void Lines::take(int rank, const shm::ControlSlot& slot, const Said& said) {
   if (__builtin_expect(said.what() != expected_, 0) && !is_of_use(rank, said)) return;
   if (use_ == Use::nothing) return;
   const std::byte* payload = slot.payload + offset_;
+  footprint::reads(payload, bytes_);
   if (use_ == Use::copy) {
     const int64_t bytes = std::clamp<int64_t>(said.bytes() - offset_, 0, bytes_);
+    footprint::copies(bytes);
     unpack_all(payload, blocks_ ? coll::advance(to_, *type_, rank * count_) : to_, *type_, bytes);
   } else if (type_->contiguous && (!has_result_ || folds_in_place(*op_, *type_))) {
     fold_in(payload - type_->true_lower_bound);
@@ -335,9 +313,11 @@ bool Lines::look() {
 void Lines::fold_in(const void* elements) {
   Status status;
   if (has_result_) {
+    footprint::reduces(bytes_);
     status = datatype::reduce(*op_, *type_, elements, result_, count_);
   } else {
     has_result_ = true;
+    footprint::copies(bytes_);
     if (type_->contiguous) {
       copy_bytes(data_of(static_cast<void*>(result_), *type_), data_of(elements, *type_),
                  static_cast<size_t>(bytes_));
@@ -349,6 +329,7 @@ void Lines::fold_in(const void* elements) {
 }
 
 void Lines::keep_result() {
+  footprint::copies(bytes_);
   if (type_->contiguous) {
     copy_bytes(data_of(to_, *type_), data_of(static_cast<const void*>(result_), *type_),
                static_cast<size_t>(bytes_));
@@ -361,13 +342,30 @@ void Lines::keep_result() {
 
 namespace {
 
+template <class Begin>
+[[gnu::noinline]] bool at_once_in_tree(ControlArea* area, uint32_t context, Collective collective,
+                                       int64_t bytes, Status& outcome, const Begin& begin) {
+  if (!fits_tree(area, collective, bytes)) return false;
+  TreeLines lines(*area);
+  begin(lines);
+  lines.begin();
+  lines.run(context);
+  outcome = lines.outcome;
+  return true;
+}
+
 /// In place, so that no argument is stored on its way: a copy of what `begin` holds waited 5 ns for the
 /// stores before it (8 bytes, a communicator of one rank).
 template <class Begin>
 [[gnu::always_inline]] inline bool at_once(Comm& comm, Collective collective, int64_t bytes, Status& outcome,
                                            const Begin& begin) {
   ControlArea* area = ControlArea::of(comm);
-  if (!fits_lines(area, collective, bytes)) return false;
+  if (!fits_lines(area, collective, bytes)) {
+    if constexpr (std::is_invocable_v<Begin, TreeLines&>) {
+      return at_once_in_tree(area, comm.context + kCollectiveContext, collective, bytes, outcome, begin);
+    }
+    return false;
+  }
   Lines lines(*area);
   begin(lines);
   lines.begin();
@@ -384,13 +382,13 @@ bool folds_at_once(const Type& type, const Op& op, Count count) {
 }  // namespace
 
 bool ShortWay<barrier>::take(Comm& comm, Status& outcome) {
-  return at_once(comm, Collective::barrier, 0, outcome, [](Lines& lines) { lines.barrier(); });
+  return at_once(comm, Collective::barrier, 0, outcome, [](auto& lines) { lines.barrier(); });
 }
 
 bool ShortWay<bcast>::take(Comm& comm, Status& outcome, void* buffer, Count count, Type& type, int root) {
   const int64_t bytes = count * type.size;
   return bytes != 0 && at_once(comm, Collective::bcast, bytes, outcome,
-                               [&](Lines& lines) { lines.bcast(buffer, count, type, root); });
+                               [&](auto& lines) { lines.bcast(buffer, count, type, root); });
 }
 
 bool ShortWay<gather>::take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
@@ -412,7 +410,7 @@ bool ShortWay<scatter>::take(Comm& comm, Status& outcome, const void* send, Coun
 bool ShortWay<allgather>::take(Comm& comm, Status& outcome, const void* send, Count send_count,
                                Type& send_type, void* receive, Count receive_count, Type& receive_type) {
   const int64_t bytes = receive_count * receive_type.size;
-  return bytes != 0 && at_once(comm, Collective::allgather, bytes, outcome, [&](Lines& lines) {
+  return bytes != 0 && at_once(comm, Collective::allgather, bytes, outcome, [&](auto& lines) {
            lines.allgather(send, send_count, send_type, receive, receive_count, receive_type);
          });
 }
@@ -429,14 +427,14 @@ bool ShortWay<reduce>::take(Comm& comm, Status& outcome, const void* send, void*
                             Type& type, Op& op, int root) {
   return folds_at_once(type, op, count) &&
          at_once(comm, Collective::reduce, count * type.size, outcome,
-                 [&](Lines& lines) { lines.reduce(send, receive, count, type, op, root); });
+                 [&](auto& lines) { lines.reduce(send, receive, count, type, op, root); });
 }
 
 bool ShortWay<allreduce>::take(Comm& comm, Status& outcome, const void* send, void* receive, Count count,
                                Type& type, Op& op) {
   return folds_at_once(type, op, count) &&
          at_once(comm, Collective::allreduce, count * type.size, outcome,
-                 [&](Lines& lines) { lines.allreduce(send, receive, count, type, op); });
+                 [&](auto& lines) { lines.allreduce(send, receive, count, type, op); });
 }
 
 }  // namespace hearth::coll

@@ -8,6 +8,7 @@
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "coll/tree.h"
+#include "coll/tree_lines.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
 
@@ -26,6 +27,11 @@ Status lines(Schedule& schedule, const void* input, void* receive, Count count, 
   });
 }
 
+Status tree(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op, int root) {
+  return meet_in_tree(schedule,
+                      [&](TreeLines& meeting) { meeting.reduce(input, receive, count, type, op, root); });
+}
+
 Status chunks(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
               int root) {
   return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
@@ -39,25 +45,25 @@ Status binomial(Schedule& schedule, const void* input, void* receive, Count coun
                 int root) {
   const int top = op.commutative ? root : 0;
   const bool at_root = schedule.rank() == root;
-  const Tree tree(schedule.rank(), schedule.size(), top);
+  const Tree ranks(schedule.rank(), schedule.size(), top);
   const void* own = input;
-  if (!tree.is_leaf()) {
+  if (!ranks.is_leaf()) {
     // The result of a step lies in the buffer of its right operand, so two buffers take turns.
     std::byte* incoming;
     std::byte* spare;
     HEARTH_TRY(schedule.scratch(type, count, incoming));
     HEARTH_TRY(schedule.scratch(type, count, spare));
-    for (int bit = 1; bit <= tree.top_bit(); bit *= 2) {
-      if (!tree.has_child(bit)) break;
-      schedule.receive(incoming, count, type, tree.child(bit));
+    for (int bit = 1; bit <= ranks.top_bit(); bit *= 2) {
+      if (!ranks.has_child(bit)) break;
+      schedule.receive(incoming, count, type, ranks.child(bit));
       schedule.next_round();
       schedule.reduce(op, type, own, incoming, count);
       own = incoming;
       std::swap(incoming, spare);
     }
   }
-  if (!tree.is_root()) {
-    schedule.send(own, count, type, tree.parent());
+  if (!ranks.is_root()) {
+    schedule.send(own, count, type, ranks.parent());
   } else if (at_root) {
     schedule.copy(own, count, type, receive, count, type);
   } else {

@@ -3,6 +3,7 @@
 #include "base/param.h"
 #include "coll/chunks.h"
 #include "coll/lines.h"
+#include "coll/tree_lines.h"
 
 namespace hearth::coll {
 
@@ -16,7 +17,9 @@ Shape reduction_shape(const Schedule& schedule, Collective collective, Count cou
           .commutative = op.commutative,
           .chunks = ChunkReduction::fits(schedule, type),
           .lines = fits_lines(schedule.area(), collective, bytes),
-          .same_bits = same_bits};
+          .same_bits = same_bits,
+          .tree = type.contiguous && fits_tree(schedule.area(), collective, bytes),
+          .context = schedule.context()};
 }
 
 }  // namespace hearth::coll

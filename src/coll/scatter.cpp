@@ -92,7 +92,8 @@ Status scatter(Schedule& schedule, const void* send, Count send_count, Type& sen
   const Shape shape{.size = schedule.size(),
                     .bytes = bytes,
                     .chunks = has_chunks(schedule),
-                    .lines = fits_lines(schedule.area(), Collective::scatter, schedule.size() * bytes)};
+                    .lines = fits_lines(schedule.area(), Collective::scatter, schedule.size() * bytes),
+                    .context = schedule.context()};
   if (shape.bytes == 0) return {};
   return select(Collective::scatter, kAlgorithms, shape)(schedule, blocks, own, root);
 }

@@ -3,7 +3,6 @@
 #include <new>
 
 #include "base/check.h"
-#include "base/contexts.h"
 #include "base/immortal.h"
 #include "coll/coll.h"
 #include "coll/control_area.h"

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contexts.h"
 #include "base/counts.h"
 #include "base/status.h"
 #include "datatype/type.h"
@@ -90,6 +91,8 @@ class Schedule final : private p2p::Polled {
   /// Which group's processes the ranks of the following messages name; the own one's at first.
   void face_own_group() { peers_ = own_peers_; }
   void face_other_group() { peers_ = other_peers_; }
+  /// Comm::context.
+  uint32_t context() const { return context_ - kCollectiveContext; }
   /// The rank `distance` after or, if negative, before this one, around the circle.
   int neighbor(int distance) const { return (rank_ + distance % size_ + size_) % size_; }
 
@@ -156,8 +159,9 @@ class Schedule final : private p2p::Polled {
   /// Makes a request of a schedule that keeps its steps. `built` is what building it came to.
   static Status make(Comm& comm, bool persistent, Schedule*& schedule);
   static Status launch(Schedule* schedule, Status built, p2p::Request*& request);
+  /// Gives back one that keeps its steps, and of which no request was made.
+  void let_go();
 
- private:
   struct Step {
     enum class Kind : uint8_t { send, receive, copy, reduce, next_round, meet };
     Kind kind;
@@ -171,6 +175,10 @@ class Schedule final : private p2p::Polled {
     Op* op = nullptr;
     Encounter* encounter = nullptr;
   };
+  /// For whoever goes through them otherwise: tests that count what each does.
+  const std::vector<Step>& steps() const { return steps_; }
+
+ private:
   struct Hooks;
 
   // Messages under way at once: wide rounds go on as earlier ones complete. A rank's steps must not depend on
@@ -200,7 +208,6 @@ class Schedule final : private p2p::Polled {
   }
   void go_on();
   bool advance() override;
-  void let_go();
 
   const objects::PeerIndex* peers_ = nullptr;  // of the group that is faced
   const objects::PeerIndex* own_peers_ = nullptr;

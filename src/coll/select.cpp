@@ -5,8 +5,12 @@
 #include <cstdio>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "base/immortal.h"
 #include "base/param.h"
+#include "mpi.h"
 
 namespace hearth::coll {
 namespace {
@@ -53,31 +57,67 @@ bool enter(Wishes& wishes, const std::string& collective, const std::string& nam
   return false;
 }
 
-/// "bcast=chain,allreduce=ring"
-Wishes read_wishes() {
+/// "bcast=chain,allreduce=ring"; `refuse` gets each entry that means nothing.
+template <class Refuse>
+Wishes read_wishes(const std::string& text, const Refuse& refuse) {
   Wishes wishes = {};
-  const std::string& text = param::get_text(param::Id::coll_algorithms);
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string entry = text.substr(begin, end - begin);
     const size_t equal = entry.find('=');
-    if (equal == std::string::npos || !enter(wishes, entry.substr(0, equal), entry.substr(equal + 1))) {
-      std::fprintf(
-          stderr,
-          "hearth: HEARTH_COLL_ALGORITHMS: \"%s\" is not collective=algorithm of src/coll/algorithms.def; "
-          "ignored\n",
-          entry.c_str());
-    }
+    if (equal == std::string::npos || !enter(wishes, entry.substr(0, equal), entry.substr(equal + 1)))
+      refuse(entry);
     begin = end + 1;
   }
   return wishes;
 }
 
+Wishes wishes_of_parameter() {
+  return read_wishes(param::get_text(param::Id::coll_algorithms), [](const std::string& entry) {
+    std::fprintf(
+        stderr,
+        "hearth: HEARTH_COLL_ALGORITHMS: \"%s\" is not collective=algorithm of src/coll/algorithms.def; "
+        "ignored\n",
+        entry.c_str());
+  });
+}
+
+Status read_hint(const std::string& text, Wishes& wishes) {
+  Status status;
+  wishes = read_wishes(text, [&status](const std::string& entry) {
+    status = fail(MPI_ERR_INFO_VALUE,
+                  "%s: \"%s\" is not collective=algorithm. Remedy: names as docs/collectives.md has them, "
+                  "such as bcast=chain,allreduce=ring",
+                  kAlgorithmsHint, entry.c_str());
+  });
+  return status;
+}
+
+/// By context, of communicators that have such hints.
+using Hinted = std::vector<std::pair<uint32_t, Wishes>>;
+constinit Immortal<Hinted> hinted;
+
 }  // namespace
 
-const char* wished_algorithm(Collective collective) {
-  static const Wishes wishes = read_wishes();
-  return wishes[static_cast<size_t>(collective)];
+const char* wished_algorithm(Collective collective, uint32_t context) {
+  static const Wishes wishes = wishes_of_parameter();
+  const char* wished = wishes[static_cast<size_t>(collective)];
+  if (__builtin_expect(wished != nullptr || hinted.value.empty(), 1)) return wished;
+  const auto found = std::ranges::find(hinted.value, context, &Hinted::value_type::first);
+  return found == hinted.value.end() ? nullptr : found->second[static_cast<size_t>(collective)];
+}
+
+Status check_wishes(const std::string& text) {
+  Wishes wishes;
+  return read_hint(text, wishes);
+}
+
+Status set_wishes(uint32_t context, const std::string& text) {
+  Wishes wishes;
+  HEARTH_TRY(read_hint(text, wishes));
+  std::erase_if(hinted.value, [context](const auto& hint) { return hint.first == context; });
+  if (!text.empty()) hinted.value.emplace_back(context, wishes);
+  return {};
 }
 
 const char* name_of(Collective collective) {

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "base/counts.h"
+#include "base/status.h"
 
 namespace hearth::coll {
 
@@ -34,10 +36,13 @@ struct Shape {
   bool chunks = false;     // there is shared memory for data of this kind (coll/chunks.h)
   bool lines = false;      // what each says fits a line of the control area (coll/lines.h)
   bool same_bits = false;  // coll_same_bits: only algorithms that combine ranks from the last to the first
+  bool tree = false;       // likewise where they meet in groups (coll/tree_lines.h)
+  uint32_t context = UINT32_MAX;  // Comm::context: whose wishes count
 };
 
-/// Where each rank has a processor, so many lines are read by each of so many ranks at most; with more, trees
-/// of messages are better. Where ranks take turns, what counts is how often each gets a turn: once.
+/// Where each rank has a processor, so many lines are read by each of so many ranks at most; with more,
+/// groups are better (coll/hierarchy.h): a guess, of a machine with two processors. Where ranks take turns,
+/// what counts is how often each gets a turn: once.
 constexpr int kLineRanksMax = 32;
 constexpr bool lines_pay(int ranks, bool more_ranks_than_processors) {
   return ranks <= kLineRanksMax || more_ranks_than_processors;
@@ -59,13 +64,21 @@ struct Algorithm {
   Function* run;
 };
 
-/// The algorithm that HEARTH_COLL_ALGORITHMS names for a collective, or nullptr.
-const char* wished_algorithm(Collective collective);
+/// The algorithm that is wished for a collective: by HEARTH_COLL_ALGORITHMS, else by the hints of the
+/// communicator with that context; nullptr for none.
+const char* wished_algorithm(Collective collective, uint32_t context);
+/// The key of that hint in the info of a communicator. Its value is written like the parameter's.
+constexpr const char* kAlgorithmsHint = "hearth_coll_algorithms";
+/// Checks such a value, or follows it from now on; MPI_ERR_INFO_VALUE. Called alike on all ranks. An empty
+/// one ends it.
+Status check_wishes(const std::string& text);
+Status set_wishes(uint32_t context, const std::string& text);
 
 /// The row of a collective's table that counts for a shape. Pre: the last row is right for every shape.
 template <class Row>
 const Row& choose(Collective collective, const Row* rows, size_t count, const Shape& shape) {
-  if (const char* wished = wished_algorithm(collective); __builtin_expect(wished != nullptr, 0)) {
+  if (const char* wished = wished_algorithm(collective, shape.context);
+      __builtin_expect(wished != nullptr, 0)) {
     for (size_t i = 0; i < count; ++i) {
       if (std::strcmp(rows[i].name, wished) == 0 && rows[i].right(shape)) return rows[i];
     }
@@ -81,6 +94,7 @@ Function* select(Collective collective, const Algorithm<Function> (&table)[kRows
   return choose(collective, table, kRows, shape).run;
 }
 
+/// For messages and tools.
 const char* name_of(Collective collective);
 
 /// The name of the algorithm that select() takes, for the tools.

@@ -41,10 +41,10 @@ TEST(Select, TakesTheFirstRowThatIsRightAndPreferred) {
 
 TEST(Select, FollowsWishesWhereTheyAreRight) {
   ASSERT_TRUE(wishes_set);
-  EXPECT_STREQ(wished_algorithm(Collective::bcast), "chain");
-  EXPECT_STREQ(wished_algorithm(Collective::gather), "binomial");
-  EXPECT_EQ(wished_algorithm(Collective::allreduce), nullptr) << "there is no such algorithm";
-  EXPECT_EQ(wished_algorithm(Collective::scatter), nullptr);
+  EXPECT_STREQ(wished_algorithm(Collective::bcast, 8), "chain");
+  EXPECT_STREQ(wished_algorithm(Collective::gather, 8), "binomial");
+  EXPECT_EQ(wished_algorithm(Collective::allreduce, 8), nullptr) << "there is no such algorithm";
+  EXPECT_EQ(wished_algorithm(Collective::scatter, 8), nullptr);
 
   constexpr Algorithm<Function> table[] = {
       {"binomial", [](const Shape& shape) { return shape.size > 2; }, [](const Shape&) { return false; },
@@ -55,6 +55,19 @@ TEST(Select, FollowsWishesWhereTheyAreRight) {
   EXPECT_EQ(select(Collective::gather, table, {.size = 2})(), 3) << "the wish is not right for two ranks";
 }
 
+TEST(Select, FollowsTheHintsOfACommunicatorWhereTheParameterIsSilent) {
+  constexpr uint32_t kHinted = 12;
+  ASSERT_TRUE(set_wishes(kHinted, "bcast=binomial,allreduce=ring").ok());
+  EXPECT_STREQ(wished_algorithm(Collective::bcast, kHinted), "chain") << "the parameter counts first";
+  EXPECT_STREQ(wished_algorithm(Collective::allreduce, kHinted), "ring");
+  EXPECT_EQ(wished_algorithm(Collective::allreduce, 8), nullptr) << "of another communicator";
+  EXPECT_FALSE(check_wishes("allreduce=no_such").ok());
+  EXPECT_FALSE(set_wishes(kHinted, "nonsense").ok());
+  EXPECT_STREQ(wished_algorithm(Collective::allreduce, kHinted), "ring") << "an error changes nothing";
+  ASSERT_TRUE(set_wishes(kHinted, "").ok());
+  EXPECT_EQ(wished_algorithm(Collective::allreduce, kHinted), nullptr);
+}
+
 TEST(Select, NamesTheAlgorithmThatTheTableGives) {
   EXPECT_STREQ(algorithm_for(Collective::allgather, {.size = 4, .bytes = 8}), "bruck");
   EXPECT_STREQ(algorithm_for(Collective::allgather, {.size = 4, .bytes = 1 << 20}), "ring");
@@ -62,6 +75,8 @@ TEST(Select, NamesTheAlgorithmThatTheTableGives) {
                "recursive_doubling");
   EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 2, .bytes = 8, .count = 1, .lines = true}),
                "lines");
+  EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 64, .bytes = 8, .count = 1, .tree = true}),
+               "tree");
   EXPECT_STREQ(algorithm_for(Collective::scatter, {.size = 2, .bytes = 8}), "linear");
   EXPECT_STREQ(algorithm_for(Collective::bcast, {.size = 2, .bytes = 8}), "chain") << "as was wished";
 }

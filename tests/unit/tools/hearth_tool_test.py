@@ -70,6 +70,19 @@ class Info(unittest.TestCase):
         self.assertEqual(row["job_original_design_bytes"], 64 * 63 << 20)
         self.assertLess(row["all_to_all_bytes"], row["original_design_bytes"] / 10)
 
+    def test_explain_says_what_each_collective_takes(self):
+        rows = info("--explain", "-n", "2")["protocols"]["collectives"]
+        self.assertEqual({row["collective"] for row in rows},
+                         {"allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce",
+                          "reduce_scatter", "scan", "scatter"})
+        short = [row for row in rows if row["collective"] == "allreduce"][0]
+        self.assertEqual((short["bytes_each"], short["algorithm"]), ("1 to 248", "lines"))
+        rows = info("--explain", "-n", "4", "--size", "8",
+                    environment={"HEARTH_COLL_ALGORITHMS": "allreduce=tree"})["protocols"]["collectives"]
+        wished = [row for row in rows if row["collective"] == "allreduce"]
+        self.assertEqual([(row["algorithm"], row["why"]) for row in wished],
+                         [("tree", "HEARTH_COLL_ALGORITHMS names it")])
+
     def test_explain_covers_every_length_once(self):
         rows = info("--explain")["protocols"]["rows"]
         for kind in {(row["both_share"], row["buffers"]) for row in rows}:

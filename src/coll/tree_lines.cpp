@@ -1,0 +1,412 @@
+#include "coll/tree_lines.h"
+
+#include <algorithm>
+
+#include "coll/blocks.h"
+#include "coll/disagreement.h"
+#include "coll/footprint.h"
+#include "coll/slot_data.h"
+#include "mpi.h"
+
+namespace hearth::coll {
+namespace {
+
+using datatype::Element;
+
+/// Whether a reduction comes to the same bits whatever is combined first. Integers wrap around.
+bool order_is_free(const Op& op, const Type& type) {
+  const bool whole = (type.element >= Element::bytes && type.element <= Element::int128) ||
+                     (type.element >= Element::boolean8 && type.element <= Element::logical128);
+  return whole && op.kind != objects::OpKind::user;
+}
+
+}  // namespace
+
+// What a collective is. Errors do not stop it: other ranks count on this one.
+
+void TreeLines::set_up_reduction(const void* send, void* receive, Count count, Type& type, Op* op) {
+  from_ = send == MPI_IN_PLACE ? receive : send;
+  to_ = receive;
+  count_ = count;
+  type_ = &type;
+  op_ = op;
+  bytes_ = count * type.size;
+  hierarchy_ = &area_.hierarchy(op == nullptr || order_is_free(*op, type));
+  two_numbers_ = true;
+}
+
+void TreeLines::barrier() {
+  kind_ = Collective::barrier;
+  set_up_reduction(nullptr, nullptr, 0, byte_type(), nullptr);
+}
+
+void TreeLines::allreduce(const void* send, void* receive, Count count, Type& type, Op& op) {
+  kind_ = Collective::allreduce;
+  set_up_reduction(send, receive, count, type, &op);
+}
+
+void TreeLines::reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root) {
+  kind_ = Collective::reduce;
+  set_up_reduction(send, receive, count, type, &op);
+  root_ = root;
+  two_numbers_ = hierarchy_->top_delegate(root) != root;
+}
+
+void TreeLines::bcast(void* buffer, Count count, Type& type, int root) {
+  kind_ = Collective::bcast;
+  to_ = buffer;
+  count_ = count;
+  type_ = &type;
+  bytes_ = count * type.size;
+  root_ = root;
+  hierarchy_ = &area_.hierarchy(true);
+  first_phase_ = Phase::from_root;
+}
+
+void TreeLines::allgather(const void* send, Count send_count, Type& send_type, void* receive,
+                          Count receive_count, Type& receive_type) {
+  kind_ = Collective::allgather;
+  to_ = receive;
+  count_ = receive_count;
+  type_ = &receive_type;
+  bytes_ = receive_count * receive_type.size;
+  if (send != MPI_IN_PLACE) {
+    from_ = send;
+    from_count_ = send_count;
+    from_type_ = &send_type;
+  }
+  hierarchy_ = &area_.hierarchy(true);
+  two_numbers_ = true;
+  first_phase_ = Phase::gather;
+}
+
+void TreeLines::begin() {
+  number_ = area_.next_number();
+  if (two_numbers_) area_.next_number();
+  turns_ = area_.chunk_ring().turns_taken();
+  awaited_rank_ = -1;
+  outcome = {};
+  phase_ = first_phase_;
+  level_ = 0;
+  next_ = phase_ == Phase::from_root ? -1 : static_cast<int>(hierarchy_->groups()[0].members.size()) - 1;
+  behind_ = 0;
+  has_own_ = has_value_ = has_kept_own_ = false;
+  own_at_ = 0;
+  passed_on_ = nullptr;
+}
+
+// Words.
+
+bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*& payload) {
+  const shm::ControlSlot* slot;
+  Said said;
+  if (!area_.hear(rank, number, slot, said)) return wait_for(rank);
+  behind_ = std::max(behind_, said.behind() - (number - number_));
+  payload = slot->payload;
+  heard_bytes_ = said.bytes();
+  footprint::reads(payload, said.bytes());
+  if (__builtin_expect(said.what() == what_of(bytes, kind_, turns_), 1)) return true;
+  if (said.turns() != static_cast<uint16_t>(turns_)) {
+    area_.fall_out_of_step();
+    note(out_of_step(rank));
+  } else if (said.kind() != kind_ || said.bytes() > bytes || kind_ != Collective::bcast) {
+    note(disagree({rank, said.kind(), said.bytes()}, {rank_, kind_, bytes}));
+  }
+  // A broadcast of less than there is room for is none.
+  if (said.kind() != kind_ || (said.bytes() < bytes && kind_ != Collective::bcast)) payload = nullptr;
+  return true;
+}
+
+void TreeLines::say(uint32_t number, int64_t bytes) {
+  behind_ = std::max(behind_, area_.behind(number_));
+  area_.say(number, what_of(bytes, kind_, turns_), behind_ + (number - number_));
+}
+
+// The rank that is waited for is in a long collective at this place, or out of step: then it never says
+// what this one waits for.
+bool TreeLines::look() {
+  if (area_.is_out_of_step(rank_)) return give_up(out_of_step(awaited_rank_ >= 0 ? awaited_rank_ : rank_));
+  for (int rank = 0; rank < area_.size(); ++rank) {
+    if ((awaited_rank_ < 0 || rank == awaited_rank_) && area_.is_out_of_step(rank))
+      return give_up(out_of_step(rank));
+  }
+  Announced announced;
+  if (awaited_rank_ < 0 || !area_.has_announced(awaited_rank_, turns_ + 1, announced) ||
+      announced.lines() != static_cast<uint8_t>(number_ - 1))
+    return false;
+  return give_up(disagree({awaited_rank_, announced.kind(), announced.bytes()}, {rank_, kind_, bytes_}));
+}
+
+bool TreeLines::give_up(Status status) {
+  note(status);
+  area_.fall_out_of_step();
+  phase_ = Phase::over;
+  return advance();
+}
+
+void TreeLines::tell(const Hierarchy::Group& group) {
+  for (const int member : group.members) {
+    if (member != rank_) area_.ring(member);
+  }
+}
+
+// Values. What was heard last is folded first, the leader's own comes last.
+
+void TreeLines::fold(const std::byte* packed) {
+  if (bytes_ == 0 || packed == nullptr) return;
+  std::byte* value = values_[1 - own_at_];
+  if (!has_value_) {
+    has_value_ = true;
+    copy_bytes(value, packed, static_cast<size_t>(bytes_));
+    return footprint::copies(bytes_);
+  }
+  if (!folds_in_place(*op_, *type_) && packed != values_[own_at_]) {
+    copy_bytes(incoming_, packed, static_cast<size_t>(bytes_));
+    packed = incoming_;
+    footprint::copies(bytes_);
+  }
+  const int64_t bound = type_->true_lower_bound;
+  const Status status = datatype::reduce(*op_, *type_, packed - bound, value - bound, count_);
+  note(status);
+  footprint::reduces(bytes_);
+}
+
+void TreeLines::fold_own() {
+  if (bytes_ == 0) return;
+  if (!has_own_) {
+    has_own_ = true;
+    copy_bytes(values_[own_at_], data_of(from_, *type_), static_cast<size_t>(bytes_));
+    footprint::copies(bytes_);
+  }
+  fold(values_[own_at_]);
+}
+
+// Going through with it.
+
+bool TreeLines::advance() {
+  while (phase_ != Phase::over) {
+    if (!step()) return false;
+  }
+  area_.end(number_);
+  if (two_numbers_) area_.end(number_ + 1);
+  return true;
+}
+
+bool TreeLines::step() {
+  switch (phase_) {
+    case Phase::up:
+      return go_up();
+    case Phase::across:
+      return go_across();
+    case Phase::down:
+      return go_down();
+    case Phase::to_root:
+      return tell_root();
+    case Phase::from_root:
+      return pass_on();
+    case Phase::gather:
+      return gather_group();
+    case Phase::concatenate:
+      return hear_leaders();
+    case Phase::over:
+      break;
+  }
+  return true;
+}
+
+bool TreeLines::go_up() {
+  const Hierarchy::Group& group = hierarchy_->groups()[level_];
+  const bool top = static_cast<int>(level_) + 1 == hierarchy_->levels();
+  if (!top && group.own == 0) {
+    for (; next_ > 0; --next_) {
+      const std::byte* payload;
+      if (!hear(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
+      fold(payload);
+    }
+    fold_own();
+    if (has_value_) own_at_ = 1 - own_at_;
+    has_value_ = false;
+    ++level_;
+    next_ = static_cast<int>(hierarchy_->groups()[level_].members.size()) - 1;
+    return true;
+  }
+  // What is below is complete: up to the leader, or to the others at the top.
+  const bool exchanges = root_ < 0;
+  if (top && !exchanges && hierarchy_->top_delegate(root_) == rank_) {
+    phase_ = Phase::across;
+    return true;
+  }
+  if (!may_say(number_)) return false;
+  const std::byte* own = has_own_ ? values_[own_at_] : static_cast<const std::byte*>(from_);
+  if (bytes_ != 0) {
+    if (!has_own_) own = data_of(from_, *type_);
+    copy_bytes(area_.own_slot(number_).payload, own, static_cast<size_t>(bytes_));
+    footprint::copies(bytes_);
+  }
+  say(number_, bytes_);
+  if (top && exchanges) {
+    tell(group);
+    phase_ = Phase::across;
+  } else {
+    area_.ring(top ? hierarchy_->top_delegate(root_) : group.members[0]);
+    phase_ = exchanges ? Phase::down : Phase::to_root;
+  }
+  return true;
+}
+
+bool TreeLines::go_across() {
+  const Hierarchy::Group& group = hierarchy_->groups().back();
+  for (; next_ >= 0; --next_) {
+    if (next_ == static_cast<int>(group.own)) {
+      fold_own();
+      continue;
+    }
+    const std::byte* payload;
+    if (!hear(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
+    fold(payload);
+  }
+  // Everyone has said how far he is.
+  area_.learn(number_, behind_);
+  phase_ = root_ < 0 ? Phase::down : Phase::to_root;
+  return true;
+}
+
+bool TreeLines::go_down() {
+  const std::byte* result = values_[1 - own_at_];
+  if (!hierarchy_->is_top() && !hear(hierarchy_->groups().back().members[0], number_ + 1, bytes_, result))
+    return false;
+  // A leader tells all whom it leads: in all but its last group.
+  const size_t led = hierarchy_->groups().size() - 1;
+  if (led > 0) {
+    if (!may_say(number_ + 1)) return false;
+    if (bytes_ != 0 && result != nullptr) {
+      copy_bytes(area_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
+      footprint::copies(bytes_);
+    }
+    say(number_ + 1, bytes_);
+    for (size_t level = 0; level < led; ++level) tell(hierarchy_->groups()[level]);
+  }
+  if (bytes_ != 0 && result != nullptr) {
+    copy_bytes(data_of(to_, *type_), result, static_cast<size_t>(bytes_));
+    footprint::copies(bytes_);
+  }
+  area_.learn(number_, behind_);
+  phase_ = Phase::over;
+  return true;
+}
+
+bool TreeLines::tell_root() {
+  const int above_root = hierarchy_->top_delegate(root_);
+  const std::byte* result = values_[1 - own_at_];
+  if (rank_ == above_root && rank_ != root_) {
+    if (!may_say(number_ + 1)) return false;
+    copy_bytes(area_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
+    footprint::copies(bytes_);
+    say(number_ + 1, bytes_);
+    area_.ring(root_);
+  } else if (rank_ == root_) {
+    if (rank_ != above_root && !hear(above_root, number_ + 1, bytes_, result)) return false;
+    if (result != nullptr) {
+      copy_bytes(data_of(to_, *type_), result, static_cast<size_t>(bytes_));
+      footprint::copies(bytes_);
+    }
+  }
+  phase_ = Phase::over;
+  return true;
+}
+
+// What was heard goes on as it was said, also where this rank has no room for all of it.
+bool TreeLines::pass_on() {
+  if (next_ < 0) {
+    const int speaks = hierarchy_->heard_by_self(root_);
+    if (speaks >= 0) {
+      if (!hear(speaks, number_, bytes_, passed_on_)) return false;
+      if (passed_on_ != nullptr) {
+        unpack_all(passed_on_, to_, *type_, std::min(heard_bytes_, bytes_));
+        footprint::copies(bytes_);
+      }
+    }
+    next_ = 0;
+  }
+  const auto& groups = hierarchy_->groups();
+  const auto speaks_in = [&](size_t level) {
+    return groups[level].members.size() > 1 && hierarchy_->speaker(level, root_) == rank_;
+  };
+  bool says = false;
+  for (size_t level = 0; level < groups.size(); ++level) says |= speaks_in(level);
+  if (says) {
+    if (!may_say(number_)) return false;
+    std::byte* const place = area_.own_slot(number_).payload;
+    int64_t bytes = bytes_;
+    if (passed_on_ != nullptr) {
+      bytes = heard_bytes_;
+      copy_bytes(place, passed_on_, static_cast<size_t>(bytes));
+    } else {
+      pack_all(to_, *type_, place, bytes);
+    }
+    footprint::copies(bytes);
+    say(number_, bytes);
+    for (size_t level = 0; level < groups.size(); ++level) {
+      if (speaks_in(level)) tell(groups[level]);
+    }
+  }
+  phase_ = Phase::over;
+  return true;
+}
+
+bool TreeLines::gather_group() {
+  const Hierarchy::Group& group = hierarchy_->groups()[0];
+  const int leader = group.members[0];
+  std::byte* const own = coll::advance(to_, *type_, rank_ * count_);
+  if (from_type_ != nullptr && !has_kept_own_) {
+    has_kept_own_ = true;
+    outcome = datatype::copy(from_, from_count_, *from_type_, own, count_, *type_);
+    footprint::copies(bytes_);
+  }
+  if (leader != rank_) {
+    if (!may_say(number_)) return false;
+    pack_all(own, *type_, area_.own_slot(number_).payload, bytes_);
+    footprint::copies(bytes_);
+    say(number_, bytes_);
+    area_.ring(leader);
+  } else {
+    if (!may_say(number_ + 1)) return false;
+    std::byte* blocks = area_.own_slot(number_ + 1).payload;
+    for (; next_ > 0; --next_) {
+      const std::byte* payload;
+      if (!hear(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
+      if (payload == nullptr) continue;
+      copy_bytes(blocks + next_ * bytes_, payload, static_cast<size_t>(bytes_));
+      footprint::copies(bytes_);
+    }
+    pack_all(own, *type_, blocks, bytes_);
+    footprint::copies(bytes_);
+    say(number_ + 1, static_cast<int64_t>(group.members.size()) * bytes_);
+    area_.ring_all();
+  }
+  next_ = static_cast<int>(hierarchy_->lowest_groups().size()) - 1;
+  phase_ = Phase::concatenate;
+  return true;
+}
+
+bool TreeLines::hear_leaders() {
+  for (; next_ >= 0; --next_) {
+    const std::vector<int>& group = hierarchy_->lowest_groups()[static_cast<size_t>(next_)];
+    const std::byte* payload = area_.own_slot(number_ + 1).payload;
+    if (group[0] != rank_ &&
+        !hear(group[0], number_ + 1, static_cast<int64_t>(group.size()) * bytes_, payload))
+      return false;
+    if (payload == nullptr) continue;
+    for (size_t member = 0; member < group.size(); ++member) {
+      if (group[member] == rank_) continue;
+      unpack_all(payload + static_cast<int64_t>(member) * bytes_,
+                 coll::advance(to_, *type_, group[member] * count_), *type_, bytes_);
+      footprint::copies(bytes_);
+    }
+  }
+  area_.learn(number_, behind_);
+  phase_ = Phase::over;
+  return true;
+}
+
+}  // namespace hearth::coll

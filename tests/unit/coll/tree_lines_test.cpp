@@ -1,0 +1,97 @@
+// Small collectives in groups, ranks as threads: two levels of two, several collectives under way in each,
+// with collectives that go by plain lines between them.
+#include "coll/tree_lines.h"
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "area_ranks.h"
+#include "coll/lines.h"
+
+namespace hearth::coll {
+namespace {
+
+constexpr int kCount = 3;
+
+struct Part : AreaPart<Encounter> {
+  explicit Part(ControlArea& area) : tree(area), flat(area) {}
+  TreeLines tree;
+  Lines flat;
+};
+
+class Rank final : public AreaRank<Part> {
+ public:
+  using AreaRank::AreaRank;
+
+ protected:
+  std::unique_ptr<Part> make() override { return std::make_unique<Part>(*ControlArea::of(comm_)); }
+
+  void set_up(const Call& call, Part& part) override {
+    if (call.other_way) {
+      part.encounter = &part.flat;
+      describe(call, part, part.flat);
+    } else {
+      part.encounter = &part.tree;
+      describe(call, part, part.tree);
+    }
+  }
+
+ private:
+  template <class Meeting>
+  void describe(const Call& call, Part& part, Meeting& meeting) {
+    int* in = part.in.data();
+    int* out = part.out.data();
+    Type& type = int_type();
+    switch (call.what) {
+      case What::barrier:
+        meeting.barrier();
+        break;
+      case What::bcast:
+        meeting.bcast(out, kCount, type, call.root);
+        break;
+      case What::allgather:
+        meeting.allgather(in, kCount, type, out, kCount, type);
+        break;
+      case What::reduce:
+        meeting.reduce(in, out, kCount, type, sum_, call.root);
+        break;
+      default:
+        meeting.allreduce(in, out, kCount, type, sum_);
+        break;
+    }
+  }
+};
+
+class TreeBetweenThreads : public AreaRanks<Rank> {
+ protected:
+  void SetUp() override { set_up(4096); }
+
+  static std::vector<Call> some(size_t calls, uint32_t seed) {
+    constexpr What kKinds[] = {What::barrier, What::bcast, What::allgather, What::reduce, What::allreduce};
+    std::vector<Call> all = mixture(calls, seed, What::barrier, [](std::mt19937&) { return kCount; });
+    for (Call& call : all) call.what = kKinds[static_cast<size_t>(call.what) % std::size(kKinds)];
+    return all;
+  }
+};
+
+TEST_F(TreeBetweenThreads, OneAfterTheOther) {
+  run(some(2000, 1), 1, 11);
+}
+
+// More than there are slots for: those behind wait until their slots are free.
+TEST_F(TreeBetweenThreads, ManyUnderWay) {
+  for (const uint32_t seed : {2u, 3u, 4u}) run(some(700, seed), 20, seed);
+}
+
+// Those that go one way: who only speaks runs ahead until its slots are used up.
+TEST_F(TreeBetweenThreads, OneSpeaksAllTheTime) {
+  run(std::vector<Call>(1000, {What::bcast, 1, kCount}), 12, 5);
+  run(std::vector<Call>(1000, {What::reduce, 3, kCount}), 12, 6);
+}
+
+}  // namespace
+}  // namespace hearth::coll

@@ -1,0 +1,127 @@
+#include "collective_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/os_wait.h"
+#include "base/param.h"
+#include "coll/hierarchy.h"
+#include "shm/layout.h"
+#include "shm/segment.h"
+
+namespace hearth::tools {
+namespace {
+
+using coll::Collective;
+using coll::Hierarchy;
+
+bool shares_processors(int ranks) {
+  return ranks > os::usable_processors();
+}
+
+bool has_area(int ranks) {
+  return ranks > 1 && param::get_count(param::Id::coll_areas) > 0;
+}
+
+/// What a rank says at most, in a slot.
+int64_t said_bytes(Collective collective, int ranks, int64_t bytes) {
+  const bool to_each = collective == Collective::scatter || collective == Collective::alltoall ||
+                       collective == Collective::reduce_scatter;
+  return to_each ? bytes * ranks : bytes;
+}
+
+bool fits_groups(Collective collective, int ranks, int64_t bytes) {
+  if (ranks < 3) return false;
+  switch (collective) {
+    case Collective::barrier:
+    case Collective::bcast:
+    case Collective::reduce:
+    case Collective::allreduce:
+      return bytes <= shm::kSlotPayloadBytes;
+    case Collective::allgather:
+      return bytes <= shm::kSlotPayloadBytes / Hierarchy::group_ranks_max(ranks);
+    default:
+      return false;
+  }
+}
+
+bool is_wished(Collective collective, const char* algorithm) {
+  const char* wished = coll::wished_algorithm(collective, UINT32_MAX);
+  return wished != nullptr && std::string(wished) == algorithm;
+}
+
+std::string why(Collective collective, const std::string& algorithm, int ranks) {
+  if (is_wished(collective, algorithm.c_str())) return "HEARTH_COLL_ALGORITHMS names it";
+  if (algorithm == "lines") {
+    return shares_processors(ranks) ? "fits a slot; ranks share processors, and each has to run once only"
+                                    : "fits a slot, and few enough ranks to read one another's";
+  }
+  if (algorithm == "tree") {
+    return fmt::format("fits a slot; more than {} ranks, which meet in groups of {}", coll::kLineRanksMax,
+                       Hierarchy::by_rank(ranks, 0).text());
+  }
+  if (algorithm.starts_with("chunks")) return "through memory that stays in the caches, all ranks at once";
+  if (!has_area(ranks)) return "messages: nobody to meet, or HEARTH_COLL_AREAS is 0";
+  return "messages: neither slots nor chunks serve so many ranks at this length";
+}
+
+constexpr int64_t kLongest = int64_t{64} << 20;
+
+}  // namespace
+
+std::string algorithm_of(Collective collective, int ranks, int64_t bytes) {
+  const bool scatters = collective == Collective::reduce_scatter;
+  const int64_t vector_bytes = scatters ? bytes * ranks : bytes;
+  const int64_t said = said_bytes(collective, ranks, bytes);
+  const bool pays = coll::lines_pay(ranks, shares_processors(ranks));
+  const auto allowed = [&](const char* algorithm, bool by_itself) {
+    const bool wished = coll::wished_algorithm(collective, UINT32_MAX) != nullptr;
+    return wished ? is_wished(collective, algorithm) : by_itself;
+  };
+  const bool same_bits = param::get_flag(param::Id::coll_same_bits);
+  const bool one_order =
+      same_bits && (collective == Collective::reduce || collective == Collective::allreduce);
+  const uint64_t chunk_bytes = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).chunk_bytes;
+  return coll::algorithm_for(
+      collective,
+      {.size = ranks,
+       .bytes = vector_bytes,
+       .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
+       .commutative = true,
+       .chunks = has_area(ranks) && coll::chunks_suffice(ranks, chunk_bytes),
+       .lines = has_area(ranks) && said <= shm::kSlotPayloadBytes && allowed("lines", pays || one_order),
+       .same_bits = same_bits,
+       .tree =
+           has_area(ranks) && fits_groups(collective, ranks, bytes) && !one_order && allowed("tree", !pays)});
+}
+
+std::vector<CollectiveChoice> collective_choices(int ranks) {
+  std::vector<CollectiveChoice> choices;
+  for (size_t i = 0; i < static_cast<size_t>(Collective::count_); ++i) {
+    const auto collective = static_cast<Collective>(i);
+    const int64_t first = collective == Collective::barrier ? 0 : 1;
+    const int64_t last = collective == Collective::barrier ? 0 : kLongest;
+    int64_t from = first;
+    while (from <= last) {
+      const std::string algorithm = algorithm_of(collective, ranks, from);
+      choices.push_back({coll::name_of(collective), from, algorithm, why(collective, algorithm, ranks)});
+      // Doubled as long as it stays, then halved to where it ends.
+      int64_t same = from;
+      int64_t other = from;
+      do {
+        same = other;
+        other = std::max<int64_t>(2 * same, 1);
+      } while (other <= last && algorithm_of(collective, ranks, other) == algorithm);
+      if (other > last) break;
+      while (other - same > 1) {
+        const int64_t middle = same + (other - same) / 2;
+        (algorithm_of(collective, ranks, middle) == algorithm ? same : other) = middle;
+      }
+      from = other;
+    }
+  }
+  return choices;
+}
+
+}  // namespace hearth::tools
