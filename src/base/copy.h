@@ -58,6 +58,8 @@ inline void copy_line(void* to_address, const void* from_address, size_t bytes) 
 /// far). Beyond 2 KiB memcpy takes `rep movsb` where the processor praises it, and that falls to a twelfth of
 /// its speed at some alignments (copy_engine.cpp).
 constexpr size_t kMemcpyBytesMax = 192;
+/// Up to here there is nothing to choose.
+constexpr size_t kCachedBytesMax = 4096;
 
 /// Like memcpy, for whoever reads the bytes next on this processor or one near it.
 inline void copy_bytes(void* to, const void* from, size_t bytes) {
@@ -65,6 +67,8 @@ inline void copy_bytes(void* to, const void* from, size_t bytes) {
     copy_line(to, from, bytes);
   } else if (bytes <= kMemcpyBytesMax) {
     std::memcpy(to, from, bytes);
+  } else if (bytes <= kCachedBytesMax) {
+    copy::run_cached(to, from, bytes);
   } else {
     copy::run(copy::choose(bytes, copy::alignment_difference(to, from), true), to, from, bytes);
   }

@@ -53,11 +53,6 @@ const Processor& processor() {
   return asked;
 }
 
-void run_cached(std::byte* to, const std::byte* from, size_t bytes) {
-  if (bytes <= kLineBytes) return copy_line(to, from, bytes);
-  processor().loops[0]->cached(to, from, bytes);
-}
-
 // Zen 3 falls to a twentieth of its speed where the destination lies less than a line behind the source,
 // counted within a page (FSRM there; glibc's bug 30994 has measurements). Where the ranges really lie that
 // close, it would copy bytes that it has just written, one at a time.
@@ -138,6 +133,11 @@ void run_dsa(std::byte* to, const std::byte* from, size_t bytes) {
 
 const VectorLoops* const* usable_loops() {
   return processor().loops;
+}
+
+void run_cached(void* to, const void* from, size_t bytes) {
+  if (bytes <= kLineBytes) return copy_line(to, from, bytes);
+  processor().loops[0]->cached(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
 }
 
 const char* name(Engine engine) {

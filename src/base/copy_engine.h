@@ -29,6 +29,9 @@ bool available(Engine engine);
 /// store of the caller publishes the bytes, whichever engine wrote them.
 void run(Engine engine, void* to, const void* from, size_t bytes);
 
+/// run() of Engine::cached, without a question: what choose() gives for anything but long copies.
+void run_cached(void* to, const void* from, size_t bytes);
+
 /// How far the destination lies behind the source within a page of 4096 bytes: what run() and choose() look
 /// at.
 inline unsigned alignment_difference(const void* to, const void* from) {

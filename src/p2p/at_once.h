@@ -1,11 +1,11 @@
-// The path of nearly every message between ranks of one machine: a message of one cache line or less from
-// MPI_Send or MPI_Isend into the ring, and out of the ring into MPI_Recv, or into the receive that MPI_Irecv
-// posted when MPI_Wait or MPI_Waitall comes to it. What is not the usual case is left, untouched, to send.cpp
-// and receive.cpp.
+// The path of nearly every message between ranks of one machine that fits the ring: from MPI_Send or
+// MPI_Isend into the ring, and out of the ring into MPI_Recv, or into the receive that MPI_Irecv posted when
+// MPI_Wait or MPI_Waitall comes to it. What is not the usual case is left, untouched, to send.cpp and
+// receive.cpp.
 //
-// Compiled into the MPI calls, without a single call of its own, so that no register has to be saved: what a
-// short message costs beside the transfer of its line is instructions, and stores that wait behind the
-// line's.
+// For up to one cache line it is compiled into the MPI calls, without a single call of its own, so that no
+// register has to be saved: what a short message costs beside the transfer of its line is instructions, and
+// stores that wait behind the line's. Several lines are one call each.
 #pragma once
 
 #include "base/copy.h"
@@ -24,9 +24,13 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
 [[gnu::always_inline]] inline bool Engine::send_at_once(const void* buffer, Count count,
                                                         const datatype::Type& type, PeerIndex to, int tag,
                                                         uint32_t context) {
-  const Peer& peer = peers_[static_cast<size_t>(to)];
+  Peer& peer = peers_[static_cast<size_t>(to)];
   const auto bytes = static_cast<uint64_t>(count * type.size);
-  if (__builtin_expect(bytes > shm::kLinePayloadBytes || !peer.at_once || !type.contiguous, 0)) return false;
+  if (__builtin_expect(!peer.at_once || !type.contiguous, 0)) return false;
+  if (bytes > shm::kLinePayloadBytes) {
+    return bytes <= peer.protocol.ring_bytes_max &&
+           send_lines_at_once(peer, buffer, type, bytes, to, match_word(context, tag));
+  }
   shm::RingWriter& lane = *peer.lane_to;
   std::byte* slot = lane.claim_short();
   if (__builtin_expect(slot == nullptr, 0)) return false;
@@ -52,19 +56,27 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   return __builtin_expect(shm::header_at(slot).match == match, 1) ? slot : nullptr;
 }
 
+// Takes the next packet of the ring if it is this very message and comes within moments.
+[[gnu::always_inline]] inline bool Engine::take_at_once(shm::RingReader& lane, void* buffer,
+                                                        const datatype::Type& type, uint64_t bytes,
+                                                        uint64_t match) {
+  auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
+  if (bytes > shm::kLinePayloadBytes) return take_lines_at_once(lane, to, bytes, match);
+  const std::byte* slot = await_short(lane, bytes, match);
+  if (__builtin_expect(slot == nullptr, 0)) return false;
+  copy_line(to, shm::payload_at(slot), bytes);
+  lane.consume_short(shm::slots_of_short(bytes));
+  return true;
+}
+
 [[gnu::always_inline]] inline bool Engine::receive_at_once(void* buffer, Count count,
                                                            const datatype::Type& type, PeerIndex from,
                                                            int tag, uint32_t context) {
   const auto bytes = static_cast<uint64_t>(count * type.size);
-  if (__builtin_expect(bytes > shm::kLinePayloadBytes || tag == MPI_ANY_TAG || !type.contiguous, 0))
-    return false;
+  if (__builtin_expect(bytes > packet_bytes_max_ || tag == MPI_ANY_TAG || !type.contiguous, 0)) return false;
   shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
   if (__builtin_expect(lane == nullptr || !posted_.empty() || !unexpected_.empty(), 0)) return false;
-  const std::byte* slot = await_short(*lane, bytes, match_word(context, tag));
-  if (__builtin_expect(slot == nullptr, 0)) return false;
-  copy_line(static_cast<std::byte*>(buffer) + type.true_lower_bound, shm::payload_at(slot), bytes);
-  lane->consume_short(shm::slots_of_short(bytes));
-  return true;
+  return take_at_once(*lane, buffer, type, bytes, match_word(context, tag));
 }
 
 [[gnu::always_inline]] inline Request* Engine::post_at_once(void* buffer, Count count, datatype::Type& type,
@@ -86,15 +98,14 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   const datatype::Type& type = *request.type;
   const auto bytes = static_cast<uint64_t>(request.count * type.size);
   const PeerIndex from = request.key.peer;
-  const bool usual = from >= 0 && request.key.tag != MPI_ANY_TAG && bytes <= shm::kLinePayloadBytes &&
+  const bool usual = from >= 0 && request.key.tag != MPI_ANY_TAG && bytes <= packet_bytes_max_ &&
                      type.contiguous && posted_.is_first(request);
   if (__builtin_expect(!usual, 0)) return false;
   shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
   if (__builtin_expect(lane == nullptr, 0)) return false;
-  const std::byte* slot = await_short(*lane, bytes, match_word(request.key.context, request.key.tag));
-  if (__builtin_expect(slot == nullptr, 0)) return false;
-  copy_line(static_cast<std::byte*>(request.buffer) + type.true_lower_bound, shm::payload_at(slot), bytes);
-  lane->consume_short(shm::slots_of_short(bytes));
+  if (!take_at_once(*lane, request.buffer, type, bytes, match_word(request.key.context, request.key.tag))) {
+    return false;
+  }
   posted_.remove_first(request);
   return true;
 }

@@ -1,6 +1,6 @@
 // The engine: point-to-point messages between the processes of a job, over any transport.
 //
-// A send of a short message, followed through: mpi::send (src/abi) -> Engine::send_at_once (at_once.h) ->
+// A send of a short message, followed through: at_once::send (src/abi) -> Engine::send_at_once (at_once.h) ->
 // RingWriter::claim_short, the bytes are copied into the ring -> RingWriter::commit_short, whose last store
 // the peer sees; Engine::send is the way of all other messages. On the other side Engine::receive_at_once
 // takes it, or Engine::progress polls the rings, on_eager() finds the posted receive and unpacks, or keeps
@@ -170,7 +170,7 @@ class Engine {
   Status receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                  uint32_t context, Received* received = nullptr);
 
-  // The usual cases, compiled into the MPI calls (p2p/at_once.h): a message of one cache line, its data in
+  // The usual cases, compiled into the MPI calls (p2p/at_once.h): a message that fits the ring, its data in
   // one piece, nothing queued that would go first. False or nullptr: nothing has been done.
   bool send_at_once(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
                     uint32_t context);
@@ -320,6 +320,8 @@ class Engine {
   // send.cpp
   bool send_in_ring(Peer& peer, const void* buffer, const datatype::Type& type, int64_t bytes, PeerIndex to,
                     uint8_t flags, uint32_t cookie, uint64_t match, Status& status);
+  bool send_lines_at_once(Peer& peer, const void* buffer, const datatype::Type& type, uint64_t bytes,
+                          PeerIndex to, uint64_t match);
   bool burdened(Peer& peer, PeerIndex to);
   void settle(Peer& peer) const;
   /// False when the ring has no room.
@@ -337,6 +339,9 @@ class Engine {
   static void handle(void* engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload);
+  bool take_at_once(shm::RingReader& lane, void* buffer, const datatype::Type& type, uint64_t bytes,
+                    uint64_t match);
+  bool take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes, uint64_t match);
   bool receive_from_lane(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                          uint32_t context, int64_t& bytes);
   void post(Request& request);

@@ -6,6 +6,7 @@
 #include "base/copy.h"
 #include "datatype/lifetime.h"
 #include "mpi.h"
+#include "p2p/at_once.h"
 #include "p2p/engine.h"
 #include "p2p/wait_note.h"
 
@@ -25,6 +26,25 @@ constexpr int kLaneRounds = 64;
 constexpr int kUnmindedMax = 32;
 
 }  // namespace
+
+// What take_at_once() leaves to a function of its own: a message of several lines.
+[[gnu::noinline]] bool Engine::take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes,
+                                                  uint64_t match) {
+  if (lane.next_slot() == nullptr || unminded_ + 1 >= kUnmindedMax) return false;  // the others, too
+  const uint64_t awaited = lane.commit_word(eager_commit(bytes));
+  const std::byte* slot = lane.next_slot();
+  uint64_t commit;
+  for (int round = 0; (commit = shm::RingReader::peek_word(slot)) != awaited; ++round) {
+    if (round == kLaneRounds || lane.is_packet(commit)) return false;
+    if (has_chores_) do_chores();
+    atomic::cpu_relax();
+  }
+  if (shm::header_at(slot).match != match) return false;
+  ++unminded_;
+  copy_bytes(to, shm::payload_at(slot), bytes);
+  lane.consume(bytes);
+  return true;
+}
 
 // A message of any length inside the ring, when nothing is posted and nothing waits: the next packet of this
 // very sender is ours if it fits. Looks for a little while; false when nothing has been received.

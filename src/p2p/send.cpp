@@ -1,5 +1,6 @@
 // Sending: into the ring at once where that is possible, else through the backlog of the peer.
 #include "base/check.h"
+#include "base/copy.h"
 #include "datatype/lifetime.h"
 #include "mpi.h"
 #include "p2p/engine.h"
@@ -29,6 +30,23 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   peer.room_over = 0;
   if (size > shm::kLinePayloadBytes) note_sent(to, bytes);
   if (peer.lane_to == nullptr) peer.lane_to = transport_.lane_to(to);
+  return true;
+}
+
+// What send_at_once() leaves to a function of its own: a message of several lines.
+[[gnu::noinline]] bool Engine::send_lines_at_once(Peer& peer, const void* buffer, const datatype::Type& type,
+                                                  uint64_t bytes, PeerIndex to, uint64_t match) {
+  shm::RingWriter& lane = *peer.lane_to;
+  std::byte* slot = lane.claim(bytes);
+  if (slot == nullptr || lane.unexpected_kib() > unexpected_kib_max_) return false;
+  if (bytes < kFilledBytesMin || bytes <= peer.room_over) {
+    copy_bytes(shm::payload_at(slot), static_cast<const std::byte*>(buffer) + type.true_lower_bound, bytes);
+  } else {
+    peer.filler.fill(type, buffer, 0, shm::payload_at(slot), bytes);
+  }
+  lane.commit(static_cast<uint8_t>(PacketKind::eager), 0, bytes, 0, match);
+  peer.room_over = 0;
+  note_sent(to, static_cast<int64_t>(bytes));
   return true;
 }
 
