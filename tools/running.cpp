@@ -56,6 +56,7 @@ Json wait_json(const SeenRank& rank, const SeenWait& wait, uint64_t now_ns) {
       one["peer"] = peer_json(operation.peer);
       one["tag"] = tag_json(operation.tag);
       one["bytes"] = operation.bytes;
+      one["datatype"] = operation.type == nullptr ? Json() : Json(operation.type);
     }
     operations.push_back(one);
   }

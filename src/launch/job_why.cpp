@@ -10,7 +10,7 @@ namespace {
 
 // How often is looked whether something stands still: a few loads for each rank.
 constexpr uint64_t kLookNs = 200'000'000;
-// And how soon after a closer look, which found no deadlock, is the next one: it takes a tenth of a second.
+// And how soon after a closer look, which found no deadlock, is the next one: it takes a fifth of a second.
 constexpr uint64_t kAgainNs = 500'000'000;
 
 uint64_t mix(uint64_t hash, uint64_t value) {
@@ -28,7 +28,7 @@ void Job::tell_observer() {
 void Job::say_why() {
   if (running_ == 0 || !some_rank_used_mpi()) return;
   tell_observer();
-  for (const std::string& line : explain(observer_.look_well()).lines) say(line);
+  for (const std::string& line : explain(observer_.look_well(true)).lines) say(line);
 }
 
 // A wait that has lasted so long is told of once. One that waits for ranks that compute is told of only when
@@ -36,9 +36,9 @@ void Job::say_why() {
 void Job::look_for_standstill() {
   const uint64_t now = os::now_ns();
   why_at_ = now + std::min(kLookNs, spec_.why_ns);
-  if (!has_news_of_standstill(now) || now < not_before_ns_) return;
+  if (!has_news_of_standstill(now)) return;
   tell_observer();
-  const Explanation why = explain(observer_.look_well());
+  const Explanation why = explain(observer_.look_well(false));
   const bool stuck = why.verdict > Verdict::waiting;
   const bool still = why.verdict == Verdict::waiting && now >= still_since_ns_ + spec_.why_ns && !still_told_;
   not_before_ns_ = os::now_ns() + std::max(spec_.why_ns, kAgainNs);
@@ -78,7 +78,8 @@ bool Job::has_news_of_standstill(uint64_t now_ns) {
     still_since_ns_ = now_ns;
     still_told_ = false;
   }
-  return news || (waits && !still_told_ && now_ns >= still_since_ns_ + spec_.why_ns);
+  const bool still = waits && !still_told_ && now_ns >= still_since_ns_ + spec_.why_ns;
+  return still || (news && now_ns >= not_before_ns_);
 }
 
 }  // namespace hearth::launch

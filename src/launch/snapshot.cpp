@@ -8,6 +8,7 @@
 #include "base/os_io.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
+#include "hearth_calls.h"
 #include "launch/stack_guess.h"
 #include "mpi.h"
 
@@ -15,9 +16,9 @@ namespace hearth::launch {
 namespace {
 
 constexpr int kTriesMax = 1000;
-constexpr uint64_t kBetweenLooksNs = 100'000'000;
-constexpr int kLooksForSleepers = 16;
-constexpr uint64_t kBetweenLooksForSleepersNs = 20'000'000;
+// Twice as long as ranks sleep that nobody wakes.
+constexpr uint64_t kBetweenLooksNs = 200'000'000;
+constexpr int kMoreLooksMax = 4;
 // The clock ticks of /proc/PID/stat, which Linux shows programs as 100 in a second everywhere.
 constexpr uint64_t kNsPerTick = 10'000'000;
 
@@ -63,6 +64,14 @@ void name_callers(const shm::WaitEntry& entry, const ProcessCode& code, SeenWait
   }
 }
 
+const char* type_name(uint32_t handle) {
+  const abi::NamedHandle* end = abi::handle_names + abi::handle_name_count;
+  const abi::NamedHandle* found =
+      std::lower_bound(abi::handle_names, end, handle,
+                       [](const abi::NamedHandle& row, uint32_t wanted) { return row.value < wanted; });
+  return handle != 0 && found != end && found->value == handle ? found->name : nullptr;
+}
+
 SeenWait read_wait(const shm::WaitEntry& entry, const ProcessCode* code) {
   SeenWait wait;
   wait.kind = static_cast<shm::WaitKind>(entry.kind);
@@ -74,7 +83,7 @@ SeenWait read_wait(const shm::WaitEntry& entry, const ProcessCode* code) {
   for (uint32_t i = 0; i < std::min<uint32_t>(entry.operation_count, shm::kOperationsMax); ++i) {
     const shm::AwaitedOperation& from = entry.operations[i];
     wait.operations.push_back({static_cast<shm::WaitKind>(from.kind), from.peer, from.peer_rank, from.tag,
-                               from.context, from.bytes});
+                               from.context, from.bytes, type_name(from.type)});
   }
   wait.missing_count = entry.missing_count;
   for (uint32_t i = 0; i < std::min<uint32_t>(entry.missing_count, shm::kMissingMax); ++i) {
@@ -105,6 +114,12 @@ std::vector<SeenMessage> read_queue(const shm::QueuedMessage* queue, uint32_t co
 }
 
 }  // namespace
+
+bool has_looked(const SeenWait& wait, uint64_t before_ns) {
+  // Between its look and its reading of the clock it may have lost the processor.
+  constexpr uint64_t kMarginNs = 10'000'000;
+  return wait.beat_ns >= before_ns + kMarginNs;
+}
 
 bool copy_page(const shm::WaitPage& page, shm::WaitPage& copy) {
   for (int tries = 0; tries < kTriesMax; ++tries) {
@@ -226,11 +241,23 @@ void Observer::look(bool stacks) {
   latest_ = std::move(now);
 }
 
-const Snapshot& Observer::look_well() {
+bool Observer::all_have_looked(uint64_t before_ns) const {
+  return std::all_of(latest_.ranks.begin(), latest_.ranks.end(), [before_ns](const SeenRank& rank) {
+    return rank.process.ended ||
+           std::all_of(rank.waits.begin(), rank.waits.end(),
+                       [before_ns](const SeenWait& wait) { return has_looked(wait, before_ns); });
+  });
+}
+
+const Snapshot& Observer::look_well(bool has_time) {
   look();
   const Snapshot before = latest_;
-  os::sleep_ns(kBetweenLooksNs);
-  look(true);
+  for (int more = has_time ? kMoreLooksMax : 0;; --more) {
+    os::sleep_ns(kBetweenLooksNs);
+    look(true);
+    if (more == 0 || all_have_looked(before.now_ns)) break;
+  }
+  latest_.before_ns = before.now_ns;
   for (size_t index = 0; index < latest_.ranks.size(); ++index) {
     SeenRank& rank = latest_.ranks[index];
     const SeenRank& earlier = before.ranks[index];
@@ -242,28 +269,7 @@ const Snapshot& Observer::look_well() {
     });
     rank.waits_briefly = dropped > 0 && rank.waits.empty();
   }
-  see_sleepers();
   return latest_;
-}
-
-// Who waits wakes for a moment ten times a second, and on a busy machine it then stands in line for a
-// processor. That it waits for the same and has slept since shows that it has no news.
-void Observer::see_sleepers() {
-  const auto runs = [](const SeenRank& rank) { return !rank.waits.empty() && rank.process.state == 'R'; };
-  for (int again = 0; again < kLooksForSleepers; ++again) {
-    if (std::none_of(latest_.ranks.begin(), latest_.ranks.end(), runs)) return;
-    Snapshot kept = latest_;
-    os::sleep_ns(kBetweenLooksForSleepersNs);
-    look();
-    for (size_t index = 0; index < kept.ranks.size(); ++index) {
-      SeenRank& rank = kept.ranks[index];
-      const SeenRank& later = latest_.ranks[index];
-      if (!runs(rank) || later.waits.empty() || runs(later)) continue;
-      if (later.waits.front().since_ns == rank.waits.front().since_ns)
-        rank.process.state = later.process.state;
-    }
-    latest_ = std::move(kept);
-  }
 }
 
 }  // namespace hearth::launch

@@ -20,6 +20,7 @@ struct SeenOperation {
   int tag = 0;
   uint32_t context = 0;
   uint64_t bytes = 0;
+  const char* type = nullptr;  // of a predefined datatype
 };
 
 struct SeenWait {
@@ -27,7 +28,7 @@ struct SeenWait {
   int thread = 0;
   bool any_suffices = false;
   uint64_t since_ns = 0;
-  uint64_t beat_ns = 0;        // of polling
+  uint64_t beat_ns = 0;        // when it last looked for messages; of a wait that is over, when it ended
   size_t operation_count = 0;  // with those that are not listed
   std::vector<SeenOperation> operations;
   size_t missing_count = 0;  // of a collective, likewise
@@ -81,6 +82,7 @@ struct SeenRank {
 
 struct Snapshot {
   uint64_t now_ns = 0;
+  uint64_t before_ns = 0;  // the first of two looks
   std::vector<SeenRank> ranks;
 };
 
@@ -97,16 +99,18 @@ class Observer {
   /// Looks now. Processor time is that since the look before. With `stacks`: also at those of processes that
   /// sleep outside of MPI, as far as the system lets this one.
   void look(bool stacks = false);
-  /// Looks twice, a moment apart, and keeps of the waits those that were there both times.
-  const Snapshot& look_well();
+  /// Looks twice, a moment apart, and keeps of the waits those that were there both times. Ranks that have
+  /// not looked around themselves meanwhile, because they lack a processor, are given some more time by who
+  /// has it.
+  const Snapshot& look_well(bool has_time);
   const Snapshot& latest() const { return latest_; }
 
  private:
-  void see_sleepers();
   struct Times {
     uint64_t at_ns = 0;
     uint64_t used_ns = 0;
   };
+  bool all_have_looked(uint64_t before_ns) const;
   void look_at_process(SeenProcess& process, Times& times, uint64_t now_ns) const;
 
   const shm::Segment& segment_;
@@ -120,6 +124,8 @@ class Observer {
   Snapshot latest_;
 };
 
+/// Whether the waiting rank has looked around, and found nothing, since that time.
+bool has_looked(const SeenWait& wait, uint64_t before_ns);
 /// A consistent copy of a rank's page; false where it is written all the time, or its writer died doing so.
 bool copy_page(const shm::WaitPage& page, shm::WaitPage& copy);
 /// Without names for addresses where `code` is nullptr.

@@ -40,6 +40,13 @@ class Analysis {
     return !has_ended(index) && seen.waits.empty() && polls(seen, snapshot_.now_ns) && lasts(*seen.polling);
   }
 
+  /// Who has not looked since the first of two looks, at which all the others waited already, may find what
+  /// it waits for: it lacks a processor, or a long message goes on.
+  bool may_have_news(const SeenRank& seen) const {
+    return !std::all_of(seen.waits.begin(), seen.waits.end(),
+                        [this](const SeenWait& wait) { return has_looked(wait, snapshot_.before_ns); });
+  }
+
   /// The ranks any of which can end an operation.
   std::vector<int> sources(int self, const SeenOperation& operation) const {
     if (operation.peer >= 0) return {operation.peer};
@@ -85,9 +92,8 @@ class Analysis {
         // What it did last may be news that others have not looked at yet.
         acts[i] = assumptions.ended_act || !rank(index).settled;
       } else if (waits(index)) {
-        // Who waits sleeps. One that runs, or would if it got a processor, may have news.
-        const bool has_woken = rank(index).process.state == 'R';
-        acts[i] = has_woken || rank(index).waits_left_out > 0 || other_threads_act(rank(index));
+        acts[i] =
+            may_have_news(rank(index)) || rank(index).waits_left_out > 0 || other_threads_act(rank(index));
       } else {
         acts[i] = !polls_for_long(index) || assumptions.pollers_act;
       }
@@ -313,9 +319,12 @@ Explanation explain(const Snapshot& snapshot) {
   } else if (!waiters.empty()) {
     result.verdict = Verdict::waiting;
     const std::vector<int> actors = awaited_actors(analysis, waiters);
+    const bool news = std::any_of(waiters.begin(), waiters.end(),
+                                  [&](int waiter) { return analysis.may_have_news(analysis.rank(waiter)); });
     lines.push_back("no deadlock: " + verb(waiters, "waits", "wait") +
-                    (actors.empty() ? std::string(" for what other threads or programs may do")
-                                    : " for " + ranks_words(actors)));
+                    (!actors.empty() ? " for " + ranks_words(actors)
+                     : news          ? std::string(", and not all of them have had time to look for news")
+                                     : std::string(" for what other threads or programs may do")));
   } else {
     lines.push_back("no rank waits for long");
   }

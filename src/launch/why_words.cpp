@@ -134,7 +134,8 @@ std::string comm_words(const SeenRank& rank, uint32_t context) {
 std::string operation_words(const SeenOperation& operation) {
   switch (operation.kind) {
     case shm::WaitKind::send:
-      return peer_words(operation) + " to receive " + std::to_string(operation.bytes) + " bytes, " +
+      return peer_words(operation) + " to receive " + std::to_string(operation.bytes) + " bytes" +
+             (operation.type == nullptr ? std::string() : std::string(" of ") + operation.type) + ", " +
              tag_words(operation.tag);
     case shm::WaitKind::receive:
     case shm::WaitKind::probe:

@@ -19,6 +19,8 @@ namespace {
 constexpr size_t kLookedAtMax = 65536;
 // Who else has come to a collective is looked up again so often; a sleeper looks around half as often.
 constexpr uint64_t kFreshNs = 50'000'000;
+// Nothing has moved for so long: less than what counts as a lasting wait (launch/why.h).
+constexpr uint64_t kStandstillNs = 400'000'000;
 // A program that only looks is said to poll after so long.
 constexpr uint64_t kPollingNs = 10'000'000;
 
@@ -72,6 +74,12 @@ const objects::Comm* show_comm(shm::WaitPage& page, uint32_t context) {
 void show_caller(shm::WaitEntry& entry) {
   entry.thread = static_cast<uint32_t>(os::thread_id());
   entry.caller_count = static_cast<uint32_t>(os::callers(entry.callers));
+}
+
+// Who concludes that nothing can come wants to know that we have looked since others did something, and that
+// no message comes in pieces just now.
+void show_look(shm::WaitEntry& entry, uint64_t still_since_ns, uint64_t now_ns) {
+  if (now_ns >= still_since_ns + kStandstillNs) atomic::store_relaxed(entry.beat_ns, now_ns);
 }
 
 void clear_operations(shm::WaitEntry& entry) {
@@ -223,6 +231,7 @@ void Engine::show_queues() {
 void Engine::show_wait(Waiter& waiter, uint64_t now_ns) {
   const uint64_t queues = changes(posted_) + changes(unexpected_);
   const bool first = waiter.shown_at == kNotShown;
+  if (waiter.shown_at >= 0) show_look(wait_page_->waits[waiter.shown_at], waiter.since_ns, now_ns);
   const bool is_fresh = queues == waiter.queues_seen && now_ns < waiter.shown_ns + kFreshNs;
   if (!first && (is_fresh || waiter.shown_at == kNoPlace)) return;
   waiter.queues_seen = queues;

@@ -53,8 +53,8 @@ struct WaitEntry {
   uint32_t any_suffices;     // 1: it is over with one of the operations; 0: with all
   uint32_t operation_count;  // with those that find no place below
   uint64_t since_ns;         // os::now_ns() when it began
-  uint64_t beat_ns;          // of polling: when it last looked; of a wait that is over: when it ended
-  uint32_t missing_count;    // of a collective: processes that have not come as far as this one; likewise
+  uint64_t beat_ns;  // when it last looked in vain after a standstill; of a wait that is over: when it ended
+  uint32_t missing_count;  // of a collective: processes that have not come as far as this one; likewise
   uint32_t caller_count;
   int32_t missing[kMissingMax];
   uint64_t callers[kCallersMax];  // where the calls return to, from inside the library outward

@@ -66,6 +66,7 @@ class Look(LaunchTest):
         operation = wait["operations"][0]
         self.assertEqual((operation["peer"], operation["tag"], operation["communicator"], operation["bytes"]),
                          (0, 5, "MPI_COMM_WORLD", 4))
+        self.assertEqual(operation["datatype"], "MPI_INT")
         self.assertEqual(document["ranks"][0]["waits"][0]["missing"], [2])
 
     def test_top_once(self):

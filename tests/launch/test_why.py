@@ -33,8 +33,8 @@ class StandStill(LaunchTest):
         self.assert_cycle(err, 0, 1)
         self.assertRegex(
             err,
-            r"rank 1 waits in MPI_Send for rank 0 to receive 4194304 bytes, tag 3, on MPI_COMM_WORLD, for "
-            r"\d\.\d s, called from .*main\+0x[0-9a-f]+ in launch_standstill\n",
+            r"rank 1 waits in MPI_Send for rank 0 to receive 4194304 bytes of MPI_BYTE, tag 3, on "
+            r"MPI_COMM_WORLD, for \d\.\d s, called from .*main\+0x[0-9a-f]+ in launch_standstill\n",
         )
         self.assertIn("send before they receive", err)
 
@@ -117,15 +117,15 @@ class NothingIsWrong(LaunchTest):
         return self.run_mpiexec("-n", 2, "--oversubscribe", "--why=0.5", PROGRAM, *arguments).stderr
 
     def test_long_computation(self):
-        err = self.why("compute", 2)
+        err = self.why("compute", 3)
         self.assertNotIn("mpiexec: deadlock", err)
         self.assertNotIn("suspected", err)
         self.assertIn("mpiexec: no deadlock: rank 0 waits for rank 1\n", err)
-        self.assertRegex(err, r"rank 1 is outside MPI, or in calls that do not wait for long, and computes")
+        self.assertRegex(err, r"rank 1 is outside MPI.* and computes")
         self.assertEqual(err.count("no deadlock"), 1, "it is told once")
 
     def test_one_that_sleeps(self):
-        err = self.why("sleep", 2)
+        err = self.why("sleep", 3)
         self.assertIn("mpiexec: no deadlock: rank 0 waits for rank 1\n", err)
         self.assertRegex(err, r"rank 1 is outside MPI, and sleeps")
 

@@ -46,6 +46,7 @@ class Why : public testing::Test {
     wait.function = function;
     wait.thread = 10 + static_cast<int>(rank(index).waits.size());
     wait.since_ns = kSince;
+    wait.beat_ns = kNow;
     wait.operation_count = operations.size();
     wait.operations = std::move(operations);
     rank(index).waits.push_back(wait);
@@ -289,12 +290,14 @@ TEST_F(Why, WaitingForOneThatHasEnded) {
       << "it ended just now, perhaps after it sent what they need";
 }
 
-TEST_F(Why, OneThatHasWokenMayHaveNews) {
+TEST_F(Why, OneThatHasNotLookedMayHaveNews) {
   have(2);
   receives(0, 1);
   receives(1, 0);
-  rank(1).process.state = 'R';
-  EXPECT_EQ(explained().verdict, Verdict::waiting);
+  snapshot_.before_ns = kNow - kSecond;
+  EXPECT_EQ(explained().verdict, Verdict::deadlock);
+  rank(1).waits[0].beat_ns = kNow - kSecond;
+  EXPECT_EQ(explained().verdict, Verdict::waiting) << "it copies, or lacks a processor";
 }
 
 TEST_F(Why, ItselfOnly) {
