@@ -314,26 +314,30 @@ void Engine::out_of_memory(const char* what, size_t bytes, PeerIndex peer) const
   __builtin_unreachable();
 }
 
-void Engine::idle(Waiter& waiter) {
+bool Engine::idle(Waiter& waiter) {
   if (has_chores_) do_chores();
   LibraryLock::breathe();
   if (waiter.rounds++ % kRoundsPerLook != 0 && wait_policy_.spin_ns != 0) {
     atomic::cpu_relax();
-    return;
+    return false;
   }
   const uint64_t now = os::now_ns();
   if (waiter.rounds == 1) waiter.since_ns = now;
   if (waiter.began_ns == 0) waiter.began_ns = now;
   const uint64_t waited = now - waiter.since_ns;
-  if (waited < wait_policy_.spin_ns) return;
+  if (waited < wait_policy_.spin_ns) return false;
   if (waited < wait_policy_.spin_ns + wait_policy_.yield_ns) {
     // The lock is held by nobody while this thread is off the processor.
     const uint32_t depth = LibraryLock::release_all();
     os::yield_processor();
     LibraryLock::acquire_all(depth);
-    return;
+    return false;
   }
   if (wait_page_ != nullptr) show_wait(waiter, now);
+  return true;
+}
+
+void Engine::doze() {
   if (hooked_ != nullptr) {
     // Somebody else's operation (a generalized request) may end without a packet: look again soon.
     os::sleep_ns(wait_policy_.yield_ns);

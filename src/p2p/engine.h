@@ -308,7 +308,10 @@ class Engine {
   void advance_ready();
   bool advance_polled();
   [[gnu::cold]] Status too_many_requests() const;
-  void idle(Waiter& waiter);
+  /// Passes some time, in which other threads may call; true when it has waited so long that it may sleep.
+  bool idle(Waiter& waiter);
+  /// Sleeps until something comes. Pre: what is waited for was looked at since the lock was given up last.
+  void doze();
 
   // wait_note.cpp
   void show_wait(Waiter& waiter, uint64_t now_ns);
@@ -491,8 +494,8 @@ void Engine::wait_until(Done&& done, const Describe& describe) {
     if (moved) {
       waiter.rounds = 0;
       LibraryLock::breathe();
-    } else {
-      idle(waiter);
+    } else if (idle(waiter) && !done()) {  // another thread may have seen to it in idle()
+      doze();
     }
   }
   if (__builtin_expect(waiter.shown_at != kNotShown, 0)) end_wait(waiter);
