@@ -119,7 +119,8 @@ Status ibsend(const void* buf, Count count, Type& datatype, int dest, int tag, C
 
 [[gnu::hot]] Status recv(void* buf, Count count, Type& datatype, int source, int tag, Comm& comm,
                          MPI_Status* status) {
-  if (source >= 0 &&
+  // Without threads the entry has looked for a while already (at_once.h).
+  if (LibraryLock::enabled && source >= 0 &&
       p2p::engine().receive_at_once(buf, count, datatype, comm.peers[source], tag, comm.context)) {
     abi::set_status(status, source, tag, count * datatype.size, false);
     return {};
