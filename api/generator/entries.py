@@ -31,6 +31,7 @@ PLACES = {
 }
 
 
+FREQUENT = ("Send", "Isend", "Recv")
 PUBLIC = 'gnu::visibility("default")'
 
 
@@ -184,8 +185,25 @@ class Entry:
                 guard += "if (tool_users == 0) [[unlikely]] return MPI_T_ERR_NOT_INITIALIZED;\n"
             return guard
         names = "".join(f", {parameter.name}" for parameter in self.parameters)
-        return ("if (!is_active()) [[unlikely]] return refuse(kCall, words_);\n"
+        # Those that carry most messages count for themselves, where they do not take the shortest way.
+        plainly = "is_active_untraced" if self.function.name in FREQUENT else "is_active_unwatched"
+        return (f"if (!{plainly}()) [[unlikely]] {{\n"
+                "if (!is_active()) return refuse(kCall, words_);\n"
+                f"{self.watch()}take_back(words_{names});\n}}\n"
                 f"if (LibraryLock::enabled) [[unlikely]] enter_locked(words_{names});\n")
+
+    def watch(self):
+        """Counts the call, and its bytes where a count and the type behind it name them."""
+        if self.function.name in FREQUENT:
+            return "begin_traced(kCall);\n"
+        watch = "watch_collective" if self.function.group == "coll" else "watch"
+        for index, parameter in enumerate(self.parameters):
+            if parameter.kind not in ("count", "large_count"):
+                continue
+            for behind in self.parameters[index + 1:index + 3]:
+                if behind.kind in ("type", "any_type"):
+                    return f"{watch}(kCall, {parameter.name}, {behind.name});\n"
+        return f"{watch}(kCall);\n"
 
     def body(self):
         if self.function.direct:

@@ -21,6 +21,7 @@ Status start(int& level) {
     case abi::State::outside:
       return abi::start_world(level);
     case abi::State::active:
+    case abi::State::watched:
       return fail(MPI_ERR_OTHER, "MPI is initialized already. Remedy: ask MPI_Initialized first");
     default:
       return fail(MPI_ERR_OTHER,

@@ -29,6 +29,16 @@ constexpr int kLevel = MPI_T_PVAR_CLASS_LEVEL;
 constexpr int kCounter = MPI_T_PVAR_CLASS_COUNTER;
 constexpr int kSize = MPI_T_PVAR_CLASS_SIZE;
 
+// What mpiexec --profile has counted in this process; 0 where nobody asked for it.
+uint64_t profiled(uint64_t (*read)(const profile::RankHead&)) {
+  const profile::Recorder* recorder = profile::process_recorder;
+  return recorder == nullptr ? 0 : read(recorder->head());
+}
+template <profile::Wait wait>
+uint64_t waited_ns(Engine&) {
+  return profiled([](const profile::RankHead& head) { return head.waited_ns[static_cast<size_t>(wait)]; });
+}
+
 const Pvar pvars[] = {
     {"p2p_unexpected_messages", kLevel, [](Engine& e) -> uint64_t { return e.unexpected().size(); },
      "messages that wait for a receive"},
@@ -53,6 +63,15 @@ const Pvar pvars[] = {
      "slots of 32 bytes that this process has written into rings: short messages and all packets of control"},
     {"wait_sleeps", kCounter, [](Engine& e) { return e.counters().sleeps; },
      "how often a waiting call has given its processor up until something comes"},
+    {"profile_late_sender_ns", kCounter, waited_ns<profile::Wait::late_sender>,
+     "under mpiexec --profile: time in which receives and probes waited for their message"},
+    {"profile_late_receiver_ns", kCounter, waited_ns<profile::Wait::late_receiver>,
+     "under mpiexec --profile: time in which sends waited for their receive, or for room"},
+    {"profile_collective_ns", kCounter, waited_ns<profile::Wait::collective>,
+     "under mpiexec --profile: time in which collectives waited for other ranks"},
+    {"profile_copy_ns", kCounter,
+     [](Engine&) { return profiled([](const profile::RankHead& head) { return head.timed_ns; }); },
+     "under mpiexec --profile: time of copies of 32 KiB or more"},
     {"coll_areas_taken", kLevel, [](Engine&) { return coll::ControlArea::count_taken(); },
      "communicators and persistent collectives of the whole job that have shared memory for collectives"},
     {"p2p_pool_bytes", kSize, [](Engine& e) -> uint64_t { return e.pool_bytes(); },

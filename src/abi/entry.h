@@ -20,6 +20,7 @@
 #include "base/lock.h"
 #include "datatype/predefined.h"
 #include "hearth_calls.h"
+#include "profile/recorder.h"
 
 namespace hearth::abi {
 
@@ -46,14 +47,23 @@ inline void read_back(T& argument, uint64_t value) {
   }
 }
 
+/// The arguments from where they were stored.
+template <class... Arguments>
+inline void take_back(const uint64_t* words, Arguments&... arguments) {
+  (read_back(arguments, *words++), ...);
+}
+
 /// Takes the lock, and the arguments from where they were stored.
 template <class... Arguments>
 inline void enter_locked(const uint64_t* words, Arguments&... arguments) {
   LibraryLock::lock();
-  (read_back(arguments, *words++), ...);
+  take_back(words, arguments...);
 }
 
 [[gnu::cold, gnu::noinline]] int leave_locked(int code);
+
+/// A call begins whose end leave_locked() will tell the trace: while one is written the lock is in use.
+[[gnu::cold, gnu::noinline]] void begin_traced(Call call);
 
 /// Lets the lock go, if threads are in use, and returns the code.
 inline int leave(int code) {
@@ -64,6 +74,41 @@ inline int leave(int code) {
 
 inline bool is_active() {
   return state() == State::active;
+}
+
+/// Active, and nobody counts or traces calls: one comparison for both.
+inline bool is_active_unwatched() {
+  return states.counted == State::active;
+}
+/// Active, and nobody traces calls.
+inline bool is_active_untraced() {
+  return states.traced == State::active;
+}
+
+/// Bytes that a call names by these arguments; 0 where the type is not one.
+inline uint64_t bytes_of(Count count, MPI_Datatype datatype) {
+  const datatype::Type* type = find<datatype::Type>(datatype);
+  return type == nullptr || count < 0 ? 0 : static_cast<uint64_t>(count * type->size);
+}
+
+/// For calls in a process that is watched. Calls that name no count and datatype have no bytes.
+inline void watch(Call call) {
+  profile::count_call(static_cast<int>(call));
+  if (profile::process_traced) [[unlikely]]
+    begin_traced(call);
+}
+inline void watch(Call call, Count count, MPI_Datatype datatype) {
+  profile::count_call(static_cast<int>(call), bytes_of(count, datatype));
+  if (profile::process_traced) [[unlikely]]
+    begin_traced(call);
+}
+inline void watch_collective(Call call) {
+  profile::collective_call = {static_cast<int>(call), 0};
+  watch(call);
+}
+inline void watch_collective(Call call, Count count, MPI_Datatype datatype) {
+  profile::collective_call = {static_cast<int>(call), bytes_of(count, datatype)};
+  watch(call, count, datatype);
 }
 
 /// Whether a datatype may be used to communicate.

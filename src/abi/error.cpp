@@ -90,6 +90,7 @@ const char* state_words() {
       return "called in a process made by fork after MPI_Init: only the process that called MPI_Init may "
              "call MPI";
     case State::active:
+    case State::watched:
       break;
   }
   return "";
@@ -198,7 +199,35 @@ int raise(Call call, const uint64_t* words, Status status) {
   return report(call, words, status, comm != nullptr ? listener_of(*comm) : listener_of(call, words));
 }
 
+namespace {
+
+// Calls that this thread is in: a callback may call MPI again.
+struct TracedCalls {
+  static constexpr int kDepthMax = 8;
+  struct {
+    Call call;
+    uint64_t begun_ns;
+  } calls[kDepthMax];
+  int depth = 0;
+};
+thread_local TracedCalls traced_calls;
+
+}  // namespace
+
+void begin_traced(Call call) {
+  TracedCalls& traced = traced_calls;
+  if (traced.depth < TracedCalls::kDepthMax) traced.calls[traced.depth] = {call, os::now_ns()};
+  ++traced.depth;
+}
+
 int leave_locked(int code) {
+  if (profile::process_recorder != nullptr && traced_calls.depth > 0) {
+    const int depth = --traced_calls.depth;
+    if (depth < TracedCalls::kDepthMax) {
+      const auto& ended = traced_calls.calls[depth];
+      profile::process_recorder->called(static_cast<int>(ended.call), ended.begun_ns, os::now_ns());
+    }
+  }
   LibraryLock::unlock();
   return code;
 }

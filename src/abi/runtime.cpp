@@ -71,6 +71,22 @@ Status make_predefined_comms() {
   return {};
 }
 
+// The job works without what somebody wanted to know of it.
+void make_recorder() {
+  Runtime& run = runtime();
+  if (!run.job.board.open()) return;
+  static_assert(static_cast<int>(Call::count_) <= profile::kCallsMax);
+  if (!profile::Board::attach(std::move(run.job.board), static_cast<uint32_t>(run.job.size), run.job.rank,
+                              run.board)
+           .ok()) {
+    return warn(last_failure_text());
+  }
+  run.recorder = std::make_unique<profile::Recorder>(run.board, run.job.rank);
+  profile::process_recorder = run.recorder.get();
+  profile::process_traced = run.recorder->tracing();
+  profile::call_counts = run.board.part(run.job.rank).calls;
+}
+
 void make_engine() {
   Runtime& run = runtime();
   const shm::Segment& segment = run.job.segment;
@@ -91,6 +107,7 @@ void make_engine() {
   setup.arena = &run.job.arena;
   setup.desk = [&segment](objects::PeerIndex peer) { return &segment.rank(peer).desk; };
   setup.methods = single_copy::methods();
+  setup.recorder = run.recorder.get();
   setup.fatal = [](Status status) { end_job_for(status); };
   setup.warn = warn;
   run.engine = std::make_unique<p2p::Engine>(setup);
@@ -139,6 +156,7 @@ Status attach() {
     warn((std::string("the heap is not shared: ") + why_not).c_str());
   }
   if (the_runtime->job.launcher != nullptr) os::at_exit(end_without_finalize);
+  make_recorder();
   make_engine();
   return {};
 }
@@ -161,6 +179,11 @@ Status add_user(int& level) {
   run.level_in_force = level;
   // It stays on: somebody may wait for it.
   if (level == MPI_THREAD_MULTIPLE && !LibraryLock::enabled) LibraryLock::enabled = true;
+  if (run.recorder != nullptr) {
+    run.recorder->begin();
+    // The ends of calls are seen where the lock is let go.
+    if (run.recorder->tracing()) LibraryLock::enabled = true;
+  }
   enter_phase(shm::RankPhase::initialized);
   enter_state(State::active);
   return {};
@@ -177,6 +200,8 @@ void remove_user() {
   }
   // Another user may have come while we waited.
   if (--run.users > 0) return;
+  run.engine->complete_profile();
+  if (run.recorder != nullptr) run.recorder->end(run.engine->pool_bytes());
   enter_state(State::finalized);
   enter_phase(shm::RankPhase::finalized);
   if (run.job.launcher != nullptr) run.job.launcher->finalize();

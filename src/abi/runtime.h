@@ -15,6 +15,7 @@
 #include "objects/comm.h"
 #include "p2p/buffered.h"
 #include "p2p/engine.h"
+#include "profile/recorder.h"
 #include "topo/measured_times.h"
 #include "transport/shm_transport.h"
 
@@ -22,6 +23,8 @@ namespace hearth::abi {
 
 struct Runtime {
   launch::Bootstrap job;
+  profile::Board board;
+  std::unique_ptr<profile::Recorder> recorder;  // where somebody asked for a profile or a trace
   std::unique_ptr<transport::ShmTransport> transport;
   std::unique_ptr<p2p::Engine> engine;
   p2p::SendBuffer send_buffer;  // of MPI_Buffer_attach

@@ -5,14 +5,15 @@
 #include "abi/guard.h"
 #include "base/check.h"
 #include "base/lock.h"
+#include "profile/recorder.h"
 
 namespace hearth::abi {
 namespace {
 
 // Of all threads only the one that called fork is in the child; the locks of the others are free.
 void note_child() {
-  if (current_state != State::active) return;
-  current_state = State::forked_child;
+  if (state() != State::active) return;
+  states = {State::forked_child, State::forked_child, State::forked_child};
   LibraryLock::enabled = false;
   AnyTimeGuard::forget_holders();
 }
@@ -26,7 +27,9 @@ void watch_forks() {
 
 void enter_state(State state) {
   if (state == State::active) watch_forks();
-  current_state = state;
+  const bool counted = state == State::active && profile::process_recorder != nullptr;
+  states = {state, counted && profile::process_traced ? State::watched : state,
+            counted ? State::watched : state};
 }
 
 }  // namespace hearth::abi

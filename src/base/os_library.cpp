@@ -1,6 +1,9 @@
 #include "base/os_library.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
+
+#include <climits>
 
 namespace hearth::os {
 
@@ -15,6 +18,27 @@ void* open_library(const std::string& name, std::string& problem) {
 
 void* function_in(void* library, const char* name) {
   return ::dlsym(library, name);
+}
+
+namespace {
+
+// The loader knows the program by the word that started it.
+const char* own_program_path() {
+  static char path[PATH_MAX];
+  static const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
+  return length > 0 ? path : "";
+}
+
+}  // namespace
+
+LibraryPlace library_of(const void* address) {
+  Dl_info found = {};
+  if (::dladdr(address, &found) == 0 || found.dli_fbase == nullptr) return {};
+  const bool named = found.dli_fname != nullptr && found.dli_fname[0] == '/';
+  return {
+      found.dli_fbase, named ? found.dli_fname : own_program_path(),
+      found.dli_sname != nullptr ? found.dli_sname : "",
+      static_cast<uint64_t>(static_cast<const char*>(address) - static_cast<const char*>(found.dli_fbase))};
 }
 
 }  // namespace hearth::os

@@ -36,6 +36,12 @@ size_t page_bytes() {
   return bytes;
 }
 
+uint64_t own_memory_bytes_max() {
+  rusage usage;
+  if (::getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
 uint64_t machine_memory_bytes() {
   static const uint64_t bytes = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes();
   return bytes;

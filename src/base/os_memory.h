@@ -10,6 +10,8 @@ namespace hearth::os {
 size_t page_bytes();
 /// Bytes of memory that the machine has.
 uint64_t machine_memory_bytes();
+/// The most memory that this process has had at a time; 0 when nobody tells.
+uint64_t own_memory_bytes_max();
 /// The least bytes that can be had now without ending somebody's process; UINT64_MAX when nobody tells.
 uint64_t available_memory_bytes();
 /// Limits of this process, UINT64_MAX where there is none: its address space, and the length of a file.

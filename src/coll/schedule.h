@@ -35,6 +35,7 @@
 #include "objects/comm.h"
 #include "objects/op.h"
 #include "p2p/engine.h"
+#include "profile/recorder.h"
 
 namespace hearth::coll {
 
@@ -264,6 +265,7 @@ constexpr bool kMeetsInArea = false;
 
 template <auto build, class... Arguments>
 Status run(Comm& comm, Arguments&&... arguments) {
+  const profile::CollectiveTimer timer(comm);
   if (Status outcome; ShortWay<build>::take(comm, outcome, arguments...)) return outcome;
   Schedule schedule(comm);
   const Status built = build(schedule, std::forward<Arguments>(arguments)...);

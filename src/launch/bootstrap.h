@@ -9,7 +9,8 @@
 //   and
 //                                         the launcher, which holds it open under the same number
 //   HEARTH_ARENA=descriptor:inode:pid     the same of the arena, where the job has one
-//   HEARTH_RANK=number
+//   HEARTH_BOARD=descriptor:inode:pid     the same of what ranks count into, where --profile or --trace is
+//   given HEARTH_RANK=number
 // A program that a rank starts inherits the variables, but it is not that rank: it runs alone.
 #pragma once
 
@@ -31,6 +32,7 @@ struct Bootstrap {
   std::vector<int> node_of;  // the machine of each rank; they are numbered from 0
   shm::Segment segment;      // of the ranks of this machine
   shm::Arena arena;          // of the same; not usable where it cannot be had
+  os::Descriptor board;      // of what the ranks count into (src/profile); not open where nobody asked for it
   // Of another library, or null: carries words between ranks, and hears how this one ends. It is there after
   // an error too, once it could be reached.
   std::unique_ptr<ForeignLauncher> launcher;

@@ -104,6 +104,14 @@ void attach_arena(Bootstrap& result) {
   }
 }
 
+// Nothing is counted where it did not come.
+void take_board(Bootstrap& result) {
+  FileWords words;
+  if (!parse_file(variable("HEARTH_BOARD"), words)) return;
+  const bool came = os::identity_of(words.descriptor).inode == words.inode;
+  result.board = came ? os::Descriptor(words.descriptor) : borrow(words);
+}
+
 Status attach_to_job(const char* segment, Bootstrap& result) {
   FileWords words;
   int rank = 0;
@@ -154,7 +162,9 @@ Status become_singleton(Bootstrap& result) {
 
 Status attach_to_mpiexec(Bootstrap& result) {
   HEARTH_TRY(attach_to_job(std::getenv("HEARTH_SEGMENT"), result));
-  if (!result.singleton) attach_arena(result);
+  if (result.singleton) return {};
+  attach_arena(result);
+  take_board(result);
   return {};
 }
 

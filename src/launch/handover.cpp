@@ -69,11 +69,13 @@ struct Translation {
     return ranks;
   }
   // What no launcher is told, as only we place ranks so.
-  void leave_out_placement() {
+  void leave_out_our_own() {
     const PlacementRequest& placement = job.placement;
     leave_out(placement.spread || !placement.only_processors.empty(), "the details of --map-by");
     leave_out(placement.by_number || !placement.processor_sets.empty(), "the details of --bind-to");
     leave_out(!job.traffic_file.empty(), "--place-by");
+    leave_out(!job.profile_files.empty(), "--profile");
+    leave_out(!job.trace_file.empty(), "--trace");
   }
   // Takes along what was meant for this launcher and means nothing to ours.
   void pass_on(std::initializer_list<const char*> known) {
@@ -287,7 +289,7 @@ Status hand_over(const JobSpec& job, const std::string& search_path, const std::
   handover.title = delegate->title;
   handover.command = {delegate->program};
   Translation work = {job, names, handover};
-  work.leave_out_placement();
+  work.leave_out_our_own();
   return delegate->translate(work);
 }
 

@@ -40,11 +40,12 @@ bool due(uint64_t time_ns, uint64_t now_ns) {
 }  // namespace
 
 Job::Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segment, const shm::Arena& arena,
-         std::vector<Seat> seats)
+         const profile::Board& board, std::vector<Seat> seats)
     : spec_(spec),
       guardian_(guardian),
       segment_(segment),
       arena_(arena),
+      board_(board),
       seats_(std::move(seats)),
       ranks_(seats_.size()),
       observer_(segment),

@@ -24,6 +24,7 @@
 #include "launch/report.h"
 #include "launch/snapshot.h"
 #include "launch/why.h"
+#include "profile/board.h"
 #include "shm/arena.h"
 #include "shm/segment.h"
 
@@ -33,7 +34,7 @@ class Job {
  public:
   /// All that is referred to outlives the job. Pre: one seat per rank, ranks counted over all programs.
   Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segment, const shm::Arena& arena,
-      std::vector<Seat> seats);
+      const profile::Board& board, std::vector<Seat> seats);
 
   /// Runs the job to its end; mpiexec's exit code. Does not return when mpiexec has to die of SIGPIPE.
   int run(char** own_environment);
@@ -111,6 +112,7 @@ class Job {
   const Guardian& guardian_;
   const shm::Segment& segment_;
   const shm::Arena& arena_;
+  const profile::Board& board_;
   std::vector<Seat> seats_;
   std::vector<Program> programs_;
   std::vector<Rank> ranks_;
@@ -120,6 +122,7 @@ class Job {
   os::Pipe complaints_;
   os::Descriptor segment_for_ranks_;
   os::Descriptor arena_for_ranks_;  // not open where there is none
+  os::Descriptor board_for_ranks_;  // likewise
   TerminalInput terminal_;
   bool terminal_watched_ = false;
   bool terminal_pipe_watched_ = false;

@@ -130,11 +130,16 @@ bool Job::start_rank(int rank, int number, int input) {
   os::Descriptor error;
   if (!make_stream(rank, Source::output, output) || !make_stream(rank, Source::error, error)) return false;
   std::vector<std::string> environment = program.environment;
-  RankIdentity identity = {rank, static_cast<int>(rank_count()), number, words_about(segment_for_ranks_), ""};
+  RankIdentity identity = {rank, static_cast<int>(rank_count()), number, words_about(segment_for_ranks_), "",
+                           ""};
   std::vector<int> kept = {segment_for_ranks_.number()};
   if (arena_for_ranks_.open()) {
     identity.arena = words_about(arena_for_ranks_);
     kept.push_back(arena_for_ranks_.number());
+  }
+  if (board_for_ranks_.open()) {
+    identity.board = words_about(board_for_ranks_);
+    kept.push_back(board_for_ranks_.number());
   }
   add_rank_variables(identity, environment);
   const std::vector<char*> arguments = pointers_to(program.spec->command);
@@ -176,6 +181,7 @@ bool Job::start_ranks(char** own_environment) {
   const int input = prepare_input(input_pipe);
   segment_for_ranks_ = os::duplicate_out_of_the_way(segment_.descriptor());
   if (arena_.descriptor() >= 0) arena_for_ranks_ = os::duplicate_out_of_the_way(arena_.descriptor());
+  if (board_.descriptor() >= 0) board_for_ranks_ = os::duplicate_out_of_the_way(board_.descriptor());
   if (!nothing.open() || !segment_for_ranks_.open() || input < 0 || !os::make_pipe(complaints_)) {
     say(std::string("cannot open what the ranks need: ") + std::strerror(errno));
     return false;

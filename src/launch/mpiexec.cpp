@@ -20,6 +20,7 @@
 #include "launch/handover.h"
 #include "launch/hosts.h"
 #include "launch/job.h"
+#include "launch/job_report.h"
 #include "launch/options.h"
 #include "launch/placement.h"
 #include "launch/program.h"
@@ -223,8 +224,11 @@ int mpiexec(char** arguments, char** environment) {
   // Without it messages go other ways; `hearth info` says why there is none.
   shm::Arena arena;
   static_cast<void>(shm::Arena::create(static_cast<uint32_t>(ranks), arena).ok());
-  Job running(job, guardian, segment, arena, std::move(seats));
+  JobReport report;
+  if (!JobReport::open(job, ranks, report).ok()) return complain(1);
+  Job running(job, guardian, segment, arena, report.board(), std::move(seats));
   const int code = running.run(environment);
+  report.write(job, segment, code);
   if (code == 0) tune_unasked(machine, has_profile, environment);
   return code;
 }

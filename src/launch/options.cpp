@@ -161,6 +161,10 @@ const Option kOptions[] = {
     {"timeout", "SECONDS", "end the job after that time, say what each rank waits for, and exit with 124",
      [](Parser& p, const Words& v) { return read_timeout(p.option.c_str(), v[0], p.job.timeout_ns); }},
 
+    {"profile", "FILE", "write where messages went and who waited: a page, or JSON for FILE.json",
+     [](Parser& p, const Words& v) { p.job.profile_files.push_back(v[0]); return Status(); }},
+    {"trace", "FILE", "write what each rank did when, for Perfetto or chrome://tracing: docs/trace.md",
+     [](Parser& p, const Words& v) { p.job.trace_file = v[0]; return Status(); }},
     {"why", "[=SECONDS]",
      "when waits last so long (default 5): say who waits for whom, and why: docs/why.md",
      [](Parser& p, const Words& v) {

@@ -46,9 +46,11 @@ struct JobSpec {
   bool merge_output = false;   // standard error goes where standard output goes
   std::string output_pattern;  // file for standard output, %r is the rank; "" for none
   std::string error_pattern;
-  int input_rank = 0;       // who gets standard input; -1: nobody
-  uint64_t timeout_ns = 0;  // 0: none
-  uint64_t why_ns = 0;      // --why; 0: not asked for
+  int input_rank = 0;                      // who gets standard input; -1: nobody
+  uint64_t timeout_ns = 0;                 // 0: none
+  uint64_t why_ns = 0;                     // --why; 0: not asked for
+  std::vector<std::string> profile_files;  // --profile; JSON where the name ends so, else a page
+  std::string trace_file;                  // --trace; "" for none
   bool report_bindings = false;
   Choice share_heap = Choice::unsaid;
   bool do_not_launch = false;

@@ -17,9 +17,9 @@ bool has_name(const std::string& entry, const std::string& name) {
 // Variables by which a launcher and its server are found. Inherited from a launcher around us they would lead
 // a program of another MPI library to a server that knows nothing of our ranks.
 bool belongs_to_outer_launcher(const std::string& entry) {
-  for (const char* name :
-       {"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_SECURITY_MODE",
-        "HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_RANK", "HEARTH_APP", "HEARTH_TUNED", "HEARTH_JOINED"}) {
+  for (const char* name : {"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_SPAWNED", "PMIX_NAMESPACE",
+                           "PMIX_SECURITY_MODE", "HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_BOARD",
+                           "HEARTH_RANK", "HEARTH_APP", "HEARTH_TUNED", "HEARTH_JOINED"}) {
     if (has_name(entry, name)) return true;
   }
   return entry.starts_with("PMIX_SERVER_");
@@ -89,6 +89,7 @@ void add_rank_variables(const RankIdentity& identity, std::vector<std::string>& 
   const std::string count = std::to_string(identity.rank_count);
   set_variable(environment, "HEARTH_SEGMENT", identity.segment);
   if (!identity.arena.empty()) set_variable(environment, "HEARTH_ARENA", identity.arena);
+  if (!identity.board.empty()) set_variable(environment, "HEARTH_BOARD", identity.board);
   set_variable(environment, "HEARTH_APP", std::to_string(identity.program));
   // On one machine the rank on the machine is the rank in the job.
   for (const char* name : {"HEARTH_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK",

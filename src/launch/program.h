@@ -28,6 +28,7 @@ struct RankIdentity {
   int program = 0;      // which one of the command line: MPI_APPNUM
   std::string segment;  // value of HEARTH_SEGMENT
   std::string arena;    // value of HEARTH_ARENA; "" for none
+  std::string board;    // value of HEARTH_BOARD; "" for none
 };
 
 /// "NAME=VALUE" entries common to all ranks of a program: mpiexec's own environment or none of it, without

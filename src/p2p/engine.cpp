@@ -45,6 +45,7 @@ Engine::Engine(const EngineSetup& setup)
       desk_(setup.desk),
       methods_(setup.methods),
       wait_page_(setup.wait_page),
+      recorder_(setup.recorder),
       fatal_(setup.fatal),
       warn_(setup.warn),
       unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
@@ -52,6 +53,7 @@ Engine::Engine(const EngineSetup& setup)
       skew_aware_(param::get_flag(param::Id::p2p_skew)),
       fresh_pages_(param::get_flag(param::Id::p2p_fresh_pages)),
       peers_(static_cast<size_t>(setup.size)),
+      profiled_(setup.recorder != nullptr ? peers_.size() : 0),
       emptied_bytes_max_(withheld_bytes_max(setup.transport->part_bytes_max(), setup.size)) {
   completed_send_ = requests_.create(RequestKind::completed);
   HEARTH_CHECK(completed_send_ != nullptr);
@@ -75,6 +77,7 @@ Peer& Engine::know(PeerIndex index) {
     peer.protocol = limits_of(index, peer);
     peer.filler = CellFiller(store_choice());
     peer.known = true;
+    if (recorder_ != nullptr) begin_profile(peer, index);
   }
   return peer;
 }
@@ -324,6 +327,7 @@ bool Engine::idle(Waiter& waiter) {
   const uint64_t now = os::now_ns();
   if (waiter.rounds == 1) waiter.since_ns = now;
   if (waiter.began_ns == 0) waiter.began_ns = now;
+  if (recorder_ != nullptr) watch_wait(waiter, now, waiter.rounds == 1);
   const uint64_t waited = now - waiter.since_ns;
   if (waited < wait_policy_.spin_ns) return false;
   if (waited < wait_policy_.spin_ns + wait_policy_.yield_ns) {
@@ -331,13 +335,14 @@ bool Engine::idle(Waiter& waiter) {
     const uint32_t depth = LibraryLock::release_all();
     os::yield_processor();
     LibraryLock::acquire_all(depth);
+    if (recorder_ != nullptr) watch_wait(waiter, os::now_ns(), false);
     return false;
   }
   if (wait_page_ != nullptr) show_wait(waiter, now);
   return true;
 }
 
-void Engine::doze() {
+void Engine::doze(Waiter& waiter) {
   if (hooked_ != nullptr) {
     // Somebody else's operation (a generalized request) may end without a packet: look again soon.
     os::sleep_ns(wait_policy_.yield_ns);
@@ -354,6 +359,12 @@ void Engine::doze() {
   const uint32_t depth = LibraryLock::release_all();
   transport_.sleep(kSleepNs);
   LibraryLock::acquire_all(depth);
+  if (recorder_ != nullptr) watch_wait(waiter, os::now_ns(), false);
+}
+
+void Engine::end_wait(Waiter& waiter) {
+  if (waiter.shown_at != kNotShown) hide_wait(waiter);
+  if (waiter.watched) end_watched_wait(waiter);
 }
 
 }  // namespace hearth::p2p

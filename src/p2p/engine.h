@@ -37,6 +37,12 @@
 #include "single_copy/single_copy.h"
 #include "transport/transport.h"
 
+namespace hearth::profile {
+class Recorder;
+enum class Wait : uint32_t;
+struct PeerCounts;
+}  // namespace hearth::profile
+
 namespace hearth::p2p {
 
 /// What a receive or probe found.
@@ -58,6 +64,7 @@ struct Peer {
   /// Short messages go straight into the ring: it is open, no sends wait in the backlog, and the peer is not
   /// burdened with unmatched messages.
   bool at_once = false;
+  bool profiled = false;  // there is an Engine::ProfiledPeer
   shm::RingWriter* lane_to = nullptr;
   shm::RingReader* lane_from = nullptr;
   Request* backlog = nullptr;  // sends that found no room, oldest first; order of matching depends on it
@@ -129,6 +136,8 @@ struct EngineSetup {
   std::vector<single_copy::Method*> methods;
   /// Where the rank says what it waits for; nullptr in tests.
   shm::WaitPage* wait_page = nullptr;
+  /// Who counts for --profile and --trace; nullptr where nobody does.
+  profile::Recorder* recorder = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
   void (*fatal)(Status) = nullptr;
   /// Tells the user something once.
@@ -271,6 +280,13 @@ class Engine {
   const PostedQueue& posted() const { return posted_; }
   const EngineCounters& counters() const { return counters_; }
   size_t sends_under_way() const { return sends_under_way_; }
+  /// The profile gets what has not been counted yet; nothing where none is wanted.
+  void complete_profile();
+  /// After receive_posted_at_once(), for a caller who may be profiled: no unseen message of MPI_Recv.
+  void count_posted(PeerIndex from) {
+    const Peer& peer = peers_[static_cast<size_t>(from)];
+    if (__builtin_expect(peer.profiled, 0)) ++profiled(peer).short_counted_from;
+  }
   /// Slots of rings that this process has written, whatever was in them. Counted when asked, from positions
   /// that come round after 2^32 slots of one ring, so it must be asked more often than that.
   uint64_t slots_sent();
@@ -282,14 +298,42 @@ class Engine {
 
   static constexpr int kNotShown = -1;
   static constexpr int kNoPlace = -2;
+  /// Beside Peer where a profile is wanted (profiled.cpp): messages that are still seen one by one, and what
+  /// rings have carried unseen.
+  struct ProfiledPeer {
+    profile::PeerCounts* counts = nullptr;
+    uint32_t seen_sends_left = 0;
+    uint32_t seen_receives_left = 0;
+    uint32_t short_counted_to = 0;
+    uint32_t short_counted_from = 0;
+    // Short messages that went the slow way, unseen like their neighbours: where the ring goes round, or
+    // where its limit came early. Together with those of the shortest way they are what the draws number.
+    uint32_t slow_to = 0;
+    uint32_t slow_from = 0;
+    uint32_t drawn_send = 0;  // the number of the one that is to be looked at
+    uint32_t drawn_receive = 0;
+  };
+  /// Kept by a waiting loop where somebody counts (profiled.cpp).
+  struct WatchedWait {
+    profile::Wait kind{};
+    PeerIndex peer = 0;    // or a negative number: any, or several
+    uint64_t look_ns = 0;  // the last look at the clock
+    uint64_t idle_ns = 0;  // nothing moved for so long that has not been counted yet
+    int site = -1;
+    bool described = false;
+    bool site_sought = false;
+    bool counted = false;
+  };
   struct Waiter {
     const Describe& describe;
     uint32_t rounds = 0;
     int shown_at = kNotShown;  // entry of the wait page
+    bool noted = false;        // end_wait() has something to do
     uint64_t since_ns = 0;     // that nothing has moved
     uint64_t began_ns = 0;
     uint64_t queues_seen = 0;
     uint64_t shown_ns = 0;
+    std::optional<WatchedWait> watched = {};
   };
 
   Peer& know(PeerIndex peer);
@@ -311,11 +355,31 @@ class Engine {
   /// Passes some time, in which other threads may call; true when it has waited so long that it may sleep.
   bool idle(Waiter& waiter);
   /// Sleeps until something comes. Pre: what is waited for was looked at since the lock was given up last.
-  void doze();
+  void doze(Waiter& waiter);
+  void end_wait(Waiter& waiter);
+
+  // profiled.cpp: what only --profile and --trace need.
+  bool traced() const;
+  void look_at_lanes(Peer& peer);
+  void note_in_ring(Peer& peer, size_t bytes, PeerIndex to, int tag);
+  ProfiledPeer& profiled(const Peer& peer) { return profiled_[static_cast<size_t>(&peer - peers_.data())]; }
+  bool is_unseen(const Peer& peer);
+  bool sample_send(Peer& peer);
+  void expect_sample(Peer& peer);
+  void sample_receive(Peer& peer, uint64_t bytes);
+  void expect_receive_sample(Peer& peer);
+  bool stops_of_itself(Peer& peer);
+  void begin_profile(Peer& peer, PeerIndex index);
+  [[gnu::noinline]] void meet(PeerIndex from, uint64_t bytes, int tag);
+  bool is_drawn(uint32_t packets, uint32_t& drawn);
+  void watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins);
+  void describe_watched(const Waiter& waiter, WatchedWait& watched);
+  void count_wait(WatchedWait& watched) const;
+  void end_watched_wait(Waiter& waiter);
 
   // wait_note.cpp
   void show_wait(Waiter& waiter, uint64_t now_ns);
-  void end_wait(const Waiter& waiter);
+  void hide_wait(const Waiter& waiter);
   void show_queues();
   void note_polling();
   void end_polling();
@@ -326,7 +390,7 @@ class Engine {
   bool send_lines_at_once(Peer& peer, const void* buffer, const datatype::Type& type, uint64_t bytes,
                           PeerIndex to, uint64_t match);
   bool burdened(Peer& peer, PeerIndex to);
-  void settle(Peer& peer) const;
+  void settle(Peer& peer);
   /// False when the ring has no room.
   bool try_start_send(Request& request);
   void start_send(Request& request);
@@ -405,6 +469,7 @@ class Engine {
   single_copy::Method* writer_of(PeerIndex index, Peer& peer);
   shm::CopyDesk* visited(PeerIndex index, const single_copy::Method& method) const;
   bool on_invitation(Request& request, uint8_t flags, const std::byte* payload);
+  bool follow_invitation(Request& request, uint8_t flags, const Invitation& invitation);
   bool help_in_arena(const Request& request, const Invitation& invitation);
   void help_by_method(const Request& request, const Invitation& invitation);
   uint8_t write_alone(const Request& request, const Invitation& invitation);
@@ -418,6 +483,7 @@ class Engine {
   const std::function<shm::CopyDesk*(PeerIndex)> desk_;
   const std::vector<single_copy::Method*> methods_;
   shm::WaitPage* const wait_page_;
+  profile::Recorder* const recorder_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);
   bool damage_told_ = false;
@@ -427,6 +493,7 @@ class Engine {
   bool fresh_pages_;  // populated ahead of the copy
 
   std::vector<Peer> peers_;
+  std::vector<ProfiledPeer> profiled_;  // empty without a recorder
   /// Communicators with thresholds of their own, by their block of contexts; limits by peer, once known.
   struct Hinted {
     uint32_t block;
@@ -455,6 +522,7 @@ class Engine {
   const MatchKey* probed_for_ = nullptr;  // by the probe that polls just now
   int unminded_ = 0;                      // receive_from_lane() since the last progress()
   EngineCounters counters_;
+  uint32_t chance_ = 1;               // of is_drawn()
   std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
   uint64_t slots_sent_ = 0;
 
@@ -495,10 +563,10 @@ void Engine::wait_until(Done&& done, const Describe& describe) {
       waiter.rounds = 0;
       LibraryLock::breathe();
     } else if (idle(waiter) && !done()) {  // another thread may have seen to it in idle()
-      doze();
+      doze(waiter);
     }
   }
-  if (__builtin_expect(waiter.shown_at != kNotShown, 0)) end_wait(waiter);
+  if (__builtin_expect(waiter.noted, 0)) end_wait(waiter);
 }
 
 }  // namespace hearth::p2p

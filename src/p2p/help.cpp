@@ -4,6 +4,7 @@
 #include "datatype/type.h"
 #include "p2p/engine.h"
 #include "p2p/visit.h"
+#include "profile/recorder.h"
 
 namespace hearth::p2p {
 namespace {
@@ -60,6 +61,9 @@ single_copy::Method* Engine::reader_of(PeerIndex index, Peer& peer) {
       peer.reading = Peer::Ability::works;
       break;
     }
+    if (recorder_ != nullptr) {
+      recorder_->tell_method(index, peer.method != nullptr ? peer.method->name() : nullptr);
+    }
   }
   return peer.reading == Peer::Ability::works ? peer.method : nullptr;
 }
@@ -89,6 +93,19 @@ bool Engine::on_invitation(Request& request, uint8_t flags, const std::byte* pay
       invitation.bytes > static_cast<uint64_t>(stream->total_bytes) || invitation.number > UINT16_MAX) {
     return false;
   }
+  const PeerIndex receiver = request.key.peer;
+  const uint64_t helped_before = counters_.bytes_helped;
+  const uint64_t begun_ns = recorder_ != nullptr ? os::now_ns() : 0;
+  const bool right = follow_invitation(request, flags, invitation);
+  if (recorder_ != nullptr && counters_.bytes_helped > helped_before) {
+    recorder_->copied(receiver, counters_.bytes_helped - helped_before, begun_ns, os::now_ns());
+  }
+  return right;
+}
+
+// The request may be gone afterwards.
+bool Engine::follow_invitation(Request& request, uint8_t flags, const Invitation& invitation) {
+  SendStream& stream = *request.send_stream;
   switch (flags) {
     case 0:
       return help_in_arena(request, invitation);
@@ -96,9 +113,9 @@ bool Engine::on_invitation(Request& request, uint8_t flags, const std::byte* pay
       help_by_method(request, invitation);
       return true;
     case kByMethod | kAlone:
-      stream->answer_flags = write_alone(request, invitation);
-      stream->to_answer = true;
-      let_go(*stream);
+      stream.answer_flags = write_alone(request, invitation);
+      stream.to_answer = true;
+      let_go(stream);
       return true;
     default:
       return false;

@@ -9,6 +9,7 @@
 #include "p2p/at_once.h"
 #include "p2p/engine.h"
 #include "p2p/wait_note.h"
+#include "profile/recorder.h"
 
 namespace hearth::p2p {
 namespace {
@@ -30,6 +31,8 @@ constexpr int kUnmindedMax = 32;
 // What take_at_once() leaves to a function of its own: a message of several lines.
 [[gnu::noinline]] bool Engine::take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes,
                                                   uint64_t match) {
+  // A profile sees each message that is longer than a line.
+  if (__builtin_expect(recorder_ != nullptr, 0)) return false;
   if (lane.next_slot() == nullptr || unminded_ + 1 >= kUnmindedMax) return false;  // the others, too
   const uint64_t awaited = lane.commit_word(eager_commit(bytes));
   const std::byte* slot = lane.next_slot();
@@ -52,13 +55,17 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
                                uint32_t context, int64_t& bytes) {
   if (!posted_.empty() || !unexpected_.empty() || from < 0 || tag == MPI_ANY_TAG || !type.contiguous)
     return false;
-  shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
+  Peer& peer = peers_[static_cast<size_t>(from)];
+  shm::RingReader* lane = peer.lane_from;
   if (lane == nullptr) return false;
   // A program that always finds what it wants here must move its other messages on all the same. What comes
   // by receive_at_once() comes here every quarter ring.
-  if (__builtin_expect(lane->next_slot() == nullptr || ++unminded_ == kUnmindedMax, 0)) {
+  const bool at_turn =
+      __builtin_expect(peer.profiled, 0) ? stops_of_itself(peer) : lane->next_slot() == nullptr;
+  if (__builtin_expect(at_turn || ++unminded_ == kUnmindedMax, 0)) {
     unminded_ = 0;
     progress();
+    if (peer.profiled) expect_receive_sample(peer);
     if (!unexpected_.empty()) return false;
   }
   const int64_t room = count * type.size;
@@ -85,6 +92,7 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
     return false;
   }
   lane->consume(static_cast<size_t>(bytes));
+  if (peer.profiled) sample_receive(peer, static_cast<uint64_t>(bytes));
   return true;
 }
 
@@ -94,6 +102,7 @@ Status Engine::receive(void* buffer, Count count, const datatype::Type& type, Pe
     if (received != nullptr) *received = {from, tag, bytes};
     return {};
   }
+  if (recorder_ != nullptr) profile::count_frequent_call(static_cast<uint64_t>(count * type.size));
   Request* request = nullptr;
   HEARTH_TRY(ireceive(buffer, count, const_cast<datatype::Type&>(type), from, tag, context, request));
   if (!request->complete) {
@@ -161,7 +170,7 @@ inline void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, con
 inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
   const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
   if (__builtin_expect(peers_[static_cast<size_t>(from)].lane_from == nullptr, 0)) {
-    peers_[static_cast<size_t>(from)].lane_from = transport_.lane_from(from);
+    meet(from, header.bytes(), key.tag);
   }
   if (MatchEntry* entry = posted_.take(key); __builtin_expect(entry != nullptr, 1)) {
     if (__builtin_expect(header.flags() & kSynchronous, 0)) {
@@ -260,12 +269,15 @@ void Engine::keep_unexpected(const MatchKey& key, const shm::PacketHeader& heade
   copy_bytes(place, payload, bytes);
   unexpected_.add(*message);
   transport_.add_unexpected_bytes(from, weight(*message));
+  if (recorder_ != nullptr) recorder_->unexpected(unexpected_.size(), bytes);
 }
 
 void Engine::deliver(Request& request, UnexpectedMessage* message) {
   const PeerIndex from = message->key.peer;
   const int tag = message->key.tag;
   transport_.add_unexpected_bytes(from, -weight(*message));
+  if (recorder_ != nullptr)
+    recorder_->expected(message->stream == nullptr ? static_cast<uint64_t>(message->bytes) : 0);
   if (message->flags & kSynchronous) answer(from, PacketKind::matched, 0, message->cookie);
   if (message->stream != nullptr) {
     ReceiveStream& stream = *message->stream;

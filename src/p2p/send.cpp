@@ -4,6 +4,7 @@
 #include "datatype/lifetime.h"
 #include "mpi.h"
 #include "p2p/engine.h"
+#include "profile/recorder.h"
 
 namespace hearth::p2p {
 namespace {
@@ -14,6 +15,22 @@ constexpr size_t kFilledBytesMin = 1025;
 constexpr size_t kGatheredBytesMin = 129;
 
 }  // namespace
+
+// Of the messages of one line most are as unseen here as on the shortest way, and cost as little: they are
+// told from others where the profile is made.
+inline void Engine::note_in_ring(Peer& peer, size_t bytes, PeerIndex to, int tag) {
+  const bool is_frequent = profile::frequent_call >= 0;
+  if (is_frequent && bytes <= shm::kLinePayloadBytes && is_unseen(peer)) {
+    ProfiledPeer& seen = profiled(peer);
+    ++seen.slow_to;
+    ++seen.counts->sent_unseen;
+    return;
+  }
+  const Protocol way = bytes > shm::kLinePayloadBytes ? Protocol::lines : Protocol::line;
+  const bool sampled = is_frequent && way == Protocol::line && sample_send(peer);
+  recorder_->sent(to, static_cast<int>(way), bytes, tag, sampled);
+  profile::count_frequent_call(bytes);
+}
 
 // Pre: the message fits the ring.
 bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& type, int64_t bytes,
@@ -28,6 +45,7 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   }
   transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
   peer.room_over = 0;
+  if (__builtin_expect(peer.profiled, 0)) note_in_ring(peer, size, to, tag_of(match));
   if (size > shm::kLinePayloadBytes) note_sent(to, bytes);
   if (peer.lane_to == nullptr) peer.lane_to = transport_.lane_to(to);
   return true;
@@ -36,6 +54,8 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
 // What send_at_once() leaves to a function of its own: a message of several lines.
 [[gnu::noinline]] bool Engine::send_lines_at_once(Peer& peer, const void* buffer, const datatype::Type& type,
                                                   uint64_t bytes, PeerIndex to, uint64_t match) {
+  // A profile sees each message that is longer than a line, and whose it is.
+  if (__builtin_expect(peer.profiled, 0)) return false;
   shm::RingWriter& lane = *peer.lane_to;
   std::byte* slot = lane.claim(bytes);
   if (slot == nullptr || lane.unexpected_kib() > unexpected_kib_max_) return false;
@@ -59,9 +79,11 @@ bool Engine::burdened(Peer& peer, PeerIndex to) {
 }
 
 // Whether the next sends may go at once.
-void Engine::settle(Peer& peer) const {
-  peer.at_once = peer.lane_to != nullptr && peer.backlog == nullptr &&
-                 peer.lane_to->unexpected_kib() <= unexpected_kib_max_;
+void Engine::settle(Peer& peer) {
+  const bool clear = peer.lane_to != nullptr && peer.backlog == nullptr &&
+                     peer.lane_to->unexpected_kib() <= unexpected_kib_max_;
+  peer.at_once = clear;
+  if (__builtin_expect(peer.profiled, 0)) expect_sample(peer);
 }
 
 Status Engine::send(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
@@ -87,6 +109,7 @@ Status Engine::isend(const void* buffer, Count count, datatype::Type& type, Peer
       HEARTH_TRY(status);
     }
   }
+  if (__builtin_expect(peer.profiled, 0)) profile::count_frequent_call(static_cast<uint64_t>(bytes));
   Request* made =
       requests_.create(RequestKind::send, const_cast<void*>(buffer), count, type, MatchKey{context, to, tag});
   if (made == nullptr) return too_many_requests();

@@ -9,6 +9,7 @@
 #include "datatype/type.h"
 #include "p2p/engine.h"
 #include "p2p/visit.h"
+#include "profile/recorder.h"
 
 namespace hearth::p2p {
 namespace {
@@ -112,12 +113,19 @@ uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64
 
 Engine::Copied Engine::copy_from_sender(ReceiveStream& stream, const Request& request) {
   const auto bytes = static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size));
-  if (stream.flags & kInArena) return copy_from_arena(stream, request, bytes) ? Copied::whole : Copied::never;
-  if (!(stream.flags & kSingleCopy) || !datatype::is_one_run(*request.type, request.count))
-    return Copied::not_now;
-  if (stream.from != self_) return copy_by_method(stream, first_byte(request), bytes);
-  copy_bytes(first_byte(request), reinterpret_cast<const void*>(stream.address), bytes);
-  return Copied::whole;
+  profile::CopyTimer timer(recorder_, stream.from, bytes);
+  Copied copied = Copied::whole;
+  if (stream.flags & kInArena) {
+    copied = copy_from_arena(stream, request, bytes) ? Copied::whole : Copied::never;
+  } else if (!(stream.flags & kSingleCopy) || !datatype::is_one_run(*request.type, request.count)) {
+    copied = Copied::not_now;
+  } else if (stream.from != self_) {
+    copied = copy_by_method(stream, first_byte(request), bytes);
+  } else {
+    copy_bytes(first_byte(request), reinterpret_cast<const void*>(stream.address), bytes);
+  }
+  if (copied != Copied::whole) timer.forget();
+  return copied;
 }
 
 bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes) {

@@ -16,6 +16,7 @@
 #include "base/copy.h"
 #include "datatype/type.h"
 #include "p2p/engine.h"
+#include "profile/recorder.h"
 
 namespace hearth::p2p {
 namespace {
@@ -60,6 +61,12 @@ void unlist(std::vector<Stream*>& streams, Stream& stream) {
   stream.place = -1;
 }
 
+// What is begun that way may still go through cells (on_clear_to_send).
+Protocol way_of(const SendStream& stream) {
+  if (stream.offered == kInArena) return Protocol::arena;
+  return stream.offered == kSingleCopy ? Protocol::single_copy : Protocol::cells;
+}
+
 // What need not be offered again.
 uint8_t what_failed(const ReceiveStream& stream) {
   if (stream.flags & kInArena) return kNoArena;
@@ -100,6 +107,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
     const int64_t part = std::max(next_part(*stream, peer, limits), least_part(*stream, limits));
     const int cell = next_cells(*stream, part);
     if (cell >= 0) {
+      const profile::CopyTimer timer(recorder_, to, static_cast<uint64_t>(part));
       peer.filler.fill(*request.type, request.buffer, 0, transport_.own_cell(cell),
                        static_cast<size_t>(part));
       start.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
@@ -113,6 +121,9 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   copy_bytes(shm::payload_at(line), &start, sizeof start);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start, request.slot,
                     match_word(request.key.context, request.key.tag));
+  if (__builtin_expect(peer.profiled, 0)) {
+    recorder_->sent(to, static_cast<int>(way_of(*stream)), start.bytes, request.key.tag, false);
+  }
   if (!stream->held) {
     note_sent(to, bytes);
     list(sending_, *stream);
@@ -182,8 +193,11 @@ bool Engine::push(SendStream& stream) {
       moved = true;
       continue;
     }
-    peer.filler.fill(*request.type, request.buffer, stream.sent_bytes, transport_.own_cell(cell),
-                     static_cast<size_t>(part));
+    {
+      const profile::CopyTimer timer(recorder_, to, static_cast<uint64_t>(part));
+      peer.filler.fill(*request.type, request.buffer, stream.sent_bytes, transport_.own_cell(cell),
+                       static_cast<size_t>(part));
+    }
     MoreCells more = {};
     more.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
     copy_bytes(shm::payload_at(line), &more, sizeof more);
@@ -225,7 +239,13 @@ void Engine::end_stream(SendStream& stream) {
 void Engine::on_clear_to_send(Request& request, uint8_t flags) {
   if (flags & kNoSingleCopy) peers_[static_cast<size_t>(request.key.peer)].single_copy_declined = true;
   if (flags & kNoArena) peers_[static_cast<size_t>(request.key.peer)].arena_declined = true;
-  if (request.send_stream != nullptr) let_go(*request.send_stream);
+  if (request.send_stream == nullptr) return;
+  SendStream& stream = *request.send_stream;
+  if (recorder_ != nullptr && stream.offered != 0) {
+    recorder_->fell_back(request.key.peer, static_cast<int>(way_of(stream)),
+                         static_cast<uint64_t>(stream.total_bytes));
+  }
+  let_go(stream);
 }
 
 // What was held goes on: the receiver has matched it and says how.
@@ -259,6 +279,7 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
   }
 
   const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
+  if (recorder_ != nullptr && traced()) recorder_->arrived(from, start.bytes, key.tag);
   if (MatchEntry* entry = posted_.take(key); entry != nullptr) {
     if (header.flags() & kSynchronous) answer(from, PacketKind::matched, 0, header.cookie());
     attach(*stream, static_cast<Request&>(*entry), key.tag);
@@ -274,6 +295,7 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
   message->payload = message->own;
   unexpected_.add(*message);
   transport_.add_unexpected_bytes(from, static_cast<int64_t>(sizeof(UnexpectedMessage)));
+  if (recorder_ != nullptr) recorder_->unexpected(unexpected_.size(), 0);
 }
 
 void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
@@ -359,6 +381,7 @@ void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t by
   const int64_t room = request.count * request.type->size;
   const int64_t fitting = std::clamp<int64_t>(room - stream.copied_bytes, 0, bytes);
   if (fitting > 0) {
+    const profile::CopyTimer timer(recorder_, stream.from, static_cast<uint64_t>(fitting));
     stream.fresh.prepare(static_cast<size_t>(stream.copied_bytes + fitting));
     datatype::unpack(*request.type, request.buffer, stream.copied_bytes, data, static_cast<size_t>(fitting));
   }

@@ -100,8 +100,11 @@ shm::QueuedMessage queued(shm::WaitPage& page, const MatchKey& key, uint64_t byt
 
 }  // namespace
 
-WaitNote::WaitNote(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry)
-    : engine_(engine), page_(page), entry_(entry) {
+WaitNote::WaitNote(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry) : WaitNote(engine, entry) {
+  page_ = &page;
+}
+
+WaitNote::WaitNote(Engine& engine, shm::WaitEntry& entry) : engine_(engine), entry_(entry) {
   clear_operations(entry_);
   atomic::store_relaxed(entry_.kind, static_cast<uint32_t>(shm::WaitKind::request));
 }
@@ -117,7 +120,7 @@ void WaitNote::kind(shm::WaitKind kind) {
 void WaitNote::operation(shm::WaitKind kind, const MatchKey& key, uint64_t bytes,
                          const datatype::Type* type) {
   const uint32_t index = entry_.operation_count++;
-  const objects::Comm* comm = show_comm(page_, key.context);
+  const objects::Comm* comm = page_ == nullptr ? nullptr : show_comm(*page_, key.context);
   if (index >= shm::kOperationsMax) return;
   entry_.operations[index] = {
       .kind = static_cast<uint32_t>(kind),
@@ -238,6 +241,7 @@ void Engine::show_wait(Waiter& waiter, uint64_t now_ns) {
   waiter.shown_ns = now_ns;
   shm::WaitPage& page = *wait_page_;
   if (first) {
+    waiter.noted = true;
     waiter.shown_at = kNoPlace;
     for (int i = 0; i < shm::kWaitsMax && waiter.shown_at == kNoPlace; ++i) {
       if (page.waits[i].kind == static_cast<uint32_t>(shm::WaitKind::none)) waiter.shown_at = i;
@@ -258,7 +262,7 @@ void Engine::show_wait(Waiter& waiter, uint64_t now_ns) {
   show_queues();
 }
 
-void Engine::end_wait(const Waiter& waiter) {
+void Engine::hide_wait(const Waiter& waiter) {
   shm::WaitPage& page = *wait_page_;
   if (waiter.shown_at == kNoPlace) {
     const Writing writing(page);

@@ -14,6 +14,8 @@ class WaitNote {
  public:
   /// Pre: the page is being written.
   WaitNote(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry);
+  /// For the waiting process itself: on no page, so that communicators are not looked up.
+  WaitNote(Engine& engine, shm::WaitEntry& entry);
 
   /// One of the operations suffices; otherwise all are waited for.
   void any_suffices() { entry_.any_suffices = 1; }
@@ -39,7 +41,7 @@ class WaitNote {
   void for_requests(const Function& function) const;
 
   Engine& engine_;
-  shm::WaitPage& page_;
+  shm::WaitPage* page_ = nullptr;
   shm::WaitEntry& entry_;
 };
 

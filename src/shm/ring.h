@@ -144,6 +144,14 @@ class RingWriter {
 
   /// Modulo 2^32.
   uint32_t slots_written() const { return head(); }
+  /// Packets that commit_short() has published, modulo 2^32.
+  uint32_t short_packets_written() const { return head() - other_slots_; }
+  /// Lets claim_short() give place for no more than so many packets before claim() is needed again, for who
+  /// wants to see one message in so many; the last limit counts. It ends early where the ring goes round.
+  void limit_short(uint32_t packets) {
+    renew();
+    if (packets + 2 < stop_ - place_) stop_ = place_ + packets + 2;
+  }
 
   /// claim() for a packet of at most kLinePayloadBytes, in the usual case only: otherwise nullptr, and
   /// claim() may know better.
@@ -153,7 +161,10 @@ class RingWriter {
     const uint32_t place = place_;
     std::byte* slot = at(place);
     header_at(slot).match = match;
-    if (slots == 2) spoil(place + 1, place + 2);
+    if (slots == 2) {
+      spoil(place + 1, place + 2);
+      ++other_slots_;
+    }
     place_ = place + slots;
     make_clean(place_);
     // As in publish().
@@ -207,6 +218,7 @@ class RingWriter {
     const uint64_t lap = lap_;
     if (slots > 1) spoil(place_ + 1, place_ + slots);
     place_ += slots;
+    other_slots_ += slots;
     // The ring's first slot always holds a commit word of the lap before.
     if (__builtin_expect(place_ == count_, 0)) {
       go_round();
@@ -284,6 +296,7 @@ class RingWriter {
   uint32_t base_ = 0;   // slots written in former laps
   uint32_t consumed_ = 0;
   uint32_t unexpected_kib_ = 0;
+  uint32_t other_slots_ = 0;  // of those written, what short packets of one slot each do not account for
   Bell reader_;
 };
 
@@ -303,6 +316,7 @@ class RingReader {
     const uint64_t commit = atomic::load_acquire(header_at(at(place_)).commit);
     if (__builtin_expect((commit & kLapMask) != lap_, 1)) return nullptr;
     if (__builtin_expect((commit & 0x3f) == kPadKind, 0)) {
+      other_slots_ += count_ - place_;
       place_ = count_;
       turn();
       return peek();
@@ -324,7 +338,19 @@ class RingReader {
   /// Whether such a word means that there is a packet.
   bool is_packet(uint64_t word) const { return (word & kLapMask) == lap_; }
   /// consume() for a packet of slots_of_short() slots at next_slot().
-  void consume_short(uint32_t slots) { place_ += slots; }
+  void consume_short(uint32_t slots) {
+    if (slots == 2) ++other_slots_;
+    place_ += slots;
+  }
+  /// Packets that were taken in this way, modulo 2^32.
+  uint32_t short_packets_read() const { return tail() - other_slots_; }
+  /// Lets next_slot() tell of no more than so many packets before peek() is needed again; the last limit
+  /// counts. It ends where the writer is told, or the ring goes round.
+  void limit_short(uint32_t packets) {
+    renew();
+    if (packets + 2 < stop_ - place_) stop_ = place_ + packets + 2;
+  }
+  void lift_limit() { renew(); }
 
   /// Has the processor fetch the lines behind the next packet's first.
   void fetch_ahead() const {
@@ -336,7 +362,9 @@ class RingReader {
   /// Gives the slots of the packet that peek() showed back to the writer, who is told in batches of a quarter
   /// ring: a credit costs a line transfer.
   void consume(size_t payload_bytes) {
-    place_ += slots_of(payload_bytes);
+    const uint32_t slots = slots_of(payload_bytes);
+    place_ += slots;
+    other_slots_ += slots;
     if (__builtin_expect(place_ >= stop_, 0)) turn();
   }
 
@@ -382,9 +410,10 @@ class RingReader {
   uint32_t place_ = 0;  // of the next packet
   uint32_t stop_ = 0;   // where the next turn() is due
   uint64_t lap_ = kFirstLap;
-  uint32_t count_ = 0;      // slots
-  uint32_t base_ = 0;       // slots read in former laps
-  uint32_t published_ = 0;  // tail() when the writer was last told
+  uint32_t count_ = 0;        // slots
+  uint32_t base_ = 0;         // slots read in former laps
+  uint32_t published_ = 0;    // tail() when the writer was last told
+  uint32_t other_slots_ = 0;  // as in the writer
   Bell writer_;
 };
 

@@ -15,10 +15,10 @@ namespace {
 class BootstrapTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name :
-         {"HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_RANK", "HEARTH_APP", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE",
-          "PALS_SIZE", "MV2_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS",
-          "PMI_FD", "PMI_PORT", "PMI_ID", "PMI_RANK", "PMIX_RANK", "PMIX_SERVER_URI2", "HEARTH_JOINED"}) {
+    for (const char* name : {"HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_BOARD", "HEARTH_RANK", "HEARTH_APP",
+                             "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PALS_SIZE", "MV2_COMM_WORLD_SIZE",
+                             "PMIX_NAMESPACE", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "PMI_FD", "PMI_PORT",
+                             "PMI_ID", "PMI_RANK", "PMIX_RANK", "PMIX_SERVER_URI2", "HEARTH_JOINED"}) {
       ::unsetenv(name);
     }
   }

@@ -43,12 +43,13 @@ TEST(Environment, NothingButWhatIsPassedOn) {
 
 TEST(Environment, TellsARankWhoItIs) {
   Words words = {"OMPI_COMM_WORLD_RANK=99", "PATH=/bin"};
-  add_rank_variables({3, 8, 1, "200:5:6", "201:7:6"}, words);
+  add_rank_variables({3, 8, 1, "200:5:6", "201:7:6", "202:8:6"}, words);
   EXPECT_STREQ(find_variable(words, "OMPI_COMM_WORLD_RANK"), "3");
   EXPECT_STREQ(find_variable(words, "PMI_SIZE"), "8");
   EXPECT_STREQ(find_variable(words, "HEARTH_APP"), "1");
   EXPECT_STREQ(find_variable(words, "HEARTH_SEGMENT"), "200:5:6");
   EXPECT_STREQ(find_variable(words, "HEARTH_ARENA"), "201:7:6");
+  EXPECT_STREQ(find_variable(words, "HEARTH_BOARD"), "202:8:6");
   EXPECT_EQ(find_variable(words, "PMI_FD"), nullptr);
   EXPECT_EQ(std::count_if(words.begin(), words.end(),
                           [](const std::string& word) { return word.starts_with("OMPI_COMM_WORLD_RANK="); }),

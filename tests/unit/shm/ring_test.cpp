@@ -68,6 +68,9 @@ class Pair {
     return true;
   }
   void bring_over(size_t bytes) { writer_.bring_over(bytes); }
+  void limit_sends(uint32_t packets) { writer_.limit_short(packets); }
+  void limit_receives(uint32_t packets) { reader_.limit_short(packets); }
+  bool tells_of_next() const { return reader_.next_slot() != nullptr; }
 
   /// Takes the oldest packet, if there is one, and compares.
   void receive(bool at_once) {
@@ -93,14 +96,18 @@ class Pair {
     ASSERT_EQ(header.match, ~uint64_t{oldest.number});
     ASSERT_TRUE(is_filled(payload_at(place), oldest.number, oldest.bytes));
     if (quick) {
+      ++taken_quickly_;
       reader_.consume_short(slots_of_short(oldest.bytes));
     } else {
       reader_.consume(oldest.bytes);
     }
   }
+  uint32_t taken_quickly() const { return taken_quickly_; }
   bool drained() { return writer_.drained(); }
   void tell() { reader_.publish_credit(); }
   uint32_t slots_written() const { return writer_.slots_written(); }
+  uint32_t short_packets_written() const { return writer_.short_packets_written(); }
+  uint32_t short_packets_read() const { return reader_.short_packets_read(); }
 
  private:
   struct alignas(kLineBytes) Line {
@@ -113,6 +120,7 @@ class Pair {
   RingReader reader_;
   std::deque<Sent> sent_;
   uint32_t next_ = 0;
+  uint32_t taken_quickly_ = 0;
 };
 
 TEST(Ring, delivers_what_was_sent_in_order_whatever_lay_there_before) {
@@ -181,6 +189,71 @@ TEST(Ring, two_short_packets_share_a_line) {
   EXPECT_EQ(pair.slots_written(), 10u);
   ASSERT_TRUE(pair.send_short(17));
   EXPECT_EQ(pair.slots_written(), 12u);
+}
+
+TEST(Ring, gives_fewer_packets_where_it_is_told) {
+  Pair pair(64);
+  pair.limit_sends(3);
+  int sent = 0;
+  while (pair.send_short(8)) ++sent;
+  EXPECT_EQ(sent, 3);
+  // The ring itself has room, and its slow way is none the shorter.
+  EXPECT_TRUE(pair.send(200));
+  EXPECT_TRUE(pair.send(8));
+  EXPECT_FALSE(pair.send_short(8));
+  pair.limit_sends(1);
+  EXPECT_TRUE(pair.send_short(8));
+  EXPECT_FALSE(pair.send_short(8));
+
+  pair.limit_receives(2);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(pair.tells_of_next());
+    pair.receive(true);
+  }
+  EXPECT_FALSE(pair.tells_of_next());
+  while (pair.waiting() > 0) {
+    pair.receive(true);
+    ASSERT_FALSE(HasFatalFailure());
+  }
+}
+
+TEST(Ring, counts_short_packets_of_either_length_apart) {
+  Pair pair(64);
+  ASSERT_TRUE(pair.send(8));
+  ASSERT_TRUE(pair.send_short(8));
+  ASSERT_TRUE(pair.send(100));
+  ASSERT_TRUE(pair.send_short(40));
+  ASSERT_TRUE(pair.send(40));
+  EXPECT_EQ(pair.short_packets_written(), 2u);
+  EXPECT_EQ(pair.slots_written(), 1u + 1 + 4 + 2 + 2);
+  for (const bool at_once : {false, true, false, true, false}) pair.receive(at_once);
+  EXPECT_EQ(pair.short_packets_read(), pair.taken_quickly());
+  EXPECT_EQ(pair.taken_quickly(), 2u);
+}
+
+TEST(Ring, keeps_order_and_counts_under_limits_of_any_length) {
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    Pair pair(8u << random() % 4);
+    uint32_t sent_short = 0;
+    for (int step = 0; step < 4000; ++step) {
+      if (random() % 4 == 0) pair.limit_sends(random() % 32);
+      if (random() % 4 == 0) pair.limit_receives(random() % 32);
+      const bool sending = (step / 40 + random() % 3) % 2 == 0;
+      const size_t bytes = random() % 4 != 0 ? random() % (kLinePayloadBytes + 1) : random() % 100;
+      if (!sending) {
+        pair.receive(random() % 4 != 0);
+      } else if (bytes <= kLinePayloadBytes && random() % 4 != 0 && pair.send_short(bytes)) {
+        ++sent_short;
+      } else {
+        pair.send(bytes);
+      }
+      if (HasFatalFailure()) FAIL() << "seed " << seed << ", step " << step;
+      ASSERT_EQ(pair.short_packets_written(), sent_short);
+      ASSERT_EQ(pair.short_packets_read(), pair.taken_quickly());
+    }
+    EXPECT_GT(pair.taken_quickly(), 100u);
+  }
 }
 
 TEST(Ring, laps_never_are_zero_and_three_follow_each_other) {

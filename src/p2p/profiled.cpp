@@ -1,0 +1,227 @@
+// What the engine does only where --profile or --trace asks for it. Waits are measured by the looks at the
+// clock that a waiting loop takes anyway, every kRoundsPerLook rounds: of a wait that is shorter nothing is
+// known. Copies that are made while a process waits are no part of its waiting.
+#include <algorithm>
+
+#include "base/os_wait.h"
+#include "mpi.h"
+#include "p2p/engine.h"
+#include "p2p/wait_note.h"
+#include "profile/recorder.h"
+
+namespace hearth::p2p {
+
+static_assert(profile::kWays == static_cast<int>(Protocol::single_copy) + 1);
+static_assert(profile::kLineLengths == shm::kLinePayloadBytes + 1);
+
+namespace {
+
+// Messages of a pair of ranks that are seen one by one, each way: a test, or a short job, sees exact figures.
+constexpr uint32_t kSeenEach = 4096;
+constexpr uint32_t kIntervalMean = 512;
+// A wait that goes on is counted now and then, for whoever reads of a rank that never comes back.
+constexpr uint64_t kCountedNs = 50'000'000;
+// From so long on it is worth a look who called.
+constexpr uint64_t kSiteNs = 1'000'000;
+
+profile::Wait kind_of(uint32_t kind) {
+  switch (static_cast<shm::WaitKind>(kind)) {
+    case shm::WaitKind::send:
+      return profile::Wait::late_receiver;
+    case shm::WaitKind::receive:
+    case shm::WaitKind::probe:
+      return profile::Wait::late_sender;
+    case shm::WaitKind::collective:
+      return profile::Wait::collective;
+    case shm::WaitKind::finalize:
+      return profile::Wait::finalize;
+    default:
+      return profile::Wait::request;
+  }
+}
+
+// Whether operations of one kind with one process are all that is waited for.
+bool is_uniform(const shm::WaitEntry& entry) {
+  const uint32_t known = std::min<uint32_t>(entry.operation_count, shm::kOperationsMax);
+  for (uint32_t i = 1; i < known; ++i) {
+    if (entry.operations[i].kind != entry.operations[0].kind ||
+        entry.operations[i].peer != entry.operations[0].peer) {
+      return false;
+    }
+  }
+  return known > 0;
+}
+
+// Short packets until the one that is drawn.
+uint32_t packets_until(uint32_t drawn, uint32_t packets) {
+  return static_cast<uint32_t>(std::max(static_cast<int32_t>(drawn - packets), 0));
+}
+
+}  // namespace
+
+bool Engine::traced() const {
+  return recorder_ != nullptr && recorder_->tracing();
+}
+
+void Engine::begin_profile(Peer& peer, PeerIndex index) {
+  peer.profiled = true;
+  ProfiledPeer& seen = profiled(peer);
+  seen.counts = recorder_->counts(index);
+  seen.seen_sends_left = seen.seen_receives_left = kSeenEach;
+  recorder_->tell_limits(
+      index, relation_(index),
+      {peer.protocol.ring_bytes_max, peer.protocol.single_copy_bytes_min, peer.protocol.arena_bytes_min});
+}
+
+// Short messages go from MPI_Send into the ring and from there to MPI_Recv without anything here being asked
+// (at_once.h), whether they are counted or not. The first ones between two ranks are kept from that way. Of
+// the others the rings know the number; who sent them and how long they were is known of one in about
+// kIntervalMean, where the ring is made to call for its slow way. Which one is drawn by chance: a program
+// that sends by turns would else show one of its turns only, and so would the places where the ring goes
+// round.
+bool Engine::is_drawn(uint32_t packets, uint32_t& drawn) {
+  if (static_cast<int32_t>(drawn - packets) > 0) return false;
+  chance_ = chance_ * 1664525u + 1013904223u;
+  drawn = packets + 1 + (chance_ >> 16) % (2 * kIntervalMean);
+  return true;
+}
+
+void Engine::look_at_lanes(Peer& peer) {
+  ProfiledPeer& seen = profiled(peer);
+  if (peer.lane_to != nullptr) {
+    const uint32_t packets = peer.lane_to->short_packets_written();
+    seen.counts->sent_unseen += packets - seen.short_counted_to;
+    seen.short_counted_to = packets;
+  }
+  if (peer.lane_from != nullptr) {
+    const uint32_t packets = peer.lane_from->short_packets_read();
+    seen.counts->received_unseen += packets - seen.short_counted_from;
+    seen.short_counted_from = packets;
+  }
+}
+
+bool Engine::is_unseen(const Peer& peer) {
+  const ProfiledPeer& seen = profiled(peer);
+  return seen.seen_sends_left == 0 && peer.lane_to != nullptr &&
+         packets_until(seen.drawn_send, peer.lane_to->short_packets_written() + seen.slow_to) > 0;
+}
+
+bool Engine::sample_send(Peer& peer) {
+  ProfiledPeer& seen = profiled(peer);
+  if (seen.seen_sends_left > 0) {
+    if (!traced()) --seen.seen_sends_left;
+    return false;
+  }
+  if (peer.lane_to == nullptr) return false;
+  look_at_lanes(peer);
+  return is_drawn(seen.short_counted_to + seen.slow_to, seen.drawn_send);
+}
+
+void Engine::expect_sample(Peer& peer) {
+  const ProfiledPeer& seen = profiled(peer);
+  if (seen.seen_sends_left > 0 || traced()) {
+    peer.at_once = false;
+  } else if (peer.lane_to != nullptr) {
+    peer.lane_to->limit_short(
+        packets_until(seen.drawn_send, peer.lane_to->short_packets_written() + seen.slow_to));
+  }
+}
+
+void Engine::sample_receive(Peer& peer, uint64_t bytes) {
+  ProfiledPeer& seen = profiled(peer);
+  const uint32_t packets = peer.lane_from->short_packets_read() + seen.slow_from;
+  const bool unseen = packets_until(seen.drawn_receive, packets) > 0;
+  if (profile::frequent_call >= 0 && bytes <= shm::kLinePayloadBytes && unseen) {
+    ++seen.slow_from;
+    ++seen.counts->received_unseen;
+  } else {
+    look_at_lanes(peer);
+    if (is_drawn(packets, seen.drawn_receive) && bytes <= shm::kLinePayloadBytes)
+      recorder_->received_sample(bytes);
+    profile::count_frequent_call(bytes);
+  }
+  expect_receive_sample(peer);
+}
+
+void Engine::expect_receive_sample(Peer& peer) {
+  const ProfiledPeer& seen = profiled(peer);
+  const uint32_t packets = peer.lane_from->short_packets_read() + seen.slow_from;
+  peer.lane_from->limit_short(packets_until(seen.drawn_receive, packets));
+}
+
+// Whether it is not for a sample alone that the ring calls for its slow way.
+bool Engine::stops_of_itself(Peer& peer) {
+  peer.lane_from->lift_limit();
+  const bool stops = peer.lane_from->next_slot() == nullptr;
+  expect_receive_sample(peer);
+  return stops;
+}
+
+void Engine::complete_profile() {
+  if (recorder_ == nullptr) return;
+  for (Peer& peer : peers_) {
+    if (peer.profiled) look_at_lanes(peer);
+  }
+}
+
+// A message from a process whose ring has not been read without a call in between. Where a trace is wanted it
+// never is, and each message comes by here; for a profile the first ones do.
+void Engine::meet(PeerIndex from, uint64_t bytes, int tag) {
+  Peer& peer = peers_[static_cast<size_t>(from)];
+  if (recorder_ != nullptr && !peer.profiled) know(from);
+  if (traced()) return recorder_->arrived(from, bytes, tag);
+  if (peer.profiled && profiled(peer).seen_receives_left > 0) {
+    --profiled(peer).seen_receives_left;
+    return;
+  }
+  peer.lane_from = transport_.lane_from(from);
+  if (peer.profiled && peer.lane_from != nullptr) expect_receive_sample(peer);
+}
+
+void Engine::watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins) {
+  if (!waiter.watched) {
+    waiter.noted = true;
+    waiter.watched.emplace().look_ns = now_ns;
+    return;
+  }
+  WatchedWait& watched = *waiter.watched;
+  if (!stretch_begins) watched.idle_ns += now_ns - watched.look_ns;
+  watched.look_ns = now_ns;
+  if (watched.idle_ns == 0) return;
+  if (!watched.described) describe_watched(waiter, watched);
+  if (!watched.site_sought && watched.idle_ns >= kSiteNs) {
+    watched.site_sought = true;
+    watched.site = recorder_->note_site();
+  }
+  if (watched.idle_ns >= kCountedNs) count_wait(watched);
+}
+
+// What it is for as long as it lasts: with the first operation that is over it would look like another.
+void Engine::describe_watched(const Waiter& waiter, WatchedWait& watched) {
+  watched.described = true;
+  shm::WaitEntry entry = {};
+  WaitNote note(*this, entry);
+  waiter.describe(note);
+  const bool uniform = is_uniform(entry);
+  watched.kind = kind_of(uniform && entry.kind == static_cast<uint32_t>(shm::WaitKind::request)
+                             ? entry.operations[0].kind
+                             : entry.kind);
+  watched.peer = uniform && entry.operations[0].peer >= 0 ? entry.operations[0].peer : MPI_ANY_SOURCE;
+  if (entry.missing_count == 1) watched.peer = entry.missing[0];
+}
+
+void Engine::count_wait(WatchedWait& watched) const {
+  recorder_->waited(watched.kind, watched.peer, watched.idle_ns, !watched.counted, watched.site);
+  watched.counted = true;
+  watched.idle_ns = 0;
+}
+
+void Engine::end_watched_wait(Waiter& waiter) {
+  WatchedWait& watched = *waiter.watched;
+  if (watched.idle_ns > 0) count_wait(watched);
+  if (watched.counted) {
+    recorder_->wait_is_over(watched.kind, watched.peer, waiter.began_ns, watched.look_ns);
+  }
+}
+
+}  // namespace hearth::p2p

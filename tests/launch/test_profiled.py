@@ -1,0 +1,199 @@
+"""mpiexec --profile: what it says of jobs whose messages and delays are known (profiled.c)."""
+
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import unittest
+import zlib
+from html.parser import HTMLParser
+
+from common import LIMIT_S, LaunchTest
+
+PROGRAM = os.environ["HEARTH_PROFILED_PROGRAM"]
+LATE_S = 0.06  # as in profiled.c
+LONG = 1 << 20
+
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def first_pixel(picture):
+    """Red, green and blue of a PNG's top left corner."""
+    at, data = 8, b""
+    while at < len(picture):
+        length, kind = struct.unpack(">I4s", picture[at:at + 8])
+        if kind == b"IDAT":
+            data += picture[at + 8:at + 8 + length]
+        at += length + 12
+    return tuple(zlib.decompress(data)[1:4])  # behind the byte that names the row's filter
+
+
+class Balance(HTMLParser):
+    """Whether each element of a page is closed in its turn."""
+
+    EMPTY = {"meta", "br", "rect", "line"}
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+        self.wrong = []
+        self.seen = set()
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.add(tag)
+        if tag not in self.EMPTY or tag == "rect":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+class Profile(LaunchTest):
+    def profile(self, ranks, what, *options, program=PROGRAM, code=0):
+        file = self.folder / "profile.json"
+        result = self.run_mpiexec("-n", ranks, "--oversubscribe", "--profile", file, *options, program, what,
+                                  code=code)
+        with open(file, encoding="utf-8") as text:
+            profile = json.load(text)
+        # The verdict is told at once as well.
+        self.assertIn(profile["verdict"], result.stderr)
+        return profile
+
+    def check_counts(self, profile):
+        self.assertEqual(profile["messages_between"], [[0, 208, 0], [0, 0, 100], [100, 0, 0]])
+        self.assertEqual(profile["bytes_between"], [[0, 1600 + 5000 + 3 * LONG, 0], [0, 0, 800], [800, 0, 0]])
+
+    def test_counts(self):
+        profile = self.profile(3, "counts")
+        self.check_counts(profile)
+        ways = {way["protocol"]: way for way in profile["protocols"]}
+        self.assertEqual(ways["line"]["messages_by_size"], {"8": 400})
+        self.assertEqual(ways["lines"]["messages"], 5)
+        self.assertEqual(ways["lines"]["bytes"], 5000)
+        long = [ways[name] for name in ("cells", "arena", "single copy")]
+        self.assertEqual(sum(way["messages"] for way in long), 3)
+        self.assertEqual(sum(way["bytes"] for way in long), 3 * LONG)
+        calls = {call["call"]: call for call in profile["calls"]}
+        for name in "MPI_Send", "MPI_Recv":
+            self.assertEqual(calls[name]["calls"], 408)
+            self.assertEqual(calls[name]["bytes"], 3200 + 5000 + 3 * LONG)
+            self.assertEqual(calls[name]["calls_by_size"], {"8": 400, "512": 5, str(LONG): 3})
+        self.assertEqual(calls["MPI_Comm_rank"]["calls"], 3)
+        self.assertEqual([rank["messages_received"] for rank in profile["ranks"]], [100, 208, 100])
+        self.assertTrue(all(rank["finalized"] and rank["memory_bytes_max"] > 0 for rank in profile["ranks"]))
+
+    def test_late_sender(self):
+        profile = self.profile(2, "late_sender")
+        waits = profile["ranks"][1]["waits"]
+        self.assertGreater(waits["late sender"]["seconds"], LATE_S / 2)
+        self.assertLess(waits["late receiver"]["seconds"], LATE_S / 10)
+        self.assertGreater(profile["waited_seconds_for"][1][0], LATE_S / 2)
+        self.assertLess(profile["waited_seconds_for"][0][1], LATE_S / 10)
+        self.assertRegex(profile["verdict"], r"^Rank 1 waits \d+ % of its time for rank 0, which computes")
+        site = profile["longest_waits"][0]
+        self.assertEqual((site["rank"], site["peer"], site["wait"]), (1, 0, "late sender"))
+        # A static function of the program, then main.
+        self.assertRegex(site["frames"][0], r"^late_sender.* \(launch_profiled\)$|^main \(launch_profiled\)$")
+
+    def test_late_receiver(self):
+        profile = self.profile(2, "late_receiver")
+        waits = profile["ranks"][0]["waits"]
+        self.assertGreater(waits["late receiver"]["seconds"], LATE_S / 2)
+        self.assertLess(waits["late sender"]["seconds"], LATE_S / 10)
+        self.assertIn("Rank 0 waits", profile["verdict"])
+
+    def test_collectives(self):
+        profile = self.profile(4, "collectives")
+        comms = {}
+        for comm in profile["communicators"]:
+            comms.setdefault(comm["name"], []).append(comm)
+        world = comms["MPI_COMM_WORLD"][0]
+        self.assertEqual(world["size"], 4)
+        self.assertGreaterEqual(world["collectives"], 10)
+        self.assertEqual(world["timed_collectives"], world["collectives"])
+        self.assertEqual(world["last_rank"], 3)
+        self.assertGreater(world["last_share"], 0.5)
+        self.assertGreater(world["arrival_spread_max_seconds"], LATE_S / 20)
+        # Both halves of the split, apart.
+        self.assertEqual([(half["size"], half["collectives"]) for half in comms["half"]], [(2, 7), (2, 7)])
+        calls = {call["call"]: call["calls"] for call in profile["calls"]}
+        self.assertEqual((calls["MPI_Barrier"], calls["MPI_Allreduce"]), (40, 28))
+
+    def test_unexpected(self):
+        receiver = self.profile(2, "unexpected")["ranks"][1]
+        self.assertGreaterEqual(receiver["unexpected_messages"], 19)
+        self.assertGreaterEqual(receiver["unexpected_depth_max"], 19)
+        self.assertGreaterEqual(receiver["unexpected_bytes_max"], 1900)
+
+    def test_many_short_messages(self):
+        """Most of them pass unseen: their number is exact all the same, and their lengths are about right."""
+        profile = self.profile(2, "many")
+        self.assertEqual(profile["messages_between"][0][1], 70000)
+        sizes = {way["protocol"]: way for way in profile["protocols"]}["line"]["messages_by_size"]
+        self.assertEqual(set(sizes), {"8", "32"})
+        self.assertAlmostEqual(sizes["8"] / 70000, 0.5, delta=0.15)
+        calls = {call["call"]: call for call in profile["calls"]}
+        self.assertEqual(calls["MPI_Send"]["calls"], 70000)
+        self.assertEqual(calls["MPI_Recv"]["calls"], 70000)
+        self.assertTrue(calls["MPI_Send"]["estimated"])
+
+    def test_killed_rank_leaves_what_it_counted(self):
+        profile = self.profile(3, "killed", code=137)
+        self.check_counts(profile)
+        self.assertFalse(profile["ranks"][1]["finalized"])
+        self.assertEqual(profile["exit_code"], 137)
+
+    def test_program_without_mpi(self):
+        profile = self.profile(2, "1", program="true")
+        self.assertEqual(profile["messages"], 0)
+        self.assertEqual(profile["verdict"], "No rank called MPI_Init, so nothing was counted.")
+
+    def test_page(self):
+        file = self.folder / "profile.html"
+        self.run_mpiexec("-n", 3, "--oversubscribe", "--profile", file, PROGRAM, "counts", "<b>&\"'")
+        page = file.read_text(encoding="utf-8")
+        balance = Balance()
+        balance.feed(page)
+        self.assertEqual((balance.open, balance.wrong), ([], []))
+        self.assertTrue({"svg", "table", "h2"} <= balance.seen)
+        # Nothing is fetched, nothing is run, and words of users stay words.
+        self.assertNotIn("script", balance.seen)
+        self.assertNotIn("b", balance.seen)
+        self.assertIsNone(re.search(r"(src|href|url)\s*[=(]", page))
+        self.assertIn("prefers-color-scheme: dark", page)
+        for svg in re.findall(r"<svg [^>]*>", page):
+            self.assertIn('role="img" aria-label="', svg)
+
+    @unittest.skipUnless(BROWSER, "there is no Chromium")
+    def test_page_in_a_browser(self):
+        """Drawn on light and on dark ground."""
+        file = self.folder / "profile.html"
+        self.run_mpiexec("-n", 3, "--oversubscribe", "--profile", file, PROGRAM, "counts")
+        for scheme, ground in ("1", (255, 255, 255)), ("0", (15, 23, 42)):
+            picture = self.folder / "page.png"
+            picture.unlink(missing_ok=True)
+            result = subprocess.run(
+                [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu",
+                 f"--user-data-dir={self.folder / 'browser'}",
+                 f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1160,1600",
+                 f"--screenshot={picture}", file.as_uri()],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+            self.assertTrue(picture.exists(), result.stderr)
+            self.assertEqual(first_pixel(picture.read_bytes()), ground)
+            self.assertGreater(picture.stat().st_size, 20000)  # there is something on it
+
+    def test_file_that_cannot_be_written(self):
+        result = self.run_mpiexec("--profile", "/nowhere/profile.html", "echo", "started", code=1)
+        self.assertIn("cannot write '/nowhere/profile.html'", result.stderr)
+        self.assertNotIn("started", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
