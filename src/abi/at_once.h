@@ -26,28 +26,26 @@ struct Message {
 };
 
 /// False unless messages may be sent now, and these arguments are right for one to or from process `peer`.
-/// `seen`: of a call whose messages do not tell a profile how often it was made.
-template <bool seen = false>
 [[gnu::always_inline]] inline bool check(const void* buffer, Count count, MPI_Datatype datatype, int peer,
                                          int tag, MPI_Comm comm, Message& message) {
-  const bool active = seen ? is_active_unwatched() : is_active();
-  if (__builtin_expect(!active || LibraryLock::enabled, 0)) return false;
+  if (__builtin_expect(!is_active() || LibraryLock::enabled, 0)) return false;
   message = {find<Comm>(comm), find<Type>(datatype)};
   return message.comm != nullptr && usable(message.type) && count >= 0 && is_peer(*message.comm, peer) &&
          tag >= 0 && !is_odd(buffer);
 }
 
+/// `call`: whose message it is, for a profile.
 [[gnu::always_inline]] inline bool send(const void* buffer, Count count, MPI_Datatype datatype, int dest,
-                                        int tag, MPI_Comm comm) {
+                                        int tag, MPI_Comm comm, Call call = Call::send) {
   Message message;
   return check(buffer, count, datatype, dest, tag, comm, message) &&
          p2p::engine().send_at_once(buffer, count, *message.type, message.comm->peers[dest], tag,
-                                    message.comm->context);
+                                    message.comm->context, static_cast<int>(call));
 }
 
 [[gnu::always_inline]] inline bool isend(const void* buffer, Count count, MPI_Datatype datatype, int dest,
                                          int tag, MPI_Comm comm, MPI_Request* request) {
-  if (__builtin_expect(request == nullptr || !send(buffer, count, datatype, dest, tag, comm), 0))
+  if (__builtin_expect(request == nullptr || !send(buffer, count, datatype, dest, tag, comm, Call::isend), 0))
     return false;
   *request = reinterpret_cast<MPI_Request>(p2p::engine().completed_send());
   return true;
@@ -58,7 +56,7 @@ template <bool seen = false>
   Message message;
   if (!check(buffer, count, datatype, source, tag, comm, message) ||
       !p2p::engine().receive_at_once(buffer, count, *message.type, message.comm->peers[source], tag,
-                                     message.comm->context)) {
+                                     message.comm->context, static_cast<int>(Call::recv))) {
     return false;
   }
   set_status(status, source, tag, count * message.type->size, false);
@@ -68,17 +66,18 @@ template <bool seen = false>
 [[gnu::always_inline]] inline bool irecv(void* buffer, Count count, MPI_Datatype datatype, int source,
                                          int tag, MPI_Comm comm, MPI_Request* request) {
   Message message;
-  if (!check<true>(buffer, count, datatype, source, tag, comm, message) || request == nullptr) return false;
+  if (!check(buffer, count, datatype, source, tag, comm, message) || request == nullptr) return false;
   const Request* posted = p2p::engine().post_at_once(buffer, count, *message.type,
                                                      message.comm->peers[source], tag, *message.comm);
   if (__builtin_expect(posted == nullptr, 0)) return false;
+  if (!is_active_unwatched() && profile::post_is_drawn()) [[unlikely]]
+    profile::count_drawn_post(static_cast<int>(Call::irecv), bytes_of(count, datatype));
   *request = reinterpret_cast<MPI_Request>(const_cast<Request*>(posted));
   return true;
 }
 
 /// Waits for and takes a send that was over at once, or a receive whose message is here, or comes within
-/// moments, and is right. False: nothing has been done. `watched`: the process may be profiled.
-template <bool watched = true>
+/// moments, and is right. False: nothing has been done.
 [[gnu::always_inline]] inline bool take(Request& request, MPI_Status* status) {
   p2p::Engine& engine = p2p::engine();
   if (&request == engine.completed_send()) {
@@ -89,9 +88,6 @@ template <bool watched = true>
   const bool before = request.complete;
   if (before ? !request.outcome.ok() || request.cancelled : !engine.receive_posted_at_once(request)) {
     return false;
-  }
-  if constexpr (watched) {
-    if (!before) engine.count_posted(request.key.peer);
   }
   if (status != nullptr) {
     // What is received at once has the sender, the tag and the length that were asked for.
@@ -104,9 +100,11 @@ template <bool watched = true>
 }
 
 [[gnu::always_inline]] inline bool wait(MPI_Request* request, MPI_Status* status) {
-  if (__builtin_expect(!is_active_unwatched() || LibraryLock::enabled || request == nullptr, 0)) return false;
+  if (__builtin_expect(!is_active() || LibraryLock::enabled || request == nullptr, 0)) return false;
   Request* const found = find<Request>(*request);
-  if (found == nullptr || !take<false>(*found, status)) return false;
+  if (found == nullptr || !take(*found, status)) return false;
+  if (!is_active_unwatched()) [[unlikely]]
+    profile::count_call(static_cast<int>(Call::wait));
   *request = MPI_REQUEST_NULL;
   return true;
 }

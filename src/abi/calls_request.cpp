@@ -131,11 +131,6 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
 }  // namespace
 
 [[gnu::hot]] Status wait(Request*& request, MPI_Status* status) {
-  // Where calls are counted the entry point leaves the usual case to this one.
-  if (profile::process_recorder != nullptr && request != nullptr && abi::at_once::take(*request, status)) {
-    request = nullptr;
-    return {};
-  }
   return abi::wait_for(request, status);
 }
 

@@ -99,7 +99,8 @@ Status send_buffered(const void* buffer, Count count, Type& type, int dest, int 
 
 [[gnu::hot]] Status send(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm) {
   if (__builtin_expect(dest != MPI_PROC_NULL, 1) &&
-      p2p::engine().send_at_once(buf, count, datatype, comm.peers[dest], tag, comm.context)) {
+      p2p::engine().send_at_once(buf, count, datatype, comm.peers[dest], tag, comm.context,
+                                 static_cast<int>(abi::Call::send))) {
     return {};
   }
   return send_seen(buf, count, datatype, dest, tag, comm);
@@ -121,7 +122,8 @@ Status bsend(const void* buf, Count count, Type& datatype, int dest, int tag, Co
                           Request*& request) {
   request = p2p::engine().completed_send();
   if (__builtin_expect(dest != MPI_PROC_NULL, 1) &&
-      p2p::engine().send_at_once(buf, count, datatype, comm.peers[dest], tag, comm.context)) {
+      p2p::engine().send_at_once(buf, count, datatype, comm.peers[dest], tag, comm.context,
+                                 static_cast<int>(abi::Call::isend))) {
     return {};
   }
   return isend_seen(buf, count, datatype, dest, tag, comm, request);
@@ -148,7 +150,8 @@ Status ibsend(const void* buf, Count count, Type& datatype, int dest, int tag, C
                          MPI_Status* status) {
   // Without threads the entry has looked for a while already (at_once.h).
   if (LibraryLock::enabled && source >= 0 &&
-      p2p::engine().receive_at_once(buf, count, datatype, comm.peers[source], tag, comm.context)) {
+      p2p::engine().receive_at_once(buf, count, datatype, comm.peers[source], tag, comm.context,
+                                    static_cast<int>(abi::Call::recv))) {
     abi::set_status(status, source, tag, count * datatype.size, false);
     return {};
   }

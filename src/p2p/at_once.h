@@ -23,13 +23,13 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
 
 [[gnu::always_inline]] inline bool Engine::send_at_once(const void* buffer, Count count,
                                                         const datatype::Type& type, PeerIndex to, int tag,
-                                                        uint32_t context) {
+                                                        uint32_t context, int call) {
   Peer& peer = peers_[static_cast<size_t>(to)];
   const auto bytes = static_cast<uint64_t>(count * type.size);
   if (__builtin_expect(!peer.at_once || !type.contiguous, 0)) return false;
   if (bytes > shm::kLinePayloadBytes) {
     return bytes <= peer.protocol.ring_bytes_max &&
-           send_lines_at_once(peer, buffer, type, bytes, to, match_word(context, tag));
+           send_lines_at_once(peer, buffer, type, bytes, to, match_word(context, tag), call);
   }
   shm::RingWriter& lane = *peer.lane_to;
   std::byte* slot = lane.claim_short();
@@ -59,9 +59,9 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
 // Takes the next packet of the ring if it is this very message and comes within moments.
 [[gnu::always_inline]] inline bool Engine::take_at_once(shm::RingReader& lane, void* buffer,
                                                         const datatype::Type& type, uint64_t bytes,
-                                                        uint64_t match) {
+                                                        uint64_t match, int call) {
   auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
-  if (bytes > shm::kLinePayloadBytes) return take_lines_at_once(lane, to, bytes, match);
+  if (bytes > shm::kLinePayloadBytes) return take_lines_at_once(lane, to, bytes, match, call);
   const std::byte* slot = await_short(lane, bytes, match);
   if (__builtin_expect(slot == nullptr, 0)) return false;
   copy_line(to, shm::payload_at(slot), bytes);
@@ -71,12 +71,12 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
 
 [[gnu::always_inline]] inline bool Engine::receive_at_once(void* buffer, Count count,
                                                            const datatype::Type& type, PeerIndex from,
-                                                           int tag, uint32_t context) {
+                                                           int tag, uint32_t context, int call) {
   const auto bytes = static_cast<uint64_t>(count * type.size);
   if (__builtin_expect(bytes > packet_bytes_max_ || tag == MPI_ANY_TAG || !type.contiguous, 0)) return false;
   shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
   if (__builtin_expect(lane == nullptr || !posted_.empty() || !unexpected_.empty(), 0)) return false;
-  return take_at_once(*lane, buffer, type, bytes, match_word(context, tag));
+  return take_at_once(*lane, buffer, type, bytes, match_word(context, tag), call);
 }
 
 [[gnu::always_inline]] inline Request* Engine::post_at_once(void* buffer, Count count, datatype::Type& type,
@@ -92,6 +92,11 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   return request;
 }
 
+/// After receive_posted_at_once() under a profile: the ring's count of short messages is of MPI_Recv's.
+inline void Engine::count_posted(PeerIndex from, uint64_t bytes) {
+  if (bytes <= shm::kLinePayloadBytes) ++profiled_[static_cast<size_t>(from)].short_counted_from;
+}
+
 // A message that fits the oldest posted receive is its own, and no message that fits the receive waits, or it
 // would not be posted.
 [[gnu::always_inline]] inline bool Engine::receive_posted_at_once(Request& request) {
@@ -101,11 +106,13 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   const bool usual = from >= 0 && request.key.tag != MPI_ANY_TAG && bytes <= packet_bytes_max_ &&
                      type.contiguous && posted_.is_first(request);
   if (__builtin_expect(!usual, 0)) return false;
-  shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
-  if (__builtin_expect(lane == nullptr, 0)) return false;
-  if (!take_at_once(*lane, request.buffer, type, bytes, match_word(request.key.context, request.key.tag))) {
+  const Peer& peer = peers_[static_cast<size_t>(from)];
+  if (__builtin_expect(peer.lane_from == nullptr, 0)) return false;
+  if (!take_at_once(*peer.lane_from, request.buffer, type, bytes,
+                    match_word(request.key.context, request.key.tag), kCountedCall)) {
     return false;
   }
+  if (__builtin_expect(peer.profiled, 0)) count_posted(from, bytes);
   posted_.remove_first(request);
   return true;
 }

@@ -180,13 +180,14 @@ class Engine {
                  uint32_t context, Received* received = nullptr);
 
   // The usual cases, compiled into the MPI calls (p2p/at_once.h): a message that fits the ring, its data in
-  // one piece, nothing queued that would go first. False or nullptr: nothing has been done.
+  // one piece, nothing queued that would go first. False or nullptr: nothing has been done. `call`: the
+  // number of the MPI function, for a profile.
   bool send_at_once(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
-                    uint32_t context);
+                    uint32_t context, int call);
   /// Looks at the ring of that sender for a little while. The message is as long as there is room;
   /// `from` is one process.
   bool receive_at_once(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
-                       uint32_t context);
+                       uint32_t context, int call);
   /// A posted receive, where no message waits that it might match, and few receives do. Throws nothing.
   Request* post_at_once(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
                         objects::Comm& comm);
@@ -282,11 +283,6 @@ class Engine {
   size_t sends_under_way() const { return sends_under_way_; }
   /// The profile gets what has not been counted yet; nothing where none is wanted.
   void complete_profile();
-  /// After receive_posted_at_once(), for a caller who may be profiled: no unseen message of MPI_Recv.
-  void count_posted(PeerIndex from) {
-    const Peer& peer = peers_[static_cast<size_t>(from)];
-    if (__builtin_expect(peer.profiled, 0)) ++profiled(peer).short_counted_from;
-  }
   /// Slots of rings that this process has written, whatever was in them. Counted when asked, from positions
   /// that come round after 2^32 slots of one ring, so it must be asked more often than that.
   uint64_t slots_sent();
@@ -296,6 +292,7 @@ class Engine {
  private:
   friend class WaitNote;
 
+  static constexpr int kCountedCall = -1;  // of a message whose call a profile has already
   static constexpr int kNotShown = -1;
   static constexpr int kNoPlace = -2;
   /// Beside Peer where a profile is wanted (profiled.cpp): messages that are still seen one by one, and what
@@ -362,6 +359,7 @@ class Engine {
   bool traced() const;
   void look_at_lanes(Peer& peer);
   void note_in_ring(Peer& peer, size_t bytes, PeerIndex to, int tag);
+  void count_posted(PeerIndex from, uint64_t bytes);
   ProfiledPeer& profiled(const Peer& peer) { return profiled_[static_cast<size_t>(&peer - peers_.data())]; }
   bool is_unseen(const Peer& peer);
   bool sample_send(Peer& peer);
@@ -388,7 +386,7 @@ class Engine {
   bool send_in_ring(Peer& peer, const void* buffer, const datatype::Type& type, int64_t bytes, PeerIndex to,
                     uint8_t flags, uint32_t cookie, uint64_t match, Status& status);
   bool send_lines_at_once(Peer& peer, const void* buffer, const datatype::Type& type, uint64_t bytes,
-                          PeerIndex to, uint64_t match);
+                          PeerIndex to, uint64_t match, int call);
   bool burdened(Peer& peer, PeerIndex to);
   void settle(Peer& peer);
   /// False when the ring has no room.
@@ -407,8 +405,8 @@ class Engine {
   void on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload);
   bool take_at_once(shm::RingReader& lane, void* buffer, const datatype::Type& type, uint64_t bytes,
-                    uint64_t match);
-  bool take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes, uint64_t match);
+                    uint64_t match, int call);
+  bool take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes, uint64_t match, int call);
   bool receive_from_lane(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                          uint32_t context, int64_t& bytes);
   void post(Request& request);

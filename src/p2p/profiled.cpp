@@ -16,9 +16,6 @@ static_assert(profile::kLineLengths == shm::kLinePayloadBytes + 1);
 
 namespace {
 
-// Messages of a pair of ranks that are seen one by one, each way: a test, or a short job, sees exact figures.
-constexpr uint32_t kSeenEach = 4096;
-constexpr uint32_t kIntervalMean = 512;
 // A wait that goes on is counted now and then, for whoever reads of a rank that never comes back.
 constexpr uint64_t kCountedNs = 50'000'000;
 // From so long on it is worth a look who called.
@@ -67,7 +64,7 @@ void Engine::begin_profile(Peer& peer, PeerIndex index) {
   peer.profiled = true;
   ProfiledPeer& seen = profiled(peer);
   seen.counts = recorder_->counts(index);
-  seen.seen_sends_left = seen.seen_receives_left = kSeenEach;
+  seen.seen_sends_left = seen.seen_receives_left = profile::kSeenEach;
   recorder_->tell_limits(
       index, relation_(index),
       {peer.protocol.ring_bytes_max, peer.protocol.single_copy_bytes_min, peer.protocol.arena_bytes_min});
@@ -76,13 +73,12 @@ void Engine::begin_profile(Peer& peer, PeerIndex index) {
 // Short messages go from MPI_Send into the ring and from there to MPI_Recv without anything here being asked
 // (at_once.h), whether they are counted or not. The first ones between two ranks are kept from that way. Of
 // the others the rings know the number; who sent them and how long they were is known of one in about
-// kIntervalMean, where the ring is made to call for its slow way. Which one is drawn by chance: a program
-// that sends by turns would else show one of its turns only, and so would the places where the ring goes
-// round.
+// profile::kIntervalMean, where the ring is made to call for its slow way. Which one is drawn by chance: a
+// program that sends by turns would else show one of its turns only, and so would the places where the ring
+// goes round.
 bool Engine::is_drawn(uint32_t packets, uint32_t& drawn) {
   if (static_cast<int32_t>(drawn - packets) > 0) return false;
-  chance_ = chance_ * 1664525u + 1013904223u;
-  drawn = packets + 1 + (chance_ >> 16) % (2 * kIntervalMean);
+  drawn = packets + profile::draw_interval(chance_);
   return true;
 }
 

@@ -30,9 +30,7 @@ constexpr int kUnmindedMax = 32;
 
 // What take_at_once() leaves to a function of its own: a message of several lines.
 [[gnu::noinline]] bool Engine::take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes,
-                                                  uint64_t match) {
-  // A profile sees each message that is longer than a line.
-  if (__builtin_expect(recorder_ != nullptr, 0)) return false;
+                                                  uint64_t match, int call) {
   if (lane.next_slot() == nullptr || unminded_ + 1 >= kUnmindedMax) return false;  // the others, too
   const uint64_t awaited = lane.commit_word(eager_commit(bytes));
   const std::byte* slot = lane.next_slot();
@@ -46,6 +44,7 @@ constexpr int kUnmindedMax = 32;
   ++unminded_;
   copy_bytes(to, shm::payload_at(slot), bytes);
   lane.consume(bytes);
+  if (__builtin_expect(recorder_ != nullptr, 0)) profile::count_call_of(call, bytes);
   return true;
 }
 

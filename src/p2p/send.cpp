@@ -53,9 +53,7 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
 
 // What send_at_once() leaves to a function of its own: a message of several lines.
 [[gnu::noinline]] bool Engine::send_lines_at_once(Peer& peer, const void* buffer, const datatype::Type& type,
-                                                  uint64_t bytes, PeerIndex to, uint64_t match) {
-  // A profile sees each message that is longer than a line, and whose it is.
-  if (__builtin_expect(peer.profiled, 0)) return false;
+                                                  uint64_t bytes, PeerIndex to, uint64_t match, int call) {
   shm::RingWriter& lane = *peer.lane_to;
   std::byte* slot = lane.claim(bytes);
   if (slot == nullptr || lane.unexpected_kib() > unexpected_kib_max_) return false;
@@ -66,6 +64,10 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   }
   lane.commit(static_cast<uint8_t>(PacketKind::eager), 0, bytes, 0, match);
   peer.room_over = 0;
+  if (__builtin_expect(peer.profiled, 0)) {
+    recorder_->sent(to, static_cast<int>(Protocol::lines), bytes, tag_of(match), false);
+    profile::count_call_of(call, bytes);
+  }
   note_sent(to, static_cast<int64_t>(bytes));
   return true;
 }

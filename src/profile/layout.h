@@ -62,6 +62,7 @@ struct CallCounts {
   uint64_t bytes;
   uint64_t calls[kClasses];
   uint64_t samples[kLineClasses];  // of these calls, those that stand for unseen ones
+  uint64_t drawn_for;              // of MPI_Irecv: calls that have the length of another one, drawn by chance
 };
 
 /// Messages of one protocol.
@@ -167,7 +168,6 @@ struct alignas(64) RankHead {
   uint64_t unexpected_messages;
   uint64_t unexpected_depth_max;
   uint64_t unexpected_bytes_max;
-  uint64_t posted_messages;
   uint64_t fallbacks;         // messages that one copy was offered for and that went through cells
   uint64_t memory_bytes_max;  // of the process, at MPI_Finalize
   uint64_t library_bytes;     // of requests and messages

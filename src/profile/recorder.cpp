@@ -69,6 +69,11 @@ void Recorder::end(uint64_t pool_bytes) {
   head_.ended_ns = head_.alive_ns = os::now_ns();
   head_.library_bytes = std::max<uint64_t>(head_.library_bytes, pool_bytes);
   head_.memory_bytes_max = os::own_memory_bytes_max();
+  // The posts since the last draw are known by their number.
+  if (post_draw.call >= 0) {
+    call_counts[post_draw.call].calls_without_size += post_draw.drawn - post_draw.left;
+    post_draw.drawn = post_draw.left;
+  }
 }
 
 // Messages.
@@ -108,6 +113,18 @@ void Recorder::sent(PeerIndex to, int way, uint64_t bytes, int tag, bool sampled
 void Recorder::received_sample(uint64_t bytes) {
   const int call = outer_call >= 0 ? outer_call : frequent_call;
   if (call >= 0) ++part_.calls[call].samples[std::min(class_of(bytes), kLineClasses - 1)];
+}
+
+void count_drawn_post(int call, uint64_t bytes) {
+  static uint32_t chance = 1;
+  PostDraw& draw = post_draw;
+  CallCounts& counts = call_counts[call];
+  counts.calls[class_of(bytes)] += draw.drawn;
+  counts.bytes += draw.drawn * bytes;
+  if (draw.drawn > 1) counts.drawn_for += draw.drawn - 1;
+  draw.call = call;
+  draw.posts += draw.drawn;
+  draw.drawn = draw.left = draw.posts < kSeenEach ? 1 : draw_interval(chance);
 }
 
 void Recorder::fell_back(PeerIndex to, int way, uint64_t bytes) {

@@ -128,12 +128,40 @@ inline void count_call(int call, uint64_t bytes) {
   add(counts.bytes, bytes);
 }
 
+/// Messages of a pair of ranks, or posted receives, that are seen one by one: a test, or a short job, sees
+/// exact figures. Of those that come later one in about so many is looked at.
+constexpr uint32_t kSeenEach = 4096;
+constexpr uint32_t kIntervalMean = 512;
+/// How many come before the next one that is looked at, plus 1. `chance` is the state of the draws.
+inline uint32_t draw_interval(uint32_t& chance) {
+  chance = chance * 1664525u + 1013904223u;
+  return 1 + (chance >> 16) % (2 * kIntervalMean);
+}
+
 /// The call that is carried out on the way on which its messages can be seen, and that has not been counted
 /// yet; -1: none, or one that its entry point counts. Under the lock; with several threads one call may be
 /// taken for another now and then, since a thread that waits lets others in.
 inline int frequent_call = -1;
 /// The call that is carried out by way of others, which are not counted; -1: none.
 inline int outer_call = -1;
+
+/// Counts a call that nobody else has counted, unless it is a part of another.
+inline void count_call_of(int call, uint64_t bytes) {
+  if (call >= 0 && outer_call < 0) count_call(call, bytes);
+}
+
+/// Receives that are posted on the shortest way: one of a few, drawn by chance, stands for those before it.
+struct PostDraw {
+  uint32_t left = 1;
+  uint32_t drawn = 1;
+  uint64_t posts = 0;  // that have been drawn, or have had one drawn for them
+  int call = -1;
+};
+inline PostDraw post_draw;
+inline bool post_is_drawn() {
+  return --post_draw.left == 0;
+}
+void count_drawn_post(int call, uint64_t bytes);
 
 /// Sets the one of the two for a scope. One store each way, whether anything is counted or not.
 class CallScope {
@@ -149,7 +177,7 @@ class CallScope {
 
 /// Counts the frequent call, once, unless it is a part of another.
 inline void count_frequent_call(uint64_t bytes) {
-  if (call_counts != nullptr && frequent_call >= 0 && outer_call < 0) count_call(frequent_call, bytes);
+  if (call_counts != nullptr) count_call_of(frequent_call, bytes);
   frequent_call = -1;
 }
 

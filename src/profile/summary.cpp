@@ -174,6 +174,7 @@ void read_calls(Summary& summary, const CallCounts* calls, std::vector<CallSumma
       call.by_size[i] += counts.calls[i];
       call.has_sizes |= counts.calls[i] > 0;
     }
+    call.estimated |= counts.drawn_for > 0;
     if (call.calls > 0 && call.name.empty()) call.name = summary.job.call_name(static_cast<int>(number));
   }
 }
@@ -361,6 +362,7 @@ Cost cost_of(const Summary& summary, const Board& board) {
     for (size_t number = 0; number < kCallsMax; ++number) {
       cost.counts += part.calls[number].calls_without_size;
       for (const uint64_t calls : part.calls[number].calls) cost.counts += calls;
+      cost.counts -= part.calls[number].drawn_for;
     }
     cost.looks += 2 * part.head->timed_copies;
   }

@@ -1,6 +1,6 @@
 /* What test_profiled.py looks for in a profile: messages of known number and length, ranks that are late on
  * purpose. The first word says what: "counts", "late_sender", "late_receiver", "collectives", "unexpected",
- * "many", "killed". */
+ * "many", "posted", "killed". */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
 #include <signal.h>
@@ -99,6 +99,25 @@ static void many(int rank) {
   }
 }
 
+/* Windows of non-blocking messages, one in eight of 200 bytes, the others of 8; every other window is waited
+ * for request by request. */
+static void posted(int rank) {
+  enum { kWindow = 64, kWindows = 400 };
+  MPI_Request requests[kWindow];
+  for (int window = 0; rank < 2 && window < kWindows; ++window) {
+    for (int i = 0; i < kWindow; ++i) {
+      const int bytes = i % 8 == 0 ? 200 : 8;
+      if (rank == 0) MPI_Isend(buffer, bytes, MPI_BYTE, 1, 7, MPI_COMM_WORLD, &requests[i]);
+      if (rank == 1) MPI_Irecv(buffer + 256 * i, bytes, MPI_BYTE, 0, 7, MPI_COMM_WORLD, &requests[i]);
+    }
+    if (window % 2 == 0) {
+      MPI_Waitall(kWindow, requests, MPI_STATUSES_IGNORE);
+    } else {
+      for (int i = 0; i < kWindow; ++i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    }
+  }
+}
+
 int main(int argc, char** argv) {
   int rank, size;
   MPI_Init(&argc, &argv);
@@ -112,6 +131,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "collectives") == 0) collectives(rank, size);
   if (strcmp(what, "unexpected") == 0) unexpected(rank);
   if (strcmp(what, "many") == 0) many(rank);
+  if (strcmp(what, "posted") == 0) posted(rank);
   if (strcmp(what, "killed") == 0) {
     counts(rank, size);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -144,6 +144,23 @@ class Profile(LaunchTest):
         self.assertEqual(calls["MPI_Recv"]["calls"], 70000)
         self.assertTrue(calls["MPI_Send"]["estimated"])
 
+    def test_posted_receives(self):
+        """Those of the shortest way, too, and the calls that wait for them, are counted exactly."""
+        profile = self.profile(2, "posted")
+        messages = 400 * 64
+        self.assertEqual(profile["messages_between"][0][1], messages)
+        calls = {call["call"]: call for call in profile["calls"]}
+        for name in ("MPI_Isend", "MPI_Irecv"):
+            self.assertEqual(calls[name]["calls"], messages, name)
+            sizes = calls[name]["calls_by_size"]
+            self.assertEqual(set(sizes), {"8", "128"}, name)
+            self.assertAlmostEqual(sizes["128"] / messages, 1 / 8, delta=0.06, msg=name)
+        self.assertEqual(calls["MPI_Wait"]["calls"], 2 * messages // 2)
+        self.assertEqual(calls["MPI_Waitall"]["calls"], 2 * 400 // 2)
+        self.assertNotIn("MPI_Recv", calls)
+        ways = {way["protocol"]: way for way in profile["protocols"]}
+        self.assertEqual(ways["lines"]["messages_by_size"], {"128": messages // 8})
+
     def test_killed_rank_leaves_what_it_counted(self):
         profile = self.profile(3, "killed", code=137)
         self.check_counts(profile)
