@@ -58,6 +58,7 @@ Json wait_json(const SeenRank& rank, const SeenWait& wait, uint64_t now_ns) {
       one["bytes"] = operation.bytes;
       one["datatype"] = operation.type == nullptr ? Json() : Json(operation.type);
     }
+    if (!operation.collective.empty()) one["collective"] = operation.collective;
     operations.push_back(one);
   }
   return {{"call", wait.function},
@@ -125,6 +126,8 @@ Json rank_json(const launch::Snapshot& snapshot, size_t index) {
                {"words", launch::rank_state_words(rank, snapshot.now_ns)},
                {"processors", rank.process.processors < 0 ? Json() : Json(rank.process.processors)},
                {"threads", rank.process.threads},
+               {"bytes_per_second_in", rank.traffic.in < 0 ? Json() : Json(rank.traffic.in)},
+               {"bytes_per_second_out", rank.traffic.out < 0 ? Json() : Json(rank.traffic.out)},
                {"waits", waits}};
   if (launch::polls(rank, snapshot.now_ns)) json["polling"] = wait_json(rank, *rank.polling, snapshot.now_ns);
   // Known of ranks that wait or poll only.

@@ -52,6 +52,8 @@ std::vector<size_t> order_of(const Snapshot& snapshot, const std::string& sort) 
     if (sort == "cpu") return -rank.process.processors;
     if (sort == "wait") return -waits_for(rank, snapshot.now_ns);
     if (sort == "unexpected") return -static_cast<double>(rank.unexpected_count);
+    if (sort == "in") return -rank.traffic.in;
+    if (sort == "out") return -rank.traffic.out;
     return 0;
   };
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -80,6 +82,11 @@ std::string tag_text(const SeenWait& wait) {
   return operation.tag == MPI_ANY_TAG ? "any" : std::to_string(operation.tag);
 }
 
+/// Of bytes a second.
+std::string rate_text(double rate) {
+  return rate < 0 ? "-" : bytes_text(static_cast<uint64_t>(rate)) + "/s";
+}
+
 void add_row(const Snapshot& snapshot, size_t index, TextTable& table) {
   const SeenRank& rank = snapshot.ranks[index];
   const SeenWait* wait = present_wait(rank, snapshot.now_ns);
@@ -87,6 +94,7 @@ void add_row(const Snapshot& snapshot, size_t index, TextTable& table) {
   table.add({std::to_string(index), rank.process.pid > 0 ? std::to_string(rank.process.pid) : "-",
              state_name(rank, snapshot.now_ns),
              rank.process.processors < 0 ? "-" : fmt::format("{:.0f} %", rank.process.processors * 100),
+             rate_text(rank.traffic.in), rate_text(rank.traffic.out),
              wait == nullptr ? "-" : fmt::format("{:.1f} s", waits_for(rank, snapshot.now_ns)),
              wait == nullptr ? "-" : std::to_string(rank.unexpected_count),
              wait == nullptr ? "-" : launch::call_words(*wait), wait == nullptr ? "-" : peers_text(*wait),
@@ -95,8 +103,8 @@ void add_row(const Snapshot& snapshot, size_t index, TextTable& table) {
 }
 
 std::string table_of(const Snapshot& snapshot, const std::string& sort, size_t rows_max) {
-  TextTable table(
-      {"rank", "process", "state", "cpu", "wait", "unexpected", "call", "peer", "tag", "communicator"});
+  TextTable table({"rank", "process", "state", "cpu", "in", "out", "wait", "unexpected", "call", "peer",
+                   "tag", "communicator"});
   size_t rows = 0;
   for (const size_t index : order_of(snapshot, sort)) {
     if (rows++ == rows_max) break;
@@ -150,8 +158,8 @@ void show_live(const launch::RunningJob& job, launch::Observer& observer, const 
   for (bool goes_on = true; goes_on;) {
     const os::TerminalSize size = os::size_of_terminal(1);
     const Snapshot& seen = observer.latest();
-    std::string text =
-        head_of(job, seen, sort) + "q: end; order: r rank, s state, c cpu, w wait, u unexpected\n\n";
+    std::string text = head_of(job, seen, sort) +
+                       "q: end; order: r rank, s state, c cpu, w wait, u unexpected, i in, o out\n\n";
     text += table_of(seen, sort, static_cast<size_t>(std::max(size.lines - 4, 1)));
     std::fputs(fit(text, size).c_str(), stdout);
     std::fflush(stdout);
@@ -181,7 +189,7 @@ void show_live(const launch::RunningJob& job, launch::Observer& observer, const 
 
 }  // namespace
 
-const char* const kTopOrders[5] = {"rank", "state", "cpu", "wait", "unexpected"};
+const char* const kTopOrders[7] = {"rank", "state", "cpu", "wait", "unexpected", "in", "out"};
 
 Status run_top(const TopOptions& options) {
   launch::RunningJob job;

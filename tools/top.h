@@ -16,7 +16,7 @@ struct TopOptions {
 };
 
 /// The names of columns to sort by.
-extern const char* const kTopOrders[5];
+extern const char* const kTopOrders[7];
 
 Status run_top(const TopOptions& options);
 

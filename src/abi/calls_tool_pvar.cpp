@@ -55,6 +55,8 @@ const Pvar pvars[] = {
     {"p2p_long_messages_sent", kCounter, [](Engine& e) { return e.counters().long_messages_sent; },
      "messages that were announced first: longer than p2p_inline_bytes_max, or held back"},
     {"p2p_long_bytes_sent", kCounter, [](Engine& e) { return e.counters().long_bytes_sent; }, "their bytes"},
+    {"p2p_long_bytes_received", kCounter, [](Engine& e) { return e.counters().long_bytes_received; },
+     "bytes of received messages that did not fit a ring"},
     {"p2p_single_copies", kCounter, [](Engine& e) { return e.counters().single_copies; },
      "messages that this process copied straight from their sender's memory"},
     {"p2p_single_copy_bytes", kCounter, [](Engine& e) { return e.counters().single_copy_bytes; },

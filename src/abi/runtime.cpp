@@ -104,6 +104,7 @@ void make_engine() {
   setup.new_context = [&segment] { return atomic::fetch_add(segment.job().next_context, kContextsEach); };
   coll::ControlArea::set_up(segment);
   setup.wait_page = &segment.rank(run.job.rank).waiting;
+  setup.traffic = &segment.rank(run.job.rank).traffic;
   setup.arena = &run.job.arena;
   setup.desk = [&segment](objects::PeerIndex peer) { return &segment.rank(peer).desk; };
   setup.methods = single_copy::methods();

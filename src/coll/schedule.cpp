@@ -241,7 +241,7 @@ void Schedule::wait_for_messages(int left) {
 }
 
 void Schedule::describe(p2p::WaitNote& note) const {
-  note.collective(context_);
+  note.collective(context_, name_);
   const bool meets = next_ < steps_.size() && steps_[next_].kind == Step::Kind::meet;
   if (meets) return steps_[next_].encounter->describe(note);
   note.missing_in_messages(context_, tag_);
@@ -317,7 +317,7 @@ struct Schedule::Hooks {
                                                .describe = describe};
 };
 
-Status Schedule::make(Comm& comm, bool persistent, Schedule*& schedule) {
+Status Schedule::make(Comm& comm, std::string_view name, bool persistent, Schedule*& schedule) {
   if (spare.value.empty()) {
     schedule = new (std::nothrow) Schedule;
     if (schedule == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another collective operation");
@@ -327,6 +327,7 @@ Status Schedule::make(Comm& comm, bool persistent, Schedule*& schedule) {
   }
   schedule->set_up(comm, take_tag(comm, persistent));
   schedule->keeps_steps_ = true;
+  schedule->name_ = name;
   schedule->persistent_ = persistent;
   schedule->comm_ = &comm;
   schedule->area_ = persistent ? nullptr : ControlArea::of(comm);

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -158,7 +159,7 @@ class Schedule final : private p2p::Polled {
   Status finish();
 
   /// Makes a request of a schedule that keeps its steps. `built` is what building it came to.
-  static Status make(Comm& comm, bool persistent, Schedule*& schedule);
+  static Status make(Comm& comm, std::string_view name, bool persistent, Schedule*& schedule);
   static Status launch(Schedule* schedule, Status built, p2p::Request*& request);
   /// Gives back one that keeps its steps, and of which no request was made.
   void let_go();
@@ -219,6 +220,7 @@ class Schedule final : private p2p::Polled {
   ControlArea* area_ = nullptr;  // the communicator's, or the persistent operation's own
   uint32_t context_ = 0;
   int tag_ = 0;
+  std::string_view name_;  // "bcast"; of the non-blocking and persistent ones
   bool keeps_steps_ = false;
   bool persistent_ = false;
   p2p::MessageGroup messages_;
@@ -263,6 +265,15 @@ struct ShortWay {
 template <auto build>
 constexpr bool kMeetsInArea = false;
 
+/// "bcast" of the function hearth::coll::bcast, as the compiler writes it where it names this one.
+template <auto build>
+constexpr std::string_view name_of_collective() {
+  const std::string_view text = __PRETTY_FUNCTION__;
+  const size_t begin = text.find("build = ") + std::string_view("build = ").size();
+  const std::string_view name = text.substr(begin, text.find_first_of(";]", begin) - begin);
+  return name.substr(name.find_last_of(":&") + 1);
+}
+
 template <auto build, class... Arguments>
 Status run(Comm& comm, Arguments&&... arguments) {
   const profile::CollectiveTimer timer(comm);
@@ -277,7 +288,7 @@ Status run(Comm& comm, Arguments&&... arguments) {
 template <auto build, class... Arguments>
 Status start(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
   Schedule* schedule = nullptr;
-  HEARTH_TRY(Schedule::make(comm, false, schedule));
+  HEARTH_TRY(Schedule::make(comm, name_of_collective<build>(), false, schedule));
   return Schedule::launch(schedule, build(*schedule, std::forward<Arguments>(arguments)...), request);
 }
 
@@ -285,7 +296,7 @@ Status start(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
 template <auto build, class... Arguments>
 Status prepare(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
   Schedule* schedule = nullptr;
-  HEARTH_TRY(Schedule::make(comm, true, schedule));
+  HEARTH_TRY(Schedule::make(comm, name_of_collective<build>(), true, schedule));
   Status built;
   if constexpr (kMeetsInArea<build>) built = schedule->obtain_area();
   if (built.ok()) built = build(*schedule, std::forward<Arguments>(arguments)...);

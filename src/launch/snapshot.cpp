@@ -11,6 +11,7 @@
 #include "hearth_calls.h"
 #include "launch/stack_guess.h"
 #include "mpi.h"
+#include "shm/ring.h"
 
 namespace hearth::launch {
 namespace {
@@ -82,8 +83,10 @@ SeenWait read_wait(const shm::WaitEntry& entry, const ProcessCode* code) {
   wait.operation_count = entry.operation_count;
   for (uint32_t i = 0; i < std::min<uint32_t>(entry.operation_count, shm::kOperationsMax); ++i) {
     const shm::AwaitedOperation& from = entry.operations[i];
-    wait.operations.push_back({static_cast<shm::WaitKind>(from.kind), from.peer, from.peer_rank, from.tag,
-                               from.context, from.bytes, type_name(from.type)});
+    wait.operations.push_back(
+        {static_cast<shm::WaitKind>(from.kind), from.peer, from.peer_rank, from.tag, from.context, from.bytes,
+         type_name(from.type),
+         std::string(from.collective, strnlen(from.collective, sizeof from.collective))});
   }
   wait.missing_count = entry.missing_count;
   for (uint32_t i = 0; i < std::min<uint32_t>(entry.missing_count, shm::kMissingMax); ++i) {
@@ -211,6 +214,40 @@ void Observer::look_at_process(SeenProcess& process, Times& times, uint64_t now_
   if (process.blocked_in == "0") process.blocked_in.clear();
 }
 
+void Observer::look_at_traffic(Snapshot& now) {
+  const auto ranks = static_cast<size_t>(segment_.rank_count());
+  Carried carried = {now.now_ns, {}, {}, std::vector<uint32_t>(ranks * ranks)};
+  std::vector<double> in(ranks);
+  std::vector<double> out(ranks);
+  const bool known = carried_.at_ns != 0;
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const shm::LongTraffic& traffic = segment_.rank(static_cast<int>(rank)).traffic;
+    carried.sent.push_back(atomic::load_relaxed(traffic.sent));
+    carried.received.push_back(atomic::load_relaxed(traffic.received));
+    if (!known) continue;
+    in[rank] += static_cast<double>(carried.received[rank] - carried_.received[rank]);
+    out[rank] += static_cast<double>(carried.sent[rank] - carried_.sent[rank]);
+  }
+  for (size_t to = 0; to < ranks; ++to) {
+    for (size_t from = 0; from < ranks; ++from) {
+      const uint32_t number =
+          atomic::load_acquire(segment_.ring_number(static_cast<int>(to), static_cast<int>(from)));
+      if (number == 0) continue;
+      uint32_t& slots = carried.slots[to * ranks + from];
+      slots = shm::slots_consumed(segment_.ring_memory(number - 1));
+      if (!known) continue;
+      const double bytes = static_cast<double>(slots - carried_.slots[to * ranks + from]) * shm::kSlotBytes;
+      in[to] += bytes;
+      out[from] += bytes;
+    }
+  }
+  const double seconds = static_cast<double>(now.now_ns - carried_.at_ns) / 1e9;
+  for (size_t rank = 0; known && seconds > 0 && rank < ranks; ++rank) {
+    now.ranks[rank].traffic = {in[rank] / seconds, out[rank] / seconds};
+  }
+  carried_ = std::move(carried);
+}
+
 void Observer::look(bool stacks) {
   Snapshot now;
   now.now_ns = os::now_ns();
@@ -238,6 +275,7 @@ void Observer::look(bool stacks) {
     }
     now.ranks.push_back(std::move(rank));
   }
+  look_at_traffic(now);
   latest_ = std::move(now);
 }
 

@@ -20,7 +20,8 @@ struct SeenOperation {
   int tag = 0;
   uint32_t context = 0;
   uint64_t bytes = 0;
-  const char* type = nullptr;  // of a predefined datatype
+  const char* type = nullptr;   // of a predefined datatype
+  std::string collective = {};  // "bcast"; "" where that is not known
 };
 
 struct SeenWait {
@@ -63,10 +64,18 @@ struct SeenProcess {
   std::string called_from;  // by what lies on its stack, as good a guess as that is; likewise
 };
 
+/// Bytes of messages a second since the look before; below 0: not known. What goes through rings counts by
+/// the slots that it fills, and shows when its reader has emptied a quarter of the ring.
+struct SeenTraffic {
+  double in = -1;
+  double out = -1;
+};
+
 struct SeenRank {
   shm::RankPhase phase = shm::RankPhase::outside;
   bool threads_multiple = false;
   SeenProcess process;
+  SeenTraffic traffic;
   bool settled = true;         // it has not begun or ended MPI between two looks
   bool waits_briefly = false;  // in a wait that only one of two looks has seen
   std::vector<SeenWait> waits;
@@ -111,6 +120,7 @@ class Observer {
     uint64_t used_ns = 0;
   };
   bool all_have_looked(uint64_t before_ns) const;
+  void look_at_traffic(Snapshot& now);
   void look_at_process(SeenProcess& process, Times& times, uint64_t now_ns) const;
 
   const shm::Segment& segment_;
@@ -121,6 +131,14 @@ class Observer {
   };
   std::vector<Known> processes_;
   std::vector<Times> times_;
+  /// How much had been sent, by rank, and by receiver and sender what rings had carried.
+  struct Carried {
+    uint64_t at_ns = 0;
+    std::vector<uint64_t> sent;
+    std::vector<uint64_t> received;
+    std::vector<uint32_t> slots;
+  };
+  Carried carried_;
   Snapshot latest_;
 };
 

@@ -109,7 +109,9 @@ std::map<uint32_t, Collective> collectives_of(const Snapshot& snapshot) {
       Collective& one = all[block_of(wait.operations[0].context)];
       one.present.push_back(index);
       one.missing.insert(wait.missing.begin(), wait.missing.end());
-      one.functions[call_words(wait)].push_back(index);
+      const std::string& behind_request = wait.operations[0].collective;
+      one.functions[behind_request.empty() ? call_words(wait) : behind_request + " behind a request"]
+          .push_back(index);
       one.seen_by = &rank;
       one.context = wait.operations[0].context;
     }

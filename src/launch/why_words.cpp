@@ -141,7 +141,8 @@ std::string operation_words(const SeenOperation& operation) {
     case shm::WaitKind::probe:
       return "a message from " + peer_words(operation) + ", " + tag_words(operation.tag);
     case shm::WaitKind::collective:
-      return "a collective operation";
+      return operation.collective.empty() ? "a collective operation"
+                                          : "the collective " + operation.collective;
     default:
       return "a request of another kind";
   }
@@ -174,6 +175,8 @@ std::string wait_words(const SeenRank& rank, const SeenWait& wait, uint64_t now_
   const bool only_collective = wait.operations.size() == 1 && wait.operation_count == 1 &&
                                wait.operations[0].kind == shm::WaitKind::collective;
   if (only_collective) {
+    const std::string& name = wait.operations[0].collective;
+    if (!name.empty()) text += " (" + name + ")";
     text += " on " + comm_words(rank, wait.operations[0].context);
     text += wait.missing.empty() ? "" : " for " + missing_words(wait);
   } else if (!wait.operations.empty()) {

@@ -45,6 +45,7 @@ Engine::Engine(const EngineSetup& setup)
       desk_(setup.desk),
       methods_(setup.methods),
       wait_page_(setup.wait_page),
+      traffic_(setup.traffic),
       recorder_(setup.recorder),
       fatal_(setup.fatal),
       warn_(setup.warn),

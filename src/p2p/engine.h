@@ -94,6 +94,7 @@ struct Peer {
 struct EngineCounters {
   uint64_t long_messages_sent = 0;  // announced first, then sent in pieces or copied by the receiver
   uint64_t long_bytes_sent = 0;
+  uint64_t long_bytes_received = 0;
   uint64_t single_copies = 0;  // made by this process as the receiver
   uint64_t single_copy_bytes = 0;
   uint64_t invitations = 0;   // of a sender to copy with us
@@ -136,6 +137,8 @@ struct EngineSetup {
   std::vector<single_copy::Method*> methods;
   /// Where the rank says what it waits for; nullptr in tests.
   shm::WaitPage* wait_page = nullptr;
+  /// Where it says how much it sends and receives past the rings; nullptr in tests.
+  shm::LongTraffic* traffic = nullptr;
   /// Who counts for --profile and --trace; nullptr where nobody does.
   profile::Recorder* recorder = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
@@ -481,6 +484,7 @@ class Engine {
   const std::function<shm::CopyDesk*(PeerIndex)> desk_;
   const std::vector<single_copy::Method*> methods_;
   shm::WaitPage* const wait_page_;
+  shm::LongTraffic* const traffic_;
   profile::Recorder* const recorder_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);

@@ -92,6 +92,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   stream->total_bytes = bytes;
   ++counters_.long_messages_sent;
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
+  if (traffic_ != nullptr) atomic::store_relaxed(traffic_->sent, counters_.long_bytes_sent);
   const PairProtocol& limits = limits_for(request.key);
   // Pieces start small, so that copying in and out overlap early, and grow. A short message is two pieces.
   const int64_t part_bytes_min = peer.filler.streams() ? kStreamedPartBytesMin : kPartBytesMin;
@@ -395,6 +396,8 @@ void Engine::finish_if_whole(ReceiveStream& stream) {
   const PeerIndex from = stream.from;
   const int64_t bytes = stream.total_bytes;
   receive_streams_.destroy(&stream);
+  counters_.long_bytes_received += static_cast<uint64_t>(bytes);
+  if (traffic_ != nullptr) atomic::store_relaxed(traffic_->received, counters_.long_bytes_received);
   complete_receive(request, from, request.received_tag, bytes);
 }
 

@@ -129,7 +129,8 @@ void WaitNote::operation(shm::WaitKind kind, const MatchKey& key, uint64_t bytes
       .tag = key.tag,
       .context = key.context,
       .type = type == nullptr ? 0 : type->predefined,
-      .bytes = bytes};
+      .bytes = bytes,
+      .collective = {}};
 }
 
 void WaitNote::request(const Request& request) {
@@ -156,9 +157,12 @@ void WaitNote::probe(const MatchKey& key) {
   operation(shm::WaitKind::probe, key, 0, nullptr);
 }
 
-void WaitNote::collective(uint32_t context) {
+void WaitNote::collective(uint32_t context, std::string_view name) {
   kind(shm::WaitKind::collective);
   operation(shm::WaitKind::collective, {context, MPI_PROC_NULL, 0}, 0, nullptr);
+  if (entry_.operation_count > shm::kOperationsMax) return;
+  shm::AwaitedOperation& written = entry_.operations[entry_.operation_count - 1];
+  name.copy(written.collective, sizeof written.collective - 1);
 }
 
 void WaitNote::missing(PeerIndex process) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "p2p/engine.h"
 #include "shm/wait_page.h"
@@ -23,7 +24,7 @@ class WaitNote {
   void request(const Request& request);
   void probe(const MatchKey& key);
   /// A collective call; then who has not come as far as this process.
-  void collective(uint32_t context);
+  void collective(uint32_t context, std::string_view name = {});
   void missing(PeerIndex process);
   /// The other sides of a collective's messages that are under way.
   void missing_in_messages(uint32_t context, int tag);

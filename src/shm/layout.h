@@ -18,7 +18,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a04;  // "Hearth", then the layout's version in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a05;  // "Hearth", then the layout's version in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 256;
 
@@ -93,6 +93,14 @@ struct alignas(kLineBytes) CopyDesk {
   uint32_t visitors;  // processes that a system call lets into the memory of this one just now
 };
 
+/// Bytes of messages that went past the rings: those sent when they began, those received when they were
+/// whole. Written by the rank for who looks from outside; rings show by their credits how much goes through
+/// them.
+struct alignas(kLineBytes) LongTraffic {
+  uint64_t sent;
+  uint64_t received;
+};
+
 /// The part of a rank's block that has a fixed size. Behind it lie, for rank_count ranks R:
 /// uint64_t knocks[(R + 63) / 64], then uint32_t rings[R], then uint32_t cell_marks[cell_count][16].
 struct alignas(kLineBytes) RankBlock {
@@ -111,6 +119,7 @@ struct alignas(kLineBytes) RankBlock {
   uint32_t dead;  // set by the launcher once the process is gone
 
   CopyDesk desk;
+  LongTraffic traffic;
   WaitPage waiting;
 };
 

@@ -96,6 +96,11 @@ struct Credit {
   static Credit of(uint64_t word) { return {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)}; }
 };
 
+/// Slots that the reader of a ring has said it has read, modulo 2^32, for who looks from outside.
+inline uint32_t slots_consumed(const std::byte* ring) {
+  return Credit::of(atomic::load_relaxed(*reinterpret_cast<const uint64_t*>(ring))).consumed;
+}
+
 /// Views of a packet by its first slot.
 inline PacketHeader& header_at(std::byte* slot) {
   return *reinterpret_cast<PacketHeader*>(slot);

@@ -21,6 +21,7 @@ constexpr int kQueuedMax = 8;       // of either queue
 constexpr int kShownCommsMax = 8;   // communicators
 constexpr int kMemberWords = 8;     // 64 processes each
 constexpr int kCommNameBytes = 48;  // the closing 0 included
+constexpr int kCollectiveNameBytes = 24;
 
 /// What is waited for, or in which kind of call. Messages of collectives travel in contexts of their own
 /// (base/contexts.h).
@@ -44,6 +45,7 @@ struct AwaitedOperation {
   uint32_t context;
   uint32_t type;  // handle of a predefined datatype; 0: another
   uint64_t bytes;
+  char collective[kCollectiveNameBytes];  // "allreduce"; empty where that is not known
 };
 
 /// One thread's wait.
@@ -94,7 +96,7 @@ struct alignas(64) WaitPage {
   WaitEntry polling;
 };
 
-static_assert(sizeof(AwaitedOperation) == 32 && sizeof(ShownComm) == 128 && sizeof(QueuedMessage) == 24);
+static_assert(sizeof(AwaitedOperation) == 56 && sizeof(ShownComm) == 128 && sizeof(QueuedMessage) == 24);
 static_assert(sizeof(WaitEntry) % sizeof(uint64_t) == 0 && sizeof(WaitPage) % 64 == 0);
 
 }  // namespace hearth::shm

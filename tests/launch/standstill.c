@@ -107,6 +107,36 @@ static void one_computes(double for_seconds) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Rank 1 does not come to the operation that the others have started. */
+static void nonblocking(void) {
+  MPI_Request request;
+  if (rank == 1) receive(0, 5, MPI_COMM_WORLD);
+  MPI_Iallreduce(MPI_IN_PLACE, buffer, LONG_BYTES / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* Rank 0 sends to rank 1 for a while: messages for the ring, and longer ones of about nine times their bytes.
+ */
+static void traffic(double for_seconds) {
+  const double end = seconds() + for_seconds;
+  int i, goes_on = 1;
+  while (goes_on) {
+    goes_on = seconds() < end;
+    if (rank == 0) {
+      for (i = 0; i < 8; ++i) MPI_Send(buffer, 1000, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+      MPI_Send(buffer, 72000, MPI_BYTE, 1, goes_on, MPI_COMM_WORLD);
+      usleep(500);
+    } else if (rank == 1) {
+      MPI_Status status;
+      for (i = 0; i < 8; ++i) MPI_Recv(buffer, 1000, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(buffer, 72000, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+      goes_on = status.MPI_TAG;
+    } else {
+      goes_on = 0;
+    }
+  }
+}
+
 static void poll(void) {
   int flag = 0;
   while (!flag) MPI_Iprobe(rank ^ 1, 6, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
@@ -138,6 +168,10 @@ int main(int argc, char** argv) {
     receive((rank + 1) % size, 2, MPI_COMM_WORLD);
   } else if (is(what, "compute")) {
     one_computes(atof(argv[2]));
+  } else if (is(what, "traffic")) {
+    traffic(atof(argv[2]));
+  } else if (is(what, "nonblocking")) {
+    nonblocking();
   } else if (is(what, "sleep")) {
     if (rank == 1) usleep((useconds_t)(1e6 * atof(argv[2])));
     MPI_Barrier(MPI_COMM_WORLD);

@@ -72,7 +72,8 @@ class Look(LaunchTest):
     def test_top_once(self):
         out = self.hearth("top", self.job.pid, "--once", code=0).stdout
         self.assertRegex(out, r"^job \d+: 3 ranks, 3 waiting, ")
-        self.assertRegex(out, r"\n2 +\d+ +waiting +\d+ % +\d+\.\d s +0 +MPI_Recv +0 +5 +MPI_COMM_WORLD\n")
+        self.assertRegex(
+            out, r"\n2 +\d+ +waiting +\d+ % +0/s +0/s +\d+\.\d s +0 +MPI_Recv +0 +5 +MPI_COMM_WORLD\n")
 
     def test_top_as_json_by_wait(self):
         out = self.hearth("top", self.job.pid, "--once", "--json", "--sort", "wait", code=0).stdout
@@ -81,6 +82,28 @@ class Look(LaunchTest):
         self.assertEqual(sorted(rank["pid"] for rank in ranks), sorted(self.ranks()))
         waits = [rank["waits"][0]["seconds"] for rank in ranks]
         self.assertEqual(waits, sorted(waits, reverse=True))
+
+    def test_top_shows_what_goes_by(self):
+        """Ring and longer messages: of 80000 bytes a turn 72000 go past the ring."""
+        job = self.start("-n", 3, "--oversubscribe", PROGRAM, "traffic", "30")
+        try:
+            def ranks():
+                out = self.hearth("top", job.pid, "--once", "--json").stdout
+                return json.loads(out)["ranks"] if out else []
+
+            self.assertTrue(wait_until(
+                lambda: [rank["bytes_per_second_out"] > 0 for rank in ranks()] == [True, False, False],
+                LIMIT_S))
+            first, second, third = ranks()
+            # The receiver tells what it has read of a ring in quarters of it, and a turn is short.
+            self.assertGreater(first["bytes_per_second_out"], 1e6)
+            sent = first["bytes_per_second_out"]
+            self.assertAlmostEqual(second["bytes_per_second_in"] / sent, 1, delta=0.4)
+            self.assertLess(second["bytes_per_second_out"], sent / 10)
+            self.assertLess(third["bytes_per_second_in"] + third["bytes_per_second_out"], 1e4)
+        finally:
+            job.send_signal(signal.SIGTERM)
+            job.communicate(timeout=LIMIT_S)
 
     def test_what_is_no_job(self):
         self.assertIn("there is no process", self.hearth("why", 2**22 + 1, code=1).stderr)

@@ -63,6 +63,13 @@ class StandStill(LaunchTest):
         self.assertIn("MPI_Barrier on MPI_COMM_WORLD: ranks 0 and 1 have come, rank 2 has not\n", err)
         self.assertRegex(err, r"rank 2 waits in MPI_Recv for a message from rank 0, tag 5, on")
 
+    def test_collective_behind_a_request(self):
+        err = self.why(3, "nonblocking")
+        self.assertIn("allreduce behind a request on MPI_COMM_WORLD: "
+                      "ranks 0 and 2 have come, rank 1 has not\n", err)
+        self.assertRegex(err, r"ranks 0 and 2, each: waits in MPI_Wait \(allreduce\) on MPI_COMM_WORLD "
+                              "for rank 1, for")
+
     def test_different_collectives_end_by_themselves(self):
         # They see it themselves, and do not stand still; why_test.cpp has those that do.
         err = self.run_mpiexec("-n", 3, *LIMIT, PROGRAM, "different", code=None).stderr
