@@ -265,6 +265,8 @@ bool Lines::is_of_use(int rank, const Said& said) {
   }
   if (said.kind() != kind_) {
     note(disagree({rank, said.kind(), said.bytes()}, {rank_, kind_, heard_bytes_}));
+    // Those in groups take two numbers.
+    if (area_.tree_bytes_max(said.kind()) >= 0) area_.fall_out_of_step();
     return false;
   }
   if (said.bytes() > heard_bytes_ || use_ == Use::fold) note(unequal(rank, said.bytes(), heard_bytes_));

@@ -111,6 +111,8 @@ bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*&
     note(out_of_step(rank));
   } else if (said.kind() != kind_ || said.bytes() > bytes || kind_ != Collective::bcast) {
     note(disagree({rank, said.kind(), said.bytes()}, {rank_, kind_, bytes}));
+    // Another one need not take as many numbers.
+    if (said.kind() != kind_) area_.fall_out_of_step();
   }
   // A broadcast of less than there is room for is none.
   if (said.kind() != kind_ || (said.bytes() < bytes && kind_ != Collective::bcast)) payload = nullptr;
@@ -130,6 +132,11 @@ bool TreeLines::look() {
     if ((awaited_rank_ < 0 || rank == awaited_rank_) && area_.is_out_of_step(rank))
       return give_up(out_of_step(rank));
   }
+  // Or it has done something else where this one did not have to hear it.
+  const shm::ControlSlot* slot;
+  Said said;
+  if (awaited_rank_ >= 0 && area_.hear(awaited_rank_, number_, slot, said) && said.kind() != kind_)
+    return give_up(disagree({awaited_rank_, said.kind(), said.bytes()}, {rank_, kind_, bytes_}));
   Announced announced;
   if (awaited_rank_ < 0 || !area_.has_announced(awaited_rank_, turns_ + 1, announced) ||
       announced.lines() != static_cast<uint8_t>(number_ - 1))
