@@ -250,8 +250,8 @@ bool CountedRanks::run_once(const Build& build) {
   for (const auto& rank : ranks_) {
     state.rank = rank->number;
     rank->next = 0;
-    failed |=
-        !Schedule::make(rank->comm, false, rank->schedule).ok() || !build(*rank->schedule, rank->number).ok();
+    failed |= !Schedule::make(rank->comm, "counted", false, rank->schedule).ok() ||
+              !build(*rank->schedule, rank->number).ok();
   }
   size_t over = 0;
   for (bool moved = true; over < ranks_.size() && moved && !failed;) {
