@@ -102,7 +102,7 @@ Status choose_job(int pid, launch::RunningJob& job) {
 
 const char* state_name(const SeenRank& rank, uint64_t now_ns) {
   if (rank.process.ended) return "ended";
-  if (rank.process.state == 'T' || rank.process.state == 't') return "stopped";
+  if (launch::is_stopped(rank.process)) return "stopped";
   switch (rank.phase) {
     case shm::RankPhase::outside:
       return "outside";

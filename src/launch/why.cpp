@@ -321,10 +321,15 @@ Explanation explain(const Snapshot& snapshot) {
     const std::vector<int> actors = awaited_actors(analysis, waiters);
     const bool news = std::any_of(waiters.begin(), waiters.end(),
                                   [&](int waiter) { return analysis.may_have_news(analysis.rank(waiter)); });
+    std::vector<int> stopped;
+    for (const int waiter : waiters) {
+      if (is_stopped(analysis.rank(waiter).process)) stopped.push_back(waiter);
+    }
     lines.push_back("no deadlock: " + verb(waiters, "waits", "wait") +
-                    (!actors.empty() ? " for " + ranks_words(actors)
-                     : news          ? std::string(", and not all of them have had time to look for news")
-                                     : std::string(" for what other threads or programs may do")));
+                    (!actors.empty()    ? " for " + ranks_words(actors)
+                     : !stopped.empty() ? ", and " + verb(stopped, "is stopped", "are stopped")
+                     : news             ? std::string(", and not all of them have had time to look for news")
+                                        : std::string(" for what other threads or programs may do")));
   } else {
     lines.push_back("no rank waits for long");
   }

@@ -191,6 +191,10 @@ std::string wait_words(const SeenRank& rank, const SeenWait& wait, uint64_t now_
   return text;
 }
 
+bool is_stopped(const SeenProcess& process) {
+  return process.state == 'T' || process.state == 't';
+}
+
 bool polls(const SeenRank& rank, uint64_t now_ns) {
   return rank.polling && now_ns < rank.polling->beat_ns + kBeatNsMax;
 }
@@ -205,7 +209,7 @@ std::string outside_words(const SeenRank& rank, uint64_t now_ns) {
   if (process.ended) return outside ? "has ended without calling MPI_Init" : "has ended";
   std::string text = outside ? "has not called MPI_Init" : "is outside MPI";
   char words[64];
-  if (process.state == 'T' || process.state == 't') {
+  if (is_stopped(process)) {
     text += ", and is stopped (SIGCONT lets it go on)";
   } else if (process.processors >= kComputes) {
     std::snprintf(words, sizeof words, ", and computes (uses %.2f processors)", process.processors);
@@ -230,6 +234,7 @@ std::string rank_state_words(const SeenRank& rank, uint64_t now_ns) {
     if (!text.empty()) text += "; another thread ";
     text += wait_words(rank, wait, now_ns);
   }
+  if (is_stopped(rank.process)) text += "; it is stopped (SIGCONT lets it go on)";
   return text;
 }
 

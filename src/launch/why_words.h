@@ -26,5 +26,7 @@ std::string outside_words(const SeenRank& rank, uint64_t now_ns);
 std::string rank_state_words(const SeenRank& rank, uint64_t now_ns);
 /// Whether it looks for messages again and again, without waiting in a call.
 bool polls(const SeenRank& rank, uint64_t now_ns);
+/// By a signal; SIGCONT lets it go on.
+bool is_stopped(const SeenProcess& process);
 
 }  // namespace hearth::launch

@@ -95,6 +95,18 @@ class Why : public testing::Test {
 #define EXPECT_SAYS(why, text) EXPECT_TRUE(says(why, text)) << all_of(why)
 #define EXPECT_SILENT(why, text) EXPECT_FALSE(says(why, text)) << all_of(why)
 
+TEST_F(Why, OneStoppedInItsWaitHasNotLooked) {
+  have(2);
+  snapshot_.before_ns = kNow - kSecond;
+  receives(0, 1).beat_ns = kNow;
+  receives(1, 0).beat_ns = kSince;
+  rank(1).process.state = 'T';
+  const Explanation why = explained();
+  EXPECT_EQ(why.verdict, Verdict::waiting);
+  EXPECT_SAYS(why, "no deadlock: ranks 0 and 1 wait, and rank 1 is stopped");
+  EXPECT_SAYS(why, "; it is stopped (SIGCONT lets it go on)");
+}
+
 TEST_F(Why, HeadToHeadSends) {
   have(3);
   sends(0, 1);
