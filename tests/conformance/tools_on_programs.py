@@ -78,8 +78,8 @@ def run(options, name, command, folder, environment=None, place=None):
     launch = [options.bin / "mpiexec", "-n", "2", "--oversubscribe", "--profile", files["html"],
               "--profile", files["json"], "--trace", files["trace.json"], *command]
     with open(folder / f"{name}.out", "w+", encoding="latin-1") as output:
-        with subprocess.Popen(launch, cwd=place or folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                              stderr=subprocess.STDOUT) as job:
+        with subprocess.Popen(launch, cwd=place or folder, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=output, stderr=subprocess.STDOUT) as job:
             try:
                 said = watch(options, job, name)
                 code = job.wait(timeout=LIMIT_S)
