@@ -183,7 +183,7 @@ std::string calls(const Summary& summary) {
       "MPI_Isend and "
       "MPI_Recv of 48 bytes or less the first 4096 between two ranks are counted one by one; of further ones "
       "the number "
-      "is known, and one in about 512 is looked at.";
+      "is known, and one in about 2048 is looked at.";
   if (summary.calls.size() > kCallsShown) {
     words += " " + std::to_string(summary.calls.size() - kCallsShown) +
              " functions that were called less are left out.";

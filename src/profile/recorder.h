@@ -131,7 +131,7 @@ inline void count_call(int call, uint64_t bytes) {
 /// Messages of a pair of ranks, or posted receives, that are seen one by one: a test, or a short job, sees
 /// exact figures. Of those that come later one in about so many is looked at.
 constexpr uint32_t kSeenEach = 4096;
-constexpr uint32_t kIntervalMean = 512;
+constexpr uint32_t kIntervalMean = 2048;
 /// How many come before the next one that is looked at, plus 1. `chance` is the state of the draws.
 inline uint32_t draw_interval(uint32_t& chance) {
   chance = chance * 1664525u + 1013904223u;

@@ -92,7 +92,7 @@ static void unexpected(int rank) {
 
 /* By turns of two lengths. */
 static void many(int rank) {
-  for (int i = 0; i < 70000; ++i) {
+  for (int i = 0; i < 400000; ++i) {
     const int bytes = i % 2 == 0 ? 8 : 40;
     if (rank == 0) MPI_Send(buffer, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
     if (rank == 1) MPI_Recv(buffer, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -102,7 +102,7 @@ static void many(int rank) {
 /* Windows of non-blocking messages, one in eight of 200 bytes, the others of 8; every other window is waited
  * for request by request. */
 static void posted(int rank) {
-  enum { kWindow = 64, kWindows = 400 };
+  enum { kWindow = 64, kWindows = 4000 };
   MPI_Request requests[kWindow];
   for (int window = 0; rank < 2 && window < kWindows; ++window) {
     for (int i = 0; i < kWindow; ++i) {
