@@ -60,6 +60,14 @@ class Tidy(unittest.TestCase):
     def test_include_of_a_missing_header(self):
         self.expect("no such header", {"src/base/word.cpp": '#include "word.h"\n#include "base/word.h"\n'})
 
+    def test_headers_of_tools_are_named_from_their_folder_or_from_tools(self):
+        tools = {"tools/CMakeLists.txt": "add_library(y pretty.cpp paper/page.cpp)\n",
+                 "tools/pretty.h": "// Owns words.\n#pragma once\n",
+                 "tools/pretty.cpp": '#include "pretty.h"\n'}
+        self.assertEqual(self.told({**tools, "tools/paper/page.cpp": '#include "pretty.h"\n'}), [])
+        self.expect("no such header", {**tools, "tools/paper/page.cpp":
+                                       '#include "pretty.h"\n#include "page.h"\n'})
+
     def test_include_of_calls_below_abi(self):
         self.expect("must not include hearth_calls.h", {"src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] +
                                                         '#include "hearth_calls.h"\n'})

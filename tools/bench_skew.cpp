@@ -15,6 +15,7 @@
 #include "output_file.h"
 #include "pretty.h"
 #include "program_lines.h"
+#include "tune/interval.h"
 
 namespace hearth::tools {
 namespace {
@@ -58,12 +59,6 @@ std::vector<std::string> command_of(const SkewOptions& options, const Installati
   for (size_t way = 0; way < kWays; ++way)
     words.push_back(settings_of(static_cast<Way>(way), options.from_mpi));
   return words;
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
 /// Takes the probe's lines (bench/skew_probe.c) and prints a row for each delay.
@@ -126,8 +121,8 @@ class SkewTable {
   }
 
   void end_point(double floor_ns) {
-    const SkewPoint point = {delay_, median(blocks_[buffered]), median(blocks_[lent]),
-                             median(blocks_[aware])};
+    const SkewPoint point = {delay_, tune::median(blocks_[buffered]), tune::median(blocks_[lent]),
+                             tune::median(blocks_[aware])};
     fmt::print("{:>9g}", point.delay);
     for (const double ns : {point.buffered_ns, point.lent_ns, point.aware_ns})
       fmt::print("  {:>17}", three_digits(ns / 1e3));
@@ -172,6 +167,10 @@ Status check_options(const SkewOptions& options) {
 }
 
 }  // namespace
+
+SkewSettings skew_settings(bool from_mpi) {
+  return {settings_of(buffered, from_mpi), settings_of(lent, from_mpi), settings_of(aware, from_mpi)};
+}
 
 double SkewPoint::ratio() const {
   const double better = std::min(buffered_ns, lent_ns);

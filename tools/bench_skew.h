@@ -21,6 +21,13 @@ struct SkewOptions {
   std::string plot_file;
 };
 
+/// Settings of the probe for the three ways.
+struct SkewSettings {
+  std::string buffered, lent, aware;
+};
+/// From MPI: the single copy is the arena's; else the kernel's.
+SkewSettings skew_settings(bool from_mpi);
+
 /// Prints the table while it grows.
 Status run_skew(const SkewOptions& options);
 

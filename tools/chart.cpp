@@ -6,15 +6,19 @@
 #include <cmath>
 
 #include "pretty.h"
+#include "profile/markup.h"
 
 namespace hearth::tools {
 namespace {
 
+using profile::escaped;
+
 // Places in user units of the picture.
 constexpr double kPanelWidth = 460, kPlotHeight = 260;
 constexpr double kLeft = 64, kRight = 24, kTop = 92, kBottom = 56;
-constexpr double kHeight = kTop + kPlotHeight + kBottom;
+constexpr double kLegendRow = 18;
 constexpr int kColors = 6;
+constexpr double kNarrow = 20;  // values of `fit`
 
 constexpr const char* kStyle = R"(<style>
   .ground { fill: #ffffff }
@@ -41,29 +45,6 @@ constexpr const char* kStyle = R"(<style>
   }
 </style>
 )";
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 /// From the power of `base` below the least value to the one above the greatest; linear for base 0.
 class Axis {
@@ -101,6 +82,10 @@ bool of_lengths(const Panel& panel) {
   return panel.places.empty();
 }
 
+double base_of_places(const Panel& panel) {
+  return of_lengths(panel) || panel.powers ? 2 : 0;
+}
+
 std::string place_text(const Panel& panel, double place) {
   return of_lengths(panel) ? bytes_text(static_cast<uint64_t>(place)) : fmt::format("{:g}", place);
 }
@@ -115,11 +100,12 @@ std::vector<std::pair<double, double>> drawable(const Panel& panel, const Series
 
 Extent extent_of(const Panel& panel) {
   Extent extent;
-  if (!of_lengths(panel)) extent.least_x = 0;
+  if (!of_lengths(panel)) extent.least_x = panel.powers ? extent.most_x : 0;
   bool first = true;
   for (const Series& series : panel.series) {
     for (const auto& [x, y] : drawable(panel, series)) {
       extent.most_x = std::max(extent.most_x, x);
+      extent.least_x = std::min(extent.least_x, x);
       extent.least_y = first ? y : std::min(extent.least_y, y);
       extent.most_y = first ? y : std::max(extent.most_y, y);
       first = false;
@@ -140,17 +126,46 @@ std::string draw_series(const Panel& panel, const Series& series, const std::str
   return path.empty() ? "" : fmt::format("<path class=\"line {}\" d=\"{}\"/>\n", color, path) + dots;
 }
 
-std::string draw_panel(const Panel& panel, double left) {
-  const Extent extent = extent_of(panel);
-  const double x0 = left + kLeft, x1 = left + kPanelWidth - kRight, y0 = kTop + kPlotHeight, y1 = kTop;
-  const Axis x_axis(of_lengths(panel) ? 2 : 0, extent.least_x, extent.most_x, x0, x1);
-  const Axis y_axis(10, extent.least_y, extent.most_y, y0, y1);
+/// Where each name of a legend begins: row and place.
+std::vector<std::pair<int, double>> legend_of(const Panel& panel) {
+  std::vector<std::pair<int, double>> places;
+  int row = 0;
+  double at = 0;
+  for (const Series& series : panel.series) {
+    const double width = 26 + 6.4 * static_cast<double>(series.name.size());
+    if (at > 0 && at + width > kPanelWidth - kLeft) {
+      ++row;
+      at = 0;
+    }
+    places.emplace_back(row, at);
+    at += width;
+  }
+  return places;
+}
+
+/// Height above the plots: as many rows of names as the longest legend has.
+double top_of(const std::vector<Panel>& panels) {
+  int rows = 1;
+  for (const Panel& panel : panels)
+    if (panel.series.size() > 1) rows = std::max(rows, legend_of(panel).back().first + 1);
+  return kTop + kLegendRow * (rows - 1);
+}
+
+std::string draw_panel(const Panel& panel, double left, double top) {
+  Extent extent = extent_of(panel);
+  const double x0 = left + kLeft, x1 = left + kPanelWidth - kRight, y0 = top + kPlotHeight, y1 = top;
+  const bool linear = panel.fit && extent.most_y < kNarrow * extent.least_y;
+  if (linear) extent.least_y = 0;
+  const Axis x_axis(base_of_places(panel), extent.least_x, extent.most_x, x0, x1);
+  const Axis y_axis(linear ? 0 : 10, extent.least_y, extent.most_y, y0, y1);
 
   // One series needs no legend: its name is the panel's.
   const bool single = panel.series.size() == 1;
-  std::string out = fmt::format("<text class=\"panel\" x=\"{:.1f}\" y=\"{:.1f}\">{}, {}</text>\n", x0,
-                                single ? kTop - 16 : kTop - 36,
-                                escaped(single ? panel.series[0].name : panel.title), escaped(panel.unit));
+  const std::vector<std::pair<int, double>> legend = legend_of(panel);
+  std::string out =
+      fmt::format("<text class=\"panel\" x=\"{:.1f}\" y=\"{:.1f}\">{}, {}</text>\n", x0,
+                  single ? top - 16 : top - 36 - kLegendRow * (legend.empty() ? 0 : legend.back().first),
+                  escaped(single ? panel.series[0].name : panel.title), escaped(panel.unit));
   for (const double tick : x_axis.ticks(6)) {
     const double x = x_axis.at(tick);
     out += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>\n",
@@ -176,34 +191,50 @@ std::string draw_panel(const Panel& panel, double left) {
     out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", x - 4, y1 + 12,
                        escaped(words));
   }
-  double legend = x0;
   for (size_t i = 0; i < panel.series.size(); ++i) {
     const std::string color = fmt::format("c{}", i % kColors);
     out += draw_series(panel, panel.series[i], color, x_axis, y_axis);
     if (single) continue;
-    out += fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", color, legend + 4,
-                       kTop - 18);
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", legend + 14, kTop - 14,
-                       escaped(panel.series[i].name));
-    legend += 34 + 7 * static_cast<double>(panel.series[i].name.size());
+    const double x = x0 + legend[i].second,
+                 y = top - 14 - kLegendRow * (legend.back().first - legend[i].first);
+    out +=
+        fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", color, x + 4, y - 4);
+    out +=
+        fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 14, y, escaped(panel.series[i].name));
   }
   return out;
+}
+
+std::string begin_svg(double width, double height, const std::string& title) {
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+      "height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n",
+      width, height, escaped(title));
 }
 
 }  // namespace
 
 std::string draw_chart(const std::string& title, const std::vector<Panel>& panels) {
   const double width = kPanelWidth * static_cast<double>(std::max<size_t>(panels.size(), 1));
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n",
-      width, kHeight, escaped(title));
+  const double top = top_of(panels);
+  std::string out = begin_svg(width, top + kPlotHeight + kBottom, title);
   out += kStyle;
   out += "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n";
   out += fmt::format("<text class=\"title\" x=\"{:.0f}\" y=\"32\">{}</text>\n", kLeft, escaped(title));
   for (size_t i = 0; i < panels.size(); ++i)
-    out += draw_panel(panels[i], kPanelWidth * static_cast<double>(i));
+    out += draw_panel(panels[i], kPanelWidth * static_cast<double>(i), top);
   return out + "</svg>\n";
+}
+
+std::string draw_element(const Panel& panel) {
+  // Without the title of a file.
+  const double top = top_of({panel}) - 36;
+  return begin_svg(kPanelWidth, top + kPlotHeight + kBottom, panel.title) + draw_panel(panel, 0, top) +
+         "</svg>\n";
+}
+
+const char* chart_style() {
+  return kStyle;
 }
 
 }  // namespace hearth::tools

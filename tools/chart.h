@@ -1,6 +1,6 @@
 // A picture of measurements: panels side by side, values on a logarithmic axis over lengths on another one,
-// or over something else on a linear one, as one SVG file that reads well on light and on dark ground. Called
-// by `hearth bench --plot` and `hearth tune --plot`.
+// or over something else on a linear one, as one SVG file that reads well on light and on dark ground, or as
+// part of a page. Called by `hearth bench --plot`, `hearth tune --plot` and `hearth bench paper`.
 #pragma once
 
 #include <string>
@@ -22,9 +22,15 @@ struct Panel {
       {};  // places worth a line from top to bottom, with words
   /// What the places are; "" for lengths, on a logarithmic axis.
   std::string places = {};
+  bool powers = false;  // places that are no lengths on a logarithmic axis too
+  bool fit = false;     // values within a factor of twenty on a linear axis from 0
 };
 
 /// The whole file. Lengths below 1 byte are drawn at 1 byte; values that are not above 0 are left out.
 std::string draw_chart(const std::string& title, const std::vector<Panel>& panels);
+/// One panel as an element of a page that has the style once.
+std::string draw_element(const Panel& panel);
+/// A <style> element.
+const char* chart_style();
 
 }  // namespace hearth::tools

@@ -12,6 +12,7 @@
 #include "bench_skew.h"
 #include "info.h"
 #include "mpi.h"
+#include "paper/bench_paper.h"
 #include "top.h"
 #include "tune.h"
 #include "tune_check.h"
@@ -23,6 +24,7 @@ using hearth::Status;
 using hearth::tools::BenchOptions;
 using hearth::tools::CheckOptions;
 using hearth::tools::InfoOptions;
+using hearth::tools::PaperOptions;
 using hearth::tools::SkewOptions;
 using hearth::tools::TopOptions;
 using hearth::tools::TuneOptions;
@@ -82,6 +84,27 @@ CLI::App& add_bench(CLI::App& app, BenchOptions& options, std::vector<std::strin
   bench.add_option("--plot", options.plot_file, "draw the results into this SVG file");
   bench.footer(kBenchFooter);
   return bench;
+}
+
+CLI::App& add_paper(CLI::App& bench, PaperOptions& options) {
+  CLI::App& paper =
+      *bench.add_subcommand("paper", "the papers' experiments: which of their claims this machine confirms");
+  paper.add_option("names", options.names, "of experiments");
+  paper.add_flag("--all", options.all, "all experiments, in some minutes");
+  paper.add_flag("--list", options.list, "say which there are, and what they are about");
+  paper.add_flag("--quick", options.quick,
+                 "as little as shows that everything runs; the numbers mean little");
+  paper.add_option("-o,--output", options.page_file,
+                   "write the report to this file: one page with plots, for any browser");
+  paper.add_option("--json", options.json_file, "write all numbers to this file ('-': standard output)");
+  paper.add_option("--mpi", options.prefixes,
+                   "measure the MPI library of this prefix too (bin/mpicc, bin/mpiexec); again for more");
+  paper.add_option("--application", options.application,
+                   "the program, with its words, whose messages are looked at instead of ours");
+  paper.add_option("--application-ranks", options.application_ranks, "its ranks")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  return paper;
 }
 
 CLI::App& add_tune(CLI::App& app, TuneOptions& options, CheckOptions& check, bool& checks) {
@@ -160,7 +183,9 @@ int main(int count, char** words) {
   const CLI::App& info = add_info(app, info_options);
   bool skew = false;
   std::vector<std::string> collectives;
-  const CLI::App& bench = add_bench(app, bench_options, collectives, skew);
+  CLI::App& bench = add_bench(app, bench_options, collectives, skew);
+  PaperOptions paper_options;
+  const CLI::App& paper = add_paper(bench, paper_options);
   CheckOptions check_options;
   bool checks = false;
   add_tune(app, tune_options, check_options, checks);
@@ -173,6 +198,7 @@ int main(int count, char** words) {
     if (info.parsed()) return report(run_info(info_options));
     if (why.parsed()) return report(run_why(why_options));
     if (top.parsed()) return report(run_top(top_options));
+    if (paper.parsed()) return report(run_paper(paper_options));
     if (skew) return report(bench_skew(bench, bench_options));
     if (!collectives.empty()) return report(run_bench_collectives(bench_options, collectives));
     if (bench.parsed()) return report(run_bench(bench_options));

@@ -17,6 +17,7 @@ Status find_installation(Installation& installation) {
   installation.driver = installation.root / "libexec" / "hearth" / "bench_driver";
   installation.tune_probe = installation.root / "libexec" / "hearth" / "tune_probe";
   installation.skew_probe = installation.root / "libexec" / "hearth" / "skew_probe";
+  installation.paper_probe = installation.root / "libexec" / "hearth" / "paper_probe";
   installation.library = installation.root / "lib" / "libmpi_abi.so.1";
   return {};
 }

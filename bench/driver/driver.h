@@ -68,6 +68,8 @@ double pingpong(const struct run* run, int leads, int partner, int iterations);
 double pingpong_derived(const struct run* run, int leads, int partner, int iterations);
 double stream_one_way(const struct run* run, int leads, int partner, int iterations);
 double stream_both_ways(const struct run* run, int leads, int partner, int iterations);
+/* As many as fit 2 MiB, so that what is measured is the library and not the memory behind the caches. */
+int window_by_volume(size_t bytes);
 double receive_unexpected(const struct run* run, int leads, int partner, int iterations);
 
 double run_collective(const struct run* run, int leads, int partner, int iterations);

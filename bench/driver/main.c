@@ -44,21 +44,15 @@ static int sixty_four(size_t bytes) {
   return window_max;
 }
 
-/* As many as fit 2 MiB, so that what is measured is the library and not the memory behind the caches. */
-static int by_volume(size_t bytes) {
-  const size_t volume = (size_t)2 << 20;
-  if (bytes <= volume / window_max) return window_max;
-  return bytes >= volume / 2 ? 2 : (int)(volume / bytes);
-}
-
 #define COLLECTIVE(name, which, what) \
   { name, run_collective, one, 0, what, 0, 0, which }
 
 static const struct bench_case cases[] = {
     {"latency", pingpong, one, 0, "half round trip of one message", 0, 0, collective_none},
-    {"bandwidth", stream_one_way, by_volume, 0, "one way, up to 64 in flight (2 MiB)", 0, 0, collective_none},
-    {"bidirectional", stream_both_ways, by_volume, 0, "both ways at once, up to 64 in flight (2 MiB) each", 0,
-     0, collective_none},
+    {"bandwidth", stream_one_way, window_by_volume, 0, "one way, up to 64 in flight (2 MiB)", 0, 0,
+     collective_none},
+    {"bidirectional", stream_both_ways, window_by_volume, 0,
+     "both ways at once, up to 64 in flight (2 MiB) each", 0, 0, collective_none},
     {"rate", stream_one_way, sixty_four, 0, "one way, 64 in flight at every length", 0, 0, collective_none},
     {"pairs", stream_one_way, sixty_four, 1, "rank i to rank i + P/2, 64 in flight; the slowest pair's time",
      0, 0, collective_none},

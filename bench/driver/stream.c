@@ -9,6 +9,12 @@
 
 #include "driver.h"
 
+int window_by_volume(size_t bytes) {
+  const size_t volume = (size_t)2 << 20;
+  if (bytes <= volume / window_max) return window_max;
+  return bytes >= volume / 2 ? 2 : (int)(volume / bytes);
+}
+
 static void post_receives(const struct run* run, int partner, MPI_Request* requests) {
   int i;
   for (i = 0; i < run->window; ++i) {

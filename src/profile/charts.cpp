@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "profile/markup.h"
 #include "profile/words.h"
 
 namespace hearth::profile {
@@ -69,30 +70,6 @@ std::vector<TimePart> parts_of(const RankSummary& rank) {
 }
 
 }  // namespace
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        // Names come from users: no control character goes into a page.
-        result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return result;
-}
 
 std::string time_chart(const Summary& summary) {
   // With many ranks those that wait most.

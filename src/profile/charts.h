@@ -8,9 +8,6 @@
 
 namespace hearth::profile {
 
-/// What may stand in text and attributes of HTML.
-std::string escaped(const std::string& text);
-
 /// Each rank's time: waits by kind, long copies, the rest.
 std::string time_chart(const Summary& summary);
 /// Who sent how much to whom; by bytes or by messages. Many ranks share a square.

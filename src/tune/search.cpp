@@ -5,30 +5,11 @@
 #include <limits>
 
 #include "base/check.h"
+#include "tune/interval.h"
 #include "tune/threshold.h"
 
 namespace hearth::tune {
 namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
-
-// The sign test turned round: how many of n sorted values may be cut off at each end so that the rest still
-// spans the median with 95 %. -1: even all of them do not.
-int cut_off(int n) {
-  // Chance that at most `below` of n fair coins show heads, summed up from probability 2^-n.
-  double chance = std::ldexp(1.0, -n);
-  double sum = 0;
-  int below = 0;
-  for (; below < n / 2; ++below) {
-    sum += chance;
-    if (2 * sum > 0.05) break;
-    chance *= static_cast<double>(n - below) / (below + 1);
-  }
-  return below - 1;
-}
 
 // B from `from` on against B from `standard` on, at a length where the two differ: below 1 is better.
 Comparison of_change(const Comparison& at, uint64_t from, uint64_t standard) {
@@ -82,12 +63,10 @@ Comparison judge(uint64_t bytes, std::span<const Round> rounds) {
   }
   result.a_ns = median(a);
   result.b_ns = median(b);
-  result.ratio = median(ratios);
-  if (const int cut = cut_off(result.rounds); cut >= 0) {
-    std::sort(ratios.begin(), ratios.end());
-    result.low = ratios[static_cast<size_t>(cut)];
-    result.high = ratios[ratios.size() - 1 - static_cast<size_t>(cut)];
-  }
+  const Interval ratio = median_interval(ratios);
+  result.ratio = ratio.middle;
+  result.low = ratio.low;
+  result.high = ratio.high;
   return result;
 }
 

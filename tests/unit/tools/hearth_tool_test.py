@@ -1,6 +1,7 @@
 """The hearth command from outside: hearth_tool_test.py PATH [--with-bench]."""
 
 import ctypes
+import html.parser
 import json
 import os
 import re
@@ -131,6 +132,100 @@ class Words(unittest.TestCase):
             result = hearth(*arguments)
             self.assertNotEqual(result.returncode, 0, arguments)
             self.assertIn(word, result.stderr + result.stdout, arguments)
+
+
+class WellFormed(html.parser.HTMLParser):
+    """A page whose elements are closed in the order in which they were opened, and that fetches nothing."""
+    EMPTY = {"meta", "br", "img", "hr"}
+
+    def __init__(self, test):
+        super().__init__()
+        self.test, self.open = test, []
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            self.test.assertNotIn(name, ("src", "srcset"))
+            self.test.assertTrue(name != "href" or value.startswith("#"), value)
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        self.test.assertEqual(self.open.pop(), tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+
+@unittest.skipUnless(WITH_BENCH, "no driver was built")
+class Paper(unittest.TestCase):
+    NAMES = ["relations", "buffer-reuse", "cache-misses", "skew", "ranks", "memory", "distribution",
+             "bottleneck", "tiling", "memory-placement", "affinity", "chunks", "alltoall"]
+
+    def test_every_experiment_runs_and_is_in_the_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page, numbers = Path(folder, "report.html"), Path(folder, "report.json")
+            result = hearth("bench", "paper", "--all", "--quick", "-o", str(page),
+                            "--json", str(numbers))
+            if len(os.sched_getaffinity(0)) > 1:
+                self.assertEqual(result.returncode, 0, result.stderr)
+            document, text = json.loads(numbers.read_text()), page.read_text()
+        self.assertEqual([row["name"] for row in document["experiments"]], self.NAMES)
+        for row in document["experiments"]:
+            self.assertIn(row["title"], text)
+            self.assertGreater(len(row["claims"]), 0)
+            for claim in row["claims"]:
+                self.assertIn(claim["verdict"], ("confirmed", "not confirmed", "not measurable here"))
+                self.assertTrue(claim["because"])
+            measured = row["plots"] or row["matrices"]
+            self.assertTrue(measured or row.get("missing"), row["name"])
+            for plot in row["plots"]:
+                drawn = [curve for curve in plot["curves"] if curve["points"]]
+                self.assertTrue(drawn, (row["name"], plot["title"]))
+        reader = WellFormed(self)
+        reader.feed(text)
+        reader.close()
+        self.assertEqual(reader.open, [])
+        self.assertIn("prefers-color-scheme: dark", text)
+
+    def test_one_experiment_by_name(self):
+        result = hearth("bench", "paper", "tiling", "--quick")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("in tiles", result.stdout)
+        self.assertIn("[1/1] tiling", result.stderr)
+
+    def test_the_list_names_all_and_an_unknown_name_is_told(self):
+        text = hearth("bench", "paper", "--list").stdout
+        for name in self.NAMES:
+            self.assertIn(f"\n{name}: ", "\n" + text)
+        result = hearth("bench", "paper", "no-such")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("--list", result.stderr)
+        self.assertEqual(hearth("bench", "paper").returncode, 1)
+
+    def test_a_library_that_is_not_there_is_left_out_with_one_line(self):
+        result = hearth("bench", "paper", "tiling", "--quick", "--mpi", "/no/such/prefix")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [line for line in result.stderr.splitlines() if "/no/such/prefix" in line]
+        self.assertEqual(len(lines), 1, result.stderr)
+
+    def test_the_same_sources_run_as_another_library(self):
+        """Ours in the place of the other one: what is built and started is what a peer gets."""
+        prefix = Path(TOOL).parent.parent
+        result = hearth("bench", "paper", "tiling", "--quick", "--mpi", str(prefix))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("without the library", result.stderr)
+        self.assertIn("other Hearth, in tiles", result.stdout)
+
+    def test_another_application_is_looked_at(self):
+        program = Path(TOOL).parent.parent / "libexec" / "hearth" / "paper_probe"
+        with tempfile.TemporaryDirectory() as folder:
+            numbers = Path(folder, "report.json")
+            result = hearth("bench", "paper", "distribution", "--quick", "--application-ranks", "2",
+                            "--application", f"{program} application 16 3", "--json", str(numbers))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            row = json.loads(numbers.read_text())["experiments"][0]
+        self.assertGreater(row["numbers"]["messages"], 0)
+        self.assertIn("application 16 3", " ".join(row["notes"]))
 
 
 @unittest.skipUnless(WITH_BENCH, "no driver was built")

@@ -1,0 +1,50 @@
+#include "tune/interval.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace hearth::tune {
+namespace {
+
+// The sign test turned round: how many of n sorted values may be cut off at each end so that the rest still
+// spans the median with 95 %. -1: even all of them do not.
+int cut_off(int n) {
+  // Chance that at most `below` of n fair coins show heads, summed up from probability 2^-n.
+  double chance = std::ldexp(1.0, -n);
+  double sum = 0;
+  int below = 0;
+  for (; below < n / 2; ++below) {
+    sum += chance;
+    if (2 * sum > 0.05) break;
+    chance *= static_cast<double>(n - below) / (below + 1);
+  }
+  return below - 1;
+}
+
+double middle_of_sorted(const std::vector<double>& values) {
+  if (values.empty()) return 0;
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return middle_of_sorted(values);
+}
+
+Interval median_interval(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  Interval result;
+  result.count = static_cast<int>(values.size());
+  result.middle = middle_of_sorted(values);
+  result.high = std::numeric_limits<double>::infinity();
+  if (const int cut = cut_off(result.count); cut >= 0) {
+    result.low = values[static_cast<size_t>(cut)];
+    result.high = values[values.size() - 1 - static_cast<size_t>(cut)];
+  }
+  return result;
+}
+
+}  // namespace hearth::tune
