@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from generator import calls, coverage, entries, header, table  # noqa: E402
+from generator import calls, checks, coverage, entries, header, table  # noqa: E402
 from generator.writer import write_if_changed  # noqa: E402
 
 
@@ -29,6 +29,7 @@ def outputs(groups, functions, constants):
         "hearth_calls_table.cpp": calls.calls_table(functions, constants),
         "hearth_types.inc": calls.types_table(constants),
         "hearth_error_classes.inc": calls.error_names(constants),
+        "check_calls.cpp": checks.check_calls(functions),
         "libmpi_abi.map": coverage.symbol_map(functions),
         **entries.entry_files(functions),
     }

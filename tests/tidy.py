@@ -38,13 +38,14 @@ LAYERS = {
     "bootstrap": NODE,
     "heap": BASE,
     "abi": ABI,
+    "check": NODE | {"launch"},
     "launch": ABI | {"abi"},
     "tools": ABI | {"abi", "launch"},
 }
 # Headers that the generator writes into the build folder, and the layers that may include each.
 GENERATED = {
     "mpi.h": set(LAYERS),
-    "hearth_calls.h": {"abi", "launch", "tools"},
+    "hearth_calls.h": {"abi", "check", "launch", "tools"},
     "hearth_types.inc": {"datatype"},
     "hearth_error_classes.inc": {"abi"},
 }

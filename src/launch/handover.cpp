@@ -75,6 +75,7 @@ struct Translation {
     leave_out(placement.by_number || !placement.processor_sets.empty(), "the details of --bind-to");
     leave_out(!job.traffic_file.empty(), "--place-by");
     leave_out(!job.profile_files.empty(), "--profile");
+    leave_out(!job.check.empty(), "--check");
     leave_out(!job.trace_file.empty(), "--trace");
   }
   // Takes along what was meant for this launcher and means nothing to ours.

@@ -116,13 +116,17 @@ std::vector<std::string> preloads_of(const std::vector<std::string>& environment
 
 }  // namespace
 
-std::string heap_library() {
+std::string library_beside(const std::string& name) {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return "";
-  const std::filesystem::path library = self.parent_path().parent_path() / "lib" / "libhearth_heap.so";
+  const std::filesystem::path library = self.parent_path().parent_path() / "lib" / name;
   const std::string path = library.string();
   return std::filesystem::exists(library, error) && path.find_first_of(": ") == std::string::npos ? path : "";
+}
+
+std::string heap_library() {
+  return library_beside("libhearth_heap.so");
 }
 
 std::string reason_against_heap(const std::string& program, const std::vector<std::string>& environment) {
@@ -139,10 +143,14 @@ std::string reason_against_heap(const std::string& program, const std::vector<st
   return found.empty() ? "" : found + " has a malloc of its own";
 }
 
-void add_heap(const std::string& library, std::vector<std::string>& environment) {
+void add_preload(const std::string& library, std::vector<std::string>& environment) {
   std::string preloads;
   for (const std::string& preload : preloads_of(environment)) preloads += preload + ":";
   set_variable(environment, "LD_PRELOAD", preloads + library);
+}
+
+void add_heap(const std::string& library, std::vector<std::string>& environment) {
+  add_preload(library, environment);
   set_variable(environment, "HEARTH_SHARE_HEAP", "1");
 }
 

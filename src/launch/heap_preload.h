@@ -1,10 +1,17 @@
-// Which programs get libhearth_heap.so, the heap that ranks share (heap/heap.h), and how. mpiexec only.
+// Libraries that programs load without asking: libhearth_check.so, and libhearth_heap.so, the heap that ranks
+// share (heap/heap.h), which not every program can do with. mpiexec only.
 #pragma once
 
 #include <string>
 #include <vector>
 
 namespace hearth::launch {
+
+/// A library of this installation; "" where there is none, or its path has letters that LD_PRELOAD cannot
+/// hold.
+std::string library_beside(const std::string& name);
+/// Has programs with this environment load a library, behind what they preload already.
+void add_preload(const std::string& library, std::vector<std::string>& environment);
 
 /// libhearth_heap.so of this installation; "" where there is none, or its path has letters that LD_PRELOAD
 /// cannot hold.

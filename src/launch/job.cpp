@@ -21,6 +21,8 @@ constexpr uint64_t kDrainNs = 200 * kNsPerMs;
 // After so long a line without an end is shown on a terminal: it may be a question.
 constexpr uint64_t kPromptNs = 100 * kNsPerMs;
 constexpr size_t kStateLines = 16;
+// --check looks for deadlocks too, after so long a wait.
+constexpr uint64_t kCheckWhyNs = 1000 * kNsPerMs;
 constexpr int kTimeoutCode = 124;  // as timeout(1) does it
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
@@ -40,12 +42,13 @@ bool due(uint64_t time_ns, uint64_t now_ns) {
 }  // namespace
 
 Job::Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segment, const shm::Arena& arena,
-         const profile::Board& board, std::vector<Seat> seats)
+         const profile::Board& board, const JobCheck& check, std::vector<Seat> seats)
     : spec_(spec),
       guardian_(guardian),
       segment_(segment),
       arena_(arena),
       board_(board),
+      check_(check),
       seats_(std::move(seats)),
       ranks_(seats_.size()),
       observer_(segment),
@@ -59,7 +62,8 @@ int Job::run(char** own_environment) {
   signals_ = std::make_unique<os::SignalInbox>(kSignals);
   poller_.add(signals_->descriptor(), token_of(static_cast<uint32_t>(Source::signals), 0), true, false);
   if (spec_.timeout_ns != 0) limit_at_ = os::now_ns() + spec_.timeout_ns;
-  if (spec_.why_ns != 0) why_at_ = os::now_ns() + spec_.why_ns;
+  why_ns_ = spec_.why_ns == 0 && check_.wanted() ? kCheckWhyNs : spec_.why_ns;
+  if (why_ns_ != 0) why_at_ = os::now_ns() + why_ns_;
 
   if (!start_ranks(own_environment)) {
     start_failed_ = true;

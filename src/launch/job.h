@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "launch/guardian.h"
 #include "launch/input.h"
+#include "launch/job_check.h"
 #include "launch/options.h"
 #include "launch/output.h"
 #include "launch/placement.h"
@@ -34,7 +35,7 @@ class Job {
  public:
   /// All that is referred to outlives the job. Pre: one seat per rank, ranks counted over all programs.
   Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segment, const shm::Arena& arena,
-      const profile::Board& board, std::vector<Seat> seats);
+      const profile::Board& board, const JobCheck& check, std::vector<Seat> seats);
 
   /// Runs the job to its end; mpiexec's exit code. Does not return when mpiexec has to die of SIGPIPE.
   int run(char** own_environment);
@@ -113,6 +114,7 @@ class Job {
   const shm::Segment& segment_;
   const shm::Arena& arena_;
   const profile::Board& board_;
+  const JobCheck& check_;
   std::vector<Seat> seats_;
   std::vector<Program> programs_;
   std::vector<Rank> ranks_;
@@ -123,6 +125,7 @@ class Job {
   os::Descriptor segment_for_ranks_;
   os::Descriptor arena_for_ranks_;  // not open where there is none
   os::Descriptor board_for_ranks_;  // likewise
+  os::Descriptor check_for_ranks_;  // likewise
   TerminalInput terminal_;
   bool terminal_watched_ = false;
   bool terminal_pipe_watched_ = false;
@@ -139,6 +142,7 @@ class Job {
   uint64_t moves_seen_ = 0;           // a fingerprint of all waits, and since when it is the same
   uint64_t still_since_ns_ = 0;
   bool still_told_ = false;
+  uint64_t why_ns_ = 0;         // what is asked for by --why or --check; 0: nothing
   uint64_t not_before_ns_ = 0;  // of waits that have been looked at and were no deadlock
 
   uint32_t running_ = 0;

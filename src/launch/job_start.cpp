@@ -118,6 +118,7 @@ bool Job::find_programs(char** own_environment) {
       return false;
     }
     program.path = std::move(found.path);
+    check_.add_to(program.environment);
     share_heap_of(program);
     programs_.push_back(std::move(program));
   }
@@ -140,6 +141,10 @@ bool Job::start_rank(int rank, int number, int input) {
   if (board_for_ranks_.open()) {
     identity.board = words_about(board_for_ranks_);
     kept.push_back(board_for_ranks_.number());
+  }
+  if (check_for_ranks_.open()) {
+    set_variable(environment, "HEARTH_CHECK_BOARD", words_about(check_for_ranks_));
+    kept.push_back(check_for_ranks_.number());
   }
   add_rank_variables(identity, environment);
   const std::vector<char*> arguments = pointers_to(program.spec->command);
@@ -182,6 +187,7 @@ bool Job::start_ranks(char** own_environment) {
   segment_for_ranks_ = os::duplicate_out_of_the_way(segment_.descriptor());
   if (arena_.descriptor() >= 0) arena_for_ranks_ = os::duplicate_out_of_the_way(arena_.descriptor());
   if (board_.descriptor() >= 0) board_for_ranks_ = os::duplicate_out_of_the_way(board_.descriptor());
+  if (check_.wanted()) check_for_ranks_ = os::duplicate_out_of_the_way(check_.board().descriptor());
   if (!nothing.open() || !segment_for_ranks_.open() || input < 0 || !os::make_pipe(complaints_)) {
     say(std::string("cannot open what the ranks need: ") + std::strerror(errno));
     return false;

@@ -35,17 +35,21 @@ void Job::say_why() {
 // nothing at all has moved for so long.
 void Job::look_for_standstill() {
   const uint64_t now = os::now_ns();
-  why_at_ = now + std::min(kLookNs, spec_.why_ns);
+  why_at_ = now + std::min(kLookNs, why_ns_);
   if (!has_news_of_standstill(now)) return;
   tell_observer();
   const Explanation why = explain(observer_.look_well(false));
   const bool stuck = why.verdict > Verdict::waiting;
-  const bool still = why.verdict == Verdict::waiting && now >= still_since_ns_ + spec_.why_ns && !still_told_;
-  not_before_ns_ = os::now_ns() + std::max(spec_.why_ns, kAgainNs);
+  const bool still = why.verdict == Verdict::waiting && now >= still_since_ns_ + why_ns_ && !still_told_;
+  not_before_ns_ = os::now_ns() + std::max(why_ns_, kAgainNs);
   if (!stuck && !still) return;
   still_told_ = true;
   for (const std::string& line : why.lines) say(line);
   if (!stuck) return;
+  std::string all;
+  for (const std::string& line : why.lines) all += (all.empty() ? "" : "\n") + line;
+  check_.note_deadlock(all);
+  if (check_.fatal()) end_job(1, true);
   for (uint32_t index = 0; index < rank_count(); ++index) {
     const SeenRank& rank = observer_.latest().ranks[index];
     for (const SeenWait& wait : rank.waits) {
@@ -66,7 +70,7 @@ bool Job::has_news_of_standstill(uint64_t now_ns) {
       if (atomic::load_relaxed(wait.kind) == 0) return;
       const uint64_t since = atomic::load_relaxed(wait.since_ns);
       moves = mix(moves, since + index);
-      if (now_ns < since + spec_.why_ns) return;
+      if (now_ns < since + why_ns_) return;
       waits = true;
       if (since > waits_told_[index]) news = true;
     };
@@ -78,7 +82,7 @@ bool Job::has_news_of_standstill(uint64_t now_ns) {
     still_since_ns_ = now_ns;
     still_told_ = false;
   }
-  const bool still = waits && !still_told_ && now_ns >= still_since_ns_ + spec_.why_ns;
+  const bool still = waits && !still_told_ && now_ns >= still_since_ns_ + why_ns_;
   return still || (news && now_ns >= not_before_ns_);
 }
 

@@ -20,6 +20,7 @@
 #include "launch/handover.h"
 #include "launch/hosts.h"
 #include "launch/job.h"
+#include "launch/job_check.h"
 #include "launch/job_report.h"
 #include "launch/options.h"
 #include "launch/placement.h"
@@ -226,8 +227,10 @@ int mpiexec(char** arguments, char** environment) {
   static_cast<void>(shm::Arena::create(static_cast<uint32_t>(ranks), arena).ok());
   JobReport report;
   if (!JobReport::open(job, ranks, report).ok()) return complain(1);
-  Job running(job, guardian, segment, arena, report.board(), std::move(seats));
-  const int code = running.run(environment);
+  JobCheck check;
+  if (!JobCheck::open(job, ranks, check).ok()) return complain(kUsageCode);
+  Job running(job, guardian, segment, arena, report.board(), check, std::move(seats));
+  const int code = check.finish(running.run(environment));
   report.write(job, segment, code);
   if (code == 0) tune_unasked(machine, has_profile, environment);
   return code;

@@ -174,6 +174,16 @@ const Option kOptions[] = {
        return Status();
      }},
 
+    {"check", "[=HOW]",
+     "say what the program does that MPI forbids; HOW is fatal, strict or both: docs/checks.md",
+     [](Parser& p, const Words& v) { p.job.check = v.empty() ? "yes" : v[0]; return Status(); }},
+    {"check-json", "FILE", "the same, and write it to a file",
+     [](Parser& p, const Words& v) {
+       p.job.check_json = v[0];
+       if (p.job.check.empty()) p.job.check = "yes";
+       return Status();
+     }},
+
     {"bind-to binding", "LEVEL[:N]",
      "bind each rank to none, hwthread, core, l2, l3, numa, package (socket); rr; user:LIST",
      [](Parser& p, const Words& v) { return read_bind(p.option, v[0], p.job.placement); }},

@@ -49,6 +49,8 @@ struct JobSpec {
   int input_rank = 0;                      // who gets standard input; -1: nobody
   uint64_t timeout_ns = 0;                 // 0: none
   uint64_t why_ns = 0;                     // --why; 0: not asked for
+  std::string check;                       // --check: as HEARTH_CHECK; "": not said
+  std::string check_json;                  // "" for none
   std::vector<std::string> profile_files;  // --profile; JSON where the name ends so, else a page
   std::string trace_file;                  // --trace; "" for none
   bool report_bindings = false;

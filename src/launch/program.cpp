@@ -17,9 +17,10 @@ bool has_name(const std::string& entry, const std::string& name) {
 // Variables by which a launcher and its server are found. Inherited from a launcher around us they would lead
 // a program of another MPI library to a server that knows nothing of our ranks.
 bool belongs_to_outer_launcher(const std::string& entry) {
-  for (const char* name : {"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_SPAWNED", "PMIX_NAMESPACE",
-                           "PMIX_SECURITY_MODE", "HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_BOARD",
-                           "HEARTH_RANK", "HEARTH_APP", "HEARTH_TUNED", "HEARTH_JOINED"}) {
+  for (const char* name :
+       {"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_SECURITY_MODE",
+        "HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_BOARD", "HEARTH_CHECK_BOARD", "HEARTH_RANK", "HEARTH_APP",
+        "HEARTH_TUNED", "HEARTH_JOINED"}) {
     if (has_name(entry, name)) return true;
   }
   return entry.starts_with("PMIX_SERVER_");

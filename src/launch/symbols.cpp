@@ -168,10 +168,13 @@ CodePlace ProcessCode::find(uint64_t address) const {
   for (const Mapping& mapping : mappings_) {
     if (address < mapping.begin || address >= mapping.end) continue;
     place.file = mapping.path;
-    place.in_library = base_of(place.file).starts_with("libmpi_abi.so");
+    const std::string name = base_of(place.file);
+    place.in_library = name.starts_with("libmpi_abi.so") || name == "libhearth_check.so";
     const SymbolTable& table = tables_.of(root_ + mapping.path);
     place.offset = table.address_of(address - mapping.begin + mapping.offset);
-    if (const char* name = table.function_at(place.offset, place.beyond)) place.function = readable(name);
+    if (const char* function = table.function_at(place.offset, place.beyond)) {
+      place.function = readable(function);
+    }
     break;
   }
   return place;

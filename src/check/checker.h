@@ -1,0 +1,89 @@
+// What libhearth_check.so knows, and what a call leaves for behind it. Included by the parts of Visit only.
+#pragma once
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "check/collectives.h"
+#include "check/ledger.h"
+#include "check/messages.h"
+#include "check/operation.h"
+#include "check/report.h"
+#include "check/requests.h"
+
+namespace hearth::check {
+
+using abi::Kind;
+
+// Everything that outlives a call. Lives until the process ends: what is left is told of then.
+struct Checker {
+  std::mutex mutex;
+  Report report;
+  Ledger ledger;
+  Types types{ledger};
+  Communicators communicators{report};
+  Messages messages{report};
+  Requests requests{report, messages};
+  Collectives collectives{report, communicators, types};
+  std::unordered_map<MPI_Message, std::pair<CommPointer, PostedPointer>> probed;
+  bool opened = false;
+  bool used = false;   // MPI has been there
+  bool world = false;  // and is, from MPI_Init on
+  std::vector<MPI_Session> sessions;
+  int level = MPI_THREAD_MULTIPLE;  // of threads, as MPI_Init has given it
+  pthread_t main_thread = {};
+  int calling = 0;  // threads in calls that move data
+  bool ended = false;
+};
+
+Checker& checker();
+
+// Objects by the kinds of parameters that give and take them.
+struct ObjectRow {
+  ObjectKind kind;
+  Kind out;
+  Kind inout;
+};
+constexpr ObjectRow kObjects[] = {
+    {ObjectKind::comm, Kind::comm_out, Kind::comm_inout},
+    {ObjectKind::group, Kind::group_out, Kind::group_inout},
+    {ObjectKind::type, Kind::type_out, Kind::type_inout},
+    {ObjectKind::op, Kind::op_out, Kind::op_inout},
+    {ObjectKind::info, Kind::info_out, Kind::info_inout},
+    {ObjectKind::errhandler, Kind::errhandler_out, Kind::errhandler_inout},
+    {ObjectKind::session, Kind::session_out, Kind::session_inout},
+    {ObjectKind::message, Kind::message_out, Kind::message_inout},
+};
+
+inline constexpr size_t kSessionRow = 6;
+
+inline bool is_any_of(Call call, std::initializer_list<Call> calls) {
+  return std::find(calls.begin(), calls.end(), call) != calls.end();
+}
+
+inline bool frees_comm(Call call) {
+  return call == Call::comm_free || call == Call::comm_disconnect;
+}
+
+// What a call leaves for behind it.
+struct VisitState {
+  uint32_t site = 0;
+  CommPointer comm;
+  Operation operation;
+  PendingPointer pending;
+  Sent sent;
+  PostedPointer posted;
+  bool posting = false;
+  bool counted = false;  // among those that are in calls
+  uint64_t collective = 0;
+  std::vector<MPI_Request> requests;
+  // Handles that the call takes, by row of kObjects.
+  uint64_t freed[std::size(kObjects)] = {};
+  std::optional<MadeBy> makers[std::size(kObjects)];
+};
+
+}  // namespace hearth::check

@@ -1,0 +1,44 @@
+// Records that one process writes and others read whenever they like: a version before and behind tells
+// whether what was read is whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "base/atomic.h"
+
+namespace hearth::check {
+
+/// Pre: one thread writes records of a process at a time. Record::version is the first member, and even.
+template <class Record>
+void publish_record(Record& place, Record record) {
+  static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) % sizeof(uint64_t) == 0);
+  const uint64_t before = atomic::load_relaxed(place.version);
+  atomic::store_relaxed(place.version, before + 1);
+  // The words that follow are not to be seen before; pairs with the second look of read_record().
+  atomic::fence_full();
+  uint64_t words[sizeof(Record) / sizeof(uint64_t)];
+  std::memcpy(words, &record, sizeof record);
+  auto* to = reinterpret_cast<uint64_t*>(&place);
+  for (size_t i = 1; i < std::size(words); ++i) atomic::store_relaxed(to[i], words[i]);
+  // Pairs with the first look of read_record().
+  atomic::store_release(place.version, before + 2);
+}
+
+/// False where there is none, or it was being written.
+template <class Record>
+bool read_record(const Record& place, Record& record) {
+  const uint64_t version = atomic::load_acquire(place.version);
+  if (version == 0 || (version & 1) != 0) return false;
+  uint64_t words[sizeof(Record) / sizeof(uint64_t)];
+  const auto* from = reinterpret_cast<const uint64_t*>(&place);
+  for (size_t i = 1; i < std::size(words); ++i) words[i] = atomic::load_relaxed(from[i]);
+  atomic::fence_full();
+  words[0] = version;
+  std::memcpy(static_cast<void*>(&record), words, sizeof record);
+  return atomic::load_relaxed(place.version) == version;
+}
+
+}  // namespace hearth::check
