@@ -25,6 +25,7 @@ def outputs(groups, functions, constants):
     callbacks = (HERE / "mpi_callbacks.in.h").read_text(encoding="utf-8")
     return {
         "mpi.h": header.mpi_header(groups, functions, constants, types, callbacks),
+        "mpi-ext.h": header.extension_header(functions, constants),
         "hearth_calls.h": calls.calls_header(groups, functions),
         "hearth_calls_table.cpp": calls.calls_table(functions, constants),
         "hearth_types.inc": calls.types_table(constants),

@@ -45,6 +45,7 @@ LAYERS = {
 # Headers that the generator writes into the build folder, and the layers that may include each.
 GENERATED = {
     "mpi.h": set(LAYERS),
+    "mpi-ext.h": set(LAYERS),
     "hearth_calls.h": {"abi", "check", "launch", "tools"},
     "hearth_types.inc": {"datatype"},
     "hearth_error_classes.inc": {"abi"},

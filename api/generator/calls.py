@@ -138,8 +138,8 @@ def calls_table(functions, constants):
             items = ", ".join(f'{{"{parameter.name}", Kind::{_kind_of(parameter)}}}' for parameter in listed)
             parameters += f"constexpr Parameter {name}_parameters[] = {{{items}}};\n"
         for form, _ in function.forms():
-            rows += (f'    {{"MPI_{form}", {f"{name}_parameters" if listed else "nullptr"}, {len(listed)}, '
-                     f'{"true" if function.implemented else "false"}, "{function.group}"}},\n')
+            rows += (f'    {{"{function.prefix}{form}", {f"{name}_parameters" if listed else "nullptr"}, '
+                     f'{len(listed)}, {"true" if function.implemented else "false"}, "{function.group}"}},\n')
     names = {}
     for constant in constants:
         if constant.kind.startswith("MPI_") and 0 < constant.value < 4096 and "*" not in constant.kind \

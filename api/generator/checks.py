@@ -12,7 +12,7 @@ SYNCHRONOUS = {"Send": "Ssend", "Isend": "Issend", "Send_init": "Ssend_init"}
 
 def is_checked(function):
     return (function.implemented and not function.direct and function.group not in LEFT_OUT
-            and "no_lock" not in function.marks)
+            and function.prefix == "MPI_" and "no_lock" not in function.marks)
 
 
 def _argument(parameter, parameters):

@@ -5,13 +5,13 @@ from .writer import wrap
 
 
 def symbol_map(functions):
-    names = sorted(name for _, name, _ in all_forms(functions))
-    symbols = "".join(f"    MPI_{name};\n    PMPI_{name};\n" for name in names)
+    names = sorted(function.prefix + name for function, name, _ in all_forms(functions))
+    symbols = "".join(f"    {name};\n    P{name};\n" for name in names)
     return f"{{\n  global:\n{symbols}  local:\n    *;\n}};\n"
 
 
 def _names(rows):
-    return [f"`MPI_{row.name}`" + (" (+`_c`)" if row.large_form else "") for row in rows]
+    return [f"`{row.prefix}{row.name}`" + (" (+`_c`)" if row.large_form else "") for row in rows]
 
 
 def coverage_page(groups, functions):
@@ -21,7 +21,8 @@ def coverage_page(groups, functions):
         rows = [function for function in functions if function.group == group]
         count = sum(len(list(row.forms())) for row in rows)
         ready = sum(len(list(row.forms())) for row in rows if row.implemented)
-        total, done = total + count, done + ready
+        if not any(row.prefix == "MPIX_" for row in rows):
+            total, done = total + count, done + ready
         table += f"| {title} | {ready} | {count} |\n"
         missing = [row for row in rows if not row.implemented]
         lists += f"\n## {title}\n\n"
@@ -40,5 +41,5 @@ This page is written by `api/generate.py` from `api/functions.txt`.
 
 | group | implemented | of |
 |---|---|---|
-{table}| **all** | **{done}** | **{total}** |
+{table}| **all of MPI 5.0** | **{done}** | **{total}** |
 {lists}"""

@@ -15,7 +15,7 @@ FILES = {
     "objects": ["comm", "group", "op", "attr"],
     "datatype": ["datatype"],
     "environment": ["error", "info", "init", "misc", "timer", "abi"],
-    "process": ["topo", "session", "dpm"],
+    "process": ["topo", "session", "dpm", "ulfm"],
     "rma": ["rma"],
     "io": ["io"],
     "tool": ["tool"],
@@ -221,11 +221,12 @@ def _indent(text):
 
 def _definition(function, name, large):
     target = function.marks.get("alias", name)
-    weak = (f'[[gnu::weak, gnu::alias("PMPI_{target}"), {PUBLIC}]]\n'
-            f"{prototype(function, name, large, 'MPI_')};\n")
+    strong = "P" + function.prefix
+    weak = (f'[[gnu::weak, gnu::alias("{strong}{target}"), {PUBLIC}]]\n'
+            f"{prototype(function, name, large, function.prefix)};\n")
     if "alias" in function.marks:
-        return (f'[[gnu::alias("PMPI_{target}"), {PUBLIC}]]\n'
-                f"{prototype(function, name, large, 'PMPI_')};\n{weak}")
+        return (f'[[gnu::alias("{strong}{target}"), {PUBLIC}]]\n'
+                f"{prototype(function, name, large, strong)};\n{weak}")
     entry = Entry(function, name, large)
     body, before = entry.body(), ""
     if "at_once" in function.marks:
@@ -236,7 +237,7 @@ def _definition(function, name, large):
         body = (f"if (at_once::{function.implementation}({arguments})) [[likely]] return MPI_SUCCESS;\n"
                 f"const int code_ = in_full_{name}({arguments});\n"
                 "stay_on_stack();\nreturn code_;\n")
-    return (f"{before}[[{PUBLIC}]]\n{prototype(function, name, large, 'PMPI_')} {{\n"
+    return (f"{before}[[{PUBLIC}]]\n{prototype(function, name, large, strong)} {{\n"
             f"{_indent(body)}}}\n{weak}")
 
 
@@ -244,8 +245,8 @@ def entry_files(functions):
     """{file name: text}"""
     files = {}
     for stem, groups in FILES.items():
-        text = (f'// {C_NOTE}\n#include "abi/at_once.h"\n#include "abi/entry.h"\n\nusing namespace hearth;\n'
-                'using namespace hearth::abi;\n\nextern "C" {\n')
+        text = (f'// {C_NOTE}\n#include "abi/at_once.h"\n#include "abi/entry.h"\n#include "mpi-ext.h"\n\n'
+                'using namespace hearth;\nusing namespace hearth::abi;\n\nextern "C" {\n')
         for function in functions:
             if function.group in groups:
                 for name, large in function.forms():

@@ -42,10 +42,14 @@ def _enumerations(constants):
 
 def mpi_header(groups, functions, constants, types, callbacks):
     declarations = ""
+    constants = [constant for constant in constants if not constant.extension]
+    extensions = {function.group for function in functions if function.prefix != "MPI_"}
     for group, title in groups.items():
+        if group in extensions:
+            continue
         declarations += f"\n/* {title} */\n"
         for function in functions:
-            if function.group != group:
+            if function.group != group or function.prefix != "MPI_":
                 continue
             for name, large in function.forms():
                 declarations += prototype(function, name, large, "MPI_") + ";"
@@ -70,6 +74,36 @@ extern "C" {{
 
 {_enumerations(constants)}
 {callbacks}{others}
+{declarations}
+#ifdef __cplusplus
+}}
+#endif
+#endif
+"""
+
+
+def extension_header(functions, constants):
+    constants = _constants([constant for constant in constants if constant.extension])
+    declarations = ""
+    for function in functions:
+        if function.prefix != "MPI_":
+            for prefix in (function.prefix, "P" + function.prefix):
+                declarations += prototype(function, function.name, False, prefix) + ";\n"
+    return f"""/* What this library has beyond MPI 5.0: calls with which a program outlives the death of some
+   of its processes, in the form that users of ULFM know. The values are no part of the standard.
+   {C_NOTE} */
+#ifndef HEARTH_MPI_EXT_H
+#define HEARTH_MPI_EXT_H
+
+#include <mpi.h>
+
+#define HEARTH_HAVE_FAULT_TOLERANCE 1
+{constants}
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
 {declarations}
 #ifdef __cplusplus
 }}

@@ -38,6 +38,10 @@ class Function:
         return self.marks.get("returns", "int")
 
     @property
+    def prefix(self):
+        return "MPIX_" if "extension" in self.marks else "MPI_"
+
+    @property
     def direct(self):
         """Returns a value instead of an error code."""
         return "returns" in self.marks
@@ -58,6 +62,11 @@ class Constant:
     heading: str
     c_type: str = ""  # of a datatype
     element: str = ""
+
+    @property
+    def extension(self):
+        """Beyond MPI 5.0."""
+        return self.heading.endswith("mpi-ext.h")
 
 
 TOKEN = re.compile(r"[\w.]+:\{[^}]*\}|\S+")
@@ -83,7 +92,7 @@ def _parse_row(line, group, where):
         word, _, value = mark.strip().partition(" ")
         if word:
             if word not in ("any_time", "no_lock", "returns", "calls", "alias", "at_once", "deprecated",
-                            "form"):
+                            "form", "extension"):
                 raise TableError(f"{where}: unknown mark '{word}'")
             parsed[word] = value
     parameters = [_parse_parameter(token, where) for token in TOKEN.findall(rest)]

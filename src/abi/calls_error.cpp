@@ -1,6 +1,7 @@
 // MPI 5.0 chapter 9: error handlers, and error classes, codes and strings.
 #include "abi/error.h"
 #include "abi/handle.h"
+#include "abi/runtime.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
@@ -64,6 +65,7 @@ Status comm_set_errhandler(objects::Comm& comm, Errhandler& errhandler) {
   objects::retain(errhandler);
   if (comm.errhandler != nullptr) objects::release(*comm.errhandler);
   comm.errhandler = &errhandler;
+  abi::note_errhandler(errhandler);
   return {};
 }
 

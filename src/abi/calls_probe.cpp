@@ -48,7 +48,7 @@ Status probe(int source, int tag, Comm& comm, MPI_Status* status) {
     return {};
   }
   Received received;
-  p2p::engine().probe(peer_of(comm, source), tag, comm.context, received);
+  HEARTH_TRY(p2p::engine().probe(peer_of(comm, source), tag, comm.context, received));
   set_found(comm, received, status);
   return {};
 }
@@ -61,7 +61,8 @@ Status iprobe(int source, int tag, Comm& comm, int& flag, MPI_Status* status) {
   }
   Received received;
   flag = p2p::engine().iprobe(peer_of(comm, source), tag, comm.context, received);
-  if (flag) set_found(comm, received, status);
+  if (!flag) return p2p::engine().check_source(peer_of(comm, source), comm.context);
+  set_found(comm, received, status);
   return {};
 }
 
@@ -72,7 +73,8 @@ Status mprobe(int source, int tag, Comm& comm, Message*& message, MPI_Status* st
     return {};
   }
   Received received;
-  p2p::UnexpectedMessage* taken = p2p::engine().mprobe(peer_of(comm, source), tag, comm.context, received);
+  p2p::UnexpectedMessage* taken = nullptr;
+  HEARTH_TRY(p2p::engine().mprobe(peer_of(comm, source), tag, comm.context, received, taken));
   set_found(comm, received, status);
   return make_message(taken, comm, message);
 }
@@ -87,7 +89,7 @@ Status improbe(int source, int tag, Comm& comm, int& flag, Message*& message, MP
   Received received;
   p2p::UnexpectedMessage* taken = p2p::engine().improbe(peer_of(comm, source), tag, comm.context, received);
   flag = taken != nullptr;
-  if (!flag) return {};
+  if (!flag) return p2p::engine().check_source(peer_of(comm, source), comm.context);
   set_found(comm, received, status);
   return make_message(taken, comm, message);
 }

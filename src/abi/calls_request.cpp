@@ -363,7 +363,7 @@ Status cancel(Request*& request) {
   }
   if (!request->active) return {};
   if (request->hooks != nullptr && request->hooks->cancel != nullptr) return request->hooks->cancel(*request);
-  if (request->complete) return {};
+  if (request->complete && !request->queued) return {};  // Engine::stall_receives()
   // A send has always begun; MPI lets it complete instead (section 3.8.4).
   p2p::engine().cancel(*request);
   return {};

@@ -94,6 +94,7 @@ Status session_init(Info* info, Errhandler& errhandler, Session*& session) {
     objects::free_handle(*made);
     return status;
   }
+  abi::note_errhandler(errhandler);
   made->thread_level = level;
   session = made;
   return {};

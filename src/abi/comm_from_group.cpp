@@ -9,7 +9,9 @@
 
 #include "abi/comm_making.h"
 #include "abi/requests.h"
+#include "abi/runtime.h"
 #include "base/contexts.h"
+#include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "p2p/engine.h"
@@ -111,17 +113,20 @@ Status wait_for(Invitation& wanted) {
   while (!is_kept(wanted)) {
     p2p::Received received;
     bool came = false;
+    bool in_vain = false;
     engine.wait_until(
         [&] {
           if (is_kept(wanted)) return true;
           came = !taking_in && engine.iprobe(MPI_ANY_SOURCE, kTag, kInvitationContext, received);
-          return came;
+          if (!came) in_vain = engine.has_dead(wanted.members);
+          return came || in_vain;
         },
         [&wanted](p2p::WaitNote& note) {
           note.collective(kInvitationContext);
           if (wanted.from >= 0) note.missing(wanted.from);
         });
     if (came) HEARTH_TRY(take_in(received));
+    if (in_vain) return fail(MPIX_ERR_PROC_FAILED, "a process of the group has died");
   }
   const auto place = std::find_if(kept().begin(), kept().end(),
                                   [&wanted](const Invitation& one) { return one.answers(wanted); });
@@ -160,6 +165,7 @@ Status meet_other_leader(const Group& local, const Group* remote, int remote_lea
 }
 
 Status finish(Comm* made, const Info* info, Comm*& comm) {
+  note_errhandler(*made->errhandler);
   Status status = set_hints(*made, info);
   if (status.ok()) status = apply_hints(*made);
   if (status.ok()) {

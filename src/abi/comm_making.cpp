@@ -40,6 +40,7 @@ Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& 
   comm->peers = group->peers.data();
   comm->errhandler = &errhandler;
   objects::retain(errhandler);
+  p2p::engine().examine(*comm);
   return {};
 }
 
@@ -58,6 +59,7 @@ Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Gr
   comm->remote_group = remote;
   comm->peers = remote->peers.data();
   comm->peer_count = remote->size();
+  p2p::engine().examine(*comm);
   return {};
 }
 
@@ -103,9 +105,11 @@ Status swap_words(PeerIndex peer, uint32_t communicator_context, int tag, const 
   HEARTH_TRY(engine.isend(mine.data(), static_cast<int64_t>(mine.size()) * kWordBytes, byte_type(), peer, tag,
                           context, sending));
   p2p::Received received;
-  engine.probe(peer, tag, context, received);
-  theirs.resize(static_cast<size_t>(received.bytes / kWordBytes));
-  const Status status = engine.receive(theirs.data(), received.bytes, byte_type(), peer, tag, context);
+  Status status = engine.probe(peer, tag, context, received);
+  if (status.ok()) {
+    theirs.resize(static_cast<size_t>(received.bytes / kWordBytes));
+    status = engine.receive(theirs.data(), received.bytes, byte_type(), peer, tag, context);
+  }
   const Status sent = engine.wait(sending);
   return status.ok() ? sent : status;
 }

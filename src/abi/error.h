@@ -53,7 +53,7 @@ objects::Errhandler& initial_errhandler();
 /// Ends this process only, as far as MPI is concerned: what becomes of the others is up to the launcher.
 [[noreturn]] void end_own_process(int error_code, const char* text);
 
-// Codes. A code of the library stands for a class and, for as long as 224 later errors have not used its
+// Codes. A code of the library stands for a class and, for as long as 217 later errors have not used its
 // place, for the words of one error. All are below MPI_ERR_LASTCODE; codes and classes of the user are above.
 
 /// The code for MPI_Error_string, of a status whose words are in last_failure_text(): for

@@ -8,17 +8,30 @@
 #include <string>
 
 #include "abi/error.h"
+#include "mpi-ext.h"
 
 namespace hearth::abi {
 namespace {
 
-// Codes of the library: kFirstCode + class * kTexts + place, for the classes below kClasses. With 224 places
-// the last one, of class 62, is 16159, below MPI_ERR_LASTCODE (16383).
+// Codes of the library: kFirstCode + row * kTexts + place. A row is a class of the standard, then come those
+// of mpi-ext.h. With 217 places the last code is 16369, below MPI_ERR_LASTCODE (16383).
 constexpr int kFirstCode = 2048;
-constexpr int kTexts = 224;
-constexpr int kClasses = 63;
-static_assert(MPI_ERR_ABI == kClasses - 1);
-static_assert(kFirstCode + kClasses * kTexts <= MPI_ERR_LASTCODE);
+constexpr int kTexts = 217;
+constexpr int kStandardRows = 63;
+constexpr int kFirstExtension = MPIX_ERR_PROC_FAILED;
+constexpr int kRows = kStandardRows + MPIX_ERR_REVOKED + 1 - kFirstExtension;
+static_assert(MPI_ERR_ABI == kStandardRows - 1);
+static_assert(kFirstCode + kRows * kTexts <= MPI_ERR_LASTCODE);
+
+/// -1 for a class without codes.
+constexpr int row_of(int error_class) {
+  if (error_class > 0 && error_class < kStandardRows) return error_class;
+  const int row = kStandardRows + error_class - kFirstExtension;
+  return row >= kStandardRows && row < kRows ? row : -1;
+}
+constexpr int class_of_row(int row) {
+  return row < kStandardRows ? row : row - kStandardRows + kFirstExtension;
+}
 
 struct StoredText {
   int error_class = 0;
@@ -82,7 +95,7 @@ int write_class(char* to, const ClassText& row) {
 }
 
 bool is_library_code(int code) {
-  return code >= kFirstCode && code < kFirstCode + kClasses * kTexts;
+  return code >= kFirstCode && code < kFirstCode + kRows * kTexts;
 }
 
 int write_text(char* to, const char* text) {
@@ -97,7 +110,8 @@ Status no_such(const char* what, int code) {
 }  // namespace
 
 int make_error_code(int error_class, const char* text) {
-  if (error_class <= 0 || error_class >= kClasses) return error_class;
+  const int row = row_of(error_class);
+  if (row < 0) return error_class;
   const std::lock_guard guard(mutex);
   Codes* all = codes_if_any();
   if (all == nullptr) return error_class;
@@ -105,7 +119,7 @@ int make_error_code(int error_class, const char* text) {
   all->next_text = (place + 1) % kTexts;
   all->texts[place].error_class = error_class;
   std::snprintf(all->texts[place].text, MPI_MAX_ERROR_STRING, "%s", text);
-  return kFirstCode + error_class * kTexts + place;
+  return kFirstCode + row * kTexts + place;
 }
 
 int error_code_for(Status status) {
@@ -116,7 +130,7 @@ int error_code_for(Status status) {
 
 int class_of_code(int code) {
   if (find_class(code) != nullptr) return code;
-  if (is_library_code(code)) return (code - kFirstCode) / kTexts;
+  if (is_library_code(code)) return class_of_row((code - kFirstCode) / kTexts);
   const std::lock_guard guard(mutex);
   const Codes* all = codes_if_any();
   if (all == nullptr) return MPI_ERR_UNKNOWN;
@@ -131,7 +145,7 @@ int text_of_code(int code, char* text) {
     Codes* all = codes_if_any();
     if (is_library_code(code)) {
       const int place = (code - kFirstCode) % kTexts;
-      const int error_class = (code - kFirstCode) / kTexts;
+      const int error_class = class_of_row((code - kFirstCode) / kTexts);
       const bool kept = all != nullptr && all->texts[place].error_class == error_class;
       if (kept) return write_text(text, all->texts[place].text);
       if (const ClassText* row = find_class(error_class)) return write_class(text, *row);

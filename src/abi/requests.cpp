@@ -34,6 +34,14 @@ void fill_status(const p2p::Request& request, MPI_Status* status) {
              receive ? request.received_bytes : 0, request.cancelled);
 }
 
+namespace {
+
+bool is_stalled(const p2p::Request& request) {
+  return request.kind == p2p::RequestKind::receive && request.queued;
+}
+
+}  // namespace
+
 Status outcome_of(p2p::Request& request, MPI_Status* status) {
   if (request.hooks != nullptr && request.hooks->query != nullptr) {
     MPI_Status own;
@@ -42,7 +50,10 @@ Status outcome_of(p2p::Request& request, MPI_Status* status) {
     return request.hooks->query(request, *filled);
   }
   fill_status(request, status);
-  return request.outcome;
+  if (__builtin_expect(request.outcome.ok(), 1)) return request.outcome;
+  // It waits on: see Engine::stall_receives().
+  if (is_stalled(request)) request.complete = false;
+  return p2p::engine().reworded(request);
 }
 
 Status release_state(p2p::Request& request) {
@@ -54,14 +65,16 @@ Status release_state(p2p::Request& request) {
 Status take_outcome(p2p::Request*& request, MPI_Status* status) {
   p2p::Request* taken = request;
   Status outcome = outcome_of(*taken, status);
-  if (taken->persistent) {
+  if (__builtin_expect(!taken->complete, 0)) {
+    // The request stays what it was.
+  } else if (taken->persistent) {
     taken->active = false;
   } else if (const Status released = release_state(*taken); !released.ok()) {
     // Of a generalized request's two callbacks the later one counts (MPI 5.0 section 13.2).
     outcome = released;
   }
   if (!outcome.ok() && taken->comm != nullptr) outcome = blame(*taken->comm, outcome);
-  if (!taken->persistent) {
+  if (!taken->persistent && taken->complete) {
     p2p::engine().destroy(taken);
     request = nullptr;
   }

@@ -16,6 +16,7 @@
 #include "base/os_memory.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
+#include "coll/agreement.h"
 #include "coll/control_area.h"
 #include "mpi.h"
 #include "objects/attribute.h"
@@ -103,6 +104,9 @@ void make_engine() {
   };
   setup.new_context = [&segment] { return atomic::fetch_add(segment.job().next_context, kContextsEach); };
   coll::ControlArea::set_up(segment);
+  coll::Agreement::set_up(segment);
+  run.liveness.emplace(segment);
+  setup.liveness = &*run.liveness;
   setup.wait_page = &segment.rank(run.job.rank).waiting;
   setup.traffic = &segment.rank(run.job.rank).traffic;
   setup.arena = &run.job.arena;
@@ -159,6 +163,7 @@ Status attach() {
   if (the_runtime->job.launcher != nullptr) os::at_exit(end_without_finalize);
   make_recorder();
   make_engine();
+  note_errhandler(initial_errhandler());
   return {};
 }
 
@@ -168,6 +173,13 @@ void enter_phase(shm::RankPhase phase) {
 }
 
 }  // namespace
+
+void note_errhandler(const objects::Errhandler& handler) {
+  const bool ends = handler.kind == objects::ErrhandlerKind::errors_are_fatal ||
+                    handler.kind == objects::ErrhandlerKind::errors_abort;
+  if (ends || !is_attached()) return;
+  atomic::store_relaxed(runtime().job.segment.rank(runtime().job.rank).returns_errors, 1u);
+}
 
 Status add_user(int& level) {
   HEARTH_TRY(attach());

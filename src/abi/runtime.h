@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include <memory>
+#include <optional>
 
 #include "abi/memory.h"
 #include "base/status.h"
@@ -16,6 +17,7 @@
 #include "p2p/buffered.h"
 #include "p2p/engine.h"
 #include "profile/recorder.h"
+#include "shm/liveness.h"
 #include "topo/measured_times.h"
 #include "transport/shm_transport.h"
 
@@ -26,6 +28,7 @@ struct Runtime {
   profile::Board board;
   std::unique_ptr<profile::Recorder> recorder;  // where somebody asked for a profile or a trace
   std::unique_ptr<transport::ShmTransport> transport;
+  std::optional<shm::Liveness> liveness;
   std::unique_ptr<p2p::Engine> engine;
   p2p::SendBuffer send_buffer;  // of MPI_Buffer_attach
   topo::MeasuredTimes measured_times;
@@ -50,6 +53,10 @@ void remove_user();
 /// MPI_Init and MPI_Init_thread, MPI_Finalize.
 Status start_world(int& level);
 Status end_world();
+
+/// The program has said what becomes of errors: the launcher wants to know whether some of its calls return
+/// them, when a rank has died.
+void note_errhandler(const objects::Errhandler& handler);
 
 /// Ends the whole job with this exit code and these words; does not return. Usable in any state.
 [[noreturn]] void end_job(int code, const char* text);

@@ -67,6 +67,11 @@ void ChunkStages::describe(p2p::WaitNote& note) const {
 // length. What is not remembered any more is taken for good.
 bool ChunkStages::look() {
   if (!begun_) return false;  // those before it look
+  if (const Status failure = area_.failure(); !failure.ok()) {
+    outcome = failure;
+    ring_.end_turn(put_.begin);
+    return true;
+  }
   const int rank = awaited_rank_;
   if (area_.is_out_of_step(rank) || area_.is_out_of_step(area_.rank())) {
     return give_up(out_of_step(rank));

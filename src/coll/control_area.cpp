@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/param.h"
+#include "p2p/engine.h"
 
 namespace hearth::coll {
 namespace {
@@ -67,6 +68,9 @@ void ControlArea::set_up(const shm::Segment& segment) {
     comm.control = nullptr;
     leave(comm.area);
   };
+  objects::close_area = [](Comm& comm) {
+    if (comm.control != nullptr) comm.control->close_ways();
+  };
 }
 
 int32_t ControlArea::take(int members) {
@@ -119,7 +123,8 @@ ControlArea* ControlArea::enter(Comm& comm, ControlArea*& view, int32_t area) {
 }
 
 ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
-    : context_(comm.context),
+    : comm_(comm),
+      context_(comm.context),
       rank_(comm.rank),
       size_(comm.size),
       peers_(comm.group->peers.data()),
@@ -131,6 +136,7 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
     bells_.emplace_back(segment, process);
   }
   choose_ways();
+  if (comm.failure != 0) close_ways();
   own_ = rows_[static_cast<size_t>(rank_)];
   const auto self = static_cast<size_t>(peers_[rank_]);
   atomic::fetch_or(segment.used_rows(area_)[self / 64], uint64_t{1} << (self % 64));
@@ -153,6 +159,15 @@ void ControlArea::choose_ways() {
     line_bytes_max_[i] = takes("lines", lines || one_order) ? shm::kSlotPayloadBytes : -1;
     tree_bytes_max_[i] = groups ? longest_in_groups(collective, size_) : -1;
   }
+}
+
+void ControlArea::close_ways() {
+  std::fill(std::begin(line_bytes_max_), std::end(line_bytes_max_), -1);
+  std::fill(std::begin(tree_bytes_max_), std::end(tree_bytes_max_), -1);
+}
+
+Status ControlArea::failed() const {
+  return p2p::engine().failure_of(comm_);
 }
 
 const Hierarchy& ControlArea::make_hierarchy(bool by_place) {

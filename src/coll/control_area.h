@@ -121,6 +121,11 @@ class ControlArea {
   /// How many areas of the job are taken, for the tool interface.
   static uint64_t count_taken();
 
+  /// Nothing begins here any more: a member has died, or the communicator was revoked.
+  void close_ways();
+  /// The same of the communicator, for whoever waits here; ok when neither is so.
+  Status failure() const { return __builtin_expect(comm_.failure == 0, 1) ? Status() : failed(); }
+
   int rank() const { return rank_; }
   int size() const { return size_; }
   objects::PeerIndex process(int rank) const { return peers_[rank]; }
@@ -245,6 +250,8 @@ class ControlArea {
   int64_t line_bytes_max_[static_cast<size_t>(Collective::count_)];
   int64_t tree_bytes_max_[static_cast<size_t>(Collective::count_)];
   std::unique_ptr<Hierarchy> hierarchies_[2];  // by rank, by place
+  [[gnu::cold]] Status failed() const;
+  const objects::Comm& comm_;
   const uint32_t context_;
   int rank_ = 0;
   int size_ = 0;

@@ -285,6 +285,11 @@ void Lines::miss(int rank, Status status) {
 // A rank that is in a long collective at this place says nothing here. One who may not even speak yet waits
 // for all, and those who are out of step never let it.
 bool Lines::look() {
+  if (const Status failure = area_.failure(); !failure.ok()) {
+    note(failure);
+    area_.end(number_);
+    return true;
+  }
   if (area_.is_out_of_step(rank_)) {
     note(out_of_step(next_ >= 0 ? next_ : rank_));
     area_.end(number_);

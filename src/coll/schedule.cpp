@@ -8,6 +8,7 @@
 #include "coll/control_area.h"
 #include "datatype/lifetime.h"
 #include "datatype/reduce.h"
+#include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
@@ -56,7 +57,7 @@ void Schedule::set_up(Comm& comm, int tag) {
   tag_ = tag;
 }
 
-Schedule::Schedule(Comm& comm) {
+Schedule::Schedule(Comm& comm) : comm_(&comm) {
   set_up(comm, take_tag(comm, false));
   area_ = ControlArea::of(comm);
 }
@@ -67,7 +68,8 @@ Schedule::Schedule(const objects::Group& group, const Comm& comm, int tag)
       rank_(group.rank),
       size_(group.size()),
       context_(comm.context + kCollectiveContext),
-      tag_(tag) {
+      tag_(tag),
+      among_some_(true) {
   HEARTH_DCHECK(tag >= 0);
 }
 
@@ -146,8 +148,12 @@ void Schedule::next_round() {
     steps_.push_back({.kind = Step::Kind::next_round});
   } else if (messages_.under_way > 0) {
     wait_for_messages(0);
+  } else if (has_waiting_ && among_some_) {
+    post_waiting_receive_now();
+    wait_for_messages(0);
   } else if (has_waiting_) {
     has_waiting_ = false;
+    if (has_failed()) return;
     note(p2p::engine().receive(waiting_.buffer, waiting_.count, *waiting_.type, waiting_.from, tag_,
                                context_));
   }
@@ -189,7 +195,26 @@ Status Schedule::scratch(const Type& type, Count count, std::byte*& elements) {
   return {};
 }
 
-// Carrying them out. An error does not stop the operation: other ranks count on our messages.
+// Carrying them out. An error does not stop the operation: other ranks count on our messages. Only where a
+// process has died do they find that out themselves, and nothing wrong must come from us.
+
+bool Schedule::has_failed() const {
+  const int error_class = messages_.first_error.error_class();
+  return error_class == MPIX_ERR_PROC_FAILED || error_class == MPIX_ERR_REVOKED;
+}
+
+bool Schedule::some_have_died() const {
+  return p2p::engine().deaths() != 0 && p2p::engine().has_dead({own_peers_, static_cast<size_t>(size_)});
+}
+
+void Schedule::note_failure() {
+  static_cast<void>(p2p::engine().look_for_failures());
+  if (comm_ != nullptr) {
+    note(failure_of(*comm_));
+  } else if (some_have_died()) {
+    note(fail(MPIX_ERR_PROC_FAILED, "a process of the group has died"));
+  }
+}
 
 void Schedule::carry_out(const Step& step) {
   switch (step.kind) {
@@ -212,6 +237,7 @@ void Schedule::carry_out(const Step& step) {
 
 void Schedule::start_send(const void* buffer, Count count, Type& type, PeerIndex to) {
   if (!keeps_steps_) wait_for_messages(messages_max_ - 1);
+  if (__builtin_expect(!messages_.first_error.ok(), 0) && has_failed()) return;
   p2p::Request* request = nullptr;
   const Status status = p2p::engine().isend(buffer, count, type, to, tag_, context_, request);
   if (!status.ok()) return note(status);
@@ -222,6 +248,7 @@ void Schedule::start_send(const void* buffer, Count count, Type& type, PeerIndex
 
 void Schedule::start_receive(void* buffer, Count count, Type& type, PeerIndex from) {
   if (!keeps_steps_) wait_for_messages(messages_max_ - 1);
+  if (__builtin_expect(!messages_.first_error.ok(), 0) && has_failed()) return;
   p2p::Request* request = nullptr;
   const Status status = p2p::engine().ireceive(buffer, count, type, from, tag_, context_, request);
   if (!status.ok()) return note(status);
@@ -236,8 +263,14 @@ void Schedule::post_waiting_receive_now() {
 void Schedule::wait_for_messages(int left) {
   if (messages_.under_way <= left) return;
   p2p::Engine& engine = p2p::engine();
-  engine.wait_until([this, left] { return messages_.under_way <= left; },
-                    [this](p2p::WaitNote& note) { describe(note); });
+  engine.wait_until(
+      [this, left, &engine] {
+        if (messages_.under_way <= left) return true;
+        if (!among_some_ || !some_have_died()) return false;
+        engine.give_up(context_, tag_);
+        return messages_.under_way <= left;
+      },
+      [this](p2p::WaitNote& note) { describe(note); });
 }
 
 void Schedule::describe(p2p::WaitNote& note) const {
@@ -249,6 +282,7 @@ void Schedule::describe(p2p::WaitNote& note) const {
 
 Status Schedule::finish() {
   next_round();
+  note_failure();
   return messages_.first_error;
 }
 
@@ -285,6 +319,7 @@ struct Schedule::Hooks {
 
   static void advance(p2p::Request& request) { of(request).go_on(); }
   static Status start(p2p::Request& request) {
+    HEARTH_TRY(failure_of(*of(request).comm_));
     request.active = true;
     request.complete = false;
     request.outcome = {};
@@ -394,7 +429,9 @@ void Schedule::go_on() {
     carry_out(step);
   }
   messages_.wake_at = 0;
-  if (messages_.under_way == 0) p2p::engine().complete(*messages_.owner, messages_.first_error);
+  if (messages_.under_way > 0) return;
+  note_failure();
+  p2p::engine().complete(*messages_.owner, messages_.first_error);
 }
 
 // The engine asks, as long as the encounter at which go_on() stopped is not over.
@@ -424,6 +461,7 @@ void Schedule::let_go() {
   other_peers_ = nullptr;
   other_size_ = 0;
   next_ = 0;
+  comm_ = nullptr;
   messages_ = {};
   messages_max_ = kMessagesMax;
   spare.value.push_back(this);

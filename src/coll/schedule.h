@@ -78,7 +78,8 @@ class Schedule final : private p2p::Polled {
  public:
   /// For a blocking call on a communicator.
   explicit Schedule(Comm& comm);
-  /// For a blocking operation among some processes of a communicator, under a tag that is not negative.
+  /// For a blocking operation among some processes of a communicator, under a tag that is not negative. It
+  /// does not mind the deaths of others.
   Schedule(const objects::Group& group, const Comm& comm, int tag);
   ~Schedule();
   Schedule(const Schedule&) = delete;
@@ -195,6 +196,10 @@ class Schedule final : private p2p::Polled {
   void hold(Type& type);
   /// A step that is no next_round.
   void carry_out(const Step& step);
+  /// Whether a process that takes part has died: then nothing is sent any more, and others, who find it out
+  /// themselves, do not wait for it.
+  bool has_failed() const;
+  bool some_have_died() const;
   void put_send(const void* buffer, Count count, Type& type, int to);
   void put_receive(void* buffer, Count count, Type& type, int from);
   void start_send(const void* buffer, Count count, Type& type, objects::PeerIndex to);
@@ -208,6 +213,9 @@ class Schedule final : private p2p::Polled {
   void note(Status status) {
     if (!status.ok() && messages_.first_error.ok()) messages_.first_error = status;
   }
+  /// What was received counts only if nobody had died by then: others may have sent on what they did not
+  /// have.
+  void note_failure();
   void go_on();
   bool advance() override;
 
@@ -225,6 +233,7 @@ class Schedule final : private p2p::Polled {
   bool persistent_ = false;
   p2p::MessageGroup messages_;
   int messages_max_ = kMessagesMax;
+  bool among_some_ = false;
 
   // At once only: a receive that is not posted yet. When nothing else is under way at the end of its round it
   // takes the engine's short way.
@@ -236,8 +245,9 @@ class Schedule final : private p2p::Polled {
     objects::PeerIndex from;
   } waiting_;
 
+  Comm* comm_ = nullptr;  // the request holds the reference, or the caller; nullptr among some processes
+
   // Kept steps only.
-  Comm* comm_ = nullptr;  // the request holds the reference
   size_t next_ = 0;
   std::vector<Step> steps_;
   std::vector<Type*> types_;  // one reference held on each
@@ -274,10 +284,16 @@ constexpr std::string_view name_of_collective() {
   return name.substr(name.find_last_of(":&") + 1);
 }
 
+/// Why it can have no collective any more; ok when it can.
+inline Status failure_of(const Comm& comm) {
+  return __builtin_expect(comm.failure == 0, 1) ? Status() : p2p::engine().failure_of(comm);
+}
+
 template <auto build, class... Arguments>
 Status run(Comm& comm, Arguments&&... arguments) {
   const profile::CollectiveTimer timer(comm);
   if (Status outcome; ShortWay<build>::take(comm, outcome, arguments...)) return outcome;
+  HEARTH_TRY(failure_of(comm));
   Schedule schedule(comm);
   const Status built = build(schedule, std::forward<Arguments>(arguments)...);
   const Status done = schedule.finish();
@@ -288,6 +304,7 @@ Status run(Comm& comm, Arguments&&... arguments) {
 template <auto build, class... Arguments>
 Status start(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
   Schedule* schedule = nullptr;
+  HEARTH_TRY(failure_of(comm));
   HEARTH_TRY(Schedule::make(comm, name_of_collective<build>(), false, schedule));
   return Schedule::launch(schedule, build(*schedule, std::forward<Arguments>(arguments)...), request);
 }
@@ -296,6 +313,7 @@ Status start(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
 template <auto build, class... Arguments>
 Status prepare(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
   Schedule* schedule = nullptr;
+  HEARTH_TRY(failure_of(comm));
   HEARTH_TRY(Schedule::make(comm, name_of_collective<build>(), true, schedule));
   Status built;
   if constexpr (kMeetsInArea<build>) built = schedule->obtain_area();

@@ -127,6 +127,11 @@ void TreeLines::say(uint32_t number, int64_t bytes) {
 // The rank that is waited for is in a long collective at this place, or out of step: then it never says
 // what this one waits for.
 bool TreeLines::look() {
+  if (const Status failure = area_.failure(); !failure.ok()) {
+    note(failure);
+    phase_ = Phase::over;
+    return advance();
+  }
   if (area_.is_out_of_step(rank_)) return give_up(out_of_step(awaited_rank_ >= 0 ? awaited_rank_ : rank_));
   for (int rank = 0; rank < area_.size(); ++rank) {
     if ((awaited_rank_ < 0 || rank == awaited_rank_) && area_.is_out_of_step(rank))

@@ -51,6 +51,7 @@ Job::Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segm
       check_(check),
       seats_(std::move(seats)),
       ranks_(seats_.size()),
+      liveness_(segment),
       observer_(segment),
       waits_told_(seats_.size()) {
   open_sinks();
@@ -125,7 +126,8 @@ void Job::handle(Source source, uint32_t index) {
 
 int Job::next_timeout_ms() const {
   uint64_t next = 0;
-  for (const uint64_t time : {limit_at_, terminate_at_, kill_at_, drain_until_, prompt_at_, why_at_}) {
+  for (const uint64_t time :
+       {limit_at_, terminate_at_, kill_at_, drain_until_, prompt_at_, why_at_, mourned_at_, words_at_}) {
     if (time != 0 && (next == 0 || time < next)) next = time;
   }
   if (next == 0) return -1;
@@ -149,6 +151,8 @@ void Job::handle_times() {
     signal_ranks(SIGKILL);
   }
   if (due(why_at_, now)) look_for_standstill();
+  if (due(mourned_at_, now)) look_for_survivors();
+  if (due(words_at_, now)) say_what_they_did(false);
   if (due(prompt_at_, now)) {
     prompt_at_ = 0;
     for (Rank& rank : ranks_) {
@@ -223,6 +227,12 @@ void Job::rank_has_ended(uint32_t index) {
   Rank& rank = ranks_[index];
   rank.ended = true;
   --running_;
+  const shm::RankPhase phase = phase_of(segment_.rank(static_cast<int>(index)));
+  rank.finalized = phase == shm::RankPhase::finalized;
+  rank.cause = cause_of(rank.end, phase);
+  // Before anything that takes time: others wait for it.
+  const bool outlived = rank.cause != Cause::none && !ending_ && others_return_errors();
+  if (outlived) die_among_survivors(index);
   if (rank.handle.open()) {
     poller_.remove(rank.handle.number());
     rank.handle.reset();
@@ -234,8 +244,14 @@ void Job::rank_has_ended(uint32_t index) {
     if (was_open && !stream->open()) --streams_open_;
   }
   handle_complaints();
-  judge(index);
+  if (outlived) {
+    say_death(index);
+  } else {
+    judge(index);
+  }
   if (running_ == 0) {
+    if (death_code_ != 0 && !ending_) exit_code_ = code_of_survivors();
+    mourned_at_ = 0;
     drain_until_ = os::now_ns() + kDrainNs;
     kill_at_ = terminate_at_ = limit_at_ = why_at_ = 0;
   }
@@ -243,47 +259,26 @@ void Job::rank_has_ended(uint32_t index) {
 
 void Job::judge(uint32_t index) {
   const Rank& rank = ranks_[index];
-  const shm::RankBlock& block = segment_.rank(static_cast<int>(index));
   // Pairs with the release store of the rank that called MPI_Abort: what it wrote is complete.
   const shm::JobHeader& job = segment_.job();
   const bool aborted = atomic::load_acquire(job.abort_written) != 0;
-  const Cause cause = cause_of(rank.end, phase_of(block));
-  if (cause == Cause::none && !aborted) return;
-  if (ending_) {
-    tell_dead(index);
-    return;
-  }
+  if (rank.cause == Cause::none && !aborted) return;
+  if (ending_) return liveness_.mark(static_cast<int>(index));
   if (aborted) {
     const std::string text(job.abort_text, strnlen(job.abort_text, sizeof job.abort_text));
     say("rank " + std::to_string(job.abort_rank) + " ended the job with code " +
         std::to_string(job.abort_code) + (text.empty() ? "" : ": " + text));
-    tell_dead(index);
     const int code = job.abort_code & 0xff;
     end_job(code == 0 ? 1 : code, true);
     return;
   }
   // Whoever pressed the key knows why, and the other ranks have been told by the same signal.
   if (!quiet_) {
-    const bool memory_ran_out = os::out_of_memory_kills() > memory_kills_before_;
-    say(rank_words(index) + " " + describe_end(rank.end, cause, memory_ran_out));
-    say_states("other rank");
+    say(rank_words(index) + " " + describe_end(rank.end, rank.cause, memory_ran_out(rank)));
+    say_states("ending " + running_words("other rank"));
   }
-  tell_dead(index);
+  liveness_.mark(static_cast<int>(index));
   end_job(exit_code_of(rank.end), !quiet_);
-}
-
-// Every loop in which a rank waits looks at dead_ranks; those that sleep are woken to look.
-void Job::tell_dead(uint32_t index) {
-  shm::RankBlock& block = segment_.rank(static_cast<int>(index));
-  atomic::store_release(block.dead, 1u);
-  atomic::fetch_add(segment_.job().dead_ranks, 1u);
-  // Pairs with the fence in shm::Sleeper::prepare: a rank that has not seen the count yet has its word set.
-  atomic::fence_full();
-  for (uint32_t other = 0; other < rank_count(); ++other) {
-    uint32_t& asleep = segment_.rank(static_cast<int>(other)).asleep;
-    atomic::store_relaxed(asleep, 0u);
-    os::futex_wake(asleep);
-  }
 }
 
 void Job::end_job(int exit_code, bool at_once) {
@@ -303,7 +298,7 @@ void Job::time_is_over() {
   char limit[32];
   std::snprintf(limit, sizeof limit, "%g s", static_cast<double>(spec_.timeout_ns) / 1e9);
   say(std::string("the time limit of ") + limit + " is over");
-  say_ending("rank");
+  say("ending " + running_words("rank"));
   say_why();
   end_job(kTimeoutCode, true);
 }
@@ -323,6 +318,7 @@ void Job::reader_is_gone() {
 
 // What ranks started and left behind in their process groups ends with the job.
 void Job::clear_up() {
+  say_what_they_did(true);
   signal_ranks(SIGKILL);
   for (Rank& rank : ranks_) {
     if (rank.pid > 0) os::reap(rank.pid);
@@ -472,13 +468,13 @@ bool Job::some_rank_used_mpi() const {
   return false;
 }
 
-void Job::say_ending(const char* whom) {
-  say("ending " + std::to_string(running_) + " " + whom + (running_ == 1 ? "" : "s"));
+std::string Job::running_words(const char* whom) const {
+  return std::to_string(running_) + " " + whom + (running_ == 1 ? "" : "s");
 }
 
-void Job::say_states(const char* whom) {
+void Job::say_states(const std::string& headline) {
   if (running_ == 0) return;
-  say_ending(whom);
+  say(headline);
   if (!some_rank_used_mpi()) return;
   tell_observer();
   observer_.look();

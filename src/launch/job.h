@@ -8,6 +8,7 @@
 //     all have ended                           -> drain what they wrote, end what they left in their groups
 #pragma once
 
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,6 +28,7 @@
 #include "launch/why.h"
 #include "profile/board.h"
 #include "shm/arena.h"
+#include "shm/liveness.h"
 #include "shm/segment.h"
 
 namespace hearth::launch {
@@ -53,6 +55,9 @@ class Job {
     os::Descriptor handle;  // pidfd; not open where the system has none, and once the rank has ended
     bool ended = false;
     os::ProcessEnd end;
+    Cause cause = Cause::none;   // of a death
+    bool finalized = false;      // when it ended
+    bool out_of_memory = false;  // the kernel chose it
     RankStream output;
     RankStream error;
   };
@@ -83,12 +88,17 @@ class Job {
   void look_for_ended_ranks();
   void rank_has_ended(uint32_t rank);
   void judge(uint32_t rank);
-  void tell_dead(uint32_t rank);
   void end_job(int exit_code, bool at_once);
   void signal_ranks(int signal);
   void time_is_over();
   void reader_is_gone();
   void clear_up();
+
+  // Deaths that others may outlive (job_deaths.cpp)
+  bool others_return_errors() const;
+  void die_among_survivors(uint32_t rank);
+  void look_for_survivors();
+  int code_of_survivors() const;
 
   // Why nothing moves (job_why.cpp)
   void tell_observer();
@@ -98,8 +108,11 @@ class Job {
 
   // Words
   void say(const std::string& text);
-  void say_states(const char* whom);
-  void say_ending(const char* whom);
+  void say_states(const std::string& headline);
+  void say_death(uint32_t rank);
+  void say_what_they_did(bool wait);
+  std::string running_words(const char* whom) const;
+  bool memory_ran_out(const Rank& rank);
   std::string rank_words(uint32_t rank) const;
 
   // Output
@@ -137,6 +150,7 @@ class Job {
   std::vector<bool> sink_watched_;
   std::vector<std::pair<Source, uint32_t>> paused_;  // streams not read from while their sink is congested
 
+  const shm::Liveness liveness_;
   Observer observer_;
   std::vector<uint64_t> waits_told_;  // by rank: when the wait began of which --why has told
   uint64_t moves_seen_ = 0;           // a fingerprint of all waits, and since when it is the same
@@ -154,6 +168,11 @@ class Job {
   bool start_failed_ = false;
   bool die_of_broken_pipe_ = false;
   long long memory_kills_before_ = 0;
+  bool go_on_ = false;  // in spite of a death
+  int death_code_ = 0;  // mpiexec's exit code for the first death
+  /// What the ranks were doing when one died. Put into words beside the loop: reading the symbols of their
+  /// programs takes longer than the next death may wait.
+  std::future<std::vector<std::string>> words_;
 
   // Times, in ns of os::now_ns(); 0: not set.
   uint64_t limit_at_ = 0;
@@ -162,6 +181,8 @@ class Job {
   uint64_t drain_until_ = 0;
   uint64_t prompt_at_ = 0;
   uint64_t why_at_ = 0;
+  uint64_t words_at_ = 0;
+  uint64_t mourned_at_ = 0;  // survivors must have said by then that they go on
 };
 
 }  // namespace hearth::launch

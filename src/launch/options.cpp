@@ -165,6 +165,12 @@ const Option kOptions[] = {
      [](Parser& p, const Words& v) { p.job.profile_files.push_back(v[0]); return Status(); }},
     {"trace", "FILE", "write what each rank did when, for Perfetto or chrome://tracing: docs/trace.md",
      [](Parser& p, const Words& v) { p.job.trace_file = v[0]; return Status(); }},
+    {"survive enable-recovery disable-auto-cleanup", "",
+     "let the other ranks go on when one has died: docs/reliability.md",
+     [](Parser& p, const Words&) { p.job.survive = true; return Status(); }},
+    {"with-ft", "KIND", "the same, as Open MPI has it: ulfm, mpi or none",
+     [](Parser& p, const Words& v) { p.job.survive = v[0] == "ulfm" || v[0] == "mpi"; return Status(); }},
+
     {"why", "[=SECONDS]",
      "when waits last so long (default 5): say who waits for whom, and why: docs/why.md",
      [](Parser& p, const Words& v) {

@@ -51,6 +51,7 @@ struct JobSpec {
   uint64_t why_ns = 0;                     // --why; 0: not asked for
   std::string check;                       // --check: as HEARTH_CHECK; "": not said
   std::string check_json;                  // "" for none
+  bool survive = false;                    // the death of a rank is no reason to end the others
   std::vector<std::string> profile_files;  // --profile; JSON where the name ends so, else a page
   std::string trace_file;                  // --trace; "" for none
   bool report_bindings = false;

@@ -29,6 +29,20 @@ Cause cause_of(const os::ProcessEnd& end, shm::RankPhase phase) {
   return phase == shm::RankPhase::initialized ? Cause::no_finalize : Cause::none;
 }
 
+shm::DeathCause death_cause_of(Cause cause, bool memory_ran_out) {
+  switch (cause) {
+    case Cause::none:
+      break;
+    case Cause::signal:
+      return memory_ran_out ? shm::DeathCause::out_of_memory : shm::DeathCause::signal;
+    case Cause::exit_code:
+      return shm::DeathCause::exit_code;
+    case Cause::no_finalize:
+      return shm::DeathCause::no_finalize;
+  }
+  return shm::DeathCause::none;
+}
+
 int exit_code_of(const os::ProcessEnd& end) {
   if (end.by_signal) return 128 + end.code;
   return end.code == 0 ? 1 : end.code;

@@ -14,6 +14,9 @@ Cause cause_of(const os::ProcessEnd& end, shm::RankPhase phase);
 /// mpiexec's exit code for it.
 int exit_code_of(const os::ProcessEnd& end);
 
+/// The same for the other ranks.
+shm::DeathCause death_cause_of(Cause cause, bool memory_ran_out);
+
 /// "was killed by SIGSEGV: it touched memory that is not its own".
 std::string describe_end(const os::ProcessEnd& end, Cause cause, bool memory_ran_out);
 

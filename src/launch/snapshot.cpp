@@ -248,13 +248,19 @@ void Observer::look_at_traffic(Snapshot& now) {
   carried_ = std::move(carried);
 }
 
+void Observer::keep() {
+  kept_.clear();
+  kept_ns_ = os::now_ns();
+  for (int index = 0; index < segment_.rank_count(); ++index) kept_.push_back(segment_.rank(index));
+}
+
 void Observer::look(bool stacks) {
   Snapshot now;
-  now.now_ns = os::now_ns();
+  now.now_ns = kept_.empty() ? os::now_ns() : kept_ns_;
   for (int index = 0; index < segment_.rank_count(); ++index) {
     const auto at = static_cast<size_t>(index);
     const Known& known = processes_[at];
-    const shm::RankBlock& block = segment_.rank(index);
+    const shm::RankBlock& block = kept_.empty() ? segment_.rank(index) : kept_[at];
     // Its own account first: what mpiexec has started may be a shell around it.
     const bool same_numbers = block.pid != 0 && block.pid_numbering == os::process_numbering();
     const int pid = same_numbers ? static_cast<int>(block.pid) : known.pid;
@@ -269,6 +275,8 @@ void Observer::look(bool stacks) {
     rank.process.pid = pid;
     rank.process.ended = rank.process.ended || known.ended;
     look_at_process(rank.process, times_[at], now.now_ns);
+    // Who has ended since what is looked at was kept was alive then.
+    if (!kept_.empty()) rank.process.ended = known.ended;
     const bool sleeps = rank.process.state == 'S' || rank.process.state == 'D';
     if (stacks && sleeps && rank.waits.empty() && rank.phase == shm::RankPhase::initialized) {
       rank.process.called_from = guess_callers(pid, ProcessCode(pid, tables_));
@@ -276,6 +284,7 @@ void Observer::look(bool stacks) {
     now.ranks.push_back(std::move(rank));
   }
   look_at_traffic(now);
+  kept_.clear();
   latest_ = std::move(now);
 }
 

@@ -108,6 +108,8 @@ class Observer {
   /// Looks now. Processor time is that since the look before. With `stacks`: also at those of processes that
   /// sleep outside of MPI, as far as the system lets this one.
   void look(bool stacks = false);
+  /// Keeps what all ranks show now, which takes no time; the next look is at that instead.
+  void keep();
   /// Looks twice, a moment apart, and keeps of the waits those that were there both times. Ranks that have
   /// not looked around themselves meanwhile, because they lack a processor, are given some more time by who
   /// has it.
@@ -139,6 +141,8 @@ class Observer {
     std::vector<uint32_t> slots;
   };
   Carried carried_;
+  std::vector<shm::RankBlock> kept_;
+  uint64_t kept_ns_ = 0;
   Snapshot latest_;
 };
 

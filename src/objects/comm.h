@@ -49,6 +49,14 @@ struct Comm : Object, Allotment {
   /// Their messages are told apart by it.
   uint32_t collectives = 0;
   uint32_t persistent_collectives = 0;
+  // Failures (p2p/failure.cpp). Deaths by their numbers (shm/liveness.h).
+  /// What collective calls come to: MPIX_ERR_PROC_FAILED since a member has died, MPIX_ERR_REVOKED; else 0.
+  int failure = 0;
+  uint32_t last_death = 0;           // of a member; 0: none
+  uint32_t deaths_acknowledged = 0;  // the first so many
+  /// Agreements (coll/agreement.h) begun here, and over here.
+  uint32_t agreements = 0;
+  uint32_t agreements_over = 0;
   std::string name;
   Attributes attributes;
 
@@ -63,5 +71,7 @@ struct Comm : Object, Allotment {
 
 /// What src/coll does when a communicator with an area ends.
 inline void (*leave_area)(Comm& comm) = nullptr;
+/// And when no collective of a communicator may go there any more, because of a failure.
+inline void (*close_area)(Comm& comm) = nullptr;
 
 }  // namespace hearth::objects

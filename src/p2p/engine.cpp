@@ -46,6 +46,7 @@ Engine::Engine(const EngineSetup& setup)
       methods_(setup.methods),
       wait_page_(setup.wait_page),
       traffic_(setup.traffic),
+      liveness_(setup.liveness),
       recorder_(setup.recorder),
       fatal_(setup.fatal),
       warn_(setup.warn),
@@ -130,6 +131,7 @@ Status Engine::too_many_requests() const {
 
 void Engine::destroy(Request* request) {
   if (request == completed_send_) return;
+  if (__builtin_expect(request->queued, 0)) posted_.remove(*request);  // stall_receives()
   if (request->hooks != nullptr && request->hooks->release != nullptr) {
     // A generalized request's free function may fail; the outcome has been told by then.
     static_cast<void>(request->hooks->release(*request));
@@ -285,6 +287,7 @@ bool Engine::progress_once() {
   }
   if (has_chores_) do_chores();
   ++fruitless_;
+  if (look_for_failures()) return true;
   // A program that polls in a loop of its own would keep the awaited rank from running.
   if (wait_policy_.spin_ns == 0 && fruitless_ % kFruitlessPerYield == 0) os::yield_processor();
   if (__builtin_expect(fruitless_ % kFruitlessPerNote == 0, 0)) note_polling();
@@ -329,6 +332,7 @@ bool Engine::idle(Waiter& waiter) {
   if (waiter.rounds == 1) waiter.since_ns = now;
   if (waiter.began_ns == 0) waiter.began_ns = now;
   if (recorder_ != nullptr) watch_wait(waiter, now, waiter.rounds == 1);
+  if (look_for_failures()) return false;
   const uint64_t waited = now - waiter.since_ns;
   if (waited < wait_policy_.spin_ns) return false;
   if (waited < wait_policy_.spin_ns + wait_policy_.yield_ns) {
@@ -352,7 +356,7 @@ void Engine::doze(Waiter& waiter) {
   transport_.prepare_sleep();
   // The last look, after the fence in prepare_sleep(): whoever stored news before it is seen here, whoever
   // stores later sees that we sleep (shm/wait.h).
-  if (progress()) {
+  if (progress() || look_for_failures()) {
     transport_.cancel_sleep();
     return;
   }

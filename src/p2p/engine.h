@@ -33,6 +33,7 @@
 #include "p2p/stream.h"
 #include "shm/arena.h"
 #include "shm/layout.h"
+#include "shm/liveness.h"
 #include "single_copy/cooperative.h"
 #include "single_copy/single_copy.h"
 #include "transport/transport.h"
@@ -73,6 +74,7 @@ struct Peer {
   bool known = false;      // protocol has been looked up
   bool reachable = false;  // the transport knows where its memory could be read
   bool listed = false;     // in Engine::waiting_peers_
+  bool dead = false;       // and buried: nothing of it is waited for
   enum class Ability : uint8_t { untried, works, refused };
   Ability reading = Ability::untried;  // of this process, from the peer's memory by `method`
   Ability writing = Ability::untried;
@@ -139,6 +141,8 @@ struct EngineSetup {
   shm::WaitPage* wait_page = nullptr;
   /// Where it says how much it sends and receives past the rings; nullptr in tests.
   shm::LongTraffic* traffic = nullptr;
+  /// Who has died; nullptr where nobody tells.
+  const shm::Liveness* liveness = nullptr;
   /// Who counts for --profile and --trace; nullptr where nobody does.
   profile::Recorder* recorder = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
@@ -250,10 +254,11 @@ class Engine {
 
   // Probing.
   bool iprobe(PeerIndex from, int tag, uint32_t context, Received& received);
-  void probe(PeerIndex from, int tag, uint32_t context, Received& received);
+  /// Waits for a message, or until none can come.
+  Status probe(PeerIndex from, int tag, uint32_t context, Received& received);
   /// Takes the message out of matching; nullptr when there is none.
   UnexpectedMessage* improbe(PeerIndex from, int tag, uint32_t context, Received& received);
-  UnexpectedMessage* mprobe(PeerIndex from, int tag, uint32_t context, Received& received);
+  Status mprobe(PeerIndex from, int tag, uint32_t context, Received& received, UnexpectedMessage*& message);
   /// Receives a message that improbe() or mprobe() took into a receive request.
   void start_matched(Request& request, UnexpectedMessage* message);
 
@@ -270,6 +275,37 @@ class Engine {
   /// True once nothing of ours is under way: all sends are with their receivers or in the rings, all answers
   /// gone.
   bool quiet() const { return sends_under_way_ == 0 && waiting_peers_.empty(); }
+
+  // Failures (failure.cpp): processes that have died, communicators that were revoked. docs/reliability.md.
+
+  /// Looks whether there are more, and ends what cannot be completed any more, with an error; whether
+  /// anything moved. Called by waiting loops that have found nothing for a while.
+  bool look_for_failures() {
+    const bool news = liveness_ != nullptr && liveness_->deaths() != deaths_seen_;
+    return __builtin_expect(news || troubled_, 0) && handle_failures();
+  }
+  /// The deaths that this process has reckoned with: the first so many.
+  uint32_t deaths() const { return deaths_seen_; }
+  const shm::Liveness* liveness() const { return liveness_; }
+  bool is_dead(PeerIndex process) const { return peers_[static_cast<size_t>(process)].dead; }
+  /// Whether one of them is dead, as far as this process knows.
+  bool has_dead(std::span<const PeerIndex> processes) const;
+  /// MPIX_ERR_PROC_FAILED in the words of its death.
+  [[gnu::cold]] Status death_of(PeerIndex process, int error_class) const;
+  /// What collective calls come to: an error once a member has died, or the communicator was revoked.
+  Status failure_of(const objects::Comm& comm) const;
+  /// Whether a message may still come; else the error.
+  Status check_source(PeerIndex from, uint32_t context) const;
+  /// The outcome of a request that a failure has ended, in its own words.
+  [[gnu::cold]] Status reworded(const Request& request) const;
+  /// Of a communicator that has just been made: what happened meanwhile counts for it too.
+  void examine(objects::Comm& comm);
+  /// No operation on it completes any more, on any process (MPIX_Comm_revoke).
+  void revoke(objects::Comm& comm);
+  /// Receives from any source wait on although these deaths, the first so many, were of members.
+  void acknowledge(objects::Comm& comm, uint32_t deaths);
+  /// Ends the messages of one collective.
+  void give_up(uint32_t context, int tag);
 
   /// Looks the limits of every pair up anew, for messages that begin from now on. Each limit is the sender's
   /// alone, so that nobody else has to know.
@@ -296,6 +332,8 @@ class Engine {
   friend class WaitNote;
 
   static constexpr int kCountedCall = -1;  // of a message whose call a profile has already
+  /// A wait in which something always moves looks for failures after so many moves.
+  static constexpr uint32_t kMovesPerLook = 256;
   static constexpr int kNotShown = -1;
   static constexpr int kNoPlace = -2;
   /// Beside Peer where a profile is wanted (profiled.cpp): messages that are still seen one by one, and what
@@ -327,6 +365,7 @@ class Engine {
   struct Waiter {
     const Describe& describe;
     uint32_t rounds = 0;
+    uint32_t moves = 0;
     int shown_at = kNotShown;  // entry of the wait page
     bool noted = false;        // end_wait() has something to do
     uint64_t since_ns = 0;     // that nothing has moved
@@ -378,6 +417,48 @@ class Engine {
   void count_wait(WatchedWait& watched) const;
   void end_watched_wait(Waiter& waiter);
 
+  // failure.cpp
+  /// Why an operation of this key cannot be completed; ok when it can.
+  using Hopeless = std::function<Status(const MatchKey&)>;
+  struct Revoked {
+    uint32_t block;       // of contexts
+    objects::Comm* comm;  // nullptr once it is freed, or as long as it is not made yet
+  };
+  [[gnu::cold]] bool handle_failures();
+  void bury(PeerIndex process);
+  void note_receiver(int cell, PeerIndex receiver) {
+    const auto at = static_cast<size_t>(cell);
+    if (__builtin_expect(at >= cell_receivers_.size(), 0)) cell_receivers_.resize(at + 1, -1);
+    cell_receivers_[at] = receiver;
+  }
+  void take_cells_back(PeerIndex process);
+  void mark_broken(objects::Comm& comm);
+  bool end_receives(const Hopeless& why);
+  bool stall_receives();
+  void end_sends(const Hopeless& why, bool lent_too);
+  void end_receive(Request& request, PeerIndex from, Status status);
+  void end_unstarted(Request& request, Status status);
+  void end_send(Request& request, Status status);
+  Status receive_hopeless(const MatchKey& key) const;
+  Status check_destination(PeerIndex to, uint32_t context) const;
+  const Revoked* revoked(uint32_t context) const;
+  Revoked& note_revoked(uint32_t context);
+  void on_revoked(PeerIndex from, uint32_t context);
+  void take_detours(objects::Comm& comm);
+  void tell_revoked(const Revoked& revoked);
+  void end_revoked(const Revoked& revoked);
+  void drop_unexpected(uint32_t block);
+  void forget_freed();
+  /// What answers to a send name it by.
+  static uint32_t cookie_of(const Request& request) {
+    return request.slot | static_cast<uint32_t>(request.epoch) << kSlotBits;
+  }
+  uint32_t issue_cookie(Request& request) const {
+    request.epoch = epoch_;
+    return cookie_of(request);
+  }
+  static constexpr int kSlotBits = 24;
+
   // wait_note.cpp
   void show_wait(Waiter& waiter, uint64_t now_ns);
   void hide_wait(const Waiter& waiter);
@@ -423,6 +504,8 @@ class Engine {
     complete(request, __builtin_expect(bytes <= room, 1) ? Status() : truncation(request, from, tag, bytes));
   }
   void forget(UnexpectedMessage* message);
+  /// Of one in the queue, which nobody will receive.
+  void discard(UnexpectedMessage* message);
   Status truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const;
   void on_damage(PeerIndex from, const shm::PacketHeader& header);
   [[noreturn, gnu::cold]] void out_of_memory(const char* what, size_t bytes, PeerIndex peer) const;
@@ -434,6 +517,8 @@ class Engine {
   void attach(ReceiveStream& stream, Request& request, int tag);
   static void keep_part(ReceiveStream& stream, const CellPart& part);
   void take_part(ReceiveStream& stream, const CellPart& part);
+  /// Of a message that is not received.
+  void return_parts(PeerIndex owner, std::span<const CellPart> parts);
   void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
   void has_come(ReceiveStream& stream);
   void finish_if_whole(ReceiveStream& stream);
@@ -485,6 +570,7 @@ class Engine {
   const std::vector<single_copy::Method*> methods_;
   shm::WaitPage* const wait_page_;
   shm::LongTraffic* const traffic_;
+  const shm::Liveness* const liveness_;
   profile::Recorder* const recorder_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);
@@ -517,9 +603,15 @@ class Engine {
   Request* ready_ = nullptr;  // whose group of messages has come down to what it waits for
   Request* completed_send_ = nullptr;
   size_t sends_under_way_ = 0;
-  uint32_t fruitless_ = 0;         // calls of progress_once in a row that moved nothing
-  uint64_t polling_since_ns_ = 0;  // the first of them at which the clock was read; 0: none
-  bool polling_shown_ = false;     // on the wait page
+  uint32_t deaths_seen_ = 0;
+  bool troubled_ = false;  // somebody has died, or something was revoked
+  bool detours_ = false;   // a revoked communicator is in use: no message takes the shortest way
+  uint8_t epoch_ = 0;      // changes when sends end of which others may still speak
+  std::vector<Revoked> revoked_;
+  std::vector<PeerIndex> cell_receivers_;  // by own cell, of those that were sent
+  uint32_t fruitless_ = 0;                 // calls of progress_once in a row that moved nothing
+  uint64_t polling_since_ns_ = 0;          // the first of them at which the clock was read; 0: none
+  bool polling_shown_ = false;             // on the wait page
   uint64_t polling_queues_seen_ = 0;
   const MatchKey* probed_for_ = nullptr;  // by the probe that polls just now
   int unminded_ = 0;                      // receive_from_lane() since the last progress()
@@ -563,6 +655,7 @@ void Engine::wait_until(Done&& done, const Describe& describe) {
     if (done()) break;
     if (moved) {
       waiter.rounds = 0;
+      if (++waiter.moves % kMovesPerLook == 0) look_for_failures();
       LibraryLock::breathe();
     } else if (idle(waiter) && !done()) {  // another thread may have seen to it in idle()
       doze(waiter);

@@ -11,6 +11,7 @@
 //   invitation       receiver to sender: help to copy your message into my buffer, or copy it alone
 //   written          sender to receiver: your buffer has it all, or it comes another way
 //   matched          receiver to sender: your synchronous message has met its receive
+//   revoked          to all members: the communicator of this context (the cookie) is not used any more
 //
 // Packets of one pair arrive in the order in which they were committed, so pieces carry no offset.
 #pragma once
@@ -35,6 +36,7 @@ enum class PacketKind : uint8_t {
   matched,
   invitation,
   written,
+  revoked,
 };
 
 /// Flags of eager and rendezvous packets.

@@ -108,6 +108,12 @@ Status Engine::receive(void* buffer, Count count, const datatype::Type& type, Pe
     wait_until([request] { return request->complete; },
                [request](WaitNote& note) { note.request(*request); });
   }
+  if (__builtin_expect(request->queued, 0)) {
+    // It may wait on only where its caller can see the failure first: in a non-blocking call.
+    posted_.remove(*request);
+    const Status failure = check_source(from, context);
+    request->outcome = failure.ok() ? reworded(*request) : failure;
+  }
   if (received != nullptr) *received = {request->from, request->received_tag, request->received_bytes};
   const Status outcome = request->outcome;
   destroy(request);
@@ -116,6 +122,9 @@ Status Engine::receive(void* buffer, Count count, const datatype::Type& type, Pe
 
 Status Engine::ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
                         uint32_t context, Request*& request) {
+  if (__builtin_expect(troubled_, 0)) {
+    HEARTH_TRY(revoked(context) != nullptr ? check_source(from, context) : Status());
+  }
   Request* made = requests_.create(RequestKind::receive, buffer, count, type, MatchKey{context, from, tag});
   if (__builtin_expect(made == nullptr, 0)) return too_many_requests();
   datatype::retain(type);
@@ -169,7 +178,7 @@ inline void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, con
 inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
   const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
   if (__builtin_expect(peers_[static_cast<size_t>(from)].lane_from == nullptr, 0)) {
-    meet(from, header.bytes(), key.tag);
+    if (!detours_) meet(from, header.bytes(), key.tag);
   }
   if (MatchEntry* entry = posted_.take(key); __builtin_expect(entry != nullptr, 1)) {
     if (__builtin_expect(header.flags() & kSynchronous, 0)) {
@@ -216,6 +225,11 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       }
       break;
     case PacketKind::invitation:
+      if (__builtin_expect(engine.troubled_, 0) && engine.request_of(header.cookie(), from) == nullptr) {
+        // Who invites waits for an answer before it lets its buffer go.
+        if (header.flags() & kAlone) engine.answer(from, PacketKind::written, kNotWritten, header.cookie());
+        return;
+      }
       if (Request* request = engine.request_of(header.cookie(), from);
           request != nullptr && bytes == sizeof(Invitation) &&
           engine.on_invitation(*request, header.flags(), payload)) {
@@ -225,6 +239,8 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
     case PacketKind::written:
       if (engine.on_written(from, header.cookie(), header.flags())) return;
       break;
+    case PacketKind::revoked:
+      return engine.on_revoked(from, header.cookie());
     case PacketKind::matched:
       if (Request* request = engine.request_of(header.cookie(), from); request != nullptr) {
         request->await_match = false;
@@ -241,7 +257,8 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
 
 // Only a stray write into the shared segment makes a packet that means nothing. It is dropped.
 void Engine::on_damage(PeerIndex from, const shm::PacketHeader& header) {
-  if (damage_told_) return;
+  // An answer to what a failure has ended means nothing either.
+  if (damage_told_ || troubled_) return;
   damage_told_ = true;
   static_cast<void>(
       fail(MPI_ERR_INTERN,
@@ -296,6 +313,16 @@ void Engine::forget(UnexpectedMessage* message) {
   unexpected_pool_.destroy(message);
 }
 
+void Engine::discard(UnexpectedMessage* message) {
+  unexpected_.remove(*message);
+  transport_.add_unexpected_bytes(message->key.peer, -weight(*message));
+  if (ReceiveStream* stream = message->stream; stream != nullptr) {
+    return_parts(message->key.peer, {stream->parts.data(), static_cast<size_t>(stream->part_count)});
+    unlist(peers_[static_cast<size_t>(message->key.peer)].streams, *stream);
+  }
+  forget(message);
+}
+
 Status Engine::truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const {
   const int64_t room = request.count * request.type->size;
   return fail(MPI_ERR_TRUNCATE,
@@ -311,6 +338,7 @@ Status Engine::truncation(const Request& request, PeerIndex from, int tag, int64
 
 bool Engine::iprobe(PeerIndex from, int tag, uint32_t context, Received& received) {
   const MatchKey key = {context, from, tag};
+  if (__builtin_expect(troubled_, 0) && revoked(context) != nullptr) return false;
   auto* message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
   if (message == nullptr) {
     probed_for_ = &key;
@@ -324,12 +352,22 @@ bool Engine::iprobe(PeerIndex from, int tag, uint32_t context, Received& receive
   return true;
 }
 
-void Engine::probe(PeerIndex from, int tag, uint32_t context, Received& received) {
+Status Engine::probe(PeerIndex from, int tag, uint32_t context, Received& received) {
   const MatchKey key = {context, from, tag};
   const UnexpectedMessage* message = nullptr;
-  wait_until([&] { return (message = static_cast<UnexpectedMessage*>(unexpected_.find(key))) != nullptr; },
-             [&key](WaitNote& note) { note.probe(key); });
+  Status status;
+  wait_until(
+      [&] {
+        message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
+        if (__builtin_expect(troubled_, 0) && (message == nullptr || revoked(context) != nullptr)) {
+          status = check_source(from, context);
+        }
+        return message != nullptr || !status.ok();
+      },
+      [&key](WaitNote& note) { note.probe(key); });
+  HEARTH_TRY(status);
   received = {message->key.peer, message->key.tag, message->bytes};
+  return {};
 }
 
 UnexpectedMessage* Engine::improbe(PeerIndex from, int tag, uint32_t context, Received& received) {
@@ -339,11 +377,12 @@ UnexpectedMessage* Engine::improbe(PeerIndex from, int tag, uint32_t context, Re
   return message;
 }
 
-UnexpectedMessage* Engine::mprobe(PeerIndex from, int tag, uint32_t context, Received& received) {
-  probe(from, tag, context, received);
-  auto* message = static_cast<UnexpectedMessage*>(unexpected_.find({context, from, tag}));
+Status Engine::mprobe(PeerIndex from, int tag, uint32_t context, Received& received,
+                      UnexpectedMessage*& message) {
+  HEARTH_TRY(probe(from, tag, context, received));
+  message = static_cast<UnexpectedMessage*>(unexpected_.find({context, from, tag}));
   unexpected_.remove(*message);
-  return message;
+  return {};
 }
 
 }  // namespace hearth::p2p

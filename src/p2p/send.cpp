@@ -82,7 +82,7 @@ bool Engine::burdened(Peer& peer, PeerIndex to) {
 
 // Whether the next sends may go at once.
 void Engine::settle(Peer& peer) {
-  const bool clear = peer.lane_to != nullptr && peer.backlog == nullptr &&
+  const bool clear = peer.lane_to != nullptr && peer.backlog == nullptr && !peer.dead && !detours_ &&
                      peer.lane_to->unexpected_kib() <= unexpected_kib_max_;
   peer.at_once = clear;
   if (__builtin_expect(peer.profiled, 0)) expect_sample(peer);
@@ -98,6 +98,7 @@ Status Engine::send(const void* buffer, Count count, const datatype::Type& type,
 Status Engine::isend(const void* buffer, Count count, datatype::Type& type, PeerIndex to, int tag,
                      uint32_t context, Request*& request, SendMode mode) {
   request = completed_send_;
+  if (__builtin_expect(troubled_, 0)) HEARTH_TRY(check_destination(to, context));
   Peer& peer = know(to);
   const int64_t bytes = count * type.size;
   if (mode != SendMode::synchronous) {
@@ -127,6 +128,12 @@ void Engine::start(Request& request) {
   request.active = true;
   request.cancelled = false;
   request.outcome = {};
+  if (__builtin_expect(troubled_, 0)) {
+    const bool sends = request.kind == RequestKind::send;
+    const Status status =
+        sends ? check_destination(request.key.peer, request.key.context) : receive_hopeless(request.key);
+    if (!status.ok()) return end_unstarted(request, status);
+  }
   if (request.kind == RequestKind::send) {
     start_send(request);
   } else {
@@ -155,7 +162,7 @@ bool Engine::try_start_send(Request& request) {
     return start_rendezvous(request, peer, bytes, held);
   }
   const uint8_t flags = request.await_match ? kSynchronous : 0;
-  const uint32_t cookie = request.await_match ? request.slot : 0;
+  const uint32_t cookie = request.await_match ? issue_cookie(request) : 0;
   Status status;
   if (!send_in_ring(peer, request.buffer, *request.type, bytes, to, flags, cookie,
                     match_word(request.key.context, request.key.tag), status)) {
@@ -220,6 +227,7 @@ bool Engine::try_answer(PeerIndex to, const Answer& answer) {
 void Engine::answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cookie) {
   const Answer made = {kind, flags, cookie};
   Peer& peer = peers_[static_cast<size_t>(to)];
+  if (peer.dead) return;
   if (peer.answers.empty() && try_answer(to, made)) return;
   peer.answers.push_back(made);
   list_waiting(to);
@@ -228,9 +236,10 @@ void Engine::answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cooki
 // The request that an answer names; nullptr when the answer makes no sense, which is the fault of whoever
 // wrote into the ring.
 Request* Engine::request_of(uint32_t cookie, PeerIndex from) {
-  Request* request = requests_.at(cookie);
-  return request != nullptr && request->kind == RequestKind::send && request->key.peer == from ? request
-                                                                                               : nullptr;
+  Request* request = requests_.at(cookie & ((uint32_t{1} << kSlotBits) - 1));
+  const bool names_it = request != nullptr && request->kind == RequestKind::send &&
+                        request->key.peer == from && cookie_of(*request) == cookie;
+  return names_it ? request : nullptr;
 }
 
 }  // namespace hearth::p2p

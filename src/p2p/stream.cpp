@@ -46,21 +46,6 @@ int64_t least_part(const SendStream& stream, const PairProtocol& limits) {
   return left > rest + longest ? 0 : left - rest;
 }
 
-// Lists in no particular order, whose members know their places: thousands may be under way.
-template <class Stream>
-void list(std::vector<Stream*>& streams, Stream& stream) {
-  stream.place = static_cast<int>(streams.size());
-  streams.push_back(&stream);
-}
-template <class Stream>
-void unlist(std::vector<Stream*>& streams, Stream& stream) {
-  if (stream.place < 0) return;
-  streams.back()->place = stream.place;
-  streams[static_cast<size_t>(stream.place)] = streams.back();
-  streams.pop_back();
-  stream.place = -1;
-}
-
 // What is begun that way may still go through cells (on_clear_to_send).
 Protocol way_of(const SendStream& stream) {
   if (stream.offered == kInArena) return Protocol::arena;
@@ -120,8 +105,8 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   }
   const auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | stream->offered);
   copy_bytes(shm::payload_at(line), &start, sizeof start);
-  transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start, request.slot,
-                    match_word(request.key.context, request.key.tag));
+  transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start,
+                    issue_cookie(request), match_word(request.key.context, request.key.tag));
   if (__builtin_expect(peer.profiled, 0)) {
     recorder_->sent(to, static_cast<int>(way_of(*stream)), start.bytes, request.key.tag, false);
   }
@@ -160,6 +145,7 @@ int Engine::next_cells(SendStream& stream, int64_t bytes) {
   }
   stream.parts[static_cast<size_t>((stream.oldest + stream.in_flight) % kCellsInFlightMax)] = {
       cell, transport_.cell_ticket(cell)};
+  note_receiver(cell, stream.request->key.peer);
   ++stream.in_flight;
   return cell;
 }
@@ -170,7 +156,7 @@ bool Engine::push(SendStream& stream) {
   Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
   if (stream.to_answer) {
-    if (!try_answer(to, {PacketKind::written, stream.answer_flags, request.slot})) return false;
+    if (!try_answer(to, {PacketKind::written, stream.answer_flags, cookie_of(request)})) return false;
     stream.to_answer = false;
     if (!(stream.answer_flags & kNotWritten)) stream.sent_bytes = stream.total_bytes;
   }
@@ -202,7 +188,7 @@ bool Engine::push(SendStream& stream) {
     MoreCells more = {};
     more.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
     copy_bytes(shm::payload_at(line), &more, sizeof more);
-    transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof more, request.slot, 0);
+    transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof more, cookie_of(request), 0);
     stream.sent_bytes += part;
     stream.next_part_bytes =
         std::min(stream.next_part_bytes * 2, static_cast<int64_t>(limits.part_bytes_max));
@@ -221,7 +207,7 @@ bool Engine::push_fragment(SendStream& stream) {
   std::byte* line = transport_.claim(to, bytes, status);
   if (line == nullptr) return false;
   datatype::pack(*request.type, request.buffer, stream.sent_bytes, shm::payload_at(line), bytes);
-  transport_.commit(to, static_cast<uint8_t>(PacketKind::fragment), 0, bytes, request.slot, 0);
+  transport_.commit(to, static_cast<uint8_t>(PacketKind::fragment), 0, bytes, cookie_of(request), 0);
   stream.sent_bytes += static_cast<int64_t>(bytes);
   return true;
 }
@@ -343,7 +329,8 @@ ReceiveStream* Engine::stream_of(PeerIndex from, uint32_t cookie) {
 
 void Engine::on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts) {
   ReceiveStream* stream = stream_of(from, cookie);
-  if (stream == nullptr) return;
+  // Nobody wants it any more (failure.cpp).
+  if (stream == nullptr) return return_parts(from, parts);
   for (const CellPart& part : parts) {
     if (part.bytes == 0) break;
     stream->announced_bytes += part.bytes;
@@ -362,6 +349,14 @@ void Engine::on_fragment(PeerIndex from, uint32_t cookie, const std::byte* paylo
   stream->announced_bytes += static_cast<int64_t>(bytes);
   take_bytes(*stream, payload, static_cast<int64_t>(bytes));
   finish_if_whole(*stream);
+}
+
+void Engine::return_parts(PeerIndex owner, std::span<const CellPart> parts) {
+  for (const CellPart& part : parts) {
+    if (part.bytes == 0) return;
+    const auto cell = static_cast<int>(part.cell);
+    if (transport_.cells_of(owner, cell, part.bytes) != nullptr) give_back(owner, cell, part.bytes);
+  }
 }
 
 // Before the match. A sender holds no more cells than the limit, so more than fit are a damaged packet's.

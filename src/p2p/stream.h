@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "p2p/envelope.h"
 #include "p2p/fresh_pages.h"
@@ -73,5 +74,20 @@ struct UnexpectedMessage : MatchMessage {
   std::byte* payload = nullptr;     // of an eager one: `own` or a block of malloc
   std::byte own[shm::kLineBytes - shm::kHeaderBytes];
 };
+
+// Lists in no particular order, whose members know their places: thousands may be under way.
+template <class Stream>
+void list(std::vector<Stream*>& streams, Stream& stream) {
+  stream.place = static_cast<int>(streams.size());
+  streams.push_back(&stream);
+}
+template <class Stream>
+void unlist(std::vector<Stream*>& streams, Stream& stream) {
+  if (stream.place < 0) return;
+  streams.back()->place = stream.place;
+  streams[static_cast<size_t>(stream.place)] = streams.back();
+  streams.pop_back();
+  stream.place = -1;
+}
 
 }  // namespace hearth::p2p

@@ -40,16 +40,6 @@ class Writing {
   shm::WaitPage& page_;
 };
 
-const objects::Comm* comm_of(uint32_t context) {
-  const Pool<objects::Comm>& comms = objects::pools.comms;
-  for (size_t slot = 0; slot < comms.slots_used(); ++slot) {
-    const objects::Comm* comm = comms.at(slot);
-    if (comm != nullptr && comm->group != nullptr && comm->context == context / kContextsEach * kContextsEach)
-      return comm;
-  }
-  return nullptr;
-}
-
 const objects::Comm* show_comm(shm::WaitPage& page, uint32_t context) {
   const objects::Comm* comm = comm_of(context);
   if (comm == nullptr) return nullptr;
@@ -99,6 +89,16 @@ shm::QueuedMessage queued(shm::WaitPage& page, const MatchKey& key, uint64_t byt
 }
 
 }  // namespace
+
+objects::Comm* comm_of(uint32_t context) {
+  const Pool<objects::Comm>& comms = objects::pools.comms;
+  for (size_t slot = 0; slot < comms.slots_used(); ++slot) {
+    objects::Comm* comm = comms.at(slot);
+    if (comm != nullptr && comm->group != nullptr && comm->context == context / kContextsEach * kContextsEach)
+      return comm;
+  }
+  return nullptr;
+}
 
 WaitNote::WaitNote(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry) : WaitNote(engine, entry) {
   page_ = &page;

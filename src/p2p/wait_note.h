@@ -11,6 +11,9 @@
 
 namespace hearth::p2p {
 
+/// The communicator that a context belongs to; nullptr when there is none here (any more).
+objects::Comm* comm_of(uint32_t context);
+
 class WaitNote {
  public:
   /// Pre: the page is being written.

@@ -18,7 +18,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a05;  // "Hearth", then the layout's version in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a06;  // "Hearth", then the layout's version in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 256;
 
@@ -49,6 +49,7 @@ struct alignas(kLineBytes) JobHeader {
   uint64_t areas_taken;                       // bit a: area a belongs to a communicator; compare-exchange
   uint32_t fences_needed;                     // 1 once a rank could not register for membarrier
   uint32_t dead_ranks;                        // counted up by the launcher; every waiting loop looks at it
+  uint32_t goes_on;  // 1 once a rank has acknowledged a death or repaired what it broke (shm/liveness.h)
 
   // MPI_Abort: the first rank to move abort_claimed from 0 to 1 writes the rest, then abort_written.
   alignas(kLineBytes) uint32_t abort_claimed;
@@ -101,6 +102,27 @@ struct alignas(kLineBytes) LongTraffic {
   uint64_t received;
 };
 
+/// How a process ended whose peers count on it in vain.
+enum class DeathCause : uint32_t { none = 0, exit_code, no_finalize, signal, out_of_memory };
+
+/// What a process says in one agreement among the processes of a communicator (coll/agreement.h). Only it
+/// writes here; what it has decided outlives it.
+struct alignas(kLineBytes) AgreementEntry {
+  uint32_t owner;        // 1 + the communicator's context; 0: nobody's
+  uint32_t contributed;  // the number of the agreement that the next three words are of
+  uint32_t flags;
+  uint32_t acknowledged;  // deaths, the first so many
+  uint32_t decided;       // the number of the agreement that the rest is the outcome of
+  uint32_t decided_flags;
+  uint32_t decided_acknowledged;
+  uint32_t deaths;   // that count, the first so many
+  uint32_t context;  // of a new communicator
+  int32_t area;      // likewise
+  uint32_t passed;   // the last agreement that is over in this process
+};
+/// Communicators of one process with agreements that others may still want to know of.
+constexpr int kAgreementsMax = 16;
+
 /// The part of a rank's block that has a fixed size. Behind it lie, for rank_count ranks R:
 /// uint64_t knocks[(R + 63) / 64], then uint32_t rings[R], then uint32_t cell_marks[cell_count][16].
 struct alignas(kLineBytes) RankBlock {
@@ -116,11 +138,18 @@ struct alignas(kLineBytes) RankBlock {
   int64_t xpmem_segment;   // by which a peer may attach the rank's memory; 0: it has published none
   RankPlace place;
   RankMemory memory;
-  uint32_t dead;  // set by the launcher once the process is gone
+
+  // Written by the launcher once the process is gone, `dead` last. Deaths are numbered from 1.
+  uint32_t death_cause;  // DeathCause
+  int32_t death_code;    // exit code or signal
+  uint32_t dead;         // the number of this death; 0: the process lives
+  /// Written by the rank: 1 once its program has said that errors of MPI calls are to be returned to it.
+  uint32_t returns_errors;
 
   CopyDesk desk;
   LongTraffic traffic;
   WaitPage waiting;
+  AgreementEntry agreements[kAgreementsMax];
 };
 
 constexpr uint32_t kAreasMax = 64;
@@ -155,7 +184,7 @@ struct alignas(kLineBytes) ControlRow {
 };
 
 static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLineBytes);
-static_assert(sizeof(CopyDesk) == kLineBytes);
+static_assert(sizeof(CopyDesk) == kLineBytes && sizeof(AgreementEntry) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
 static_assert(sizeof(AreaHeader) == kLineBytes && sizeof(ControlSlot) == 4 * kLineBytes);
 static_assert(sizeof(ControlRow) == (4 * kControlSlots + 3) * kLineBytes);

@@ -61,7 +61,7 @@ def compile_and_run(folder, compiler, suffix, flags, names):
 def main():
     folder, c_compiler, cxx_compiler = sys.argv[1:4]
     constants = table.read_constants(ROOT / "api" / "constants.txt")
-    wanted = {constant.name: constant.value for constant in constants}
+    wanted = {constant.name: constant.value for constant in constants if not constant.extension}
     problems = []
     if len(wanted) != 365:
         problems.append(f"api/constants.txt has {len(wanted)} constants, the ABI has 365")

@@ -29,14 +29,14 @@ def exported(library):
 def main():
     library = sys.argv[1]
     _, functions = table.read_functions(ROOT / "api" / "functions.txt")
-    names = {name for function in functions for name, _ in function.forms()}
-    wanted = {f"PMPI_{name}": "T" for name in names} | {f"MPI_{name}": "W" for name in names}
+    names = {function.prefix + name for function in functions for name, _ in function.forms()}
+    wanted = {f"P{name}": "T" for name in names} | {name: "W" for name in names}
     found = exported(library)
     problems = [f"missing: {name}" for name in sorted(wanted.keys() - found.keys())]
     problems += [f"must not be visible: {name}" for name in sorted(found.keys() - wanted.keys())]
     problems += [f"{name} is '{found[name]}', must be '{letter}'" for name, letter in sorted(wanted.items())
                  if name in found and found[name] != letter]
-    inside = re.findall(r"\bP?MPI_\w+", output_of("readelf", "-rW", library))
+    inside = re.findall(r"\bP?MPIX?_\w+", output_of("readelf", "-rW", library))
     problems += [f"{name} is called by the library itself" for name in sorted(set(inside))]
     soname = re.search(r"SONAME.*\[(.*)\]", output_of("readelf", "-d", library))
     if not soname or soname.group(1) != "libmpi_abi.so.1":

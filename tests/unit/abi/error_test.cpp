@@ -8,6 +8,7 @@
 
 #include "abi/handle.h"
 #include "fake_job.h"
+#include "mpi-ext.h"
 
 namespace hearth::abi {
 namespace {
@@ -20,7 +21,7 @@ TEST(ErrorCode, EveryClassHasItsOwnWords) {
   ++classes;
 #include "hearth_error_classes.inc"
 #undef HEARTH_ERROR_CLASS
-  EXPECT_EQ(classes, 82);
+  EXPECT_EQ(classes, 85);  // the standard has 82, mpi-ext.h three
 }
 
 TEST(ErrorCode, StandsForAClassAndWords) {

@@ -1,0 +1,433 @@
+// What becomes of operations when a process dies, or a communicator is revoked.
+//
+// Looked at by waiting loops that have found nothing for a while, never on the path of a message. A death is
+// reckoned with once: what the process sent before is taken in, then every operation that needs it ends with
+// an error, and the cells that it had come back. From then on each slow look ends the receives that were
+// posted meanwhile. Collectives need all members: those of a communicator with a dead one end too
+// (coll/schedule.cpp).
+//
+// A revocation is a packet to every member, which each member that hears of it sends on to all others: so all
+// that live hear of it, whoever dies. It is also the word of its sender that it does not touch our buffers
+// for that communicator any more.
+#include <algorithm>
+
+#include "base/contexts.h"
+#include "mpi-ext.h"
+#include "mpi.h"
+#include "objects/pools.h"
+#include "p2p/engine.h"
+#include "p2p/wait_note.h"
+
+namespace hearth::p2p {
+namespace {
+
+constexpr uint32_t kOfferBit = uint32_t{1} << 31;  // partitioned.cpp
+constexpr int kDrainRoundsMax = 10'000;
+
+uint32_t block_of(uint32_t context) {
+  return (context & ~kOfferBit) / kContextsEach;
+}
+
+/// Of a collective call on the communicator itself, not of one among some of its processes.
+bool needs_all(const MatchKey& key) {
+  return key.context % kContextsEach == kCollectiveContext && key.tag < MPI_ANY_TAG;
+}
+
+bool awaits_acknowledgement(const objects::Comm* comm) {
+  return comm != nullptr && comm->last_death > comm->deaths_acknowledged;
+}
+
+template <class Function>
+void for_members(const objects::Comm& comm, const Function& function) {
+  for (const PeerIndex process : comm.group->peers) function(process);
+  if (!comm.is_inter()) return;
+  for (const PeerIndex process : comm.remote_group->peers) function(process);
+}
+
+template <class Function>
+void for_comms(const Function& function) {
+  const Pool<objects::Comm>& comms = objects::pools.comms;
+  for (size_t slot = 0; slot < comms.slots_used(); ++slot) {
+    objects::Comm* comm = comms.at(slot);
+    if (comm != nullptr && comm->group != nullptr) function(*comm);
+  }
+}
+
+Status revoked_status() {
+  return fail(
+      MPIX_ERR_REVOKED,
+      "the communicator was revoked (MPIX_Comm_revoke). Remedy: go on with what MPIX_Comm_shrink makes of "
+      "it");
+}
+
+}  // namespace
+
+// What is known.
+
+bool Engine::has_dead(std::span<const PeerIndex> processes) const {
+  return std::any_of(processes.begin(), processes.end(),
+                     [this](PeerIndex process) { return is_dead(process); });
+}
+
+Status Engine::death_of(PeerIndex process, int error_class) const {
+  char text[160];
+  liveness_->describe(process, text, sizeof text);
+  return fail(error_class, "%s", text);
+}
+
+Status Engine::failure_of(const objects::Comm& comm) const {
+  if (__builtin_expect(comm.failure == 0, 1)) return {};
+  if (comm.failure == MPIX_ERR_REVOKED) return revoked_status();
+  PeerIndex dead = MPI_PROC_NULL;
+  for_members(comm, [&](PeerIndex process) {
+    if (dead == MPI_PROC_NULL && is_dead(process)) dead = process;
+  });
+  return death_of(dead, MPIX_ERR_PROC_FAILED);
+}
+
+Status Engine::check_source(PeerIndex from, uint32_t context) const {
+  if (__builtin_expect(!troubled_, 1)) return {};
+  if (revoked(context) != nullptr) return revoked_status();
+  if (from >= 0) return is_dead(from) ? death_of(from, MPIX_ERR_PROC_FAILED) : Status();
+  const objects::Comm* comm = comm_of(context);
+  if (!awaits_acknowledgement(comm)) return {};
+  PeerIndex dead = MPI_PROC_NULL;
+  for_members(*comm, [&](PeerIndex process) {
+    if (is_dead(process) && liveness_->death_of(process) == comm->last_death) dead = process;
+  });
+  return death_of(dead, MPIX_ERR_PROC_FAILED);
+}
+
+Status Engine::check_destination(PeerIndex to, uint32_t context) const {
+  if (revoked(context) != nullptr) return revoked_status();
+  return is_dead(to) ? death_of(to, MPIX_ERR_PROC_FAILED) : Status();
+}
+
+Status Engine::receive_hopeless(const MatchKey& key) const {
+  if (revoked(key.context) != nullptr) return revoked_status();
+  if (key.peer >= 0 && is_dead(key.peer)) return death_of(key.peer, MPIX_ERR_PROC_FAILED);
+  if (!needs_all(key)) return {};
+  const objects::Comm* comm = comm_of(key.context);
+  return comm == nullptr ? Status() : failure_of(*comm);
+}
+
+Status Engine::reworded(const Request& request) const {
+  const int error_class = request.outcome.error_class();
+  if (error_class == MPIX_ERR_REVOKED) return revoked_status();
+  if (error_class == MPIX_ERR_PROC_FAILED_PENDING) {
+    const Status why = check_source(MPI_ANY_SOURCE, request.key.context);
+    const char* words = why.ok() ? "a process that might have sent it has died" : last_failure_text();
+    return fail(
+        error_class,
+        "%s; the receive, which takes messages from any source, goes on. Remedy: MPIX_Comm_ack_failed, then "
+        "wait again; or cancel it",
+        words);
+  }
+  if (error_class != MPIX_ERR_PROC_FAILED) return request.outcome;
+  const PeerIndex peer = request.kind == RequestKind::receive ? request.from : request.key.peer;
+  if (peer >= 0 && is_dead(peer)) return death_of(peer, error_class);
+  const objects::Comm* comm = comm_of(request.key.context);
+  return comm != nullptr && comm->failure == error_class ? failure_of(*comm) : request.outcome;
+}
+
+// Deaths.
+
+bool Engine::handle_failures() {
+  bool moved = false;
+  const uint32_t deaths = liveness_ != nullptr ? liveness_->deaths() : 0;
+  if (deaths != deaths_seen_) {
+    moved = troubled_ = true;
+    deaths_seen_ = deaths;
+    for (size_t index = 0; index < peers_.size(); ++index) {
+      const auto process = static_cast<PeerIndex>(index);
+      if (process == self_ || is_dead(process)) continue;
+      const uint32_t death = liveness_->death_of(process);
+      if (death != 0 && death <= deaths) bury(process);
+    }
+    for_comms([this](objects::Comm& comm) { mark_broken(comm); });
+    end_sends(
+        [this](const MatchKey& key) {
+          const objects::Comm* comm = needs_all(key) ? comm_of(key.context) : nullptr;
+          return comm == nullptr ? Status() : failure_of(*comm);
+        },
+        true);
+  }
+  if (!revoked_.empty()) forget_freed();
+  moved |= end_receives([this](const MatchKey& key) { return receive_hopeless(key); });
+  moved |= stall_receives();
+  if (moved && LibraryLock::enabled) transport_.wake_own_threads();
+  return moved;
+}
+
+void Engine::bury(PeerIndex process) {
+  // What it sent before it died counts.
+  for (int round = 0; round < kDrainRoundsMax; ++round) {
+    static_cast<void>(transport_.poll(&Engine::handle, this));
+    shm::RingReader* lane = transport_.lane_from(process);
+    if (lane == nullptr || lane->peek() == nullptr) break;
+  }
+  Peer& peer = peers_[static_cast<size_t>(process)];
+  peer.dead = true;
+  peer.at_once = false;
+  peer.answers.clear();
+  end_sends(
+      [this, process](const MatchKey& key) {
+        return key.peer == process ? death_of(process, MPIX_ERR_PROC_FAILED) : Status();
+      },
+      true);
+  take_cells_back(process);
+}
+
+// Whatever it had not emptied it will not empty any more.
+void Engine::take_cells_back(PeerIndex process) {
+  for (size_t at = 0; at < cell_receivers_.size(); ++at) {
+    if (cell_receivers_[at] != process) continue;
+    const auto cell = static_cast<int>(at);
+    if (!transport_.cell_returned(cell, transport_.cell_ticket(cell))) transport_.mark_cell_free(self_, cell);
+    cell_receivers_[at] = MPI_PROC_NULL;
+  }
+}
+
+void Engine::mark_broken(objects::Comm& comm) {
+  for_members(comm, [&](PeerIndex process) {
+    if (is_dead(process)) comm.last_death = std::max(comm.last_death, liveness_->death_of(process));
+  });
+  if (comm.last_death == 0 || comm.failure != 0) return;
+  comm.failure = MPIX_ERR_PROC_FAILED;
+  if (objects::close_area != nullptr) objects::close_area(comm);
+}
+
+void Engine::acknowledge(objects::Comm& comm, uint32_t deaths) {
+  comm.deaths_acknowledged = std::max(comm.deaths_acknowledged, deaths);
+  for (MatchEntry* entry = posted_.first(); entry != nullptr; entry = entry->order.next) {
+    auto& request = static_cast<Request&>(*entry);
+    if (block_of(request.key.context) == block_of(comm.context)) request.complete = false;
+  }
+}
+
+// Ending operations. Whoever hears of an end (hooks) may end others meanwhile, so that what was found is
+// looked at again.
+
+void Engine::end_receive(Request& request, PeerIndex from, Status status) {
+  request.from = from;
+  request.received_tag = request.key.tag;
+  request.received_bytes = 0;
+  complete(request, status);
+}
+
+void Engine::end_unstarted(Request& request, Status status) {
+  if (request.kind == RequestKind::receive) return end_receive(request, request.key.peer, status);
+  complete(request, status);
+}
+
+bool Engine::end_receives(const Hopeless& why) {
+  std::vector<Request*> posted;
+  for (MatchEntry* entry = posted_.first(); entry != nullptr; entry = entry->order.next) {
+    if (!why(entry->key).ok()) posted.push_back(static_cast<Request*>(entry));
+  }
+  for (Request* request : posted) {
+    if (request->alive != Pool<Request>::kAlive || !request->queued) continue;
+    const Status status = why(request->key);
+    if (status.ok()) continue;
+    posted_.remove(*request);
+    end_receive(*request, request->key.peer, status);
+  }
+  bool any = !posted.empty();
+  for (Peer& peer : peers_) {
+    if (peer.streams.empty()) continue;
+    const std::vector<ReceiveStream*> streams = peer.streams;
+    for (ReceiveStream* stream : streams) {
+      if (stream->alive != Pool<ReceiveStream>::kAlive || stream->request == nullptr) continue;
+      // Its sender may be writing to the buffer, and will say when it has.
+      if (stream->asked_to_write && !peer.dead) continue;
+      Request& request = *stream->request;
+      const Status status = why({request.key.context, stream->from, request.received_tag});
+      if (status.ok()) continue;
+      const PeerIndex from = stream->from;
+      unlist(peer.streams, *stream);
+      receive_streams_.destroy(stream);
+      end_receive(request, from, status);
+      any = true;
+    }
+  }
+  return any;
+}
+
+// A receive from any source that a dead process might have served is over for who waits for it, but stays
+// posted (complete and queued): it is waited for again after the death has been acknowledged, or right away.
+bool Engine::stall_receives() {
+  bool any = false;
+  for (MatchEntry* entry = posted_.first(); entry != nullptr; entry = entry->order.next) {
+    auto& request = static_cast<Request&>(*entry);
+    if (request.key.peer != MPI_ANY_SOURCE || is_collective(request.key.context)) continue;
+    if (request.complete || request.handle_freed || !awaits_acknowledgement(comm_of(request.key.context)))
+      continue;
+    request.outcome = Status::error(MPIX_ERR_PROC_FAILED_PENDING);
+    request.complete = true;
+    any = true;
+  }
+  return any;
+}
+
+void Engine::end_send(Request& request, Status status) {
+  if (SendStream* stream = request.send_stream; stream != nullptr) {
+    unlist(sending_, *stream);
+    if (stream->to_answer) {
+      answer(request.key.peer, PacketKind::written, stream->answer_flags, cookie_of(request));
+    }
+    if (stream->offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.lent_is_over();
+    request.send_stream = nullptr;
+    send_streams_.destroy(stream);
+  }
+  request.await_match = false;
+  complete_send(request, status);
+}
+
+void Engine::end_sends(const Hopeless& why, bool lent_too) {
+  std::vector<Request*> ended;
+  for (Peer& peer : peers_) {
+    Request* kept = nullptr;
+    Request* kept_last = nullptr;
+    for (Request* request = peer.backlog; request != nullptr;) {
+      Request* next = request->next;
+      if (!why(request->key).ok()) {
+        ended.push_back(request);
+      } else {
+        (kept != nullptr ? kept_last->next : kept) = request;
+        kept_last = request;
+        request->next = nullptr;
+      }
+      request = next;
+    }
+    peer.backlog = kept;
+    peer.backlog_last = kept_last;
+  }
+  for (size_t slot = 0; slot < send_streams_.slots_used(); ++slot) {
+    const SendStream* stream = send_streams_.at(slot);
+    if (stream == nullptr || (stream->offered != 0 && !lent_too)) continue;
+    if (!why(stream->request->key).ok()) ended.push_back(stream->request);
+  }
+  for (size_t slot = 0; slot < requests_.slots_used(); ++slot) {
+    Request* request = requests_.at(slot);
+    if (request == nullptr || request->kind != RequestKind::send || !request->await_match) continue;
+    if (request->complete || request->send_stream != nullptr || why(request->key).ok()) continue;
+    if (std::find(ended.begin(), ended.end(), request) == ended.end()) ended.push_back(request);
+  }
+  // Answers to them that are on their way must not be taken for answers to others.
+  if (!ended.empty()) ++epoch_;
+  for (Request* request : ended) {
+    if (request->alive != Pool<Request>::kAlive || request->complete) continue;
+    end_send(*request, why(request->key));
+  }
+}
+
+void Engine::give_up(uint32_t context, int tag) {
+  const Hopeless why = [this, context, tag](const MatchKey& key) {
+    return key.context == context && key.tag == tag
+               ? fail(MPIX_ERR_PROC_FAILED, "a process that takes part has died")
+               : Status();
+  };
+  end_sends(why, true);
+  static_cast<void>(end_receives(why));
+}
+
+// Revocation.
+
+const Engine::Revoked* Engine::revoked(uint32_t context) const {
+  const uint32_t block = block_of(context);
+  const auto found = std::find_if(revoked_.begin(), revoked_.end(),
+                                  [block](const Revoked& entry) { return entry.block == block; });
+  return found == revoked_.end() ? nullptr : &*found;
+}
+
+Engine::Revoked& Engine::note_revoked(uint32_t context) {
+  const uint32_t block = block_of(context);
+  revoked_.push_back({block, comm_of(block * kContextsEach)});
+  troubled_ = true;
+  if (revoked_.back().comm != nullptr) take_detours(*revoked_.back().comm);
+  return revoked_.back();
+}
+
+// Messages of the communicator must be refused, and the shortest way does not ask whose they are.
+void Engine::take_detours(objects::Comm& comm) {
+  comm.failure = MPIX_ERR_REVOKED;
+  if (objects::close_area != nullptr) objects::close_area(comm);
+  detours_ = true;
+  for (Peer& peer : peers_) {
+    peer.at_once = false;
+    peer.lane_from = nullptr;
+  }
+}
+
+void Engine::tell_revoked(const Revoked& revoked) {
+  for_members(*revoked.comm, [&](PeerIndex process) {
+    if (process != self_) answer(process, PacketKind::revoked, 0, revoked.block * kContextsEach);
+  });
+}
+
+void Engine::end_revoked(const Revoked& revoked) {
+  const uint32_t block = revoked.block;
+  drop_unexpected(block);
+  static_cast<void>(end_receives([this](const MatchKey& key) { return receive_hopeless(key); }));
+  // Who has not heard of it may still read a buffer that was lent to it.
+  end_sends(
+      [block](const MatchKey& key) { return block_of(key.context) == block ? revoked_status() : Status(); },
+      false);
+}
+
+void Engine::revoke(objects::Comm& comm) {
+  if (revoked(comm.context) != nullptr) return;
+  const Revoked& entry = note_revoked(comm.context);
+  tell_revoked(entry);
+  end_revoked(entry);
+}
+
+void Engine::on_revoked(PeerIndex from, uint32_t context) {
+  if (revoked(context) == nullptr) {
+    const Revoked& entry = note_revoked(context);
+    if (entry.comm != nullptr) tell_revoked(entry);
+    end_revoked(entry);
+  }
+  const uint32_t block = block_of(context);
+  end_sends(
+      [block, from](const MatchKey& key) {
+        return key.peer == from && block_of(key.context) == block ? revoked_status() : Status();
+      },
+      true);
+}
+
+void Engine::examine(objects::Comm& comm) {
+  if (__builtin_expect(!troubled_, 1)) return;
+  mark_broken(comm);
+  const uint32_t block = block_of(comm.context);
+  for (Revoked& entry : revoked_) {
+    if (entry.block != block || entry.comm != nullptr) continue;
+    entry.comm = &comm;
+    take_detours(comm);
+    tell_revoked(entry);
+  }
+}
+
+void Engine::drop_unexpected(uint32_t block) {
+  std::vector<UnexpectedMessage*> dropped;
+  for (MatchEntry* entry = unexpected_.first(); entry != nullptr; entry = entry->order.next) {
+    if (block_of(entry->key.context) != block) continue;
+    dropped.push_back(static_cast<UnexpectedMessage*>(static_cast<MatchMessage*>(entry)));
+  }
+  for (UnexpectedMessage* message : dropped) discard(message);
+}
+
+// Numbers of contexts do not come again, so the entries stay; but the shortest way is open again once nobody
+// here can use the communicators any more.
+void Engine::forget_freed() {
+  detours_ = false;
+  for (Revoked& entry : revoked_) {
+    if (!unexpected_.empty()) drop_unexpected(entry.block);
+    objects::Comm* comm = comm_of(entry.block * kContextsEach);
+    if (comm != nullptr && entry.comm == nullptr) examine(*comm);
+    entry.comm = comm;
+    detours_ |= entry.comm != nullptr;
+  }
+}
+
+}  // namespace hearth::p2p

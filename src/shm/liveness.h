@@ -1,0 +1,43 @@
+// Who has died: told by the launcher, in the segment, to every rank of the job.
+//
+//   launcher:  cause and code -> number of the death (release) -> how many have died (release) -> wakes all
+//   rank:      how many have died (acquire), whenever it has waited for a while -> who -> cause and code
+//
+// Deaths have numbers in the order in which the launcher saw them, the same for all: "the first n deaths" is
+// a set of processes that any two ranks can agree on by one number. A process that is told dead runs no more,
+// and everything that it ever stored is there to be read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "shm/segment.h"
+
+namespace hearth::shm {
+
+class Liveness {
+ public:
+  /// Pre: the segment outlives it.
+  explicit Liveness(const Segment& segment) : segment_(&segment) {}
+
+  /// How many have died.
+  uint32_t deaths() const;
+  /// Which death a rank's was, from 1; 0 as long as it lives.
+  uint32_t death_of(int rank) const;
+  /// "rank 3 of MPI_COMM_WORLD (process 4711) was killed by SIGSEGV". Pre: it is dead.
+  void describe(int rank, char* text, size_t bytes) const;
+  /// Says to the launcher that this job goes on without the dead.
+  void go_on() const;
+
+  // The launcher's side.
+  /// Notes a death and wakes all ranks that sleep.
+  void tell(int rank, DeathCause cause, int code) const;
+  /// Marks a process that has ended, where the job ends too and nobody is told.
+  void mark(int rank) const;
+  bool goes_on() const;
+
+ private:
+  const Segment* segment_;
+};
+
+}  // namespace hearth::shm

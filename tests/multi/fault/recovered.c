@@ -1,0 +1,67 @@
+/* What a dead rank held comes back. Rank 2 dies with long messages of rank 0 that it has not received, half
+ * received, or is just sending; then ranks 0 and 1 exchange more than the cells of one rank hold, and memory
+ * that was lent is the owner's again.
+ */
+#include "fault.h"
+
+enum { length = 2 << 20, messages = 4 };
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &own_rank_);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  static char data[messages][length];
+  MPI_Request requests[messages], receives[messages];
+  MPI_Status statuses[messages];
+  if (own_rank_ == 2) {
+    /* One of them in full, so that others are under way. */
+    MPI_Recv(data[0], length, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < messages; ++i)
+      MPI_Isend(data[i], length, MPI_CHAR, 1, 2, MPI_COMM_WORLD, &requests[i]);
+    MPI_Send(NULL, 0, MPI_CHAR, 1, 3, MPI_COMM_WORLD);
+    MPI_Send(NULL, 0, MPI_CHAR, 0, 3, MPI_COMM_WORLD);
+    pause_ms(5);
+    die();
+  }
+  if (own_rank_ == 0) {
+    for (int i = 0; i < messages; ++i)
+      MPI_Isend(data[i], length, MPI_CHAR, 2, 1, MPI_COMM_WORLD, &requests[i]);
+    MPI_Recv(NULL, 0, MPI_CHAR, 2, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    const int code = MPI_Waitall(messages, requests, statuses);
+    CHECK(class_of(code) == MPI_ERR_IN_STATUS, "%s", words_of(code));
+    CHECK(class_of(statuses[messages - 1].MPI_ERROR) == MPIX_ERR_PROC_FAILED, "the last one did not fail");
+  } else {
+    MPI_Recv(NULL, 0, MPI_CHAR, 2, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    int failed = 0;
+    for (int i = 0; i < messages + 1; ++i) {
+      const int code = MPI_Recv(data[0], length, MPI_CHAR, 2, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(code == MPI_SUCCESS || class_of(code) == MPIX_ERR_PROC_FAILED, "%s", words_of(code));
+      failed += code != MPI_SUCCESS;
+    }
+    CHECK(failed > 0, "more messages were received than sent");
+  }
+  const int other = 1 - own_rank_;
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < messages; ++i) {
+      memset(data[i], own_rank_ + round + i, length);
+      MPI_Isend(data[i], length, MPI_CHAR, other, 4, MPI_COMM_WORLD, &requests[i]);
+    }
+    static char received[messages][length];
+    for (int i = 0; i < messages; ++i) {
+      MPI_Irecv(received[i], length, MPI_CHAR, other, 4, MPI_COMM_WORLD, &receives[i]);
+    }
+    const int code = MPI_Waitall(messages, receives, MPI_STATUSES_IGNORE);
+    CHECK(code == MPI_SUCCESS, "%s", words_of(code));
+    CHECK(MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "sends fail");
+    for (int i = 0; i < messages; ++i) {
+      const char expected = (char)(other + round + i);
+      CHECK(received[i][0] == expected && received[i][length - 1] == expected, "wrong data in round %d",
+            round);
+    }
+  }
+  int acknowledged;
+  MPIX_Comm_ack_failed(MPI_COMM_WORLD, 1, &acknowledged);
+  CHECK(acknowledged == 1, "%d deaths are acknowledged", acknowledged);
+  MPI_Finalize();
+  return 0;
+}
