@@ -111,7 +111,9 @@ void Communicators::add(MPI_Comm made, const Arguments& call, const CommPointer&
   } else if (!read_groups(made, *comm)) {
     return;
   }
-  if (comm->members.empty() || (parent == nullptr && several_threads_)) return;
+  // Threads that make several at the same time tell them apart by tags; here those may be of different peers.
+  const bool unsure = several_threads_ && call.function() == Call::intercomm_create;
+  if (comm->members.empty() || unsure) return;
   // The same on both sides of an intercommunicator.
   uint64_t first = comm->members[0];
   if (comm->inter && !comm->peers.empty()) first = std::min(first, uint64_t{comm->peers[0]});
@@ -120,6 +122,11 @@ void Communicators::add(MPI_Comm made, const Arguments& call, const CommPointer&
   } else {
     uint64_t key = hash_of(comm->members);
     if (comm->inter) key = std::min(key, hash_of(comm->peers)) * 31 + std::max(key, hash_of(comm->peers));
+    if (call.function() == Call::comm_create_group) {
+      const CommPointer around = find(call.handle<MPI_Comm>("comm"));
+      if (around == nullptr) return;
+      key = mix(key, around->id);
+    }
     if (call.has("tag")) key = mix(key, call.word("tag"));
     const char* text = call.has("stringtag") ? call.pointer<const char>("stringtag") : nullptr;
     if (text != nullptr) key = mix(key, check::hash_of(std::string(text)));

@@ -58,8 +58,8 @@ class Communicators {
 
   /// After MPI_Init.
   void add_world();
-  /// Threads make communicators at the same time: without a parent in common, ranks would not agree on which
-  /// of two is which, and so nothing is said about those.
+  /// Threads may make communicators at the same time: of two of MPI_Intercomm_create ranks might not agree on
+  /// which is which, and so nothing is said about those.
   void expect_threads() { several_threads_ = true; }
   /// After MPI_Session_init: the job's processes are known from its process set.
   void add_session(MPI_Session session);

@@ -248,12 +248,13 @@ void Visit::end_objects() {
   }
 }
 
+// A session may be used by as many threads as its info says, which is all where it says nothing.
 void Visit::note_threads() {
-  int level = MPI_THREAD_SINGLE;
-  PMPI_Query_thread(&level);
-  checker().level = level;
-  checker().main_thread = pthread_self();
-  if (level == MPI_THREAD_MULTIPLE) checker().communicators.expect_threads();
+  Checker& all = checker();
+  all.level = MPI_THREAD_MULTIPLE;
+  if (all.world && all.sessions.empty()) PMPI_Query_thread(&all.level);
+  all.main_thread = pthread_self();
+  if (all.level == MPI_THREAD_MULTIPLE) all.communicators.expect_threads();
 }
 
 }  // namespace hearth::check
