@@ -11,7 +11,6 @@
 #include "abi/requests.h"
 #include "abi/runtime.h"
 #include "base/contexts.h"
-#include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "p2p/engine.h"
@@ -126,7 +125,7 @@ Status wait_for(Invitation& wanted) {
           if (wanted.from >= 0) note.missing(wanted.from);
         });
     if (came) HEARTH_TRY(take_in(received));
-    if (in_vain) return fail(MPIX_ERR_PROC_FAILED, "a process of the group has died");
+    if (in_vain) return engine.death_among(wanted.members);
   }
   const auto place = std::find_if(kept().begin(), kept().end(),
                                   [&wanted](const Invitation& one) { return one.answers(wanted); });

@@ -203,16 +203,12 @@ bool Schedule::has_failed() const {
   return error_class == MPIX_ERR_PROC_FAILED || error_class == MPIX_ERR_REVOKED;
 }
 
-bool Schedule::some_have_died() const {
-  return p2p::engine().deaths() != 0 && p2p::engine().has_dead({own_peers_, static_cast<size_t>(size_)});
-}
-
 void Schedule::note_failure() {
   static_cast<void>(p2p::engine().look_for_failures());
   if (comm_ != nullptr) {
     note(failure_of(*comm_));
-  } else if (some_have_died()) {
-    note(fail(MPIX_ERR_PROC_FAILED, "a process of the group has died"));
+  } else if (p2p::engine().deaths() != 0) {
+    note(p2p::engine().death_among(members()));
   }
 }
 
@@ -266,8 +262,10 @@ void Schedule::wait_for_messages(int left) {
   engine.wait_until(
       [this, left, &engine] {
         if (messages_.under_way <= left) return true;
-        if (!among_some_ || !some_have_died()) return false;
-        engine.give_up(context_, tag_);
+        if (!among_some_ || engine.deaths() == 0) return false;
+        const Status failure = engine.death_among(members());
+        if (failure.ok()) return false;
+        engine.give_up(context_, tag_, failure);
         return messages_.under_way <= left;
       },
       [this](p2p::WaitNote& note) { describe(note); });

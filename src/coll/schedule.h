@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -199,7 +200,7 @@ class Schedule final : private p2p::Polled {
   /// Whether a process that takes part has died: then nothing is sent any more, and others, who find it out
   /// themselves, do not wait for it.
   bool has_failed() const;
-  bool some_have_died() const;
+  std::span<const objects::PeerIndex> members() const { return {own_peers_, static_cast<size_t>(size_)}; }
   void put_send(const void* buffer, Count count, Type& type, int to);
   void put_receive(void* buffer, Count count, Type& type, int from);
   void start_send(const void* buffer, Count count, Type& type, objects::PeerIndex to);

@@ -290,6 +290,8 @@ class Engine {
   bool is_dead(PeerIndex process) const { return peers_[static_cast<size_t>(process)].dead; }
   /// Whether one of them is dead, as far as this process knows.
   bool has_dead(std::span<const PeerIndex> processes) const;
+  /// The same as an error, in the words of a death; ok when there is none.
+  Status death_among(std::span<const PeerIndex> processes) const;
   /// MPIX_ERR_PROC_FAILED in the words of its death.
   [[gnu::cold]] Status death_of(PeerIndex process, int error_class) const;
   /// What collective calls come to: an error once a member has died, or the communicator was revoked.
@@ -304,8 +306,8 @@ class Engine {
   void revoke(objects::Comm& comm);
   /// Receives from any source wait on although these deaths, the first so many, were of members.
   void acknowledge(objects::Comm& comm, uint32_t deaths);
-  /// Ends the messages of one collective.
-  void give_up(uint32_t context, int tag);
+  /// Ends the messages of one collective. Pre: a process that takes part is dead; what its calls come to.
+  void give_up(uint32_t context, int tag, Status failure);
 
   /// Looks the limits of every pair up anew, for messages that begin from now on. Each limit is the sender's
   /// alone, so that nobody else has to know.

@@ -69,6 +69,13 @@ bool Engine::has_dead(std::span<const PeerIndex> processes) const {
                      [this](PeerIndex process) { return is_dead(process); });
 }
 
+Status Engine::death_among(std::span<const PeerIndex> processes) const {
+  for (const PeerIndex process : processes) {
+    if (is_dead(process)) return death_of(process, MPIX_ERR_PROC_FAILED);
+  }
+  return {};
+}
+
 Status Engine::death_of(PeerIndex process, int error_class) const {
   char text[160];
   liveness_->describe(process, text, sizeof text);
@@ -321,11 +328,9 @@ void Engine::end_sends(const Hopeless& why, bool lent_too) {
   }
 }
 
-void Engine::give_up(uint32_t context, int tag) {
-  const Hopeless why = [this, context, tag](const MatchKey& key) {
-    return key.context == context && key.tag == tag
-               ? fail(MPIX_ERR_PROC_FAILED, "a process that takes part has died")
-               : Status();
+void Engine::give_up(uint32_t context, int tag, Status failure) {
+  const Hopeless why = [context, tag, failure](const MatchKey& key) {
+    return key.context == context && key.tag == tag ? failure : Status();
   };
   end_sends(why, true);
   static_cast<void>(end_receives(why));
