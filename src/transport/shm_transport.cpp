@@ -188,7 +188,7 @@ int ShmTransport::process_of(PeerIndex peer) const {
 
 // The launcher marks the dead; where it is another library's, or slow, the system knows.
 bool ShmTransport::is_gone(PeerIndex peer) {
-  // Pairs with the release store in Job::tell_dead.
+  // Pairs with the release stores of shm::Liveness::tell() and mark().
   if (atomic::load_acquire(segment_.rank(peer).dead) != 0) return true;
   const int process = process_of(peer);
   return process > 0 && os::is_gone(process);
