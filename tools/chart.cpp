@@ -100,12 +100,14 @@ std::vector<std::pair<double, double>> drawable(const Panel& panel, const Series
 
 Extent extent_of(const Panel& panel) {
   Extent extent;
-  if (!of_lengths(panel)) extent.least_x = panel.powers ? extent.most_x : 0;
+  bool first_place = panel.fit && base_of_places(panel) != 0;
+  if (!of_lengths(panel)) extent.least_x = 0;
   bool first = true;
   for (const Series& series : panel.series) {
     for (const auto& [x, y] : drawable(panel, series)) {
-      extent.most_x = std::max(extent.most_x, x);
-      extent.least_x = std::min(extent.least_x, x);
+      extent.most_x = first_place ? x : std::max(extent.most_x, x);
+      extent.least_x = first_place ? x : std::min(extent.least_x, x);
+      first_place = false;
       extent.least_y = first ? y : std::min(extent.least_y, y);
       extent.most_y = first ? y : std::max(extent.most_y, y);
       first = false;
@@ -132,7 +134,7 @@ std::vector<std::pair<int, double>> legend_of(const Panel& panel) {
   int row = 0;
   double at = 0;
   for (const Series& series : panel.series) {
-    const double width = 26 + 6.4 * static_cast<double>(series.name.size());
+    const double width = 34 + 6.4 * static_cast<double>(series.name.size());
     if (at > 0 && at + width > kPanelWidth - kLeft) {
       ++row;
       at = 0;
@@ -162,10 +164,12 @@ std::string draw_panel(const Panel& panel, double left, double top) {
   // One series needs no legend: its name is the panel's.
   const bool single = panel.series.size() == 1;
   const std::vector<std::pair<int, double>> legend = legend_of(panel);
+  std::string title = single ? panel.series[0].name : panel.title;
+  if (single && panel.fit) title = fmt::format("{}: {}", panel.title, panel.series[0].name);
   std::string out =
       fmt::format("<text class=\"panel\" x=\"{:.1f}\" y=\"{:.1f}\">{}, {}</text>\n", x0,
                   single ? top - 16 : top - 36 - kLegendRow * (legend.empty() ? 0 : legend.back().first),
-                  escaped(single ? panel.series[0].name : panel.title), escaped(panel.unit));
+                  escaped(title), escaped(panel.unit));
   for (const double tick : x_axis.ticks(6)) {
     const double x = x_axis.at(tick);
     out += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>\n",

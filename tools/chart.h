@@ -23,7 +23,8 @@ struct Panel {
   /// What the places are; "" for lengths, on a logarithmic axis.
   std::string places = {};
   bool powers = false;  // places that are no lengths on a logarithmic axis too
-  bool fit = false;     // values within a factor of twenty on a linear axis from 0
+  bool fit = false;     // as a page has it: axes no longer than the places, values within a factor of
+                        // twenty on a linear axis from 0
 };
 
 /// The whole file. Lengths below 1 byte are drawn at 1 byte; values that are not above 0 are left out.

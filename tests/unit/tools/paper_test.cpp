@@ -170,11 +170,11 @@ TEST(PaperRules, Skew) {
 
 TEST(PaperRules, Ranks) {
   Findings findings;
-  findings.plots = {{"p", "us", "ranks", true, {flat("Hearth", {{2, 0.1}, {64, 0.12}})}}};
+  findings.ratios = {flat("to a job of two", {{2, 1}, {64, 1.2}})};
   EXPECT_EQ(verdicts("ranks", findings), Verdicts{kYes});
-  findings.plots[0].curves = {flat("Hearth", {{2, 0.1}, {64, 0.2}})};
+  findings.ratios = {flat("to a job of two", {{2, 1}, {64, 2}})};
   EXPECT_EQ(verdicts("ranks", findings), Verdicts{kNo});
-  findings.plots[0].curves = {flat("Hearth", {{2, 0.1}})};
+  findings.ratios = {flat("to a job of two", {{2, 1}})};
   EXPECT_EQ(verdicts("ranks", findings), Verdicts{kUntold});
 }
 

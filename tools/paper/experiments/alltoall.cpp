@@ -20,7 +20,6 @@ Status measure(Laboratory& laboratory, Findings& findings) {
   if (!by_kernel)
     findings.notes.push_back("single copy is the arena's here, since the kernel's is refused: " + refusal);
   const int cores = laboratory.machine().core_count();
-  Plot plot{"Time of the slowest rank", "us", ""};
   for (const int ranks : laboratory.quick() ? std::vector<int>{2, 4} : std::vector<int>{2, 4, 8, 16}) {
     if (ranks > 8 && ranks > cores) break;
     Job job;
@@ -38,6 +37,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
     job.environment = {{"HEARTH_COLL_ALGORITHMS", "alltoall=pairwise"}};
     Samples samples;
     HEARTH_TRY(laboratory.run(job, samples, findings));
+    Plot plot{fmt::format("Time of the slowest of {} ranks", ranks), "us", ""};
     job.environment = {};
     job.words.resize(7);
     job.words.push_back(way("as_it_is", ""));
@@ -46,17 +46,16 @@ Status measure(Laboratory& laboratory, Findings& findings) {
     for (const auto& [series, name] : {std::pair<const char*, const char*>{"two", "two copies"},
                                        {"one", "one copy"},
                                        {"as_it_is", "as it is"}})
-      plot.curves.push_back(curve_of(samples, series, fmt::format("{} ranks, {}", ranks, name), 1e-3));
+      plot.curves.push_back(curve_of(samples, series, name, 1e-3));
     for (const Library& peer : laboratory.peers())
-      plot.curves.push_back(
-          curve_of(samples, peer.name + "/as_it_is", fmt::format("{} ranks, {}", ranks, peer.name), 1e-3));
+      plot.curves.push_back(curve_of(samples, peer.name + "/as_it_is", peer.name, 1e-3));
+    findings.plots.push_back(plot);
     findings.ratios.push_back(ratio_of(samples, "one", "two", ratio_name(ranks)));
     if (ranks <= cores) {
       if (findings.number("ranks_least") == 0) findings.numbers["ranks_least"] = ranks;
       findings.numbers["ranks_most"] = ranks;
     }
   }
-  findings.plots = {plot};
   return {};
 }
 
