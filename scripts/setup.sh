@@ -18,7 +18,7 @@ root=$PWD
 mpi4py_version=4.1.2
 mpich_version=5.0.2
 packages="make cmake ninja-build gcc g++ python3 python3-venv python3-dev libhwloc-dev libgtest-dev
-  nlohmann-json3-dev libfmt-dev libcli11-dev libboost-dev libjemalloc-dev
+  nlohmann-json3-dev libfmt-dev libcli11-dev libboost-dev libjemalloc-dev libfabric-dev
   pkg-config binutils clang-format xz-utils procps"
 
 say() { printf 'setup: %s\n' "$*"; }

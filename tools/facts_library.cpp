@@ -52,6 +52,7 @@ Json build_facts() {
       {"compiler", HEARTH_COMPILER},
       {"flags", HEARTH_COMPILER_FLAGS},
       {"build_type", HEARTH_BUILD_TYPE},
+      {"network", HEARTH_NETWORK},
       {"sanitizer", *HEARTH_SANITIZE == '\0' ? "none" : HEARTH_SANITIZE},
       {"installation", found ? place.root.string() : "unknown"},
       {"library", found && std::filesystem::exists(place.library) ? place.library.string() : "not found"}};

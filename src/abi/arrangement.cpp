@@ -25,9 +25,15 @@ std::span<const objects::PeerIndex> peers_of(const Comm& comm) {
 
 topo::Distances reported_distances(const Comm& comm) {
   std::vector<shm::RankPlace> places;
-  for (const objects::PeerIndex peer : peers_of(comm))
-    places.push_back(runtime().job.segment.rank(peer).place);
-  return topo::Distances::between(places);
+  for (const objects::PeerIndex peer : peers_of(comm)) places.push_back(bound_place_of(peer));
+  topo::Distances distances = topo::Distances::between(places);
+  for (int one = 0; one < comm.size; ++one) {
+    for (int other = 0; other < one; ++other) {
+      if (node_of(comm.peers[one]) == node_of(comm.peers[other])) continue;
+      distances.set(one, other, topo::distance_of(topo::Relation::network));
+    }
+  }
+  return distances;
 }
 
 enum class Wish { where_apart, always, never };
@@ -50,6 +56,8 @@ constexpr int kRefuses = -2;
 
 Words say_where() {
   static const Wish wish = read_wish();
+  // Between machines what is known suffices.
+  if (!runtime().job.place_of.empty()) return {kRefuses};
   if (wish == Wish::always) return {kInsists};
   const shm::JobHeader& job = runtime().job.segment.job();
   if (wish == Wish::never || job.rank_count > job.usable_processors) return {kRefuses};

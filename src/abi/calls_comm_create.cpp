@@ -145,7 +145,7 @@ Status comm_create_group(Comm& comm, Group& group, int tag, Comm*& newcomm) {
   HEARTH_TRY(check_members(*comm.group, group.peers));
   if (group.rank == MPI_UNDEFINED) return {};
   abi::Share share;
-  if (group.rank == 0) share = abi::Share(abi::fetch_allotment(group.size()));
+  if (group.rank == 0) share = abi::Share(abi::fetch_allotment(group.peers));
   coll::Schedule schedule(group, comm, tag);
   HEARTH_TRY(coll::bcast(schedule, &share.allotment(), sizeof share.allotment(), abi::byte_type(), 0));
   HEARTH_TRY(schedule.finish());
@@ -212,7 +212,7 @@ Status comm_split(Comm& comm, int color, int key, Comm*& newcomm) {
   own[0] = color;
   own[1] = key;
   if (!comm.is_inter() && comm.rank == 0) {
-    const objects::Allotment fetched = abi::fetch_allotment(comm.size);
+    const objects::Allotment fetched = abi::fetch_allotment(comm.group->peers);
     own[2] = static_cast<int>(fetched.context);
     own[3] = fetched.area;
   }

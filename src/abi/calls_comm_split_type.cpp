@@ -34,12 +34,19 @@ constexpr int kNobody = MPI_UNDEFINED;
 constexpr int kEverybody = 0;
 
 const RankPlace& place_of(objects::PeerIndex peer) {
-  return abi::runtime().job.segment.rank(peer).place;
+  return abi::bound_place_of(peer);
 }
 
-/// -1, for "not bound to one of them", is no part.
+/// The processes of this one's machine.
+int color_of_machine() {
+  return abi::node_of(p2p::engine().self());
+}
+
+/// Of those that are bound to the piece of hardware with this number on this one's machine. -1, for "not
+/// bound to one of them", is no part.
 int color_of(int32_t number) {
-  return number < 0 ? kNobody : number;
+  constexpr int kNumbersEach = 1 << 16;
+  return number < 0 ? kNobody : color_of_machine() * kNumbersEach + number;
 }
 
 const std::string* value_of(const Info* info, std::string_view key) {
@@ -63,10 +70,9 @@ std::string uri_of(std::string_view name) {
 }
 
 int color_by_resource(std::string_view name) {
-  // All ranks run on one machine.
-  if (name == "mpi_shared_memory") return kEverybody;
+  if (name == "mpi_shared_memory") return color_of_machine();
   if (name.substr(0, kScheme.size()) == kScheme) name.remove_prefix(kScheme.size());
-  if (name == kMachine) return kEverybody;
+  if (name == kMachine) return color_of_machine();
   for (const Resource& resource : kResources) {
     if (resource.name == name) return color_of(place_of(p2p::engine().self()).*resource.number);
   }
@@ -81,14 +87,18 @@ int color_by_process_set(std::string_view name) {
 
 /// By the largest hardware that not all ranks share: each part is smaller than the communicator. `found` is
 /// its kind.
-int color_without_guide(const Comm& comm, const Resource*& found) {
+int color_without_guide(const Comm& comm, std::string_view& found) {
+  if (!abi::on_one_machine(comm.group->peers)) {
+    found = kMachine;
+    return color_of_machine();
+  }
   for (const Resource& resource : kResources) {
     const auto number_of = [&resource](objects::PeerIndex peer) { return place_of(peer).*resource.number; };
     const int32_t first = number_of(comm.group->peers[0]);
     const bool divides = std::any_of(comm.group->peers.begin(), comm.group->peers.end(),
                                      [&](objects::PeerIndex peer) { return number_of(peer) != first; });
     if (!divides) continue;
-    found = &resource;
+    found = resource.name;
     return color_of(number_of(p2p::engine().self()));
   }
   return kNobody;
@@ -99,7 +109,7 @@ int color_without_guide(const Comm& comm, const Resource*& found) {
 // A process gets MPI_COMM_NULL where the hardware is not known, or it is not bound to one piece of it.
 Status comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm*& newcomm) {
   int color = kNobody;
-  const Resource* divided_by = nullptr;
+  std::string_view divided_by;
   Status status;
   const std::string* resource = value_of(info, "mpi_hw_resource_type");
   const std::string* process_set = value_of(info, "mpi_pset_name");
@@ -107,7 +117,7 @@ Status comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm*& n
     case MPI_UNDEFINED:
       break;
     case MPI_COMM_TYPE_SHARED:
-      color = kEverybody;
+      color = color_of_machine();
       break;
     case MPI_COMM_TYPE_HW_GUIDED:
       if (resource != nullptr) color = color_by_resource(*resource);
@@ -130,8 +140,8 @@ Status comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm*& n
   }
   HEARTH_TRY(comm_split(comm, color, key, newcomm));
   // Without a guide, the caller is told what it was by.
-  if (newcomm != nullptr && divided_by != nullptr && info != nullptr) {
-    set_value(*info, "mpi_hw_resource_type", uri_of(divided_by->name));
+  if (newcomm != nullptr && !divided_by.empty() && info != nullptr) {
+    set_value(*info, "mpi_hw_resource_type", uri_of(divided_by));
   }
   return status;
 }

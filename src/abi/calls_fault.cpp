@@ -164,6 +164,13 @@ const p2p::RequestHooks pending_hooks = {
                    p2p::WaitNote& note) { agreement_of(request).describe(note); },
 };
 
+/// Agreements are made in memory that all members share, by deaths that the launcher of one machine tells.
+Status check_reach(const char* call) {
+  if (p2p::engine().liveness() != nullptr) return {};
+  return fail(MPI_ERR_UNSUPPORTED_OPERATION, "%s: there are no agreements in a job of several machines yet",
+              call);
+}
+
 Status launch(Comm& comm, std::unique_ptr<PendingAgreement> agreement, p2p::Request*& request) {
   p2p::Engine& engine = p2p::engine();
   request = engine.make_request(p2p::RequestKind::collective);
@@ -219,6 +226,7 @@ Status comm_failure_get_acked(Comm& comm, Group*& failedgrp) {
 }
 
 Status comm_agree(Comm& comm, int& flag) {
+  HEARTH_TRY(check_reach("MPIX_Comm_agree"));
   coll::BlockingAgreement agreement(comm, static_cast<uint32_t>(flag), false);
   agreement.run();
   static_cast<void>(p2p::engine().look_for_failures());
@@ -228,17 +236,20 @@ Status comm_agree(Comm& comm, int& flag) {
 }
 
 Status comm_iagree(Comm& comm, int* flag, p2p::Request*& request) {
+  HEARTH_TRY(check_reach("MPIX_Comm_iagree"));
   if (flag == nullptr) return fail(MPI_ERR_ARG, "flag is a null pointer");
   return launch(comm, std::make_unique<PendingAgree>(comm, flag), request);
 }
 
 Status comm_shrink(Comm& comm, Comm*& newcomm) {
+  HEARTH_TRY(check_reach("MPIX_Comm_shrink"));
   coll::BlockingAgreement agreement(comm, ~0u, true);
   agreement.run();
   return make_shrunk(comm, agreement, newcomm);
 }
 
 Status comm_ishrink(Comm& comm, MPI_Comm* newcomm, p2p::Request*& request) {
+  HEARTH_TRY(check_reach("MPIX_Comm_ishrink"));
   if (newcomm == nullptr) return fail(MPI_ERR_ARG, "newcomm is a null pointer");
   return launch(comm, std::make_unique<PendingShrink>(comm, newcomm), request);
 }

@@ -181,7 +181,7 @@ Status comm_from_group(Group& group, const char* words, const Info* info, Errhan
                        Comm*& comm) {
   Invitation invitation{.from = group.peers[0], .members = group.peers, .text = words};
   if (group.rank == 0) {
-    invitation.allotment = fetch_allotment(group.size());
+    invitation.allotment = fetch_allotment(group.peers);
     HEARTH_TRY(send_to_others(invitation, group));
   } else {
     HEARTH_TRY(wait_for(invitation));

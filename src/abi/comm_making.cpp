@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "abi/requests.h"
+#include "abi/runtime.h"
 #include "base/contexts.h"
 #include "coll/coll.h"
 #include "coll/control_area.h"
@@ -17,6 +18,17 @@
 namespace hearth::abi {
 
 using objects::PeerIndex;
+
+namespace {
+
+Status agree_on_area(Comm& comm) {
+  int32_t area = comm.rank == 0 ? coll::ControlArea::take(comm.size) : objects::kNoArea;
+  HEARTH_TRY(coll::run<coll::bcast>(comm, &area, Count{sizeof area}, byte_type(), 0));
+  comm.area = area;
+  return {};
+}
+
+}  // namespace
 
 Status make_group(Peers peers, const objects::Session* session, Group*& group) {
   group = objects::pools.groups.create();
@@ -47,7 +59,9 @@ Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& 
 Status make_intracomm(const Comm& parent, Share share, Peers peers, Comm*& comm) {
   Group* group = nullptr;
   HEARTH_TRY(make_group(std::move(peers), parent.group->session, group));
-  return make_intracomm(*parent.errhandler, std::move(share), group, comm);
+  HEARTH_TRY(make_intracomm(*parent.errhandler, std::move(share), group, comm));
+  const bool alone = on_one_machine(comm->group->peers) && !on_one_machine(parent.group->peers);
+  return alone && comm->size > 1 ? agree_on_area(*comm) : Status();
 }
 
 Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Group* remote, Comm*& comm) {
@@ -140,14 +154,16 @@ bool is_first_group(const Comm& comm) {
   return !comm.is_inter() || comm.group->peers[0] < comm.remote_group->peers[0];
 }
 
-objects::Allotment fetch_allotment(int members) {
-  return {.context = p2p::engine().new_context(), .area = coll::ControlArea::take(members)};
+objects::Allotment fetch_allotment(const Peers& members) {
+  const bool has_area = on_one_machine(members);
+  return {.context = p2p::engine().new_context(),
+          .area = has_area ? coll::ControlArea::take(static_cast<int>(members.size())) : objects::kNoArea};
 }
 
 objects::Allotment fetch_allotment_for(const Comm& comm) {
   if (comm.rank != 0 || !is_first_group(comm)) return {};
   return comm.is_inter() ? objects::Allotment{.context = p2p::engine().new_context()}
-                         : fetch_allotment(comm.size);
+                         : fetch_allotment(comm.group->peers);
 }
 
 Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, bool first_group) {
@@ -185,7 +201,9 @@ Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool o
     const bool fetches = is_first_group(inter);
     objects::Allotment fetched;
     if (fetches) {
-      fetched = one_group ? fetch_allotment(inter.size + inter.peer_count) : fetch_allotment_for(inter);
+      Peers all = inter.group->peers;
+      all.insert(all.end(), inter.remote_group->peers.begin(), inter.remote_group->peers.end());
+      fetched = one_group ? fetch_allotment(all) : fetch_allotment_for(inter);
     }
     Words said = mine;
     said.push_back(static_cast<int>(fetched.context));

@@ -55,7 +55,8 @@ Status make_group(Peers peers, const objects::Session* session, Group*& group);
 /// A communicator around a group, one reference on which it takes over, also where it fails. Without a name,
 /// attributes or hints.
 Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& comm);
-/// Of these processes, among which is this one.
+/// Of these processes, among which is this one. Collective where they are on one machine and the parent is
+/// not: they take an area for themselves.
 Status make_intracomm(const Comm& parent, Share share, Peers peers, Comm*& comm);
 Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Group* remote, Comm*& comm);
 
@@ -81,9 +82,9 @@ Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>&
 /// Of the two groups of an intercommunicator, the one whose rank 0 comes first in MPI_COMM_WORLD; always of
 /// an intracommunicator.
 bool is_first_group(const Comm& comm);
-/// For a communicator or the parts of a split: `members` processes will be told, each of which has a share
-/// then.
-objects::Allotment fetch_allotment(int members);
+/// For a communicator or the parts of a split: all of `members` will be told, each of which has a share then.
+/// There is no area where they are on several machines.
+objects::Allotment fetch_allotment(const Peers& members);
 /// What rank 0 of the first group fetches for all who are in `comm`, or in both groups of an
 /// intercommunicator; nothing elsewhere.
 objects::Allotment fetch_allotment_for(const Comm& comm);

@@ -36,7 +36,7 @@ Status MemoryFromMpi::place(const Block& block, void* memory, const MemoryWish& 
 Status MemoryFromMpi::allocate(size_t bytes, const objects::Info* info, void*& memory) {
   const launch::Bootstrap& job = runtime().job;
   MemoryWish wish;
-  HEARTH_TRY(read_memory_wish(info, job.segment.rank(job.rank).memory, wish));
+  HEARTH_TRY(read_memory_wish(info, job.segment.rank(job.place).memory, wish));
   size_t alignment = std::max(shm::kBlockAlignment, wish.alignment);
   bytes = std::max<size_t>(bytes, 1);
   Block block;
@@ -79,7 +79,7 @@ void MemoryFromMpi::release(const Block& block, void* memory) {
     // Its pages go, so that whoever gets the addresses next has memory where it lies by default.
     if (block.in_arena) arena.give_back(from, block.bytes);
     const launch::Bootstrap& job = runtime().job;
-    os::prefer_node(memory, block.bytes, block.in_arena ? job.segment.rank(job.rank).memory.arena : -1);
+    os::prefer_node(memory, block.bytes, block.in_arena ? job.segment.rank(job.place).memory.arena : -1);
   }
   if (block.in_arena) {
     arena_blocks_.free(arena, from, block.bytes);

@@ -8,6 +8,7 @@
 #include "abi/entry.h"
 #include "abi/error.h"
 #include "abi/handle.h"
+#include "abi/network.h"
 #include "abi/send_buffers.h"
 #include "abi/shared_heap.h"
 #include "base/atomic.h"
@@ -67,9 +68,14 @@ Status make_predefined_comms() {
   objects::Comm* world = make_comm("MPI_COMM_WORLD", kWorldContext, std::move(all));
   objects::Comm* self = make_comm("MPI_COMM_SELF", kSelfContext, {runtime().job.rank});
   if (world == nullptr || self == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for MPI_COMM_WORLD");
-  if (runtime().job.segment.job().area_count > 0) world->area = 0;
+  if (runtime().job.segment.job().area_count > 0 && runtime().job.place_of.empty()) world->area = 0;
   set_predefined_comms(*world, *self);
   return {};
+}
+
+int place_of(objects::PeerIndex peer) {
+  const Runtime& run = runtime();
+  return run.job.place_of.empty() ? static_cast<int>(peer) : run.job.place_of[static_cast<size_t>(peer)];
 }
 
 // The job works without what somebody wanted to know of it.
@@ -88,6 +94,25 @@ void make_recorder() {
   profile::call_counts = run.board.part(run.job.rank).calls;
 }
 
+// Blocks of contexts are counted on each machine by itself: by turns they belong to one machine after the
+// other.
+uint32_t new_context() {
+  const Runtime& run = runtime();
+  const uint32_t counted =
+      atomic::fetch_add(run.job.segment.job().next_context, kContextsEach) - kFirstFreeContext;
+  if (run.job.place_of.empty()) return kFirstFreeContext + counted;
+  const auto machines = static_cast<uint32_t>(run.job.hosts.size());
+  return kFirstFreeContext + counted * machines +
+         static_cast<uint32_t>(node_of(run.job.rank)) * kContextsEach;
+}
+
+topo::Relation relation_to(objects::PeerIndex peer) {
+  const int self = runtime().job.rank;
+  if (peer == self) return topo::Relation::self;
+  if (node_of(peer) != node_of(self)) return topo::Relation::network;
+  return topo::relation_of(bound_place_of(self), bound_place_of(peer));
+}
+
 void make_engine() {
   Runtime& run = runtime();
   const shm::Segment& segment = run.job.segment;
@@ -95,22 +120,20 @@ void make_engine() {
   p2p::EngineSetup setup;
   setup.self = run.job.rank;
   setup.size = run.job.size;
-  run.transport = std::make_unique<transport::ShmTransport>(segment, run.job.rank);
+  setup.places = run.job.place_of;
   setup.transport = run.transport.get();
   setup.wait = p2p::WaitPolicy::from_parameters(job.rank_count > job.usable_processors);
-  setup.relation = [&segment, self = run.job.rank](objects::PeerIndex peer) {
-    return peer == self ? topo::Relation::self
-                        : topo::relation_of(segment.rank(self).place, segment.rank(peer).place);
-  };
-  setup.new_context = [&segment] { return atomic::fetch_add(segment.job().next_context, kContextsEach); };
-  coll::ControlArea::set_up(segment);
+  setup.relation = relation_to;
+  setup.new_context = new_context;
+  coll::ControlArea::set_up(segment, run.job.place_of);
   coll::Agreement::set_up(segment);
   run.liveness.emplace(segment);
-  setup.liveness = &*run.liveness;
-  setup.wait_page = &segment.rank(run.job.rank).waiting;
-  setup.traffic = &segment.rank(run.job.rank).traffic;
+  // Nobody tells deaths on other machines that way.
+  setup.liveness = run.job.place_of.empty() ? &*run.liveness : nullptr;
+  setup.wait_page = &segment.rank(run.job.place).waiting;
+  setup.traffic = &segment.rank(run.job.place).traffic;
   setup.arena = &run.job.arena;
-  setup.desk = [&segment](objects::PeerIndex peer) { return &segment.rank(peer).desk; };
+  setup.desk = [&segment](objects::PeerIndex peer) { return &segment.rank(place_of(peer)).desk; };
   setup.methods = single_copy::methods();
   setup.recorder = run.recorder.get();
   setup.fatal = [](Status status) { end_job_for(status); };
@@ -127,6 +150,18 @@ bool is_attached() {
 
 Runtime& runtime() {
   return *the_runtime;
+}
+
+bool on_one_machine(const std::vector<p2p::PeerIndex>& peers) {
+  if (runtime().job.place_of.empty() || peers.empty()) return true;
+  return std::all_of(peers.begin(), peers.end(),
+                     [&peers](p2p::PeerIndex peer) { return node_of(peer) == node_of(peers[0]); });
+}
+
+const shm::RankPlace& bound_place_of(p2p::PeerIndex peer) {
+  static constexpr shm::RankPlace kNowhere = {-1, -1, -1, -1, -1, -1};
+  const int place = place_of(peer);
+  return place < 0 ? kNowhere : runtime().job.segment.rank(place).place;
 }
 
 namespace {
@@ -152,6 +187,10 @@ Status attach() {
     left_launcher = run->job.launcher.release();
     return joined;
   }
+  if (const Status connected = make_transport(*run); !connected.ok()) {
+    left_launcher = run->job.launcher.release();
+    return connected;
+  }
   run->main_thread = pthread_self();
   // Never freed: see the_runtime.
   the_runtime = run.release();
@@ -169,7 +208,8 @@ Status attach() {
 
 void enter_phase(shm::RankPhase phase) {
   // Pairs with the launcher's look when the process has ended.
-  atomic::store_release(runtime().job.segment.rank(runtime().job.rank).phase, static_cast<uint32_t>(phase));
+  const Runtime& run = runtime();
+  atomic::store_release(run.job.segment.rank(run.job.place).phase, static_cast<uint32_t>(phase));
 }
 
 }  // namespace
@@ -178,7 +218,7 @@ void note_errhandler(const objects::Errhandler& handler) {
   const bool ends = handler.kind == objects::ErrhandlerKind::errors_are_fatal ||
                     handler.kind == objects::ErrhandlerKind::errors_abort;
   if (ends || !is_attached()) return;
-  atomic::store_relaxed(runtime().job.segment.rank(runtime().job.rank).returns_errors, 1u);
+  atomic::store_relaxed(runtime().job.segment.rank(runtime().job.place).returns_errors, 1u);
 }
 
 Status add_user(int& level) {
@@ -202,6 +242,23 @@ Status add_user(int& level) {
   return {};
 }
 
+namespace {
+
+// What is on its way to another machine may need this process until it has arrived. Where all come, each
+// waits for those that it has talked with; who leaves a session only says so.
+void leave_network(bool with_all) {
+  Runtime& run = runtime();
+  if (run.network == nullptr) return;
+  const auto wait_until = [&run](auto&& done) {
+    run.engine->wait_until(done, [](p2p::WaitNote& note) { note.finalize(); });
+  };
+  wait_until([&run] { return run.engine->quiet(); });
+  run.network->leave();
+  wait_until([&run, with_all] { return with_all ? run.network->has_left() : run.network->quiet(); });
+}
+
+}  // namespace
+
 void remove_user() {
   Runtime& run = runtime();
   if (run.users == 1) {
@@ -210,6 +267,7 @@ void remove_user() {
     // wait.
     run.engine->wait_until([&run] { return run.engine->quiet(); },
                            [](p2p::WaitNote& note) { note.finalize(); });
+    leave_network(false);
   }
   // Another user may have come while we waited.
   if (--run.users > 0) return;
@@ -236,6 +294,7 @@ Status end_world() {
   HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_SELF)));
   HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_WORLD)));
   runtime().send_buffer.flush(p2p::engine());
+  leave_network(true);
   remove_user();
   drop_predefined_comms();
   atomic::store_relaxed(world_state, State::finalized);

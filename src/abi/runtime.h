@@ -19,7 +19,7 @@
 #include "profile/recorder.h"
 #include "shm/liveness.h"
 #include "topo/measured_times.h"
-#include "transport/shm_transport.h"
+#include "transport/network.h"
 
 namespace hearth::abi {
 
@@ -27,7 +27,8 @@ struct Runtime {
   launch::Bootstrap job;
   profile::Board board;
   std::unique_ptr<profile::Recorder> recorder;  // where somebody asked for a profile or a trace
-  std::unique_ptr<transport::ShmTransport> transport;
+  std::unique_ptr<transport::Transport> transport;
+  transport::Network* network = nullptr;  // the transport's; where ranks are on other machines
   std::optional<shm::Liveness> liveness;
   std::unique_ptr<p2p::Engine> engine;
   p2p::SendBuffer send_buffer;  // of MPI_Buffer_attach
@@ -43,6 +44,14 @@ struct Runtime {
 bool is_attached();
 /// Valid from the first user's start to the process's end.
 Runtime& runtime();
+/// The machine of a process, by its number in the job.
+inline int node_of(p2p::PeerIndex peer) {
+  return runtime().job.node_of[static_cast<size_t>(peer)];
+}
+/// Whether these processes can share memory.
+bool on_one_machine(const std::vector<p2p::PeerIndex>& peers);
+/// Where the launcher has bound a process of this machine; nothing is known of others.
+const shm::RankPlace& bound_place_of(p2p::PeerIndex peer);
 
 /// A user comes. `level` is one of MPI_THREAD_*: what it asks for, then what it gets, which is less only when
 /// users that are there already asked for less.

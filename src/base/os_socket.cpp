@@ -36,6 +36,68 @@ struct alignas(cmsghdr) ControlRoom {
 
 }  // namespace
 
+namespace {
+
+// The address with another port; 0 bytes for kinds that have none.
+socklen_t with_port(std::span<const std::byte> address, uint16_t port, sockaddr_storage& changed) {
+  changed = {};
+  std::memcpy(&changed, address.data(), std::min(address.size(), sizeof changed));
+  if (changed.ss_family == AF_INET && address.size() >= sizeof(sockaddr_in)) {
+    reinterpret_cast<sockaddr_in&>(changed).sin_port = htons(port);
+    return sizeof(sockaddr_in);
+  }
+  if (changed.ss_family == AF_INET6 && address.size() >= sizeof(sockaddr_in6)) {
+    reinterpret_cast<sockaddr_in6&>(changed).sin6_port = htons(port);
+    return sizeof(sockaddr_in6);
+  }
+  return 0;
+}
+
+void set_option(int socket, int level, int option, int value) {
+  ::setsockopt(socket, level, option, &value, sizeof value);
+}
+
+}  // namespace
+
+Descriptor listen_at(std::span<const std::byte> address, uint16_t& port) {
+  sockaddr_storage own;
+  socklen_t bytes = with_port(address, 0, own);
+  if (bytes == 0) return {};
+  Descriptor socket(::socket(own.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  auto* const bound = reinterpret_cast<sockaddr*>(&own);
+  if (!socket.open() || ::bind(socket.number(), bound, bytes) != 0 ||
+      ::listen(socket.number(), kWaitingMax) != 0 || ::getsockname(socket.number(), bound, &bytes) != 0) {
+    return {};
+  }
+  port = ntohs(own.ss_family == AF_INET ? reinterpret_cast<sockaddr_in&>(own).sin_port
+                                        : reinterpret_cast<sockaddr_in6&>(own).sin6_port);
+  return socket;
+}
+
+Descriptor watch_at(std::span<const std::byte> address, uint16_t port, uint64_t silent_ns) {
+  sockaddr_storage other;
+  const socklen_t bytes = with_port(address, port, other);
+  if (bytes == 0) return {};
+  Descriptor socket(::socket(other.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.open()) return {};
+  // One question after a third of the time, two more before its end.
+  constexpr int kQuestions = 3;
+  const int third_s = std::max(1, static_cast<int>(silent_ns / 1'000'000'000) / kQuestions);
+  set_option(socket.number(), SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket.number(), IPPROTO_TCP, TCP_KEEPIDLE, third_s);
+  set_option(socket.number(), IPPROTO_TCP, TCP_KEEPINTVL, third_s);
+  set_option(socket.number(), IPPROTO_TCP, TCP_KEEPCNT, kQuestions - 1);
+  set_option(socket.number(), IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silent_ns / 1'000'000));
+  const int begun = ::connect(socket.number(), reinterpret_cast<sockaddr*>(&other), bytes);
+  return begun == 0 || errno == EINPROGRESS ? std::move(socket) : Descriptor();
+}
+
+int socket_error(int socket) {
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
+}
+
 bool is_socket(int descriptor) {
   struct stat status;
   return ::fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode);

@@ -21,6 +21,15 @@ bool send_all(int socket, const void* from, size_t bytes);
 /// Connects to "host:port"; not open, with `problem` in words, on failure.
 Descriptor connect_to_port(const std::string& host, const std::string& port, std::string& problem);
 
+/// Listens for connections over the network at an address, the bytes of a sockaddr_in or sockaddr_in6, at a
+/// port that the system chooses. Close-on-exec, non-blocking; not open for other kinds of addresses.
+Descriptor listen_at(std::span<const std::byte> address, uint16_t& port);
+/// Begins to connect there, and has the system close the connection once the other side has not answered it
+/// for so long. Such a socket becomes readable when the other side is gone.
+Descriptor watch_at(std::span<const std::byte> address, uint16_t port, uint64_t silent_ns);
+/// Why a connection is over: 0 where the other side has closed it.
+int socket_error(int socket);
+
 /// Listens under an abstract name for others to connect who send and receive whole packets. Close-on-exec,
 /// non-blocking; not open with errno on failure (EADDRINUSE: somebody has the name).
 Descriptor listen_under_name(const std::string& name);

@@ -17,6 +17,11 @@ using objects::kNoArea;
 
 // Lives as long as the process is attached to its job.
 const shm::Segment* the_segment = nullptr;
+std::span<const int> the_places;
+
+int place_of(objects::PeerIndex process) {
+  return the_places.empty() ? static_cast<int>(process) : the_places[static_cast<size_t>(process)];
+}
 
 /// Sets the first bit that is not; -1 when as many are set as may be. Pairs with the release in give_back().
 int32_t take_bit(uint64_t& word, uint32_t most) {
@@ -61,8 +66,9 @@ int64_t longest_in_groups(Collective collective, int ranks) {
 
 }  // namespace
 
-void ControlArea::set_up(const shm::Segment& segment) {
+void ControlArea::set_up(const shm::Segment& segment, std::span<const int> places) {
   the_segment = &segment;
+  the_places = places;
   objects::leave_area = [](Comm& comm) {
     delete comm.control;
     comm.control = nullptr;
@@ -132,13 +138,13 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
       area_(area),
       chunk_ring_(*this) {
   for (const objects::PeerIndex process : comm.group->peers) {
-    rows_.push_back(&segment.control_row(area_, process));
-    bells_.emplace_back(segment, process);
+    rows_.push_back(&segment.control_row(area_, place_of(process)));
+    bells_.emplace_back(segment, place_of(process));
   }
   choose_ways();
   if (comm.failure != 0) close_ways();
   own_ = rows_[static_cast<size_t>(rank_)];
-  const auto self = static_cast<size_t>(peers_[rank_]);
+  const auto self = static_cast<size_t>(place_of(peers_[rank_]));
   atomic::fetch_or(segment.used_rows(area_)[self / 64], uint64_t{1} << (self % 64));
 }
 
@@ -172,7 +178,7 @@ Status ControlArea::failed() const {
 
 const Hierarchy& ControlArea::make_hierarchy(bool by_place) {
   std::vector<shm::RankPlace> places;
-  for (int rank = 0; rank < size_; ++rank) places.push_back(segment_.rank(peers_[rank]).place);
+  for (int rank = 0; rank < size_; ++rank) places.push_back(segment_.rank(place_of(peers_[rank])).place);
   std::unique_ptr<Hierarchy>& groups = hierarchies_[by_place ? 1 : 0];
   groups = std::make_unique<Hierarchy>(by_place ? Hierarchy::by_place(places, rank_)
                                                 : Hierarchy::by_rank(size_, rank_));
@@ -220,7 +226,7 @@ void ControlArea::show_done() {
 }
 
 std::span<std::byte> ControlArea::chunks(int rank) const {
-  return segment_.chunks(area_, peers_[rank]);
+  return segment_.chunks(area_, place_of(peers_[rank]));
 }
 
 void ControlArea::ring_all() const {

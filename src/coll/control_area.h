@@ -99,8 +99,9 @@ class ControlArea {
  public:
   // Life.
 
-  /// Before the first communicator: where areas are. The segment outlives them.
-  static void set_up(const shm::Segment& segment);
+  /// Before the first communicator: where areas are, and the number of each process of the job in the
+  /// segment; empty: all are in it, in their order. Both outlive the areas.
+  static void set_up(const shm::Segment& segment, std::span<const int> places = {});
   /// Takes an area for so many processes; kNoArea where none is left, or it would not be worth it.
   static int32_t take(int members);
   /// The same, as long as half of the areas are left.

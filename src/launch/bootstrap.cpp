@@ -9,6 +9,19 @@
 namespace hearth::launch {
 namespace {
 
+void place_ranks(NodeMap& nodes, Bootstrap& result) {
+  std::vector<int> places(nodes.node_of.size(), -1);
+  const int own = nodes.node_of[static_cast<size_t>(result.rank)];
+  const std::vector<int>& locals = nodes.ranks[static_cast<size_t>(own)];
+  for (size_t i = 0; i < locals.size(); ++i) places[static_cast<size_t>(locals[i])] = static_cast<int>(i);
+  result.place = places[static_cast<size_t>(result.rank)];
+  result.node_of = std::move(nodes.node_of);
+  if (nodes.hosts.size() == 1) return;
+  result.place_of = std::move(places);
+  result.hosts = std::move(nodes.hosts);
+  result.secret = nodes.secret;
+}
+
 Status join_foreign_job(const LauncherSigns& signs, Bootstrap& result) {
   HEARTH_TRY(connect_to_launcher(signs, result.launcher));
   result.rank = result.launcher->rank();
@@ -16,7 +29,7 @@ Status join_foreign_job(const LauncherSigns& signs, Bootstrap& result) {
   result.app = result.launcher->app();
   NodeMap nodes;
   HEARTH_TRY(join_node(*result.launcher, nodes, result.segment, result.arena));
-  result.node_of = std::move(nodes.node_of);
+  place_ranks(nodes, result);
   note_rank(signs);
   return {};
 }

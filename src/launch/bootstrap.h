@@ -14,7 +14,9 @@
 // A program that a rank starts inherits the variables, but it is not that rank: it runs alone.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -31,8 +33,14 @@ struct Bootstrap {
   bool singleton = false;    // started without a launcher
   std::vector<int> node_of;  // the machine of each rank; they are numbered from 0
   shm::Segment segment;      // of the ranks of this machine
-  shm::Arena arena;          // of the same; not usable where it cannot be had
-  os::Descriptor board;      // of what the ranks count into (src/profile); not open where nobody asked for it
+  int place = 0;             // of this rank in the segment
+  // On several machines only: the place of each rank, -1 for one elsewhere; the names of the machines; and a
+  // word that nobody but the ranks knows.
+  std::vector<int> place_of;
+  std::vector<std::string> hosts;
+  uint64_t secret = 0;
+  shm::Arena arena;      // of the same; not usable where it cannot be had
+  os::Descriptor board;  // of what the ranks count into (src/profile); not open where nobody asked for it
   // Of another library, or null: carries words between ranks, and hears how this one ends. It is there after
   // an error too, once it could be reached.
   std::unique_ptr<ForeignLauncher> launcher;

@@ -47,7 +47,7 @@ Status attach(int descriptor, int rank, Bootstrap& result) {
     return fail(MPI_ERR_OTHER, "HEARTH_RANK is %d in a job of %d ranks. Remedy: do not change this variable",
                 rank, result.size);
   }
-  result.rank = rank;
+  result.rank = result.place = rank;
   return {};
 }
 

@@ -8,7 +8,6 @@
 #include "base/os_machine.h"
 #include "base/os_process.h"
 #include "base/os_socket.h"
-#include "base/os_wait.h"
 #include "launch/bootstrap_share.h"
 #include "launch/bootstrap_words.h"
 #include "mpi.h"
@@ -19,8 +18,6 @@ namespace {
 constexpr const char* kCardName = "node";
 constexpr std::byte kCardVersion{1};
 constexpr size_t kTextMax = 255;
-constexpr size_t kListedHostsMax = 8;
-constexpr uint64_t kFirstWordsNs = 2'000'000'000;
 
 void append(const std::string& text, std::vector<std::byte>& bytes) {
   const size_t letters = std::min(text.size(), kTextMax);
@@ -45,20 +42,6 @@ bool take_secret(std::span<const std::byte>& bytes, std::array<std::byte, 16>& s
   return true;
 }
 
-// "ranks 0-2,5"
-std::string describe_ranks(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (i > 0) text += ',';
-    text += std::to_string(ranks[i]);
-    if (last > i) text += "-" + std::to_string(ranks[last]);
-    i = last;
-  }
-  return text;
-}
-
 Status read_cards(ForeignLauncher& launcher, std::vector<NodeCard>& cards) {
   cards.resize(static_cast<size_t>(launcher.size()));
   std::vector<std::byte> bytes;
@@ -70,16 +53,6 @@ Status read_cards(ForeignLauncher& launcher, std::vector<NodeCard>& cards) {
                 rank);
   }
   return {};
-}
-
-// One line for the job, not one per rank: whoever ends first ends all, so the others let rank 0 speak.
-Status refuse_several_nodes(const ForeignLauncher& launcher, const NodeMap& nodes) {
-  if (launcher.rank() != 0) os::sleep_ns(kFirstWordsNs);
-  return fail(
-      MPI_ERR_OTHER,
-      "the ranks of this job are on %zu machines (%s), and Hearth connects ranks of one machine only. "
-      "Remedy: ask the launcher for one machine",
-      nodes.hosts.size(), describe_nodes(nodes).c_str());
 }
 
 }  // namespace
@@ -118,16 +91,6 @@ NodeMap map_nodes(std::span<const NodeCard> cards) {
   return nodes;
 }
 
-std::string describe_nodes(const NodeMap& nodes) {
-  std::string text;
-  const size_t listed = std::min(nodes.hosts.size(), kListedHostsMax);
-  for (size_t i = 0; i < listed; ++i) {
-    text += (i == 0 ? "" : "; ") + describe_ranks(nodes.ranks[i]) + " on " + nodes.hosts[i];
-  }
-  if (nodes.hosts.size() > listed) text += "; ...";
-  return text;
-}
-
 Status make_card(NodeCard& card, os::Descriptor& listener) {
   std::array<std::byte, 16> name = {};
   if (!os::fill_with_chance(name.data(), name.size()) ||
@@ -158,8 +121,9 @@ Status join_node(ForeignLauncher& launcher, NodeMap& nodes, shm::Segment& segmen
   std::vector<NodeCard> cards;
   HEARTH_TRY(read_cards(launcher, cards));
   nodes = map_nodes(cards);
-  if (nodes.hosts.size() > 1) return refuse_several_nodes(launcher, nodes);
-  const std::vector<int>& locals = nodes.ranks[0];
+  std::memcpy(&nodes.secret, cards[0].question.data(), sizeof nodes.secret);
+  const int node = nodes.node_of[static_cast<size_t>(launcher.rank())];
+  const std::vector<int>& locals = nodes.ranks[static_cast<size_t>(node)];
   return share_segment(cards[static_cast<size_t>(locals[0])], std::move(listener), locals, launcher.rank(),
                        segment, arena);
 }

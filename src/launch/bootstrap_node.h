@@ -34,10 +34,9 @@ struct NodeMap {
   std::vector<int> node_of;             // each rank
   std::vector<std::vector<int>> ranks;  // of each node, rising
   std::vector<std::string> hosts;       // name of each node
+  uint64_t secret = 0;                  // known to the ranks only
 };
 NodeMap map_nodes(std::span<const NodeCard> cards);
-/// "ranks 0-2,5 on alpha; rank 3 on beta".
-std::string describe_nodes(const NodeMap& nodes);
 
 /// Makes the card of this process, and listens under its name.
 Status make_card(NodeCard& card, os::Descriptor& listener);

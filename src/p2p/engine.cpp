@@ -43,6 +43,7 @@ Engine::Engine(const EngineSetup& setup)
       new_context_(setup.new_context),
       arena_(setup.arena),
       desk_(setup.desk),
+      places_(setup.places),
       methods_(setup.methods),
       wait_page_(setup.wait_page),
       traffic_(setup.traffic),
@@ -77,7 +78,7 @@ Peer& Engine::know(PeerIndex index) {
     single_copy::Target not_yet;  // it may not have started MPI
     peer.reachable = transport_.target_of(index, not_yet);
     peer.protocol = limits_of(index, peer);
-    peer.filler = CellFiller(store_choice());
+    peer.filler = CellFiller(peer.reachable ? store_choice() : CellFiller::Choice::plain);
     peer.known = true;
     if (recorder_ != nullptr) begin_profile(peer, index);
   }
@@ -85,9 +86,8 @@ Peer& Engine::know(PeerIndex index) {
 }
 
 PairProtocol Engine::limits_of(PeerIndex index, const Peer& peer, const tune::Hints* hints) const {
-  PairProtocol limits =
-      protocol_for(relation_(index), {packet_bytes_max_, transport_.part_bytes_max()}, hints);
-  if (!peer.reachable) limits.single_copy_bytes_min = tune::kNever;
+  PairProtocol limits = protocol_for(relation_(index), transport_.limits_to(index), hints);
+  if (!peer.reachable) limits.single_copy_bytes_min = limits.arena_bytes_min = tune::kNever;
   if (arena_ == nullptr || !arena_->usable()) limits.arena_bytes_min = tune::kNever;
   return limits;
 }

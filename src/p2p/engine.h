@@ -135,6 +135,9 @@ struct EngineSetup {
   /// them nothing is copied that way.
   shm::Arena* arena = nullptr;
   std::function<shm::CopyDesk*(PeerIndex)> desk;
+  /// The number of each process among those of its machine, by which the arena knows it; empty: all are on
+  /// one machine.
+  std::vector<int> places;
   /// How memory of other processes can be reached, the best way first.
   std::vector<single_copy::Method*> methods;
   /// Where the rank says what it waits for; nullptr in tests.
@@ -274,7 +277,7 @@ class Engine {
   void wait_until(Done&& done, const Describe& describe);
   /// True once nothing of ours is under way: all sends are with their receivers or in the rings, all answers
   /// gone.
-  bool quiet() const { return sends_under_way_ == 0 && waiting_peers_.empty(); }
+  bool quiet() const { return sends_under_way_ == 0 && waiting_peers_.empty() && transport_.quiet(); }
 
   // Failures (failure.cpp): processes that have died, communicators that were revoked. docs/reliability.md.
 
@@ -529,6 +532,9 @@ class Engine {
   void retire(SendStream& stream);
   int next_cells(SendStream& stream, int64_t bytes);
   bool push_fragment(SendStream& stream);
+  bool push_buffer(SendStream& stream);
+  bool await_buffer(ReceiveStream& stream);
+  bool on_buffer_came(PeerIndex from, uint32_t slot);
   void end_stream(SendStream& stream);
   void let_go(SendStream& stream);
   void on_clear_to_send(Request& request, uint8_t flags);
@@ -553,6 +559,9 @@ class Engine {
   bool on_written(PeerIndex from, uint32_t cookie, uint8_t flags);
 
   // help.cpp
+  int place_of(PeerIndex index) const {
+    return places_.empty() ? static_cast<int>(index) : places_[static_cast<size_t>(index)];
+  }
   single_copy::Method* reader_of(PeerIndex index, Peer& peer);
   single_copy::Method* writer_of(PeerIndex index, Peer& peer);
   shm::CopyDesk* visited(PeerIndex index, const single_copy::Method& method) const;
@@ -569,6 +578,7 @@ class Engine {
   const std::function<uint32_t()> new_context_;
   shm::Arena* const arena_;
   const std::function<shm::CopyDesk*(PeerIndex)> desk_;
+  const std::vector<int> places_;
   const std::vector<single_copy::Method*> methods_;
   shm::WaitPage* const wait_page_;
   shm::LongTraffic* const traffic_;

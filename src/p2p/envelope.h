@@ -13,6 +13,10 @@
 //   matched          receiver to sender: your synchronous message has met its receive
 //   revoked          to all members: the communicator of this context (the cookie) is not used any more
 //
+// Two are made by the transport itself, when a buffer that it carries beside the packets is over:
+//   buffer_came      all of it is in the receiver's memory
+//   buffer_left      the sender may use its own again
+//
 // Packets of one pair arrive in the order in which they were committed, so pieces carry no offset.
 #pragma once
 
@@ -37,15 +41,20 @@ enum class PacketKind : uint8_t {
   invitation,
   written,
   revoked,
+  buffer_came,
+  buffer_left,
 };
 
 /// Flags of eager and rendezvous packets.
 constexpr uint8_t kSynchronous = 1;  // answer with `matched`
 constexpr uint8_t kSingleCopy = 2;   // rendezvous: the receiver may copy from `address`
 constexpr uint8_t kInArena = 4;      // rendezvous: `address` is an offset in the sender's window of the arena
+constexpr uint8_t kInOneRun = 8;     // rendezvous: the transport may carry the buffer itself
 /// Flags of clear_to_send: this does not work between us; do not offer it again.
 constexpr uint8_t kNoSingleCopy = 1;
 constexpr uint8_t kNoArena = 2;
+/// And: the receive buffer awaits the whole message (transport/transport.h).
+constexpr uint8_t kBufferAwaited = 4;
 /// Flags of an invitation.
 constexpr uint8_t kByMethod = 1;  // the buffer is an address for a single-copy method, no offset in the arena
 constexpr uint8_t kAlone = 2;     // the sender copies all of it and answers with `written`

@@ -9,10 +9,6 @@
 namespace hearth::p2p {
 namespace {
 
-const std::byte* first_byte(const Request& request) {
-  return static_cast<const std::byte*>(request.buffer) + request.type->true_lower_bound;
-}
-
 class SendingInArena final : public single_copy::Copier {
  public:
   SendingInArena(std::byte* to, const std::byte* data) : to_(to), data_(data) {}
@@ -127,7 +123,7 @@ bool Engine::help_in_arena(const Request& request, const Invitation& invitation)
   const size_t window_bytes = arena_->window_bytes();
   if (invitation.to > window_bytes || invitation.bytes > window_bytes - invitation.to) return false;
   const PeerIndex receiver = request.key.peer;
-  std::byte* to = arena_->memory_of(receiver, invitation.to, static_cast<size_t>(invitation.bytes));
+  std::byte* to = arena_->memory_of(place_of(receiver), invitation.to, static_cast<size_t>(invitation.bytes));
   if (to == nullptr) return true;  // this process has no room for the window
   SendingInArena copier(to, first_byte(request));
   const single_copy::Message message = message_of(self_, invitation, single_copy::kPlainPieces);

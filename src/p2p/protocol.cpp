@@ -53,7 +53,8 @@ PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits
   protocol.visitors_max =
       static_cast<uint32_t>(std::clamp<uint64_t>(value(Id::p2p_single_copy_visitors), 1, UINT32_MAX));
   protocol.first_part_bytes = std::max(value(Id::p2p_first_part_bytes), kFirstPartBytesMin);
-  protocol.part_bytes_max = std::clamp<uint64_t>(value(Id::p2p_part_bytes_max), 1, limits.part_bytes_max);
+  protocol.part_bytes_max =
+      std::min(std::max<uint64_t>(value(Id::p2p_part_bytes_max), 1), limits.part_bytes_max);
   protocol.cells_in_flight_max =
       static_cast<int>(std::clamp<uint64_t>(value(Id::p2p_cells_in_flight), 1, kCellsInFlightMax));
   return protocol;

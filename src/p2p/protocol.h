@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "topo/relation.h"
+#include "transport/transport.h"
 #include "tune/threshold.h"
 
 namespace hearth::p2p {
@@ -24,7 +25,7 @@ struct PairProtocol {
   uint64_t ring_bytes_max = 0;         // longest message inside the ring
   uint64_t single_copy_bytes_min = 0;  // shortest message offered for single copy; UINT64_MAX: never
   uint64_t first_part_bytes = 0;       // of a message sent through cells; pieces double
-  uint64_t part_bytes_max = 0;
+  uint64_t part_bytes_max = 0;         // 0: there are no cells between the two
   int cells_in_flight_max = 0;         // that one message may hold before the receiver empties them
   uint64_t arena_bytes_min = 0;        // shortest message copied out of the arena; UINT64_MAX: never
   uint64_t cooperative_bytes_min = 0;  // shortest message in the arena that both sides copy
@@ -37,11 +38,8 @@ struct PairProtocol {
   Protocol choose(uint64_t bytes, bool in_arena = false) const;
 };
 
-/// What the transport can do at most, whatever the thresholds say; it grows smaller as jobs grow.
-struct TransportLimits {
-  uint64_t packet_bytes_max = 0;
-  uint64_t part_bytes_max = 0;
-};
+/// `limits`: what the transport can do at most, whatever the thresholds say; it grows smaller as jobs grow.
+using TransportLimits = transport::Limits;
 PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits,
                           const tune::Hints* hints = nullptr);
 

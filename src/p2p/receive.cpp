@@ -241,6 +241,15 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       break;
     case PacketKind::revoked:
       return engine.on_revoked(from, header.cookie());
+    case PacketKind::buffer_came:
+      if (engine.on_buffer_came(from, header.cookie())) return;
+      break;
+    case PacketKind::buffer_left:
+      if (Request* request = engine.request_of(header.cookie(), from);
+          request != nullptr && request->send_stream != nullptr && request->send_stream->held) {
+        return engine.end_stream(*request->send_stream);
+      }
+      break;
     case PacketKind::matched:
       if (Request* request = engine.request_of(header.cookie(), from); request != nullptr) {
         request->await_match = false;

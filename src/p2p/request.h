@@ -105,4 +105,9 @@ struct alignas(64) Request : objects::Object, MatchEntry {
   }
 };
 
+/// Where the data begin, of a request whose type and count make them one run of bytes.
+inline std::byte* first_byte(const Request& request) {
+  return static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound;
+}
+
 }  // namespace hearth::p2p

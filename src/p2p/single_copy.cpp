@@ -19,10 +19,6 @@ namespace {
 // reads from a buffer is dear to write again, dearer than cells are.
 constexpr uint32_t kOffersPerLook = 64;
 
-std::byte* first_byte(const Request& request) {
-  return static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound;
-}
-
 /// The receiver's part of a message that both copy.
 class Receiving : public single_copy::Copier {
  public:
@@ -131,7 +127,7 @@ Engine::Copied Engine::copy_from_sender(ReceiveStream& stream, const Request& re
 bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes) {
   if (arena_ == nullptr || !arena_->usable()) return false;
   const std::byte* data =
-      arena_->memory_of(stream.from, stream.address, static_cast<size_t>(stream.total_bytes));
+      arena_->memory_of(place_of(stream.from), stream.address, static_cast<size_t>(stream.total_bytes));
   if (data == nullptr) return false;
   if (!datatype::is_one_run(*request.type, request.count)) {
     datatype::unpack(*request.type, request.buffer, 0, data, bytes);

@@ -9,6 +9,9 @@
 // message, and goes on when the receiver has emptied one. Only a sender that got no cell at all waits for
 // clear_to_send, and then sends fragments through the ring, which every pair has to itself: no message can
 // be stuck behind another pair's.
+//
+// Between machines there are no cells. Where both buffers are one run of bytes the transport carries the
+// whole from one to the other (kInOneRun, kBufferAwaited); else all of it goes in fragments.
 #include "p2p/stream.h"
 
 #include <algorithm>
@@ -103,7 +106,11 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
       stream->held = true;
     }
   }
-  const auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | stream->offered);
+  auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | stream->offered);
+  if (limits.part_bytes_max == 0 && transport_.carries_buffers(to) &&
+      datatype::is_one_run(*request.type, request.count)) {
+    flags |= kInOneRun;
+  }
   copy_bytes(shm::payload_at(line), &start, sizeof start);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start,
                     issue_cookie(request), match_word(request.key.context, request.key.tag));
@@ -133,7 +140,9 @@ void Engine::retire(SendStream& stream) {
 // only then: each look takes the mark's line away from the receiver.
 int Engine::next_cells(SendStream& stream, int64_t bytes) {
   const Peer& peer = know(stream.request->key.peer);
-  const int in_flight_max = limits_for(stream.request->key).cells_in_flight_max;
+  const PairProtocol& limits = limits_for(stream.request->key);
+  if (limits.part_bytes_max == 0) return -1;
+  const int in_flight_max = limits.cells_in_flight_max;
   if (stream.in_flight >= in_flight_max) {
     retire(stream);
     if (stream.in_flight >= in_flight_max) return -1;
@@ -160,10 +169,16 @@ bool Engine::push(SendStream& stream) {
     stream.to_answer = false;
     if (!(stream.answer_flags & kNotWritten)) stream.sent_bytes = stream.total_bytes;
   }
+  if (stream.buffer_awaited) return push_buffer(stream);
   Peer& peer = know(to);
   const PairProtocol& limits = limits_for(request.key);
   bool moved = false;
   while (stream.sent_bytes < stream.total_bytes) {
+    if (limits.part_bytes_max == 0) {
+      if (!push_fragment(stream)) return moved;
+      moved = true;
+      continue;
+    }
     Status status;
     std::byte* line = transport_.claim(to, sizeof(MoreCells), status);
     if (line == nullptr) return moved;
@@ -201,14 +216,29 @@ bool Engine::push(SendStream& stream) {
 bool Engine::push_fragment(SendStream& stream) {
   Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
-  const auto bytes = static_cast<size_t>(
-      std::min<int64_t>(stream.total_bytes - stream.sent_bytes, static_cast<int64_t>(packet_bytes_max_)));
+  const auto bytes = std::min(static_cast<size_t>(stream.total_bytes - stream.sent_bytes),
+                              static_cast<size_t>(transport_.limits_to(to).packet_bytes_max));
   Status status;
   std::byte* line = transport_.claim(to, bytes, status);
   if (line == nullptr) return false;
   datatype::pack(*request.type, request.buffer, stream.sent_bytes, shm::payload_at(line), bytes);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::fragment), 0, bytes, cookie_of(request), 0);
   stream.sent_bytes += static_cast<int64_t>(bytes);
+  return true;
+}
+
+// The whole at once. It is over when the transport says buffer_left.
+bool Engine::push_buffer(SendStream& stream) {
+  Request& request = *stream.request;
+  const auto over = static_cast<uint8_t>(PacketKind::buffer_left);
+  if (!transport_.send_buffer(request.key.peer, cookie_of(request), first_byte(request),
+                              static_cast<size_t>(stream.total_bytes),
+                              {shm::PacketHeader::make_commit(over, 0, 0, cookie_of(request)), 0})) {
+    return false;
+  }
+  stream.buffer_awaited = false;
+  stream.held = true;
+  unlist(sending_, stream);
   return true;
 }
 
@@ -228,6 +258,7 @@ void Engine::on_clear_to_send(Request& request, uint8_t flags) {
   if (flags & kNoArena) peers_[static_cast<size_t>(request.key.peer)].arena_declined = true;
   if (request.send_stream == nullptr) return;
   SendStream& stream = *request.send_stream;
+  stream.buffer_awaited = (flags & kBufferAwaited) != 0;
   if (recorder_ != nullptr && stream.offered != 0) {
     recorder_->fell_back(request.key.peer, static_cast<int>(way_of(stream)),
                          static_cast<uint64_t>(stream.total_bytes));
@@ -305,11 +336,35 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
       list(peers_[static_cast<size_t>(stream.from)].streams, stream);
     }
     if (copied == Copied::not_now || copied == Copied::never) {
-      answer(stream.from, PacketKind::clear_to_send,
-             copied == Copied::never ? what_failed(stream) : uint8_t{0}, stream.cookie);
+      uint8_t said = copied == Copied::never ? what_failed(stream) : uint8_t{0};
+      if (await_buffer(stream)) said |= kBufferAwaited;
+      answer(stream.from, PacketKind::clear_to_send, said, stream.cookie);
     }
   }
   finish_if_whole(stream);
+}
+
+// Has the transport put the message straight into the receive buffer, where that is one run and holds it all.
+bool Engine::await_buffer(ReceiveStream& stream) {
+  const Request& request = *stream.request;
+  const int64_t bytes = stream.total_bytes;
+  if (!(stream.flags & kInOneRun) || bytes > request.count * request.type->size ||
+      !datatype::is_one_run(*request.type, request.count)) {
+    return false;
+  }
+  const auto over = static_cast<uint8_t>(PacketKind::buffer_came);
+  stream.buffer_awaited =
+      transport_.await_buffer(stream.from, stream.cookie, first_byte(request), static_cast<size_t>(bytes),
+                              {shm::PacketHeader::make_commit(over, 0, 0, stream.slot), 0});
+  return stream.buffer_awaited;
+}
+
+bool Engine::on_buffer_came(PeerIndex from, uint32_t slot) {
+  ReceiveStream* stream = receive_streams_.at(slot);
+  if (stream == nullptr || stream->from != from || !stream->buffer_awaited) return false;
+  stream->announced_bytes = stream->copied_bytes = stream->total_bytes;
+  finish_if_whole(*stream);
+  return true;
 }
 
 // All of it, copied once.

@@ -28,6 +28,7 @@ struct SendStream {
   bool cleared = false;         // the receiver has matched: the ring may carry fragments
   bool held = false;            // nothing may be sent before clear_to_send or finished
   uint8_t offered = 0;          // the buffer itself is lent: kSingleCopy or kInArena
+  bool buffer_awaited = false;  // the transport is to carry the whole buffer, as soon as there is room for it
   bool to_answer = false;       // an invitation to write must still be answered, with these flags
   uint8_t answer_flags = 0;
   int place = -1;  // in Engine::sending_; -1: not there, being held
@@ -55,6 +56,7 @@ struct ReceiveStream {
   Request* request = nullptr;   // once matched
   FreshPages fresh;             // of its buffer
   bool asked_to_write = false;  // the sender has been given the receive buffer
+  bool buffer_awaited = false;  // the transport has been given it
   int place = -1;               // in Peer::streams; -1: not there, nothing more is to come for now
   int part_count = 0;
   std::array<CellPart, kCellsInFlightMax> parts;  // announced before the match

@@ -74,6 +74,8 @@ std::string channel_words(topo::Relation relation) {
       return "across packages";
     case topo::Relation::unknown:
       return "not bound: anywhere";
+    case topo::Relation::network:
+      return "another machine";
   }
   return "?";
 }

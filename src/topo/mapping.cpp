@@ -245,6 +245,8 @@ int distance_of(Relation relation) {
     case Relation::machine:
     case Relation::unknown:
       return 16;
+    case Relation::network:
+      return 64;
   }
   return 0;
 }

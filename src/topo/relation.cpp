@@ -5,8 +5,8 @@
 namespace hearth::topo {
 namespace {
 
-constexpr const char* kNames[kRelations] = {"self", "smt",     "l2",      "l3",
-                                            "numa", "package", "machine", "unknown"};
+constexpr const char* kNames[kRelations] = {"self",    "smt",     "l2",      "l3",     "numa",
+                                            "package", "machine", "unknown", "network"};
 
 bool shared(int32_t a, int32_t b) {
   return a >= 0 && a == b;

@@ -6,9 +6,10 @@
 
 namespace hearth::topo {
 
-/// The smallest thing that two ranks share, nearest first. `unknown`: at least one of them may run anywhere.
-enum class Relation { self, smt, l2, l3, numa, package, machine, unknown };
-constexpr int kRelations = 8;
+/// The smallest thing that two ranks share, nearest first. `unknown`: at least one of them may run anywhere
+/// on their machine. `network`: they are on different machines, which places do not tell.
+enum class Relation { self, smt, l2, l3, numa, package, machine, unknown, network };
+constexpr int kRelations = 9;
 
 /// The relation of two different ranks with these places.
 Relation relation_of(const shm::RankPlace& a, const shm::RankPlace& b);

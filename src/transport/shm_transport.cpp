@@ -88,8 +88,7 @@ shm::RingReader* ShmTransport::lane_from(PeerIndex from) {
   return reader.open() ? &reader : nullptr;
 }
 
-bool ShmTransport::answer_knocks() {
-  bool any = false;
+void ShmTransport::answer_knocks() {
   for (size_t w = 0; w < knock_words_; ++w) {
     if (__builtin_expect(atomic::load_relaxed(knocks_[w]) == 0, 1)) continue;
     uint64_t bits = atomic::exchange(knocks_[w], uint64_t{0});
@@ -102,10 +101,8 @@ bool ShmTransport::answer_knocks() {
       readers_[static_cast<size_t>(from)] = shm::RingReader(
           segment_.ring_memory(number - 1), segment_.job().ring_lines, shm::Bell(segment_, from));
       open_.insert(open_.begin(), from);
-      any = true;
     }
   }
-  return any;
 }
 
 int ShmTransport::drain(PeerIndex from, PacketHandler handler, void* receiver) {
@@ -140,13 +137,6 @@ int ShmTransport::poll(PacketHandler handler, void* receiver) {
     if (open <= kHot + n + 1) break;
   }
   return packets;
-}
-
-bool ShmTransport::has_news() {
-  if (answer_knocks()) return true;
-  return std::any_of(open_.begin(), open_.end(), [this](PeerIndex from) {
-    return readers_[static_cast<size_t>(from)].peek() != nullptr;
-  });
 }
 
 void ShmTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {

@@ -47,7 +47,6 @@ class ShmTransport final : public Transport {
   void cancel_sleep() override { sleeper_.cancel(); }
   void sleep(uint64_t timeout_ns) override { sleeper_.sleep(timeout_ns); }
   void wake_own_threads() override { sleeper_.wake_own_threads(); }
-  bool has_news() override;
 
  private:
   // Rings looked at on every poll; beyond them as many again in turn.
@@ -57,7 +56,7 @@ class ShmTransport final : public Transport {
 
   Status open_writer(PeerIndex to);
   int process_of(PeerIndex peer) const;
-  bool answer_knocks();
+  void answer_knocks();
   int drain(PeerIndex from, PacketHandler handler, void* receiver);
 
   const shm::Segment& segment_;

@@ -24,13 +24,20 @@ using shm::PacketHeader;
 using PacketHandler = void (*)(void* receiver, PeerIndex from, const PacketHeader& header,
                                const std::byte* payload);
 
+/// What fits at most on the way to one process.
+struct Limits {
+  uint64_t packet_bytes_max = 0;
+  uint64_t part_bytes_max = 0;  // 0: no cells lie between the two
+};
+
 class Transport {
  public:
   virtual ~Transport() = default;
 
   virtual const char* name() const = 0;
-  /// Longest payload of a packet.
+  /// Longest payload of a packet to or from anybody.
   virtual size_t packet_bytes_max() const = 0;
+  virtual Limits limits_to(PeerIndex) const { return {packet_bytes_max(), part_bytes_max()}; }
 
   /// Room for a packet, or nullptr: the way is full, try again after poll(). The first claim to a peer
   /// connects. Errors (no memory for a ring) are told by `status`.
@@ -51,6 +58,24 @@ class Transport {
 
   /// Hands packets that have arrived to the handler; how many. Bounded work per call.
   virtual int poll(PacketHandler handler, void* receiver) = 0;
+  /// Whether all that was committed has left this process, so that it may end.
+  virtual bool quiet() const { return true; }
+
+  // Whole buffers, beside the packets, where the network carries them better than any packet: the receiver
+  // names where it wants them, tells the sender by a packet, and the sender lends its own. Each side hears of
+  // the end by a packet from the other process with the header `over`, which only it can make. Of one pair
+  // and number the first that is sent is the first that was awaited.
+  virtual bool carries_buffers(PeerIndex) const { return false; }
+  /// False where this one has to go in packets.
+  virtual bool await_buffer(PeerIndex /*from*/, uint32_t /*number*/, std::byte* /*buffer*/, size_t /*bytes*/,
+                            const PacketHeader& /*over*/) {
+    return false;
+  }
+  /// False when the way is full.
+  virtual bool send_buffer(PeerIndex /*to*/, uint32_t /*number*/, const std::byte* /*buffer*/,
+                           size_t /*bytes*/, const PacketHeader& /*over*/) {
+    return false;
+  }
 
   /// KiB of this process's messages that wait unmatched at `to`, as last heard.
   virtual uint32_t unexpected_kib_at(PeerIndex to) = 0;
@@ -58,7 +83,7 @@ class Transport {
   virtual void add_unexpected_bytes(PeerIndex from, int64_t bytes) = 0;
 
   /// Cells: see shm/cells.h for the life of one.
-  /// Longest piece of a message that may be put into cells at once.
+  /// Longest piece of a message that may be put into cells at once; 0: there are none.
   virtual size_t part_bytes_max() const = 0;
   /// Consecutive cells for so many bytes: the first one's number, or -1. `gap`: leave room behind them, since
   /// they are written through the caches and the reader's processor may fetch ahead past their end.
@@ -82,8 +107,6 @@ class Transport {
   virtual void cancel_sleep() = 0;
   virtual void sleep(uint64_t timeout_ns) = 0;
   virtual void wake_own_threads() = 0;
-  /// Whether a packet waits anywhere, all rings looked at.
-  virtual bool has_news() = 0;
 };
 
 }  // namespace hearth::transport

@@ -16,8 +16,8 @@ constexpr uint64_t KiB = 1024;
 constexpr uint64_t never = kNever;
 
 constexpr Threshold kThresholds[] = {
-#define HEARTH_THRESHOLD(parameter, self, smt, l2, l3, numa, package, machine, unknown, why) \
-  {param::Id::parameter, #parameter, {self, smt, l2, l3, numa, package, machine, unknown}, why},
+#define HEARTH_THRESHOLD(parameter, self, smt, l2, l3, numa, package, machine, unknown, network, why) \
+  {param::Id::parameter, #parameter, {self, smt, l2, l3, numa, package, machine, unknown, network}, why},
 #include "tune/threshold.def"
 #undef HEARTH_THRESHOLD
 };

@@ -317,5 +317,8 @@ INSTANTIATE_TEST_SUITE_P(Implementations, EngineContract,
                                          Case{Kind::fake, 2}, Case{Kind::fake, 3}, Case{Kind::fake, 4}),
                          [](const auto& tested) { return case_name(tested.param); });
 
+INSTANTIATE_TEST_SUITE_P(Network, EngineContract, testing::ValuesIn(fabric_cases(2)),
+                         [](const auto& tested) { return case_name(tested.param); });
+
 }  // namespace
 }  // namespace hearth::contract

@@ -84,11 +84,4 @@ void FakeTransport::mark_cell_free(PeerIndex owner, int cell) {
   ++network_.cells(owner).marks[static_cast<size_t>(cell)];
 }
 
-bool FakeTransport::has_news() {
-  for (PeerIndex from = 0; from < network_.size(); ++from) {
-    if (!network_.pair(from, self_).under_way.empty()) return true;
-  }
-  return false;
-}
-
 }  // namespace hearth::contract

@@ -82,7 +82,6 @@ class FakeTransport final : public transport::Transport {
   void cancel_sleep() override {}
   void sleep(uint64_t) override {}
   void wake_own_threads() override {}
-  bool has_news() override;
 
  private:
   FakeNetwork& network_;

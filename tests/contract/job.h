@@ -7,12 +7,14 @@
 
 #include "fake_transport.h"
 #include "shm/segment.h"
+#include "transport/router.h"
 #include "transport/shm_transport.h"
 
 namespace hearth::contract {
 
 /// The implementations that every contract test runs over.
-enum class Kind { shm, fake };
+/// `mixed`: the even ranks on one machine, the odd ones on another, both transports behind a router.
+enum class Kind { shm, fake, fabric, mixed };
 
 struct Case {
   Kind kind;
@@ -20,8 +22,13 @@ struct Case {
 };
 
 inline std::string case_name(const Case& which) {
-  return (which.kind == Kind::shm ? "shm_" : "fake_") + std::to_string(which.seed);
+  constexpr const char* kNames[] = {"shm_", "fake_", "fabric_", "mixed_"};
+  return kNames[static_cast<int>(which.kind)] + std::to_string(which.seed);
 }
+
+/// Of Kind::fabric and Kind::mixed, over the loopback interface, with seeds from 1 to `seeds`. None, and a
+/// line that says why, where libfabric is not there.
+std::vector<Case> fabric_cases(uint32_t seeds);
 
 class Job {
  public:
@@ -34,6 +41,7 @@ class Job {
 
  private:
   shm::Segment segment_;
+  shm::Segment other_segment_;  // of Kind::mixed
   std::unique_ptr<FakeNetwork> network_;
   std::vector<std::unique_ptr<transport::Transport>> endpoints_;
 };

@@ -381,5 +381,8 @@ INSTANTIATE_TEST_SUITE_P(Implementations, ScheduleContract,
                                          Case{Kind::fake, 1}, Case{Kind::fake, 2}, Case{Kind::fake, 3}),
                          [](const auto& tested) { return case_name(tested.param); });
 
+INSTANTIATE_TEST_SUITE_P(Network, ScheduleContract, testing::ValuesIn(fabric_cases(1)),
+                         [](const auto& tested) { return case_name(tested.param); });
+
 }  // namespace
 }  // namespace hearth::contract

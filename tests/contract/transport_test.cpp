@@ -27,6 +27,17 @@ class TransportContract : public testing::TestWithParam<Case> {
  protected:
   static constexpr int kSize = 4;
   Job job_{GetParam().kind, kSize, GetParam().seed};
+  // Looks, of which one at a network takes a microsecond.
+  static constexpr int kPatience = 2'000'000;
+
+  /// The way from 0 to 1: the sender has to look as well, for what comes back.
+  void poll_both(std::vector<Seen>& arrived) {
+    job_.endpoint(1).poll(collect, &arrived);
+    std::vector<Seen> none;
+    job_.endpoint(0).poll(collect, &none);
+    ASSERT_TRUE(none.empty());
+  }
+
   std::mt19937 random_{GetParam().seed};
 };
 
@@ -92,10 +103,13 @@ TEST_P(TransportContract, a_full_way_says_so_and_opens_again) {
     ASSERT_LT(sent, 100'000u) << "never full";
   }
   std::vector<Seen> arrived;
-  for (int i = 0; i < 1000; ++i) job_.endpoint(1).poll(collect, &arrived);
+  for (int i = 0; i < kPatience && arrived.size() < sent; ++i) poll_both(arrived);
   EXPECT_EQ(arrived.size(), sent);
   bool again = false;
-  for (int i = 0; i < 100 && !again; ++i) again = send(job_.endpoint(0), 1, sent, 40);
+  for (int i = 0; i < kPatience && !again; ++i) {
+    poll_both(arrived);
+    again = send(job_.endpoint(0), 1, sent, 40);
+  }
   EXPECT_TRUE(again);
 }
 
@@ -108,14 +122,15 @@ TEST_P(TransportContract, the_longest_packet_fits_from_every_position) {
     // Whatever length it is prepared for.
     job_.endpoint(0).bring_room_over(1, random_() % (longest + 1));
     while (!send(job_.endpoint(0), 1, number, bytes)) {
-      job_.endpoint(1).poll(collect, &arrived);
-      ASSERT_LT(++tries, 10'000) << "packet " << number << " never found room";
+      poll_both(arrived);
+      ASSERT_LT(++tries, kPatience) << "packet " << number << " never found room";
     }
   }
 }
 
 TEST_P(TransportContract, cells_come_back_only_when_marked) {
   transport::Transport& owner = job_.endpoint(2);
+  if (owner.part_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
   const size_t bytes = owner.part_bytes_max();
   std::vector<int> cells;
   for (int cell = owner.take_cells(bytes, true); cell >= 0; cell = owner.take_cells(bytes, true))
@@ -148,6 +163,7 @@ TEST_P(TransportContract, cells_come_back_only_when_marked) {
 // Runs of all lengths, given back in any order: no two that are out at a time may share a byte.
 TEST_P(TransportContract, cells_that_are_out_never_overlap) {
   transport::Transport& owner = job_.endpoint(1);
+  if (owner.part_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
   struct Run {
     int cell;
     size_t bytes;
@@ -183,13 +199,13 @@ TEST_P(TransportContract, the_sender_hears_what_waits_unmatched) {
   uint32_t number = 0;
   const auto exchange = [&](int packets) {
     for (int i = 0; i < packets; ++i) {
-      while (!send(job_.endpoint(0), 1, number, 40)) receiver.poll(collect, &arrived);
+      while (!send(job_.endpoint(0), 1, number, 40)) poll_both(arrived);
       ++number;
-      receiver.poll(collect, &arrived);
+      poll_both(arrived);
     }
   };
   exchange(1);
-  for (int i = 0; i < 100 && arrived.empty(); ++i) receiver.poll(collect, &arrived);
+  for (int i = 0; i < kPatience && arrived.empty(); ++i) poll_both(arrived);
   receiver.add_unexpected_bytes(0, 5 << 20);
   exchange(200);
   EXPECT_EQ(job_.endpoint(0).unexpected_kib_at(1), 5u << 10);
@@ -202,6 +218,52 @@ INSTANTIATE_TEST_SUITE_P(Implementations, TransportContract,
                          testing::Values(Case{Kind::shm, 1}, Case{Kind::shm, 2}, Case{Kind::fake, 1},
                                          Case{Kind::fake, 2}, Case{Kind::fake, 3}),
                          [](const auto& tested) { return case_name(tested.param); });
+
+INSTANTIATE_TEST_SUITE_P(Network, TransportContract, testing::ValuesIn(fabric_cases(2)),
+                         [](const auto& tested) { return case_name(tested.param); });
+
+// Whole buffers beside the packets, in both directions and many at a time.
+TEST(Buffers, go_straight_from_memory_to_memory) {
+  if (fabric_cases(1).empty()) GTEST_SKIP();
+  Job job(Kind::fabric, 2, 1);
+  constexpr uint32_t kBuffers = 20;
+  std::vector<std::vector<std::byte>> from(kBuffers), to(kBuffers);
+  std::vector<Seen> over[2];
+  const auto header = [](uint8_t kind, uint32_t number) {
+    return shm::PacketHeader{shm::PacketHeader::make_commit(kind, 0, 0, number), 0};
+  };
+  for (uint32_t number = 0; number < kBuffers; ++number) {
+    from[number].resize(1 + number * 50'000);
+    to[number].resize(from[number].size());
+    for (size_t at = 0; at < from[number].size(); ++at) from[number][at] = pattern(number, at);
+    const auto sender = static_cast<PeerIndex>(number % 2);
+    const PeerIndex receiver = 1 - sender;
+    ASSERT_TRUE(job.endpoint(receiver).carries_buffers(sender));
+    ASSERT_TRUE(job.endpoint(receiver).await_buffer(sender, number, to[number].data(), to[number].size(),
+                                                    header(7, number)));
+  }
+  // The way begins with a packet, as between engines.
+  for (const PeerIndex rank : {0, 1}) ASSERT_TRUE(send(job.endpoint(rank), 1 - rank, 0, 8));
+  uint32_t sent = 0;
+  size_t ended = 0;
+  for (int looks = 0; ended < 2 * kBuffers + 2; ++looks) {
+    ASSERT_LT(looks, 2'000'000) << "only " << ended << " are over";
+    const uint32_t number = sent;
+    if (sent < kBuffers && job.endpoint(static_cast<int>(number % 2))
+                               .send_buffer(static_cast<PeerIndex>(1 - number % 2), number,
+                                            from[number].data(), from[number].size(), header(8, number))) {
+      ++sent;
+    }
+    for (const int rank : {0, 1}) job.endpoint(rank).poll(collect, &over[rank]);
+    ended = over[0].size() + over[1].size();
+  }
+  EXPECT_EQ(from, to);
+  for (const int rank : {0, 1}) {
+    const auto came = [](const Seen& seen) { return seen.header.kind() == 7; };
+    EXPECT_EQ(std::count_if(over[rank].begin(), over[rank].end(), came), kBuffers / 2);
+    EXPECT_TRUE(job.endpoint(rank).quiet());
+  }
+}
 
 }  // namespace
 }  // namespace hearth::contract

@@ -11,8 +11,9 @@ namespace {
 
 using topo::Relation;
 
-constexpr Relation kRelations[] = {Relation::self, Relation::smt,     Relation::l2,      Relation::l3,
-                                   Relation::numa, Relation::package, Relation::machine, Relation::unknown};
+constexpr Relation kRelations[] = {Relation::self,    Relation::smt,     Relation::l2,
+                                   Relation::l3,      Relation::numa,    Relation::package,
+                                   Relation::machine, Relation::unknown, Relation::network};
 constexpr TransportLimits kLimits = {shm::payload_bytes_max(512), 512 << 10};
 
 TEST(protocol, short_messages_take_one_line) {

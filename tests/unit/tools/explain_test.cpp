@@ -11,8 +11,9 @@ namespace {
 using p2p::Protocol;
 using topo::Relation;
 
-constexpr Relation kRelations[] = {Relation::self, Relation::smt,     Relation::l2,      Relation::l3,
-                                   Relation::numa, Relation::package, Relation::machine, Relation::unknown};
+constexpr Relation kRelations[] = {Relation::self,    Relation::smt,     Relation::l2,
+                                   Relation::l3,      Relation::numa,    Relation::package,
+                                   Relation::machine, Relation::unknown, Relation::network};
 constexpr p2p::TransportLimits kLimits = {shm::payload_bytes_max(512), 512 << 10};
 
 const Explanation& row_at(const std::vector<Explanation>& rows, uint64_t bytes) {

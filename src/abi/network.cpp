@@ -1,0 +1,90 @@
+#include "abi/network.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "abi/error.h"
+#include "base/os_wait.h"
+#include "mpi.h"
+#include "transport/router.h"
+
+namespace hearth::abi {
+namespace {
+
+constexpr const char* kCardName = "fabric";
+constexpr uint64_t kFirstWordsNs = 2'000'000'000;
+
+// The provider and its address there, with a zero byte between them. Interfaces may have other names
+// elsewhere.
+std::vector<std::byte> make_card(const transport::Network& network) {
+  const std::string provider = network.way().substr(0, network.way().find(' '));
+  std::vector<std::byte> card(provider.size() + 1);
+  std::memcpy(card.data(), provider.c_str(), card.size());
+  card.insert(card.end(), network.address().begin(), network.address().end());
+  return card;
+}
+
+// Introduces all ranks of other machines.
+Status exchange_addresses(const launch::Bootstrap& job, transport::Network& network) {
+  const std::vector<std::byte> own = make_card(network);
+  HEARTH_TRY(job.launcher->put(kCardName, own));
+  HEARTH_TRY(job.launcher->fence());
+  const size_t provider_bytes = own.size() - network.address().size();
+  std::vector<std::byte> card;
+  for (int rank = 0; rank < job.size; ++rank) {
+    if (job.place_of[static_cast<size_t>(rank)] >= 0) continue;
+    HEARTH_TRY(job.launcher->get(rank, kCardName, card));
+    if (card.size() <= provider_bytes || std::memcmp(card.data(), own.data(), provider_bytes) != 0) {
+      return fail(
+          MPI_ERR_OTHER,
+          "rank %d, on %s, has another network than %s here. Remedy: the same HEARTH_FABRIC_PROVIDER on "
+          "all machines",
+          rank, job.hosts[static_cast<size_t>(job.node_of[static_cast<size_t>(rank)])].c_str(),
+          network.way().c_str());
+    }
+    network.introduce(rank, std::span(card).subspan(provider_bytes));
+  }
+  return {};
+}
+
+void end_for_lost_rank(void*, p2p::PeerIndex peer, const char* why) {
+  const Status lost = fail(MPI_ERR_PROC_ABORTED,
+                           "rank %d, on %s, cannot be reached any more: %s. Likely cause: it has ended, its "
+                           "machine is gone, or the "
+                           "network between the two is cut",
+                           peer, runtime().job.hosts[static_cast<size_t>(node_of(peer))].c_str(), why);
+  end_job(lost.error_class(), last_failure_text());
+}
+
+Status open_network(const launch::Bootstrap& job, std::unique_ptr<transport::Network>& network) {
+  transport::NetworkSetup setup;
+  setup.self = job.rank;
+  setup.size = job.size;
+  setup.key = job.secret;
+  setup.node_of = job.node_of;
+  setup.lost = end_for_lost_rank;
+  HEARTH_TRY(transport::open_fabric(setup, network));
+  return exchange_addresses(job, *network);
+}
+
+}  // namespace
+
+Status make_transport(Runtime& run) {
+  auto near = std::make_unique<transport::ShmTransport>(run.job.segment, run.job.place);
+  if (run.job.place_of.empty()) {
+    run.transport = std::move(near);
+    return {};
+  }
+  std::unique_ptr<transport::Network> network;
+  if (const Status opened = open_network(run.job, network); !opened.ok()) {
+    // One line for the job, not one per rank: whoever ends first ends all.
+    if (run.job.rank != 0) os::sleep_ns(kFirstWordsNs);
+    return opened;
+  }
+  run.network = network.get();
+  run.transport = std::make_unique<transport::Router>(std::move(near), std::move(network), run.job.place_of);
+  return {};
+}
+
+}  // namespace hearth::abi

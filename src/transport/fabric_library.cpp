@@ -1,0 +1,166 @@
+#include "transport/fabric_library.h"
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "base/os_library.h"
+#include "base/param.h"
+#include "mpi.h"
+
+namespace hearth::transport {
+namespace {
+
+const FabricLibrary* the_library = nullptr;
+
+template <class Function>
+bool find(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(os::function_in(library, name));
+  return function != nullptr;
+}
+
+// Providers that reach no other machine, or for tests of libfabric only.
+bool is_for_others(std::string_view provider) {
+  for (const std::string_view part : {"shm", "sockets", "udp", "sm2", "lnx"}) {
+    if (provider == part || provider.starts_with(std::string(part) + ";")) return false;
+  }
+  return true;
+}
+
+bool is_loopback(const fi_info& info) {
+  if (info.domain_attr->name != nullptr && std::strcmp(info.domain_attr->name, "lo") == 0) return true;
+  const std::string_view fabric = info.fabric_attr->name != nullptr ? info.fabric_attr->name : "";
+  return fabric.starts_with("127.") || fabric.starts_with("::1/");
+}
+
+// An address that means something on its own link only.
+bool is_link_local(const fi_info& info) {
+  const std::string_view fabric = info.fabric_attr->name != nullptr ? info.fabric_attr->name : "";
+  return fabric.starts_with("fe80:") || fabric.starts_with("169.254.");
+}
+
+FabricInfo make_hints(const FabricLibrary& library) {
+  FabricInfo hints(library.dupinfo(nullptr));
+  if (hints == nullptr) return hints;
+  hints->caps = FI_MSG | FI_TAGGED;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  // No threads of the provider's beside those of the program: it goes on when it is polled.
+  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  hints->domain_attr->mr_mode =
+      FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+  hints->tx_attr->msg_order = FI_ORDER_SAS;
+  hints->rx_attr->msg_order = FI_ORDER_SAS;
+  return hints;
+}
+
+// Whether an interface is the one that is asked for, by its name. Those asked for by address come alone.
+bool is_named(const fi_info& info, const std::string& name) {
+  return info.domain_attr->name != nullptr && name == info.domain_attr->name;
+}
+
+bool is_better(const fi_info& one, const fi_info& than) {
+  // The order of libfabric counts first; within a provider, what reaches farthest.
+  if (std::strcmp(one.fabric_attr->prov_name, than.fabric_attr->prov_name) != 0) return false;
+  return is_link_local(than) && !is_link_local(one);
+}
+
+const fi_info* choose(const fi_info* list, const std::string& interface, bool by_address,
+                      bool provider_named) {
+  const fi_info* chosen = nullptr;
+  for (const fi_info* info = list; info != nullptr; info = info->next) {
+    if (!provider_named && !is_for_others(info->fabric_attr->prov_name)) continue;
+    if (interface.empty() ? is_loopback(*info) : !by_address && !is_named(*info, interface)) continue;
+    if (chosen == nullptr || is_better(*info, *chosen)) chosen = info;
+  }
+  return chosen;
+}
+
+std::string names_of(const fi_info* list) {
+  std::string text;
+  for (const fi_info* info = list; info != nullptr; info = info->next) {
+    const std::string name = name_of(*info);
+    if (text.find(name) == std::string::npos) text += (text.empty() ? "" : ", ") + name;
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+void FreeInfo::operator()(fi_info* info) const {
+  the_library->freeinfo(info);
+}
+
+Status fabric_library(const FabricLibrary*& library) {
+  static FabricLibrary opened;
+  library = &opened;
+  if (the_library != nullptr) return {};
+  const std::string& named = param::get_text(param::Id::fabric_library);
+  std::string problem;
+  void* file = os::open_library(named.empty() ? "libfabric.so.1" : named, problem);
+  if (file == nullptr) {
+    return fail(
+        MPI_ERR_OTHER,
+        "ranks of this job are on several machines, and libfabric, which carries messages between them, "
+        "cannot be opened: %s. Remedy: install it (Debian: libfabric1), or name its file in "
+        "HEARTH_FABRIC_LIBRARY",
+        problem.c_str());
+  }
+  const bool whole = find(file, "fi_getinfo", opened.getinfo) && find(file, "fi_freeinfo", opened.freeinfo) &&
+                     find(file, "fi_dupinfo", opened.dupinfo) && find(file, "fi_fabric", opened.fabric) &&
+                     find(file, "fi_strerror", opened.strerror) && find(file, "fi_version", opened.version);
+  if (!whole || FI_VERSION_LT(opened.version(), kFabricVersion)) {
+    return fail(MPI_ERR_OTHER, "%s is no libfabric of version 1.11 or later. Remedy: HEARTH_FABRIC_LIBRARY",
+                named.empty() ? "libfabric.so.1" : named.c_str());
+  }
+  the_library = &opened;
+  return {};
+}
+
+Status choose_fabric(const FabricLibrary& library, FabricInfo& chosen) {
+  const std::string& provider = param::get_text(param::Id::fabric_provider);
+  const std::string& interface = param::get_text(param::Id::fabric_interface);
+  FabricInfo hints = make_hints(library);
+  if (hints == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for libfabric");
+  if (!provider.empty()) {
+    std::free(hints->fabric_attr->prov_name);
+    hints->fabric_attr->prov_name = ::strdup(provider.c_str());
+  }
+  // An address has a dot or a colon; names of interfaces have none, or then are found by name.
+  const bool by_address = interface.find_first_of(".:") != std::string::npos;
+  fi_info* list = nullptr;
+  int error = -FI_ENODATA;
+  if (by_address) {
+    error = library.getinfo(kFabricVersion, interface.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST,
+                            hints.get(), &list);
+  }
+  const bool found_by_address = by_address && error == 0;
+  if (!found_by_address) error = library.getinfo(kFabricVersion, nullptr, nullptr, 0, hints.get(), &list);
+  const FabricInfo all(error == 0 ? list : nullptr);
+  const fi_info* best = choose(all.get(), interface, found_by_address, !provider.empty());
+  if (best == nullptr) {
+    return fail(MPI_ERR_OTHER,
+                "libfabric has no way to other machines%s%s%s%s (it offers: %s%s%s). Remedy: "
+                "HEARTH_FABRIC_PROVIDER, HEARTH_FABRIC_INTERFACE, or a network interface",
+                provider.empty() ? "" : " by provider ", provider.c_str(),
+                interface.empty() ? "" : " on interface ", interface.c_str(), names_of(all.get()).c_str(),
+                error == 0 ? "" : "; ", error == 0 ? "" : library.strerror(-error));
+  }
+  chosen.reset(library.dupinfo(best));
+  return chosen != nullptr ? Status() : fail(MPI_ERR_NO_MEM, "no memory for libfabric");
+}
+
+std::string name_of(const fi_info& info) {
+  std::string text = info.fabric_attr->prov_name;
+  if (info.domain_attr->name != nullptr) text += std::string(" on ") + info.domain_attr->name;
+  return text;
+}
+
+}  // namespace hearth::transport

@@ -1,0 +1,42 @@
+// libfabric, opened at run time: its few functions that are symbols, and the choice of a provider and an
+// interface. Used once, when the library starts and a rank is on another machine.
+#pragma once
+
+#include <rdma/fabric.h>
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+
+namespace hearth::transport {
+
+/// The functions of libfabric that are no inline functions of its headers.
+struct FabricLibrary {
+  int (*getinfo)(uint32_t version, const char* node, const char* service, uint64_t flags,
+                 const fi_info* hints, fi_info** info) = nullptr;
+  void (*freeinfo)(fi_info* info) = nullptr;
+  fi_info* (*dupinfo)(const fi_info* info) = nullptr;
+  int (*fabric)(fi_fabric_attr* attributes, fid_fabric** fabric, void* context) = nullptr;
+  const char* (*strerror)(int error) = nullptr;
+  uint32_t (*version)() = nullptr;
+};
+
+/// What is asked of libfabric: features that came later are not used.
+constexpr uint32_t kFabricVersion = FI_VERSION(1, 11);
+
+/// Opened by the first call.
+Status fabric_library(const FabricLibrary*& library);
+
+struct FreeInfo {
+  void operator()(fi_info* info) const;
+};
+using FabricInfo = std::unique_ptr<fi_info, FreeInfo>;
+
+/// A provider and an interface for messages to other machines, as the parameters fabric_provider and
+/// fabric_interface ask for it.
+Status choose_fabric(const FabricLibrary& library, FabricInfo& chosen);
+/// "tcp;ofi_rxm on eth0".
+std::string name_of(const fi_info& info);
+
+}  // namespace hearth::transport

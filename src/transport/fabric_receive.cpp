@@ -1,0 +1,299 @@
+// The fabric transport's ends: packets that come, whole buffers, what cannot be reached, and leaving.
+#include <rdma/fi_errno.h>
+#include <rdma/fi_tagged.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/os_wait.h"
+#include "base/param.h"
+#include "transport/fabric_transport.h"
+
+namespace hearth::transport {
+namespace {
+
+uint64_t tag_of(PeerIndex sender, uint32_t number) {
+  return uint64_t{static_cast<uint32_t>(sender)} << 32 | number;
+}
+
+}  // namespace
+
+// Whole buffers.
+
+FabricTransport::Lent* FabricTransport::lend(Operation::Kind kind, PeerIndex index, const std::byte* buffer,
+                                             size_t bytes, const PacketHeader& over) {
+  Lent* lent = lent_.create();
+  if (lent == nullptr) return nullptr;
+  lent->kind = kind;
+  lent->peer = index;
+  lent->over = over;
+  if (register_memory(buffer, bytes, lent->registration)) return lent;
+  lent_.destroy(lent);
+  return nullptr;
+}
+
+bool FabricTransport::await_buffer(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
+                                   const PacketHeader& over) {
+  if (bytes > info_->ep_attr->max_msg_size) return false;
+  Lent* lent = lend(Operation::Kind::buffer_comes, from, buffer, bytes, over);
+  if (lent == nullptr) return false;
+  void* registration = lent->registration != nullptr ? fi_mr_desc(lent->registration.get()) : nullptr;
+  if (fi_trecv(endpoint_.get(), buffer, bytes, registration, FI_ADDR_UNSPEC, tag_of(from, number), 0,
+               &lent->own) == 0) {
+    return true;
+  }
+  lent_.destroy(lent);
+  return false;
+}
+
+bool FabricTransport::send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
+                                  const PacketHeader& over) {
+  Lent* lent = lend(Operation::Kind::buffer_leaves, to, buffer, bytes, over);
+  if (lent == nullptr) return false;
+  void* registration = lent->registration != nullptr ? fi_mr_desc(lent->registration.get()) : nullptr;
+  const ssize_t error = fi_tsend(endpoint_.get(), buffer, bytes, registration, peer(to).number,
+                                 tag_of(setup_.self, number), &lent->own);
+  if (error == 0) {
+    ++under_way_;
+    return true;
+  }
+  lent_.destroy(lent);
+  if (error != -FI_EAGAIN) lose(to, library_->strerror(static_cast<int>(-error)));
+  return false;
+}
+
+// Receiving.
+
+bool FabricTransport::post_receive(Buffer* buffer) {
+  buffer->kind = Operation::Kind::receive;
+  return fi_recv(endpoint_.get(), buffer->data, kBufferBytes, buffer->registration, FI_ADDR_UNSPEC,
+                 &buffer->own) == 0;
+}
+
+int FabricTransport::poll(PacketHandler handler, void* receiver) {
+  fi_cq_msg_entry over[kBatch];
+  int packets = 0;
+  const ssize_t count = fi_cq_read(events_.get(), over, kBatch);
+  for (ssize_t i = 0; i < count; ++i) {
+    packets += end(*static_cast<Operation*>(over[i].op_context), over[i].len, handler, receiver);
+  }
+  if (count == -FI_EAVAIL) end_with_error();
+  if (__builtin_expect(!unposted_.empty(), 0) && post_receive(unposted_.back())) unposted_.pop_back();
+  if (!waiting_.empty()) serve_waiting();
+  packets_ += static_cast<uint64_t>(packets);
+  if (__builtin_expect(++quiet_polls_ >= kPollsPerGuard, 0)) look_who_is_gone();
+  return packets;
+}
+
+// Something that libfabric was asked for is over. Whether the engine has heard of it.
+int FabricTransport::end(Operation& operation, size_t bytes, PacketHandler handler, void* receiver) {
+  switch (operation.kind) {
+    case Operation::Kind::receive: {
+      auto* buffer = static_cast<Buffer*>(&operation);
+      return take(buffer, bytes, handler, receiver);
+    }
+    case Operation::Kind::send:
+      --under_way_;
+      give_buffer(static_cast<Buffer*>(&operation));
+      return 0;
+    case Operation::Kind::buffer_leaves:
+      --under_way_;
+      break;
+    case Operation::Kind::buffer_comes:
+      break;
+  }
+  auto* lent = static_cast<Lent*>(&operation);
+  const PacketHeader header = lent->over;
+  const PeerIndex from = lent->peer;
+  lent_.destroy(lent);
+  handler(receiver, from, header, nullptr);
+  return 1;
+}
+
+// A packet has come, and perhaps those can be handed over now that came before it. Nothing in it is believed
+// before its key is right. How many the engine has got.
+int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, void* receiver) {
+  const Wire& wire = *reinterpret_cast<const Wire*>(buffer->data);
+  if (bytes < sizeof(Wire) || wire.key != setup_.key) {
+    refuse("does not know this job's secret");
+    repost(buffer);
+    return 0;
+  }
+  if (wire.from >= peers_.size() || wire.header.bytes() != bytes - sizeof(Wire)) {
+    refuse("makes no sense");
+    repost(buffer);
+    return 0;
+  }
+  Peer& from = peers_[wire.from];
+  from.talks = true;
+  // What was late, or queued, says less than what came before it.
+  if (const uint32_t more = wire.taken - from.taken_there; more <= kWindow) {
+    from.taken_there = wire.taken;
+    from.unexpected_kib_there = wire.unmatched_kib;
+  }
+  if (wire.header.kind() == kTellsKind || wire.header.kind() == kLeavesKind) {
+    if (wire.header.kind() == kLeavesKind) {
+      from.leaves = true;
+      from.leaves_after = wire.number;
+    }
+    repost(buffer);
+    return 0;
+  }
+  if (const uint32_t ahead = wire.number - from.taken; ahead != 0) {
+    if (ahead < kWindow) {
+      from.early.push_back(buffer);
+      if (Buffer* another = take_buffer(); another != nullptr) repost(another);
+    } else {
+      refuse("makes no sense");
+      repost(buffer);
+    }
+    return 0;
+  }
+  int packets = 1;
+  hand_over(from, *buffer, handler, receiver);
+  repost(buffer);
+  for (size_t i = 0; i < from.early.size();) {
+    Buffer* const other = from.early[i];
+    if (reinterpret_cast<const Wire*>(other->data)->number != from.taken) {
+      ++i;
+      continue;
+    }
+    from.early[i] = from.early.back();
+    from.early.pop_back();
+    hand_over(from, *other, handler, receiver);
+    give_buffer(other);
+    ++packets;
+    i = 0;
+  }
+  return packets;
+}
+
+void FabricTransport::hand_over(Peer& from, const Buffer& buffer, PacketHandler handler, void* receiver) {
+  const Wire& wire = *reinterpret_cast<const Wire*>(buffer.data);
+  const auto index = static_cast<PeerIndex>(wire.from);
+  ++from.taken;
+  from.leaves = false;
+  handler(receiver, index, wire.header, buffer.data + sizeof(Wire));
+  if (from.taken - from.taken_told >= kWindow / 2 && !from.to_tell) {
+    from.to_tell = true;
+    list_waiting(index);
+  }
+}
+
+void FabricTransport::repost(Buffer* buffer) {
+  if (!post_receive(buffer)) unposted_.push_back(buffer);
+}
+
+void FabricTransport::end_with_error() {
+  fi_cq_err_entry error = {};
+  if (fi_cq_readerr(events_.get(), &error, 0) != 1) return;
+  auto& operation = *static_cast<Operation*>(error.op_context);
+  const char* why = library_->strerror(error.err);
+  switch (operation.kind) {
+    case Operation::Kind::receive: {
+      auto* buffer = static_cast<Buffer*>(&operation);
+      if (error.err == FI_ETRUNC) refuse("is longer than any packet");
+      if (error.err != FI_ECANCELED) unposted_.push_back(buffer);
+      break;
+    }
+    case Operation::Kind::send:
+      --under_way_;
+      lose(operation.peer, why);
+      give_buffer(static_cast<Buffer*>(&operation));
+      break;
+    case Operation::Kind::buffer_leaves:
+      --under_way_;
+      [[fallthrough]];
+    case Operation::Kind::buffer_comes:
+      lose(operation.peer, why);
+      lent_.destroy(static_cast<Lent*>(&operation));
+      break;
+  }
+}
+
+void FabricTransport::look_who_is_gone() {
+  quiet_polls_ = 0;
+  const uint64_t now_ns = os::now_ns();
+  for (const Guard::Gone& gone : guard_.look()) suspects_.push_back({gone.peer, gone.why, now_ns});
+  for (size_t i = 0; i < suspects_.size();) {
+    const Suspect suspect = suspects_[i];
+    if (now_ns - suspect.since_ns < kLeaveNs && !peer(suspect.peer).has_left()) {
+      ++i;
+      continue;
+    }
+    suspects_.erase(suspects_.begin() + static_cast<std::ptrdiff_t>(i));
+    lose(suspect.peer, suspect.why);
+  }
+  if (packets_ != packets_seen_ || quiet_since_ns_ == 0) {
+    packets_seen_ = packets_;
+    quiet_since_ns_ = now_ns;
+  } else if (!machines_watched_ &&
+             now_ns - quiet_since_ns_ > param::get_time_ns(param::Id::fabric_alive) / 4) {
+    watch_machines();
+  }
+}
+
+// Who waits for a process that it has never talked with hears of the end of its machine.
+void FabricTransport::watch_machines() {
+  machines_watched_ = true;
+  std::vector<int> seen;
+  for (size_t i = 0; i < setup_.node_of.size() && seen.size() < kMachinesWatchedMax; ++i) {
+    const int node = setup_.node_of[i];
+    if (node == setup_.node_of[static_cast<size_t>(setup_.self)]) continue;
+    if (std::find(seen.begin(), seen.end(), node) != seen.end()) continue;
+    seen.push_back(node);
+    watch(static_cast<PeerIndex>(i));
+  }
+}
+
+// Once, and the job goes on.
+void FabricTransport::refuse(const char* what) {
+  if (refusal_told_) return;
+  refusal_told_ = true;
+  std::fprintf(stderr, "hearth: rank %d refused a packet from the network that %s\n", setup_.self, what);
+}
+
+void FabricTransport::lose(PeerIndex index, const char* why) {
+  Peer& other = peer(index);
+  if (other.lost) return;
+  other.lost = true;
+  while (other.queue != nullptr) {
+    Buffer* first = other.queue;
+    other.queue = first->next;
+    give_buffer(first);
+  }
+  // Who has said that it leaves may be gone.
+  if (other.has_left() || leaving_since_ns_ != 0) return;
+  if (setup_.lost != nullptr) setup_.lost(setup_.context, index, why);
+}
+
+// The end.
+
+void FabricTransport::leave() {
+  leaving_since_ns_ = os::now_ns();
+  for (size_t i = 0; i < peers_.size(); ++i) {
+    if (!peers_[i].talks || peers_[i].lost) continue;
+    Buffer* buffer = take_buffer();
+    if (buffer == nullptr) continue;
+    Wire& wire = *reinterpret_cast<Wire*>(buffer->data);
+    wire.header = {PacketHeader::make_commit(kLeavesKind, 0, 0, 0), 0};
+    wire.number = peers_[i].sent;
+    buffer->bytes = sizeof(Wire);
+    send_or_queue(static_cast<PeerIndex>(i), buffer);
+  }
+}
+
+bool FabricTransport::has_left() {
+  const bool late = os::now_ns() - leaving_since_ns_ > param::get_time_ns(param::Id::fabric_alive);
+  if (!late && (!quiet() || std::any_of(peers_.begin(), peers_.end(), [](const Peer& other) {
+        return other.talks && !other.has_left() && !other.lost;
+      }))) {
+    return false;
+  }
+  // A later session begins anew with whoever talks then.
+  for (Peer& other : peers_) other.talks = other.leaves = false;
+  leaving_since_ns_ = 0;
+  return true;
+}
+
+}  // namespace hearth::transport

@@ -1,0 +1,155 @@
+#include "transport/router.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hearth::transport {
+namespace {
+
+// A look at a quiet network takes about a microsecond, an answer from another machine ten and more: so long
+// each poll looks.
+constexpr uint32_t kEagerLooks = 256;
+// Then ever more polls go by, twice as many after so many looks, until looking takes a few hundredths of the
+// time.
+constexpr uint32_t kLooksEach = 16;
+constexpr uint32_t kIntervalMax = 1024;
+// Beside the time that a sleeper has slept already the next nap is short.
+constexpr uint64_t kNapNsMin = 20'000;
+constexpr uint64_t kNapNsMax = 1'000'000;
+
+}  // namespace
+
+Router::Router(std::unique_ptr<ShmTransport> near, std::unique_ptr<Network> far, std::vector<int> places)
+    : near_(std::move(near)), far_(std::move(far)), places_(std::move(places)), nap_ns_(kNapNsMin) {
+  for (size_t peer = 0; peer < places_.size(); ++peer) {
+    const int place = places_[peer];
+    if (place < 0) continue;
+    if (locals_.size() <= static_cast<size_t>(place)) locals_.resize(static_cast<size_t>(place) + 1);
+    locals_[static_cast<size_t>(place)] = static_cast<PeerIndex>(peer);
+  }
+}
+
+size_t Router::packet_bytes_max() const {
+  return std::max(near_->packet_bytes_max(), far_->packet_bytes_max());
+}
+
+Limits Router::limits_to(PeerIndex to) const {
+  return is_near(to) ? near_->limits_to(place_of(to)) : far_->limits_to(to);
+}
+
+// Sending.
+
+std::byte* Router::claim(PeerIndex to, size_t payload_bytes, Status& status) {
+  if (is_near(to)) return near_->claim(place_of(to), payload_bytes, status);
+  return far_->claim(to, payload_bytes, status);
+}
+
+void Router::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
+                    uint64_t match) {
+  if (is_near(to)) return near_->commit(place_of(to), kind, flags, payload_bytes, cookie, match);
+  far_->commit(to, kind, flags, payload_bytes, cookie, match);
+  expect_far();
+}
+
+shm::RingWriter* Router::lane_to(PeerIndex to) {
+  return is_near(to) ? near_->lane_to(place_of(to)) : nullptr;
+}
+
+shm::RingReader* Router::lane_from(PeerIndex from) {
+  return is_near(from) ? near_->lane_from(place_of(from)) : nullptr;
+}
+
+bool Router::bring_room_over(PeerIndex to, size_t payload_bytes) {
+  return is_near(to) && near_->bring_room_over(place_of(to), payload_bytes);
+}
+
+bool Router::await_buffer(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
+                          const PacketHeader& over) {
+  return !is_near(from) && far_->await_buffer(from, number, buffer, bytes, over);
+}
+
+bool Router::send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
+                         const PacketHeader& over) {
+  if (is_near(to) || !far_->send_buffer(to, number, buffer, bytes, over)) return false;
+  expect_far();
+  return true;
+}
+
+// Receiving.
+
+void Router::from_near(void* packets, PeerIndex place, const PacketHeader& header, const std::byte* payload) {
+  const NearPackets& near = *static_cast<const NearPackets*>(packets);
+  const PeerIndex from = near.router->locals_[static_cast<size_t>(place)];
+  // A length that no ring holds is a damaged packet's; the network's packets are longer.
+  if (header.bytes() > near.router->near_->packet_bytes_max()) {
+    return near.handler(near.receiver, from, PacketHeader{}, payload);
+  }
+  near.handler(near.receiver, from, header, payload);
+}
+
+int Router::poll(PacketHandler handler, void* receiver) {
+  NearPackets near = {this, handler, receiver};
+  int packets = near_->poll(&Router::from_near, &near);
+  if (--polls_until_far_ == 0) packets += poll_far(handler, receiver);
+  return packets;
+}
+
+int Router::poll_far(PacketHandler handler, void* receiver) {
+  const int packets = far_->poll(handler, receiver);
+  if (packets > 0 || !far_->quiet()) {
+    expect_far();
+  } else if (++far_idle_looks_ >= kEagerLooks && far_idle_looks_ % kLooksEach == 0) {
+    far_interval_ = std::min(far_interval_ * 2, kIntervalMax);
+  }
+  polls_until_far_ = far_interval_;
+  return packets;
+}
+
+void Router::expect_far() {
+  far_interval_ = polls_until_far_ = 1;
+  far_idle_looks_ = 0;
+  nap_ns_ = kNapNsMin;
+}
+
+uint32_t Router::unexpected_kib_at(PeerIndex to) {
+  return is_near(to) ? near_->unexpected_kib_at(place_of(to)) : far_->unexpected_kib_at(to);
+}
+
+void Router::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
+  if (is_near(from)) return near_->add_unexpected_bytes(place_of(from), bytes);
+  far_->add_unexpected_bytes(from, bytes);
+}
+
+// Memory of this machine.
+
+const std::byte* Router::cells_of(PeerIndex owner, int cell, size_t bytes) {
+  return is_near(owner) ? near_->cells_of(place_of(owner), cell, bytes) : nullptr;
+}
+
+void Router::mark_cell_free(PeerIndex owner, int cell) {
+  if (is_near(owner)) near_->mark_cell_free(place_of(owner), cell);
+}
+
+bool Router::target_of(PeerIndex peer, single_copy::Target& target) {
+  return is_near(peer) && near_->target_of(place_of(peer), target);
+}
+
+bool Router::is_gone(PeerIndex peer) {
+  return is_near(peer) ? near_->is_gone(place_of(peer)) : far_->is_gone(peer);
+}
+
+// Sleeping.
+
+void Router::prepare_sleep() {
+  near_->prepare_sleep();
+  // The last look before the sleep is at the network, too.
+  polls_until_far_ = 1;
+}
+
+void Router::sleep(uint64_t timeout_ns) {
+  near_->sleep(std::min(timeout_ns, nap_ns_));
+  nap_ns_ = std::min(nap_ns_ * 2, kNapNsMax);
+  polls_until_far_ = 1;
+}
+
+}  // namespace hearth::transport

@@ -1,0 +1,88 @@
+// One transport in front of two: shared memory for the processes of this machine, a network for all others.
+// Made only where a job is on several machines. What a pair uses is fixed, so that packets of a pair stay in
+// order; lanes of the near transport go out as they are, so that short messages on this machine pay nothing.
+//
+// Looking at the network is a system call or nearly so, a hundred times as dear as looking at a ring. After
+// something has gone out there or come in it is done at every poll; while nothing does, ever more rarely. A
+// process that sleeps wakes for packets on this machine at once, and looks at the network between naps that
+// begin short and grow as long as nothing comes.
+//
+// The near transport knows processes by their places among those of the machine. Under the library's lock.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "transport/network.h"
+#include "transport/shm_transport.h"
+
+namespace hearth::transport {
+
+class Router final : public Transport {
+ public:
+  /// `places`: of each process of the job its number for the near transport, -1 for one elsewhere.
+  Router(std::unique_ptr<ShmTransport> near, std::unique_ptr<Network> far, std::vector<int> places);
+
+  Network& network() { return *far_; }
+
+  const char* name() const override { return "shm and fabric"; }
+  size_t packet_bytes_max() const override;
+  Limits limits_to(PeerIndex to) const override;
+  std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) override;
+  void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
+              uint64_t match) override;
+  shm::RingWriter* lane_to(PeerIndex to) override;
+  shm::RingReader* lane_from(PeerIndex from) override;
+  bool bring_room_over(PeerIndex to, size_t payload_bytes) override;
+  bool bring_cell_over(size_t bytes_ahead) override { return near_->bring_cell_over(bytes_ahead); }
+  int poll(PacketHandler handler, void* receiver) override;
+  bool quiet() const override { return far_->quiet(); }
+  uint32_t unexpected_kib_at(PeerIndex to) override;
+  void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
+
+  bool carries_buffers(PeerIndex to) const override { return !is_near(to) && far_->carries_buffers(to); }
+  bool await_buffer(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
+                    const PacketHeader& over) override;
+  bool send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
+                   const PacketHeader& over) override;
+
+  size_t part_bytes_max() const override { return near_->part_bytes_max(); }
+  int take_cells(size_t bytes, bool gap) override { return near_->take_cells(bytes, gap); }
+  uint32_t cell_ticket(int cell) override { return near_->cell_ticket(cell); }
+  bool cell_returned(int cell, uint32_t ticket) override { return near_->cell_returned(cell, ticket); }
+  std::byte* own_cell(int cell) override { return near_->own_cell(cell); }
+  const std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) override;
+  void mark_cell_free(PeerIndex owner, int cell) override;
+
+  bool target_of(PeerIndex peer, single_copy::Target& target) override;
+  bool is_gone(PeerIndex peer) override;
+
+  void prepare_sleep() override;
+  void cancel_sleep() override { near_->cancel_sleep(); }
+  void sleep(uint64_t timeout_ns) override;
+  void wake_own_threads() override { near_->wake_own_threads(); }
+
+ private:
+  struct NearPackets {
+    Router* router;
+    PacketHandler handler;
+    void* receiver;
+  };
+
+  bool is_near(PeerIndex peer) const { return places_[static_cast<size_t>(peer)] >= 0; }
+  PeerIndex place_of(PeerIndex peer) const { return places_[static_cast<size_t>(peer)]; }
+  static void from_near(void* packets, PeerIndex place, const PacketHeader& header, const std::byte* payload);
+  int poll_far(PacketHandler handler, void* receiver);
+  void expect_far();
+
+  const std::unique_ptr<ShmTransport> near_;
+  const std::unique_ptr<Network> far_;
+  const std::vector<int> places_;
+  std::vector<PeerIndex> locals_;  // by place
+  uint32_t polls_until_far_ = 1;
+  uint32_t far_interval_ = 1;  // polls between two looks at the network
+  uint32_t far_idle_looks_ = 0;
+  uint64_t nap_ns_;
+};
+
+}  // namespace hearth::transport

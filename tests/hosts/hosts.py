@@ -1,0 +1,118 @@
+"""Several hosts on one machine, for tests: each has a network, a host name and a /etc/hosts of its own.
+
+Hosts are namespaces that a sleeping process holds; a bridge in one more namespace joins them. Nothing of this
+has a name in the machine's own network or file system: it is gone when the holders have ended. Needs root.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+NETWORK = "10.99.0"  # inside the namespaces only
+
+# What a launcher takes for ssh: [-options] HOST command...
+REMOTE_SHELL = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+host=$1
+shift
+pid=$(cat "$(dirname "$0")/$host") || exit 255
+exec nsenter -t "$pid" -n -u -m -- sh -c 'cd "$1" 2>/dev/null; shift; eval "$@"' sh "$PWD" "$@"
+"""
+
+
+def why_not():
+    """Why there can be no hosts here, or None."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return "needs root, to make namespaces"
+    for tool in ("ip", "unshare", "nsenter"):
+        if shutil.which(tool) is None:
+            return f"needs '{tool}'"
+    tried = subprocess.run(
+        ["unshare", "-n", "-u", "-m", "ip", "link", "add", "a", "type", "veth", "peer", "name", "b"],
+        capture_output=True, check=False, text=True,
+    )
+    return None if tried.returncode == 0 else f"no namespaces with networks: {tried.stderr.strip()}"
+
+
+def _network_of(process):
+    try:
+        return os.stat(f"/proc/{process}/ns/net").st_ino
+    except OSError:
+        return None
+
+
+class Hosts:
+    """with Hosts(2) as hosts: hosts.run("h1", [...])"""
+
+    def __init__(self, count):
+        self.names = [f"h{i + 1}" for i in range(count)]
+        self.holders = {}
+
+    def __enter__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="hearth-hosts-"))
+        try:
+            self._make()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._end_all()
+        for holder in self.holders.values():
+            holder.kill()
+            holder.wait()
+            holder.stdin.close()
+            holder.stdout.close()
+        shutil.rmtree(self.folder)
+
+    def _make(self):
+        addresses = "".join(f"{NETWORK}.{i + 1} {name}\n" for i, name in enumerate(self.names))
+        (self.folder / "hosts").write_text(f"127.0.0.1 localhost\n{addresses}", encoding="utf-8")
+        self.remote_shell = self.folder / "remote-shell"
+        self.remote_shell.write_text(REMOTE_SHELL, encoding="utf-8")
+        self.remote_shell.chmod(0o755)
+        self._hold("switch", "ip link add bridge type bridge && ip link set bridge up")
+        for i, name in enumerate(self.names):
+            names = f"hostname {name} && mount --bind {self.folder}/hosts /etc/hosts"
+            self._hold(name, f"{names} && ip link set lo up")
+            self._inside("switch", "ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns",
+                         str(self.holders[name].pid))
+            self._inside("switch", "ip", "link", "set", name, "master", "bridge", "up")
+            self._inside(name, "ip", "addr", "add", f"{NETWORK}.{i + 1}/24", "dev", "eth0")
+            self._inside(name, "ip", "link", "set", "eth0", "up")
+            (self.folder / name).write_text(str(self.holders[name].pid), encoding="utf-8")
+
+    def _end_all(self):
+        """What a job has left behind: nobody but this test starts anything in these networks."""
+        networks = {_network_of(holder.pid) for holder in self.holders.values()} - {_network_of("self"), None}
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            if _network_of(process) in networks:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(process), signal.SIGKILL)
+
+    def _hold(self, name, commands):
+        holder = subprocess.Popen(
+            # It ends when this process does, however that comes.
+            ["unshare", "-n", "-u", "-m", "sh", "-c", f"{commands} && echo ready && exec cat"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        self.holders[name] = holder
+        if holder.stdout.readline() != "ready\n":
+            raise RuntimeError(f"no namespace for {name}")
+
+    def on(self, name, command):
+        """The words of a command that run it on that host."""
+        return ["nsenter", "-t", str(self.holders[name].pid), "-n", "-u", "-m", "--", *map(str, command)]
+
+    def _inside(self, name, *command):
+        subprocess.run(self.on(name, command), check=True)
+
+    def cut(self, name):
+        """Takes the cable of a host away: nobody hears of it."""
+        self._inside("switch", "ip", "link", "set", name, "down")

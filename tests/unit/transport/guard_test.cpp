@@ -1,0 +1,84 @@
+#include "transport/guard.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/os_wait.h"
+
+namespace hearth::transport {
+namespace {
+
+constexpr uint64_t kSilentNs = 3'000'000'000;
+
+std::span<const std::byte> loopback() {
+  static sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return {reinterpret_cast<const std::byte*>(&address), sizeof address};
+}
+
+std::vector<Guard::Gone> look_for_a_while(Guard& guard) {
+  std::vector<Guard::Gone> gone;
+  for (int i = 0; i < 500 && gone.empty(); ++i) {
+    gone = guard.look();
+    os::sleep_ns(1'000'000);
+  }
+  return gone;
+}
+
+TEST(Guard, TellsOnceOfWhoIsGone) {
+  Guard own;
+  own.open(loopback());
+  auto first = std::make_unique<Guard>();
+  Guard second;
+  first->open(loopback());
+  second.open(loopback());
+  ASSERT_NE(first->port(), 0);
+  ASSERT_NE(first->port(), second.port());
+  own.watch(7, loopback(), first->port(), kSilentNs);
+  own.watch(8, loopback(), second.port(), kSilentNs);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(own.look().empty());
+    EXPECT_TRUE(first->look().empty());  // it takes the connection
+    os::sleep_ns(1'000'000);
+  }
+  first.reset();
+  const std::vector<Guard::Gone> gone = look_for_a_while(own);
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_EQ(gone[0].peer, 7);
+  EXPECT_STREQ(gone[0].why, "its process has ended");
+  EXPECT_TRUE(own.look().empty());
+}
+
+// A process that is inside no call accepts nothing; its system answers all the same.
+TEST(Guard, TellsOfWhoNeverAnswered) {
+  Guard own;
+  auto other = std::make_unique<Guard>();
+  other->open(loopback());
+  const uint16_t port = other->port();
+  own.watch(1, loopback(), port, kSilentNs);
+  EXPECT_TRUE(own.look().empty());
+  other.reset();
+  EXPECT_EQ(look_for_a_while(own).size(), 1u);
+  own.watch(2, loopback(), port, kSilentNs);
+  const std::vector<Guard::Gone> gone = look_for_a_while(own);
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_EQ(gone[0].peer, 2);
+}
+
+TEST(Guard, WatchesNobodyWithoutAnAddressOfTheInternet) {
+  Guard guard;
+  const std::vector<std::byte> address(32);
+  guard.open(address);
+  EXPECT_EQ(guard.port(), 0);
+  guard.watch(1, address, 0, kSilentNs);
+  guard.watch(1, address, 1234, kSilentNs);
+  EXPECT_TRUE(guard.look().empty());
+}
+
+}  // namespace
+}  // namespace hearth::transport
