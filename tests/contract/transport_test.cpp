@@ -70,7 +70,7 @@ TEST_P(TransportContract, packets_of_a_pair_arrive_once_whole_and_in_order) {
       const auto to = static_cast<PeerIndex>(random_() % kSize);
       uint32_t& number = sent[static_cast<size_t>(rank)][static_cast<size_t>(to)];
       const size_t bytes = std::min<size_t>(random_() % 3 == 0 ? random_() % 2000 : random_() % 60,
-                                            job_.endpoint(rank).packet_bytes_max());
+                                            job_.endpoint(rank).limits_to(to).packet_bytes_max);
       if (random_() % 4 == 0) job_.endpoint(rank).bring_room_over(to, random_() % 2000);
       if (number < kPackets && send(job_.endpoint(rank), to, number, bytes)) ++number;
       continue;
@@ -114,7 +114,7 @@ TEST_P(TransportContract, a_full_way_says_so_and_opens_again) {
 }
 
 TEST_P(TransportContract, the_longest_packet_fits_from_every_position) {
-  const size_t longest = job_.endpoint(0).packet_bytes_max();
+  const size_t longest = job_.endpoint(0).limits_to(1).packet_bytes_max;
   std::vector<Seen> arrived;
   for (uint32_t number = 0; number < 400; ++number) {
     const size_t bytes = number % 2 == 0 ? longest : number % 97;
@@ -184,9 +184,9 @@ TEST_P(TransportContract, cells_that_are_out_never_overlap) {
         owner.bring_cell_over(random_() % (size_t{1} << 20));
       const size_t which = random_() % out.size();
       const Run run = out[which];
-      const std::byte* seen = job_.endpoint(0).cells_of(1, run.cell, run.bytes);
+      const std::byte* seen = job_.endpoint(3).cells_of(1, run.cell, run.bytes);
       ASSERT_TRUE(std::all_of(seen, seen + run.bytes, [&](std::byte at) { return at == run.fill; })) << step;
-      job_.endpoint(0).mark_cell_free(1, run.cell);
+      job_.endpoint(3).mark_cell_free(1, run.cell);
       out.erase(out.begin() + static_cast<std::ptrdiff_t>(which));
     }
   }
