@@ -33,7 +33,8 @@ def why_not():
         if shutil.which(tool) is None:
             return f"needs '{tool}'"
     tried = subprocess.run(
-        ["unshare", "-n", "-u", "-m", "ip", "link", "add", "a", "type", "veth", "peer", "name", "b"],
+        ["unshare", "-n", "-u", "-m", "ip", "link", "add", "name", "one", "type", "veth", "peer", "name",
+         "two"],
         capture_output=True, check=False, text=True,
     )
     return None if tried.returncode == 0 else f"no namespaces with networks: {tried.stderr.strip()}"
