@@ -48,14 +48,16 @@ std::vector<std::string> what_they_did(const std::unique_ptr<Observer>& observer
 bool Job::others_return_errors() const {
   if (running_ == 0 || quiet_ || atomic::load_acquire(segment_.job().abort_written) != 0) return false;
   if (spec_.survive || go_on_) return true;
+  bool some_hear = false;  // those that have left MPI do not
   for (uint32_t index = 0; index < rank_count(); ++index) {
     if (ranks_[index].ended) continue;
     const shm::RankBlock& block = segment_.rank(static_cast<int>(index));
     const auto phase = static_cast<shm::RankPhase>(atomic::load_acquire(block.phase));
     if (phase == shm::RankPhase::finalized) continue;
     if (phase == shm::RankPhase::outside || atomic::load_relaxed(block.returns_errors) == 0) return false;
+    some_hear = true;
   }
-  return true;
+  return some_hear;
 }
 
 // Whether the kernel has ended a process since this was asked last, for want of memory.

@@ -24,6 +24,11 @@ Status open_on_loopback(PeerIndex self, int size, std::unique_ptr<transport::Net
 }  // namespace
 
 std::vector<Case> fabric_cases(uint32_t seeds) {
+#ifdef __SANITIZE_THREAD__
+  // libfabric's own threads are not watched, so that nothing would be learned, slowly.
+  static_cast<void>(seeds);
+  return {};
+#else
   std::unique_ptr<transport::Network> tried;
   if (!open_on_loopback(0, 1, tried).ok()) {
     std::fprintf(stderr, "nothing is tested over a network: %s\n", last_failure_text());
@@ -35,6 +40,7 @@ std::vector<Case> fabric_cases(uint32_t seeds) {
     cases.push_back({Kind::mixed, seed});
   }
   return cases;
+#endif
 }
 
 Job::Job(Kind kind, int size, uint32_t seed) {
