@@ -127,7 +127,7 @@ class HydraByPort(Launcher, LaunchTest):
     command = [HYDRA, "-pmi-port"]
 
     # Over a network of its own no rank finds the server.
-    test_ranks_on_two_machines_are_refused_in_one_line = None
+    test_two_machines_without_a_network_are_told_in_one_line = None
 
 
 @unittest.skipUnless(HYDRA, "no Hydra: scripts/setup.sh foreign installs it")
@@ -141,7 +141,7 @@ class Prrte(Launcher, LaunchTest):
     command = [PRRTE, "--allow-run-as-root", "--oversubscribe"]
 
     # The server is found over the network.
-    test_ranks_on_two_machines_are_refused_in_one_line = None
+    test_two_machines_without_a_network_are_told_in_one_line = None
 
     def test_without_its_library_it_stops_with_the_remedy(self):
         result = self.run_under(
