@@ -92,11 +92,6 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   return request;
 }
 
-/// After receive_posted_at_once() under a profile: the ring's count of short messages is of MPI_Recv's.
-inline void Engine::count_posted(PeerIndex from, uint64_t bytes) {
-  if (bytes <= shm::kLinePayloadBytes) ++profiled_[static_cast<size_t>(from)].short_counted_from;
-}
-
 // A message that fits the oldest posted receive is its own, and no message that fits the receive waits, or it
 // would not be posted.
 [[gnu::always_inline]] inline bool Engine::receive_posted_at_once(Request& request) {
@@ -106,13 +101,12 @@ inline void Engine::count_posted(PeerIndex from, uint64_t bytes) {
   const bool usual = from >= 0 && request.key.tag != MPI_ANY_TAG && bytes <= packet_bytes_max_ &&
                      type.contiguous && posted_.is_first(request);
   if (__builtin_expect(!usual, 0)) return false;
-  const Peer& peer = peers_[static_cast<size_t>(from)];
-  if (__builtin_expect(peer.lane_from == nullptr, 0)) return false;
-  if (!take_at_once(*peer.lane_from, request.buffer, type, bytes,
-                    match_word(request.key.context, request.key.tag), kCountedCall)) {
+  shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
+  if (__builtin_expect(lane == nullptr, 0)) return false;
+  if (!take_at_once(*lane, request.buffer, type, bytes, match_word(request.key.context, request.key.tag),
+                    kCountedCall)) {
     return false;
   }
-  if (__builtin_expect(peer.profiled, 0)) count_posted(from, bytes);
   posted_.remove_first(request);
   return true;
 }

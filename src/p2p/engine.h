@@ -406,7 +406,6 @@ class Engine {
   bool traced() const;
   void look_at_lanes(Peer& peer);
   void note_in_ring(Peer& peer, size_t bytes, PeerIndex to, int tag);
-  void count_posted(PeerIndex from, uint64_t bytes);
   ProfiledPeer& profiled(const Peer& peer) { return profiled_[static_cast<size_t>(&peer - peers_.data())]; }
   bool is_unseen(const Peer& peer);
   bool sample_send(Peer& peer);
@@ -629,6 +628,7 @@ class Engine {
   int unminded_ = 0;                      // receive_from_lane() since the last progress()
   EngineCounters counters_;
   uint32_t chance_ = 1;               // of is_drawn()
+  uint64_t posted_lines_ = 0;         // posted receives that take_lines_at_once() has served, while profiled
   std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
   uint64_t slots_sent_ = 0;
 

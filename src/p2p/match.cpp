@@ -141,6 +141,7 @@ void PostedQueue::add_to_bins(MatchEntry& entry) {
 }
 
 void PostedQueue::remove(MatchEntry& entry) {
+  ++searched_;
   if (binned_) bins_.unlink(entry, 0);
   erase(entry);
 }

@@ -135,6 +135,7 @@ class PostedQueue : public MatchQueue {
     if (entry == nullptr) return nullptr;
     if (__builtin_expect(binned_ || !(entry->key == message), 0)) return search(message);
     remove_first(*entry);
+    ++searched_;
     return entry;
   }
   /// Whether a message that fits this entry is its own: no older one could take it.
@@ -146,12 +147,16 @@ class PostedQueue : public MatchQueue {
     entry.queued = false;
     ++removed_;
   }
+  /// How many were taken by remove_first(), without a search.
+  uint64_t taken_at_once() const { return removed_ - searched_; }
 
  private:
   MatchEntry* search(const MatchKey& message);
   void add_to_bins(MatchEntry& entry);
   MatchEntry* find_in_bins(const MatchKey& message) const;
   void make_bins();
+
+  uint64_t searched_ = 0;  // of those removed, all others
 };
 
 /// Messages that wait for receives.

@@ -93,6 +93,7 @@ void Engine::look_at_lanes(Peer& peer) {
     const uint32_t packets = peer.lane_from->short_packets_read();
     seen.counts->received_unseen += packets - seen.short_counted_from;
     seen.short_counted_from = packets;
+    recorder_->tell_posted(posted_.taken_at_once() - posted_lines_);
   }
 }
 

@@ -44,7 +44,10 @@ constexpr int kUnmindedMax = 32;
   ++unminded_;
   copy_bytes(to, shm::payload_at(slot), bytes);
   lane.consume(bytes);
-  if (__builtin_expect(recorder_ != nullptr, 0)) profile::count_call_of(call, bytes);
+  if (__builtin_expect(recorder_ != nullptr, 0)) {
+    if (call == kCountedCall) ++posted_lines_;
+    profile::count_call_of(call, bytes);
+  }
   return true;
 }
 

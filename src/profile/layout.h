@@ -165,6 +165,7 @@ struct alignas(64) RankHead {
   uint64_t timed_bytes;
   uint64_t timed_ns;
 
+  uint64_t posted_unseen;  // of all PeerCounts::received_unseen: for posted receives
   uint64_t unexpected_messages;
   uint64_t unexpected_depth_max;
   uint64_t unexpected_bytes_max;

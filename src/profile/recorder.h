@@ -62,6 +62,8 @@ class Recorder {
   void arrived(PeerIndex from, uint64_t bytes, int tag);
   /// One of those that are received mostly unseen.
   void received_sample(uint64_t bytes);
+  /// So many of the messages that rings have carried unseen were for posted receives.
+  void tell_posted(uint64_t messages) { head_.posted_unseen = messages; }
   void unexpected(size_t depth, uint64_t bytes);
   void expected(uint64_t bytes) { unexpected_bytes_ -= bytes; }
   void copied(PeerIndex peer, uint64_t bytes, uint64_t begun_ns, uint64_t ended_ns);

@@ -444,6 +444,7 @@ Summary summarize(const Board& board, const JobFacts& job) {
       received_unseen += part.peers[peer].received_unseen;
     }
     add_unseen(summary, part.calls, sent_unseen, false, calls);
+    received_unseen -= std::min(part.head->posted_unseen, received_unseen);
     add_unseen(summary, part.calls, received_unseen, true, calls);
     read_sites(summary, rank, *part.head);
   }
