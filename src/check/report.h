@@ -49,7 +49,7 @@ class Report {
   uint32_t rank_ = 0;
   bool fatal_ = false;
   bool strict_ = false;
-  launch::SymbolTables tables_;
+  SymbolTables tables_;
   std::unordered_map<const void*, uint32_t> sites_;
   std::vector<std::string> own_sites_;
   std::unordered_map<uint64_t, bool> told_;

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
+
+#include "base/symbol_table.h"
 
 namespace hearth::launch {
 
@@ -18,42 +18,6 @@ struct CodePlace {
   std::string function;     // "" where the file names none
   uint64_t beyond = 0;      // of the function's begin
   bool in_library = false;  // this one: libmpi_abi.so
-};
-
-/// The functions of one ELF file.
-class SymbolTable {
- public:
-  /// Empty where the file cannot be read or is none.
-  explicit SymbolTable(const std::string& path);
-  /// From a place in the file to the address that its own tables use.
-  uint64_t address_of(uint64_t file_offset) const;
-  /// nullptr where no function is at that address.
-  const char* function_at(uint64_t address, uint64_t& beyond) const;
-
- private:
-  struct Load {
-    uint64_t offset;
-    uint64_t bytes;
-    uint64_t address;
-  };
-  struct Function {
-    uint64_t address;
-    uint64_t bytes;
-    std::string name;
-  };
-  void read(const std::string& path);
-
-  std::vector<Load> loads_;
-  std::vector<Function> functions_;  // by address
-};
-
-/// Files that have been read are kept, for the next process that maps them.
-class SymbolTables {
- public:
-  const SymbolTable& of(const std::string& path);
-
- private:
-  std::map<std::string, std::unique_ptr<SymbolTable>> tables_;
 };
 
 /// The code that a process has mapped now.

@@ -602,7 +602,7 @@ class Engine {
   std::vector<Hinted> hinted_;
   PostedQueue posted_;
   UnexpectedQueue unexpected_;
-  Pool<Request> requests_;
+  Pool<Request> requests_{size_t{1} << kSlotBits};
   Pool<Message> messages_{size_t{1} << 16};
   Pool<UnexpectedMessage> unexpected_pool_;
   Pool<SendStream> send_streams_;

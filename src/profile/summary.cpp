@@ -7,8 +7,8 @@
 
 #include "base/atomic.h"
 #include "base/os_wait.h"
+#include "base/symbol_table.h"
 #include "profile/recorder.h"
-#include "profile/symbols.h"
 
 namespace hearth::profile {
 namespace {
@@ -223,7 +223,16 @@ void add_unseen(const Summary& summary, const CallCounts* counts, uint64_t unsee
   }
 }
 
-void read_sites(Summary& summary, size_t rank, const RankHead& head) {
+// The rank has named what a file exports; the rest its symbol table tells, where it was not stripped.
+std::string function_of(const Frame& frame, SymbolTables& tables) {
+  if (frame.symbol[0] != '\0') return readable_name(frame.symbol);
+  const SymbolTable& table = tables.of(std::string(frame.module, strnlen(frame.module, sizeof frame.module)));
+  uint64_t beyond = 0;
+  const char* name = table.function_at(table.address_from_begin(frame.offset), beyond);
+  return name != nullptr ? readable_name(name) : "";
+}
+
+void read_sites(Summary& summary, size_t rank, const RankHead& head, SymbolTables& tables) {
   for (const Site& site : head.sites) {
     // Pairs with the release store in Recorder::note_site.
     if (atomic::load_acquire(site.key) == 0 || site.waited_ns == 0) continue;
@@ -235,9 +244,8 @@ void read_sites(Summary& summary, size_t rank, const RankHead& head) {
                          {}};
     for (uint32_t i = 0; i < std::min<uint32_t>(site.frame_count, kFrames); ++i) {
       Frame& frame = shown.frames.emplace_back(site.frames[i]);
-      const std::string path(frame.module, strnlen(frame.module, sizeof frame.module));
-      const std::string name = frame.symbol[0] == '\0' ? function_at(path, frame.offset) : "";
-      name.copy(frame.symbol, sizeof frame.symbol - 1);
+      const std::string name = function_of(frame, tables);
+      frame.symbol[name.copy(frame.symbol, sizeof frame.symbol - 1)] = '\0';
       if (strcmp(frame.symbol, "main") == 0) break;  // what called it is the system's
     }
     summary.sites.push_back(std::move(shown));
@@ -432,6 +440,7 @@ Summary summarize(const Board& board, const JobFacts& job) {
     summary.run_s = std::max(summary.run_s, summary.ranks[rank].run_s);
   }
   std::vector<CallSummary> calls(kCallsMax);
+  SymbolTables tables;
   for (size_t rank = 0; rank < size; ++rank) {
     if (!summary.ranks[rank].counted) continue;
     const Part part = board.part(static_cast<int>(rank));
@@ -446,7 +455,7 @@ Summary summarize(const Board& board, const JobFacts& job) {
     add_unseen(summary, part.calls, sent_unseen, false, calls);
     received_unseen -= std::min(part.head->posted_unseen, received_unseen);
     add_unseen(summary, part.calls, received_unseen, true, calls);
-    read_sites(summary, rank, *part.head);
+    read_sites(summary, rank, *part.head, tables);
   }
   read_comms(summary, board);
   fill_even_shares(summary);
