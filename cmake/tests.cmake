@@ -35,6 +35,7 @@ function(hearth_gtest name label)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE hearth_flags ${ARG_LIBS} GTest::gtest_main Threads::Threads)
   target_compile_options(${name} PRIVATE -Wno-dangling-else)  # an EXPECT_ behind an if is one
+  hearth_precompile_like(${name} ${label} <gtest/gtest.h> <algorithm> <functional> <map> <thread>)
   add_dependencies(${name} hearth_generated)
   add_dependencies(hearth_unit_tests ${name})
   add_test(NAME ${test_prefix}${name} COMMAND ${name})

@@ -1,0 +1,27 @@
+# What keeps `make test` short: it compiles nearly everything three times on two processors.
+
+# hearth_build_quickly(): what this folder and those below it hold is compiled without optimisation. For code
+# whose own speed shows nothing: the unit tests in every build, what is not the library in sanitizer builds.
+macro(hearth_build_quickly)
+  add_compile_options(-O0 -g1)
+endmacro()
+
+# hearth_precompile(target header...): for targets of many files that all include the same long headers.
+# In sanitizer builds only: the release build proves that each file includes what it uses.
+function(hearth_precompile target)
+  if(HEARTH_SANITIZE)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
+
+# hearth_precompile_like(target label header...): the same for executables that are compiled with equal options:
+# the first target of a label has the headers precompiled, the others use its.
+function(hearth_precompile_like target label)
+  get_property(owner GLOBAL PROPERTY hearth_precompiled_${label})
+  if(owner AND HEARTH_SANITIZE)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  else()
+    set_property(GLOBAL PROPERTY hearth_precompiled_${label} ${target})
+    hearth_precompile(${target} ${ARGN})
+  endif()
+endfunction()
