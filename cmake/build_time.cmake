@@ -14,8 +14,8 @@ function(hearth_precompile target)
   endif()
 endfunction()
 
-# hearth_precompile_like(target label header...): the same for executables that are compiled with equal options:
-# the first target of a label has the headers precompiled, the others use its.
+# hearth_precompile_like(target label header...): the same for executables that are compiled with equal
+# options: the first target of a label has the headers precompiled, the others use its.
 function(hearth_precompile_like target label)
   get_property(owner GLOBAL PROPERTY hearth_precompiled_${label})
   if(owner AND HEARTH_SANITIZE)
