@@ -25,6 +25,7 @@
 #include "datatype/type.h"
 #include "p2p/cell_filler.h"
 #include "p2p/envelope.h"
+#include "p2p/kept_cells.h"
 #include "p2p/match.h"
 #include "p2p/message.h"
 #include "p2p/protocol.h"
@@ -85,6 +86,7 @@ struct Peer {
   uint16_t copied_together = 0;       // messages of this peer to us, see single_copy/cooperative.h
   CellFiller filler;
   Skew skew;
+  KeptCells kept;
   uint32_t room_over = 0;  // the next packet's room has been brought over for so many bytes (meanwhile.cpp)
   uint32_t arena_offers = 0;
   single_copy::Target target;  // once it has been looked for
@@ -516,20 +518,28 @@ class Engine {
 
   // stream.cpp
   void on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
-  void on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts);
+  [[nodiscard]] bool on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts);
+  bool note_home(PeerIndex from, const CellPart& part);
+  PeerIndex owner_of(PeerIndex from, const CellPart& part) const {
+    return part.cell & kCellOfReceiver ? self_ : from;
+  }
+  static int number_of(const CellPart& part) { return static_cast<int>(part.cell & ~kCellOfReceiver); }
   void on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes);
   void attach(ReceiveStream& stream, Request& request, int tag);
   static void keep_part(ReceiveStream& stream, const CellPart& part);
   void take_part(ReceiveStream& stream, const CellPart& part);
   /// Of a message that is not received.
-  void return_parts(PeerIndex owner, std::span<const CellPart> parts);
+  void return_parts(PeerIndex from, std::span<const CellPart> parts);
   void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
   void has_come(ReceiveStream& stream);
   void finish_if_whole(ReceiveStream& stream);
   ReceiveStream* stream_of(PeerIndex from, uint32_t cookie);
   bool push(SendStream& stream);
   void retire(SendStream& stream);
-  int next_cells(SendStream& stream, int64_t bytes);
+  bool fill_part(SendStream& stream, CellPart& part);
+  void recall(SendStream& stream);
+  void on_recall(PeerIndex from, uint32_t cookie);
+  int take_cells(SendStream& stream, int64_t& bytes);
   bool push_fragment(SendStream& stream);
   bool push_buffer(SendStream& stream);
   bool await_buffer(ReceiveStream& stream);
@@ -540,9 +550,11 @@ class Engine {
 
   // meanwhile.cpp: what can wait until this process waits.
   static int64_t withheld_bytes_max(size_t part_bytes_max, int processes);
+  static int64_t kept_bytes_max(size_t part_bytes_max, int processes);
   void note_sent(PeerIndex to, int64_t bytes);
-  void give_back(PeerIndex owner, int cell, int64_t bytes);
+  void give_back(PeerIndex from, const CellPart& part);
   void give_back_now();
+  void give_back_kept(PeerIndex peer);
   void do_chores();
 
   // single_copy.cpp
@@ -590,6 +602,8 @@ class Engine {
   size_t packet_bytes_max_;
   bool skew_aware_;
   bool fresh_pages_;  // populated ahead of the copy
+  bool keep_cells_;
+  const int64_t kept_bytes_max_;  // of one peer
 
   std::vector<Peer> peers_;
   std::vector<ProfiledPeer> profiled_;  // empty without a recorder
@@ -635,8 +649,8 @@ class Engine {
   // meanwhile.cpp
   static constexpr int kChoresMax = 8;
   struct EmptiedCells {
-    PeerIndex owner;
-    int cell;
+    PeerIndex from;  // who filled them
+    CellPart part;
   };
   struct Sent {
     PeerIndex to;

@@ -12,6 +12,7 @@
 //   written          sender to receiver: your buffer has it all, or it comes another way
 //   matched          receiver to sender: your synchronous message has met its receive
 //   revoked          to all members: the communicator of this context (the cookie) is not used any more
+//   recall           sender to receiver: give back the cells of this message that you keep (kept_cells.h)
 //
 // Two are made by the transport itself, when a buffer that it carries beside the packets is over:
 //   buffer_came      all of it is in the receiver's memory
@@ -41,6 +42,7 @@ enum class PacketKind : uint8_t {
   invitation,
   written,
   revoked,
+  recall,
   buffer_came,
   buffer_left,
 };
@@ -62,11 +64,12 @@ constexpr uint8_t kAlone = 2;     // the sender copies all of it and answers wit
 constexpr uint8_t kNotWritten = 1;
 constexpr uint8_t kNeverWritten = 2;
 
-/// A part of a message that lies in a cell of its sender.
+/// A part of a message that lies in a cell of its sender, or in one of its receiver's (kept_cells.h).
 struct CellPart {
-  uint32_t cell;
+  uint32_t cell;   // with kCellOfReceiver
   uint32_t bytes;  // 0: this and all further parts are unused
 };
+constexpr uint32_t kCellOfReceiver = uint32_t{1} << 31;
 
 constexpr int kRendezvousParts = 4;
 struct RendezvousStart {

@@ -177,6 +177,7 @@ void Engine::bury(PeerIndex process) {
   peer.dead = true;
   peer.at_once = false;
   peer.answers.clear();
+  give_back_kept(process);
   end_sends(
       [this, process](const MatchKey& key) {
         return key.peer == process ? death_of(process, MPIX_ERR_PROC_FAILED) : Status();
@@ -190,7 +191,9 @@ void Engine::take_cells_back(PeerIndex process) {
   for (size_t at = 0; at < cell_receivers_.size(); ++at) {
     if (cell_receivers_[at] != process) continue;
     const auto cell = static_cast<int>(at);
-    if (!transport_.cell_returned(cell, transport_.cell_ticket(cell))) transport_.mark_cell_free(self_, cell);
+    if (!transport_.cell_returned(self_, cell, transport_.cell_ticket(self_, cell))) {
+      transport_.mark_cell_free(self_, cell, self_);
+    }
     cell_receivers_[at] = MPI_PROC_NULL;
   }
 }

@@ -25,6 +25,11 @@ int64_t Engine::withheld_bytes_max(size_t part_bytes_max, int processes) {
   return std::min(kWithheldBytesMax, static_cast<int64_t>(part_bytes_max) / processes);
 }
 
+// A quarter of a pool, which part_bytes_max is, for all that may keep some of it.
+int64_t Engine::kept_bytes_max(size_t part_bytes_max, int processes) {
+  return static_cast<int64_t>(part_bytes_max) / std::max(processes - 1, 1);
+}
+
 void Engine::note_sent(PeerIndex to, int64_t bytes) {
   if (sent_count_ == kChoresMax) return;
   sent_[static_cast<size_t>(sent_count_++)] = {to, bytes};
@@ -33,9 +38,9 @@ void Engine::note_sent(PeerIndex to, int64_t bytes) {
 
 // The owner goes on with other cells meanwhile. What all receivers together withhold is bounded, so that
 // it always has some, also if we leave MPI for a long time now.
-void Engine::give_back(PeerIndex owner, int cell, int64_t bytes) {
-  emptied_[static_cast<size_t>(emptied_count_++)] = {owner, cell};
-  emptied_bytes_ += bytes;
+void Engine::give_back(PeerIndex from, const CellPart& part) {
+  emptied_[static_cast<size_t>(emptied_count_++)] = {from, part};
+  emptied_bytes_ += part.bytes;
   has_chores_ = true;
   if (emptied_count_ == kChoresMax || emptied_bytes_ > emptied_bytes_max_) give_back_now();
 }
@@ -43,10 +48,16 @@ void Engine::give_back(PeerIndex owner, int cell, int64_t bytes) {
 void Engine::give_back_now() {
   for (int i = 0; i < emptied_count_; ++i) {
     const EmptiedCells& emptied = emptied_[static_cast<size_t>(i)];
-    transport_.mark_cell_free(emptied.owner, emptied.cell);
+    transport_.mark_cell_free(owner_of(emptied.from, emptied.part), number_of(emptied.part), emptied.from);
   }
   emptied_count_ = 0;
   emptied_bytes_ = 0;
+}
+
+void Engine::give_back_kept(PeerIndex peer) {
+  KeptCells& kept = peers_[static_cast<size_t>(peer)].kept;
+  while (!kept.empty()) give_back(peer, kept.take());
+  give_back_now();
 }
 
 // One cell a call, so that news is looked for in between.

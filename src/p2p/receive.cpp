@@ -211,7 +211,8 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       if (bytes != sizeof(MoreCells)) break;
       MoreCells more;
       copy_bytes(&more, payload, sizeof more);
-      return engine.on_parts(from, header.cookie(), more.parts);
+      if (engine.on_parts(from, header.cookie(), more.parts)) return;
+      break;
     }
     case PacketKind::fragment:
       if (bytes > engine.packet_bytes_max_) break;
@@ -242,6 +243,8 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
     case PacketKind::written:
       if (engine.on_written(from, header.cookie(), header.flags())) return;
       break;
+    case PacketKind::recall:
+      return engine.on_recall(from, header.cookie());
     case PacketKind::revoked:
       return engine.on_revoked(from, header.cookie());
     case PacketKind::buffer_came:

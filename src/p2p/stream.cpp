@@ -93,18 +93,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   stream->offered = offer(request, peer, start.bytes, start.address);
   stream->held = held || stream->offered != 0;
   if (!stream->held) {
-    const int64_t part = std::max(next_part(*stream, peer, limits), least_part(*stream, limits));
-    const int cell = next_cells(*stream, part);
-    if (cell >= 0) {
-      const profile::CopyTimer timer(recorder_, to, static_cast<uint64_t>(part));
-      peer.filler.fill(*request.type, request.buffer, 0, transport_.own_cell(cell),
-                       static_cast<size_t>(part));
-      start.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
-      stream->sent_bytes = part;
-      stream->next_part_bytes *= 2;
-    } else {
-      stream->held = true;
-    }
+    stream->held = !fill_part(*stream, start.parts[0]);
   }
   auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | stream->offered);
   if (limits.part_bytes_max == 0 && transport_.carries_buffers(to) &&
@@ -129,33 +118,92 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
 void Engine::retire(SendStream& stream) {
   while (stream.in_flight > 0) {
     const SendStream::Part& part = stream.parts[static_cast<size_t>(stream.oldest)];
-    if (!transport_.cell_returned(part.cell, part.ticket)) return;
+    if (!transport_.cell_returned(part.owner, part.cell, part.ticket)) return;
     stream.oldest = (stream.oldest + 1) % kCellsInFlightMax;
     --stream.in_flight;
     stream.cleared = true;
   }
 }
 
-// Cells for the next piece, unless the message has as many under way as it may. -1: wait. Marks are looked at
-// only then: each look takes the mark's line away from the receiver.
-int Engine::next_cells(SendStream& stream, int64_t bytes) {
-  const Peer& peer = know(stream.request->key.peer);
-  const PairProtocol& limits = limits_for(stream.request->key);
-  if (limits.part_bytes_max == 0) return -1;
-  const int in_flight_max = limits.cells_in_flight_max;
-  if (stream.in_flight >= in_flight_max) {
-    retire(stream);
-    if (stream.in_flight >= in_flight_max) return -1;
+// The next piece of a message: into cells that travel between the two, else into new ones of the own pool.
+// False: wait, since the message has as many under way as it may, or others have the cells. Marks are looked
+// at only then: each look takes the mark's line away from the receiver.
+bool Engine::fill_part(SendStream& stream, CellPart& part) {
+  const Request& request = *stream.request;
+  const PeerIndex to = request.key.peer;
+  Peer& peer = know(to);
+  const PairProtocol& limits = limits_for(request.key);
+  if (limits.part_bytes_max == 0) return false;
+  int64_t bytes = next_part(stream, peer, limits);
+  // The receiver may have emptied some meanwhile.
+  if (stream.in_flight >= limits.cells_in_flight_max || bytes < least_part(stream, limits)) retire(stream);
+  if (stream.in_flight >= limits.cells_in_flight_max) {
+    recall(stream);
+    return false;
   }
-  const int cell = transport_.take_cells(static_cast<size_t>(bytes), !peer.filler.streams());
-  if (cell < 0) {
-    retire(stream);
-    return -1;
+  bytes = std::max(bytes, least_part(stream, limits));
+  PeerIndex owner = self_;
+  int cell = -1;
+  bool kept = false;
+  while (!kept && !peer.kept.empty()) {
+    const CellPart run = peer.kept.take();
+    kept = run.bytes >= bytes / 2;
+    if (kept) {
+      owner = owner_of(to, run);
+      cell = number_of(run);
+      bytes = std::min<int64_t>(bytes, run.bytes);
+    } else {
+      give_back(to, run);  // not worth a packet
+    }
   }
+  if (!kept) cell = take_cells(stream, bytes);
+  if (cell < 0) return false;
+  if (owner == self_) note_receiver(cell, to);
   stream.parts[static_cast<size_t>((stream.oldest + stream.in_flight) % kCellsInFlightMax)] = {
-      cell, transport_.cell_ticket(cell)};
-  note_receiver(cell, stream.request->key.peer);
+      owner, cell, transport_.cell_ticket(owner, cell)};
   ++stream.in_flight;
+  peer.kept.sent(bytes, kept_bytes_max_);
+
+  const auto length = static_cast<size_t>(bytes);
+  std::byte* memory = transport_.cells_of(owner, cell, length);
+  {
+    const profile::CopyTimer timer(recorder_, to, static_cast<uint64_t>(bytes));
+    if (kept) {
+      datatype::pack(*request.type, request.buffer, stream.sent_bytes, memory, length);
+    } else {
+      peer.filler.fill(*request.type, request.buffer, stream.sent_bytes, memory, length);
+    }
+  }
+  part = {static_cast<uint32_t>(cell) | (owner == self_ ? 0 : kCellOfReceiver), static_cast<uint32_t>(bytes)};
+  stream.sent_bytes += bytes;
+  stream.next_part_bytes = std::min(stream.next_part_bytes * 2, static_cast<int64_t>(limits.part_bytes_max));
+  return true;
+}
+
+// Cells that the receiver keeps do not come back by themselves. Messages whose cells it may keep fit the
+// parts that may be under way, as a rule.
+void Engine::recall(SendStream& stream) {
+  if (stream.recalled || stream.total_bytes > kept_bytes_max_) return;
+  stream.recalled = true;
+  answer(stream.request->key.peer, PacketKind::recall, 0, cookie_of(*stream.request));
+}
+
+void Engine::on_recall(PeerIndex from, uint32_t cookie) {
+  if (ReceiveStream* stream = stream_of(from, cookie); stream != nullptr) stream->keeps_cells = false;
+  give_back_kept(from);
+}
+
+// Cells of this process's pool that are free, or -1. Where what others keep leaves no room for a long run, a
+// shorter one will do: nobody may have a reason to give any of it back soon.
+int Engine::take_cells(SendStream& stream, int64_t& bytes) {
+  const Peer& peer = peers_[static_cast<size_t>(stream.request->key.peer)];
+  const bool gap = !peer.filler.streams() && peer.kept.one_way();
+  int cell = transport_.take_cells(static_cast<size_t>(bytes), gap);
+  if (cell < 0) retire(stream);
+  while (cell < 0 && stream.in_flight == 0 && bytes >= 2 * kPartBytesMin) {
+    bytes /= 2;
+    cell = transport_.take_cells(static_cast<size_t>(bytes), gap);
+  }
   return cell;
 }
 
@@ -170,7 +218,6 @@ bool Engine::push(SendStream& stream) {
     if (!(stream.answer_flags & kNotWritten)) stream.sent_bytes = stream.total_bytes;
   }
   if (stream.buffer_awaited) return push_buffer(stream);
-  Peer& peer = know(to);
   const PairProtocol& limits = limits_for(request.key);
   bool moved = false;
   while (stream.sent_bytes < stream.total_bytes) {
@@ -182,31 +229,15 @@ bool Engine::push(SendStream& stream) {
     Status status;
     std::byte* line = transport_.claim(to, sizeof(MoreCells), status);
     if (line == nullptr) return moved;
-    int64_t part = next_part(stream, peer, limits);
-    if (part < least_part(stream, limits)) {
-      // The receiver may have emptied some meanwhile.
-      retire(stream);
-      part = std::max(part, least_part(stream, limits));
-    }
-    const int cell = next_cells(stream, part);
-    if (cell < 0) {
+    MoreCells more = {};
+    if (!fill_part(stream, more.parts[0])) {
       // Without a single cell, others holding them all, a message that was matched still has its ring.
       if (stream.in_flight > 0 || !stream.cleared || !push_fragment(stream)) return moved;
       moved = true;
       continue;
     }
-    {
-      const profile::CopyTimer timer(recorder_, to, static_cast<uint64_t>(part));
-      peer.filler.fill(*request.type, request.buffer, stream.sent_bytes, transport_.own_cell(cell),
-                       static_cast<size_t>(part));
-    }
-    MoreCells more = {};
-    more.parts[0] = {static_cast<uint32_t>(cell), static_cast<uint32_t>(part)};
     copy_bytes(shm::payload_at(line), &more, sizeof more);
     transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof more, cookie_of(request), 0);
-    stream.sent_bytes += part;
-    stream.next_part_bytes =
-        std::min(stream.next_part_bytes * 2, static_cast<int64_t>(limits.part_bytes_max));
     moved = true;
   }
   end_stream(stream);
@@ -279,6 +310,9 @@ void Engine::let_go(SendStream& stream) {
 void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
   RendezvousStart start;
   copy_bytes(&start, payload, sizeof start);
+  for (const CellPart& part : start.parts) {
+    if (part.bytes != 0 && !note_home(from, part)) return on_damage(from, header);
+  }
   ReceiveStream* stream = receive_streams_.create();
   if (stream == nullptr) out_of_memory("a long message", sizeof(ReceiveStream), from);
   stream->from = from;
@@ -286,6 +320,7 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
   stream->flags = header.flags();
   stream->address = start.address;
   stream->total_bytes = static_cast<int64_t>(start.bytes);
+  stream->keeps_cells = keep_cells_ && stream->total_bytes <= kept_bytes_max_;
   for (const CellPart& part : start.parts) {
     if (part.bytes == 0) break;
     keep_part(*stream, part);
@@ -382,10 +417,16 @@ ReceiveStream* Engine::stream_of(PeerIndex from, uint32_t cookie) {
   return nullptr;
 }
 
-void Engine::on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts) {
+bool Engine::on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts) {
+  for (const CellPart& part : parts) {
+    if (part.bytes != 0 && !note_home(from, part)) return false;
+  }
   ReceiveStream* stream = stream_of(from, cookie);
   // Nobody wants it any more (failure.cpp).
-  if (stream == nullptr) return return_parts(from, parts);
+  if (stream == nullptr) {
+    return_parts(from, parts);
+    return true;
+  }
   for (const CellPart& part : parts) {
     if (part.bytes == 0) break;
     stream->announced_bytes += part.bytes;
@@ -396,6 +437,16 @@ void Engine::on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart>
     }
   }
   if (stream->request != nullptr) finish_if_whole(*stream);
+  return true;
+}
+
+// A cell of ours is with us again, with an answer in it; false when it was not where it seems to come from.
+bool Engine::note_home(PeerIndex from, const CellPart& part) {
+  if (!(part.cell & kCellOfReceiver)) return true;
+  const size_t cell = part.cell & ~kCellOfReceiver;
+  if (cell >= cell_receivers_.size() || cell_receivers_[cell] != from) return false;
+  cell_receivers_[cell] = MPI_PROC_NULL;
+  return true;
 }
 
 void Engine::on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes) {
@@ -406,11 +457,12 @@ void Engine::on_fragment(PeerIndex from, uint32_t cookie, const std::byte* paylo
   finish_if_whole(*stream);
 }
 
-void Engine::return_parts(PeerIndex owner, std::span<const CellPart> parts) {
+void Engine::return_parts(PeerIndex from, std::span<const CellPart> parts) {
   for (const CellPart& part : parts) {
     if (part.bytes == 0) return;
-    const auto cell = static_cast<int>(part.cell);
-    if (transport_.cells_of(owner, cell, part.bytes) != nullptr) give_back(owner, cell, part.bytes);
+    if (transport_.cells_of(owner_of(from, part), number_of(part), part.bytes) != nullptr) {
+      give_back(from, part);
+    }
   }
 }
 
@@ -421,10 +473,13 @@ void Engine::keep_part(ReceiveStream& stream, const CellPart& part) {
 }
 
 void Engine::take_part(ReceiveStream& stream, const CellPart& part) {
-  const std::byte* data = transport_.cells_of(stream.from, static_cast<int>(part.cell), part.bytes);
+  const PeerIndex owner = owner_of(stream.from, part);
+  const std::byte* data = transport_.cells_of(owner, number_of(part), part.bytes);
   if (data == nullptr) return;
   take_bytes(stream, data, part.bytes);
-  give_back(stream.from, static_cast<int>(part.cell), part.bytes);
+  if (!stream.keeps_cells || !peers_[static_cast<size_t>(stream.from)].kept.keep(part)) {
+    give_back(stream.from, part);
+  }
 }
 
 void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes) {

@@ -31,10 +31,12 @@ struct SendStream {
   bool buffer_awaited = false;  // the transport is to carry the whole buffer, as soon as there is room for it
   bool to_answer = false;       // an invitation to write must still be answered, with these flags
   uint8_t answer_flags = 0;
-  int place = -1;  // in Engine::sending_; -1: not there, being held
+  bool recalled = false;  // its cells may not be kept any more
+  int place = -1;         // in Engine::sending_; -1: not there, being held
   int in_flight = 0;
   int oldest = 0;
   struct Part {
+    PeerIndex owner;
     int cell;
     uint32_t ticket;
   };
@@ -57,6 +59,7 @@ struct ReceiveStream {
   FreshPages fresh;             // of its buffer
   bool asked_to_write = false;  // the sender has been given the receive buffer
   bool buffer_awaited = false;  // the transport has been given it
+  bool keeps_cells = false;     // that are emptied (kept_cells.h)
   int place = -1;               // in Peer::streams; -1: not there, nothing more is to come for now
   int part_count = 0;
   std::array<CellPart, kCellsInFlightMax> parts;  // announced before the match

@@ -91,10 +91,14 @@ bool CellPool::bring_over(size_t bytes_ahead) {
   return true;
 }
 
-bool CellPool::returned(int cell, uint32_t ticket) const {
+bool CellPool::returned(const Segment& segment, int owner, int cell, uint32_t ticket) {
   // Both count modulo 2^32.
-  const uint32_t mark = atomic::load_acquire(segment_->cell_mark(owner_, static_cast<uint32_t>(cell)));
+  const uint32_t mark = atomic::load_acquire(segment.cell_mark(owner, static_cast<uint32_t>(cell)));
   return static_cast<int32_t>(mark - ticket) >= 0;
+}
+
+uint32_t CellPool::next_ticket(const Segment& segment, int owner, int cell) {
+  return atomic::load_relaxed(segment.cell_mark(owner, static_cast<uint32_t>(cell))) + 1;
 }
 
 std::byte* CellPool::memory(int cell) const {

@@ -1,12 +1,13 @@
 // The sender-owned cell pool (scalable-intranode-2006, section 3.2.2): memory through which larger messages
-// are copied in pieces. A process fills cells of its own pool only; the receiver copies out of them and marks
-// them free; the owner alone takes marked cells back ("mark and sweep"), so no lock is needed.
+// are copied in pieces. The owner fills a cell; the receiver copies out of it and marks it free; the owner
+// alone takes marked cells back ("mark and sweep"), so no lock is needed. A receiver may fill a cell that it
+// has emptied with an answer for the owner first, who then marks it (p2p/kept_cells.h).
 //
 //   owner:    take -> fill -> announce in a ring (release)      ... take again: mark seen (acquire)
 //   receiver:                 see it (acquire) -> copy out -> mark + 1 (release)
 //
-// A mark counts how often the cell was emptied, and only receivers write it, each while it has the cell; the
-// owner knows how often it sent the cell and never has to fetch the mark's line for writing.
+// A mark counts how often the cell was emptied, and only who has the cell writes it, a receiver as a rule;
+// the owner knows how often it sent the cell and need not fetch the mark's line for writing.
 //
 // A piece of a message takes a run of consecutive cells, of which the first one's mark counts. Runs are taken
 // in turn, so the memory that has rested longest comes next. That is on purpose: a cell that was just emptied
@@ -44,13 +45,16 @@ class CellPool {
   uint32_t ticket(int cell) const { return sent_[static_cast<size_t>(cell)]; }
   /// Whether the receiver has emptied the run of that sending; its cells may have been taken again since. The
   /// acquire load pairs with mark_free().
-  bool returned(int cell, uint32_t ticket) const;
+  bool returned(int cell, uint32_t ticket) const { return returned(*segment_, owner_, cell, ticket); }
 
   std::byte* memory(int cell) const;
   size_t run_bytes_max() const { return shm::run_bytes_max(sent_.size(), cell_bytes_); }
 
-  /// The receiver's side: gives a cell of `owner` back.
+  /// The side of who has a cell of `owner`: gives it back.
   static void mark_free(const Segment& segment, int owner, int cell);
+  /// Which sending it is when who has the cell fills it once more.
+  static uint32_t next_ticket(const Segment& segment, int owner, int cell);
+  static bool returned(const Segment& segment, int owner, int cell, uint32_t ticket);
 
  private:
   bool make_room(size_t cells);

@@ -69,11 +69,10 @@ class FabricTransport final : public Network {
   // No memory is shared with processes elsewhere.
   size_t part_bytes_max() const override { return 0; }
   int take_cells(size_t, bool) override { return -1; }
-  uint32_t cell_ticket(int) override { return 0; }
-  bool cell_returned(int, uint32_t) override { return false; }
-  std::byte* own_cell(int) override { return nullptr; }
-  const std::byte* cells_of(PeerIndex, int, size_t) override { return nullptr; }
-  void mark_cell_free(PeerIndex, int) override {}
+  uint32_t cell_ticket(PeerIndex, int) override { return 0; }
+  bool cell_returned(PeerIndex, int, uint32_t) override { return false; }
+  std::byte* cells_of(PeerIndex, int, size_t) override { return nullptr; }
+  void mark_cell_free(PeerIndex, int, PeerIndex) override {}
 
   bool is_gone(PeerIndex index) override { return peer(index).lost; }
 

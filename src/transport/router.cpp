@@ -122,12 +122,20 @@ void Router::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
 
 // Memory of this machine.
 
-const std::byte* Router::cells_of(PeerIndex owner, int cell, size_t bytes) {
+uint32_t Router::cell_ticket(PeerIndex owner, int cell) {
+  return near_->cell_ticket(place_of(owner), cell);
+}
+
+bool Router::cell_returned(PeerIndex owner, int cell, uint32_t ticket) {
+  return near_->cell_returned(place_of(owner), cell, ticket);
+}
+
+std::byte* Router::cells_of(PeerIndex owner, int cell, size_t bytes) {
   return is_near(owner) ? near_->cells_of(place_of(owner), cell, bytes) : nullptr;
 }
 
-void Router::mark_cell_free(PeerIndex owner, int cell) {
-  if (is_near(owner)) near_->mark_cell_free(place_of(owner), cell);
+void Router::mark_cell_free(PeerIndex owner, int cell, PeerIndex from) {
+  if (is_near(owner)) near_->mark_cell_free(place_of(owner), cell, place_of(from));
 }
 
 bool Router::target_of(PeerIndex peer, single_copy::Target& target) {

@@ -48,11 +48,10 @@ class Router final : public Transport {
 
   size_t part_bytes_max() const override { return near_->part_bytes_max(); }
   int take_cells(size_t bytes, bool gap) override { return near_->take_cells(bytes, gap); }
-  uint32_t cell_ticket(int cell) override { return near_->cell_ticket(cell); }
-  bool cell_returned(int cell, uint32_t ticket) override { return near_->cell_returned(cell, ticket); }
-  std::byte* own_cell(int cell) override { return near_->own_cell(cell); }
-  const std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) override;
-  void mark_cell_free(PeerIndex owner, int cell) override;
+  uint32_t cell_ticket(PeerIndex owner, int cell) override;
+  bool cell_returned(PeerIndex owner, int cell, uint32_t ticket) override;
+  std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) override;
+  void mark_cell_free(PeerIndex owner, int cell, PeerIndex from) override;
 
   bool target_of(PeerIndex peer, single_copy::Target& target) override;
   bool is_gone(PeerIndex peer) override;

@@ -151,7 +151,15 @@ void ShmTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
 
 // Cells.
 
-const std::byte* ShmTransport::cells_of(PeerIndex owner, int cell, size_t bytes) {
+uint32_t ShmTransport::cell_ticket(PeerIndex owner, int cell) {
+  return owner == self_ ? cells_.ticket(cell) : shm::CellPool::next_ticket(segment_, owner, cell);
+}
+
+bool ShmTransport::cell_returned(PeerIndex owner, int cell, uint32_t ticket) {
+  return shm::CellPool::returned(segment_, owner, cell, ticket);
+}
+
+std::byte* ShmTransport::cells_of(PeerIndex owner, int cell, size_t bytes) {
   const shm::JobHeader& job = segment_.job();
   if (cell < 0 || static_cast<uint32_t>(cell) >= job.cell_count) return nullptr;
   if (bytes > (job.cell_count - static_cast<uint64_t>(cell)) * job.cell_bytes) return nullptr;
@@ -159,9 +167,9 @@ const std::byte* ShmTransport::cells_of(PeerIndex owner, int cell, size_t bytes)
   return segment_.cell_memory(owner, static_cast<uint32_t>(cell));
 }
 
-void ShmTransport::mark_cell_free(PeerIndex owner, int cell) {
+void ShmTransport::mark_cell_free(PeerIndex owner, int cell, PeerIndex from) {
   shm::CellPool::mark_free(segment_, owner, cell);
-  shm::Bell(segment_, owner).ring();
+  shm::Bell(segment_, from).ring();
 }
 
 bool ShmTransport::target_of(PeerIndex peer, single_copy::Target& target) {

@@ -88,13 +88,15 @@ class Transport {
   /// Consecutive cells for so many bytes: the first one's number, or -1. `gap`: leave room behind them, since
   /// they are written through the caches and the reader's processor may fetch ahead past their end.
   virtual int take_cells(size_t bytes, bool gap) = 0;
-  virtual uint32_t cell_ticket(int cell) = 0;
-  virtual bool cell_returned(int cell, uint32_t ticket) = 0;
-  virtual std::byte* own_cell(int cell) = 0;
-  /// The receiver's view of so many bytes in a sender's cells. nullptr when they are not there (a damaged
-  /// packet).
-  virtual const std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) = 0;
-  virtual void mark_cell_free(PeerIndex owner, int cell) = 0;
+  /// By what it can be told that the receiver has emptied the run: of own cells, or of the owner's that this
+  /// process fills in its place.
+  virtual uint32_t cell_ticket(PeerIndex owner, int cell) = 0;
+  virtual bool cell_returned(PeerIndex owner, int cell, uint32_t ticket) = 0;
+  /// So many bytes in the cells of a process: what it has filled, or what is to be filled. nullptr when they
+  /// are not there (a damaged packet).
+  virtual std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) = 0;
+  /// `from` has filled it, and may be waiting for it.
+  virtual void mark_cell_free(PeerIndex owner, int cell, PeerIndex from) = 0;
 
   /// Where the memory of a process on this machine is; false when it is on another.
   virtual bool target_of(PeerIndex, single_copy::Target&) { return false; }

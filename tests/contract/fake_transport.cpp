@@ -58,29 +58,30 @@ void FakeTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
 int FakeTransport::take_cells(size_t, bool) {
   FakeNetwork::Cells& cells = network_.cells(self_);
   for (size_t cell = 0; cell < cells.sent.size(); ++cell) {
-    if (!cell_returned(static_cast<int>(cell), cells.sent[cell])) continue;
+    if (!cell_returned(self_, static_cast<int>(cell), cells.sent[cell])) continue;
     ++cells.sent[cell];
     return static_cast<int>(cell);
   }
   return -1;
 }
 
-bool FakeTransport::cell_returned(int cell, uint32_t ticket) {
+uint32_t FakeTransport::cell_ticket(PeerIndex owner, int cell) {
+  const FakeNetwork::Cells& cells = network_.cells(owner);
+  return owner == self_ ? cells.sent[static_cast<size_t>(cell)] : cells.marks[static_cast<size_t>(cell)] + 1;
+}
+
+bool FakeTransport::cell_returned(PeerIndex owner, int cell, uint32_t ticket) {
   // Now and then a mark is seen late.
   if (ticket == 0) return true;
-  return network_.cells(self_).marks[static_cast<size_t>(cell)] >= ticket && network_.chance(70);
+  return network_.cells(owner).marks[static_cast<size_t>(cell)] >= ticket && network_.chance(70);
 }
 
-std::byte* FakeTransport::own_cell(int cell) {
-  return network_.cells(self_).memory.data() + static_cast<size_t>(cell) * FakeNetwork::kCellBytes;
-}
-
-const std::byte* FakeTransport::cells_of(PeerIndex owner, int cell, size_t bytes) {
+std::byte* FakeTransport::cells_of(PeerIndex owner, int cell, size_t bytes) {
   if (cell < 0 || cell >= FakeNetwork::kCells || bytes > FakeNetwork::kCellBytes) return nullptr;
   return network_.cells(owner).memory.data() + static_cast<size_t>(cell) * FakeNetwork::kCellBytes;
 }
 
-void FakeTransport::mark_cell_free(PeerIndex owner, int cell) {
+void FakeTransport::mark_cell_free(PeerIndex owner, int cell, PeerIndex) {
   ++network_.cells(owner).marks[static_cast<size_t>(cell)];
 }
 

@@ -69,11 +69,10 @@ class FakeTransport final : public transport::Transport {
 
   size_t part_bytes_max() const override { return FakeNetwork::kCellBytes; }
   int take_cells(size_t bytes, bool gap) override;
-  uint32_t cell_ticket(int cell) override { return network_.cells(self_).sent[static_cast<size_t>(cell)]; }
-  bool cell_returned(int cell, uint32_t ticket) override;
-  std::byte* own_cell(int cell) override;
-  const std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) override;
-  void mark_cell_free(PeerIndex owner, int cell) override;
+  uint32_t cell_ticket(PeerIndex owner, int cell) override;
+  bool cell_returned(PeerIndex owner, int cell, uint32_t ticket) override;
+  std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) override;
+  void mark_cell_free(PeerIndex owner, int cell, PeerIndex from) override;
 
   /// All endpoints are in this process.
   bool target_of(PeerIndex, single_copy::Target&) override { return true; }
