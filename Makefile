@@ -8,7 +8,7 @@
 #   make check-hpcc          HPCC: Linpack, PTRANS, RandomAccess, FFT, at 2, 4 and 8 ranks
 #   make check-sanitizers    everything under the address, undefined-behaviour and thread sanitizers
 #   make check-peers         our own test programs on other MPI libraries: that proves the tests
-#   make check-lab           virtual machines with several memory nodes: where memory lies
+#   make check-lab           virtual machines with several memory nodes: where memory lies; with Yama
 #   make check-surroundings  all tests without single copy, room in /dev/shm, /sys, a second processor, and with a
 #                            shared heap, in turn
 #   make check-aarch64       the library and its unit and contract tests, cross-compiled for aarch64, in QEMU
@@ -53,7 +53,7 @@ check-peers: install
 
 check-lab: install
 	@scripts/setup.sh lab
-	@scripts/build.sh release lab_pages
+	@scripts/build.sh release lab_pages launch_job
 	@HEARTH_BUILD=build/release python3 -B tests/lab/check.py
 
 check-surroundings: system install

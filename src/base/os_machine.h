@@ -7,8 +7,8 @@
 
 namespace hearth::os {
 
-/// Processors that this process may run on, in rising order: its affinity mask. Empty when the system does
-/// not tell.
+/// Processors that this process may run on, in rising order: its affinity mask; where the system does not let
+/// us ask, all that are online.
 std::vector<int> allowed_processors();
 
 /// Bytes of the last cache between the first of these processors and memory; 0 when the system does not tell.

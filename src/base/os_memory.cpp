@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -79,17 +80,90 @@ void release(void* address, size_t bytes) {
   ::munmap(address, bytes);
 }
 
-int create_shared_memory(const char* label, size_t bytes) {
+namespace {
+
+// -1 with the errno that was there before the descriptor was closed.
+int give_up(int descriptor) {
+  const int error = errno;
+  ::close(descriptor);
+  errno = error;
+  return -1;
+}
+
+// The system would end this process by SIGXFSZ.
+bool is_too_long(size_t bytes) {
+  if (bytes <= file_limit_bytes()) return false;
+  errno = EFBIG;
+  return true;
+}
+
+// Of calls that a sandbox refuses or a kernel does not know, not of ones that failed.
+bool is_refused(int error) {
+  return error == EPERM || error == EACCES || error == ENOSYS || error == EINVAL;
+}
+
+// In a folder of its own, which is gone again, as is the file's name, when this returns. mkdtemp makes it
+// 0700 and chooses a name that nobody can guess.
+int open_unnamed_by_hand(const char* folder) {
+  std::string own = std::string(folder) + "/hearth-XXXXXX";
+  if (::mkdtemp(own.data()) == nullptr) return -1;
+  const std::string path = own + "/memory";
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int error = errno;
+  if (descriptor >= 0) ::unlink(path.c_str());
+  ::rmdir(own.c_str());
+  errno = error;
+  return descriptor;
+}
+
+int open_unnamed(const char* folder) {
+  // Never has a name, and O_EXCL means that it never gets one.
+  const int descriptor = ::open(folder, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  const bool unknown = descriptor < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL);
+  return unknown ? open_unnamed_by_hand(folder) : descriptor;
+}
+
+bool has_room(const char* folder, size_t bytes) {
+  struct statvfs system;
+  return ::statvfs(folder, &system) == 0 && uint64_t{system.f_bavail} * system.f_frsize >= bytes;
+}
+
+}  // namespace
+
+int create_sparse_memory(const char* label, size_t bytes) {
+  if (is_too_long(bytes)) return -1;
   const int descriptor = ::memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) return -1;
   if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0 ||
       ::fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
-    const int error = errno;
-    ::close(descriptor);
-    errno = error;
-    return -1;
+    return give_up(descriptor);
   }
   return descriptor;
+}
+
+int create_file_in(std::span<const char* const> folders, size_t bytes) {
+  if (is_too_long(bytes)) return -1;
+  errno = ENOENT;
+  for (const bool choosy : {true, false}) {
+    for (const char* folder : folders) {
+      if (folder == nullptr || *folder == 0 || has_room(folder, bytes) != choosy) continue;
+      const int descriptor = open_unnamed(folder);
+      if (descriptor < 0) continue;
+      if (::ftruncate(descriptor, static_cast<off_t>(bytes)) == 0) return descriptor;
+      give_up(descriptor);
+    }
+  }
+  return -1;
+}
+
+int create_shared_memory(const char* label, size_t bytes) {
+  const int descriptor = create_sparse_memory(label, bytes);
+  if (descriptor >= 0 || !is_refused(errno)) return descriptor;
+  const int error = errno;
+  const char* const folders[] = {"/dev/shm", std::getenv("TMPDIR"), "/tmp", "/var/tmp"};
+  const int file = create_file_in(folders, bytes);
+  if (file < 0) errno = error;
+  return file;
 }
 
 void* map_shared(int descriptor, size_t bytes) {
@@ -162,12 +236,32 @@ bool make_unreachable(void* address, size_t bytes) {
          address;
 }
 
+namespace {
+
+// For sandboxes and file systems without fallocate(): every page is touched by the kernel, which reports a
+// full file system where a store of ours would be SIGBUS.
+bool touch_room(int descriptor, size_t offset, size_t bytes) {
+  const size_t first = offset / page_bytes() * page_bytes();
+  const size_t length = (offset + bytes - first + page_bytes() - 1) / page_bytes() * page_bytes();
+  void* address =
+      ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(first));
+  if (address == MAP_FAILED) return false;
+  const bool touched = populate_pages(address, length);
+  const int error = errno == EFAULT ? ENOSPC : errno;
+  ::munmap(address, length);
+  errno = error;
+  return touched;
+}
+
+}  // namespace
+
 bool reserve_room(int descriptor, size_t offset, size_t bytes) {
   int result;
   do {
     result = ::fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (result != 0 && errno == EINTR);
-  return result == 0;
+  if (result == 0) return true;
+  return (is_refused(errno) || errno == EOPNOTSUPP) && touch_room(descriptor, offset, bytes);
 }
 
 bool prefer_node(void* address, size_t bytes, int node, bool move) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace hearth::os {
 
@@ -26,9 +27,16 @@ bool commit(void* address, size_t bytes);
 /// Gives a reservation or mapping back.
 void release(void* address, size_t bytes);
 
-/// An anonymous shared file that no path names, sealed against shrinking; -1 with errno on failure.
-/// The descriptor is close-on-exec.
+/// A shared file that no path names. The system's own memory where it gives that (sealed against shrinking),
+/// else a file in a folder, which nobody else can open: touch none of it but behind reserve_room(), or a full
+/// file system is SIGBUS. -1 with errno on failure, EFBIG where ulimit -f is too low. The descriptor is
+/// close-on-exec.
 int create_shared_memory(const char* label, size_t bytes);
+/// The same of the system's own memory alone: sparse, and any of it may be touched.
+int create_sparse_memory(const char* label, size_t bytes);
+/// What create_shared_memory() does where the system refuses its own memory: the file in one of these
+/// folders, of those with room for all of it the first, else of any. -1 with errno of the last.
+int create_file_in(std::span<const char* const> folders, size_t bytes);
 /// Maps a shared file readable and writable; nullptr with errno on failure.
 void* map_shared(int descriptor, size_t bytes);
 /// Maps a part of a sparse shared file; nothing of it counts as memory, or goes into core files, before it is

@@ -30,6 +30,7 @@ struct Inherited {
   bool signals_changed = false;
   sigset_t mask;
   struct sigaction on_broken_pipe;
+  struct sigaction on_long_file;
   bool limit_changed = false;
   rlimit descriptors;
 };
@@ -65,6 +66,7 @@ void give_inherited_back() {
   if (inherited.limit_changed) ::setrlimit(RLIMIT_NOFILE, &inherited.descriptors);
   if (inherited.signals_changed) {
     ::sigaction(SIGPIPE, &inherited.on_broken_pipe, nullptr);
+    ::sigaction(SIGXFSZ, &inherited.on_long_file, nullptr);
     ::sigprocmask(SIG_SETMASK, &inherited.mask, nullptr);
   }
 }
@@ -91,7 +93,8 @@ void execute(const SpawnPlan& plan, char** shell_arguments) {
     write_some(plan.announce, &self, sizeof self);
   }
   if (affinity.set != nullptr && ::sched_setaffinity(0, affinity.bytes, affinity.set) != 0) {
-    complain_and_leave(plan, SpawnStep::affinity);
+    const bool refused = errno == EPERM || errno == ENOSYS;
+    if (plan.processors_asked_for || !refused) complain_and_leave(plan, SpawnStep::affinity);
   }
   if (plan.folder != nullptr && ::chdir(plan.folder) != 0) complain_and_leave(plan, SpawnStep::folder);
   replace_descriptor(plan, plan.standard_input, 0);
@@ -288,6 +291,7 @@ SignalInbox::SignalInbox(std::span<const int> signals) {
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &inherited.on_broken_pipe);
+  ::sigaction(SIGXFSZ, &ignore, &inherited.on_long_file);
   // With SIGCHLD ignored the kernel would reap our children itself and tell us nothing.
   ::signal(SIGCHLD, SIG_DFL);
   inherited.signals_changed = true;

@@ -33,6 +33,7 @@ struct SpawnPlan {
   int standard_error = 2;
   std::span<const int> kept_descriptors;  // open in the program under the same numbers, though close-on-exec
   std::span<const int> processors;        // affinity mask; empty: that of the parent
+  bool processors_asked_for = true;       // false: where the system refuses masks it goes without
   int announce = -1;  // pipe into which the process writes its number, before anything else
   int complain = -1;  // close-on-exec pipe into which it writes a SpawnFailure if it must
   uint32_t tag = 0;
@@ -98,8 +99,8 @@ void die_of_signal(int signal);
 std::string signal_name(int signal);
 
 /// Turns signals into something to read. From its construction on these signals no longer interrupt this
-/// process, and SIGPIPE is ignored; processes that spawn() starts get the settings from before. One per
-/// process.
+/// process, and SIGPIPE and SIGXFSZ are ignored; processes that spawn() starts get the settings from before.
+/// One per process.
 class SignalInbox {
  public:
   explicit SignalInbox(std::span<const int> signals);

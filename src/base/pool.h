@@ -86,6 +86,9 @@ class Pool {
 
  private:
   static constexpr size_t kGrowBytes = size_t{1} << 16;
+  static constexpr size_t kSlotsMin = 1024;
+  // There are a dozen pools.
+  static constexpr uint64_t kAddressSpaceShare = 128;
   static_assert(sizeof(T) >= sizeof(T*) + 2 * sizeof(uint32_t));
 
   static size_t round_up(size_t bytes) { return (bytes + kGrowBytes - 1) / kGrowBytes * kGrowBytes; }
@@ -96,8 +99,11 @@ class Pool {
   }
 
   bool grow() {
-    // Half the wish until the address space has room: RLIMIT_AS may be small.
-    for (size_t slots = slots_max_; slots >= 1024 && base_ == nullptr; slots /= 2) {
+    // Half the wish until the address space has room. Where that is limited (ulimit -v), all but a little of
+    // it is the program's.
+    const uint64_t bytes_max = os::address_space_limit_bytes() / kAddressSpaceShare;
+    for (size_t slots = slots_max_; slots >= kSlotsMin && base_ == nullptr; slots /= 2) {
+      if (slots * sizeof(T) > bytes_max && slots / 2 >= kSlotsMin) continue;
       reserved_bytes_ = round_up(slots * sizeof(T));
       base_ = static_cast<std::byte*>(os::reserve(reserved_bytes_));
     }

@@ -25,7 +25,10 @@ namespace {
 
 Status Guardian::start(char** arguments) {
   os::Pipe pipe;
-  if (!os::make_pipe(pipe)) return fail(MPI_ERR_OTHER, "cannot make a pipe: %s", std::strerror(errno));
+  if (!os::make_pipe(pipe)) {
+    return fail(MPI_ERR_OTHER, "cannot make a pipe: %s. Remedy: raise the limit on open files (ulimit -n)",
+                std::strerror(errno));
+  }
   pid_ = os::fork_process();
   if (pid_ < 0) {
     return fail(MPI_ERR_OTHER, "cannot start a process: %s. Remedy: raise the limit on processes (ulimit -u)",

@@ -10,6 +10,8 @@
 namespace hearth::launch {
 namespace {
 
+constexpr const char* kMoreFiles = ". Remedy: raise the limit on open files (ulimit -n)";
+
 std::string with_rank(const std::string& pattern, int rank) {
   std::string name;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -66,8 +68,7 @@ bool Job::make_stream(int rank, Source source, os::Descriptor& for_rank) {
   if (sink == nullptr) return false;
   os::Pipe pipe;
   if (!os::make_pipe(pipe)) {
-    say(std::string("cannot make a pipe: ") + std::strerror(errno) +
-        ". Remedy: raise the limit on open files (ulimit -n)");
+    say(std::string("cannot make a pipe: ") + std::strerror(errno) + kMoreFiles);
     return false;
   }
   const std::string prefix = spec_.tag_output ? "[" + std::to_string(rank) + "] " : "";
@@ -159,6 +160,7 @@ bool Job::start_rank(int rank, int number, int input) {
   plan.standard_error = error.number();
   plan.kept_descriptors = kept;
   plan.processors = seats_[static_cast<size_t>(rank)].processors;
+  plan.processors_asked_for = spec_.placement.bind != Level::automatic;
   plan.announce = guardian_.announce_descriptor();
   plan.complain = complaints_.write_end.number();
   plan.tag = static_cast<uint32_t>(rank);
@@ -182,14 +184,19 @@ bool Job::start_rank(int rank, int number, int input) {
 bool Job::start_ranks(char** own_environment) {
   if (!find_programs(own_environment)) return false;
   const os::Descriptor nothing = os::open_to_read("/dev/null");
+  if (!nothing.open()) {
+    say(std::string("cannot open /dev/null, which ranks read that get no input: ") + std::strerror(errno) +
+        (errno == EMFILE ? kMoreFiles : ". Remedy: give the sandbox or container a /dev/null"));
+    return false;
+  }
   os::Descriptor input_pipe;
   const int input = prepare_input(input_pipe);
   segment_for_ranks_ = os::duplicate_out_of_the_way(segment_.descriptor());
   if (arena_.descriptor() >= 0) arena_for_ranks_ = os::duplicate_out_of_the_way(arena_.descriptor());
   if (board_.descriptor() >= 0) board_for_ranks_ = os::duplicate_out_of_the_way(board_.descriptor());
   if (check_.wanted()) check_for_ranks_ = os::duplicate_out_of_the_way(check_.board().descriptor());
-  if (!nothing.open() || !segment_for_ranks_.open() || input < 0 || !os::make_pipe(complaints_)) {
-    say(std::string("cannot open what the ranks need: ") + std::strerror(errno));
+  if (!segment_for_ranks_.open() || input < 0 || !os::make_pipe(complaints_)) {
+    say(std::string("cannot open what the ranks need: ") + std::strerror(errno) + kMoreFiles);
     return false;
   }
   os::set_nonblocking(complaints_.read_end.number(), true);

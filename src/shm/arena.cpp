@@ -83,7 +83,7 @@ Status Arena::create(uint32_t rank_count, Arena& arena) {
                 "%u windows of %llu MiB or more do not fit. Remedy: raise the limits of ulimit -v and -f",
                 rank_count, number(kWindowBytesMin >> 20));
   }
-  os::Descriptor file(os::create_shared_memory("hearth arena", window * rank_count));
+  os::Descriptor file(os::create_sparse_memory("hearth arena", window * rank_count));
   if (!file.open()) {
     return fail(MPI_ERR_NO_MEM, "cannot make a sparse memory file of %llu bytes: memfd_create: %s",
                 number(window * rank_count), std::strerror(errno));

@@ -88,7 +88,7 @@ size_t CheckBoard::bytes_for(uint32_t ranks) {
 
 Status CheckBoard::create(uint32_t ranks, CheckBoard& board) {
   const size_t bytes = bytes_for(ranks);
-  os::Descriptor file(os::create_shared_memory("hearth-check", bytes));
+  os::Descriptor file(os::create_sparse_memory("hearth-check", bytes));
   void* address = file.open() ? os::map_sparse(file.number(), 0, bytes) : nullptr;
   if (address == nullptr) {
     return fail(MPI_ERR_NO_MEM, "--check: cannot make the file that the ranks share: %s",

@@ -126,17 +126,43 @@ Segment& Segment::operator=(Segment&& other) noexcept {
   return *this;
 }
 
+namespace {
+
+Status no_memory_file(const SegmentPlan& plan, int error) {
+  const auto bytes = static_cast<unsigned long long>(plan.segment_bytes());
+  if (error == EFBIG) {
+    return fail(MPI_ERR_NO_MEM,
+                "cannot make the shared segment of %llu bytes for %u ranks: files may not be that long here. "
+                "Remedy: raise the limit on their length (ulimit -f)",
+                bytes, plan.rank_count);
+  }
+  if (error == EMFILE || error == ENFILE) {
+    return fail(MPI_ERR_NO_MEM,
+                "cannot make the shared segment of %llu bytes for %u ranks: %s. Remedy: raise the limit on "
+                "open files (ulimit -n)",
+                bytes, plan.rank_count, std::strerror(error));
+  }
+  return fail(MPI_ERR_NO_MEM,
+              "cannot make the shared segment of %llu bytes for %u ranks: memfd_create: %s, and no file can "
+              "be made in its place in /dev/shm, TMPDIR, /tmp or /var/tmp. Likely cause: a sandbox. Remedy: "
+              "allow memfd_create in it, or give it one of these folders to write in",
+              bytes, plan.rank_count, std::strerror(error));
+}
+
+}  // namespace
+
 Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<const RankMemory> memory) {
   SegmentPlan plan = wish;
   plan.rings_in_pages = !memory.empty();
-  const uint64_t bytes = plan.segment_bytes();
-  const int descriptor = os::create_shared_memory("hearth", bytes);
-  if (descriptor < 0) {
-    return fail(MPI_ERR_NO_MEM,
-                "cannot make the shared segment of %llu bytes for %u ranks: memfd_create: %s. Remedy: allow "
-                "memfd_create in the sandbox, or start fewer ranks",
-                static_cast<unsigned long long>(bytes), plan.rank_count, std::strerror(errno));
+  uint64_t bytes = plan.segment_bytes();
+  int descriptor = os::create_sparse_memory("hearth", bytes);
+  if (descriptor < 0 && errno != EFBIG) {
+    // Chunks are touched without asking for room, which only the system's own memory allows.
+    plan.chunk_bytes = 0;
+    bytes = plan.segment_bytes();
+    descriptor = os::create_shared_memory("hearth", bytes);
   }
+  if (descriptor < 0) return no_memory_file(plan, errno);
   Segment made;
   made.descriptor_ = descriptor;
   made.base_ = static_cast<std::byte*>(os::map_shared(descriptor, bytes));
@@ -186,11 +212,11 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
 
 Status Segment::take_room(const SegmentPlan& plan, uint64_t offset, uint64_t bytes) const {
   if (os::reserve_room(descriptor_, offset, bytes)) return {};
-  return fail(
-      MPI_ERR_NO_MEM,
-      "no room for the shared segment: %llu bytes for %u ranks: %s. Remedy: raise the memory limit, or "
-      "set HEARTH_SHM_CELL_COUNT lower",
-      static_cast<unsigned long long>(cells_offset(plan)), plan.rank_count, std::strerror(errno));
+  return fail(MPI_ERR_NO_MEM,
+              "no room for the shared segment: %llu bytes for %u ranks: %s. Remedy: raise the memory limit, "
+              "or, where "
+              "memfd_create is refused, that of /dev/shm; or set HEARTH_SHM_CELL_COUNT lower",
+              static_cast<unsigned long long>(cells_offset(plan)), plan.rank_count, std::strerror(errno));
 }
 
 // Before any of their pages is there. A sandbox may refuse this: then memory lies where it is first touched,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """On virtual machines with several memory nodes: does memory lie where it should, does each pair of ranks
-have the relation that it should? `make check-lab` runs this; HEARTH_BUILD is the build folder."""
+have the relation that it should? On one with Yama: do jobs run in each of its scopes? `make check-lab` runs
+this; HEARTH_BUILD is the build folder."""
 
 import json
 import os
@@ -12,6 +13,7 @@ import guest
 BUILD = Path(os.environ.get("HEARTH_BUILD", guest.ROOT / "build" / "release")).resolve()
 MPIEXEC = BUILD / "bin" / "mpiexec"
 PAGES = BUILD / "tests" / "lab" / "lab_pages"
+JOB = BUILD / "tests" / "launch" / "launch_job"
 
 
 def memory(*mebibytes):
@@ -101,6 +103,21 @@ class Guests(unittest.TestCase):
     def test_a_node_of_which_nothing_is_told(self):
         for line in self.pages(one_package_with(attributes=False), 2):
             self.assertEqual((line["rings"], line["cells"], line["allocated"]), ([[0]], [0], [0]))
+
+
+class Yama(unittest.TestCase):
+    """Who may reach whose memory by ptrace's rules; root may in scopes 0 to 2, so nobody runs the job."""
+
+    def test_scopes(self):
+        scope = "/proc/sys/kernel/yama/ptrace_scope"
+        nobody = "setpriv --bounding-set -all --inh-caps -all --reuid 65534 --regid 65534 --clear-groups"
+        job = f"{nobody} {MPIEXEC} -n 3 --oversubscribe {JOB}"
+        # The last one cannot be left again.
+        command = "; ".join(f"echo {number} >{scope} && cat {scope} && {job}" for number in range(4))
+        status, output = guest.run(["-smp", "2"], command, memory_mib=1024, limit_s=300)
+        self.assertEqual(status, 0, output)
+        lines = [line for number in range(4) for line in (str(number), "job: 3 ranks, all right")]
+        self.assertEqual(output.splitlines(), lines)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
 """Machines that lack something, made on this one: what takes it away, and what `hearth info --explain` says;
 and programs whose heap is shared.
 
-Mounts are made in a mount namespace that ends with the command; nothing outside sees them. As a program it
-runs the whole of a build's tests inside each: surroundings.py --build FOLDER [NAME...].
+Mounts are made in a mount namespace that ends with the command; nothing outside sees them. A control group is
+removed with everything in it. As a program it runs the whole of a build's tests inside each of the
+surroundings below: surroundings.py --build FOLDER [NAME...]. test_surroundings.py has more of them, for a
+short job each.
 """
 
 import argparse
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 # Tests of other libraries' launchers, which need what is taken away here.
@@ -20,11 +23,77 @@ def mounted(commands):
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", commands + ' && exec "$@"', "sh"]
 
 
+def refused(tests, calls):
+    """System calls that the kernel refuses, as "name,name=ERRNO"; `tests` is where tests/multi is."""
+    return [str(Path(tests) / "refuse"), calls]
+
+
+def limited(*limits):
+    """Limits as the options of prlimit have them: "nofile=8"."""
+    return ["prlimit", *(f"--{limit}" for limit in limits)]
+
+
+class ControlGroup:
+    """A control group of its own below this process's, by version 1 or 2 of the interface, whichever limits
+    `controller` here. It is not made, and `problem` says why, where that needs a right that we have not."""
+
+    def __init__(self, controller, name, settings):
+        """`settings`: {file of version 1 or of version 2: text}; files of the other version are left out."""
+        self.folder = self.problem = None
+        try:
+            self._make(controller, name, settings)
+        except OSError as error:
+            self.remove()
+            self.problem = f"needs a control group for {controller}: {error}"
+
+    def _make(self, controller, name, settings):
+        parent = self._own_group(controller)
+        folder = parent / name
+        folder.mkdir()
+        self.folder = folder
+        done = 0
+        for file, text in settings.items():
+            if (folder / file).exists():
+                (folder / file).write_text(text)
+                done += 1
+        if done == 0:
+            raise OSError(f"none of {', '.join(settings)} is in {folder}")
+
+    @staticmethod
+    def _own_group(controller):
+        mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            for mount in mounts:
+                kind, options = mount[mount.index("-") + 1], mount[-1].split(",")
+                here = Path(mount[4] + ("" if path == "/" else path))
+                if kind == "cgroup" and controller in controllers.split(",") and controller in options:
+                    return here
+                if kind == "cgroup2" and not controllers and (here / "cgroup.controllers").exists():
+                    if controller in (here / "cgroup.subtree_control").read_text().split():
+                        return here
+        raise OSError("this process is in no group that hands it on")
+
+    def prefix(self):
+        """What to write before a command that runs in the group."""
+        return ["sh", "-c", f'echo $$ >{self.folder}/cgroup.procs && exec "$@"', "sh"]
+
+    def remove(self):
+        """Once all processes of it have ended, which the kernel may notice a moment late."""
+        for _ in range(100):
+            try:
+                if self.folder is not None:
+                    self.folder.rmdir()
+                return
+            except OSError:
+                time.sleep(0.02)
+
+
 class Surrounding:
     def __init__(self, words, missing, prefix, parallel=None, left_out=None):
         self.words = words  # for a person
         self.missing = missing  # how `hearth info --explain` calls it; "": nothing is
-        self.prefix = prefix  # what to write before a command, given the folder of deny_process_vm
+        self.prefix = prefix  # what to write before a command, given the folder of tests/multi
         self.parallel = parallel  # tests at once; None: as many as processors
         self.left_out = [LEFT_OUT] + ([left_out] if left_out else [])
 
@@ -32,7 +101,7 @@ class Surrounding:
 SURROUNDINGS = {
     "no-single-copy": Surrounding(
         "the kernel refuses to read another process's memory", "single copy",
-        lambda tests: [str(Path(tests) / "deny_process_vm")]),
+        lambda tests: refused(tests, "process_vm_readv,process_vm_writev")),
     "small-dev-shm": Surrounding(
         "/dev/shm has room for 1 MiB", "room in /dev/shm",
         lambda _: mounted("mount -t tmpfs -o size=1m none /dev/shm")),
@@ -62,7 +131,7 @@ def run_all(build, names):
     failed = []
     for name in names:
         surrounding = SURROUNDINGS[name]
-        prefix = surrounding.prefix(Path(build, "tests/multi/pt2pt"))
+        prefix = surrounding.prefix(Path(build, "tests/multi"))
         print(f"\n{name}: {surrounding.words}", flush=True)
         if not possible(prefix):
             print("cannot be made here: namespaces and filters need a right that this user has not")

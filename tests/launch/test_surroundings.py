@@ -1,40 +1,171 @@
 #!/usr/bin/env python3
-"""Jobs on a machine that lacks something (surroundings.py), and without any network.
+"""Jobs in hostile surroundings (surroundings.py): each ends with the right result, or with words that say
+what is missing, where, and what to do about it; never by a fault, never later than a time limit, and it
+leaves nothing behind.
 
-A few programs in each; `make check-surroundings` runs all tests there. Where namespaces or filters are not
-allowed the test says so and is skipped.
+job.c is the program. What this machine does not let us make is skipped, and the test says why; a test of
+which nothing is left is skipped as a whole. `make check-surroundings` runs all tests in some of these.
 """
 
 import json
 import os
+import re
+import shutil
+import signal
 import subprocess
+import sys
 import unittest
 from pathlib import Path
 
-from common import BIN, LIMIT_S, MPIEXEC, LaunchTest
-from surroundings import SURROUNDINGS, possible
+from common import BIN, LIMIT_S, MPIEXEC, LaunchTest, processes_with, wait_until
+from surroundings import SURROUNDINGS, ControlGroup, limited, mounted, possible, refused
 
 MULTI = Path(os.environ["HEARTH_MULTI"])  # where the programs of tests/multi are
-PROGRAMS = {
-    "ring": ("-n", "3", MULTI / "multi_ring"),
-    "messages": ("-n", "3", "-x", "HEARTH_P2P_SINGLE_COPY_BYTES_MIN=1", MULTI / "pt2pt/multi_pt2pt_random",
-                 "9", "6"),
-    "memory": ("-n", "2", MULTI / "memory/multi_memory_alloc"),
-    "collectives": ("-n", "4", MULTI / "coll/multi_coll_overlap"),
-}
+JOB = os.environ["HEARTH_JOB_PROGRAM"]
+SINGLE_COPY = "process_vm_readv,process_vm_writev"
+RIGHTS = "needs the right to make namespaces and filters (root)"
+FOLDERS = ("/dev/shm", "/tmp", "/var/tmp")
+SKIPPED = 77  # for CTest
 
 
-class Surroundings(LaunchTest):
-    def run_in(self, prefix, *command):
-        return subprocess.run([*prefix, *map(str, command)], capture_output=True, text=True, timeout=LIMIT_S,
-                              check=False, env=self.environment())
+def shell(text):
+    """Commands of the shell in front of a program."""
+    return ["sh", "-c", text + '; exec "$@"', "sh"]
 
-    def check_jobs(self, prefix):
-        for name, arguments in PROGRAMS.items():
-            with self.subTest(name):
-                result = self.run_in(prefix, MPIEXEC, "--oversubscribe", *arguments)
-                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-                self.assertEqual(result.stderr, "")
+
+def as_nobody():
+    return ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+
+
+def left_in(folders):
+    """What the library would leave in a folder where it had to make a file."""
+    names = [(folder, name) for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)]
+    return {(folder, name) for folder, name in names if re.fullmatch(r"hearth-\w{6}|memfd.*", name)}
+
+
+class JobTest(LaunchTest):
+    """Runs jobs with a prefix in front of mpiexec, in front of single ranks, or both."""
+
+    def setUp(self):
+        super().setUp()
+        self.files_before = left_in(FOLDERS)
+
+    def tearDown(self):
+        super().tearDown()
+        self.assertEqual(left_in(FOLDERS) - self.files_before, set(), "files left behind")
+
+    def need(self, prefix, reason=RIGHTS):
+        if not possible(prefix):
+            self.skipTest(reason)
+
+    def run_in(self, prefix, *command, env=None, **options):
+        options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        result = subprocess.run([*prefix, *map(str, command)], text=True, timeout=LIMIT_S, check=False,
+                                cwd=self.folder, env=self.environment(env), **options)
+        # However a job ends: not by a fault of ours.
+        self.assertNotIn(result.returncode, (-7, -11, -25, 135, 139, 153), result.stderr)
+        self.assertNotRegex(result.stderr or "", "SIGBUS|SIGSEGV|SIGXFSZ")
+        return result
+
+    def job(self, prefix, *arguments, ranks=2, each=((),), **options):
+        """The result of a job whose rank i has each[i] in front of its program; of all, if there is one."""
+        command = [MPIEXEC, "--oversubscribe", "--timeout", str(LIMIT_S // 2)]
+        if len(each) == 1:
+            command += ["-n", ranks, *each[0], JOB, *arguments]
+        for number, own in enumerate(each if len(each) > 1 else ()):
+            command += ([":"] if number else []) + ["-n", 1, *own, JOB, *arguments]
+        return self.run_in(prefix, *command, **options)
+
+    def right(self, prefix, *arguments, ranks=2, each=((),), **options):
+        result = self.job(prefix, *arguments, ranks=ranks, each=each, **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr or "", "")
+        if result.stdout is not None:
+            self.assertEqual(result.stdout.splitlines()[-1], f"job: {max(ranks, len(each))} ranks, all right")
+        return result
+
+    def told(self, prefix, *patterns, **options):
+        """The job ends, and there is a word for each of the patterns: what, where, cause, remedy."""
+        arguments = options.pop("arguments", ())
+        result = self.job(prefix, *arguments, **options)
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        for pattern in patterns:
+            self.assertRegex(result.stderr, pattern)
+        return result
+
+
+class Refused(JobTest):
+    """System calls that a sandbox refuses. Filters of one's own need no right."""
+
+    def setUp(self):
+        super().setUp()
+        self.need(refused(MULTI, SINGLE_COPY), "this machine takes no filter of system calls")
+
+    def test_single_copy(self):
+        for prefix, each in (
+            (refused(MULTI, SINGLE_COPY), ((),)),
+            (refused(MULTI, SINGLE_COPY + "=38"), ((),)),  # a kernel without it
+            ((), (refused(MULTI, "process_vm_readv"), ())),  # in one rank, one way
+            ((), (refused(MULTI, SINGLE_COPY), ())),  # as Yama's scopes have it for some pairs
+        ):
+            with self.subTest(prefix=prefix, each=each):
+                self.right(prefix, each=each)
+
+    def test_single_copy_from_the_middle_of_the_job_on(self):
+        self.right((), "deny")
+        self.right((), "deny", ranks=3)
+
+    def test_memory_files(self):
+        # A file that no path names takes their place, wherever one can be had.
+        for error in ("", "=38"):
+            self.right(refused(MULTI, "memfd_create" + error), ranks=3)
+        self.assertIn("all right", self.run_in(refused(MULTI, "memfd_create"), JOB).stdout)
+
+    def test_memory_files_and_folders(self):
+        small = mounted("mount -t tmpfs -o size=64k none /dev/shm")
+        self.need(small)
+        self.right([*small, *refused(MULTI, "memfd_create")])
+        folders = " && ".join(f"mount -t tmpfs -o ro none {folder}" for folder in FOLDERS[::2])
+        # The programs may be below /tmp.
+        folders += " && mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp"
+        self.told([*mounted(folders), *refused(MULTI, "memfd_create")], "cannot make the shared segment",
+                  "memfd_create: Operation not permitted", "Likely cause: a sandbox", "Remedy:")
+
+    def test_room_in_a_folder(self):
+        # All that can be had is short: whatever did not fit is said, and nothing is a fault.
+        prefix = mounted("mount -t tmpfs -o size=64k none /dev/shm && mount -t tmpfs -o ro none /var/tmp"
+                         " && mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp")
+        self.need(prefix)
+        self.told([*prefix, *refused(MULTI, "memfd_create")], "no room for the shared segment",
+                  "No space left", r"Remedy: .*/dev/shm")
+        prefix[-2] = prefix[-2].replace("64k", "1m")
+        result = self.job([*prefix, *refused(MULTI, "memfd_create")])
+        if result.returncode != 0:
+            self.assertRegex(result.stderr, r"(no memory|no room).*Remedy:")
+
+    def test_allocation_of_files(self):
+        for error in ("", "=38", "=95"):
+            self.right(refused(MULTI, "fallocate" + error))
+        self.right(refused(MULTI, "fallocate,memfd_create"))
+
+    def test_what_older_kernels_have_not(self):
+        prefix = refused(MULTI, "pidfd_open,close_range,membarrier,getrandom,madvise=38")
+        self.right(prefix)
+        self.told(prefix, r"rank 1 .* was killed by SIGKILL", arguments=("die",))
+
+    def test_memory_nodes_and_processors(self):
+        self.right(refused(MULTI, "mbind,get_mempolicy,move_pages"))
+        self.right(refused(MULTI, "sched_setaffinity,sched_getaffinity,setpriority"))
+        self.right(refused(MULTI, "sched_setaffinity"))
+        result = self.run_in(refused(MULTI, "sched_setaffinity"), MPIEXEC, "-n", 1, "--bind-to", "core", JOB)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cannot bind it to its processors: Operation not permitted", result.stderr)
+
+
+class Mounts(JobTest):
+    """Files that are not there."""
 
     def missing(self, prefix):
         result = self.run_in(prefix, BIN / "hearth", "info", "--explain", "--json")
@@ -46,10 +177,9 @@ class Surroundings(LaunchTest):
         return {row["missing"] for row in protocols["missing"]}
 
     def check(self, name):
-        prefix = SURROUNDINGS[name].prefix(MULTI / "pt2pt")
-        if not possible(prefix):
-            self.skipTest("needs the right to make namespaces and filters (root)")
-        self.check_jobs(prefix)
+        prefix = SURROUNDINGS[name].prefix(MULTI)
+        self.need(prefix)
+        self.right(prefix, ranks=4)
         # The test itself may run where something is missing already.
         self.assertEqual(self.missing(prefix), self.missing([]) | {SURROUNDINGS[name].missing})
 
@@ -67,13 +197,227 @@ class Surroundings(LaunchTest):
             self.skipTest("there is one processor anyway")
         self.check("one-processor")
 
+    def test_no_proc(self):
+        prefix = mounted("mount -t tmpfs -o ro none /proc && mount -t tmpfs -o ro none /sys")
+        self.need(prefix)
+        self.right(prefix)
+        self.told(prefix, r"rank 1 .* was killed by SIGKILL", "ending 1 other rank", arguments=("die",))
+
+    def test_no_dev_shm(self):
+        # Nothing in /dev but what programs are promised everywhere.
+        nodes = " ".join(f"/dev/{name}" for name in ("null", "zero", "urandom", "random"))
+        prefix = mounted(f"d={self.folder}/dev && mkdir -p $d && mount -t tmpfs none $d && for n in {nodes};"
+                         " do : >$d/${n##*/} && mount --bind $n $d/${n##*/}; done && mount --rbind $d /dev &&"
+                         " test ! -e /dev/shm")
+        self.need(prefix)
+        self.right(prefix)
+
+    def test_no_dev(self):
+        prefix = mounted("mount -t tmpfs -o ro none /dev")
+        self.need(prefix)
+        self.told([*prefix, "sh", "-c", 'exec "$@" </', "sh"], "/dev/null")
+
+    def test_nothing_to_write_to(self):
+        folders = ("/dev/shm", "/var/tmp", "/run")
+        covered = " && ".join(f"mount -t tmpfs -o ro none {folder}" for folder in folders)
+        prefix = mounted(covered + " && mount --bind / /mnt && mount --rbind /dev /mnt/dev &&"
+                         " mount --rbind /proc /mnt/proc && mount --bind /tmp /mnt/tmp &&"
+                         " mount -o remount,bind,ro /mnt/tmp && mount -o remount,bind,ro /mnt &&"
+                         " ! touch /mnt/tmp/file 2>/dev/null")
+        prefix = [*prefix, "chroot", "/mnt"]
+        self.need(prefix)
+        self.right(prefix)
+
     def test_no_network(self):
         # Not even the loopback device is up.
         prefix = ["unshare", "--net"]
-        if not possible(prefix):
-            self.skipTest("needs the right to make namespaces (root)")
-        self.check_jobs(prefix)
+        self.need(prefix)
+        self.right(prefix)
+
+
+class Environment(JobTest):
+    """What a shell hands on: variables, and the first three descriptors."""
+
+    def test_no_variables(self):
+        self.right(["env", "-u", "HOME", "-u", "PATH", "-u", "USER", "-u", "LANG"])
+        self.right(["env", "TMPDIR=/nonexistent/folder", "HOME=/nonexistent"])
+        self.right(["env", "LC_ALL=tr_TR.UTF-8", "LANG=xx_YY", "TZ=Antarctica/Troll"])
+
+    def test_closed_descriptors(self):
+        self.right(shell("exec <&-"))
+        self.assertEqual(self.job(shell("exec >&-")).returncode, 0)
+        self.assertEqual(self.job(shell("exec <&- >&- 2>&-")).returncode, 0)
+        self.assertNotEqual(self.job(shell("exec <&- >&- 2>&-"), "die").returncode, 0)
+
+    def test_a_full_disk_behind_the_output(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            for arguments in ((), ("fill",)):
+                result = self.job((), *arguments, stdout=full)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("cannot write the ranks' output: No space left on device", result.stderr)
+            self.assertEqual(self.job((), "die", stderr=full).returncode, 137)
+
+    def test_the_clock_is_set(self):
+        # By a day, forward and back, at every third look.
+        (self.folder / "clock.c").write_text(
+            "#define _GNU_SOURCE\n#include <sys/syscall.h>\n#include <time.h>\n#include <unistd.h>\n"
+            "static long jump(void) { static long n; return ++n % 3 ? n * 86400 : -n * 86400; }\n"
+            "int clock_gettime(clockid_t id, struct timespec* t) {\n"
+            "  const long result = syscall(SYS_clock_gettime, id, t);\n"
+            "  if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE) t->tv_sec += jump();\n"
+            "  return (int)result;\n}\n"
+            "time_t time(time_t* to) {\n  struct timespec now;\n  clock_gettime(CLOCK_REALTIME, &now);\n"
+            "  if (to) *to = now.tv_sec;\n  return now.tv_sec;\n}\n")
+        library = self.folder / "clock.so"
+        built = subprocess.run(["cc", "-shared", "-fPIC", self.folder / "clock.c", "-o", library],
+                               check=False, capture_output=True)
+        if built.returncode != 0:
+            self.skipTest("there is no C compiler")
+        prefix = ["env", f"LD_PRELOAD={library}"]
+        self.right(prefix, "time")
+        self.told(prefix, "was killed by SIGKILL", arguments=("die",))
+
+
+class Limits(JobTest):
+    """Limits of a process (ulimit)."""
+
+    def setUp(self):
+        super().setUp()
+        self.need(limited("core=0"), "there is no prlimit")
+
+    def test_open_files(self):
+        self.right(limited("nofile=32"))
+        for files in (5, 8, 12, 16):
+            self.told(limited(f"nofile={files}"), "Too many open files", r"Remedy: .*ulimit -n")
+
+    def test_addresses(self):
+        # Of the program's, nearly all are left to it.
+        self.right(limited(f"as={1 << 30}"))
+        self.right((), each=(limited(f"as={512 << 20}"),))
+        self.told((), "MPI_Init.*cannot map the job's shared segment", r"Remedy: .*ulimit -v",
+                  each=(limited(f"as={64 << 20}"),))
+        self.told(limited(f"as={20 << 20}"), "memory", "rank . ended the job|Remedy:")
+
+    def test_length_of_files(self):
+        # mpiexec would die of SIGXFSZ.
+        self.told(limited("fsize=0"), "cannot make the shared segment", r"Remedy: .*ulimit -f")
+        self.right(limited(f"fsize={8 << 20}"))
+        self.right((), each=(limited("fsize=0"),))
+
+    def test_output_longer_than_files_may_be(self):
+        with open(self.folder / "output", "w", encoding="ascii") as output:
+            output.write("." * (7 << 20) + "\n")
+            output.flush()
+            self.right(limited(f"fsize={8 << 20}"), stdout=output)
+            output.write("." * (1 << 20))
+            output.flush()
+            result = self.job(limited(f"fsize={8 << 20}"), "fill", stdout=output)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cannot write the ranks' output: File too large", result.stderr)
+
+    def test_processes(self):
+        prefix = [*as_nobody(), *limited("nproc=1")]
+        self.need(prefix, "needs another user to be (root)")
+        # The build may lie where others may not look.
+        mpiexec = shutil.copy(MPIEXEC, self.folder)
+        os.chmod(self.folder, 0o755)
+        result = self.run_in(prefix, mpiexec, "-n", 2, "true")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"cannot start a process: .* Remedy: .*ulimit -u")
+
+    def test_others(self):
+        self.right(limited("memlock=0", "core=0", f"stack={256 << 10}", "nice=0", "sigpending=0"))
+
+
+class ControlGroups(JobTest):
+    def group(self, controller, settings):
+        group = ControlGroup(controller, f"hearth-test-{self.mark[:12]}-{controller}", settings)
+        self.addCleanup(group.remove)
+        if group.problem:
+            self.skipTest(group.problem)
+        return group.prefix()
+
+    def test_memory_runs_out(self):
+        limit = str(200 << 20)
+        prefix = self.group("memory", {"memory.limit_in_bytes": limit, "memory.memsw.limit_in_bytes": limit,
+                                       "memory.max": limit, "memory.swap.max": "0"})
+        self.right(prefix)
+        self.told(prefix, r"rank 1 .* was killed by SIGKILL: memory ran out", arguments=("eat",))
+
+    def test_half_a_processor(self):
+        prefix = self.group("cpu", {"cpu.cfs_quota_us": "50000", "cpu.max": "50000 100000"})
+        self.right(prefix, ranks=3)
+
+    def test_holes_among_processors(self):
+        processors = sorted(os.sched_getaffinity(0))
+        if len(processors) < 2:
+            self.skipTest("there is one processor")
+        # Every other one, the first not among them.
+        self.right(["taskset", "--cpu-list", ",".join(map(str, processors[1::2]))], ranks=3)
+        prefix = self.group("cpuset", {"cpuset.mems": "0", "cpuset.cpus": str(processors[-1])})
+        self.right(prefix)
+
+
+class Namespaces(JobTest):
+    """Ranks that do not see each other's users, processes and files, or see them under other numbers."""
+
+    def check(self, *options, alone=True):
+        own = ["unshare", *options]
+        self.need(own)
+        if alone:
+            self.right((), each=(own, ()))
+        self.right((), each=(own, own))
+
+    def test_users(self):
+        self.check("--user")
+
+    def test_processes(self):
+        self.check("--pid", "--fork")
+
+    def test_users_and_processes(self):
+        self.check("--user", "--map-root-user", "--pid", "--fork", "--mount-proc")
+
+    def test_everything_else(self):
+        self.check("--mount", "--net", "--uts", "--ipc", alone=False)
+
+    def test_clocks(self):
+        own = ["unshare", "--time", "--fork", "--monotonic", "100000"]
+        self.need(own, "this machine has no clocks of one's own (Linux 5.6, root)")
+        self.right((), "time", each=(own, ()))
+
+    def test_the_whole_job(self):
+        prefix = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+        self.need(prefix)
+        self.right(prefix)
+        self.told(prefix, r"rank 1 .* was killed by SIGKILL", arguments=("die",))
+
+
+class Signals(JobTest):
+    def test_a_rank_that_is_stopped_pauses_the_job(self):
+        running = self.start("-n", 2, "--oversubscribe", JOB, "stop")
+        stopped = []
+
+        def one_stopped():
+            stopped[:] = [pid for pid, _ in processes_with(self.mark) if state_of(pid) == "T"]
+            return len(stopped) == 1
+
+        self.assertTrue(wait_until(one_stopped), "no rank has stopped")
+        self.assertRaises(subprocess.TimeoutExpired, running.wait, 0.5)
+        self.assertEqual(state_of(stopped[0]), "T")
+        os.kill(stopped[0], signal.SIGCONT)
+        output, errors = running.communicate(timeout=LIMIT_S)
+        self.assertEqual((running.returncode, output, errors), (0, "job: 2 ranks, all right\n", ""))
+
+
+def state_of(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return ""
 
 
 if __name__ == "__main__":
-    unittest.main()
+    program = unittest.main(exit=False, verbosity=2)
+    if not program.result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIPPED if len(program.result.skipped) == program.result.testsRun else 0)
