@@ -32,7 +32,7 @@ Json as_json(const char* what, const char* needed_for, const char* otherwise, co
 
 Outcome probe_memory_file() {
   const size_t bytes = os::page_bytes();
-  os::Descriptor file(os::create_shared_memory("hearth_probe", bytes));
+  os::Descriptor file(os::create_sparse_memory("hearth_probe", bytes));
   if (!file.open()) return {false, errno};
   void* mapping = os::map_shared(file.number(), bytes);
   if (mapping == nullptr) return {false, errno};
@@ -163,7 +163,9 @@ Outcome probe_sibling(const WordHolder& holder) {
 Json probe_facts() {
   const WordHolder holder;
   Json facts = Json::array(
-      {as_json("memfd_create, mapped", "the job's shared segment", "no job starts", probe_memory_file()),
+      {as_json("memfd_create, mapped", "memory files",
+               "an unnamed file in a folder has the job's segment; long collectives go by messages",
+               probe_memory_file()),
        as_json("mbind", "memory on a chosen node, where there are several",
                "memory lies near whoever touches it first", probe_memory_binding()),
        as_json("membarrier", "sleeping without a fence in every send", "senders fence after each message",

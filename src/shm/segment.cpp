@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "base/check.h"
 #include "base/contexts.h"
+#include "base/os_io.h"
 #include "base/os_look.h"
 #include "base/os_memory.h"
 #include "base/os_process.h"
@@ -72,6 +73,12 @@ uint64_t rings_offset(const SegmentPlan& plan) {
   return chunks_offset(plan) + uint64_t{plan.area_count} * plan.rank_count * to_pages(plan.chunk_bytes);
 }
 
+// Chunks are touched without asking for room, which only the system's own memory allows.
+bool has_memory_files() {
+  static const bool there = os::Descriptor(os::create_sparse_memory("hearth", kPage)).open();
+  return there;
+}
+
 }  // namespace
 
 SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
@@ -91,6 +98,7 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
     if (plan.chunk_bytes > kChunkBytesMin) plan.chunk_bytes = to_pages(plan.chunk_bytes / 2);
     if (plan.cell_count > kCellCountMin && ranks > 64) plan.cell_count /= 2;
   }
+  if (!has_memory_files()) plan.chunk_bytes = 0;
   // Areas are what one can do without where files or addresses are short (ulimit -f, -v).
   const uint64_t bytes_max = std::min(os::file_limit_bytes(), os::address_space_limit_bytes()) / 2;
   while (plan.area_count > 0 && plan.segment_bytes() > bytes_max) plan.area_count /= 2;
@@ -154,14 +162,8 @@ Status no_memory_file(const SegmentPlan& plan, int error) {
 Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<const RankMemory> memory) {
   SegmentPlan plan = wish;
   plan.rings_in_pages = !memory.empty();
-  uint64_t bytes = plan.segment_bytes();
-  int descriptor = os::create_sparse_memory("hearth", bytes);
-  if (descriptor < 0 && errno != EFBIG) {
-    // Chunks are touched without asking for room, which only the system's own memory allows.
-    plan.chunk_bytes = 0;
-    bytes = plan.segment_bytes();
-    descriptor = os::create_shared_memory("hearth", bytes);
-  }
+  const uint64_t bytes = plan.segment_bytes();
+  const int descriptor = os::create_shared_memory("hearth", bytes);
   if (descriptor < 0) return no_memory_file(plan, errno);
   Segment made;
   made.descriptor_ = descriptor;
