@@ -165,7 +165,7 @@ class Entry:
 
     @property
     def holds_lock(self):
-        return not {"any_time", "no_lock"} & self.function.marks.keys()
+        return not {"any_time", "no_lock", "in_handler"} & self.function.marks.keys()
 
     def leaving(self, code):
         """What an entry returns once it may hold the lock."""
@@ -180,17 +180,21 @@ class Entry:
         if "no_lock" in marks:
             return ""
         if "any_time" in marks:
-            guard = "const AnyTimeGuard guard_;\n"
+            guard = ("const AnyTimeGuard guard_;\n"
+                     "if (!guard_.entered()) [[unlikely]] return refuse_in_handler(kCall, words_);\n")
             if self.function.group == "tool" and self.function.name not in ("T_init_thread", "T_finalize"):
                 guard += "if (tool_users == 0) [[unlikely]] return MPI_T_ERR_NOT_INITIALIZED;\n"
             return guard
         names = "".join(f", {parameter.name}" for parameter in self.parameters)
         # Those that carry most messages count for themselves, where they do not take the shortest way.
         plainly = "is_active_untraced" if self.function.name in FREQUENT else "is_active_unwatched"
-        return (f"if (!{plainly}()) [[unlikely]] {{\n"
-                "if (!is_active()) return refuse(kCall, words_);\n"
-                f"{self.watch()}take_back(words_{names});\n}}\n"
-                f"if (LibraryLock::enabled) [[unlikely]] enter_locked(words_{names});\n")
+        if "in_handler" in marks:
+            return "if (!is_active()) return refuse(kCall, words_);\n"
+        return ("if (!Inside::is_open()) [[unlikely]] {\n"
+                "if (const int code_ = enter_otherwise(kCall, words_); code_ != MPI_SUCCESS) return code_;\n"
+                f"take_back(words_{names});\n"
+                "} else {\nInside::set_gate(Inside::Gate::inside);\n}\n"
+                f"if (!{plainly}()) [[unlikely]] {{\n{self.watch()}take_back(words_{names});\n}}\n")
 
     def watch(self):
         """Counts the call, and its bytes where a count and the type behind it name them."""

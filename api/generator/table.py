@@ -91,8 +91,8 @@ def _parse_row(line, group, where):
     for mark in (marks or "").split(","):
         word, _, value = mark.strip().partition(" ")
         if word:
-            if word not in ("any_time", "no_lock", "returns", "calls", "alias", "at_once", "deprecated",
-                            "form", "extension"):
+            if word not in ("any_time", "no_lock", "in_handler", "returns", "calls", "alias", "at_once",
+                            "deprecated", "form", "extension"):
                 raise TableError(f"{where}: unknown mark '{word}'")
             parsed[word] = value
     parameters = [_parse_parameter(token, where) for token in TOKEN.findall(rest)]

@@ -9,6 +9,7 @@
 
 #include "abi/entry.h"
 #include "abi/status.h"
+#include "base/inside.h"
 #include "mpi.h"
 #include "objects/comm.h"
 #include "p2p/at_once.h"
@@ -25,10 +26,9 @@ struct Message {
   Type* type;
 };
 
-/// False unless messages may be sent now, and these arguments are right for one to or from process `peer`.
+/// False unless these arguments are right for one to or from process `peer`.
 [[gnu::always_inline]] inline bool check(const void* buffer, Count count, MPI_Datatype datatype, int peer,
                                          int tag, MPI_Comm comm, Message& message) {
-  if (__builtin_expect(!is_active() || LibraryLock::enabled, 0)) return false;
   message = {find<Comm>(comm), find<Type>(datatype)};
   return message.comm != nullptr && usable(message.type) && count >= 0 && is_peer(*message.comm, peer) &&
          tag >= 0 && !is_odd(buffer);
@@ -37,6 +37,8 @@ struct Message {
 /// `call`: whose message it is, for a profile.
 [[gnu::always_inline]] inline bool send(const void* buffer, Count count, MPI_Datatype datatype, int dest,
                                         int tag, MPI_Comm comm, Call call = Call::send) {
+  if (__builtin_expect(!Inside::is_open(), 0)) return false;
+  const InsideShortly inside;
   Message message;
   return check(buffer, count, datatype, dest, tag, comm, message) &&
          p2p::engine().send_at_once(buffer, count, *message.type, message.comm->peers[dest], tag,
@@ -53,6 +55,8 @@ struct Message {
 
 [[gnu::always_inline]] inline bool recv(void* buffer, Count count, MPI_Datatype datatype, int source, int tag,
                                         MPI_Comm comm, MPI_Status* status) {
+  if (__builtin_expect(!Inside::is_open(), 0)) return false;
+  const InsideShortly inside;
   Message message;
   if (!check(buffer, count, datatype, source, tag, comm, message) ||
       !p2p::engine().receive_at_once(buffer, count, *message.type, message.comm->peers[source], tag,
@@ -65,6 +69,8 @@ struct Message {
 
 [[gnu::always_inline]] inline bool irecv(void* buffer, Count count, MPI_Datatype datatype, int source,
                                          int tag, MPI_Comm comm, MPI_Request* request) {
+  if (__builtin_expect(!Inside::is_open(), 0)) return false;
+  const InsideShortly inside;
   Message message;
   if (!check(buffer, count, datatype, source, tag, comm, message) || request == nullptr) return false;
   const Request* posted = p2p::engine().post_at_once(buffer, count, *message.type,
@@ -100,7 +106,8 @@ struct Message {
 }
 
 [[gnu::always_inline]] inline bool wait(MPI_Request* request, MPI_Status* status) {
-  if (__builtin_expect(!is_active() || LibraryLock::enabled || request == nullptr, 0)) return false;
+  if (__builtin_expect(!Inside::is_open() || request == nullptr, 0)) return false;
+  const InsideShortly inside;
   Request* const found = find<Request>(*request);
   if (found == nullptr || !take(*found, status)) return false;
   if (!is_active_unwatched()) [[unlikely]]

@@ -1,5 +1,6 @@
 // MPI 5.0 section 13.2: generalized requests, operations that the user's own code carries out.
 #include "abi/requests.h"
+#include "base/inside.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 
@@ -29,18 +30,20 @@ const p2p::RequestHooks generalized_hooks = {
     .query =
         [](Request& request, MPI_Status& status) {
           const Callbacks& user = callbacks_of(request);
-          return outcome(user.query(user.extra_state, &status));
+          return outcome(Inside::call_user([&] { return user.query(user.extra_state, &status); }));
         },
     .cancel =
         [](Request& request) {
           const Callbacks& user = callbacks_of(request);
-          return user.cancel == nullptr ? Status() : outcome(user.cancel(user.extra_state, request.complete));
+          if (user.cancel == nullptr) return Status();
+          return outcome(Inside::call_user([&] { return user.cancel(user.extra_state, request.complete); }));
         },
     .release =
         [](Request& request) {
           const Callbacks user = callbacks_of(request);
           delete &callbacks_of(request);
-          return user.free == nullptr ? Status() : outcome(user.free(user.extra_state));
+          if (user.free == nullptr) return Status();
+          return outcome(Inside::call_user([&] { return user.free(user.extra_state); }));
         },
 };
 

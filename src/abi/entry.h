@@ -17,6 +17,7 @@
 #include "abi/handle.h"
 #include "abi/state.h"
 #include "base/counts.h"
+#include "base/inside.h"
 #include "base/lock.h"
 #include "datatype/predefined.h"
 #include "hearth_calls.h"
@@ -53,12 +54,11 @@ inline void take_back(const uint64_t* words, Arguments&... arguments) {
   (read_back(arguments, *words++), ...);
 }
 
-/// Takes the lock, and the arguments from where they were stored.
-template <class... Arguments>
-inline void enter_locked(const uint64_t* words, Arguments&... arguments) {
-  LibraryLock::lock();
-  take_back(words, arguments...);
-}
+/// The way in where the gate is not open: takes the lock where threads are in use. A call that may not be
+/// made now is refused: what it returns to the user, else MPI_SUCCESS.
+[[gnu::cold, gnu::noinline]] int enter_otherwise(Call call, const uint64_t* words);
+/// A call from a signal handler that interrupted another one.
+[[gnu::cold, gnu::noinline]] int refuse_in_handler(Call call, const uint64_t* words);
 
 [[gnu::cold, gnu::noinline]] int leave_locked(int code);
 
@@ -67,8 +67,9 @@ inline void enter_locked(const uint64_t* words, Arguments&... arguments) {
 
 /// Lets the lock go, if threads are in use, and returns the code.
 inline int leave(int code) {
-  if (LibraryLock::enabled) [[unlikely]]
+  if (Inside::gate() != Inside::Gate::inside) [[unlikely]]
     return leave_locked(code);
+  Inside::set_gate(Inside::Gate::open);
   return code;
 }
 

@@ -7,6 +7,7 @@
 #include "abi/guard.h"
 #include "abi/handle.h"
 #include "abi/state.h"
+#include "base/inside.h"
 #include "base/param.h"
 #include "objects/lifetime.h"
 
@@ -65,15 +66,15 @@ void invoke(const Listener& listener, int code, const char* text) {
       return;
     case ErrhandlerKind::user_comm: {
       auto handle = static_cast<MPI_Comm>(object);
-      return listener.handler->comm_function(&handle, &code);
+      return Inside::call_user([&] { listener.handler->comm_function(&handle, &code); });
     }
     case ErrhandlerKind::user_session: {
       auto handle = static_cast<MPI_Session>(object);
-      return listener.handler->session_function(&handle, &code);
+      return Inside::call_user([&] { listener.handler->session_function(&handle, &code); });
     }
     case ErrhandlerKind::user_file: {
       auto handle = static_cast<MPI_File>(object);
-      return listener.handler->file_function(&handle, &code);
+      return Inside::call_user([&] { listener.handler->file_function(&handle, &code); });
     }
     case ErrhandlerKind::user_win:
       return;  // there is no window to set it on
@@ -229,7 +230,28 @@ int leave_locked(int code) {
     }
   }
   LibraryLock::unlock();
+  // Behind that: a handler must not meet a lock that is half let go.
+  Inside::clear_mark(Inside::kCall);
   return code;
+}
+
+int enter_otherwise(Call call, const uint64_t* words) {
+  if (!is_active()) return refuse(call, words);
+  if (Inside::gate() == Inside::Gate::inside || !Inside::set_mark(Inside::kCall)) {
+    return refuse_in_handler(call, words);
+  }
+  LibraryLock::lock();
+  return MPI_SUCCESS;
+}
+
+// Without memory from the heap and without locks: whatever was interrupted may hold them.
+int refuse_in_handler(Call call, const uint64_t*) {
+  if (is_of_tools(call)) return MPI_T_ERR_NOT_ACCESSIBLE;
+  char line[2 * MPI_MAX_ERROR_STRING];
+  const int named = std::snprintf(line, sizeof line, "%s: ", call_table[static_cast<int>(call)].name);
+  text_of_code(kInHandlerCode, line + named);
+  invoke(general_listener(), kInHandlerCode, line);
+  return kInHandlerCode;
 }
 
 Status out_of_memory() {
@@ -245,6 +267,7 @@ int refuse(Call call, const uint64_t* words) {
 
 int unimplemented(Call call, const uint64_t* words) {
   const AnyTimeGuard guard;
+  if (!guard.entered()) return refuse_in_handler(call, words);
   const char* name = call_table[static_cast<int>(call)].name;
   const Status status =
       fail(MPI_ERR_UNSUPPORTED_OPERATION,

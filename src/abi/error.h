@@ -61,6 +61,8 @@ objects::Errhandler& initial_errhandler();
 int error_code_for(Status status);
 /// A code of `error_class` that stands for `text`.
 int make_error_code(int error_class, const char* text);
+/// The code of calls that refuse_in_handler() refuses, of class MPI_ERR_OTHER: always the same words.
+constexpr int kInHandlerCode = 2047;
 /// MPI_ERR_UNKNOWN for a number that is no code.
 int class_of_code(int code);
 /// Writes at most MPI_MAX_ERROR_STRING characters, the closing 0 included; the length without it.

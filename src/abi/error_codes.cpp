@@ -21,6 +21,7 @@ constexpr int kStandardRows = 63;
 constexpr int kFirstExtension = MPIX_ERR_PROC_FAILED;
 constexpr int kRows = kStandardRows + MPIX_ERR_REVOKED + 1 - kFirstExtension;
 static_assert(MPI_ERR_ABI == kStandardRows - 1);
+static_assert(kInHandlerCode < kFirstCode);
 static_assert(kFirstCode + kRows * kTexts <= MPI_ERR_LASTCODE);
 
 /// -1 for a class without codes.
@@ -32,6 +33,13 @@ constexpr int row_of(int error_class) {
 constexpr int class_of_row(int row) {
   return row < kStandardRows ? row : row - kStandardRows + kFirstExtension;
 }
+
+constexpr const char* kInHandlerText =
+    "called by a signal handler while another MPI call, which the signal has interrupted, is half done; or "
+    "by a "
+    "second thread, without MPI_THREAD_MULTIPLE. Remedy: have the handler set a variable, and call MPI where "
+    "the "
+    "program looks at that; for threads, call MPI_Init_thread";
 
 struct StoredText {
   int error_class = 0;
@@ -129,6 +137,7 @@ int error_code_for(Status status) {
 }
 
 int class_of_code(int code) {
+  if (code == kInHandlerCode) return MPI_ERR_OTHER;
   if (find_class(code) != nullptr) return code;
   if (is_library_code(code)) return class_of_row((code - kFirstCode) / kTexts);
   const std::lock_guard guard(mutex);
@@ -139,6 +148,8 @@ int class_of_code(int code) {
 }
 
 int text_of_code(int code, char* text) {
+  // For signal handlers, so without the mutex.
+  if (code == kInHandlerCode) return write_text(text, kInHandlerText);
   if (const ClassText* row = find_class(code)) return write_class(text, *row);
   {
     const std::lock_guard guard(mutex);

@@ -4,6 +4,7 @@
 
 #include "abi/guard.h"
 #include "base/check.h"
+#include "base/inside.h"
 #include "base/lock.h"
 #include "profile/recorder.h"
 
@@ -15,6 +16,7 @@ void note_child() {
   if (state() != State::active) return;
   states = {State::forked_child, State::forked_child, State::forked_child};
   LibraryLock::enabled = false;
+  Inside::set_gate(Inside::Gate::closed);
   AnyTimeGuard::forget_holders();
 }
 
@@ -30,6 +32,8 @@ void enter_state(State state) {
   const bool counted = state == State::active && profile::process_recorder != nullptr;
   states = {state, counted && profile::process_traced ? State::watched : state,
             counted ? State::watched : state};
+  const bool one_thread = state == State::active && !LibraryLock::enabled;
+  Inside::set_gate(one_thread ? Inside::Gate::open : Inside::Gate::closed);
 }
 
 }  // namespace hearth::abi

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "base/inside.h"
 #include "mpi.h"
 
 namespace hearth::datatype {
@@ -87,12 +88,12 @@ Status reduce_by_user(const Op& op, const Type& type, const void* in, void* inou
     MPI_Datatype handle = objects::handle_of<MPI_Datatype>(type);
     if (op.function_c != nullptr) {
       MPI_Count all = count;
-      op.function_c(from, to, &all, &handle);
+      Inside::call_user([&] { op.function_c(from, to, &all, &handle); });
       break;
     }
     const int slice = static_cast<int>(std::min<Count>(count, INT_MAX));
     int length = slice;
-    op.function(from, to, &length, &handle);
+    Inside::call_user([&] { op.function(from, to, &length, &handle); });
     from += slice * type.extent;
     to += slice * type.extent;
     count -= slice;

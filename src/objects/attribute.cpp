@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/inside.h"
 #include "objects/comm.h"
 
 namespace hearth::objects {
@@ -86,21 +87,20 @@ Status outcome_of(int code, const char* function, int keyval) {
 Status call_delete(const AttributeHolder& holder, Attribute attribute) {
   const Keyval key = keyval_at(attribute.keyval);
   if (key.erase.comm == nullptr) return {};
-  int code = MPI_SUCCESS;
-  switch (key.kind) {
-    case KeyvalKind::comm:
-      code = key.erase.comm(static_cast<MPI_Comm>(holder.handle), attribute.keyval, attribute.value,
-                            key.extra_state);
-      break;
-    case KeyvalKind::type:
-      code = key.erase.type(static_cast<MPI_Datatype>(holder.handle), attribute.keyval, attribute.value,
-                            key.extra_state);
-      break;
-    case KeyvalKind::win:
-      code = key.erase.win(static_cast<MPI_Win>(holder.handle), attribute.keyval, attribute.value,
-                           key.extra_state);
-      break;
-  }
+  const int code = Inside::call_user([&] {
+    switch (key.kind) {
+      case KeyvalKind::comm:
+        return key.erase.comm(static_cast<MPI_Comm>(holder.handle), attribute.keyval, attribute.value,
+                              key.extra_state);
+      case KeyvalKind::type:
+        return key.erase.type(static_cast<MPI_Datatype>(holder.handle), attribute.keyval, attribute.value,
+                              key.extra_state);
+      case KeyvalKind::win:
+        return key.erase.win(static_cast<MPI_Win>(holder.handle), attribute.keyval, attribute.value,
+                             key.extra_state);
+    }
+    return MPI_SUCCESS;
+  });
   return outcome_of(code, "delete", attribute.keyval);
 }
 
@@ -114,21 +114,20 @@ Status call_copy(const AttributeHolder& from, Attribute attribute, void*& value,
     wanted = 1;
     return {};
   }
-  int code = MPI_SUCCESS;
-  switch (key.kind) {
-    case KeyvalKind::comm:
-      code = key.copy.comm(static_cast<MPI_Comm>(from.handle), attribute.keyval, key.extra_state,
-                           attribute.value, &value, &wanted);
-      break;
-    case KeyvalKind::type:
-      code = key.copy.type(static_cast<MPI_Datatype>(from.handle), attribute.keyval, key.extra_state,
-                           attribute.value, &value, &wanted);
-      break;
-    case KeyvalKind::win:
-      code = key.copy.win(static_cast<MPI_Win>(from.handle), attribute.keyval, key.extra_state,
-                          attribute.value, &value, &wanted);
-      break;
-  }
+  const int code = Inside::call_user([&] {
+    switch (key.kind) {
+      case KeyvalKind::comm:
+        return key.copy.comm(static_cast<MPI_Comm>(from.handle), attribute.keyval, key.extra_state,
+                             attribute.value, &value, &wanted);
+      case KeyvalKind::type:
+        return key.copy.type(static_cast<MPI_Datatype>(from.handle), attribute.keyval, key.extra_state,
+                             attribute.value, &value, &wanted);
+      case KeyvalKind::win:
+        return key.copy.win(static_cast<MPI_Win>(from.handle), attribute.keyval, key.extra_state,
+                            attribute.value, &value, &wanted);
+    }
+    return MPI_SUCCESS;
+  });
   return outcome_of(code, "copy", attribute.keyval);
 }
 

@@ -5,6 +5,8 @@
  *   die       half-way rank 1 ends by SIGKILL
  *   eat       half-way rank 1 takes memory until it is ended
  *   stop      half-way rank 1 stops itself, for somebody else to wake
+ *   abort     half-way a signal interrupts rank 1 in a receive, and its handler calls MPI_Abort
+ *   call      the same, and the handler calls MPI_Barrier
  *   fill      half-way rank 1 prints a great deal */
 #include <errno.h>
 #include <linux/filter.h>
@@ -16,6 +18,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "mpi.h"
@@ -112,6 +115,24 @@ static void eat(void) {
   }
 }
 
+static void call_abort(int number) {
+  (void)number;
+  MPI_Abort(MPI_COMM_WORLD, 7);
+}
+
+static void call_barrier(int number) {
+  (void)number;
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void be_interrupted(void (*handler)(int)) {
+  const struct itimerval soon = {{0, 0}, {0, 50000}};
+  char nothing;
+  signal(SIGALRM, handler);
+  setitimer(ITIMER_REAL, &soon, NULL);
+  MPI_Recv(&nothing, 1, MPI_CHAR, MPI_ANY_SOURCE, 12345, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void half_way(const char* what) {
   if (strcmp(what, "deny") == 0 && rank % 2 == 1) {
     deny(SYS_process_vm_readv);
@@ -120,6 +141,8 @@ static void half_way(const char* what) {
   if (rank != 1) return;
   if (strcmp(what, "die") == 0) raise(SIGKILL);
   if (strcmp(what, "stop") == 0) raise(SIGSTOP);
+  if (strcmp(what, "abort") == 0) be_interrupted(call_abort);
+  if (strcmp(what, "call") == 0) be_interrupted(call_barrier);
   if (strcmp(what, "eat") == 0) eat();
   if (strcmp(what, "fill") == 0) {
     for (int line = 0; line < 20000; ++line)
@@ -129,7 +152,9 @@ static void half_way(const char* what) {
 
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
-  MPI_Init(&argc, &argv);
+  int level;
+  MPI_Init_thread(&argc, &argv, getenv("HEARTH_TEST_THREADS") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   unsigned char *out = malloc(length_max), *in = malloc(length_max), *window = NULL;

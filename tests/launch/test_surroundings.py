@@ -95,6 +95,15 @@ class JobTest(LaunchTest):
             self.assertRegex(result.stderr, pattern)
         return result
 
+    def missing(self, prefix):
+        result = self.run_in(prefix, BIN / "hearth", "info", "--explain", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        protocols = json.loads(result.stdout)["protocols"]
+        self.assertEqual(protocols["missing_here"] == "nothing", protocols["missing"] == [])
+        for row in protocols["missing"]:
+            self.assertTrue(row["because"] and row["instead"], row)
+        return {row["missing"] for row in protocols["missing"]}
+
 
 class Refused(JobTest):
     """System calls that a sandbox refuses. Filters of one's own need no right."""
@@ -122,6 +131,8 @@ class Refused(JobTest):
         for error in ("", "=38"):
             self.right(refused(MULTI, "memfd_create" + error), ranks=3)
         self.assertIn("all right", self.run_in(refused(MULTI, "memfd_create"), JOB).stdout)
+        self.assertEqual(self.missing(refused(MULTI, "memfd_create")) - self.missing([]),
+                         {"memory files", "memory that ranks reach without the kernel"})
 
     def test_memory_files_and_folders(self):
         small = mounted("mount -t tmpfs -o size=64k none /dev/shm")
@@ -166,15 +177,6 @@ class Refused(JobTest):
 
 class Mounts(JobTest):
     """Files that are not there."""
-
-    def missing(self, prefix):
-        result = self.run_in(prefix, BIN / "hearth", "info", "--explain", "--json")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        protocols = json.loads(result.stdout)["protocols"]
-        self.assertEqual(protocols["missing_here"] == "nothing", protocols["missing"] == [])
-        for row in protocols["missing"]:
-            self.assertTrue(row["because"] and row["instead"], row)
-        return {row["missing"] for row in protocols["missing"]}
 
     def check(self, name):
         prefix = SURROUNDINGS[name].prefix(MULTI)
@@ -393,6 +395,17 @@ class Namespaces(JobTest):
 
 
 class Signals(JobTest):
+    def test_mpi_in_a_signal_handler(self):
+        # tests/multi/abi/handlers.c has what such calls return.
+        for threads in ("", "HEARTH_TEST_THREADS"):
+            with self.subTest(threads):
+                env = {threads: "1"} if threads else None
+                self.told((), r"rank 1 ended the job with code \d+: MPI_Barrier: called by a signal handler",
+                          "Remedy: ", arguments=("call",), env=env)
+                result = self.told((), r"rank 1 ended the job with code 7: MPI_Abort\(", arguments=("abort",),
+                                   env=env)
+                self.assertEqual(result.returncode, 7)
+
     def test_a_rank_that_is_stopped_pauses_the_job(self):
         running = self.start("-n", 2, "--oversubscribe", JOB, "stop")
         stopped = []

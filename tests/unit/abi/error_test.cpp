@@ -40,8 +40,16 @@ TEST(ErrorCode, KeepsItsClassWhenItsWordsAreGone) {
   EXPECT_EQ(words_of(code), words_of(MPI_ERR_TAG));
 }
 
+TEST(ErrorCode, OfCallsInSignalHandlersHasWordsWithoutMemory) {
+  EXPECT_EQ(class_of_code(kInHandlerCode), MPI_ERR_OTHER);
+  char text[MPI_MAX_ERROR_STRING];
+  const int length = text_of_code(kInHandlerCode, text);
+  EXPECT_EQ(static_cast<size_t>(length), std::strlen(text));
+  EXPECT_NE(std::strstr(text, "signal handler"), nullptr) << text;
+}
+
 TEST(ErrorCode, NumbersThatAreNone) {
-  for (const int number : {-1, 63, 1000, 2047, 16382, 1 << 20, -32766}) {
+  for (const int number : {-1, 63, 1000, 2046, 16382, 1 << 20, -32766}) {
     EXPECT_EQ(class_of(number), MPI_ERR_UNKNOWN) << number;
     EXPECT_NE(words_of(number), "");
   }
