@@ -11,6 +11,7 @@
 #   make check-lab           virtual machines with several memory nodes: where memory lies; with Yama
 #   make check-surroundings  all tests without single copy, room in /dev/shm, /sys, a second processor, and with a
 #                            shared heap, in turn
+#   make check-chaos         each system call failed in turn, ranks killed at each named point, many seeds of disorder
 #   make check-aarch64       the library and its unit and contract tests, cross-compiled for aarch64, in QEMU
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
@@ -18,7 +19,7 @@
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
 .PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-lab \
-  check-surroundings check-aarch64 compare format clean distclean check system python
+  check-surroundings check-chaos check-aarch64 compare format clean distclean check system python
 
 install: check
 	@scripts/build.sh release hearth_installation
@@ -62,6 +63,12 @@ check-surroundings: system install
 	@scripts/setup.sh hpcc
 	@scripts/build.sh release
 	@python3 -B tests/launch/surroundings.py --build build/release
+
+check-chaos: install
+	@scripts/build.sh release chaos_traffic
+	@status=0; for form in "seeds.py --count 300" sweep.py kills.py; do \
+	  HEARTH_BUILD=build/release python3 -B tests/chaos/$$form || status=1; \
+	done; exit $$status
 
 check-conformance: system install
 	@scripts/setup.sh foreign

@@ -5,6 +5,7 @@
 
 #include "abi/requests.h"
 #include "abi/runtime.h"
+#include "base/chaos.h"
 #include "base/contexts.h"
 #include "coll/coll.h"
 #include "coll/control_area.h"
@@ -22,7 +23,7 @@ using objects::PeerIndex;
 namespace {
 
 Status agree_on_area(Comm& comm) {
-  int32_t area = comm.rank == 0 ? coll::ControlArea::take(comm.size) : objects::kNoArea;
+  int32_t area = comm.rank == 0 ? coll::ControlArea::take(comm.group->peers) : objects::kNoArea;
   HEARTH_TRY(coll::run<coll::bcast>(comm, &area, Count{sizeof area}, byte_type(), 0));
   comm.area = area;
   return {};
@@ -156,8 +157,9 @@ bool is_first_group(const Comm& comm) {
 
 objects::Allotment fetch_allotment(const Peers& members) {
   const bool has_area = on_one_machine(members);
-  return {.context = p2p::engine().new_context(),
-          .area = has_area ? coll::ControlArea::take(static_cast<int>(members.size())) : objects::kNoArea};
+  const uint32_t context = p2p::engine().new_context();
+  chaos::at(chaos::Point::context_taken);
+  return {.context = context, .area = has_area ? coll::ControlArea::take(members) : objects::kNoArea};
 }
 
 objects::Allotment fetch_allotment_for(const Comm& comm) {

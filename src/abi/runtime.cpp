@@ -12,6 +12,7 @@
 #include "abi/send_buffers.h"
 #include "abi/shared_heap.h"
 #include "base/atomic.h"
+#include "base/chaos.h"
 #include "base/contexts.h"
 #include "base/lock.h"
 #include "base/os_memory.h"
@@ -125,7 +126,7 @@ void make_engine() {
   setup.wait = p2p::WaitPolicy::from_parameters(job.rank_count > job.usable_processors);
   setup.relation = relation_to;
   setup.new_context = new_context;
-  coll::ControlArea::set_up(segment, run.job.place_of);
+  coll::ControlArea::set_up(segment, run.job.place, run.job.place_of);
   coll::Agreement::set_up(segment);
   run.liveness.emplace(segment);
   // Nobody tells deaths on other machines that way.
@@ -183,6 +184,8 @@ void end_without_finalize(int code) {
 Status attach() {
   if (the_runtime != nullptr) return {};
   auto run = std::make_unique<Runtime>();
+  launch::begin_chaos();
+  chaos::at(chaos::Point::boot_begins);
   if (const Status joined = launch::bootstrap(run->job); !joined.ok()) {
     left_launcher = run->job.launcher.release();
     return joined;
@@ -191,6 +194,7 @@ Status attach() {
     left_launcher = run->job.launcher.release();
     return connected;
   }
+  chaos::at(chaos::Point::boot_joined);
   run->main_thread = pthread_self();
   // Never freed: see the_runtime.
   the_runtime = run.release();
@@ -238,6 +242,7 @@ Status add_user(int& level) {
     if (run.recorder->tracing()) LibraryLock::enabled = true;
   }
   enter_phase(shm::RankPhase::initialized);
+  chaos::at(chaos::Point::boot_ends);
   enter_state(State::active);
   return {};
 }
@@ -273,6 +278,7 @@ void remove_user() {
   if (--run.users > 0) return;
   run.engine->complete_profile();
   if (run.recorder != nullptr) run.recorder->end(run.engine->pool_bytes());
+  chaos::at(chaos::Point::finalize_ends);
   enter_state(State::finalized);
   enter_phase(shm::RankPhase::finalized);
   if (run.job.launcher != nullptr) run.job.launcher->finalize();
@@ -290,6 +296,7 @@ Status start_world(int& level) {
 }
 
 Status end_world() {
+  chaos::at(chaos::Point::finalize_begins);
   // Attributes of MPI_COMM_SELF go first, while MPI still works (MPI 5.0 section 11.2.4).
   HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_SELF)));
   HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_WORLD)));

@@ -10,8 +10,13 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/chaos.h"
+
 namespace hearth::os {
 namespace {
+
+using chaos::Call;
+using chaos::refuses;
 
 constexpr size_t kEventsMax = 64;
 constexpr int kHighDescriptor = 200;
@@ -20,7 +25,14 @@ uint32_t interest(bool readable, bool writable) {
   return (readable ? uint32_t{EPOLLIN} : 0u) | (writable ? uint32_t{EPOLLOUT} : 0u);
 }
 
+// Short words of the launcher to itself, which come whole, stay so.
+size_t at_once(size_t bytes) {
+  constexpr size_t kShortBytes = 512;
+  return bytes <= kShortBytes ? bytes : kShortBytes + chaos::shortened(bytes - kShortBytes);
+}
+
 Descriptor open_file(const char* path, int flags) {
+  if (refuses(Call::open)) return Descriptor();
   int number;
   do {
     number = ::open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
@@ -50,7 +62,7 @@ bool is_terminal(int descriptor) {
 
 bool is_regular_file(int descriptor) {
   struct stat status;
-  return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  return !refuses(Call::status) && ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 bool in_foreground(int terminal) {
@@ -60,11 +72,12 @@ bool in_foreground(int terminal) {
 
 FileIdentity identity_of(int descriptor) {
   struct stat status;
-  if (::fstat(descriptor, &status) != 0) return {};
+  if (refuses(Call::status) || ::fstat(descriptor, &status) != 0) return {};
   return {static_cast<uint64_t>(status.st_dev), static_cast<uint64_t>(status.st_ino)};
 }
 
 Descriptor duplicate_out_of_the_way(int descriptor) {
+  if (refuses(Call::duplicate)) return Descriptor();
   Descriptor high(::fcntl(descriptor, F_DUPFD_CLOEXEC, kHighDescriptor));
   // A low limit on descriptors: any number will do.
   return high.open() ? std::move(high) : Descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
@@ -72,13 +85,15 @@ Descriptor duplicate_out_of_the_way(int descriptor) {
 
 bool make_pipe(Pipe& pipe) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  if (refuses(Call::pipe) || ::pipe2(ends, O_CLOEXEC) != 0) return false;
   pipe.read_end = Descriptor(ends[0]);
   pipe.write_end = Descriptor(ends[1]);
   return true;
 }
 
 intptr_t read_some(int descriptor, void* to, size_t bytes) {
+  if (refuses(Call::read)) return -1;
+  bytes = at_once(bytes);
   ssize_t result;
   do {
     result = ::read(descriptor, to, bytes);
@@ -87,6 +102,7 @@ intptr_t read_some(int descriptor, void* to, size_t bytes) {
 }
 
 intptr_t read_at(int descriptor, void* to, size_t bytes, uint64_t offset) {
+  if (refuses(Call::read)) return -1;
   intptr_t result;
   do {
     result = ::pread(descriptor, to, bytes, static_cast<off_t>(offset));
@@ -95,6 +111,8 @@ intptr_t read_at(int descriptor, void* to, size_t bytes, uint64_t offset) {
 }
 
 intptr_t write_some(int descriptor, const void* from, size_t bytes) {
+  if (refuses(Call::write)) return -1;
+  bytes = at_once(bytes);
   ssize_t result;
   do {
     result = ::write(descriptor, from, bytes);
@@ -132,13 +150,13 @@ void fill_standard_descriptors() {
   }
 }
 
-Poller::Poller() : descriptor_(::epoll_create1(EPOLL_CLOEXEC)) {}
+Poller::Poller() : descriptor_(refuses(Call::poller) ? -1 : ::epoll_create1(EPOLL_CLOEXEC)) {}
 
 bool Poller::add(int descriptor, uint64_t token, bool readable, bool writable) {
   epoll_event event = {};
   event.events = interest(readable, writable);
   event.data.u64 = token;
-  return ::epoll_ctl(descriptor_.number(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+  return !refuses(Call::poller) && ::epoll_ctl(descriptor_.number(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
 void Poller::remove(int descriptor) {
@@ -147,7 +165,8 @@ void Poller::remove(int descriptor) {
 
 std::span<const Poller::Event> Poller::wait(int timeout_ms) {
   epoll_event found[kEventsMax];
-  const int count = ::epoll_wait(descriptor_.number(), found, kEventsMax, timeout_ms);
+  const int count =
+      refuses(Call::poll) ? -1 : ::epoll_wait(descriptor_.number(), found, kEventsMax, timeout_ms);
   events_.clear();
   for (int i = 0; i < count; ++i) {
     const bool gone = (found[i].events & (EPOLLHUP | EPOLLERR)) != 0;

@@ -3,11 +3,19 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
+#include <cstring>
+
+#include "base/chaos.h"
 
 namespace hearth::os {
 
 void* open_library(const std::string& name, std::string& problem) {
+  if (chaos::refuses(chaos::Call::library)) {
+    problem = std::strerror(errno);
+    return nullptr;
+  }
   void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* words = ::dlerror();

@@ -6,9 +6,12 @@
 
 #include <new>
 
+#include "base/chaos.h"
+
 namespace hearth::os {
 
 void* map_to_read(int descriptor, size_t bytes) {
+  if (chaos::refuses(chaos::Call::map)) return nullptr;
   void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
   return address == MAP_FAILED ? nullptr : address;
 }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/chaos.h"
 #include "base/os_io.h"
 
 namespace hearth::os {
@@ -126,7 +127,7 @@ std::vector<int> allowed_processors() {
     cpu_set_t* set = CPU_ALLOC(limit);
     if (set == nullptr) return result;
     CPU_ZERO_S(bytes, set);
-    const bool done = ::sched_getaffinity(0, bytes, set) == 0;
+    const bool done = !chaos::refuses(chaos::Call::affinity) && ::sched_getaffinity(0, bytes, set) == 0;
     const bool too_short = !done && errno == EINVAL;
     for (int processor = 0; done && processor < limit; ++processor) {
       if (CPU_ISSET_S(processor, bytes, set)) result.push_back(processor);
@@ -221,7 +222,7 @@ std::string shared_surroundings() {
 
 bool path_exists(const char* path) {
   struct stat status;
-  return ::stat(path, &status) == 0;
+  return !chaos::refuses(chaos::Call::status) && ::stat(path, &status) == 0;
 }
 
 bool is_executable(const char* path) {

@@ -19,13 +19,18 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/chaos.h"
 #include "base/os_io.h"
 
 namespace hearth::os {
 namespace {
 
+using chaos::Call;
+using chaos::refuses;
+
 uint64_t limit_of(int resource) {
   rlimit limit;
+  if (refuses(Call::limits)) return UINT64_MAX;
   if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return UINT64_MAX;
   return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
@@ -63,12 +68,13 @@ uint64_t file_limit_bytes() {
 }
 
 void* reserve(size_t bytes) {
+  if (refuses(Call::map)) return nullptr;
   void* address = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return address == MAP_FAILED ? nullptr : address;
 }
 
 bool commit(void* address, size_t bytes) {
-  if (::mprotect(address, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  if (refuses(Call::protect) || ::mprotect(address, bytes, PROT_READ | PROT_WRITE) != 0) return false;
 #if defined(__SANITIZE_ADDRESS__)
   // Objects in pools own memory of the heap; the leak check looks for owners in mapped memory only when told.
   __lsan_register_root_region(address, bytes);
@@ -132,10 +138,10 @@ bool has_room(const char* folder, size_t bytes) {
 
 int create_sparse_memory(const char* label, size_t bytes) {
   if (is_too_long(bytes)) return -1;
-  const int descriptor = ::memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const int descriptor = refuses(Call::memfd) ? -1 : ::memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) return -1;
-  if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0 ||
-      ::fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+  if (refuses(Call::resize) || ::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0 ||
+      refuses(Call::seal) || ::fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     return give_up(descriptor);
   }
   return descriptor;
@@ -167,16 +173,18 @@ int create_shared_memory(const char* label, size_t bytes) {
 }
 
 void* map_shared(int descriptor, size_t bytes) {
+  if (refuses(Call::map)) return nullptr;
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   return address == MAP_FAILED ? nullptr : address;
 }
 
 void* map_sparse(int descriptor, uint64_t offset, size_t bytes) {
+  if (refuses(Call::map)) return nullptr;
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor,
                          static_cast<off_t>(offset));
   if (address == MAP_FAILED) return nullptr;
   // A core file of the whole would touch, and so make, every page of it.
-  if (::madvise(address, bytes, MADV_DONTDUMP) == 0) return address;
+  if (!refuses(Call::advise) && ::madvise(address, bytes, MADV_DONTDUMP) == 0) return address;
   const int error = errno;
   ::munmap(address, bytes);
   errno = error;
@@ -184,30 +192,31 @@ void* map_sparse(int descriptor, uint64_t offset, size_t bytes) {
 }
 
 void put_in_core_files(void* address, size_t bytes) {
-  ::madvise(address, bytes, MADV_DODUMP);
+  if (!refuses(Call::advise)) ::madvise(address, bytes, MADV_DODUMP);
 }
 
 bool populate_pages(void* address, size_t bytes) {
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, of Linux 5.14
-  return ::madvise(address, bytes, kPopulateWrite) == 0;
+  return !refuses(Call::advise) && ::madvise(address, bytes, kPopulateWrite) == 0;
 }
 
 bool is_page_present(const void* address) {
   const auto page = reinterpret_cast<uintptr_t>(address) / page_bytes() * page_bytes();
   unsigned char present = 0;
-  return ::mincore(reinterpret_cast<void*>(page), 1, &present) == 0 && (present & 1) != 0;
+  return !refuses(Call::status) && ::mincore(reinterpret_cast<void*>(page), 1, &present) == 0 &&
+         (present & 1) != 0;
 }
 
 void prefer_huge_pages(void* address, size_t bytes) {
-  ::madvise(address, bytes, MADV_HUGEPAGE);
+  if (!refuses(Call::advise)) ::madvise(address, bytes, MADV_HUGEPAGE);
 }
 
 bool drop_shared_pages(void* address, size_t bytes) {
-  return ::madvise(address, bytes, MADV_REMOVE) == 0;
+  return !refuses(Call::advise) && ::madvise(address, bytes, MADV_REMOVE) == 0;
 }
 
 bool drop_private_pages(void* address, size_t bytes) {
-  return ::madvise(address, bytes, MADV_DONTNEED) == 0;
+  return !refuses(Call::advise) && ::madvise(address, bytes, MADV_DONTNEED) == 0;
 }
 
 bool next_data(int descriptor, uint64_t from, uint64_t& first, uint64_t& last) {
@@ -222,18 +231,20 @@ bool next_data(int descriptor, uint64_t from, uint64_t& first, uint64_t& last) {
 }
 
 void* map_private(size_t bytes) {
+  if (refuses(Call::map)) return nullptr;
   void* address =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return address == MAP_FAILED ? nullptr : address;
 }
 
 bool move_over(void* from, void* to, size_t bytes) {
-  return ::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;
+  return !refuses(Call::remap) && ::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;
 }
 
 bool make_unreachable(void* address, size_t bytes) {
-  return ::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
-         address;
+  return !refuses(Call::map) &&
+         ::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+             address;
 }
 
 namespace {
@@ -256,6 +267,7 @@ bool touch_room(int descriptor, size_t offset, size_t bytes) {
 }  // namespace
 
 bool reserve_room(int descriptor, size_t offset, size_t bytes) {
+  if (refuses(Call::room)) return false;
   int result;
   do {
     result = ::fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
@@ -270,6 +282,7 @@ bool prefer_node(void* address, size_t bytes, int node, bool move) {
   std::array<unsigned long, kNodesMax / kWordBits> nodes = {};
   if (node >= static_cast<int>(kNodesMax)) return errno = EINVAL, false;
   if (node >= 0) nodes[static_cast<size_t>(node) / kWordBits] = 1ul << static_cast<size_t>(node) % kWordBits;
+  if (refuses(Call::node)) return false;
   // The kernel takes one bit less than it is told.
   return ::syscall(SYS_mbind, address, bytes, node >= 0 ? MPOL_PREFERRED : MPOL_DEFAULT,
                    node >= 0 ? nodes.data() : nullptr, node >= 0 ? kNodesMax + 1 : 0,
@@ -278,30 +291,35 @@ bool prefer_node(void* address, size_t bytes, int node, bool move) {
 
 bool has_memory_policy() {
   int mode = MPOL_DEFAULT;
-  return ::syscall(SYS_get_mempolicy, &mode, nullptr, 0ul, nullptr, 0ul) == 0 && mode != MPOL_DEFAULT;
+  return !refuses(Call::node) && ::syscall(SYS_get_mempolicy, &mode, nullptr, 0ul, nullptr, 0ul) == 0 &&
+         mode != MPOL_DEFAULT;
 }
 
 int node_of_page(const void* address) {
   int node = -1;
   const auto page = reinterpret_cast<uintptr_t>(address) / page_bytes() * page_bytes();
   const void* pages[] = {reinterpret_cast<const void*>(page)};
-  if (::syscall(SYS_move_pages, 0, 1ul, pages, nullptr, &node, 0) != 0) return -1;
+  if (refuses(Call::node) || ::syscall(SYS_move_pages, 0, 1ul, pages, nullptr, &node, 0) != 0) return -1;
   return node < 0 ? -1 : node;
 }
 
 size_t file_bytes(int descriptor) {
   struct stat status;
-  if (::fstat(descriptor, &status) != 0) return 0;
+  if (refuses(Call::status) || ::fstat(descriptor, &status) != 0) return 0;
   return static_cast<size_t>(status.st_size);
 }
 
 intptr_t read_process(int pid, void* to, const void* from, size_t bytes) {
+  if (refuses(Call::process_vm)) return -1;
+  bytes = chaos::shortened(bytes);
   const iovec local = {to, bytes};
   const iovec remote = {const_cast<void*>(from), bytes};
   return ::process_vm_readv(pid, &local, 1, &remote, 1, 0);
 }
 
 intptr_t write_process(int pid, void* to, const void* from, size_t bytes) {
+  if (refuses(Call::process_vm)) return -1;
+  bytes = chaos::shortened(bytes);
   const iovec local = {const_cast<void*>(from), bytes};
   const iovec remote = {to, bytes};
   return ::process_vm_writev(pid, &local, 1, &remote, 1, 0);

@@ -20,8 +20,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/chaos.h"
+
 namespace hearth::os {
 namespace {
+
+using chaos::Call;
+using chaos::refuses;
 
 constexpr int kLowestPriority = 19;
 
@@ -72,11 +77,13 @@ void give_inherited_back() {
 }
 
 void replace_descriptor(const SpawnPlan& plan, int from, int to) {
-  if (from != to && ::dup2(from, to) < 0) complain_and_leave(plan, SpawnStep::descriptors);
+  if (from != to && (refuses(Call::duplicate) || ::dup2(from, to) < 0))
+    complain_and_leave(plan, SpawnStep::descriptors);
 }
 
 // The program, or the shell for a script without a first line that names its interpreter.
 void execute(const SpawnPlan& plan, char** shell_arguments) {
+  if (refuses(Call::execute)) return;
   ::execve(plan.program, plan.arguments, plan.environment);
   if (errno != ENOEXEC) return;
   ::execve(shell_arguments[0], shell_arguments, plan.environment);
@@ -92,7 +99,8 @@ void execute(const SpawnPlan& plan, char** shell_arguments) {
     const int32_t self = ::getpid();
     write_some(plan.announce, &self, sizeof self);
   }
-  if (affinity.set != nullptr && ::sched_setaffinity(0, affinity.bytes, affinity.set) != 0) {
+  if (affinity.set != nullptr &&
+      (refuses(Call::affinity) || ::sched_setaffinity(0, affinity.bytes, affinity.set) != 0)) {
     const bool refused = errno == EPERM || errno == ENOSYS;
     if (plan.processors_asked_for || !refused) complain_and_leave(plan, SpawnStep::affinity);
   }
@@ -110,7 +118,7 @@ void execute(const SpawnPlan& plan, char** shell_arguments) {
 
 bool fill_with_chance(void* to, size_t bytes) {
   // Up to 256 bytes come whole, or not at all.
-  return ::getrandom(to, bytes, 0) == static_cast<ssize_t>(bytes);
+  return !refuses(Call::random) && ::getrandom(to, bytes, 0) == static_cast<ssize_t>(bytes);
 }
 
 int process_id() {
@@ -131,7 +139,7 @@ int spawn(const SpawnPlan& plan) {
   shell_arguments.push_back(nullptr);
 
   const int self = ::getpid();
-  const int pid = ::fork();
+  const int pid = refuses(Call::fork) ? -1 : ::fork();
   if (pid == 0) run_child(plan, self, affinity, shell_arguments.data());
   const int error = errno;
   // The child does the same; whoever comes first, a signal to the group finds it.
@@ -150,7 +158,7 @@ void become_program(const char* path, char* const* arguments, char* const* envir
 }
 
 int fork_process() {
-  return ::fork();
+  return refuses(Call::fork) ? -1 : ::fork();
 }
 
 void at_exit(void (*function)(int code)) {
@@ -190,7 +198,7 @@ void become_detached(int kept_descriptor, const char* name, char** arguments) {
 }
 
 bool start_detached(const char* path, char* const* arguments, char* const* environment) {
-  const int pid = ::fork();
+  const int pid = refuses(Call::fork) ? -1 : ::fork();
   if (pid != 0) return pid > 0;
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, 0);
@@ -227,6 +235,7 @@ void reap(int pid) {
 }
 
 Descriptor open_process(int pid) {
+  if (refuses(Call::pidfd)) return Descriptor();
 #ifdef SYS_pidfd_open
   return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 #else
@@ -244,7 +253,7 @@ bool is_gone(int pid) {
 
 uint64_t process_numbering() {
   struct stat status;
-  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+  return !refuses(Call::status) && ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 bool signal_process(int pid, int signal) {
@@ -295,7 +304,7 @@ SignalInbox::SignalInbox(std::span<const int> signals) {
   // With SIGCHLD ignored the kernel would reap our children itself and tell us nothing.
   ::signal(SIGCHLD, SIG_DFL);
   inherited.signals_changed = true;
-  descriptor_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!refuses(Call::signals)) descriptor_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 int SignalInbox::next() {
@@ -310,7 +319,8 @@ void stop_self() {
 
 void raise_descriptor_limit() {
   rlimit limit;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  if (refuses(Call::limits) || ::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
+    return;
   inherited.descriptors = limit;
   limit.rlim_cur = limit.rlim_max;
   inherited.limit_changed = ::setrlimit(RLIMIT_NOFILE, &limit) == 0;

@@ -14,8 +14,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/chaos.h"
+
 namespace hearth::os {
 namespace {
+
+using chaos::Call;
+using chaos::refuses;
 
 constexpr int kWaitingMax = 4096;  // who may have connected before the first is accepted
 constexpr size_t kDescriptorsMax = 8;
@@ -63,7 +68,8 @@ Descriptor listen_at(std::span<const std::byte> address, uint16_t& port) {
   sockaddr_storage own;
   socklen_t bytes = with_port(address, 0, own);
   if (bytes == 0) return {};
-  Descriptor socket(::socket(own.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor socket(
+      refuses(Call::socket) ? -1 : ::socket(own.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   auto* const bound = reinterpret_cast<sockaddr*>(&own);
   if (!socket.open() || ::bind(socket.number(), bound, bytes) != 0 ||
       ::listen(socket.number(), kWaitingMax) != 0 || ::getsockname(socket.number(), bound, &bytes) != 0) {
@@ -78,7 +84,8 @@ Descriptor watch_at(std::span<const std::byte> address, uint16_t port, uint64_t 
   sockaddr_storage other;
   const socklen_t bytes = with_port(address, port, other);
   if (bytes == 0) return {};
-  Descriptor socket(::socket(other.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor socket(
+      refuses(Call::socket) ? -1 : ::socket(other.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.open()) return {};
   // One question after a third of the time, two more before its end.
   constexpr int kQuestions = 3;
@@ -100,10 +107,11 @@ int socket_error(int socket) {
 
 bool is_socket(int descriptor) {
   struct stat status;
-  return ::fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode);
+  return !refuses(Call::status) && ::fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
 bool send_all(int socket, const void* from, size_t bytes) {
+  if (refuses(Call::packet)) return false;
   const char* next = static_cast<const char*>(from);
   while (bytes > 0) {
     const ssize_t sent = ::send(socket, next, bytes, MSG_NOSIGNAL);
@@ -127,9 +135,12 @@ Descriptor connect_to_port(const std::string& host, const std::string& port, std
   Descriptor socket;
   problem = "no address";
   for (const addrinfo* entry = found; entry != nullptr && !socket.open(); entry = entry->ai_next) {
-    Descriptor tried(::socket(entry->ai_family, entry->ai_socktype | SOCK_CLOEXEC, entry->ai_protocol));
+    Descriptor tried(refuses(Call::socket)
+                         ? -1
+                         : ::socket(entry->ai_family, entry->ai_socktype | SOCK_CLOEXEC, entry->ai_protocol));
     int result = -1;
-    if (tried.open()) result = ::connect(tried.number(), entry->ai_addr, entry->ai_addrlen);
+    if (tried.open() && !refuses(Call::connect))
+      result = ::connect(tried.number(), entry->ai_addr, entry->ai_addrlen);
     if (result != 0) {
       problem = std::strerror(errno);
       continue;
@@ -143,27 +154,31 @@ Descriptor connect_to_port(const std::string& host, const std::string& port, std
 }
 
 Descriptor listen_under_name(const std::string& name) {
-  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor socket(
+      refuses(Call::socket) ? -1 : ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.open()) return {};
   sockaddr_un address;
   const socklen_t bytes = fill_address(name, address);
+  if (refuses(Call::connect)) return {};
   if (::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0) return {};
   if (::listen(socket.number(), kWaitingMax) != 0) return {};
   return socket;
 }
 
 Descriptor accept_next(int listener) {
-  return Descriptor(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  return Descriptor(
+      refuses(Call::connect) ? -1 : ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
 }
 
 Descriptor connect_to_name(const std::string& name, uint64_t timeout_ns) {
-  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  Descriptor socket(refuses(Call::socket) ? -1 : ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket.open()) return {};
   timeval limit;
   limit.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
   limit.tv_usec = static_cast<suseconds_t>(timeout_ns % 1'000'000'000 / 1000);
   ::setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (refuses(Call::connect)) return {};
   sockaddr_un address;
   const socklen_t bytes = fill_address(name, address);
   int result;
@@ -177,7 +192,7 @@ Descriptor connect_to_name(const std::string& name, uint64_t timeout_ns) {
 int64_t user_behind(int socket) {
   ucred user = {};
   socklen_t bytes = sizeof user;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &user, &bytes) != 0) return -1;
+  if (refuses(Call::status) || ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &user, &bytes) != 0) return -1;
   return user.uid;
 }
 
@@ -186,6 +201,7 @@ int64_t own_user() {
 }
 
 bool send_packet(int socket, std::span<const std::byte> packet, std::span<const int> descriptors) {
+  if (refuses(Call::packet)) return false;
   iovec piece = {const_cast<std::byte*>(packet.data()), packet.size()};
   msghdr message = {};
   message.msg_iov = &piece;
@@ -208,6 +224,7 @@ bool send_packet(int socket, std::span<const std::byte> packet, std::span<const 
 }
 
 intptr_t receive_packet(int socket, std::span<std::byte> packet, std::vector<Descriptor>& descriptors) {
+  if (refuses(Call::packet)) return -1;
   iovec piece = {packet.data(), packet.size()};
   ControlRoom room;
   msghdr message = {};

@@ -9,6 +9,7 @@
 
 #include <climits>
 
+#include "base/chaos.h"
 #include "base/os_machine.h"
 
 namespace hearth::os {
@@ -19,6 +20,8 @@ constexpr uint64_t kNsPerSecond = 1'000'000'000;
 }  // namespace
 
 void futex_wait(uint32_t& word, uint32_t expected, uint64_t timeout_ns) {
+  // It may end early.
+  if (chaos::draw(4) == 1 || chaos::refuses(chaos::Call::futex)) return;
   timespec timeout;
   timeout.tv_sec = static_cast<time_t>(timeout_ns / kNsPerSecond);
   timeout.tv_nsec = static_cast<long>(timeout_ns % kNsPerSecond);
@@ -27,10 +30,12 @@ void futex_wait(uint32_t& word, uint32_t expected, uint64_t timeout_ns) {
 }
 
 void futex_wake(uint32_t& word) {
+  if (chaos::refuses(chaos::Call::wake)) return;
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 bool membarrier_register() {
+  if (chaos::refuses(chaos::Call::membarrier)) return false;
   const long supported = ::syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
   if (supported < 0 || (supported & MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0) return false;
   return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;

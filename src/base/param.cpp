@@ -237,4 +237,9 @@ void set_text(size_t row, const std::string& value) {
   table().values[row] = {0, value, "tool"};
 }
 
+void disturb(Id id, int64_t value) {
+  HEARTH_DCHECK(kDeclarations[static_cast<size_t>(id)].kind != Kind::text && value >= 0);
+  table().values[static_cast<size_t>(id)] = {value, std::to_string(value), "chaos"};
+}
+
 }  // namespace hearth::param

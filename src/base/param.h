@@ -45,7 +45,7 @@ struct Row {
   const char* standard;  // default
   std::string value;     // in force, as it was written
   int64_t number;        // the same, of all kinds but text; kAutomatic for "auto"
-  const char* source;    // "default", "environment" or "tool"
+  const char* source;    // "default", "environment", "tool" or "chaos"
   const char* text;
 };
 std::vector<Row> rows();
@@ -54,5 +54,7 @@ std::vector<Row> rows();
 /// Called before the value is used, by one thread. False for a number that the kind does not allow.
 bool set_number(size_t row, int64_t value);
 void set_text(size_t row, const std::string& value);
+/// The same for base/chaos.h. Pre: nobody has set it, and the value is a legal one.
+void disturb(Id id, int64_t value);
 
 }  // namespace hearth::param

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/atomic.h"
+#include "base/chaos.h"
 #include "base/contexts.h"
 #include "coll/control_area.h"
 #include "p2p/wait_note.h"
@@ -127,6 +129,7 @@ void Agreement::contribute() {
   atomic::store_relaxed(entry.acknowledged, comm_.deaths_acknowledged);
   // Pairs with the load in gather().
   atomic::store_release(entry.contributed, number_);
+  chaos::at(chaos::Point::agreement_said);
   ring_all();
 }
 
@@ -155,11 +158,14 @@ void Agreement::decide(uint32_t flags, uint32_t acknowledged) {
   // After all had their say: what any of them knew to be dead is among these.
   outcome_ = {.flags = flags, .deaths = deaths_told(), .acknowledged = acknowledged, .allotment = {}};
   if (makes_) {
-    const auto living = std::count_if(members_.begin(), members_.end(),
-                                      [this](PeerIndex process) { return !is_lost(process); });
+    objects::Peers living;
+    std::copy_if(members_.begin(), members_.end(), std::back_inserter(living),
+                 [this](PeerIndex process) { return !is_lost(process); });
     outcome_.allotment.context = p2p::engine().new_context();
-    if (!comm_.is_inter()) outcome_.allotment.area = ControlArea::take(static_cast<int>(living));
+    chaos::at(chaos::Point::context_taken);
+    if (!comm_.is_inter()) outcome_.allotment.area = ControlArea::take(living);
   }
+  chaos::at(chaos::Point::agreement_decides);
   AgreementEntry& entry = *place_->entry;
   atomic::store_relaxed(entry.decided_flags, outcome_.flags);
   atomic::store_relaxed(entry.decided_acknowledged, outcome_.acknowledged);
@@ -168,6 +174,7 @@ void Agreement::decide(uint32_t flags, uint32_t acknowledged) {
   atomic::store_relaxed(entry.area, outcome_.allotment.area);
   // Pairs with the load in read_outcome().
   atomic::store_release(entry.decided, number_);
+  chaos::at(chaos::Point::agreement_decided);
 }
 
 bool Agreement::read_outcome(PeerIndex from) {

@@ -1,6 +1,7 @@
 #include "coll/chunk_ring.h"
 
 #include "base/atomic.h"
+#include "base/chaos.h"
 #include "coll/control_area.h"
 #include "coll/footprint.h"
 
@@ -29,9 +30,11 @@ bool ChunkRing::look_who_has_consumed(uint64_t end, int& awaited) {
 }
 
 void ChunkRing::show_produced(Word word, uint64_t end, int to) {
+  chaos::at(chaos::Point::chunk_half_written);
   uint64_t& shown = area_.own_row().produced[static_cast<size_t>(word)];
   atomic::store_release(shown, end);
   footprint::writes(&shown, sizeof shown);
+  chaos::at(chaos::Point::chunk_shown);
   to >= 0 ? area_.ring(to) : area_.ring_all();
 }
 
@@ -43,6 +46,7 @@ bool ChunkRing::has_produced(int rank, Word word, uint64_t end) const {
 }
 
 void ChunkRing::show_consumed(uint64_t end) {
+  chaos::at(chaos::Point::collective_ends);
   atomic::store_release(area_.own_row().consumed[0], end);
   footprint::writes(area_.own_row().consumed, sizeof end);
   area_.ring_all();

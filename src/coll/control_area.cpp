@@ -66,24 +66,26 @@ int64_t longest_in_groups(Collective collective, int ranks) {
 
 }  // namespace
 
-void ControlArea::set_up(const shm::Segment& segment, std::span<const int> places) {
+void ControlArea::set_up(const shm::Segment& segment, int own_place, std::span<const int> places) {
   the_segment = &segment;
   the_places = places;
+  own_place_ = own_place;
   objects::leave_area = [](Comm& comm) {
     delete comm.control;
     comm.control = nullptr;
-    leave(comm.area);
+    leave(comm.area, place_of(comm.group->peers[static_cast<size_t>(comm.rank)]));
   };
   objects::close_area = [](Comm& comm) {
     if (comm.control != nullptr) comm.control->close_ways();
   };
+  objects::leave_areas_of = [](objects::PeerIndex process) { leave_all(place_of(process)); };
 }
 
-int32_t ControlArea::take(int members) {
+int32_t ControlArea::take(std::span<const objects::PeerIndex> members) {
   return the_segment == nullptr ? kNoArea : take_below(the_segment->job().area_count, members);
 }
 
-int32_t ControlArea::take_for_operation(int members) {
+int32_t ControlArea::take_for_operation(std::span<const objects::PeerIndex> members) {
   return the_segment == nullptr ? kNoArea : take_below(the_segment->job().area_count / 2, members);
 }
 
@@ -92,8 +94,8 @@ uint64_t ControlArea::count_taken() {
   return static_cast<uint64_t>(std::popcount(atomic::load_relaxed(the_segment->job().areas_taken)));
 }
 
-int32_t ControlArea::take_below(uint32_t most, int members) {
-  if (members < 2) return kNoArea;
+int32_t ControlArea::take_below(uint32_t most, std::span<const objects::PeerIndex> members) {
+  if (members.size() < 2) return kNoArea;
   const shm::Segment& segment = *the_segment;
   const int32_t area = take_bit(segment.job().areas_taken, most);
   if (area == kNoArea) return kNoArea;
@@ -102,23 +104,41 @@ int32_t ControlArea::take_below(uint32_t most, int members) {
     return kNoArea;
   }
   // The others learn the number from us afterwards.
-  atomic::store_relaxed(segment.area(area).members, static_cast<uint32_t>(members));
+  atomic::store_relaxed(segment.area(area).members, static_cast<uint32_t>(members.size()));
+  const std::span<uint64_t> present = segment.present(area);
+  for (const objects::PeerIndex process : members) {
+    const auto place = static_cast<size_t>(place_of(process));
+    atomic::fetch_or(present[place / 64], uint64_t{1} << (place % 64));
+  }
+  chaos::at(chaos::Point::area_taken);
   return area;
 }
 
-void ControlArea::leave(int32_t area) {
+void ControlArea::leave(int32_t area, int place) {
   if (area == kNoArea) return;
   const shm::Segment& segment = *the_segment;
+  if (place == own_place_) chaos::at(chaos::Point::area_leaving);
+  const uint64_t bit = uint64_t{1} << (place % 64);
+  // Of several who say that a process has died one finds the bit set. What that one did before it died has
+  // been seen by who was told of it.
+  uint64_t& present = segment.present(area)[static_cast<size_t>(place) / 64];
+  if ((atomic::load_relaxed(present) & bit) == 0 || (atomic::fetch_and(present, ~bit) & bit) == 0) return;
   // Pairs with the same line of those who left before: their loads and stores in the area come first.
   if (atomic::fetch_add(segment.area(area).members, ~0u) != 1) return;
   clear_rows(segment, area);
   give_back(segment, area);
 }
 
+void ControlArea::leave_all(int place) {
+  const uint64_t taken = atomic::load_acquire(the_segment->job().areas_taken);
+  for (uint64_t bits = taken; bits != 0; bits &= bits - 1) leave(std::countr_zero(bits), place);
+}
+
 void ControlArea::close(ControlArea* view) {
   const int32_t area = view->area_;
+  const int place = place_of(view->peers_[view->rank_]);
   delete view;
-  leave(area);
+  leave(area, place);
 }
 
 ControlArea* ControlArea::enter(Comm& comm, ControlArea*& view, int32_t area) {

@@ -15,7 +15,8 @@
 // Areas are few. One process takes an area for all members of what is being made, tells its number together
 // with the context (abi/comm_making.h), and has counted them before. Everyone who was told leaves once: when
 // its communicator ends, or at once where none comes of it. The last one clears the rows and gives the area
-// back. Who leaves writes nothing there any more, but its row stays for the others to read.
+// back. Who leaves writes nothing there any more, but its row stays for the others to read. A process that
+// dies is taken out by those who hear of it (p2p/failure.cpp).
 //
 // A persistent operation has an area to itself. Ranks may start several in different orders (MPI 5.0 section
 // 6.13 orders only what makes them), so that a start has no number among the communicator's collectives;
@@ -35,6 +36,7 @@
 #include <vector>
 
 #include "base/atomic.h"
+#include "base/chaos.h"
 #include "coll/chunk_ring.h"
 #include "coll/footprint.h"
 #include "coll/hierarchy.h"
@@ -99,15 +101,20 @@ class ControlArea {
  public:
   // Life.
 
-  /// Before the first communicator: where areas are, and the number of each process of the job in the
-  /// segment; empty: all are in it, in their order. Both outlive the areas.
-  static void set_up(const shm::Segment& segment, std::span<const int> places = {});
-  /// Takes an area for so many processes; kNoArea where none is left, or it would not be worth it.
-  static int32_t take(int members);
+  /// Before the first communicator: where areas are, which process of the segment this one is, and the number
+  /// of each process of the job in the segment; empty: all are in it, in their order. Both outlive the areas.
+  static void set_up(const shm::Segment& segment, int own_place, std::span<const int> places = {});
+  /// Takes an area for these processes; kNoArea where none is left, or it would not be worth it.
+  static int32_t take(std::span<const objects::PeerIndex> members);
   /// The same, as long as half of the areas are left.
-  static int32_t take_for_operation(int members);
+  static int32_t take_for_operation(std::span<const objects::PeerIndex> members);
   /// Of a process that was counted: it will not touch the area any more.
-  static void leave(int32_t area);
+  static void leave(int32_t area) { leave(area, own_place_); }
+  /// The same of the process with that number in the segment, which is this one or has died. Once for each,
+  /// whoever says it.
+  static void leave(int32_t area, int place);
+  /// Leaves all areas for a process that has died.
+  static void leave_all(int place);
   /// The communicator's; nullptr when it has none.
   static ControlArea* of(objects::Comm& comm) {
     if (__builtin_expect(comm.control != nullptr, 1)) return comm.control;
@@ -161,9 +168,11 @@ class ControlArea {
   void say(uint32_t number, uint32_t what) { say(number, what, number - done_); }
   /// The same on behalf of others too: `behind` is the most of all of them.
   void say(uint32_t number, uint32_t what, uint32_t behind) {
+    chaos::at(chaos::Point::row_half_written);
     const Said said = said_of(number, what, behind);
     atomic::store_release(own_slot(number).word, said.word);
     footprint::writes(&own_slot(number), static_cast<int64_t>(sizeof said.word) + said.bytes());
+    chaos::at(chaos::Point::row_shown);
   }
   /// How many collectives up to this one are not over here.
   uint32_t behind(uint32_t number) const { return number - done_; }
@@ -182,6 +191,7 @@ class ControlArea {
   }
   /// It is over here: nothing of it will be read any more.
   void end(uint32_t number) {
+    chaos::at(chaos::Point::collective_ends);
     if (__builtin_expect(number - done_ == 1 && ended_ == 0, 1)) {
       ++done_;
     } else {
@@ -226,6 +236,7 @@ class ControlArea {
   void ring_all() const;
 
  private:
+  static inline int own_place_ = 0;
   static constexpr size_t kOutOfStep = 1;      // of ControlRow::consumed
   static constexpr size_t kAnnouncements = 4;  // the last words of ControlRow::produced
 
@@ -236,7 +247,7 @@ class ControlArea {
   [[gnu::cold]] bool look_who_is_done(uint32_t number, objects::PeerIndex& awaited);
   void end_out_of_turn(uint32_t number);
   void show_done();
-  static int32_t take_below(uint32_t most, int members);
+  static int32_t take_below(uint32_t most, std::span<const objects::PeerIndex> members);
   [[gnu::cold]] static ControlArea* enter(objects::Comm& comm, ControlArea*& view, int32_t area);
   [[gnu::cold]] const Hierarchy& make_hierarchy(bool by_place);
 

@@ -369,7 +369,7 @@ Status Schedule::make(Comm& comm, std::string_view name, bool persistent, Schedu
 
 Status Schedule::obtain_area() {
   if (ControlArea::of(*comm_) == nullptr) return {};
-  int32_t told = rank_ == 0 ? ControlArea::take_for_operation(size_) : objects::kNoArea;
+  int32_t told = rank_ == 0 ? ControlArea::take_for_operation(comm_->group->peers) : objects::kNoArea;
   HEARTH_TRY(run<bcast>(*comm_, &told, Count{sizeof told}, byte_type(), 0));
   if (told != objects::kNoArea) area_ = ControlArea::open(*comm_, told);
   return {};

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/chaos.h"
 #include "launch/bootstrap_mpiexec.h"
 #include "launch/bootstrap_node.h"
 #include "launch/bootstrap_words.h"
@@ -42,6 +43,14 @@ bool alone_by_count(const LauncherSigns& signs) {
 }
 
 }  // namespace
+
+void begin_chaos() {
+  int rank = 0;
+  for (const char* name : {"HEARTH_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (small_variable(name, rank)) break;
+  }
+  chaos::begin(rank);
+}
 
 Status bootstrap(Bootstrap& result) {
   const LauncherSigns signs = find_launcher();

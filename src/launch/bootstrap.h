@@ -51,4 +51,8 @@ struct Bootstrap {
 /// meant.
 Status bootstrap(Bootstrap& result);
 
+/// Begins what HEARTH_CHAOS asks of this rank, by the number that its launcher gave it; 0 where that is not
+/// known yet.
+void begin_chaos();
+
 }  // namespace hearth::launch

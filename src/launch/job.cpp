@@ -61,7 +61,12 @@ int Job::run(char** own_environment) {
   memory_kills_before_ = os::out_of_memory_kills();
   os::raise_descriptor_limit();
   signals_ = std::make_unique<os::SignalInbox>(kSignals);
-  poller_.add(signals_->descriptor(), token_of(static_cast<uint32_t>(Source::signals), 0), true, false);
+  const uint64_t signals = token_of(static_cast<uint32_t>(Source::signals), 0);
+  if (signals_->descriptor() < 0 || !poller_.add(signals_->descriptor(), signals, true, false)) {
+    say(std::string("cannot wait for signals (signalfd, epoll): ") + std::strerror(errno));
+    clear_up();
+    return 1;
+  }
   if (spec_.timeout_ns != 0) limit_at_ = os::now_ns() + spec_.timeout_ns;
   why_ns_ = spec_.why_ns == 0 && check_.wanted() ? kCheckWhyNs : spec_.why_ns;
   if (why_ns_ != 0) why_at_ = os::now_ns() + why_ns_;
@@ -242,6 +247,7 @@ void Job::rank_has_ended(uint32_t index) {
     const bool was_open = stream->open();
     stream->drain();
     if (was_open && !stream->open()) --streams_open_;
+    tell_if_broken(*stream, index);
   }
   handle_complaints();
   if (outlived) {
@@ -386,6 +392,7 @@ void Job::handle_complaints() {
 void Job::handle_stream(RankStream& stream, Source source, uint32_t index) {
   if (!stream.open()) return;
   if (!stream.read()) {
+    tell_if_broken(stream, index);
     if (!stream.sink()->broken() && spec_.tag_output) stream.flush_unfinished();
     poller_.remove(stream.descriptor());
     stream.close();
@@ -401,6 +408,12 @@ void Job::handle_stream(RankStream& stream, Source source, uint32_t index) {
     poller_.remove(stream.descriptor());
     paused_.emplace_back(source, index);
   }
+}
+
+void Job::tell_if_broken(const RankStream& stream, uint32_t index) {
+  if (stream.broken_by() == 0 || ending_) return;
+  say("cannot read what " + rank_words(index) + " writes: " + std::strerror(stream.broken_by()));
+  end_job(1, true);
 }
 
 void Job::flush_all() {

@@ -70,6 +70,7 @@ class Job {
   bool find_programs(char** own_environment);
   void share_heap_of(Program& program);
   bool start_rank(int rank, int program, int input);
+  bool cannot_wait();
   bool make_stream(int rank, Source source, os::Descriptor& for_rank);
   int prepare_input(os::Descriptor& for_rank);
 
@@ -116,6 +117,7 @@ class Job {
   std::string rank_words(uint32_t rank) const;
 
   // Output
+  void tell_if_broken(const RankStream& stream, uint32_t index);
   void flush_all();
   void watch_terminal();
 

@@ -59,6 +59,11 @@ Sink* Job::file_sink(const std::string& pattern, int rank) {
   return sink;
 }
 
+bool Job::cannot_wait() {
+  say(std::string("cannot wait for the ranks (epoll): ") + std::strerror(errno));
+  return false;
+}
+
 bool Job::make_stream(int rank, Source source, os::Descriptor& for_rank) {
   const bool is_error = source == Source::error;
   const bool apart = is_error && !spec_.merge_output;
@@ -76,8 +81,10 @@ bool Job::make_stream(int rank, Source source, os::Descriptor& for_rank) {
   RankStream& stream = is_error ? mine.error : mine.output;
   stream = RankStream(std::move(pipe.read_end), sink, prefix);
   for_rank = std::move(pipe.write_end);
-  poller_.add(stream.descriptor(), static_cast<uint64_t>(source) << 32 | static_cast<uint32_t>(rank), true,
-              false);
+  if (!poller_.add(stream.descriptor(), static_cast<uint64_t>(source) << 32 | static_cast<uint32_t>(rank),
+                   true, false)) {
+    return cannot_wait();
+  }
   ++streams_open_;
   return true;
 }
@@ -174,10 +181,9 @@ bool Job::start_rank(int rank, int number, int input) {
   }
   ++running_;
   mine.handle = os::open_process(mine.pid);
-  if (mine.handle.open()) {
-    poller_.add(mine.handle.number(), static_cast<uint64_t>(Source::rank) << 32 | static_cast<uint32_t>(rank),
-                true, false);
-  }
+  // Without one SIGCHLD tells.
+  const uint64_t token = static_cast<uint64_t>(Source::rank) << 32 | static_cast<uint32_t>(rank);
+  if (mine.handle.open() && !poller_.add(mine.handle.number(), token, true, false)) mine.handle.reset();
   return true;
 }
 
@@ -207,7 +213,10 @@ bool Job::start_ranks(char** own_environment) {
       if (!start_rank(rank, number, rank == spec_.input_rank ? input : nothing.number())) return false;
     }
   }
-  poller_.add(complaints_.read_end.number(), static_cast<uint64_t>(Source::complaints) << 32, true, false);
+  if (!poller_.add(complaints_.read_end.number(), static_cast<uint64_t>(Source::complaints) << 32, true,
+                   false)) {
+    return cannot_wait();
+  }
   watch_terminal();
   return true;
 }

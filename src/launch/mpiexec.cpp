@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/chaos.h"
 #include "base/os_io.h"
 #include "base/os_machine.h"
 #include "base/os_memory.h"
@@ -199,6 +200,7 @@ int mpiexec(char** arguments, char** environment) {
   if (!parse_command_line(words, job).ok()) return complain(kUsageCode);
   if (job.show_help) return std::fputs(help_text().c_str(), stdout) < 0 ? 1 : 0;
   if (job.show_version) return std::puts("mpiexec (Hearth MPI) " HEARTH_VERSION) < 0 ? 1 : 0;
+  chaos::begin(chaos::Plan::kLauncher, job.chaos);
   int slots = 0;
   const std::string other = first_other_host(job.hosts, os::host_name(), slots);
   if (!other.empty()) return leave_to_others(job, other, environment);

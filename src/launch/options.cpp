@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/chaos.h"
 #include "base/os_io.h"
 #include "launch/hosts.h"
 #include "launch/placement_words.h"
@@ -103,6 +104,14 @@ Status handle_host_file(Parser& parser, const Words& values) {
   return {};
 }
 
+Status handle_chaos(Parser& parser, const Words& values) {
+  chaos::Plan plan;
+  HEARTH_TRY(chaos::parse(values[0], plan));
+  parser.job.chaos = values[0];
+  parser.job.environment.push_back({"HEARTH_CHAOS", values[0], false});
+  return {};
+}
+
 Status ignore(Parser& parser, const Words& values) {
   Words words = {parser.option};
   words.insert(words.end(), values.begin(), values.end());
@@ -189,6 +198,9 @@ const Option kOptions[] = {
        if (p.job.check.empty()) p.job.check = "yes";
        return Status();
      }},
+
+    {"chaos", "FAULTS", "faults on purpose, for tests, drawn from a seed or named: docs/reliability.md",
+     handle_chaos},
 
     {"bind-to binding", "LEVEL[:N]",
      "bind each rank to none, hwthread, core, l2, l3, numa, package (socket); rr; user:LIST",

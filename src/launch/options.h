@@ -54,6 +54,7 @@ struct JobSpec {
   bool survive = false;                    // the death of a rank is no reason to end the others
   std::vector<std::string> profile_files;  // --profile; JSON where the name ends so, else a page
   std::string trace_file;                  // --trace; "" for none
+  std::string chaos;                       // --chaos: as HEARTH_CHAOS; "": not said
   bool report_bindings = false;
   Choice share_heap = Choice::unsaid;
   bool do_not_launch = false;

@@ -87,6 +87,7 @@ bool RankStream::read() {
   std::array<char, kReadBytes> piece;
   const intptr_t bytes = os::read_some(pipe_.number(), piece.data(), piece.size());
   if (bytes > 0) take({piece.data(), static_cast<size_t>(bytes)});
+  if (bytes < 0 && errno != EAGAIN) broken_ = errno;
   return bytes > 0 || (bytes < 0 && errno == EAGAIN);
 }
 
@@ -95,6 +96,7 @@ void RankStream::drain() {
   for (size_t total = 0; open() && total < kDrainBytesMax;) {
     const intptr_t bytes = os::read_some(pipe_.number(), piece.data(), piece.size());
     if (bytes < 0 && errno == EAGAIN) return;
+    if (bytes < 0) broken_ = errno;
     if (bytes <= 0) {
       close();
       return;

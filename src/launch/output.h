@@ -61,6 +61,8 @@ class RankStream {
   /// Hands on a last line that has no end.
   void flush_unfinished();
   bool unfinished() const { return !line_.empty(); }
+  /// errno where it could not be read to its end; else 0.
+  int broken_by() const { return broken_; }
   void close() { pipe_.reset(); }
 
  private:
@@ -68,6 +70,7 @@ class RankStream {
 
   os::Descriptor pipe_;
   Sink* sink_ = nullptr;
+  int broken_ = 0;
   std::string prefix_;
   std::string line_;  // begun, but not ended yet
 };

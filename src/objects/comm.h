@@ -73,5 +73,7 @@ struct Comm : Object, Allotment {
 inline void (*leave_area)(Comm& comm) = nullptr;
 /// And when no collective of a communicator may go there any more, because of a failure.
 inline void (*close_area)(Comm& comm) = nullptr;
+/// And when a process has died that may have been in some.
+inline void (*leave_areas_of)(PeerIndex process) = nullptr;
 
 }  // namespace hearth::objects

@@ -61,7 +61,7 @@ Engine::Engine(const EngineSetup& setup)
       profiled_(setup.recorder != nullptr ? peers_.size() : 0),
       emptied_bytes_max_(withheld_bytes_max(setup.transport->part_bytes_max(), setup.size)) {
   completed_send_ = requests_.create(RequestKind::completed);
-  HEARTH_CHECK(completed_send_ != nullptr);
+  if (completed_send_ == nullptr) out_of_memory("the first request", sizeof(Request), self_);
   completed_send_->complete = true;
 }
 
@@ -282,6 +282,15 @@ bool Engine::progress() {
   return moved;
 }
 
+void Engine::shuffle() {
+  transport_.shuffle();
+  for (size_t i = 1; i < sending_.size(); ++i) std::swap(sending_[i], sending_[chaos::draw(i + 1)]);
+  for (size_t i = 0; i < sending_.size(); ++i) sending_[i]->place = static_cast<int>(i);
+  for (size_t i = 1; i < waiting_peers_.size(); ++i) {
+    std::swap(waiting_peers_[i], waiting_peers_[chaos::draw(i + 1)]);
+  }
+}
+
 bool Engine::progress_once() {
   if (progress()) {
     fruitless_ = 0;
@@ -291,6 +300,8 @@ bool Engine::progress_once() {
   if (has_chores_) do_chores();
   ++fruitless_;
   if (look_for_failures()) return true;
+  chaos::at(chaos::Point::waiting);
+  if (chaos::draw(8) == 1) shuffle();
   // A program that polls in a loop of its own would keep the awaited rank from running.
   if (wait_policy_.spin_ns == 0 && fruitless_ % kFruitlessPerYield == 0) os::yield_processor();
   if (__builtin_expect(fruitless_ % kFruitlessPerNote == 0, 0)) note_polling();
@@ -331,6 +342,8 @@ bool Engine::idle(Waiter& waiter) {
     atomic::cpu_relax();
     return false;
   }
+  chaos::at(chaos::Point::waiting);
+  if (chaos::draw(8) == 1) shuffle();
   const uint64_t now = os::now_ns();
   if (waiter.rounds == 1) waiter.since_ns = now;
   if (waiter.began_ns == 0) waiter.began_ns = now;
@@ -363,6 +376,7 @@ void Engine::doze(Waiter& waiter) {
     transport_.cancel_sleep();
     return;
   }
+  chaos::at(chaos::Point::asleep);
   ++counters_.sleeps;
   const uint32_t depth = LibraryLock::release_all();
   transport_.sleep(kSleepNs);

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "base/chaos.h"
 #include "base/counts.h"
 #include "base/lock.h"
 #include "base/pool.h"
@@ -403,6 +404,8 @@ class Engine {
   /// Sleeps until something comes. Pre: what is waited for was looked at since the lock was given up last.
   void doze(Waiter& waiter);
   void end_wait(Waiter& waiter);
+  /// What is looked at in turn is looked at in another order (base/chaos.h).
+  [[gnu::cold]] void shuffle();
 
   // profiled.cpp: what only --profile and --trace need.
   bool traced() const;
@@ -437,6 +440,7 @@ class Engine {
     if (__builtin_expect(at >= cell_receivers_.size(), 0)) cell_receivers_.resize(at + 1, -1);
     cell_receivers_[at] = receiver;
   }
+  void leave_areas_of_dead() const;
   void take_cells_back(PeerIndex process);
   void mark_broken(objects::Comm& comm);
   bool end_receives(const Hopeless& why);
@@ -629,9 +633,10 @@ class Engine {
   Request* completed_send_ = nullptr;
   size_t sends_under_way_ = 0;
   uint32_t deaths_seen_ = 0;
-  bool troubled_ = false;  // somebody has died, or something was revoked
-  bool detours_ = false;   // a revoked communicator is in use: no message takes the shortest way
-  uint8_t epoch_ = 0;      // changes when sends end of which others may still speak
+  bool troubled_ = false;                  // somebody has died, or something was revoked
+  bool detours_ = chaos::wants_detours();  // no message takes the shortest way: also while a revoked
+                                           // communicator is in use
+  uint8_t epoch_ = 0;                      // changes when sends end of which others may still speak
   std::vector<Revoked> revoked_;
   std::vector<PeerIndex> cell_receivers_;  // by own cell, of those that were sent
   uint32_t fruitless_ = 0;                 // calls of progress_once in a row that moved nothing

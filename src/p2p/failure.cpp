@@ -16,6 +16,7 @@
 #include "mpi.h"
 #include "objects/pools.h"
 #include "p2p/engine.h"
+#include "p2p/visit.h"
 #include "p2p/wait_note.h"
 
 namespace hearth::p2p {
@@ -151,6 +152,7 @@ bool Engine::handle_failures() {
       const uint32_t death = liveness_->death_of(process);
       if (death != 0 && death <= deaths) bury(process);
     }
+    leave_areas_of_dead();
     for_comms([this](objects::Comm& comm) { mark_broken(comm); });
     end_sends(
         [this](const MatchKey& key) {
@@ -184,6 +186,15 @@ void Engine::bury(PeerIndex process) {
       },
       true);
   take_cells_back(process);
+  if (desk_) Visit::end_of(*desk_(self_), place_of(process));
+}
+
+// Of all, each time: who died now may have counted one that died before among the members of a new area.
+void Engine::leave_areas_of_dead() const {
+  if (objects::leave_areas_of == nullptr) return;
+  for (size_t index = 0; index < peers_.size(); ++index) {
+    if (peers_[index].dead) objects::leave_areas_of(static_cast<PeerIndex>(index));
+  }
 }
 
 // Whatever it had not emptied it will not empty any more.
@@ -428,7 +439,7 @@ void Engine::drop_unexpected(uint32_t block) {
 // Numbers of contexts do not come again, so the entries stay; but the shortest way is open again once nobody
 // here can use the communicators any more.
 void Engine::forget_freed() {
-  detours_ = false;
+  detours_ = chaos::wants_detours();
   for (Revoked& entry : revoked_) {
     if (!unexpected_.empty()) drop_unexpected(entry.block);
     objects::Comm* comm = comm_of(entry.block * kContextsEach);

@@ -136,7 +136,7 @@ void Engine::help_by_method(const Request& request, const Invitation& invitation
   Peer& peer = know(receiver);
   single_copy::Method* method = writer_of(receiver, peer);
   if (method == nullptr || !desk_) return;
-  const Visit visit(visited(receiver, *method), peer.protocol.visitors_max);
+  const Visit visit(visited(receiver, *method), peer.protocol.visitors_max, place_of(self_));
   if (!visit.allowed()) return;
   SendingByMethod copier(*method, peer.target, invitation.to, first_byte(request));
   const single_copy::Message message = message_of(self_, invitation, single_copy::kSystemPieces);
@@ -151,7 +151,7 @@ uint8_t Engine::write_alone(const Request& request, const Invitation& invitation
   Peer& peer = know(receiver);
   single_copy::Method* method = writer_of(receiver, peer);
   if (method != nullptr) {
-    const Visit visit(visited(receiver, *method), peer.protocol.visitors_max);
+    const Visit visit(visited(receiver, *method), peer.protocol.visitors_max, place_of(self_));
     if (!visit.allowed()) return kNotWritten;
     if (method->write(peer.target, invitation.to, first_byte(request),
                       static_cast<size_t>(invitation.bytes))) {

@@ -38,11 +38,13 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   const auto size = static_cast<size_t>(bytes);
   std::byte* line = transport_.claim(to, size, status);
   if (line == nullptr) return false;
+  chaos::at(chaos::Point::packet_claimed);
   if (size < (type.contiguous ? kFilledBytesMin : kGatheredBytesMin) || size <= peer.room_over) {
     datatype::pack(type, buffer, 0, shm::payload_at(line), size);
   } else {
     peer.filler.fill(type, buffer, 0, shm::payload_at(line), size);
   }
+  chaos::at(chaos::Point::packet_half_written);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
   peer.room_over = 0;
   if (__builtin_expect(peer.profiled, 0)) note_in_ring(peer, size, to, tag_of(match));

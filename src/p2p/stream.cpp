@@ -103,6 +103,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   copy_bytes(shm::payload_at(line), &start, sizeof start);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start,
                     issue_cookie(request), match_word(request.key.context, request.key.tag));
+  chaos::at(chaos::Point::rendezvous_announced);
   if (__builtin_expect(peer.profiled, 0)) {
     recorder_->sent(to, static_cast<int>(way_of(*stream)), start.bytes, request.key.tag, false);
   }
@@ -161,6 +162,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   if (owner == self_) note_receiver(cell, to);
   stream.parts[static_cast<size_t>((stream.oldest + stream.in_flight) % kCellsInFlightMax)] = {
       owner, cell, transport_.cell_ticket(owner, cell)};
+  chaos::at(chaos::Point::cell_taken);
   ++stream.in_flight;
   peer.kept.sent(bytes, kept_bytes_max_);
 
@@ -238,6 +240,7 @@ bool Engine::push(SendStream& stream) {
     }
     copy_bytes(shm::payload_at(line), &more, sizeof more);
     transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof more, cookie_of(request), 0);
+    chaos::at(chaos::Point::cell_announced);
     moved = true;
   }
   end_stream(stream);
@@ -477,6 +480,7 @@ void Engine::take_part(ReceiveStream& stream, const CellPart& part) {
   const std::byte* data = transport_.cells_of(owner, number_of(part), part.bytes);
   if (data == nullptr) return;
   take_bytes(stream, data, part.bytes);
+  chaos::at(chaos::Point::cell_emptied);
   if (!stream.keeps_cells || !peers_[static_cast<size_t>(stream.from)].kept.keep(part)) {
     give_back(stream.from, part);
   }

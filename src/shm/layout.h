@@ -87,11 +87,15 @@ struct RankMemory {
   int16_t reserved;
 };
 
+/// Processes that a system call lets into the memory of another one just now, as far as they are counted.
+constexpr uint32_t kVisitorsMax = 12;
+
 /// Where two processes share the copying of one message (single_copy/cooperative.h). Belongs to the receiver.
 struct alignas(kLineBytes) CopyDesk {
-  uint64_t claim;     // which message, and how much of it has been taken
-  uint64_t copied;    // bytes that the sender has copied
-  uint32_t visitors;  // processes that a system call lets into the memory of this one just now
+  uint64_t claim;   // which message, and how much of it has been taken
+  uint64_t copied;  // bytes that the sender has copied
+  /// Who visits the memory of this process (p2p/visit.h): 1 + the number of a process, 0 where nobody does.
+  uint32_t visitors[kVisitorsMax];
 };
 
 /// Bytes of messages that went past the rings: those sent when they began, those received when they were
@@ -155,10 +159,10 @@ struct alignas(kLineBytes) RankBlock {
 constexpr uint32_t kAreasMax = 64;
 
 /// Where the processes of a communicator meet in collectives. Behind it lie, for rank_count ranks R:
-/// uint64_t used[(R + 63) / 64], then, from the next line on, ControlRow rows[R]: by process, not by rank in
-/// the communicator, so that the parts of a split have the area together.
+/// uint64_t used[(R + 63) / 64] and uint64_t present[(R + 63) / 64], then, from the next line on, ControlRow
+/// rows[R]: by process, not by rank in the communicator, so that the parts of a split have the area together.
 struct alignas(kLineBytes) AreaHeader {
-  /// Processes that may still use the area. Set by the one that takes it, counted down by each that leaves.
+  /// Processes that may still use the area: as many as there are bits in `present`, once it is taken.
   uint32_t members;
 };
 

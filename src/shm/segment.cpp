@@ -58,7 +58,7 @@ uint64_t cells_offset(const SegmentPlan& plan) {
   return blocks_offset() + plan.rank_count * block_bytes(plan);
 }
 uint64_t area_head_bytes(uint64_t ranks) {
-  return (sizeof(AreaHeader) + knock_bytes(ranks) + kLineBytes - 1) / kLineBytes * kLineBytes;
+  return (sizeof(AreaHeader) + 2 * knock_bytes(ranks) + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 uint64_t area_bytes(const SegmentPlan& plan) {
   return to_pages(area_head_bytes(plan.rank_count) + plan.rank_count * sizeof(ControlRow));
@@ -201,6 +201,7 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
     HEARTH_TRY(made.take_room(plan, areas_offset(plan), area_bytes(plan)));
     job.areas_taken = 1;
     made.area(0).members = plan.rank_count;
+    for (uint32_t r = 0; r < plan.rank_count; ++r) made.present(0)[r / 64] |= uint64_t{1} << (r % 64);
   }
   for (uint32_t r = 0; r < plan.rank_count; ++r) {
     RankBlock& block = made.rank(static_cast<int>(r));
@@ -322,6 +323,10 @@ AreaHeader& Segment::area(int area) const {
 std::span<uint64_t> Segment::used_rows(int area) const {
   auto* words = reinterpret_cast<uint64_t*>(&this->area(area) + 1);
   return {words, knock_bytes(job().rank_count) / 8};
+}
+
+std::span<uint64_t> Segment::present(int area) const {
+  return {used_rows(area).data() + knock_bytes(job().rank_count) / 8, knock_bytes(job().rank_count) / 8};
 }
 
 ControlRow& Segment::control_row(int area, int process) const {

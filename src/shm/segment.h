@@ -67,6 +67,8 @@ class Segment {
   AreaHeader& area(int area) const;
   /// Bit r % 64 of word r / 64: the row of process r is not all zeros any more.
   std::span<uint64_t> used_rows(int area) const;
+  /// The same for processes that have not left the area.
+  std::span<uint64_t> present(int area) const;
   ControlRow& control_row(int area, int process) const;
   /// Takes memory for an area's rows now; false when it is short.
   bool reserve_area(int area) const;

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/atomic.h"
+#include "base/chaos.h"
 #include "base/os_wait.h"
 
 namespace hearth::single_copy {
@@ -94,6 +95,7 @@ void report_piece(shm::CopyDesk& desk, const Piece& piece) {
 bool receive_pieces(shm::CopyDesk& desk, const Message& message, Piece first, Copier& copier) {
   size_t own = 0;
   for (Piece piece = first; piece.bytes > 0; piece = take_piece(desk, message)) {
+    chaos::at(chaos::Point::piece_taken);
     if (!copier.copy(piece)) {
       // Nobody may write into the buffer any more once this returns.
       const size_t taken = close_desk(desk, message);
@@ -111,6 +113,7 @@ Help send_pieces(shm::CopyDesk& desk, const Message& message, Copier& copier) {
   for (;;) {
     const Piece piece = take_piece(desk, message);
     if (piece.bytes == 0) return help;
+    chaos::at(chaos::Point::piece_taken);
     if (!copier.copy(piece)) {
       atomic::fetch_add(desk.copied, kUndone);
       help.refused = true;

@@ -36,6 +36,7 @@ class Router final : public Transport {
   bool bring_room_over(PeerIndex to, size_t payload_bytes) override;
   bool bring_cell_over(size_t bytes_ahead) override { return near_->bring_cell_over(bytes_ahead); }
   int poll(PacketHandler handler, void* receiver) override;
+  void shuffle() override { near_->shuffle(); }
   bool quiet() const override { return far_->quiet(); }
   uint32_t unexpected_kib_at(PeerIndex to) override;
   void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;

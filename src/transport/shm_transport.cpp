@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/atomic.h"
+#include "base/chaos.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
 #include "mpi.h"
@@ -137,6 +138,10 @@ int ShmTransport::poll(PacketHandler handler, void* receiver) {
     if (open <= kHot + n + 1) break;
   }
   return packets;
+}
+
+void ShmTransport::shuffle() {
+  for (size_t i = 1; i < open_.size(); ++i) std::swap(open_[i], open_[chaos::draw(i + 1)]);
 }
 
 void ShmTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {

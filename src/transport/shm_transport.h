@@ -29,6 +29,7 @@ class ShmTransport final : public Transport {
   bool bring_room_over(PeerIndex to, size_t payload_bytes) override;
   bool bring_cell_over(size_t bytes_ahead) override { return cells_.bring_over(bytes_ahead); }
   int poll(PacketHandler handler, void* receiver) override;
+  void shuffle() override;
   uint32_t unexpected_kib_at(PeerIndex to) override;
   void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
 

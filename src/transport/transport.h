@@ -58,6 +58,8 @@ class Transport {
 
   /// Hands packets that have arrived to the handler; how many. Bounded work per call.
   virtual int poll(PacketHandler handler, void* receiver) = 0;
+  /// Changes the order in which peers are looked at: any is right (base/chaos.h).
+  virtual void shuffle() {}
   /// Whether all that was committed has left this process, so that it may end.
   virtual bool quiet() const { return true; }
 

@@ -14,6 +14,7 @@
 #include "job.h"
 #include "mpi.h"
 #include "p2p/engine.h"
+#include "p2p/visit.h"
 #include "tune/threshold.h"
 
 namespace hearth::contract {
@@ -333,22 +334,25 @@ TEST_P(SingleCopyChoices, where_both_are_refused_it_is_no_longer_offered) {
 
 TEST_P(SingleCopyChoices, more_visitors_than_may_be_go_through_cells_this_time) {
   start(Way::read, 2);
-  desks_[0].visitors = 2;
+  desks_[0].visitors[0] = 8;
+  desks_[0].visitors[1] = 9;
   exchange(kLong);
   EXPECT_EQ(method(1).reads, 0);
-  EXPECT_EQ(desks_[0].visitors, 2u);
-  desks_[0].visitors = 1;
+  EXPECT_EQ(Visit::count(desks_[0]), 2);
+  Visit::end_of(desks_[0], 6);
+  Visit::end_of(desks_[0], 8);
   exchange(kLong);
   EXPECT_EQ(method(1).reads, 1) << "it must be offered again";
-  EXPECT_EQ(desks_[0].visitors, 1u);
+  EXPECT_EQ(Visit::count(desks_[0]), 1);
+  EXPECT_EQ(desks_[0].visitors[0], 8u);
   start(Way::write, 1);
-  desks_[1].visitors = 1;
+  desks_[1].visitors[0] = 9;
   exchange(kLong);
   EXPECT_EQ(method(0).writes, 0);
-  desks_[1].visitors = 0;
+  Visit::end_of(desks_[1], 8);
   exchange(kLong);
   EXPECT_EQ(method(0).writes, 1);
-  EXPECT_EQ(desks_[1].visitors, 0u);
+  EXPECT_EQ(Visit::count(desks_[1]), 0);
 }
 
 TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
@@ -395,8 +399,8 @@ TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
       });
       for (size_t n = 0; n < kMessages; ++n) EXPECT_EQ(room[n], data[n]) << "message " << n;
       EXPECT_EQ(warnings, 0);
-      EXPECT_EQ(desks_[0].visitors, 0u);
-      EXPECT_EQ(desks_[1].visitors, 0u);
+      EXPECT_EQ(Visit::count(desks_[0]), 0);
+      EXPECT_EQ(Visit::count(desks_[1]), 0);
     }
   }
 }

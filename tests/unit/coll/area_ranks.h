@@ -104,7 +104,7 @@ template <class Part>
 class AreaRank {
  public:
   AreaRank(const shm::Segment& segment, int rank) : rank_(rank) {
-    ControlArea::set_up(segment);
+    ControlArea::set_up(segment, rank);
     group_.peers = {0, 1, 2, 3};
     group_.index(rank);
     comm_.group = &group_;

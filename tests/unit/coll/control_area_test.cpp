@@ -33,7 +33,7 @@ class ControlAreas : public testing::Test {
     plan.area_count = kAreas;
     plan.chunk_bytes = 8192;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
-    ControlArea::set_up(segment_);
+    ControlArea::set_up(segment_, 0);
   }
 
   /// What process `rank` has of a communicator of the first `size` processes.
@@ -58,6 +58,12 @@ class ControlAreas : public testing::Test {
     return std::ranges::all_of(segment_.used_rows(area), [](uint64_t word) { return word == 0; });
   }
 
+  static int32_t take(int members) {
+    objects::Peers all;
+    for (int peer = 0; peer < members; ++peer) all.push_back(peer);
+    return ControlArea::take(all);
+  }
+
   shm::Segment segment_;
 };
 
@@ -67,25 +73,26 @@ TEST_F(ControlAreas, TheFirstIsTakenFromTheStart) {
 }
 
 TEST_F(ControlAreas, WhoIsAloneGetsNone) {
-  EXPECT_EQ(ControlArea::take(1), kNoArea);
+  EXPECT_EQ(take(1), kNoArea);
   ControlArea::leave(kNoArea);
   EXPECT_EQ(segment_.job().areas_taken, 1u);
 }
 
 TEST_F(ControlAreas, ThereIsABoundAndTheLastOneToLeaveGivesBack) {
-  const int32_t one = ControlArea::take(2);
-  const int32_t other = ControlArea::take(3);
+  const int32_t one = take(2);
+  const int32_t other = take(3);
   EXPECT_EQ((std::set<int32_t>{one, other}), (std::set<int32_t>{1, 2}));
-  EXPECT_EQ(ControlArea::take(2), kNoArea);
-  ControlArea::leave(other);
-  ControlArea::leave(other);
-  EXPECT_EQ(ControlArea::take(2), kNoArea) << "one member is still there";
-  ControlArea::leave(other);
-  EXPECT_EQ(ControlArea::take(2), other);
+  EXPECT_EQ(take(2), kNoArea);
+  ControlArea::leave(other, 0);
+  ControlArea::leave(other, 2);
+  ControlArea::leave(other, 2);
+  EXPECT_EQ(take(2), kNoArea) << "one member is still there";
+  ControlArea::leave(other, 1);
+  EXPECT_EQ(take(2), other);
 }
 
 TEST_F(ControlAreas, AreClearedForWhoComesNext) {
-  const int32_t area = ControlArea::take(2);
+  const int32_t area = take(2);
   Comm* comms[] = {make_comm(area, 0, 2), make_comm(area, 1, 2)};
   for (Comm* comm : comms) {
     ControlArea* view = ControlArea::of(*comm);
@@ -98,11 +105,11 @@ TEST_F(ControlAreas, AreClearedForWhoComesNext) {
   EXPECT_EQ(segment_.control_row(area, 1).done, 0x07070707u) << "others may still read there";
   objects::release(*comms[0]);
   EXPECT_TRUE(is_clear(area));
-  EXPECT_EQ(ControlArea::take(2), area);
+  EXPECT_EQ(take(2), area);
 }
 
 TEST_F(ControlAreas, OfAnUnusedCommunicatorAreGivenBackToo) {
-  const int32_t area = ControlArea::take(2);
+  const int32_t area = take(2);
   for (int rank : {0, 1}) objects::release(*make_comm(area, rank, 2));
   EXPECT_EQ(segment_.job().areas_taken, 1u);
 }
@@ -124,6 +131,24 @@ TEST_F(ControlAreas, HaveChunksApartFromEachOther) {
   objects::release(*comm);
 }
 
+TEST_F(ControlAreas, AreLeftForTheDeadOnceWhoeverSaysIt) {
+  const int32_t one = take(4);
+  const int32_t other = take(2);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([] { ControlArea::leave_all(3); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(segment_.area(one).members, 3u);
+  EXPECT_EQ(segment_.area(other).members, 2u) << "it was none of its members";
+  EXPECT_EQ(segment_.area(0).members, static_cast<uint32_t>(kRanks) - 1);
+  ControlArea::leave_all(0);
+  ControlArea::leave_all(1);
+  EXPECT_EQ(segment_.job().areas_taken, 1u | 1u << one) << "the last one gives back what others have left";
+  ControlArea::leave(one, 2);
+  EXPECT_EQ(segment_.job().areas_taken, 1u);
+}
+
 // Whatever the order, nobody gets an area that another one still has, and it is always clear.
 TEST_F(ControlAreas, ManyTakeAndLeaveAtOnce) {
   constexpr int kRounds = 2000;
@@ -132,15 +157,15 @@ TEST_F(ControlAreas, ManyTakeAndLeaveAtOnce) {
   for (int rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([this, rank, &taken] {
       for (int round = 0; round < kRounds; ++round) {
-        const int32_t area = ControlArea::take(2);
+        const int32_t area = take(2);
         if (area == kNoArea) continue;
         ++taken[static_cast<size_t>(rank)];
         shm::ControlRow& row = segment_.control_row(area, rank);
         ASSERT_EQ(row.done, 0u);
         atomic::fetch_or(segment_.used_rows(area)[0], uint64_t{1} << rank);
         row.done = static_cast<uint32_t>(round) + 1;
-        ControlArea::leave(area);
-        ControlArea::leave(area);
+        ControlArea::leave(area, 0);
+        ControlArea::leave(area, 1);
       }
     });
   }

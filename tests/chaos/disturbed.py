@@ -1,0 +1,132 @@
+"""What the drivers of this folder share: running a job that is disturbed on purpose, and judging what came of
+it. A job has to end in time, with right data or with an error in words, and to leave nothing behind."""
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+BUILD = Path(os.environ.get("HEARTH_BUILD", "build/release"))
+MPIEXEC = str(BUILD / "bin" / "mpiexec")
+PROGRAM = os.environ.get("HEARTH_TRAFFIC", str(BUILD / "tests" / "chaos" / "chaos_traffic"))
+SOURCE = Path(__file__).resolve().parents[2]
+LIMIT_S = float(os.environ.get("HEARTH_CHAOS_LIMIT", 20))  # a job takes a second or two
+WELL = "traffic: all is well"
+# Ends that no disturbance excuses.
+FATAL_SIGNALS = {signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP}
+
+
+def names(macro):
+    """The first word of each row of chaos.def."""
+    text = (SOURCE / "src" / "base" / "chaos.def").read_text(encoding="utf-8")
+    return re.findall(rf"^HEARTH_CHAOS_{macro}\((\w+),", text, re.MULTILINE)
+
+
+POINTS = names("POINT")
+CALLS = names("CALL")
+
+
+class Outcome:
+    def __init__(self, words, code, out, err, took_s, left):
+        self.words, self.code, self.out, self.err = words, code, out, err
+        self.took_s, self.left = took_s, left
+
+    @property
+    def well(self):
+        return self.code == 0 and WELL in self.out
+
+    @property
+    def disturbed(self):
+        """Whether what was asked for came about."""
+        return re.search(r"chaos: .*(fails with|is killed at)", self.err) is not None
+
+    def own_words(self):
+        """What was said, without what the disturbance said of itself."""
+        return [line for line in self.err.splitlines() if line.strip() and "chaos: " not in line]
+
+    def problem(self, may_end_by=()):
+        """What is wrong with it; "" where nothing is."""
+        if self.code is None:
+            return f"did not end within {LIMIT_S:.0f} s"
+        if self.left:
+            return f"left behind: {', '.join(self.left)}"
+        if "internal check failed" in self.err or "Sanitizer" in self.err:
+            return "a defect was found by a check"
+        if "terminate called" in self.err:
+            return "an exception got out"
+        by_signal = self.code - 128 if self.code > 128 else -self.code if self.code < 0 else 0
+        if by_signal in FATAL_SIGNALS or re.search(r"SIG(BUS|SEGV|ABRT|FPE|ILL)", self.err):
+            return f"ended by signal {by_signal}"
+        if self.code == 0:
+            return "" if WELL in self.out else "says it went well, but did not come to its end"
+        if self.code == 3 or "is wrong" in self.err:
+            return "wrong data"
+        if not self.own_words():
+            return f"ended with {self.code} without a word"
+        return ""
+
+    def report(self, problem):
+        text = [f"{' '.join(self.words)}", f"  {problem} (exit code {self.code}, {self.took_s:.1f} s)"]
+        text += ["  > " + line for line in (self.err + self.out).splitlines()[-30:]]
+        return "\n".join(text)
+
+
+def processes_with(mark):
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        try:
+            if f"HEARTH_TEST_MARK={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+        except OSError:
+            pass  # ended meanwhile, or not ours
+    return found
+
+
+def shared_files():
+    """Files of shared memory with a name: Hearth makes none."""
+    try:
+        return {name for name in os.listdir("/dev/shm") if "hearth" in name}
+    except OSError:
+        return set()
+
+
+def run(options, arguments, ranks=3, environment=None, program=PROGRAM):
+    """Runs the program under mpiexec and looks for what it left."""
+    mark = uuid.uuid4().hex
+    before = shared_files()
+    with tempfile.TemporaryDirectory(prefix="hearth-chaos-") as folder:
+        others = ("HEARTH_", "MPIEXEC_", "PMI", "SLURM_")
+        own = {k: v for k, v in os.environ.items() if not k.startswith(others)}
+        own |= {"HEARTH_TEST_MARK": mark, "HEARTH_PROFILE": "none", "HEARTH_AUTO_TUNE": "0", "TMPDIR": folder}
+        own |= environment or {}
+        words = [MPIEXEC, "-n", str(ranks), "--oversubscribe", *options, program, *map(str, arguments)]
+        began = time.monotonic()
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        job = subprocess.Popen(words, **pipes, env=own, text=True, errors="replace")
+        try:
+            out, err = job.communicate(timeout=LIMIT_S)
+            code = job.returncode
+        except subprocess.TimeoutExpired:
+            job.send_signal(signal.SIGQUIT)  # says who waits for what
+            time.sleep(0.3)
+            for pid in processes_with(mark):
+                os.kill(pid, signal.SIGKILL)
+            out, err = job.communicate()
+            code = None
+        took_s = time.monotonic() - began
+        end = time.monotonic() + 5
+        while processes_with(mark) and time.monotonic() < end:
+            time.sleep(0.01)
+        left = [f"process {pid}" for pid in processes_with(mark)]
+        for pid in processes_with(mark):
+            os.kill(pid, signal.SIGKILL)
+        left += [f"file {name}" for name in os.listdir(folder)]
+    left += [f"/dev/shm/{name}" for name in shared_files() - before]
+    shown = [f"{k}={v}" for k, v in (environment or {}).items()] + words
+    return Outcome(shown, code, out, err, took_s, left)
