@@ -20,6 +20,7 @@
 #include "base/os_wait.h"
 #include "coll/agreement.h"
 #include "coll/control_area.h"
+#include "datatype/predefined.h"
 #include "mpi.h"
 #include "objects/attribute.h"
 #include "objects/lifetime.h"
@@ -184,6 +185,8 @@ void end_without_finalize(int code) {
 Status attach() {
   if (the_runtime != nullptr) return {};
   auto run = std::make_unique<Runtime>();
+  // Calls ask for it where nothing catches a lack of memory.
+  static_cast<void>(datatype::null_type());
   launch::begin_chaos();
   chaos::at(chaos::Point::boot_begins);
   if (const Status joined = launch::bootstrap(run->job); !joined.ok()) {

@@ -191,6 +191,7 @@ Status parse(const std::string& text, Plan& read) {
 void begin(const Plan& wanted, int rank) {
   plan = wanted;
   self = rank;
+  passages = calls = drawn = 0;
   const bool every = plan.rank == Plan::kEveryRank;
   fails_here = plan.fail_at != 0 && (plan.rank == rank || (every && rank != Plan::kLauncher));
   kills_here = plan.kill_at != 0 && (plan.rank == rank || (every && rank == 0));

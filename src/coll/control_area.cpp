@@ -142,9 +142,7 @@ void ControlArea::close(ControlArea* view) {
 }
 
 ControlArea* ControlArea::enter(Comm& comm, ControlArea*& view, int32_t area) {
-  view = new (std::nothrow) ControlArea(comm, *the_segment, area);
-  // The others count on this process to meet them there.
-  HEARTH_CHECK(view != nullptr);
+  view = new ControlArea(comm, *the_segment, area);
   return view;
 }
 

@@ -46,7 +46,8 @@ std::vector<std::string> what_they_did(const std::unique_ptr<Observer>& observer
 // Without --survive one rank that does not want errors back is enough to end the job, as one that has not
 // begun MPI is: it may wait for the dead one elsewhere.
 bool Job::others_return_errors() const {
-  if (running_ == 0 || quiet_ || atomic::load_acquire(segment_.job().abort_written) != 0) return false;
+  if (quiet_ || atomic::load_acquire(segment_.job().abort_written) != 0) return false;
+  // Also where the others have come to their end before: when exactly is chance.
   if (spec_.survive || go_on_) return true;
   bool some_hear = false;  // those that have left MPI do not
   for (uint32_t index = 0; index < rank_count(); ++index) {
@@ -99,8 +100,9 @@ void Job::say_death(uint32_t index) {
   }
   // Ranks that give up because of the first death say so themselves.
   if (!first && !go_on_ && rank.cause != Cause::signal) return;
-  say(rank_words(index) + " " + describe_end(rank.end, rank.cause, rank.out_of_memory) + "; " +
-      running_words("other rank") + (running_ == 1 ? " is told" : " are told"));
+  const std::string told = running_words("other rank") + (running_ == 1 ? " is told" : " are told");
+  say(rank_words(index) + " " + describe_end(rank.end, rank.cause, rank.out_of_memory) +
+      (running_ == 0 ? "" : "; " + told));
 }
 
 void Job::say_what_they_did(bool wait) {

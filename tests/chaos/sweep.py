@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails the n-th call of the system, of each kind, in a rank and in mpiexec, for every n until none fails.
+"""Fails the n-th call of the system, of each kind, in a rank and in mpiexec, for every n until none fails;
+and likewise the n-th allocation that the library makes in a rank: kind `malloc`.
 
     sweep.py [--first N] [--kinds KIND,...] [--in rank=1,rank=mpiexec,...]
 
@@ -22,6 +23,7 @@ SETTINGS = {
     "messages": {"HEARTH_COLL_AREAS": "0", "HEARTH_SHM_RING_BYTES": "1K", "HEARTH_WAIT_YIELD": "0"},
 }
 STEPS = 60
+MALLOC = os.environ.get("HEARTH_FAILING_MALLOC", disturbed.BUILD / "tests/chaos/libfailing_malloc.so")
 
 
 def sweep(kind, where, setting, first):
@@ -30,8 +32,12 @@ def sweep(kind, where, setting, first):
     for n in itertools.count(1):
         if first and n > first:
             break
-        spec = f"fail={kind}:{n},{where}"
-        outcome = disturbed.run(["--chaos", spec], [n, STEPS], environment=SETTINGS[setting])
+        options = ["--chaos", f"fail={kind}:{n},{where}"]
+        if kind == "malloc":
+            rank = where.removeprefix("rank=")
+            options = ["-x", f"LD_PRELOAD={MALLOC}", "-x", f"FAILING_MALLOC={n}"]
+            options += ["-x", f"FAILING_MALLOC_RANK={rank}"]
+        outcome = disturbed.run(options, [1 if kind == "malloc" else n, STEPS], environment=SETTINGS[setting])
         jobs += 1
         problem = outcome.problem()
         if not problem and not outcome.disturbed and not outcome.well:
@@ -51,7 +57,7 @@ def sweep(kind, where, setting, first):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--kinds", default=",".join(disturbed.CALLS))
+    parser.add_argument("--kinds", default=",".join([*disturbed.CALLS, "malloc"]))
     parser.add_argument("--in", dest="places", default="rank=0,rank=1,rank=mpiexec")
     parser.add_argument("--settings", default=",".join(SETTINGS))
     given = parser.parse_args()
@@ -61,7 +67,7 @@ def main():
         for kind in given.kinds.split(",")
         for where in given.places.split(",")
         # mpiexec's own calls do not depend on the ways of messages.
-        if setting == "default" or where != "rank=mpiexec"
+        if where != "rank=mpiexec" or (setting == "default" and kind != "malloc")
     ]
     failed = jobs = well = 0
     with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2 * 2)) as pool:

@@ -507,6 +507,7 @@ int main(int argc, char** argv) {
   }
   if (!survives) judge();
   if (rank == 0) printf("traffic: all is well with %d ranks\n", size);
+  fflush(stdout); /* one may be killed yet */
   MPI_Comm_free(&comm);
   MPI_Free_mem(lent);
   free(out);

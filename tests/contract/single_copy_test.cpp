@@ -338,21 +338,21 @@ TEST_P(SingleCopyChoices, more_visitors_than_may_be_go_through_cells_this_time) 
   desks_[0].visitors[1] = 9;
   exchange(kLong);
   EXPECT_EQ(method(1).reads, 0);
-  EXPECT_EQ(Visit::count(desks_[0]), 2);
-  Visit::end_of(desks_[0], 6);
-  Visit::end_of(desks_[0], 8);
+  EXPECT_EQ(p2p::Visit::count(desks_[0]), 2);
+  p2p::Visit::end_of(desks_[0], 6);
+  p2p::Visit::end_of(desks_[0], 8);
   exchange(kLong);
   EXPECT_EQ(method(1).reads, 1) << "it must be offered again";
-  EXPECT_EQ(Visit::count(desks_[0]), 1);
+  EXPECT_EQ(p2p::Visit::count(desks_[0]), 1);
   EXPECT_EQ(desks_[0].visitors[0], 8u);
   start(Way::write, 1);
   desks_[1].visitors[0] = 9;
   exchange(kLong);
   EXPECT_EQ(method(0).writes, 0);
-  Visit::end_of(desks_[1], 8);
+  p2p::Visit::end_of(desks_[1], 8);
   exchange(kLong);
   EXPECT_EQ(method(0).writes, 1);
-  EXPECT_EQ(Visit::count(desks_[1]), 0);
+  EXPECT_EQ(p2p::Visit::count(desks_[1]), 0);
 }
 
 TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
@@ -399,8 +399,8 @@ TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
       });
       for (size_t n = 0; n < kMessages; ++n) EXPECT_EQ(room[n], data[n]) << "message " << n;
       EXPECT_EQ(warnings, 0);
-      EXPECT_EQ(Visit::count(desks_[0]), 0);
-      EXPECT_EQ(Visit::count(desks_[1]), 0);
+      EXPECT_EQ(p2p::Visit::count(desks_[0]), 0);
+      EXPECT_EQ(p2p::Visit::count(desks_[1]), 0);
     }
   }
 }
