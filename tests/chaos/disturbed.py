@@ -14,7 +14,7 @@ BUILD = Path(os.environ.get("HEARTH_BUILD", "build/release"))
 MPIEXEC = str(BUILD / "bin" / "mpiexec")
 PROGRAM = os.environ.get("HEARTH_TRAFFIC", str(BUILD / "tests" / "chaos" / "chaos_traffic"))
 SOURCE = Path(__file__).resolve().parents[2]
-LIMIT_S = float(os.environ.get("HEARTH_CHAOS_LIMIT", 20))  # a job takes a second or two
+LIMIT_S = float(os.environ.get("HEARTH_CHAOS_LIMIT", 60))  # a job takes a second or two
 WELL = "traffic: all is well"
 # Ends that no disturbance excuses.
 FATAL_SIGNALS = {signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP}

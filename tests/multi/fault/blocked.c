@@ -120,8 +120,14 @@ static int alltoall_long(void) {
 static int nonblocking(void) {
   MPI_Request requests[2];
   MPI_Status statuses[2];
-  MPI_Ibarrier(comm, &requests[0]);
-  MPI_Iallreduce(data, more, long_count, MPI_INT, MPI_SUM, comm, &requests[1]);
+  /* Who comes late knows of the death already. */
+  const int first = MPI_Ibarrier(comm, &requests[0]);
+  if (first != MPI_SUCCESS) return first;
+  const int second = MPI_Iallreduce(data, more, long_count, MPI_INT, MPI_SUM, comm, &requests[1]);
+  if (second != MPI_SUCCESS) {
+    MPI_Wait(&requests[0], statuses);
+    return second;
+  }
   const int code = MPI_Waitall(2, requests, statuses);
   CHECK(class_of(code) == MPI_ERR_IN_STATUS, "MPI_Waitall says %s", words_of(code));
   CHECK(class_of(statuses[0].MPI_ERROR) == MPIX_ERR_PROC_FAILED, "%s", words_of(statuses[0].MPI_ERROR));
