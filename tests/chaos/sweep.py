@@ -51,6 +51,8 @@ def sweep(kind, where, setting, first):
             jobs -= 1
             well -= outcome.well
             break
+    if kind == "malloc" and jobs == 0:
+        problems.append(f"no allocation failed: is there no {MALLOC}?")
     return kind, where, setting, jobs, well, problems
 
 

@@ -1,10 +1,46 @@
 /* What a dead rank held comes back. Rank 2 dies with long messages of rank 0 that it has not received, half
  * received, or is just sending; then ranks 0 and 1 exchange more than the cells of one rank hold, and memory
- * that was lent is the owner's again.
+ * that was lent is the owner's again. The shared memory of communicators that it was in is free for others
+ * once the living have freed them.
  */
 #include "fault.h"
 
-enum { length = 2 << 20, messages = 4 };
+enum { length = 2 << 20, messages = 4, twins_count = 12 };
+
+static long long areas_taken(void) {
+  int provided, index, count = 0;
+  unsigned long long value = 0;
+  MPI_T_pvar_session session;
+  MPI_T_pvar_handle handle;
+  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+  CHECK(MPI_T_pvar_get_index("coll_areas_taken", MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS,
+        "no such variable");
+  MPI_T_pvar_session_create(&session);
+  MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count);
+  MPI_T_pvar_read(session, handle, &value);
+  MPI_T_pvar_handle_free(session, &handle);
+  MPI_T_pvar_session_free(&session);
+  MPI_T_finalize();
+  return (long long)value;
+}
+
+static void meet(int other) {
+  const int code =
+      MPI_Sendrecv(NULL, 0, MPI_INT, other, 6, NULL, 0, MPI_INT, other, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(code == MPI_SUCCESS, "%s", words_of(code));
+}
+
+/* Some of them have been used, so that there is something to clear. */
+static void free_what_the_dead_was_in(MPI_Comm* twins, int other) {
+  meet(other);
+  const long long before = areas_taken();
+  meet(other);
+  CHECK(before == 1 + twins_count, "%lld areas are taken", before);
+  for (int i = 0; i < twins_count; ++i) MPI_Comm_free(&twins[i]);
+  meet(other);
+  const long long after = areas_taken();
+  CHECK(after == 1, "%lld areas are taken that nobody uses", after - 1);
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -13,6 +49,11 @@ int main(int argc, char** argv) {
   static char data[messages][length];
   MPI_Request requests[messages], receives[messages];
   MPI_Status statuses[messages];
+  MPI_Comm twins[twins_count];
+  for (int i = 0; i < twins_count; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &twins[i]);
+    if (i % 2 == 0) MPI_Barrier(twins[i]);
+  }
   if (own_rank_ == 2) {
     /* One of them in full, so that others are under way. */
     MPI_Recv(data[0], length, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -40,6 +81,10 @@ int main(int argc, char** argv) {
     }
     CHECK(failed > 0, "more messages were received than sent");
   }
+  /* Now, since the job ends after a while where nobody goes on. */
+  int acknowledged;
+  MPIX_Comm_ack_failed(MPI_COMM_WORLD, 1, &acknowledged);
+  CHECK(acknowledged == 1, "%d deaths are acknowledged", acknowledged);
   const int other = 1 - own_rank_;
   for (int round = 0; round < 5; ++round) {
     for (int i = 0; i < messages; ++i) {
@@ -59,9 +104,7 @@ int main(int argc, char** argv) {
             round);
     }
   }
-  int acknowledged;
-  MPIX_Comm_ack_failed(MPI_COMM_WORLD, 1, &acknowledged);
-  CHECK(acknowledged == 1, "%d deaths are acknowledged", acknowledged);
+  free_what_the_dead_was_in(twins, other);
   MPI_Finalize();
   return 0;
 }
