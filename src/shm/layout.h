@@ -18,7 +18,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a06;  // "Hearth", then the layout's version in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a07;  // "Hearth", then the layout's version in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 256;
 

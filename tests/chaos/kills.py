@@ -98,8 +98,17 @@ def main():
         tasks = [task for task in SHORT if task[0] in disturbed.POINTS]
     failed = 0
     killed = {}
+
+    def tell(point):
+        survived, ended = killed[point]
+        print(f"{point:22} {survived:5} kills outlived, {ended:5} that ended the job", flush=True)
+
+    before = None
     with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2 * 2)) as pool:
         for point, _, _, survive, happened, problem in pool.map(lambda task: kill(*task), tasks):
+            if before is not None and before != point:
+                tell(before)
+            before = point
             counts = killed.setdefault(point, [0, 0])
             counts[0 if survive else 1] += happened
             if given.short and not happened and not problem:
@@ -107,8 +116,7 @@ def main():
             failed += problem != ""
             if problem:
                 print(problem, flush=True)
-    for point, (survived, ended) in killed.items():
-        print(f"{point:22} {survived:5} kills outlived, {ended:5} that ended the job")
+    tell(before)
     total = sum(map(sum, killed.values()))
     print(f"{total} kills in {len(tasks)} jobs: {failed} went wrong")
     return 1 if failed or total == 0 else 0
