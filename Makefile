@@ -12,6 +12,7 @@
 #   make check-surroundings  all tests without single copy, room in /dev/shm, /sys, a second processor, and with a
 #                            shared heap, in turn
 #   make check-chaos         each system call failed in turn, ranks killed at each named point, many seeds of disorder
+#   make check-models        the protocols in shared memory, every state of small models of them, by SPIN
 #   make check-aarch64       the library and its unit and contract tests, cross-compiled for aarch64, in QEMU
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
@@ -19,7 +20,7 @@
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
 .PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-lab \
-  check-surroundings check-chaos check-aarch64 compare format clean distclean check system python
+  check-surroundings check-chaos check-models check-aarch64 compare format clean distclean check system python
 
 install: check
 	@scripts/build.sh release hearth_installation
@@ -88,6 +89,10 @@ check-sanitizers: python
 	@status=0; for preset in asan tsan; do \
 	  ctest --test-dir build/$$preset --parallel "$$(nproc)" --output-on-failure --no-label-summary || status=1; \
 	done; exit $$status
+
+check-models:
+	@scripts/setup.sh models
+	@python3 -B tests/models/check.py
 
 check-aarch64:
 	@scripts/setup.sh aarch64

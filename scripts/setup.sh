@@ -10,6 +10,7 @@
 #   scripts/setup.sh netpipe  the source archive of NetPIPE, into .cache/netpipe, where apt can give it
 #   scripts/setup.sh lab      packages, for virtual machines (make check-lab)
 #   scripts/setup.sh hpcc     the source archive of HPCC and a BLAS, into .cache/hpcc, where apt can give them
+#   scripts/setup.sh models   SPIN, by apt as above (make check-models)
 #   scripts/setup.sh aarch64  a cross compiler and an emulator, by apt as above
 set -eu
 cd "$(dirname "$0")/.."
@@ -219,6 +220,11 @@ setup_lab() {
   setup_system install
 }
 
+setup_models() {
+  packages="gcc python3 spin"
+  setup_system install
+}
+
 setup_aarch64() {
   if command -v aarch64-linux-gnu-g++ >/dev/null 2>&1 &&
     command -v qemu-aarch64 >/dev/null 2>&1; then return 0; fi
@@ -233,6 +239,8 @@ case ${1:-} in
   netpipe) setup_netpipe ;;
   hpcc) setup_hpcc ;;
   lab) setup_lab ;;
+  models) setup_models ;;
   aarch64) setup_aarch64 ;;
-  *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | lab | aarch64" ;;
+  *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | lab | models |" \
+    "aarch64" ;;
 esac

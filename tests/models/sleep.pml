@@ -1,0 +1,158 @@
+/* Sleeping and waking of src/shm/wait.h, deaths of src/shm/liveness.cpp, and the loop of Engine::wait_until and
+ * Engine::doze around them. One rank with two threads, each of which waits for news of one waker; wakers that
+ * may die at any step; the launcher, which tells deaths. Nobody wakes by the clock here: the 100 ms after which
+ * every sleep ends are a backstop and not a way of waking.
+ *
+ * Processors as in x86-64: a store lies in its processor's buffer until that drains, in order; loads do not
+ * wait for it. aarch64 needs no more: what it may reorder besides is ordered by the same two fences. */
+
+#define WAKERS 2
+#define THREADS 2
+
+bool asleep = false;       /* RankBlock::asleep, in memory */
+bool news[WAKERS];         /* what each waker has stored, in memory */
+bool news_buffered[WAKERS];
+bool clear_buffered[WAKERS]; /* a store of 0 to `asleep`, behind the news */
+bool dead[WAKERS];
+bool told[WAKERS];         /* by the launcher */
+
+bool sleeping[THREADS];    /* in the futex */
+bool taken[WAKERS];        /* the rank has taken this in */
+bool lock = false;         /* LibraryLock */
+
+/* What a full fence does, or a system call, or the end of a process. */
+inline drain(w) {
+  if :: news_buffered[w] -> news[w] = true; news_buffered[w] = false :: else -> skip fi;
+  if :: clear_buffered[w] -> asleep = false; clear_buffered[w] = false :: else -> skip fi
+}
+
+inline futex_wake() {
+  sleeping[0] = false;
+  sleeping[1] = false
+}
+
+/* Buffers drain by themselves at any time, the oldest store first. */
+proctype Buffers() {
+end:
+  do
+  :: atomic { news_buffered[0] -> news[0] = true; news_buffered[0] = false }
+  :: atomic { news_buffered[1] -> news[1] = true; news_buffered[1] = false }
+  :: atomic { !news_buffered[0] && clear_buffered[0] -> asleep = false; clear_buffered[0] = false }
+  :: atomic { !news_buffered[1] && clear_buffered[1] -> asleep = false; clear_buffered[1] = false }
+  od
+}
+
+#define MAY_DIE if :: skip :: goto died fi
+
+proctype Waker(byte self) {
+  bool seen;
+  MAY_DIE;
+  news_buffered[self] = true; /* d */
+  MAY_DIE;
+#ifdef FENCES
+  atomic { drain(self) } /* e, where fences_needed is set; else the compiler's only */
+#endif
+  seen = asleep; /* f */
+  if
+  :: seen ->
+     MAY_DIE;
+     clear_buffered[self] = true;
+     MAY_DIE;
+     atomic { drain(self); futex_wake() }
+  :: else -> skip
+  fi;
+  goto over;
+died:
+  atomic { drain(self); dead[self] = true }
+over:
+  skip
+}
+
+proctype Launcher() {
+  byte w;
+end:
+  do
+  :: atomic {
+       (dead[0] && !told[0]) || (dead[1] && !told[1]) ->
+       if
+       :: dead[0] && !told[0] -> w = 0
+       :: dead[1] && !told[1] -> w = 1
+       fi
+     }
+     told[w] = true; /* then a full fence: Liveness::tell() */
+#ifndef BROKEN_TELL
+     asleep = false;
+     atomic { futex_wake() }
+#endif
+  od
+}
+
+#define VISIBLE(w) (news[w] || told[w])
+
+proctype Thread(byte self) {
+  bool moved;
+  bool was;
+
+#define PROGRESS                                                          \
+  moved = (VISIBLE(0) && !taken[0]) || (VISIBLE(1) && !taken[1]);         \
+  taken[0] = taken[0] || VISIBLE(0);                                      \
+  taken[1] = taken[1] || VISIBLE(1)
+
+  do
+  :: atomic { !lock -> lock = true }
+round:
+     atomic { PROGRESS }
+     if
+     :: moved -> wake_own_threads_1: atomic { was = asleep; asleep = false; if :: was -> futex_wake() :: else -> skip fi }
+     :: else -> skip
+     fi;
+     if
+     :: taken[self] -> lock = false; break
+     :: else -> skip
+     fi;
+     if
+     :: moved -> goto round
+     :: else -> skip
+     fi;
+     /* doze() */
+#ifdef BROKEN_ORDER
+     atomic { PROGRESS } /* the last look, and only then the announcement */
+#endif
+     asleep = true; /* a: Sleeper::prepare(), with its own fence */
+#ifndef FENCES
+#ifndef BROKEN_BARRIER
+     /* b: each processor fences at some moment of the call. */
+     atomic { drain(0) }
+     atomic { drain(1) }
+#endif
+#endif
+#ifndef BROKEN_ORDER
+     atomic { PROGRESS } /* c */
+#endif
+     if
+     :: moved ->
+#ifndef BROKEN_OWN_THREADS
+        atomic { was = asleep; asleep = false; if :: was -> futex_wake() :: else -> skip fi } /* progress() */
+#endif
+        asleep = false /* cancel() */
+     :: else ->
+        lock = false;
+        atomic { if :: asleep -> sleeping[self] = true :: else -> skip fi } /* futex_wait() */
+        !sleeping[self];
+        atomic { was = asleep; asleep = false; if :: was -> futex_wake() :: else -> skip fi }
+        atomic { !lock -> lock = true }
+     fi;
+     lock = false
+  od
+}
+
+init {
+  atomic {
+    run Buffers();
+    run Waker(0);
+    run Waker(1);
+    run Launcher();
+    run Thread(0);
+    run Thread(1)
+  }
+}
