@@ -25,18 +25,16 @@ namespace hearth::p2p {
 namespace {
 
 constexpr int64_t kPartBytesMin = 2048;
-constexpr int64_t kTailBytesMin = 8192;
+constexpr int64_t kTailBytesMin = 16384;
 // Past the caches a piece ends with a fence, and its reader fetches it from memory: fewer are better.
 constexpr int64_t kStreamedPartBytesMin = 4096;
-constexpr int64_t kStreamedTailBytesMin = 16384;
 
 // The length of the next piece. Pieces grow as long as half of what is left is longer, so that little is left
 // to copy out when the last byte has been copied in.
-int64_t next_part(const SendStream& stream, const Peer& peer, const PairProtocol& limits) {
+int64_t next_part(const SendStream& stream, const PairProtocol& limits) {
   const int64_t left = stream.total_bytes - stream.sent_bytes;
-  const int64_t tail = peer.filler.streams() ? kStreamedTailBytesMin : kTailBytesMin;
-  return std::min(
-      {stream.next_part_bytes, static_cast<int64_t>(limits.part_bytes_max), std::max(left / 2, tail), left});
+  return std::min({stream.next_part_bytes, static_cast<int64_t>(limits.part_bytes_max),
+                   std::max(left / 2, kTailBytesMin), left});
 }
 
 // How long it must be at least, so that the rest still fits the parts that may be under way: a message that
@@ -135,7 +133,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   Peer& peer = know(to);
   const PairProtocol& limits = limits_for(request.key);
   if (limits.part_bytes_max == 0) return false;
-  int64_t bytes = next_part(stream, peer, limits);
+  int64_t bytes = next_part(stream, limits);
   // The receiver may have emptied some meanwhile.
   if (stream.in_flight >= limits.cells_in_flight_max || bytes < least_part(stream, limits)) retire(stream);
   if (stream.in_flight >= limits.cells_in_flight_max) {
