@@ -47,6 +47,8 @@ Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& 
     return fail(MPI_ERR_NO_MEM, "no memory for another communicator");
   }
   static_cast<objects::Allotment&>(*comm) = share.take();
+  if (group->machines == nullptr) note_machines(*group);
+  comm->area_settled = comm->area != objects::kNoArea;
   comm->group = group;
   comm->rank = group->rank;
   comm->size = comm->peer_count = group->size();
@@ -100,6 +102,7 @@ Status apply_hints(const Comm& comm) {
     if (key != coll::kAlgorithmsHint) continue;
     HEARTH_TRY(coll::set_wishes(comm.context, value));
     if (comm.control != nullptr) comm.control->choose_ways();
+    if (comm.machine_control != nullptr) comm.machine_control->choose_ways();
   }
   tune::Hints hints;
   HEARTH_TRY(hints.read(comm.info->entries));

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 
 #include "abi/entry.h"
 #include "abi/error.h"
 #include "abi/handle.h"
 #include "abi/network.h"
+#include "abi/pretended_machines.h"
 #include "abi/send_buffers.h"
 #include "abi/shared_heap.h"
 #include "base/atomic.h"
@@ -53,6 +55,7 @@ objects::Comm* make_comm(const char* name, uint32_t context, std::vector<objects
   if (group == nullptr || comm == nullptr) return nullptr;
   group->peers = std::move(peers);
   group->index(runtime().job.rank);
+  note_machines(*group);
   comm->context = context;
   comm->group = group;
   comm->rank = group->rank;
@@ -70,7 +73,9 @@ Status make_predefined_comms() {
   objects::Comm* world = make_comm("MPI_COMM_WORLD", kWorldContext, std::move(all));
   objects::Comm* self = make_comm("MPI_COMM_SELF", kSelfContext, {runtime().job.rank});
   if (world == nullptr || self == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for MPI_COMM_WORLD");
-  if (runtime().job.segment.job().area_count > 0 && runtime().job.place_of.empty()) world->area = 0;
+  // On several machines each has one of its own.
+  if (runtime().job.segment.job().area_count > 0) world->area = 0;
+  world->area_settled = true;
   set_predefined_comms(*world, *self);
   return {};
 }
@@ -111,7 +116,7 @@ uint32_t new_context() {
 topo::Relation relation_to(objects::PeerIndex peer) {
   const int self = runtime().job.rank;
   if (peer == self) return topo::Relation::self;
-  if (node_of(peer) != node_of(self)) return topo::Relation::network;
+  if (place_of(peer) < 0) return topo::Relation::network;
   return topo::relation_of(bound_place_of(self), bound_place_of(peer));
 }
 
@@ -154,8 +159,13 @@ Runtime& runtime() {
   return *the_runtime;
 }
 
+void note_machines(objects::Group& group) {
+  if (!runtime().several_machines) return;
+  group.machines = objects::divide(group.peers, group.rank, runtime().job.node_of);
+}
+
 bool on_one_machine(const std::vector<p2p::PeerIndex>& peers) {
-  if (runtime().job.place_of.empty() || peers.empty()) return true;
+  if (!runtime().several_machines || peers.empty()) return true;
   return std::all_of(peers.begin(), peers.end(),
                      [&peers](p2p::PeerIndex peer) { return node_of(peer) == node_of(peers[0]); });
 }
@@ -197,6 +207,9 @@ Status attach() {
     left_launcher = run->job.launcher.release();
     return connected;
   }
+  pretend_machines(run->job);
+  const std::vector<int>& nodes = run->job.node_of;
+  run->several_machines = std::ranges::adjacent_find(nodes, std::not_equal_to<>()) != nodes.end();
   chaos::at(chaos::Point::boot_joined);
   run->main_thread = pthread_self();
   // Never freed: see the_runtime.

@@ -25,6 +25,7 @@ namespace hearth::abi {
 
 struct Runtime {
   launch::Bootstrap job;
+  bool several_machines = false;  // or as if (pretended_machines.h)
   profile::Board board;
   std::unique_ptr<profile::Recorder> recorder;  // where somebody asked for a profile or a trace
   std::unique_ptr<transport::Transport> transport;
@@ -48,6 +49,8 @@ Runtime& runtime();
 inline int node_of(p2p::PeerIndex peer) {
   return runtime().job.node_of[static_cast<size_t>(peer)];
 }
+/// Enters in a communicator's group which of its processes share a machine.
+void note_machines(objects::Group& group);
 /// Whether these processes can share memory.
 bool on_one_machine(const std::vector<p2p::PeerIndex>& peers);
 /// Where the launcher has bound a process of this machine; nothing is known of others.

@@ -4,6 +4,7 @@
 #include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/ring.h"
 #include "coll/select.h"
@@ -39,6 +40,36 @@ Status tree(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
   return meet_in_tree(schedule, [&](TreeLines& meeting) {
     meeting.allgather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0));
   });
+}
+
+// Each machine's blocks to its leader, the leaders exchange theirs, and all get all. Packed, machine after
+// machine; where that is how they lie anyway, in their places.
+Status machines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+  Levels levels(schedule);
+  const objects::Machines& where = levels.machines();
+  PackedBlocks all;
+  HEARTH_TRY(all.lay_out(schedule, where, [&](int rank) { return blocks.bytes(rank); }));
+  const bool in_place = where.in_order && blocks.one_after_another();
+  std::byte* packed = blocks.place(0) + blocks.type(0).true_lower_bound;
+  if (!in_place) HEARTH_TRY(schedule.scratch(all.total(), packed));
+  keep_own(schedule, own, blocks);
+  const int rank = schedule.rank();
+  const int own_at = where.begin(where.own) + where.place;
+  if (!in_place) {
+    schedule.pack(blocks.place(rank), blocks.count(rank), blocks.type(rank), packed + all.begin(own_at));
+  }
+  HEARTH_TRY(levels.on_machine([&] { return all.gather(schedule, levels, packed); }));
+  HEARTH_TRY(levels.among_leaders([&] { return all.allgather_machines(schedule, packed); }));
+  HEARTH_TRY(levels.on_machine(
+      [&] { return bcast_in_group(schedule, packed, all.total(), byte_type(), levels.leader()); }));
+  if (in_place) return {};
+  schedule.next_round();
+  for (int at = 0; at < schedule.size(); ++at) {
+    const int from = where.ranks[static_cast<size_t>(at)];
+    if (from == rank) continue;
+    schedule.unpack(packed + all.begin(at), blocks.place(from), blocks.count(from), blocks.type(from));
+  }
+  return {};
 }
 
 // Each rank collects, packed, the blocks of 1, 2, 4, ... ranks after it.
@@ -90,12 +121,13 @@ Status allgather(Schedule& schedule, const void* send, Count send_count, Type& s
   const RankBlocks blocks(receive, receive_count, receive_type);
   if (schedule.is_inter()) return between_groups(schedule, own, blocks);
   const int64_t bytes = receive_count * receive_type.size;
-  const Shape shape{.size = schedule.size(),
-                    .bytes = bytes,
-                    .chunks = has_chunks(schedule),
-                    .lines = fits_lines(schedule.area(), Collective::allgather, bytes),
-                    .tree = fits_tree(schedule.area(), Collective::allgather, bytes),
-                    .context = schedule.context()};
+  Shape shape{.size = schedule.size(),
+              .bytes = bytes,
+              .chunks = has_chunks(schedule),
+              .lines = fits_lines(schedule.area(), Collective::allgather, bytes),
+              .tree = fits_tree(schedule.area(), Collective::allgather, bytes),
+              .context = schedule.context()};
+  describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};
   return select(Collective::allgather, kAlgorithms, shape)(schedule, own, blocks);
 }
@@ -107,11 +139,12 @@ Status allgatherv(Schedule& schedule, const void* send, Count send_count, Type& 
   if (schedule.is_inter()) return between_groups(schedule, own, blocks);
   int64_t longest = 0;
   for (int rank = 0; rank < schedule.size(); ++rank) longest = std::max(longest, blocks.bytes(rank));
-  const Shape shape{.size = schedule.size(),
-                    .bytes = longest,
-                    .equal = false,
-                    .chunks = has_chunks(schedule),
-                    .context = schedule.context()};
+  Shape shape{.size = schedule.size(),
+              .bytes = longest,
+              .equal = false,
+              .chunks = has_chunks(schedule),
+              .context = schedule.context()};
+  describe_machines(schedule, shape);
   return select(Collective::allgather, kAlgorithms, shape)(schedule, own, blocks);
 }
 

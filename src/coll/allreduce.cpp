@@ -3,6 +3,7 @@
 #include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/reduction_shape.h"
 #include "coll/ring.h"
@@ -46,6 +47,17 @@ Status lines(Schedule& schedule, const void* input, void* receive, Count count, 
 Status tree(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
   return meet_in_tree(schedule,
                       [&](TreeLines& meeting) { meeting.allreduce(input, receive, count, type, op); });
+}
+
+// On each machine to its leader, among the leaders, and back.
+Status machines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
+  Levels levels(schedule);
+  if (levels.size() == 1) begin_in_place(schedule, input, receive, count, type);
+  HEARTH_TRY(levels.on_machine(
+      [&] { return reduce_in_group(schedule, input, receive, count, type, op, levels.leader()); }));
+  HEARTH_TRY(
+      levels.among_leaders([&] { return allreduce(schedule, MPI_IN_PLACE, receive, count, type, op); }));
+  return levels.on_machine([&] { return bcast_in_group(schedule, receive, count, type, levels.leader()); });
 }
 
 /// Which ranks take part in the doubling: of the first ranks, as many as there are beyond a power of two, the

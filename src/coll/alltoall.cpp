@@ -4,6 +4,7 @@
 #include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/select.h"
 #include "mpi.h"
@@ -28,6 +29,93 @@ Status chunks(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
     moves.alltoall(schedule, out, in);
     return Status();
   });
+}
+
+Status unequal_blocks(int64_t sent_bytes, int64_t received_bytes) {
+  return fail(MPI_ERR_TRUNCATE, "each rank is sent %lld bytes, but %lld are received from each",
+              static_cast<long long>(sent_bytes), static_cast<long long>(received_bytes));
+}
+
+/// What `machines` moves. A rank's row has a block for each rank, ordered as the machines have their ranks; a
+/// leader has the rows of its machine.
+class MachineRows {
+ public:
+  MachineRows(const Levels& levels, int64_t block_bytes)
+      : where_(levels.machines()), here_(levels.size()), block_bytes_(block_bytes) {}
+
+  int64_t row_bytes() const { return static_cast<int64_t>(where_.ranks.size()) * block_bytes_; }
+  int64_t bytes() const { return here_ * row_bytes(); }
+
+  /// Among the leaders: what each row has for a machine goes there; the rows are what has come instead.
+  Status exchange(Schedule& schedule, std::byte* rows) const {
+    const int machines = where_.count();
+    std::byte* memory;
+    std::byte* leaving;
+    std::byte* coming;
+    HEARTH_TRY(schedule.scratch(2 * machines * static_cast<int64_t>(sizeof(Count)), memory));
+    HEARTH_TRY(schedule.scratch(bytes(), leaving));
+    HEARTH_TRY(schedule.scratch(bytes(), coming));
+    auto* counts = reinterpret_cast<Count*>(memory);
+    Count* begins = counts + machines;
+    for (int machine = 0; machine < machines; ++machine) {
+      const int64_t begin = where_.begin(machine) * block_bytes_;
+      const int64_t bytes = where_.size(machine) * block_bytes_;
+      counts[machine] = here_ * bytes;
+      begins[machine] = here_ * begin;
+      for (int from = 0; from < here_; ++from) {
+        schedule.copy_bytes(rows + from * row_bytes() + begin, leaving + begins[machine] + from * bytes,
+                            bytes);
+      }
+    }
+    Type& byte = byte_type();
+    HEARTH_TRY(alltoallv(schedule, leaving, CountArray(counts), CountArray(begins), byte, coming,
+                         CountArray(counts), CountArray(begins), byte));
+    schedule.next_round();
+    // A run of blocks for those here has come from each rank.
+    for (int at = 0; at < static_cast<int>(where_.ranks.size()); ++at) {
+      for (int to = 0; to < here_; ++to) {
+        schedule.copy_bytes(coming + (at * here_ + to) * block_bytes_,
+                            rows + to * row_bytes() + at * block_bytes_, block_bytes_);
+      }
+    }
+    return {};
+  }
+
+ private:
+  const objects::Machines& where_;
+  const int64_t here_;
+  const int64_t block_bytes_;
+};
+
+// Little data: each machine's rows to its leader, what goes from machine to machine in one message, and rows
+// of what has come to the ranks.
+Status machines(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
+  const int64_t block_bytes = out.bytes(0);
+  if (block_bytes != in.bytes(0)) return unequal_blocks(block_bytes, in.bytes(0));
+  Levels levels(schedule);
+  const MachineRows moved(levels, block_bytes);
+  const int64_t row_bytes = moved.row_bytes();
+  std::byte* row;
+  HEARTH_TRY(schedule.scratch(row_bytes, row));
+  std::byte* rows = row;
+  if (levels.leads()) HEARTH_TRY(schedule.scratch(moved.bytes(), rows));
+  const auto rank_at = [&](int at) { return levels.machines().ranks[static_cast<size_t>(at)]; };
+  for (int at = 0; at < schedule.size(); ++at) {
+    const int to = rank_at(at);
+    schedule.pack(out.place(to), out.count(to), out.type(to), row + at * block_bytes);
+  }
+  Type& byte = byte_type();
+  HEARTH_TRY(levels.on_machine_of_any_size(
+      [&] { return gather(schedule, row, row_bytes, byte, rows, row_bytes, byte, levels.leader()); }));
+  HEARTH_TRY(levels.among_leaders([&] { return moved.exchange(schedule, rows); }));
+  HEARTH_TRY(levels.on_machine_of_any_size(
+      [&] { return scatter(schedule, rows, row_bytes, byte, row, row_bytes, byte, levels.leader()); }));
+  schedule.next_round();
+  for (int at = 0; at < schedule.size(); ++at) {
+    const int from = rank_at(at);
+    schedule.unpack(row + at * block_bytes, in.place(from), in.count(from), in.type(from));
+  }
+  return {};
 }
 
 // In each round every rank sends to one rank and receives from one.
@@ -71,10 +159,7 @@ Status swap_in_place(Schedule& schedule, const RankBlocks& blocks) {
 // of d is set. So there are log2(ranks) messages instead of one to each rank.
 Status bruck(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   const int64_t block_bytes = out.bytes(0);
-  if (block_bytes != in.bytes(0)) {
-    return fail(MPI_ERR_TRUNCATE, "each rank is sent %lld bytes, but %lld are received from each",
-                static_cast<long long>(block_bytes), static_cast<long long>(in.bytes(0)));
-  }
+  if (block_bytes != in.bytes(0)) return unequal_blocks(block_bytes, in.bytes(0));
   const int size = schedule.size();
   // By the length of the way: what is to go there, later what has come.
   std::byte* blocks;
@@ -134,15 +219,16 @@ Status alltoall(Schedule& schedule, const void* send, Count send_count, Type& se
   const RankBlocks in(receive, receive_count, receive_type);
   if (schedule.is_inter()) return exchange(schedule, send, out, in);
   const int64_t bytes = receive_count * receive_type.size;
-  const Shape shape{.size = schedule.size(),
-                    .bytes = bytes,
-                    .chunks = has_chunks(schedule),
-                    .lines = fits_lines(schedule.area(), Collective::alltoall, schedule.size() * bytes),
-                    .context = schedule.context()};
+  Shape shape{.size = schedule.size(),
+              .bytes = bytes,
+              .chunks = has_chunks(schedule),
+              .lines = fits_lines(schedule.area(), Collective::alltoall, schedule.size() * bytes),
+              .context = schedule.context()};
+  describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};
   AlltoallFunction* algorithm = select(Collective::alltoall, kAlgorithms, shape);
   if (send != MPI_IN_PLACE) return algorithm(schedule, out, in);
-  if (algorithm == lines || algorithm == chunks) return algorithm(schedule, in, in);
+  if (algorithm == lines || algorithm == chunks || algorithm == machines) return algorithm(schedule, in, in);
   return swap_in_place(schedule, in);
 }
 

@@ -1,5 +1,6 @@
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/select.h"
 #include "coll/tree_lines.h"
@@ -21,6 +22,18 @@ Status tree(Schedule& schedule) {
   return meet_in_tree(schedule, [](TreeLines& meeting) { meeting.barrier(); });
 }
 
+// All of a machine have come, all machines have, all may go.
+Status machines(Schedule& schedule) {
+  Levels levels(schedule);
+  std::byte* come;
+  HEARTH_TRY(schedule.scratch(levels.size(), come));
+  Type& byte = byte_type();
+  HEARTH_TRY(
+      levels.on_machine([&] { return gather(schedule, come, 1, byte, come, 1, byte, levels.leader()); }));
+  HEARTH_TRY(levels.among_leaders([&] { return barrier(schedule); }));
+  return levels.on_machine([&] { return bcast_in_group(schedule, come, 1, byte, levels.leader()); });
+}
+
 // After round k every rank has heard, through others, of the 2^k ranks before it.
 Status dissemination(Schedule& schedule) {
   for (int distance = 1; distance < schedule.size(); distance *= 2) {
@@ -40,10 +53,11 @@ constexpr Algorithm<BarrierFunction> kAlgorithms[] = {
 
 Status barrier(Schedule& schedule) {
   if (schedule.is_inter()) return inter::barrier(schedule);
-  const Shape shape{.size = schedule.size(),
-                    .lines = fits_lines(schedule.area(), Collective::barrier, 0),
-                    .tree = fits_tree(schedule.area(), Collective::barrier, 0),
-                    .context = schedule.context()};
+  Shape shape{.size = schedule.size(),
+              .lines = fits_lines(schedule.area(), Collective::barrier, 0),
+              .tree = fits_tree(schedule.area(), Collective::barrier, 0),
+              .context = schedule.context()};
+  describe_machines(schedule, shape);
   return select(Collective::barrier, kAlgorithms, shape)(schedule);
 }
 

@@ -3,6 +3,7 @@
 #include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/packed.h"
 #include "coll/select.h"
@@ -30,6 +31,14 @@ Status chunks(Schedule& schedule, void* buffer, Count count, Type& type, int roo
     moves.bcast(buffer, count, type, root);
     return Status();
   });
+}
+
+// From machine to machine, then on each.
+Status machines(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
+  Levels levels(schedule, root);
+  HEARTH_TRY(levels.among_leaders(
+      [&] { return bcast_in_group(schedule, buffer, count, type, levels.root_machine()); }));
+  return levels.on_machine([&] { return bcast_in_group(schedule, buffer, count, type, levels.leader()); });
 }
 
 // Each rank that has the data sends to the rank half the remaining distance away.
@@ -80,12 +89,13 @@ Status bcast(Schedule& schedule, void* buffer, Count count, Type& type, int root
 
 Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
   const int64_t bytes = count * type.size;
-  const Shape shape{.size = schedule.size(),
-                    .bytes = bytes,
-                    .chunks = has_chunks(schedule),
-                    .lines = fits_lines(schedule.area(), Collective::bcast, bytes),
-                    .tree = fits_tree(schedule.area(), Collective::bcast, bytes),
-                    .context = schedule.context()};
+  Shape shape{.size = schedule.size(),
+              .bytes = bytes,
+              .chunks = has_chunks(schedule),
+              .lines = fits_lines(schedule.area(), Collective::bcast, bytes),
+              .tree = fits_tree(schedule.area(), Collective::bcast, bytes),
+              .context = schedule.context()};
+  describe_machines(schedule, shape);
   if (shape.size == 1 || shape.bytes == 0) return {};
   return select(Collective::bcast, kAlgorithms, shape)(schedule, buffer, count, type, root);
 }

@@ -44,6 +44,8 @@ class RankBlocks {
     if (types_ != nullptr) return static_cast<std::byte*>(buffer_) + displacements_[rank];
     return advance(buffer_, *type_, counts_.null() ? each_ * rank : displacements_[rank]);
   }
+  /// Whether the data of all are one run of bytes, block after block.
+  bool one_after_another() const { return types_ == nullptr && counts_.null() && type_->contiguous; }
   Count count(int rank) const { return counts_.null() ? each_ : counts_[rank]; }
   datatype::Type& type(int rank) const { return types_ != nullptr ? *types_[rank] : *type_; }
   int64_t bytes(int rank) const { return count(rank) * type(rank).size; }

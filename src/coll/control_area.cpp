@@ -23,6 +23,12 @@ int place_of(objects::PeerIndex process) {
   return the_places.empty() ? static_cast<int>(process) : the_places[static_cast<size_t>(process)];
 }
 
+/// Those who can meet in an area.
+std::span<const objects::PeerIndex> members_of(const Comm& comm) {
+  const objects::Machines* machines = comm.group->machines.get();
+  return machines == nullptr ? std::span(comm.group->peers) : machines->peers_on(machines->own);
+}
+
 /// Sets the first bit that is not; -1 when as many are set as may be. Pairs with the release in give_back().
 int32_t take_bit(uint64_t& word, uint32_t most) {
   for (uint64_t seen = atomic::load_acquire(word);;) {
@@ -72,11 +78,13 @@ void ControlArea::set_up(const shm::Segment& segment, int own_place, std::span<c
   own_place_ = own_place;
   objects::leave_area = [](Comm& comm) {
     delete comm.control;
-    comm.control = nullptr;
+    delete comm.machine_control;
+    comm.control = comm.machine_control = nullptr;
     leave(comm.area, place_of(comm.group->peers[static_cast<size_t>(comm.rank)]));
   };
   objects::close_area = [](Comm& comm) {
     if (comm.control != nullptr) comm.control->close_ways();
+    if (comm.machine_control != nullptr) comm.machine_control->close_ways();
   };
   objects::leave_areas_of = [](objects::PeerIndex process) { leave_all(place_of(process)); };
 }
@@ -149,13 +157,13 @@ ControlArea* ControlArea::enter(Comm& comm, ControlArea*& view, int32_t area) {
 ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
     : comm_(comm),
       context_(comm.context),
-      rank_(comm.rank),
-      size_(comm.size),
-      peers_(comm.group->peers.data()),
+      rank_(comm.group->machines == nullptr ? comm.rank : comm.group->machines->place),
+      size_(static_cast<int>(members_of(comm).size())),
+      peers_(members_of(comm).data()),
       segment_(segment),
       area_(area),
       chunk_ring_(*this) {
-  for (const objects::PeerIndex process : comm.group->peers) {
+  for (const objects::PeerIndex process : members_of(comm)) {
     rows_.push_back(&segment.control_row(area_, place_of(process)));
     bells_.emplace_back(segment, place_of(process));
   }
@@ -173,6 +181,8 @@ void ControlArea::choose_ways() {
   for (size_t i = 0; i < std::size(line_bytes_max_); ++i) {
     const auto collective = static_cast<Collective>(i);
     const char* wished = wished_algorithm(collective, context_);
+    // That one is composed of others.
+    if (wished != nullptr && std::strcmp(wished, "machines") == 0) wished = nullptr;
     // Groups combine ranks in another order than the rest.
     const bool one_order =
         same_bits && (collective == Collective::reduce || collective == Collective::allreduce);

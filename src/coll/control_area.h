@@ -96,7 +96,7 @@ constexpr Announced announced_of(uint64_t turn, uint32_t lines, Collective kind,
 }
 
 /// This process's view of the area of one communicator, or of one persistent operation. Ranks are those of
-/// the communicator.
+/// the communicator; where it is on several machines, places among its processes on this one.
 class ControlArea {
  public:
   // Life.
@@ -115,10 +115,17 @@ class ControlArea {
   static void leave(int32_t area, int place);
   /// Leaves all areas for a process that has died.
   static void leave_all(int place);
-  /// The communicator's; nullptr when it has none.
+  /// Of all its processes; nullptr when it has none.
   static ControlArea* of(objects::Comm& comm) {
     if (__builtin_expect(comm.control != nullptr, 1)) return comm.control;
-    return comm.area == objects::kNoArea ? nullptr : enter(comm, comm.control, comm.area);
+    if (comm.area == objects::kNoArea || comm.group->machines != nullptr) return nullptr;
+    return enter(comm, comm.control, comm.area);
+  }
+  /// Of a communicator on several machines: where its processes on this machine meet. nullptr when they have
+  /// not agreed on an area (Comm::area_settled), or there is none.
+  static ControlArea* on_machine(objects::Comm& comm) {
+    if (comm.machine_control != nullptr || comm.area == objects::kNoArea) return comm.machine_control;
+    return enter(comm, comm.machine_control, comm.area);
   }
   /// A view of an area that was taken for an operation. It ends with close(), which leaves the area.
   static ControlArea* open(objects::Comm& comm, int32_t area) {

@@ -2,6 +2,7 @@
 #include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/select.h"
 #include "coll/tree.h"
@@ -30,6 +31,46 @@ Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks,
     moves.gather(schedule, own, blocks, root);
     return Status();
   });
+}
+
+// Each machine's blocks to its leader, and from the leaders to the root. Packed, machine after machine; at
+// the root in their places, where that is how they lie anyway.
+Status machines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
+  Levels levels(schedule, root);
+  const objects::Machines& where = levels.machines();
+  const int rank = schedule.rank();
+  const bool at_root = rank == root;
+  const int64_t block_bytes = at_root ? blocks.bytes(root) : own.bytes();
+  PackedBlocks all;
+  HEARTH_TRY(all.lay_out(schedule, where, [&](int) { return block_bytes; }));
+  const bool in_place = at_root && where.in_order && blocks.one_after_another();
+  const int own_at = where.begin(where.own) + where.place;
+  std::byte* packed;
+  if (in_place) {
+    packed = blocks.place(0) + blocks.type(0).true_lower_bound;
+  } else if (at_root) {
+    HEARTH_TRY(schedule.scratch(all.total(), packed));
+  } else {
+    // Of this machine only, of this rank only.
+    const int64_t first = levels.leads() ? all.machine_begin(where.own) : all.begin(own_at);
+    HEARTH_TRY(schedule.scratch(levels.leads() ? all.machine_length(where.own) : block_bytes, packed));
+    packed -= first;
+  }
+  if (own.buffer != MPI_IN_PLACE) {
+    schedule.pack(own.buffer, own.count, own.type, packed + all.begin(own_at));
+  } else if (!in_place) {
+    schedule.pack(blocks.place(root), blocks.count(root), blocks.type(root), packed + all.begin(own_at));
+  }
+  HEARTH_TRY(levels.on_machine([&] { return all.gather(schedule, levels, packed); }));
+  HEARTH_TRY(levels.among_leaders([&] { return all.gather_machines(schedule, levels, packed); }));
+  if (!at_root || in_place) return {};
+  schedule.next_round();
+  for (int at = 0; at < schedule.size(); ++at) {
+    const int from = where.ranks[static_cast<size_t>(at)];
+    if (from == root && own.buffer == MPI_IN_PLACE) continue;
+    schedule.unpack(packed + all.begin(at), blocks.place(from), blocks.count(from), blocks.type(from));
+  }
+  return {};
 }
 
 // Up a tree, packed: the root gets log2(ranks) messages.
@@ -86,11 +127,12 @@ Status gather(Schedule& schedule, const void* send, Count send_count, Type& send
   const RankBlocks blocks(receive, receive_count, receive_type);
   if (schedule.is_inter()) return inter::gather(schedule, own, blocks, root);
   const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
-  const Shape shape{.size = schedule.size(),
-                    .bytes = bytes,
-                    .chunks = has_chunks(schedule),
-                    .lines = fits_lines(schedule.area(), Collective::gather, bytes),
-                    .context = schedule.context()};
+  Shape shape{.size = schedule.size(),
+              .bytes = bytes,
+              .chunks = has_chunks(schedule),
+              .lines = fits_lines(schedule.area(), Collective::gather, bytes),
+              .context = schedule.context()};
+  describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};
   return select(Collective::gather, kAlgorithms, shape)(schedule, own, blocks, root);
 }

@@ -3,6 +3,7 @@
 #include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/reduction_shape.h"
 #include "coll/ring.h"
@@ -37,6 +38,26 @@ Status chunks(Schedule& schedule, const void* input, void* receive, Count count,
   return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
     return reduction.reduce(schedule, count, root);
   });
+}
+
+// On each machine, then from machine to machine. The order of ranks is kept where machines are runs of them.
+Status machines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
+                int root) {
+  Levels levels(schedule, root);
+  const void* own = input;
+  if (levels.size() > 1) {
+    void* partial = receive;
+    if (levels.leads() && schedule.rank() != root) {
+      std::byte* memory;
+      HEARTH_TRY(schedule.scratch(type, count, memory));
+      partial = memory;
+    }
+    HEARTH_TRY(levels.on_machine(
+        [&] { return reduce_in_group(schedule, input, partial, count, type, op, levels.leader()); }));
+    own = partial;
+  }
+  return levels.among_leaders(
+      [&] { return reduce_in_group(schedule, own, receive, count, type, op, levels.root_machine()); });
 }
 
 // Up a binomial tree, whose subtrees are consecutive ranks: rank order is kept. Where order counts, the tree

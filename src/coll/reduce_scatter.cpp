@@ -2,6 +2,7 @@
 #include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/reduction_shape.h"
 #include "coll/select.h"
@@ -62,6 +63,46 @@ Status chunks(Schedule& schedule, const void* input, void* receive, const Blocks
               Op& op) {
   return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
     return reduction.reduce_scatter(schedule, blocks.begins(), blocks.each());
+  });
+}
+
+// The vector on each machine to its leader, machine by machine among the leaders, and to the ranks. Blocks
+// lie machine after machine on the way.
+Status machines(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
+                Op& op) {
+  Levels levels(schedule);
+  const objects::Machines& where = levels.machines();
+  const int rank = schedule.rank();
+  std::byte* vector = nullptr;
+  std::byte* ordered = nullptr;
+  std::byte* result = nullptr;
+  PackedBlocks all;  // in elements
+  HEARTH_TRY(all.lay_out(schedule, where, [&](int of) { return blocks.count(of); }));
+  if (levels.leads()) {
+    HEARTH_TRY(schedule.scratch(type, blocks.total(), vector));
+    HEARTH_TRY(schedule.scratch(type, all.machine_length(where.own), result));
+    ordered = vector;
+    if (!where.in_order) HEARTH_TRY(schedule.scratch(type, blocks.total(), ordered));
+  }
+  HEARTH_TRY(levels.on_machine_of_any_size(
+      [&] { return reduce_in_group(schedule, input, vector, blocks.total(), type, op, levels.leader()); }));
+  HEARTH_TRY(levels.among_leaders([&] {
+    for (int at = 0; at < static_cast<int>(where.ranks.size()) && !where.in_order; ++at) {
+      const int of = where.ranks[static_cast<size_t>(at)];
+      schedule.copy(advance(vector, type, blocks.begin(of)), blocks.count(of), type,
+                    advance(ordered, type, all.begin(at)), blocks.count(of), type);
+    }
+    return reduce_scatter(schedule, ordered, result, all.machine_lengths(), type, op);
+  }));
+  return levels.on_machine_of_any_size([&] {
+    const Count own_count = blocks.count(rank);
+    if (blocks.equal()) {
+      return scatter(schedule, result, own_count, type, receive, own_count, type, levels.leader());
+    }
+    const std::byte* base = advance(result, type, -all.machine_begin(where.own));
+    const int first = where.begin(where.own);
+    return scatterv(schedule, base, all.lengths(first), all.begins(first), type, receive, own_count, type,
+                    levels.leader());
   });
 }
 

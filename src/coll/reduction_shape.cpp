@@ -2,6 +2,7 @@
 
 #include "base/param.h"
 #include "coll/chunks.h"
+#include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/tree_lines.h"
 
@@ -11,15 +12,17 @@ Shape reduction_shape(const Schedule& schedule, Collective collective, Count cou
                       const Op& op) {
   static const bool same_bits = param::get_flag(param::Id::coll_same_bits);
   const int64_t bytes = count * type.size;
-  return {.size = schedule.size(),
-          .bytes = bytes,
-          .count = count,
-          .commutative = op.commutative,
-          .chunks = ChunkReduction::fits(schedule, type),
-          .lines = fits_lines(schedule.area(), collective, bytes),
-          .same_bits = same_bits,
-          .tree = type.contiguous && fits_tree(schedule.area(), collective, bytes),
-          .context = schedule.context()};
+  Shape shape{.size = schedule.size(),
+              .bytes = bytes,
+              .count = count,
+              .commutative = op.commutative,
+              .chunks = ChunkReduction::fits(schedule, type),
+              .lines = fits_lines(schedule.area(), collective, bytes),
+              .same_bits = same_bits,
+              .tree = type.contiguous && fits_tree(schedule.area(), collective, bytes),
+              .context = schedule.context()};
+  describe_machines(schedule, shape);
+  return shape;
 }
 
 }  // namespace hearth::coll

@@ -3,6 +3,7 @@
 #include "coll/blocks.h"
 #include "coll/chunks.h"
 #include "coll/coll.h"
+#include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/reduction_shape.h"
 #include "coll/select.h"
@@ -40,6 +41,41 @@ Status chunks_chain(Schedule& schedule, const void* input, void* result, bool in
   return reduce_through_chunks(schedule, input, result, type, op, [&](ChunkReduction& reduction) {
     return reduction.scan_chain(schedule, count, inclusive);
   });
+}
+
+// On each machine; its last rank then knows the reduction over all of it, and hears that over the machines
+// before, which comes before what its ranks have.
+Status machines(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
+                Op& op) {
+  Levels levels(schedule, Levels::kLast);
+  std::byte* before;
+  HEARTH_TRY(schedule.scratch(type, count, before));
+  const void* total = result;
+  std::byte* last = nullptr;
+  if (!inclusive && levels.leads()) {
+    HEARTH_TRY(schedule.scratch(type, count, last));
+    schedule.copy(input, count, type, last, count, type);
+    total = last;
+  }
+  HEARTH_TRY(levels.on_machine_of_any_size([&] {
+    return inclusive ? scan(schedule, input, result, count, type, op)
+                     : exscan(schedule, input, result, count, type, op);
+  }));
+  if (last != nullptr && levels.place() > 0) {
+    schedule.next_round();
+    schedule.reduce(op, type, result, last, count);
+  }
+  HEARTH_TRY(levels.among_leaders([&] { return exscan(schedule, total, before, count, type, op); }));
+  if (levels.own() == 0) return {};
+  HEARTH_TRY(
+      levels.on_machine([&] { return bcast_in_group(schedule, before, count, type, levels.leader()); }));
+  schedule.next_round();
+  if (!inclusive && levels.place() == 0) {
+    schedule.copy(before, count, type, result, count, type);
+  } else {
+    schedule.reduce(op, type, before, result, count);
+  }
+  return {};
 }
 
 // Recursive doubling. After the round of `bit` a rank has in `partial` the reduction over its aligned run of

@@ -2,6 +2,7 @@
 #include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
+#include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/select.h"
 #include "coll/tree.h"
@@ -30,6 +31,39 @@ Status chunks(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own,
     moves.scatter(schedule, blocks, own, root);
     return Status();
   });
+}
+
+// From the root to the leaders, each machine's blocks, and on to its ranks. Packed, machine after machine; at
+// the root from their places, where that is how they lie anyway.
+Status machines(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
+  Levels levels(schedule, root);
+  const objects::Machines& where = levels.machines();
+  const bool at_root = schedule.rank() == root;
+  const int64_t block_bytes = at_root ? blocks.bytes(root) : own.bytes();
+  PackedBlocks all;
+  HEARTH_TRY(all.lay_out(schedule, where, [&](int) { return block_bytes; }));
+  const int own_at = where.begin(where.own) + where.place;
+  std::byte* packed;
+  if (at_root && where.in_order && blocks.one_after_another()) {
+    packed = blocks.place(0) + blocks.type(0).true_lower_bound;
+  } else if (at_root) {
+    HEARTH_TRY(schedule.scratch(all.total(), packed));
+    for (int at = 0; at < schedule.size(); ++at) {
+      const int to = where.ranks[static_cast<size_t>(at)];
+      schedule.pack(blocks.place(to), blocks.count(to), blocks.type(to), packed + all.begin(at));
+    }
+  } else {
+    // Of this machine only, of this rank only.
+    const int64_t first = levels.leads() ? all.machine_begin(where.own) : all.begin(own_at);
+    HEARTH_TRY(schedule.scratch(levels.leads() ? all.machine_length(where.own) : block_bytes, packed));
+    packed -= first;
+  }
+  HEARTH_TRY(levels.among_leaders([&] { return all.scatter_machines(schedule, levels, packed); }));
+  HEARTH_TRY(levels.on_machine([&] { return all.scatter(schedule, levels, packed); }));
+  if (own.buffer == MPI_IN_PLACE) return {};
+  schedule.next_round();
+  schedule.unpack(packed + all.begin(own_at), own.buffer, own.count, own.type);
+  return {};
 }
 
 // Down a tree, packed: the root sends log2(ranks) messages.
@@ -89,11 +123,12 @@ Status scatter(Schedule& schedule, const void* send, Count send_count, Type& sen
   const OwnBlock own{receive, receive_count, receive_type};
   if (schedule.is_inter()) return inter::scatter(schedule, blocks, own, root);
   const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
-  const Shape shape{.size = schedule.size(),
-                    .bytes = bytes,
-                    .chunks = has_chunks(schedule),
-                    .lines = fits_lines(schedule.area(), Collective::scatter, schedule.size() * bytes),
-                    .context = schedule.context()};
+  Shape shape{.size = schedule.size(),
+              .bytes = bytes,
+              .chunks = has_chunks(schedule),
+              .lines = fits_lines(schedule.area(), Collective::scatter, schedule.size() * bytes),
+              .context = schedule.context()};
+  describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};
   return select(Collective::scatter, kAlgorithms, shape)(schedule, blocks, own, root);
 }

@@ -50,6 +50,8 @@ void Schedule::set_up(Comm& comm, int tag) {
   if (comm.is_inter()) {
     other_peers_ = comm.peers;
     other_size_ = comm.peer_count;
+  } else {
+    machines_ = comm.group->machines.get();
   }
   rank_ = comm.rank;
   size_ = comm.size;
@@ -60,6 +62,7 @@ void Schedule::set_up(Comm& comm, int tag) {
 Schedule::Schedule(Comm& comm) : comm_(&comm) {
   set_up(comm, take_tag(comm, false));
   area_ = ControlArea::of(comm);
+  if (machines_ != nullptr) machine_area_ = ControlArea::on_machine(comm);
 }
 
 Schedule::Schedule(const objects::Group& group, const Comm& comm, int tag)
@@ -363,16 +366,77 @@ Status Schedule::make(Comm& comm, std::string_view name, bool persistent, Schedu
   schedule->name_ = name;
   schedule->persistent_ = persistent;
   schedule->comm_ = &comm;
-  schedule->area_ = persistent ? nullptr : ControlArea::of(comm);
+  if (persistent) return {};
+  schedule->area_ = ControlArea::of(comm);
+  if (schedule->machines_ != nullptr) schedule->machine_area_ = ControlArea::on_machine(comm);
   return {};
 }
 
+namespace {
+
+// Among the ranks of this machine, from the first of them; nullptr: nothing. Not through an area: there may
+// be none yet.
+Status tell_machine(Schedule& schedule, int32_t* word) {
+  if (word == nullptr) return {};
+  const objects::Machines& machines = *schedule.machines();
+  const auto members = machines.peers_on(machines.own);
+  const Schedule::Part part(schedule, members, machines.place, false);
+  HEARTH_TRY(bcast_in_group(schedule, word, Count{sizeof *word}, byte_type(), 0));
+  schedule.next_round();
+  return {};
+}
+
+}  // namespace
+
 Status Schedule::obtain_area() {
+  if (machines_ != nullptr) {
+    // Also where this machine has none, and perhaps another one: all count it among their collectives.
+    const bool has_one = ControlArea::on_machine(*comm_) != nullptr;
+    const int ranks = machines_->size(machines_->own);
+    int32_t told =
+        has_one && machines_->place == 0 ? ControlArea::take_for_operation(ranks) : objects::kNoArea;
+    HEARTH_TRY(run<tell_machine>(*comm_, has_one ? &told : nullptr));
+    if (told != objects::kNoArea) machine_area_ = ControlArea::open(*comm_, told);
+    return {};
+  }
   if (ControlArea::of(*comm_) == nullptr) return {};
   int32_t told = rank_ == 0 ? ControlArea::take_for_operation(comm_->group->peers) : objects::kNoArea;
   HEARTH_TRY(run<bcast>(*comm_, &told, Count{sizeof told}, byte_type(), 0));
   if (told != objects::kNoArea) area_ = ControlArea::open(*comm_, told);
   return {};
+}
+
+Status Schedule::settle_area() {
+  if (keeps_steps_ || comm_->area_settled) return {};
+  comm_->area_settled = true;
+  int32_t told =
+      machines_->place == 0 ? ControlArea::take(machines_->size(machines_->own)) : objects::kNoArea;
+  HEARTH_TRY(tell_machine(*this, &told));
+  comm_->area = told;
+  machine_area_ = ControlArea::on_machine(*comm_);
+  return {};
+}
+
+Schedule::Part::Part(Schedule& schedule, std::span<const PeerIndex> members, int rank, bool machine)
+    : schedule_(schedule),
+      peers_(schedule.own_peers_),
+      rank_(schedule.rank_),
+      size_(schedule.size_),
+      area_(schedule.area_),
+      machines_(schedule.machines_) {
+  schedule.peers_ = schedule.own_peers_ = members.data();
+  schedule.rank_ = rank;
+  schedule.size_ = static_cast<int>(members.size());
+  schedule.area_ = machine ? schedule.machine_area_ : nullptr;
+  schedule.machines_ = nullptr;
+}
+
+Schedule::Part::~Part() {
+  schedule_.peers_ = schedule_.own_peers_ = peers_;
+  schedule_.rank_ = rank_;
+  schedule_.size_ = size_;
+  schedule_.area_ = area_;
+  schedule_.machines_ = machines_;
 }
 
 Status Schedule::launch(Schedule* schedule, Status built, p2p::Request*& request) {
@@ -446,6 +510,7 @@ void Schedule::let_go() {
   for (Type* type : types_) datatype::release(*type);
   if (op_ != nullptr) objects::release(*op_);
   if (persistent_ && area_ != nullptr) ControlArea::close(area_);
+  if (persistent_ && machine_area_ != nullptr) ControlArea::close(machine_area_);
   constexpr size_t kSpareMax = 64;
   if (spare.value.size() == kSpareMax) {
     delete this;
@@ -456,6 +521,8 @@ void Schedule::let_go() {
   blocks_.clear();
   op_ = nullptr;
   own_used_ = 0;
+  area_ = machine_area_ = nullptr;
+  machines_ = nullptr;
   other_peers_ = nullptr;
   other_size_ = 0;
   next_ = 0;

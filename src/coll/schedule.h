@@ -95,6 +95,8 @@ class Schedule final : private p2p::Polled {
   /// Which group's processes the ranks of the following messages name; the own one's at first.
   void face_own_group() { peers_ = own_peers_; }
   void face_other_group() { peers_ = other_peers_; }
+  /// Where the ranks are, when it is on several machines; else, and between two groups, nullptr.
+  const objects::Machines* machines() const { return machines_; }
   /// Comm::context.
   uint32_t context() const { return context_ - kCollectiveContext; }
   /// The rank `distance` after or, if negative, before this one, around the circle.
@@ -127,9 +129,31 @@ class Schedule final : private p2p::Polled {
   /// inout[i] = in[i] op inout[i]
   void reduce(Op& op, Type& type, const void* in, void* inout, Count count);
 
+  /// A part of the operation among some ranks only: until it ends rank() and size() are those among them, and
+  /// all that is added is meant so (coll/levels.h). Parts follow one another on all ranks in the same order.
+  class Part {
+   public:
+    /// `members` live as long as it does. `machine`: all of the communicator's on this machine.
+    Part(Schedule& schedule, std::span<const objects::PeerIndex> members, int rank, bool machine);
+    ~Part();
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+
+   private:
+    Schedule& schedule_;
+    const objects::PeerIndex* const peers_;
+    const int rank_;
+    const int size_;
+    ControlArea* const area_;
+    const objects::Machines* const machines_;
+  };
+
   /// Where the ranks meet; nullptr where they have messages only: between two groups, among some processes of
-  /// a communicator, and where no area is left.
+  /// a communicator, among several machines, and where no area is left.
   ControlArea* area() const { return area_; }
+  /// Where it is on several machines, the ranks of each agree on an area, once for a communicator, in the
+  /// first blocking operation: others must not wait for anybody, and use what there is.
+  Status settle_area();
   /// A persistent operation's own area, where the communicator has one and there is another (control_area.h
   /// says why). Collective: rank 0 takes it and tells the others.
   Status obtain_area();
@@ -226,7 +250,11 @@ class Schedule final : private p2p::Polled {
   int other_size_ = 0;
   int rank_ = 0;
   int size_ = 0;
-  ControlArea* area_ = nullptr;  // the communicator's, or the persistent operation's own
+  // The communicator's, or the persistent operation's own; on several machines that of this machine is the
+  // second one.
+  ControlArea* area_ = nullptr;
+  ControlArea* machine_area_ = nullptr;
+  const objects::Machines* machines_ = nullptr;
   uint32_t context_ = 0;
   int tag_ = 0;
   std::string_view name_;  // "bcast"; of the non-blocking and persistent ones

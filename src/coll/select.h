@@ -37,6 +37,9 @@ struct Shape {
   bool lines = false;      // what each says fits a line of the control area (coll/lines.h)
   bool same_bits = false;  // coll_same_bits: only algorithms that combine ranks from the last to the first
   bool tree = false;       // likewise where they meet in groups (coll/tree_lines.h)
+  int machines = 1;        // that the ranks are on, where some of them share one (coll/levels.h)
+  bool in_order = true;    // machine after machine, by rank
+  bool same_each = true;   // as many ranks on each machine
   uint32_t context = UINT32_MAX;  // Comm::context: whose wishes count
 };
 

@@ -26,8 +26,8 @@ constexpr int32_t kNoArea = -1;
 struct Allotment {
   /// The first of the numbers that keep this communicator's messages apart (base/contexts.h).
   uint32_t context = 0;
-  /// Where its processes meet in collectives (coll/control_area.h). This process counts as a member of that
-  /// area until it leaves.
+  /// Where its processes meet in collectives (coll/control_area.h); those of each machine in an area there,
+  /// where they are on several. This process counts as a member of that area until it leaves.
   int32_t area = kNoArea;
 };
 
@@ -43,8 +43,12 @@ struct Comm : Object, Allotment {
   std::shared_ptr<const Topology> topology;  // shared with duplicates; nullptr for none
   Errhandler* errhandler = nullptr;
   Info* info = nullptr;  // hints in force; nullptr when none
-  /// This process's view of the area; made by the first collective that goes there.
+  /// This process's view of the area; made by the first collective that goes there. Where the processes are
+  /// on several machines it is one of those on this machine only, under the second name.
   coll::ControlArea* control = nullptr;
+  coll::ControlArea* machine_control = nullptr;
+  /// On several machines: whether those of this machine have agreed on an area, or that there is none.
+  bool area_settled = false;
   /// How many collectives, and how many persistent ones, were called here so far: the same on all ranks.
   /// Their messages are told apart by it.
   uint32_t collectives = 0;

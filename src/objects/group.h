@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/peer_index.h"
 #include "base/status.h"
+#include "objects/machines.h"
 #include "objects/object.h"
 
 namespace hearth::objects {
@@ -26,6 +28,8 @@ struct Group : Object {
   /// The session that it comes from, directly or not; nullptr for those that come from MPI_COMM_WORLD. A
   /// communicator's is that of its group. Only compared: the session may have ended.
   const Session* session = nullptr;
+  /// Of a communicator's group, where its processes are on several machines; else nullptr.
+  std::unique_ptr<const Machines> machines;
 
   int size() const { return static_cast<int>(peers.size()); }
   /// Rank of a process in this group, or MPI_UNDEFINED. O(1) where peers are 0..n-1, else O(log n).

@@ -69,7 +69,9 @@ void keep_left(void* in, void* inout, int* count, MPI_Datatype*) {
 
 class Ranks {
  public:
-  Ranks(const Case& which, int size) : job_(which.kind, size, which.seed), random_(which.seed * 31 + 7) {
+  /// `nodes`: the machine of each rank, as the communicators know it; empty: all are on one.
+  Ranks(const Case& which, int size, std::vector<int> nodes = {})
+      : job_(which.kind, size, which.seed), random_(which.seed * 31 + 7), nodes_(std::move(nodes)) {
     datatype::enter_predefined_types();
     if (which.kind == Kind::shm) coll::ControlArea::set_up(job_.segment());
     for (int rank = 0; rank < size; ++rank) {
@@ -83,7 +85,7 @@ class Ranks {
       };
       setup.warn = [](const char* text) { ADD_FAILURE() << text; };
       engines_.push_back(std::make_unique<Engine>(setup));
-      comms_.push_back(make_comm(rank, size));
+      comms_.push_back(make_comm(rank, size, nodes_));
       // The first seed has messages only.
       if (which.kind == Kind::shm && which.seed > 1) comms_.back()->area = 0;
     }
@@ -186,11 +188,13 @@ class Ranks {
  private:
   enum class Form { started, persistent };
 
-  static Comm* make_comm(int rank, int size) {
+  static Comm* make_comm(int rank, int size, const std::vector<int>& nodes) {
     Comm* comm = objects::pools.comms.create();
     comm->group = objects::pools.groups.create();
     for (int peer = 0; peer < size; ++peer) comm->group->peers.push_back(peer);
     comm->group->index(rank);
+    if (!nodes.empty()) comm->group->machines = objects::divide(comm->group->peers, rank, nodes);
+    comm->area_settled = true;
     comm->rank = rank;
     comm->size = comm->peer_count = size;
     comm->peers = comm->group->peers.data();
@@ -244,6 +248,7 @@ class Ranks {
 
   Job job_;
   std::mt19937 random_;
+  const std::vector<int> nodes_;
   std::vector<std::unique_ptr<Engine>> engines_;
   std::vector<Comm*> comms_;
   Op* first_wins_ = nullptr;
@@ -321,6 +326,23 @@ TEST_P(ScheduleContract, long_data) {
     Ranks ranks(GetParam(), size);
     run_started(ranks, some_calls(ranks, 2, 60'000 / size));
     if (HasFatalFailure()) return;
+  }
+}
+
+// Composed of those on each machine and those between machines: ranks in runs, in turns, and few on some.
+TEST_P(ScheduleContract, several_machines) {
+  const std::vector<int> spreads[] = {
+      {0, 0, 1, 1}, {0, 1, 0, 1}, {2, 0, 1, 1, 0, 1}, {0, 0, 0, 1, 2, 2, 2}, {0, 1, 2, 0, 1, 2, 0, 1},
+      {0, 1, 1},    {0, 0, 1},
+  };
+  const bool slow = GetParam().kind == Kind::fabric || GetParam().kind == Kind::mixed;
+  for (const std::vector<int>& nodes : spreads) {
+    for (const Count count : {3, 40, 3000}) {
+      if (slow && (nodes.size() > 6 || count != 40)) continue;
+      Ranks ranks(GetParam(), static_cast<int>(nodes.size()), nodes);
+      run_started(ranks, some_calls(ranks, 2, count));
+      if (HasFatalFailure()) return;
+    }
   }
 }
 

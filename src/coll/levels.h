@@ -1,0 +1,135 @@
+// Collectives among ranks on several machines, composed of those of this folder: some among the ranks of one
+// machine, by what that machine's ranks have (lines, chunks, messages), some among one rank of each machine,
+// by messages. An algorithm `machines` of a collective is a few such parts in a row:
+//
+//   reduce    on each machine: reduce to its leader     among leaders: reduce
+//   bcast     among leaders: bcast                      on each machine: bcast from its leader
+//
+//   machine 0   [ 0  1  2  3 ]      the leader of a machine is its lowest rank;
+//                 |                 of the root's machine it is the root
+//   machine 1   [ 4  5  6  7 ]
+//
+// In each part ranks count from 0: places on the machine, numbers of machines. So data cross the network once
+// for each machine, whatever the order of ranks, and each level has algorithms of its own table. What a part
+// brings may be used by the next one.
+//
+// Made on the stack while a schedule is built.
+#pragma once
+
+#include <vector>
+
+#include "coll/schedule.h"
+#include "coll/select.h"
+#include "objects/machines.h"
+
+namespace hearth::coll {
+
+class Levels {
+ public:
+  static constexpr int kNoRoot = -1;
+
+  /// Pre: schedule.machines() is not nullptr. Where each machine is to be led by its last rank, the root is
+  /// `kLast`.
+  static constexpr int kLast = -2;
+  explicit Levels(Schedule& schedule, int root = kNoRoot);
+
+  const objects::Machines& machines() const { return machines_; }
+  /// The machine of this rank, and how many ranks it has.
+  int own() const { return machines_.own; }
+  int size() const { return machines_.size(machines_.own); }
+  int place() const { return machines_.place; }
+  int root_machine() const { return root_machine_; }
+  /// The place of this machine's leader.
+  int leader() const { return leader_place(machines_.own); }
+  bool leads() const { return leader() == machines_.place; }
+
+  /// A part among the ranks of this machine: `build()` adds its steps.
+  template <class Build>
+  Status on_machine(Build build) {
+    if (size() == 1) return {};
+    return on_machine_of_any_size(build);
+  }
+  /// The same where something is to be done by one rank alone too.
+  template <class Build>
+  Status on_machine_of_any_size(Build build) {
+    HEARTH_TRY(schedule_.settle_area());
+    schedule_.next_round();
+    const Schedule::Part part(schedule_, machines_.peers_on(machines_.own), machines_.place, true);
+    return build();
+  }
+  /// A part among the leaders; others have none in it.
+  template <class Build>
+  Status among_leaders(Build build) {
+    if (!leads()) return {};
+    schedule_.next_round();
+    const std::vector<objects::PeerIndex> leaders = peers_of_leaders();
+    const Schedule::Part part(schedule_, leaders, machines_.own, false);
+    return build();
+  }
+
+ private:
+  int leader_place(int machine) const {
+    if (root_ == kLast) return machines_.size(machine) - 1;
+    return machine == root_machine_ ? root_place_ : 0;
+  }
+  std::vector<objects::PeerIndex> peers_of_leaders() const;
+
+  Schedule& schedule_;
+  const objects::Machines& machines_;
+  const int root_;
+  int root_machine_ = 0;
+  int root_place_ = 0;
+};
+
+/// Packed blocks, one of each rank, in the order in which the machines have their ranks: each rank's, and
+/// those of a machine together.
+class PackedBlocks {
+ public:
+  /// `bytes_of(rank)`: how long that rank's block is.
+  template <class BytesOf>
+  Status lay_out(Schedule& schedule, const objects::Machines& machines, const BytesOf& bytes_of) {
+    HEARTH_TRY(reserve(schedule, machines));
+    for (int at = 0; at < schedule.size(); ++at)
+      lengths_[at] = bytes_of(machines.ranks[static_cast<size_t>(at)]);
+    sum_up(machines, schedule.size());
+    return {};
+  }
+
+  int64_t total() const { return total_; }
+  /// By the place of a rank among all.
+  int64_t begin(int at) const { return begins_[at]; }
+  int64_t length(int at) const { return lengths_[at]; }
+  int64_t machine_begin(int machine) const { return machine_begins_[machine]; }
+  int64_t machine_length(int machine) const { return machine_lengths_[machine]; }
+
+  /// For calls with blocks of any lengths: of ranks from this place on; of machines.
+  CountArray lengths(int first) const { return CountArray(lengths_ + first); }
+  CountArray begins(int first) const { return CountArray(begins_ + first); }
+  CountArray machine_lengths() const { return CountArray(machine_lengths_); }
+
+  // Parts (Levels). `packed` has room for all blocks, on leaders; elsewhere what is said there.
+
+  /// On a machine: what each has in its place, to the leader.
+  Status gather(Schedule& schedule, const Levels& levels, std::byte* packed) const;
+  /// And back: each has its block in its place then.
+  Status scatter(Schedule& schedule, const Levels& levels, std::byte* packed) const;
+  /// Among leaders: each machine's blocks to all, to the root's machine, or from there.
+  Status allgather_machines(Schedule& schedule, std::byte* packed) const;
+  Status gather_machines(Schedule& schedule, const Levels& levels, std::byte* packed) const;
+  Status scatter_machines(Schedule& schedule, const Levels& levels, std::byte* packed) const;
+
+ private:
+  Status reserve(Schedule& schedule, const objects::Machines& machines);
+  void sum_up(const objects::Machines& machines, int ranks);
+
+  int64_t* lengths_ = nullptr;
+  int64_t* begins_ = nullptr;
+  int64_t* machine_lengths_ = nullptr;
+  int64_t* machine_begins_ = nullptr;
+  int64_t total_ = 0;
+};
+
+/// What the choice among algorithms of a communicator depends on, beside the call.
+void describe_machines(const Schedule& schedule, Shape& shape);
+
+}  // namespace hearth::coll
