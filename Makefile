@@ -8,6 +8,7 @@
 #   make check-hpcc          HPCC: Linpack, PTRANS, RandomAccess, FFT, at 2, 4 and 8 ranks
 #   make check-sanitizers    everything under the address, undefined-behaviour and thread sanitizers
 #   make check-peers         our own test programs on other MPI libraries: that proves the tests
+#   make check-hosts         the same programs, mpi4py's suite and HPCC on two hosts, made of namespaces
 #   make check-lab           virtual machines with several memory nodes: where memory lies; with Yama
 #   make check-surroundings  all tests without single copy, room in /dev/shm, /sys, a second processor, and with a
 #                            shared heap, in turn
@@ -19,7 +20,7 @@
 #   make clean     remove what was built;  make distclean: and what was fetched
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
-.PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-lab \
+.PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-hosts check-lab \
   check-surroundings check-chaos check-models check-aarch64 compare format clean distclean check system python
 
 install: check
@@ -52,6 +53,13 @@ soak: python
 check-peers: install
 	@scripts/build.sh release
 	@tests/conformance/peers.py --table build/release/tests/multi_table.txt
+
+check-hosts: python
+	@scripts/setup.sh foreign
+	@scripts/setup.sh hpcc
+	@scripts/build.sh release
+	@python3 -B tests/hosts/check_hosts.py --build build/release --cache .cache --python .venv/bin/python \
+	  --mpicc build/install/bin/mpicc
 
 check-lab: install
 	@scripts/setup.sh lab

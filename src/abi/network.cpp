@@ -1,10 +1,12 @@
 #include "abi/network.h"
 
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "abi/error.h"
+#include "base/atomic.h"
 #include "base/os_wait.h"
 #include "mpi.h"
 #include "transport/router.h"
@@ -48,12 +50,20 @@ Status exchange_addresses(const launch::Bootstrap& job, transport::Network& netw
   return {};
 }
 
-void end_for_lost_rank(void*, p2p::PeerIndex peer, const char* why) {
-  const Status lost = fail(MPI_ERR_PROC_ABORTED,
-                           "rank %d, on %s, cannot be reached any more: %s. Likely cause: it has ended, its "
-                           "machine is gone, or the "
-                           "network between the two is cut",
-                           peer, runtime().job.hosts[static_cast<size_t>(node_of(peer))].c_str(), why);
+// Where the program has asked for errors it gets them; else this ends the job.
+void note_lost_rank(void*, p2p::PeerIndex peer, const char* why) {
+  Runtime& run = runtime();
+  char words[160];
+  std::snprintf(words, sizeof words, "rank %d, on %s, cannot be reached any more: %s", peer,
+                run.job.hosts[static_cast<size_t>(node_of(peer))].c_str(), why);
+  if (atomic::load_relaxed(run.job.segment.rank(run.job.place).returns_errors) != 0) {
+    return run.lost->note(peer, words);
+  }
+  const Status lost =
+      fail(MPI_ERR_PROC_ABORTED,
+           "%s. Likely cause: it has ended, its machine is gone, or the network between the two is "
+           "cut",
+           words);
   end_job(lost.error_class(), last_failure_text());
 }
 
@@ -63,7 +73,7 @@ Status open_network(const launch::Bootstrap& job, std::unique_ptr<transport::Net
   setup.size = job.size;
   setup.key = job.secret;
   setup.node_of = job.node_of;
-  setup.lost = end_for_lost_rank;
+  setup.lost = note_lost_rank;
   HEARTH_TRY(transport::open_fabric(setup, network));
   return exchange_addresses(job, *network);
 }

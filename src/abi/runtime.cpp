@@ -1,6 +1,7 @@
 #include "abi/runtime.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -136,7 +137,11 @@ void make_engine() {
   coll::Agreement::set_up(segment);
   run.liveness.emplace(segment);
   // Nobody tells deaths on other machines that way.
-  setup.liveness = run.job.place_of.empty() ? &*run.liveness : nullptr;
+  if (run.job.place_of.empty()) {
+    setup.liveness = &*run.liveness;
+  } else {
+    setup.liveness = &run.lost.emplace(run.job.size);
+  }
   setup.wait_page = &segment.rank(run.job.place).waiting;
   setup.traffic = &segment.rank(run.job.place).traffic;
   setup.arena = &run.job.arena;
@@ -239,6 +244,9 @@ void note_errhandler(const objects::Errhandler& handler) {
                     handler.kind == objects::ErrhandlerKind::errors_abort;
   if (ends || !is_attached()) return;
   atomic::store_relaxed(runtime().job.segment.rank(runtime().job.place).returns_errors, 1u);
+  // Hydra tells of deaths on other machines by this one. It means to end nobody, and the network says who it
+  // was.
+  if (runtime().network != nullptr) os::ignore_unless_handled(SIGUSR1);
 }
 
 Status add_user(int& level) {

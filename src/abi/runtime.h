@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "abi/lost_processes.h"
 #include "abi/memory.h"
 #include "base/status.h"
 #include "launch/bootstrap.h"
@@ -31,6 +32,7 @@ struct Runtime {
   std::unique_ptr<transport::Transport> transport;
   transport::Network* network = nullptr;  // the transport's; where ranks are on other machines
   std::optional<shm::Liveness> liveness;
+  std::optional<LostProcesses> lost;  // where ranks are on other machines
   std::unique_ptr<p2p::Engine> engine;
   p2p::SendBuffer send_buffer;  // of MPI_Buffer_attach
   topo::MeasuredTimes measured_times;

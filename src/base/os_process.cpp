@@ -263,6 +263,11 @@ bool signal_group(int group_leader, int signal) {
   return ::kill(-group_leader, signal) == 0;
 }
 
+void ignore_unless_handled(int signal) {
+  struct sigaction now = {};
+  if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) ::signal(signal, SIG_IGN);
+}
+
 void die_of_signal(int signal) {
   // No second core file: the process that really failed has left its own.
   const rlimit no_core = {0, 0};

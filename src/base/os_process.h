@@ -93,6 +93,8 @@ uint64_t process_numbering();
 /// False with errno when nobody was reached.
 bool signal_process(int pid, int signal);
 bool signal_group(int group_leader, int signal);
+/// Where nobody has said what it does, it does nothing from here on.
+void ignore_unless_handled(int signal);
 /// Ends this process by the signal's default action, as if it had never been handled.
 void die_of_signal(int signal);
 /// "SIGSEGV"; "signal 77" for one without a name.

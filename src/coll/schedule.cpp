@@ -392,9 +392,9 @@ Status Schedule::obtain_area() {
   if (machines_ != nullptr) {
     // Also where this machine has none, and perhaps another one: all count it among their collectives.
     const bool has_one = ControlArea::on_machine(*comm_) != nullptr;
-    const int ranks = machines_->size(machines_->own);
-    int32_t told =
-        has_one && machines_->place == 0 ? ControlArea::take_for_operation(ranks) : objects::kNoArea;
+    int32_t told = has_one && machines_->place == 0
+                       ? ControlArea::take_for_operation(machines_->peers_on(machines_->own))
+                       : objects::kNoArea;
     HEARTH_TRY(run<tell_machine>(*comm_, has_one ? &told : nullptr));
     if (told != objects::kNoArea) machine_area_ = ControlArea::open(*comm_, told);
     return {};
@@ -410,7 +410,7 @@ Status Schedule::settle_area() {
   if (keeps_steps_ || comm_->area_settled) return {};
   comm_->area_settled = true;
   int32_t told =
-      machines_->place == 0 ? ControlArea::take(machines_->size(machines_->own)) : objects::kNoArea;
+      machines_->place == 0 ? ControlArea::take(machines_->peers_on(machines_->own)) : objects::kNoArea;
   HEARTH_TRY(tell_machine(*this, &told));
   comm_->area = told;
   machine_area_ = ControlArea::on_machine(*comm_);

@@ -377,7 +377,8 @@ void Engine::doze(Waiter& waiter) {
     return;
   }
   chaos::at(chaos::Point::asleep);
-  ++counters_.sleeps;
+  // After a quarter of a second or so.
+  if (++counters_.sleeps % kSleepsPerWatch == 0) watch_awaited();
   const uint32_t depth = LibraryLock::release_all();
   transport_.sleep(kSleepNs);
   LibraryLock::acquire_all(depth);

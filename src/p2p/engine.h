@@ -148,7 +148,7 @@ struct EngineSetup {
   /// Where it says how much it sends and receives past the rings; nullptr in tests.
   shm::LongTraffic* traffic = nullptr;
   /// Who has died; nullptr where nobody tells.
-  const shm::Liveness* liveness = nullptr;
+  const shm::Deaths* liveness = nullptr;
   /// Who counts for --profile and --trace; nullptr where nobody does.
   profile::Recorder* recorder = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
@@ -292,7 +292,7 @@ class Engine {
   }
   /// The deaths that this process has reckoned with: the first so many.
   uint32_t deaths() const { return deaths_seen_; }
-  const shm::Liveness* liveness() const { return liveness_; }
+  const shm::Deaths* liveness() const { return liveness_; }
   bool is_dead(PeerIndex process) const { return peers_[static_cast<size_t>(process)].dead; }
   /// Whether one of them is dead, as far as this process knows.
   bool has_dead(std::span<const PeerIndex> processes) const;
@@ -342,6 +342,7 @@ class Engine {
   static constexpr int kCountedCall = -1;  // of a message whose call a profile has already
   /// A wait in which something always moves looks for failures after so many moves.
   static constexpr uint32_t kMovesPerLook = 256;
+  static constexpr uint64_t kSleepsPerWatch = 256;
   static constexpr int kNotShown = -1;
   static constexpr int kNoPlace = -2;
   /// Beside Peer where a profile is wanted (profiled.cpp): messages that are still seen one by one, and what
@@ -434,6 +435,8 @@ class Engine {
     objects::Comm* comm;  // nullptr once it is freed, or as long as it is not made yet
   };
   [[gnu::cold]] bool handle_failures();
+  /// Has the transport look after those that receives wait for.
+  [[gnu::cold]] void watch_awaited();
   void bury(PeerIndex process);
   void note_receiver(int cell, PeerIndex receiver) {
     const auto at = static_cast<size_t>(cell);
@@ -597,7 +600,7 @@ class Engine {
   const std::vector<single_copy::Method*> methods_;
   shm::WaitPage* const wait_page_;
   shm::LongTraffic* const traffic_;
-  const shm::Liveness* const liveness_;
+  const shm::Deaths* const liveness_;
   profile::Recorder* const recorder_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);

@@ -140,6 +140,12 @@ Status Engine::reworded(const Request& request) const {
 
 // Deaths.
 
+void Engine::watch_awaited() {
+  for (const MatchEntry* entry = posted_.first(); entry != nullptr; entry = entry->order.next) {
+    if (entry->key.peer >= 0) transport_.watch(entry->key.peer);
+  }
+}
+
 bool Engine::handle_failures() {
   bool moved = false;
   const uint32_t deaths = liveness_ != nullptr ? liveness_->deaths() : 0;

@@ -1,4 +1,4 @@
-// Who has died: told by the launcher, in the segment, to every rank of the job.
+// Who has died. On one machine it is told by the launcher, in the segment, to every rank of the job.
 //
 //   launcher:  cause and code -> number of the death (release) -> how many have died (release) -> wakes all
 //   rank:      how many have died (acquire), whenever it has waited for a while -> who -> cause and code
@@ -15,19 +15,32 @@
 
 namespace hearth::shm {
 
-class Liveness {
+/// What a rank knows of deaths, whoever has told it. Under the library's lock.
+class Deaths {
+ public:
+  virtual ~Deaths() = default;
+  /// How many have died.
+  virtual uint32_t deaths() const = 0;
+  /// Which death a rank's was, from 1; 0 as long as it lives.
+  virtual uint32_t death_of(int rank) const = 0;
+  /// "rank 3 of MPI_COMM_WORLD (process 4711) was killed by SIGSEGV". Pre: it is dead.
+  virtual void describe(int rank, char* text, size_t bytes) const = 0;
+  /// Says to the launcher that this job goes on without the dead.
+  virtual void go_on() const = 0;
+  /// Whether all ranks number deaths alike, so that they can agree on them (coll/agreement.h).
+  virtual bool alike() const = 0;
+};
+
+class Liveness final : public Deaths {
  public:
   /// Pre: the segment outlives it.
   explicit Liveness(const Segment& segment) : segment_(&segment) {}
 
-  /// How many have died.
-  uint32_t deaths() const;
-  /// Which death a rank's was, from 1; 0 as long as it lives.
-  uint32_t death_of(int rank) const;
-  /// "rank 3 of MPI_COMM_WORLD (process 4711) was killed by SIGSEGV". Pre: it is dead.
-  void describe(int rank, char* text, size_t bytes) const;
-  /// Says to the launcher that this job goes on without the dead.
-  void go_on() const;
+  uint32_t deaths() const override;
+  uint32_t death_of(int rank) const override;
+  void describe(int rank, char* text, size_t bytes) const override;
+  void go_on() const override;
+  bool alike() const override { return true; }
 
   // The launcher's side.
   /// Notes a death and wakes all ranks that sleep.

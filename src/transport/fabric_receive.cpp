@@ -48,13 +48,14 @@ bool FabricTransport::await_buffer(PeerIndex from, uint32_t number, std::byte* b
 
 bool FabricTransport::send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
                                   const PacketHeader& over) {
+  if (peer(to).lost) return false;
   Lent* lent = lend(Operation::Kind::buffer_leaves, to, buffer, bytes, over);
   if (lent == nullptr) return false;
   void* registration = lent->registration != nullptr ? fi_mr_desc(lent->registration.get()) : nullptr;
   const ssize_t error = fi_tsend(endpoint_.get(), buffer, bytes, registration, peer(to).number,
                                  tag_of(setup_.self, number), &lent->own);
   if (error == 0) {
-    ++under_way_;
+    count_out(to);
     return true;
   }
   lent_.destroy(lent);
@@ -93,11 +94,11 @@ int FabricTransport::end(Operation& operation, size_t bytes, PacketHandler handl
       return take(buffer, bytes, handler, receiver);
     }
     case Operation::Kind::send:
-      --under_way_;
+      count_left(operation.peer);
       give_buffer(static_cast<Buffer*>(&operation));
       return 0;
     case Operation::Kind::buffer_leaves:
-      --under_way_;
+      count_left(operation.peer);
       break;
     case Operation::Kind::buffer_comes:
       break;
@@ -197,12 +198,12 @@ void FabricTransport::end_with_error() {
       break;
     }
     case Operation::Kind::send:
-      --under_way_;
+      count_left(operation.peer);
       lose(operation.peer, why);
       give_buffer(static_cast<Buffer*>(&operation));
       break;
     case Operation::Kind::buffer_leaves:
-      --under_way_;
+      count_left(operation.peer);
       [[fallthrough]];
     case Operation::Kind::buffer_comes:
       lose(operation.peer, why);
@@ -214,7 +215,10 @@ void FabricTransport::end_with_error() {
 void FabricTransport::look_who_is_gone() {
   quiet_polls_ = 0;
   const uint64_t now_ns = os::now_ns();
-  for (const Guard::Gone& gone : guard_.look()) suspects_.push_back({gone.peer, gone.why, now_ns});
+  for (const Guard::Gone& gone : guard_.look()) {
+    suspects_.push_back({gone.peer, gone.why, gone.silent, now_ns});
+  }
+  if (guard_.refused()) refuse("does not know this job's secret");
   for (size_t i = 0; i < suspects_.size();) {
     const Suspect suspect = suspects_[i];
     if (now_ns - suspect.since_ns < kLeaveNs && !peer(suspect.peer).has_left()) {
@@ -222,7 +226,11 @@ void FabricTransport::look_who_is_gone() {
       continue;
     }
     suspects_.erase(suspects_.begin() + static_cast<std::ptrdiff_t>(i));
-    lose(suspect.peer, suspect.why);
+    if (suspect.silent) {
+      lose_machine_of(suspect.peer, suspect.why);
+    } else {
+      lose(suspect.peer, suspect.why);
+    }
   }
   if (packets_ != packets_seen_ || quiet_since_ns_ == 0) {
     packets_seen_ = packets_;
@@ -246,17 +254,48 @@ void FabricTransport::watch_machines() {
   }
 }
 
+// Nobody there answers: those that are not watched do not either.
+void FabricTransport::lose_machine_of(PeerIndex index, const char* why) {
+  lose(index, why);
+  if (setup_.node_of.empty()) return;
+  const int node = setup_.node_of[static_cast<size_t>(index)];
+  for (size_t i = 0; i < setup_.node_of.size(); ++i) {
+    if (setup_.node_of[i] == node) lose(static_cast<PeerIndex>(i), why);
+  }
+}
+
+// What is on its way to a lost process may never be over, and is not waited for.
+void FabricTransport::count_out(PeerIndex index) {
+  ++under_way_;
+  ++peer(index).under_way;
+}
+
+void FabricTransport::count_left(PeerIndex index) {
+  Peer& other = peer(index);
+  if (other.lost) return;
+  --under_way_;
+  --other.under_way;
+}
+
 // Once, and the job goes on.
 void FabricTransport::refuse(const char* what) {
   if (refusal_told_) return;
   refusal_told_ = true;
-  std::fprintf(stderr, "hearth: rank %d refused a packet from the network that %s\n", setup_.self, what);
+  std::fprintf(stderr, "hearth: rank %d refused what came from the network and %s\n", setup_.self, what);
 }
 
 void FabricTransport::lose(PeerIndex index, const char* why) {
   Peer& other = peer(index);
   if (other.lost) return;
   other.lost = true;
+  under_way_ -= other.under_way;
+  other.under_way = 0;
+  // Nothing is written to the program's memory any more, should it come back.
+  for (size_t slot = 0; slot < lent_.slots_used(); ++slot) {
+    Lent* lent = lent_.at(slot);
+    if (lent == nullptr || lent->peer != index || lent->kind != Operation::Kind::buffer_comes) continue;
+    fi_cancel(&endpoint_->fid, &lent->own);
+  }
   while (other.queue != nullptr) {
     Buffer* first = other.queue;
     other.queue = first->next;

@@ -86,7 +86,7 @@ Status FabricTransport::open_objects() {
   });
   if (error == 0) {
     inject_bytes_max_ = info_->tx_attr->inject_size;
-    guard_.open(std::span(address_).subspan(sizeof(uint16_t)));
+    guard_.open(std::span(address_).subspan(sizeof(uint16_t)), setup_.key);
     const uint16_t port = guard_.port();
     std::memcpy(address_.data(), &port, sizeof port);
     return {};
@@ -229,7 +229,7 @@ bool FabricTransport::post(PeerIndex to, Buffer* buffer) {
     buffer->peer = to;
     error = fi_send(endpoint_.get(), buffer->data, buffer->bytes, buffer->registration, other.number,
                     &buffer->own);
-    if (error == 0) ++under_way_;
+    if (error == 0) count_out(to);
   }
   if (error == -FI_EAGAIN) return false;
   if (error == 0) {

@@ -74,6 +74,7 @@ class FabricTransport final : public Network {
   std::byte* cells_of(PeerIndex, int, size_t) override { return nullptr; }
   void mark_cell_free(PeerIndex, int, PeerIndex) override {}
 
+  void watch(PeerIndex index) override;
   bool is_gone(PeerIndex index) override { return peer(index).lost; }
 
   // Nobody wakes a process from another machine: the router sleeps in short naps.
@@ -149,6 +150,7 @@ class FabricTransport final : public Network {
     uint32_t taken_told = 0;    // as it knows
     uint32_t leaves_after = 0;  // packets from it before it left, where `leaves`
     uint32_t unexpected_kib_there = 0;
+    uint32_t under_way = 0;  // packets and buffers to it that have not left yet
     int64_t unexpected_bytes = 0;
     Buffer* queue = nullptr;  // packets that libfabric has not taken yet, oldest first
     Buffer* queue_last = nullptr;
@@ -196,8 +198,10 @@ class FabricTransport final : public Network {
   void end_with_error();
   void look_who_is_gone();
   void watch_machines();
-  void watch(PeerIndex index);
+  void lose_machine_of(PeerIndex index, const char* why);
   void lose(PeerIndex index, const char* why);
+  void count_out(PeerIndex index);
+  void count_left(PeerIndex index);
   void refuse(const char* what);
 
   const NetworkSetup setup_;
@@ -225,6 +229,7 @@ class FabricTransport final : public Network {
   struct Suspect {
     PeerIndex peer;
     const char* why;
+    bool silent;
     uint64_t since_ns;
   };
   std::vector<Suspect> suspects_;  // whose process has ended

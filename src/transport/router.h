@@ -55,6 +55,9 @@ class Router final : public Transport {
   void mark_cell_free(PeerIndex owner, int cell, PeerIndex from) override;
 
   bool target_of(PeerIndex peer, single_copy::Target& target) override;
+  void watch(PeerIndex peer) override {
+    if (!is_near(peer)) far_->watch(peer);
+  }
   bool is_gone(PeerIndex peer) override;
 
   void prepare_sleep() override;

@@ -102,6 +102,8 @@ class Transport {
 
   /// Where the memory of a process on this machine is; false when it is on another.
   virtual bool target_of(PeerIndex, single_copy::Target&) { return false; }
+  /// Somebody waits for that process: whoever tells of its end is to know it in time. May be said again.
+  virtual void watch(PeerIndex) {}
   /// Whether that process has certainly ended. Asked by who has waited for it, not on the data path.
   virtual bool is_gone(PeerIndex) { return false; }
 

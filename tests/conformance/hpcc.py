@@ -220,6 +220,7 @@ def main():
     parser.add_argument("--folder", required=True, type=Path)
     parser.add_argument("--mpicc")
     parser.add_argument("--mpiexec")
+    parser.add_argument("--launcher", help="words of another launcher than ours, without the number of ranks")
     parser.add_argument("-n", dest="ranks", type=int, action="append", required=True)
     parser.add_argument("--order", type=int, default=400, help="of Linpack's matrix; the other sizes follow")
     parser.add_argument("--timeout", type=float, default=100.0, help="seconds for each run")
@@ -242,7 +243,7 @@ def main():
         try:
             program = build(options.folder, options.mpicc, work)
             for ranks in options.ranks:
-                launch = [*shlex.split(options.mpiexec), "--oversubscribe"]
+                launch = shlex.split(options.launcher or options.mpiexec + " --oversubscribe")
                 seconds = run(launch, program, ranks, work, options.timeout, options.order)
                 print(f"HPCC at {ranks} ranks: all its checks passed, {seconds:.1f} s", flush=True)
         except Failed as problem:

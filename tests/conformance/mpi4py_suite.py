@@ -10,6 +10,7 @@ library. Before the run the dynamic linker is asked whether its libmpi_abi.so.1 
 import argparse
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -54,9 +55,14 @@ def library_that_loads(python, environment):
 
 def run_suite(options, ranks, modules, patterns, environment):
     """True when every rank ran every module without a failure. Prints one line, and the output on failure."""
-    # mpiexec's own limit comes first: it says what each rank was waiting for.
-    command = [options.mpiexec, "-n", str(ranks), "--oversubscribe", "--timeout", str(int(options.timeout)),
-               *options.before, options.python, "test/main.py", "-v", "-i", rf"^({'|'.join(modules)})\.py$"]
+    if options.launcher:
+        launch = [word.replace("{ranks}", str(ranks)) for word in shlex.split(options.launcher)]
+    else:
+        # mpiexec's own limit comes first: it says what each rank was waiting for.
+        launch = [options.mpiexec, "-n", str(ranks), "--oversubscribe", "--timeout",
+                  str(int(options.timeout))]
+    command = [*launch, *options.before, options.python, "test/main.py", "-v", "-i",
+               rf"^({'|'.join(modules)})\.py$"]
     for pattern in patterns:
         command += ["-x", pattern]
     begin = time.monotonic()
@@ -85,7 +91,8 @@ def run_suite(options, ranks, modules, patterns, environment):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mpiexec", required=True)
+    parser.add_argument("--mpiexec")
+    parser.add_argument("--launcher", help="words of another launcher than ours; {ranks}: the number")
     parser.add_argument("--library", required=True, type=Path, help="folder of libmpi_abi.so.1")
     parser.add_argument("--python", required=True)
     parser.add_argument("--suite", required=True, type=Path, help="mpi4py's source tree")

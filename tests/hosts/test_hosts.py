@@ -4,28 +4,28 @@ shell of the test's own. Skipped where no launcher is there, no hosts can be mad
 """
 
 import os
+import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 from pathlib import Path
 
-from hosts import Hosts, why_not
+import slurm
+from hosts import Hosts, hydra, prrte, why_not
 
 PROGRAMS = Path(os.environ["HEARTH_MULTI_PROGRAMS"])  # the folder of programs of tests/multi
 WAITING = os.environ["HEARTH_WAITING_PROGRAM"]
 RANK = os.environ["HEARTH_RANK_PROGRAM"]
 CACHE = Path(os.environ["HEARTH_CACHE"])
 INFO = os.environ["HEARTH_INFO_PROGRAM"]
-LIMIT_S = 100
+LIMIT_S = 60
 
 
-def first_program(*places):
-    return next((str(CACHE / place) for place in places if os.access(CACHE / place, os.X_OK)), None)
-
-
-HYDRA = first_program("peers/mpich/bin/mpiexec.hydra", "foreign/bin/mpiexec.hydra")
-PRRTE = first_program("peers/openmpi/bin/mpirun")
+HYDRA = hydra(CACHE)
+PRRTE = prrte(CACHE)
 
 
 def program_of(name):
@@ -49,12 +49,15 @@ class Jobs:
     def tearDownClass(cls):
         cls.hosts.__exit__()
 
-    def start(self, ranks_each, *program, variables=None, hosts=None):
-        """A job of so many ranks on each host, started on h1."""
+    def start(self, ranks_each, *program, variables=None, hosts=None, going_on=False):
+        """A job of so many ranks on each host, started on h1. `going_on`: whoever dies."""
         hosts = hosts or self.hosts
         environment = {**os.environ, **(variables or {})}
+        words = self.launcher(hosts, ranks_each)
+        if going_on:
+            words[1:1] = self.GOING_ON
         return subprocess.Popen(
-            hosts.on("h1", [*self.launcher(hosts, ranks_each), *map(str, program)]), env=environment,
+            hosts.on("h1", [*words, *map(str, program)]), env=environment,
             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
             cwd=hosts.folder,
         )
@@ -86,7 +89,7 @@ class Jobs:
         with hosts:
             job = self.start(2, WAITING, variables={"HEARTH_FABRIC_ALIVE": "3s"}, hosts=hosts)
             for _ in range(4):
-                self.assertEqual(job.stdout.readline(), "waits\n")
+                self.assertRegex(job.stdout.readline(), r"^\d waits as process \d+$")
             hosts.cut("h2")
             begun = time.monotonic()
             words = ""
@@ -97,24 +100,101 @@ class Jobs:
             self.assertLess(time.monotonic() - begun, 10)
         job.communicate()
 
+    def check_told(self, how, lose, lost):
+        """A rank that waits for rank `lost` gets an error for it, where it has asked for errors."""
+        hosts = Hosts(2)
+        with hosts:
+            job = self.start(2, WAITING, how, variables={"HEARTH_FABRIC_ALIVE": "3s"}, hosts=hosts,
+                             going_on=True)
+            end = threading.Timer(LIMIT_S, job.kill)
+            end.start()
+            processes = {}
+            for _ in range(4):
+                rank, process = re.match(r"(\d) waits as process (\d+)$", job.stdout.readline()).groups()
+                processes[int(rank)] = int(process)
+            begun = time.monotonic()
+            lose(hosts, processes)
+            line = ""
+            while not line.startswith(f"{lost - 2} told"):
+                line = job.stdout.readline()
+                self.assertNotEqual(line, "", "the job ended without a word")
+            self.assertRegex(line, rf"told: failed: .*rank {lost}, on h2, cannot be reached any more")
+            self.assertLess(time.monotonic() - begun, 10)
+            end.cancel()
+            job.kill()
+        job.communicate()
+
+    def test_who_waits_for_a_process_that_is_killed_is_told(self):
+        self.check_told("told", lambda _, processes: os.kill(processes[3], signal.SIGKILL), 3)
+
     def test_one_rank_on_each_host(self):
         self.run_job(1, program_of("ring"))
 
 
 @unittest.skipUnless(HYDRA, "no Hydra: scripts/setup.sh foreign installs it")
 class Hydra(Jobs, unittest.TestCase):
+    GOING_ON = ["-disable-auto-cleanup"]
+
     def launcher(self, hosts, ranks_each):
-        return [HYDRA, "-launcher", "rsh", "-launcher-exec", hosts.remote_shell, "-hosts",
-                ",".join(hosts.names), "-ppn", ranks_each, "-n", 2 * ranks_each]
+        return HYDRA(hosts, 2 * ranks_each, ranks_each)
+
+    def test_who_waits_for_a_host_without_its_cable_is_told(self):
+        self.check_told("told", lambda hosts, _: hosts.cut("h2"), 2)
+
+    def test_who_waits_for_a_killed_process_that_never_talked_is_told(self):
+        self.check_told("strangers", lambda _, processes: os.kill(processes[3], signal.SIGKILL), 3)
 
 
 @unittest.skipUnless(PRRTE, "no PRRTE: bench/compare fetches Open MPI")
 class Prrte(Jobs, unittest.TestCase):
+    GOING_ON = ["--enable-recovery"]
+
     def launcher(self, hosts, ranks_each):
-        slots = ",".join(f"{name}:{ranks_each}" for name in hosts.names)
-        return [PRRTE, "--allow-run-as-root", "--prtemca", "plm_ssh_agent", hosts.remote_shell, "--prtemca",
-                "prte_if_include", "eth0", "--map-by", ":oversubscribe", "--bind-to", "none", "-host", slots,
-                "-n", 2 * ranks_each]
+        return PRRTE(hosts, 2 * ranks_each, ranks_each)
+
+
+@unittest.skipIf(slurm.missing(), slurm.missing())
+class BySlurm(unittest.TestCase):
+    """srun with both of its PMIs, and a batch script, on two nodes."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.hosts = Hosts(2).__enter__()
+        cls.addClassCleanup(cls.hosts.__exit__)
+        cls.cluster = slurm.Slurm(cls.hosts)
+        try:
+            cls.cluster.__enter__()
+        except RuntimeError as reason:
+            raise unittest.SkipTest(f"Slurm does not start here: {reason}") from reason
+        cls.addClassCleanup(cls.cluster.__exit__)
+
+    def run_there(self, *command):
+        return subprocess.run(
+            self.hosts.on("h1", map(str, command)), env=self.cluster.environment(), capture_output=True,
+            text=True, timeout=LIMIT_S, check=False, cwd=self.hosts.folder, stdin=subprocess.DEVNULL,
+        )
+
+    def check_srun(self, kind):
+        for program in (RANK, program_of("ring"), program_of("coll_move")):
+            result = self.run_there("srun", f"--mpi={kind}", "-N", 2, "-n", 4, program)
+            if "can not load PMIx library" in result.stderr:
+                self.skipTest("Slurm finds no libpmix (Debian: libpmix-dev)")
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_pmi2(self):
+        self.check_srun("pmi2")
+
+    def test_pmix(self):
+        self.check_srun("pmix")
+
+    def test_batch_script(self):
+        script = self.hosts.folder / "job"
+        script.write_text(f"#!/bin/sh\nsrun --mpi=pmi2 {RANK}\n", encoding="utf-8")
+        result = self.run_there("sbatch", "-W", "-N", 2, "-n", 4, "-D", self.hosts.folder, "-o", "out",
+                                "-e", "err", script)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = (self.hosts.folder / "out").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(sorted(lines), [f"rank {rank} of 4, program 0" for rank in range(4)])
 
 
 if __name__ == "__main__":

@@ -1,19 +1,38 @@
-// Two processes talk, and then each waits for a message that never comes: what ends them is what happens to
-// the machine of the other one.
+// Processes wait for messages that never come: what ends them is what happens to the machine of the other
+// one.
+//   wait_for_ever            they have talked before; errors end the job
+//   wait_for_ever told       they have talked before; each says which error it gets
+//   wait_for_ever strangers  the same of processes that have never talked
+#include <mpi-ext.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 int main(int argc, char** argv) {
   int rank, size, word = 0;
+  const char* how = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int other = (rank + size / 2) % size;
-  MPI_Sendrecv(&rank, 1, MPI_INT, other, 1, &word, 1, MPI_INT, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  printf("waits\n");
+  if (strcmp(how, "strangers") != 0) {
+    MPI_Sendrecv(&rank, 1, MPI_INT, other, 1, &word, 1, MPI_INT, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  if (*how != 0) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  printf("%d waits as process %d\n", rank, (int)getpid());
   fflush(stdout);
-  MPI_Recv(&word, 1, MPI_INT, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  printf("a message that nobody has sent\n");
+  const int error = MPI_Recv(&word, 1, MPI_INT, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (error == MPI_SUCCESS) {
+    printf("a message that nobody has sent\n");
+  } else {
+    char text[MPI_MAX_ERROR_STRING];
+    int class, bytes;
+    MPI_Error_class(error, &class);
+    MPI_Error_string(error, text, &bytes);
+    printf("%d told: %s: %s\n", rank, class == MPIX_ERR_PROC_FAILED ? "failed" : "something else", text);
+  }
+  fflush(stdout);
   MPI_Finalize();
   return 0;
 }

@@ -5,14 +5,18 @@
 #include <netinet/in.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "base/os_io.h"
+#include "base/os_socket.h"
 #include "base/os_wait.h"
 
 namespace hearth::transport {
 namespace {
 
 constexpr uint64_t kSilentNs = 3'000'000'000;
+constexpr uint64_t kKey = 0x5ec4e7;
 
 std::span<const std::byte> loopback() {
   static sockaddr_in address = {};
@@ -32,11 +36,11 @@ std::vector<Guard::Gone> look_for_a_while(Guard& guard) {
 
 TEST(Guard, TellsOnceOfWhoIsGone) {
   Guard own;
-  own.open(loopback());
+  own.open(loopback(), kKey);
   auto first = std::make_unique<Guard>();
   Guard second;
-  first->open(loopback());
-  second.open(loopback());
+  first->open(loopback(), kKey);
+  second.open(loopback(), kKey);
   ASSERT_NE(first->port(), 0);
   ASSERT_NE(first->port(), second.port());
   own.watch(7, loopback(), first->port(), kSilentNs);
@@ -58,7 +62,7 @@ TEST(Guard, TellsOnceOfWhoIsGone) {
 TEST(Guard, TellsOfWhoNeverAnswered) {
   Guard own;
   auto other = std::make_unique<Guard>();
-  other->open(loopback());
+  other->open(loopback(), kKey);
   const uint16_t port = other->port();
   own.watch(1, loopback(), port, kSilentNs);
   EXPECT_TRUE(own.look().empty());
@@ -70,10 +74,43 @@ TEST(Guard, TellsOfWhoNeverAnswered) {
   EXPECT_EQ(gone[0].peer, 2);
 }
 
+// Whoever says something else, or nothing, is no harm to those who know the secret.
+TEST(Guard, StrangersAreRefused) {
+  Guard own;
+  auto other = std::make_unique<Guard>();
+  other->open(loopback(), kKey);
+  std::vector<os::Descriptor> silent;
+  std::string problem;
+  for (int i = 0; i < 100; ++i) {
+    silent.push_back(os::connect_to_port("127.0.0.1", std::to_string(other->port()), problem));
+    ASSERT_TRUE(silent.back().open()) << problem;
+    other->look();
+  }
+  EXPECT_FALSE(other->refused());
+  const char garbage[] = "GET / HTTP/1.1\r\n\r\n";
+  os::send_all(silent[3].number(), garbage, sizeof garbage);
+  own.watch(7, loopback(), other->port(), kSilentNs);
+  for (int i = 0; i < 500 && !other->refused(); ++i) {
+    other->look();
+    EXPECT_TRUE(own.look().empty());
+    os::sleep_ns(1'000'000);
+  }
+  EXPECT_TRUE(other->refused());
+  for (int i = 0; i < 20; ++i) {
+    other->look();
+    EXPECT_TRUE(own.look().empty());
+    os::sleep_ns(1'000'000);
+  }
+  char word;
+  EXPECT_LE(os::read_some(silent[3].number(), &word, 1), 0) << "it is closed";
+  other.reset();
+  EXPECT_EQ(look_for_a_while(own).size(), 1u);
+}
+
 TEST(Guard, WatchesNobodyWithoutAnAddressOfTheInternet) {
   Guard guard;
   const std::vector<std::byte> address(32);
-  guard.open(address);
+  guard.open(address, kKey);
   EXPECT_EQ(guard.port(), 0);
   guard.watch(1, address, 0, kSilentNs);
   guard.watch(1, address, 1234, kSilentNs);

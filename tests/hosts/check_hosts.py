@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Everything of tests/multi that any library can run, mpi4py's suite and HPCC, on several hosts that are
+namespaces: `make check-hosts`.
+
+    check_hosts.py --build DIR --cache DIR [--launcher hydra --launcher prrte] [--only PATTERN]
+                   [--what programs --what mpi4py --what hpcc] [--hosts 2]
+
+Prints one line for each job, and the output of those that fail. Needs root, and launchers of other libraries.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from hosts import Hosts, hydra, prrte, why_not
+
+CONFORMANCE = Path(__file__).resolve().parent.parent / "conformance"
+LAUNCHERS = {"hydra": hydra, "prrte": prrte}
+# What one machine only can do, or knows.
+ONE_MACHINE = {
+    "memory_alloc": "asks for the memory that ranks of one machine share",
+    "memory_fork": "the same",
+}
+
+
+def rows(table):
+    """name, program, numbers of ranks, seconds, words; of programs that need nothing of our own mpiexec."""
+    for line in table.read_text(encoding="utf-8").splitlines():
+        name, program, _, counts, limit, words = line.split("|")
+        yield name, program, [int(count) for count in counts.split(",")], int(limit), words.split()
+
+
+def ranks_for(counts, hosts):
+    """The most ranks up to two on each host that the program takes, and how many of them are on each."""
+    fitting = [count for count in counts if hosts <= count <= 2 * hosts]
+    if not fitting:
+        return None, None
+    return max(fitting), (max(fitting) + hosts - 1) // hosts
+
+
+class Check:
+    def __init__(self, options, hosts):
+        self.options = options
+        self.hosts = hosts
+        self.failed = 0
+
+    def run(self, what, command, limit_s, environment=None):
+        begun = time.monotonic()
+        job = subprocess.Popen(command, cwd=self.hosts.folder, env={**os.environ, **(environment or {})},
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, errors="replace")
+        try:
+            output, _ = job.communicate(timeout=limit_s)
+            outcome = "passed" if job.returncode == 0 else f"FAILED with exit code {job.returncode}"
+        except subprocess.TimeoutExpired:
+            job.terminate()
+            output, _ = job.communicate()
+            outcome = f"FAILED: no end within {limit_s} s"
+        print(f"{what}: {outcome}, {time.monotonic() - begun:.1f} s", flush=True)
+        if outcome != "passed":
+            self.failed += 1
+            print(output[-4000:], flush=True)
+
+    def programs(self, name, launcher):
+        for test, program, counts, limit, words in rows(self.options.build / "tests" / "multi_table.txt"):
+            ranks, each = ranks_for(counts, len(self.hosts.names))
+            if not re.search(self.options.only, test) or ranks is None or test in ONE_MACHINE:
+                continue
+            command = [*launcher(self.hosts, ranks, each), program, *words]
+            self.run(f"{name}: {test}, {ranks} ranks", self.hosts.on("h1", command), limit + 60)
+
+    def mpi4py(self, name, launcher):
+        ranks = 2 * len(self.hosts.names)
+        words = self.hosts.on("h1", launcher(self.hosts, ranks, 2))
+        cache, build = self.options.cache, self.options.build
+        suite = next((cache / "mpi4py").glob("mpi4py-*"))
+        self.run(f"{name}: mpi4py's suite, {ranks} ranks", [
+            sys.executable, "-B", str(CONFORMANCE / "mpi4py_suite.py"), "--launcher", shlex.join(words),
+            "--library", str(build / "lib"), "--python", str(self.options.python), "--suite", str(suite),
+            "-n", str(ranks), "--timeout", "600",
+        ], 700)
+
+    def hpcc(self, name, launcher):
+        ranks = 2 * len(self.hosts.names)
+        words = self.hosts.on("h1", launcher(self.hosts, ranks, 2)[:-2])  # it gives the number itself
+        self.run(f"{name}: HPCC, {ranks} ranks", [
+            sys.executable, "-B", str(CONFORMANCE / "hpcc.py"), "--folder", str(self.options.cache / "hpcc"),
+            "--mpicc", str(self.options.mpicc), "--launcher", shlex.join(words), "-n", str(ranks),
+            "--timeout", "300", "--keep", str(self.options.build / "hosts-hpcc"),
+        ], 900)
+
+
+def main():
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
+    parser.add_argument("--build", required=True, type=Path)
+    parser.add_argument("--cache", required=True, type=Path, help="where setup.sh keeps what it fetches")
+    parser.add_argument("--python", type=Path, help="one whose mpi4py was built for the standard ABI")
+    parser.add_argument("--mpicc", type=Path, help="our wrapper")
+    parser.add_argument("--launcher", action="append", choices=LAUNCHERS)
+    parser.add_argument("--what", action="append", choices=("programs", "mpi4py", "hpcc"))
+    parser.add_argument("--only", default="", help="programs whose name this pattern finds")
+    parser.add_argument("--hosts", type=int, default=2)
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    options.cache = options.cache.resolve()
+    reason = why_not()
+    if reason is not None:
+        print(f"skipped: {reason}")
+        return 77
+    failed = ran = 0
+    with Hosts(options.hosts) as hosts:
+        check = Check(options, hosts)
+        for name in options.launcher or LAUNCHERS:
+            launcher = LAUNCHERS[name](options.cache)
+            if launcher is None:
+                print(f"{name}: not there; bench/compare and scripts/setup.sh foreign fetch it")
+                continue
+            ran += 1
+            for what in options.what or ("programs", "mpi4py", "hpcc"):
+                getattr(check, what)(name, launcher)
+        failed = check.failed
+    print(f"{failed} failed" if failed else "all passed")
+    return 1 if failed or not ran else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
