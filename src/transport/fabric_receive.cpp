@@ -312,6 +312,8 @@ void FabricTransport::leave() {
   leaving_since_ns_ = os::now_ns();
   for (size_t i = 0; i < peers_.size(); ++i) {
     if (!peers_[i].talks || peers_[i].lost) continue;
+    // Who was only listened to has no way yet.
+    if (peers_[i].number == FI_ADDR_UNSPEC && !connect(static_cast<PeerIndex>(i)).ok()) continue;
     Buffer* buffer = take_buffer();
     if (buffer == nullptr) continue;
     Wire& wire = *reinterpret_cast<Wire*>(buffer->data);

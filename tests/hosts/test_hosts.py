@@ -79,8 +79,8 @@ class Jobs:
         self.assertEqual(sorted(out.splitlines()), [f"rank {rank} of 4, program 0" for rank in range(4)])
 
     def test_messages_and_collectives(self):
-        for name in ("ring", "stencil", "pt2pt_exchange", "pt2pt_probe", "datatype_exchange", "coll_move",
-                     "objects_inter"):
+        for name in ("ring", "stencil", "sessions_communicators", "pt2pt_exchange", "pt2pt_probe",
+                     "datatype_exchange", "coll_move", "objects_inter"):
             with self.subTest(name):
                 self.run_job(2, program_of(name))
 
