@@ -79,7 +79,7 @@ const Pvar pvars[] = {
     {"p2p_pool_bytes", kSize, [](Engine& e) -> uint64_t { return e.pool_bytes(); },
      "memory that requests and messages have taken"},
     {"shm_segment_bytes", kSize,
-     [](Engine&) -> uint64_t { return runtime().job.segment.job().segment_bytes; },
+     [](Engine&) -> uint64_t { return runtime().job.segment.geometry().segment_bytes; },
      "addresses that the job's shared memory takes; only what was used of it is memory"},
 };
 

@@ -29,6 +29,7 @@
 #include "objects/lifetime.h"
 #include "objects/pools.h"
 #include "p2p/wait_note.h"
+#include "shm/damage.h"
 #include "topo/relation.h"
 
 namespace hearth::abi {
@@ -75,7 +76,7 @@ Status make_predefined_comms() {
   objects::Comm* self = make_comm("MPI_COMM_SELF", kSelfContext, {runtime().job.rank});
   if (world == nullptr || self == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for MPI_COMM_WORLD");
   // On several machines each has one of its own.
-  if (runtime().job.segment.job().area_count > 0) world->area = 0;
+  if (runtime().job.segment.geometry().area_count > 0) world->area = 0;
   world->area_settled = true;
   set_predefined_comms(*world, *self);
   return {};
@@ -130,7 +131,7 @@ void make_engine() {
   setup.size = run.job.size;
   setup.places = run.job.place_of;
   setup.transport = run.transport.get();
-  setup.wait = p2p::WaitPolicy::from_parameters(job.rank_count > job.usable_processors);
+  setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
   setup.relation = relation_to;
   setup.new_context = new_context;
   coll::ControlArea::set_up(segment, run.job.place, run.job.place_of);
@@ -149,6 +150,7 @@ void make_engine() {
   setup.methods = single_copy::methods();
   setup.recorder = run.recorder.get();
   setup.fatal = [](Status status) { end_job_for(status); };
+  shm::set_damage_handler([](Status status) { end_job_for(status); });
   setup.warn = warn;
   run.engine = std::make_unique<p2p::Engine>(setup);
   p2p::process_engine = run.engine.get();

@@ -9,6 +9,7 @@
 #include "base/contexts.h"
 #include "coll/control_area.h"
 #include "p2p/wait_note.h"
+#include "shm/damage.h"
 #include "shm/liveness.h"
 #include "shm/wait.h"
 
@@ -186,7 +187,13 @@ bool Agreement::read_outcome(PeerIndex from) {
               .allotment = {.context = atomic::load_relaxed(entry->context),
                             .area = atomic::load_relaxed(entry->area)}};
   atomic::fence_full();
-  return atomic::load_relaxed(entry->owner) == owner_;
+  if (atomic::load_relaxed(entry->owner) != owner_) return false;
+  const int32_t area = outcome_.allotment.area;
+  const uint32_t areas = the_segment->geometry().area_count;
+  if (area != objects::kNoArea && static_cast<uint32_t>(area) >= areas) {
+    shm::damaged("rank %d has agreed on area %d, and there are %u", from, area, areas);
+  }
+  return true;
 }
 
 void Agreement::end() {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/param.h"
 #include "p2p/engine.h"
+#include "shm/damage.h"
 
 namespace hearth::coll {
 namespace {
@@ -90,11 +91,11 @@ void ControlArea::set_up(const shm::Segment& segment, int own_place, std::span<c
 }
 
 int32_t ControlArea::take(std::span<const objects::PeerIndex> members) {
-  return the_segment == nullptr ? kNoArea : take_below(the_segment->job().area_count, members);
+  return the_segment == nullptr ? kNoArea : take_below(the_segment->geometry().area_count, members);
 }
 
 int32_t ControlArea::take_for_operation(std::span<const objects::PeerIndex> members) {
-  return the_segment == nullptr ? kNoArea : take_below(the_segment->job().area_count / 2, members);
+  return the_segment == nullptr ? kNoArea : take_below(the_segment->geometry().area_count / 2, members);
 }
 
 uint64_t ControlArea::count_taken() {
@@ -150,7 +151,14 @@ void ControlArea::close(ControlArea* view) {
 }
 
 ControlArea* ControlArea::enter(Comm& comm, ControlArea*& view, int32_t area) {
-  view = new ControlArea(comm, *the_segment, area);
+  // The number came in a message.
+  const uint32_t areas = the_segment->geometry().area_count;
+  if (static_cast<uint32_t>(area) >= areas) {
+    shm::damaged("a communicator was told to meet in area %d, and there are %u", area, areas);
+  }
+  view = new (std::nothrow) ControlArea(comm, *the_segment, area);
+  // The others count on this process to meet them there.
+  HEARTH_CHECK(view != nullptr);
   return view;
 }
 
@@ -176,7 +184,7 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
 
 void ControlArea::choose_ways() {
   const shm::JobHeader& job = segment_.job();
-  const bool lines = lines_pay(size_, job.rank_count > job.usable_processors);
+  const bool lines = lines_pay(size_, segment_.geometry().rank_count > job.usable_processors);
   const bool same_bits = param::get_flag(param::Id::coll_same_bits);
   for (size_t i = 0; i < std::size(line_bytes_max_); ++i) {
     const auto collective = static_cast<Collective>(i);

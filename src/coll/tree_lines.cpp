@@ -103,7 +103,8 @@ bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*&
   if (!area_.hear(rank, number, slot, said)) return wait_for(rank);
   behind_ = std::max(behind_, said.behind() - (number - number_));
   payload = slot->payload;
-  heard_bytes_ = said.bytes();
+  // A slot has no more, whatever its word says.
+  heard_bytes_ = std::min(said.bytes(), shm::kSlotPayloadBytes);
   footprint::reads(payload, said.bytes());
   if (__builtin_expect(said.what() == what_of(bytes, kind_, turns_), 1)) return true;
   if (said.turns() != static_cast<uint16_t>(turns_)) {

@@ -232,7 +232,8 @@ void Observer::look_at_traffic(Snapshot& now) {
     for (size_t from = 0; from < ranks; ++from) {
       const uint32_t number =
           atomic::load_acquire(segment_.ring_number(static_cast<int>(to), static_cast<int>(from)));
-      if (number == 0) continue;
+      // Who only looks takes a number that cannot be for none.
+      if (number == 0 || number > segment_.ring_count_max()) continue;
       uint32_t& slots = carried.slots[to * ranks + from];
       slots = shm::slots_consumed(segment_.ring_memory(number - 1));
       if (!known) continue;

@@ -525,16 +525,18 @@ class Engine {
 
   // stream.cpp
   void on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
-  [[nodiscard]] bool on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts);
-  bool note_home(PeerIndex from, const CellPart& part);
+  void on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts);
+  void note_home(PeerIndex from, const CellPart& part);
   PeerIndex owner_of(PeerIndex from, const CellPart& part) const {
     return part.cell & kCellOfReceiver ? self_ : from;
   }
   static int number_of(const CellPart& part) { return static_cast<int>(part.cell & ~kCellOfReceiver); }
   void on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes);
   void attach(ReceiveStream& stream, Request& request, int tag);
-  static void keep_part(ReceiveStream& stream, const CellPart& part);
+  void announce(ReceiveStream& stream, int64_t bytes) const;
+  void keep_part(ReceiveStream& stream, const CellPart& part) const;
   void take_part(ReceiveStream& stream, const CellPart& part);
+  [[noreturn, gnu::cold]] void refuse_part(PeerIndex from, const CellPart& part) const;
   /// Of a message that is not received.
   void return_parts(PeerIndex from, std::span<const CellPart> parts);
   void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
@@ -553,7 +555,7 @@ class Engine {
   bool on_buffer_came(PeerIndex from, uint32_t slot);
   void end_stream(SendStream& stream);
   void let_go(SendStream& stream);
-  void on_clear_to_send(Request& request, uint8_t flags);
+  bool on_clear_to_send(Request& request, uint8_t flags);
 
   // meanwhile.cpp: what can wait until this process waits.
   static int64_t withheld_bytes_max(size_t part_bytes_max, int processes);
@@ -639,7 +641,7 @@ class Engine {
   bool troubled_ = false;                  // somebody has died, or something was revoked
   bool detours_ = chaos::wants_detours();  // no message takes the shortest way: also while a revoked
                                            // communicator is in use
-  uint8_t epoch_ = 0;                      // changes when sends end of which others may still speak
+  uint8_t epoch_ = 1;                      // changes when sends end of which others may still speak; never 0
   std::vector<Revoked> revoked_;
   std::vector<PeerIndex> cell_receivers_;  // by own cell, of those that were sent
   uint32_t fruitless_ = 0;                 // calls of progress_once in a row that moved nothing

@@ -47,6 +47,22 @@ enum class PacketKind : uint8_t {
   buffer_left,
 };
 
+/// Packets that speak of a message that this process sent, or lent its buffer for.
+constexpr bool is_answer(uint8_t kind) {
+  switch (static_cast<PacketKind>(kind)) {
+    case PacketKind::clear_to_send:
+    case PacketKind::finished:
+    case PacketKind::matched:
+    case PacketKind::invitation:
+    case PacketKind::written:
+    case PacketKind::buffer_came:
+    case PacketKind::buffer_left:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Flags of eager and rendezvous packets.
 constexpr uint8_t kSynchronous = 1;  // answer with `matched`
 constexpr uint8_t kSingleCopy = 2;   // rendezvous: the receiver may copy from `address`

@@ -341,7 +341,7 @@ void Engine::end_sends(const Hopeless& why, bool lent_too) {
     if (std::find(ended.begin(), ended.end(), request) == ended.end()) ended.push_back(request);
   }
   // Answers to them that are on their way must not be taken for answers to others.
-  if (!ended.empty()) ++epoch_;
+  if (!ended.empty() && ++epoch_ == 0) epoch_ = 1;
   for (Request* request : ended) {
     if (request->alive != Pool<Request>::kAlive || request->complete) continue;
     end_send(*request, why(request->key));

@@ -178,7 +178,8 @@ void Engine::meet(PeerIndex from, uint64_t bytes, int tag) {
 void Engine::watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins) {
   if (!waiter.watched) {
     waiter.noted = true;
-    waiter.watched.emplace().look_ns = now_ns;
+    waiter.watched = WatchedWait();
+    waiter.watched->look_ns = now_ns;
     return;
   }
   WatchedWait& watched = *waiter.watched;

@@ -10,6 +10,7 @@
 #include "p2p/engine.h"
 #include "p2p/wait_note.h"
 #include "profile/recorder.h"
+#include "shm/damage.h"
 
 namespace hearth::p2p {
 namespace {
@@ -31,7 +32,9 @@ constexpr int kUnmindedMax = 32;
 // What take_at_once() leaves to a function of its own: a message of several lines.
 [[gnu::noinline]] bool Engine::take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes,
                                                   uint64_t match, int call) {
-  if (lane.next_slot() == nullptr || unminded_ + 1 >= kUnmindedMax) return false;  // the others, too
+  if (lane.next_slot() == nullptr || !lane.holds(bytes) || unminded_ + 1 >= kUnmindedMax) {
+    return false;  // the others, too
+  }
   const uint64_t awaited = lane.commit_word(eager_commit(bytes));
   const std::byte* slot = lane.next_slot();
   uint64_t commit;
@@ -77,13 +80,14 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
     if (has_chores_) do_chores();
     atomic::cpu_relax();
   }
-  const shm::PacketHeader& header = shm::header_at(line);
+  const shm::PacketHeader header = shm::header_at(line);
   if (header.kind() != static_cast<uint8_t>(PacketKind::eager) || header.flags() != 0 ||
       header.match != match_word(context, tag)) {
     return false;
   }
   auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
   bytes = header.bytes();
+  if (__builtin_expect(!lane->holds(static_cast<size_t>(bytes)), 0)) lane->refuse(header);
   if (bytes == room) {
     // The usual case, apart: its length is known without the header, so the processor fetches the further
     // lines while the header is still on its way.
@@ -211,15 +215,15 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       if (bytes != sizeof(MoreCells)) break;
       MoreCells more;
       copy_bytes(&more, payload, sizeof more);
-      if (engine.on_parts(from, header.cookie(), more.parts)) return;
-      break;
+      return engine.on_parts(from, header.cookie(), more.parts);
     }
     case PacketKind::fragment:
       if (bytes > engine.packet_bytes_max_) break;
       return engine.on_fragment(from, header.cookie(), payload, bytes);
     case PacketKind::clear_to_send:
-      if (Request* request = engine.request_of(header.cookie(), from); request != nullptr) {
-        return engine.on_clear_to_send(*request, header.flags());
+      if (Request* request = engine.request_of(header.cookie(), from);
+          request != nullptr && engine.on_clear_to_send(*request, header.flags())) {
+        return;
       }
       break;
     case PacketKind::finished:
@@ -248,16 +252,18 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
     case PacketKind::revoked:
       return engine.on_revoked(from, header.cookie());
     case PacketKind::buffer_came:
-      if (engine.on_buffer_came(from, header.cookie())) return;
+      // Only the transport itself says so.
+      if (payload == nullptr && engine.on_buffer_came(from, header.cookie())) return;
       break;
     case PacketKind::buffer_left:
-      if (Request* request = engine.request_of(header.cookie(), from);
+      if (Request* request = payload == nullptr ? engine.request_of(header.cookie(), from) : nullptr;
           request != nullptr && request->send_stream != nullptr && request->send_stream->held) {
         return engine.end_stream(*request->send_stream);
       }
       break;
     case PacketKind::matched:
-      if (Request* request = engine.request_of(header.cookie(), from); request != nullptr) {
+      if (Request* request = engine.request_of(header.cookie(), from);
+          request != nullptr && request->await_match) {
         request->await_match = false;
         if (request->send_stream == nullptr) engine.complete_send(*request, {});
         return;
@@ -270,8 +276,13 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
   static_cast<Engine*>(engine_address)->out_of_memory("a packet", header.bytes(), from);
 }
 
-// Only a stray write into the shared segment makes a packet that means nothing. It is dropped.
+// Only a stray write into the shared segment makes a packet that means nothing. An answer to no send of ours
+// is dropped: nobody waits for it. Of any other packet somebody would miss what it should have been.
 void Engine::on_damage(PeerIndex from, const shm::PacketHeader& header) {
+  if (!is_answer(header.kind())) {
+    shm::damaged("rank %d's packet to rank %d, of kind %u and %u bytes, is none that there is", from, self_,
+                 unsigned{header.kind()}, unsigned{header.bytes()});
+  }
   // An answer to what a failure has ended means nothing either.
   if (damage_told_ || troubled_) return;
   damage_told_ = true;

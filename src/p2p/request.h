@@ -75,7 +75,7 @@ struct alignas(64) Request : objects::Object, MatchEntry {
   bool cancelled = false;
   bool handle_freed = false;  // no handle, or none any more: the engine destroys it on completion
   bool await_match = false;   // send: over only when the receiver has matched it
-  uint8_t epoch;              // send: a part of what answers call it by, once it may be answered
+  uint8_t epoch;              // send: a part of what answers call it by, once it may be answered; 0 before
 
   // The operation. Where it goes or comes from is in the base's `key`: context, peer (or MPI_ANY_SOURCE),
   // tag.

@@ -146,6 +146,7 @@ void Engine::start(Request& request) {
 void Engine::start_send(Request& request) {
   Peer& peer = know(request.key.peer);
   ++sends_under_way_;
+  request.epoch = 0;
   request.await_match = request.mode == SendMode::synchronous;
   if (peer.backlog == nullptr && try_start_send(request)) return;
   request.next = nullptr;
@@ -239,8 +240,8 @@ void Engine::answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cooki
 // wrote into the ring.
 Request* Engine::request_of(uint32_t cookie, PeerIndex from) {
   Request* request = requests_.at(cookie & ((uint32_t{1} << kSlotBits) - 1));
-  const bool names_it = request != nullptr && request->kind == RequestKind::send &&
-                        request->key.peer == from && cookie_of(*request) == cookie;
+  const bool names_it = request != nullptr && request->kind == RequestKind::send && !request->complete &&
+                        request->epoch != 0 && request->key.peer == from && cookie_of(*request) == cookie;
   return names_it ? request : nullptr;
 }
 

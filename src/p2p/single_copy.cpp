@@ -10,6 +10,7 @@
 #include "p2p/engine.h"
 #include "p2p/visit.h"
 #include "profile/recorder.h"
+#include "shm/damage.h"
 
 namespace hearth::p2p {
 namespace {
@@ -118,7 +119,12 @@ Engine::Copied Engine::copy_from_sender(ReceiveStream& stream, const Request& re
   } else if (stream.from != self_) {
     copied = copy_by_method(stream, first_byte(request), bytes);
   } else {
-    copy_bytes(first_byte(request), reinterpret_cast<const void*>(stream.address), bytes);
+    // Our own buffer: the request says where it lies, not the packet.
+    const Request* sender = request_of(stream.cookie, self_);
+    if (sender == nullptr || static_cast<int64_t>(bytes) > sender->count * sender->type->size) {
+      shm::damaged("rank %d lends itself %zu bytes that it does not have", self_, bytes);
+    }
+    copy_bytes(first_byte(request), first_byte(*sender), bytes);
   }
   if (copied != Copied::whole) timer.forget();
   return copied;

@@ -20,6 +20,7 @@
 #include "datatype/type.h"
 #include "p2p/engine.h"
 #include "profile/recorder.h"
+#include "shm/damage.h"
 
 namespace hearth::p2p {
 namespace {
@@ -285,17 +286,21 @@ void Engine::end_stream(SendStream& stream) {
   if (!request.await_match) complete_send(request, {});
 }
 
-void Engine::on_clear_to_send(Request& request, uint8_t flags) {
+// False when it makes no sense.
+bool Engine::on_clear_to_send(Request& request, uint8_t flags) {
+  const bool buffer_awaited = (flags & kBufferAwaited) != 0;
+  if (buffer_awaited && !transport_.carries_buffers(request.key.peer)) return false;
   if (flags & kNoSingleCopy) peers_[static_cast<size_t>(request.key.peer)].single_copy_declined = true;
   if (flags & kNoArena) peers_[static_cast<size_t>(request.key.peer)].arena_declined = true;
-  if (request.send_stream == nullptr) return;
+  if (request.send_stream == nullptr) return true;
   SendStream& stream = *request.send_stream;
-  stream.buffer_awaited = (flags & kBufferAwaited) != 0;
+  stream.buffer_awaited = buffer_awaited;
   if (recorder_ != nullptr && stream.offered != 0) {
     recorder_->fell_back(request.key.peer, static_cast<int>(way_of(stream)),
                          static_cast<uint64_t>(stream.total_bytes));
   }
   let_go(stream);
+  return true;
 }
 
 // What was held goes on: the receiver has matched it and says how.
@@ -311,8 +316,12 @@ void Engine::let_go(SendStream& stream) {
 void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
   RendezvousStart start;
   copy_bytes(&start, payload, sizeof start);
+  if (start.bytes > static_cast<uint64_t>(INT64_MAX)) {
+    shm::damaged("rank %d announces a message of %llu bytes to rank %d", from,
+                 static_cast<unsigned long long>(start.bytes), self_);
+  }
   for (const CellPart& part : start.parts) {
-    if (part.bytes != 0 && !note_home(from, part)) return on_damage(from, header);
+    if (part.bytes != 0) note_home(from, part);
   }
   ReceiveStream* stream = receive_streams_.create();
   if (stream == nullptr) out_of_memory("a long message", sizeof(ReceiveStream), from);
@@ -325,7 +334,7 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
   for (const CellPart& part : start.parts) {
     if (part.bytes == 0) break;
     keep_part(*stream, part);
-    stream->announced_bytes += part.bytes;
+    announce(*stream, part.bytes);
   }
   // More pieces come unasked only where some have come already; a held message is listed once it has matched.
   if (stream->announced_bytes > 0 && stream->announced_bytes < stream->total_bytes) {
@@ -418,19 +427,16 @@ ReceiveStream* Engine::stream_of(PeerIndex from, uint32_t cookie) {
   return nullptr;
 }
 
-bool Engine::on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts) {
+void Engine::on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts) {
   for (const CellPart& part : parts) {
-    if (part.bytes != 0 && !note_home(from, part)) return false;
+    if (part.bytes != 0) note_home(from, part);
   }
   ReceiveStream* stream = stream_of(from, cookie);
   // Nobody wants it any more (failure.cpp).
-  if (stream == nullptr) {
-    return_parts(from, parts);
-    return true;
-  }
+  if (stream == nullptr) return return_parts(from, parts);
   for (const CellPart& part : parts) {
     if (part.bytes == 0) break;
-    stream->announced_bytes += part.bytes;
+    announce(*stream, part.bytes);
     if (stream->request != nullptr) {
       take_part(*stream, part);
     } else {
@@ -438,22 +444,20 @@ bool Engine::on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart>
     }
   }
   if (stream->request != nullptr) finish_if_whole(*stream);
-  return true;
 }
 
-// A cell of ours is with us again, with an answer in it; false when it was not where it seems to come from.
-bool Engine::note_home(PeerIndex from, const CellPart& part) {
-  if (!(part.cell & kCellOfReceiver)) return true;
+// A cell of ours is with us again, with an answer in it.
+void Engine::note_home(PeerIndex from, const CellPart& part) {
+  if (!(part.cell & kCellOfReceiver)) return;
   const size_t cell = part.cell & ~kCellOfReceiver;
-  if (cell >= cell_receivers_.size() || cell_receivers_[cell] != from) return false;
+  if (cell >= cell_receivers_.size() || cell_receivers_[cell] != from) refuse_part(from, part);
   cell_receivers_[cell] = MPI_PROC_NULL;
-  return true;
 }
 
 void Engine::on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes) {
   ReceiveStream* stream = stream_of(from, cookie);
   if (stream == nullptr || stream->request == nullptr) return;
-  stream->announced_bytes += static_cast<int64_t>(bytes);
+  announce(*stream, static_cast<int64_t>(bytes));
   take_bytes(*stream, payload, static_cast<int64_t>(bytes));
   finish_if_whole(*stream);
 }
@@ -467,16 +471,29 @@ void Engine::return_parts(PeerIndex from, std::span<const CellPart> parts) {
   }
 }
 
-// Before the match. A sender holds no more cells than the limit, so more than fit are a damaged packet's.
-void Engine::keep_part(ReceiveStream& stream, const CellPart& part) {
-  if (stream.part_count == kCellsInFlightMax) return;
+void Engine::announce(ReceiveStream& stream, int64_t bytes) const {
+  stream.announced_bytes += bytes;
+  if (__builtin_expect(stream.announced_bytes <= stream.total_bytes, 1)) return;
+  shm::damaged("rank %d announces %lld bytes of a message of %lld bytes to rank %d", stream.from,
+               static_cast<long long>(stream.announced_bytes), static_cast<long long>(stream.total_bytes),
+               self_);
+}
+
+void Engine::refuse_part(PeerIndex from, const CellPart& part) const {
+  shm::damaged("rank %d tells rank %d of %u bytes in cell %d of rank %d's pool, which are not there", from,
+               self_, part.bytes, number_of(part), owner_of(from, part));
+}
+
+// Before the match. A sender holds no more cells than the limit.
+void Engine::keep_part(ReceiveStream& stream, const CellPart& part) const {
+  if (stream.part_count == kCellsInFlightMax) refuse_part(stream.from, part);
   stream.parts[static_cast<size_t>(stream.part_count++)] = part;
 }
 
 void Engine::take_part(ReceiveStream& stream, const CellPart& part) {
   const PeerIndex owner = owner_of(stream.from, part);
   const std::byte* data = transport_.cells_of(owner, number_of(part), part.bytes);
-  if (data == nullptr) return;
+  if (data == nullptr) refuse_part(stream.from, part);
   take_bytes(stream, data, part.bytes);
   chaos::at(chaos::Point::cell_emptied);
   if (!stream.keeps_cells || !peers_[static_cast<size_t>(stream.from)].kept.keep(part)) {

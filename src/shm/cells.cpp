@@ -19,9 +19,9 @@ constexpr size_t kGuardedBytes = 8192;
 CellPool::CellPool(const Segment& segment, int owner)
     : segment_(&segment),
       owner_(owner),
-      cell_bytes_(segment.job().cell_bytes),
-      sent_(segment.job().cell_count, 0),
-      run_of_(segment.job().cell_count) {
+      cell_bytes_(segment.geometry().cell_bytes),
+      sent_(segment.geometry().cell_count, 0),
+      run_of_(segment.geometry().cell_count) {
   for (size_t cell = 0; cell < run_of_.size(); ++cell) run_of_[cell] = static_cast<uint32_t>(cell);
 }
 

@@ -22,14 +22,12 @@ constexpr uint64_t kMagic = 0x6874726165480a07;  // "Hearth", then the layout's 
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 256;
 
-/// What the creator of the segment decides once.
-struct alignas(kLineBytes) JobHeader {
+/// What the creator of the segment decides once. Each process goes by a copy of its own (shm/segment.h).
+struct JobGeometry {
   uint64_t magic;
   uint64_t segment_bytes;
   uint32_t rank_count;
-  uint32_t usable_processors;  // of the whole job: affinity mask and control-group quota
-  uint32_t launcher_pid;       // 0 for a singleton
-  uint32_t ring_lines;         // slots of one ring, a power of two
+  uint32_t ring_lines;  // slots of one ring, a power of two
   uint32_t cell_bytes;
   uint32_t cell_count;  // of one rank's pool
   uint64_t blocks_offset;
@@ -42,6 +40,12 @@ struct alignas(kLineBytes) JobHeader {
   uint64_t chunks_offset;
   uint64_t chunk_bytes;  // of one rank in one area
   uint32_t area_count;   // at most kAreasMax
+};
+
+struct alignas(kLineBytes) JobHeader : JobGeometry {
+  // Told by the launcher before the ranks start.
+  uint32_t usable_processors;  // of the whole job: affinity mask and control-group quota
+  uint32_t launcher_pid;       // 0 for a singleton
 
   // Words that ranks change.
   alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator

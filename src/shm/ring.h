@@ -96,6 +96,12 @@ struct Credit {
   static Credit of(uint64_t word) { return {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)}; }
 };
 
+/// Whose ring it is, for words about what is wrong with it.
+struct RingEnds {
+  int from = -1;
+  int to = -1;
+};
+
 /// Slots that the reader of a ring has said it has read, modulo 2^32, for who looks from outside.
 inline uint32_t slots_consumed(const std::byte* ring) {
   return Credit::of(atomic::load_relaxed(*reinterpret_cast<const uint64_t*>(ring))).consumed;
@@ -120,12 +126,13 @@ class RingWriter {
   RingWriter() = default;
   /// `memory` is a zeroed ring of `lines` that no writer has used yet; `reader` tells the process that
   /// reads it; `notes` are note_words(lines) words for the writer alone, which outlive it.
-  RingWriter(std::byte* memory, uint32_t lines, Bell reader, uint64_t* notes)
+  RingWriter(std::byte* memory, uint32_t lines, Bell reader, uint64_t* notes, RingEnds ends = {})
       : slots_(memory + kRingHeadLines * kLineBytes),
         stop_(2 * lines),
         clean_(notes),
         count_(2 * lines),
-        reader_(reader) {
+        reader_(reader),
+        ends_(ends) {
     std::fill_n(notes, note_words(lines), ~uint64_t{0});
   }
   static constexpr size_t note_words(uint32_t lines) { return (2 * size_t{lines} + 63) / 64; }
@@ -285,10 +292,14 @@ class RingWriter {
   void refresh() {
     const Credit credit =
         Credit::of(atomic::load_acquire(*reinterpret_cast<uint64_t*>(slots_ - kRingHeadLines * kLineBytes)));
+    if (__builtin_expect(head() - credit.consumed > count_, 0)) refuse(credit);
     consumed_ = credit.consumed;
     unexpected_kib_ = credit.unexpected_kib;
     renew();
   }
+
+  // The reader cannot have read more than was written, nor less than it had said before.
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(const Credit& credit) const;
 
   static constexpr uint64_t kEvenSlots = 0x5555555555555555;
 
@@ -303,13 +314,14 @@ class RingWriter {
   uint32_t unexpected_kib_ = 0;
   uint32_t other_slots_ = 0;  // of those written, what short packets of one slot each do not account for
   Bell reader_;
+  RingEnds ends_;
 };
 
 class RingReader {
  public:
   RingReader() = default;
-  RingReader(std::byte* memory, uint32_t lines, Bell writer)
-      : slots_(memory + kRingHeadLines * kLineBytes), count_(2 * lines), writer_(writer) {
+  RingReader(std::byte* memory, uint32_t lines, Bell writer, RingEnds ends = {})
+      : slots_(memory + kRingHeadLines * kLineBytes), count_(2 * lines), writer_(writer), ends_(ends) {
     renew();
   }
 
@@ -328,6 +340,11 @@ class RingReader {
     }
     return at(place_);
   }
+  /// Whether the packet that peek() shows can be so long: no packet goes on past the ring's end. One of at
+  /// most kLinePayloadBytes at next_slot() can.
+  bool holds(size_t payload_bytes) const { return slots_of(payload_bytes) <= count_ - place_; }
+  /// For one that cannot.
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(const PacketHeader& header) const;
   /// Where the next packet will be, as far as has_come() may be used there; otherwise nullptr.
   const std::byte* next_slot() const {
     return __builtin_expect(place_ + 2 < stop_, 1) ? at(place_) : nullptr;
@@ -420,6 +437,7 @@ class RingReader {
   uint32_t published_ = 0;    // tail() when the writer was last told
   uint32_t other_slots_ = 0;  // as in the writer
   Bell writer_;
+  RingEnds ends_;
 };
 
 }  // namespace hearth::shm

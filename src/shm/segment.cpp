@@ -1,6 +1,7 @@
 #include "shm/segment.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -24,6 +25,13 @@ constexpr uint64_t kPage = 4096;
 constexpr uint32_t kRingLinesMin = 64;
 constexpr uint32_t kCellCountMin = 32;
 constexpr uint64_t kChunkBytesMin = 512 * 1024;
+// The shortest that the longest answer fits beside its pad.
+constexpr uint32_t kRingLinesLeast = 16;
+constexpr uint32_t kRingLinesMax = 1 << 20;
+constexpr uint32_t kCellBytesMax = 1 << 30;
+constexpr uint32_t kCellCountMax = 1 << 20;
+// No file of this system is longer, nor fits into more addresses.
+constexpr uint64_t kSegmentBytesMax = uint64_t{1} << 47;
 
 uint64_t to_pages(uint64_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
@@ -79,6 +87,38 @@ bool has_memory_files() {
   return there;
 }
 
+/// The plan that a segment was made by, as far as it says so.
+SegmentPlan plan_of(const JobGeometry& geometry) {
+  SegmentPlan plan;
+  plan.rank_count = geometry.rank_count;
+  plan.ring_lines = geometry.ring_lines;
+  plan.cell_bytes = geometry.cell_bytes;
+  plan.cell_count = geometry.cell_count;
+  plan.area_count = geometry.area_count;
+  plan.chunk_bytes = geometry.chunk_bytes;
+  plan.rings_in_pages = geometry.ring_bytes % kPage == 0;
+  return plan;
+}
+
+/// Whether everything that it says lies in the segment, where a plan of these numbers has it.
+bool is_sound(const JobGeometry& geometry) {
+  constexpr uint32_t kRanksMax = 1 << 20;
+  // So that no product below leaves 64 bits.
+  if (geometry.rank_count == 0 || geometry.rank_count > kRanksMax || geometry.area_count > kAreasMax ||
+      geometry.chunk_bytes > geometry.segment_bytes || geometry.segment_bytes > kSegmentBytesMax ||
+      geometry.ring_lines == 0 || geometry.ring_lines > kRingLinesMax || geometry.cell_count == 0 ||
+      geometry.cell_bytes == 0 ||
+      uint64_t{geometry.cell_count} * geometry.cell_bytes > geometry.segment_bytes) {
+    return false;
+  }
+  const SegmentPlan plan = plan_of(geometry);
+  return geometry.blocks_offset == blocks_offset() && geometry.block_bytes == block_bytes(plan) &&
+         geometry.cells_offset == cells_offset(plan) && geometry.areas_offset == areas_offset(plan) &&
+         geometry.area_bytes == area_bytes(plan) && geometry.chunks_offset == chunks_offset(plan) &&
+         geometry.chunk_bytes == to_pages(plan.chunk_bytes) && geometry.rings_offset == rings_offset(plan) &&
+         geometry.ring_bytes == ring_bytes(plan) && geometry.segment_bytes == plan.segment_bytes();
+}
+
 }  // namespace
 
 SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
@@ -86,9 +126,14 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   plan.rank_count = rank_count;
   // Rings halve each time the ranks grow fourfold beyond 16, pools beyond 64, so that a job in which all talk
   // to all stays in a bounded budget: docs/performance.md has the table.
-  plan.ring_lines = static_cast<uint32_t>(param::get_bytes(param::Id::shm_ring_bytes) / kLineBytes);
-  plan.cell_bytes = static_cast<uint32_t>(param::get_bytes(param::Id::shm_cell_bytes));
-  plan.cell_count = static_cast<uint32_t>(param::get_count(param::Id::shm_cell_count));
+  const uint64_t ring_lines = param::get_bytes(param::Id::shm_ring_bytes) / kLineBytes;
+  plan.ring_lines =
+      static_cast<uint32_t>(std::bit_floor(std::clamp<uint64_t>(ring_lines, kRingLinesLeast, kRingLinesMax)));
+  const uint64_t cell_bytes =
+      std::clamp<uint64_t>(param::get_bytes(param::Id::shm_cell_bytes), 1, kCellBytesMax);
+  plan.cell_bytes = static_cast<uint32_t>((cell_bytes + kLineBytes - 1) / kLineBytes * kLineBytes);
+  plan.cell_count = static_cast<uint32_t>(
+      std::clamp<int64_t>(param::get_count(param::Id::shm_cell_count), 1, kCellCountMax));
   // Who is alone has nobody to meet.
   const int64_t areas = rank_count > 1 ? param::get_count(param::Id::coll_areas) : 0;
   plan.area_count = static_cast<uint32_t>(std::clamp<int64_t>(areas, 0, kAreasMax));
@@ -131,6 +176,7 @@ Segment& Segment::operator=(Segment&& other) noexcept {
   std::swap(base_, other.base_);
   std::swap(bytes_, other.bytes_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(geometry_, other.geometry_);
   return *this;
 }
 
@@ -194,6 +240,8 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   job.chunk_bytes = to_pages(plan.chunk_bytes);
   job.area_count = plan.area_count;
   job.next_context = kFirstFreeContext;
+  made.geometry_ = job;
+  made.geometry_.magic = kMagic;
   made.bind_parts(memory);
   // The blocks are touched by every rank from the start: take their room now, as ENOSPC and not as SIGBUS.
   HEARTH_TRY(made.take_room(plan, blocks_offset(), cells_offset(plan) - blocks_offset()));
@@ -235,8 +283,9 @@ void Segment::bind_parts(std::span<const RankMemory> memory) const {
       first = last;
     }
   };
-  bind(job().blocks_offset, job().block_bytes, &RankMemory::rings);
-  bind(job().cells_offset, to_pages(uint64_t{job().cell_count} * job().cell_bytes), &RankMemory::cells);
+  bind(geometry_.blocks_offset, geometry_.block_bytes, &RankMemory::rings);
+  bind(geometry_.cells_offset, to_pages(uint64_t{geometry_.cell_count} * geometry_.cell_bytes),
+       &RankMemory::cells);
 }
 
 Status Segment::attach(int descriptor, Segment& segment) {
@@ -278,6 +327,14 @@ Status Segment::map(int descriptor, void* (*how)(int descriptor, size_t bytes), 
         "libmpi_abi.so of one installation",
         descriptor);
   }
+  made.geometry_ = job;
+  if (!is_sound(made.geometry_)) {
+    return fail(
+        MPI_ERR_OTHER,
+        "the segment behind descriptor %d says of itself what cannot be: %u ranks in %zu bytes. Likely "
+        "cause: a stray write by a program of the job",
+        descriptor, made.geometry_.rank_count, bytes);
+  }
   made.descriptor_ = descriptor;
   segment = std::move(made);
   return {};
@@ -285,81 +342,82 @@ Status Segment::map(int descriptor, void* (*how)(int descriptor, size_t bytes), 
 
 RankBlock& Segment::rank(int rank) const {
   HEARTH_DCHECK(rank >= 0 && rank < rank_count());
-  return *reinterpret_cast<RankBlock*>(base_ + job().blocks_offset +
-                                       static_cast<uint64_t>(rank) * job().block_bytes);
+  return *reinterpret_cast<RankBlock*>(base_ + geometry_.blocks_offset +
+                                       static_cast<uint64_t>(rank) * geometry_.block_bytes);
 }
 
 std::span<uint64_t> Segment::knocks(int rank) const {
   auto* words = reinterpret_cast<uint64_t*>(&this->rank(rank) + 1);
-  return {words, knock_bytes(job().rank_count) / 8};
+  return {words, knock_bytes(geometry_.rank_count) / 8};
 }
 
 uint32_t& Segment::ring_number(int receiver, int sender) const {
   auto* numbers = reinterpret_cast<uint32_t*>(reinterpret_cast<std::byte*>(&rank(receiver) + 1) +
-                                              knock_bytes(job().rank_count));
+                                              knock_bytes(geometry_.rank_count));
   return numbers[sender];
 }
 
 std::byte* Segment::ring_memory(uint32_t number) const {
-  return base_ + job().rings_offset + uint64_t{number} * job().ring_bytes;
+  return base_ + geometry_.rings_offset + uint64_t{number} * geometry_.ring_bytes;
 }
 
 int64_t Segment::take_ring(int receiver) const {
   const uint32_t number = atomic::fetch_add(job().rings_taken, 1u);
-  const uint64_t offset = job().rings_offset + uint64_t{number} * job().ring_bytes;
-  if (offset + job().ring_bytes > bytes_) return -1;
+  const uint64_t offset = geometry_.rings_offset + uint64_t{number} * geometry_.ring_bytes;
+  if (offset + geometry_.ring_bytes > bytes_) return -1;
   const int node = rank(receiver).memory.rings;
-  if (node >= 0) os::prefer_node(base_ + offset, job().ring_bytes, node);
-  if (!os::reserve_room(descriptor_, offset, job().ring_bytes)) return -1;
+  if (node >= 0) os::prefer_node(base_ + offset, geometry_.ring_bytes, node);
+  if (!os::reserve_room(descriptor_, offset, geometry_.ring_bytes)) return -1;
   return number;
 }
 
 AreaHeader& Segment::area(int area) const {
-  HEARTH_DCHECK(area >= 0 && static_cast<uint32_t>(area) < job().area_count);
-  return *reinterpret_cast<AreaHeader*>(base_ + job().areas_offset +
-                                        static_cast<uint64_t>(area) * job().area_bytes);
+  HEARTH_DCHECK(area >= 0 && static_cast<uint32_t>(area) < geometry_.area_count);
+  return *reinterpret_cast<AreaHeader*>(base_ + geometry_.areas_offset +
+                                        static_cast<uint64_t>(area) * geometry_.area_bytes);
 }
 
 std::span<uint64_t> Segment::used_rows(int area) const {
   auto* words = reinterpret_cast<uint64_t*>(&this->area(area) + 1);
-  return {words, knock_bytes(job().rank_count) / 8};
+  return {words, knock_bytes(geometry_.rank_count) / 8};
 }
 
 std::span<uint64_t> Segment::present(int area) const {
-  return {used_rows(area).data() + knock_bytes(job().rank_count) / 8, knock_bytes(job().rank_count) / 8};
+  return {used_rows(area).data() + knock_bytes(geometry_.rank_count) / 8,
+          knock_bytes(geometry_.rank_count) / 8};
 }
 
 ControlRow& Segment::control_row(int area, int process) const {
   HEARTH_DCHECK(process >= 0 && process < rank_count());
-  std::byte* rows = reinterpret_cast<std::byte*>(&this->area(area)) + area_head_bytes(job().rank_count);
+  std::byte* rows = reinterpret_cast<std::byte*>(&this->area(area)) + area_head_bytes(geometry_.rank_count);
   return reinterpret_cast<ControlRow*>(rows)[process];
 }
 
 bool Segment::reserve_area(int area) const {
   return os::reserve_room(descriptor_,
                           static_cast<size_t>(reinterpret_cast<std::byte*>(&this->area(area)) - base_),
-                          job().area_bytes);
+                          geometry_.area_bytes);
 }
 
 std::span<std::byte> Segment::chunks(int area, int process) const {
-  const uint64_t number = static_cast<uint64_t>(area) * job().rank_count + static_cast<uint64_t>(process);
-  return {base_ + job().chunks_offset + number * job().chunk_bytes, job().chunk_bytes};
+  const uint64_t number = static_cast<uint64_t>(area) * geometry_.rank_count + static_cast<uint64_t>(process);
+  return {base_ + geometry_.chunks_offset + number * geometry_.chunk_bytes, geometry_.chunk_bytes};
 }
 
 uint32_t& Segment::cell_mark(int owner, uint32_t cell) const {
-  std::byte* marks = reinterpret_cast<std::byte*>(&rank(owner) + 1) + table_bytes(job().rank_count);
+  std::byte* marks = reinterpret_cast<std::byte*>(&rank(owner) + 1) + table_bytes(geometry_.rank_count);
   return *reinterpret_cast<uint32_t*>(marks + uint64_t{cell} * kLineBytes);
 }
 
 std::byte* Segment::cell_memory(int owner, uint32_t cell) const {
-  return base_ + job().cells_offset +
-         static_cast<uint64_t>(owner) * to_pages(uint64_t{job().cell_count} * job().cell_bytes) +
-         uint64_t{cell} * job().cell_bytes;
+  return base_ + geometry_.cells_offset +
+         static_cast<uint64_t>(owner) * to_pages(uint64_t{geometry_.cell_count} * geometry_.cell_bytes) +
+         uint64_t{cell} * geometry_.cell_bytes;
 }
 
 bool Segment::reserve_cells(int owner, uint32_t first, uint32_t count) const {
   const auto offset = static_cast<size_t>(cell_memory(owner, first) - base_);
-  return os::reserve_room(descriptor_, offset, uint64_t{count} * job().cell_bytes);
+  return os::reserve_room(descriptor_, offset, uint64_t{count} * geometry_.cell_bytes);
 }
 
 }  // namespace hearth::shm

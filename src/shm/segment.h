@@ -50,14 +50,20 @@ class Segment {
 
   int descriptor() const { return descriptor_; }
   bool mapped() const { return base_ != nullptr; }
+  /// The words that live. Of what was decided once, geometry() is the copy that nobody can overwrite.
   JobHeader& job() const { return *reinterpret_cast<JobHeader*>(base_); }
-  int rank_count() const { return static_cast<int>(job().rank_count); }
+  const JobGeometry& geometry() const { return geometry_; }
+  int rank_count() const { return static_cast<int>(geometry_.rank_count); }
   RankBlock& rank(int rank) const;
 
   /// Bit s % 64 of word s / 64: rank s has opened a ring to `rank` that it may not know yet.
   std::span<uint64_t> knocks(int rank) const;
   /// Number + 1 of the ring from `sender` to `receiver`; 0 while there is none.
   uint32_t& ring_number(int receiver, int sender) const;
+  /// Rings that there is room for: what a ring's number is below.
+  uint64_t ring_count_max() const {
+    return (geometry_.segment_bytes - geometry_.rings_offset) / geometry_.ring_bytes;
+  }
   /// The memory of ring `number` (0-based).
   std::byte* ring_memory(uint32_t number) const;
   /// Takes the next free ring and room for it, on the memory node of its receiver; -1 when memory is short.
@@ -89,6 +95,7 @@ class Segment {
   std::byte* base_ = nullptr;
   size_t bytes_ = 0;
   int descriptor_ = -1;
+  JobGeometry geometry_ = {};
 };
 
 }  // namespace hearth::shm

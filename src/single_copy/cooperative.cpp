@@ -99,6 +99,8 @@ bool receive_pieces(shm::CopyDesk& desk, const Message& message, Piece first, Co
     if (!copier.copy(piece)) {
       // Nobody may write into the buffer any more once this returns.
       const size_t taken = close_desk(desk, message);
+      // Less than we took ourselves: somebody has written over the desk.
+      if (taken < own + piece.bytes) return false;
       await_pieces(desk, taken - own - piece.bytes, copier);
       return false;
     }

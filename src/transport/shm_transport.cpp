@@ -8,6 +8,7 @@
 #include "base/os_process.h"
 #include "base/os_wait.h"
 #include "mpi.h"
+#include "shm/damage.h"
 
 namespace hearth::transport {
 
@@ -15,7 +16,7 @@ ShmTransport::ShmTransport(const shm::Segment& segment, PeerIndex self)
     : segment_(segment),
       self_(self),
       writers_(static_cast<size_t>(segment.rank_count())),
-      notes_(writers_.size() * shm::RingWriter::note_words(segment.job().ring_lines)),
+      notes_(writers_.size() * shm::RingWriter::note_words(segment.geometry().ring_lines)),
       readers_(static_cast<size_t>(segment.rank_count())),
       knocks_(segment.knocks(self).data()),
       knock_words_(segment.knocks(self).size()),
@@ -60,12 +61,12 @@ Status ShmTransport::open_writer(PeerIndex to) {
                 "no memory for the ring of %llu bytes from rank %d to rank %d. Remedy: raise the memory "
                 "limit, or set "
                 "HEARTH_SHM_RING_BYTES lower",
-                static_cast<unsigned long long>(segment_.job().ring_bytes), self_, to);
+                static_cast<unsigned long long>(segment_.geometry().ring_bytes), self_, to);
   }
-  const uint32_t lines = segment_.job().ring_lines;
+  const uint32_t lines = segment_.geometry().ring_lines;
   writers_[static_cast<size_t>(to)] =
       shm::RingWriter(segment_.ring_memory(static_cast<uint32_t>(number)), lines, shm::Bell(segment_, to),
-                      &notes_[static_cast<size_t>(to) * shm::RingWriter::note_words(lines)]);
+                      &notes_[static_cast<size_t>(to) * shm::RingWriter::note_words(lines)], {self_, to});
   // Pairs with the acquire load in answer_knocks.
   atomic::store_release(segment_.ring_number(to, self_), static_cast<uint32_t>(number) + 1);
   atomic::fetch_or(segment_.knocks(to)[static_cast<size_t>(self_) / 64], uint64_t{1} << (self_ % 64));
@@ -95,12 +96,17 @@ void ShmTransport::answer_knocks() {
     uint64_t bits = atomic::exchange(knocks_[w], uint64_t{0});
     for (; bits != 0; bits &= bits - 1) {
       const auto from = static_cast<PeerIndex>(w * 64 + static_cast<size_t>(std::countr_zero(bits)));
-      if (from >= segment_.rank_count()) continue;
+      if (from >= segment_.rank_count() || readers_[static_cast<size_t>(from)].open()) continue;
       // Pairs with the release store in open_writer.
       const uint32_t number = atomic::load_acquire(segment_.ring_number(self_, from));
       if (number == 0) continue;
-      readers_[static_cast<size_t>(from)] = shm::RingReader(
-          segment_.ring_memory(number - 1), segment_.job().ring_lines, shm::Bell(segment_, from));
+      if (number > segment_.ring_count_max()) {
+        shm::damaged("rank %d's ring to rank %d has the number %u, and there are %llu", from, self_, number,
+                     static_cast<unsigned long long>(segment_.ring_count_max()));
+      }
+      readers_[static_cast<size_t>(from)] =
+          shm::RingReader(segment_.ring_memory(number - 1), segment_.geometry().ring_lines,
+                          shm::Bell(segment_, from), {from, self_});
       open_.insert(open_.begin(), from);
     }
   }
@@ -115,6 +121,7 @@ int ShmTransport::drain(PeerIndex from, PacketHandler handler, void* receiver) {
     // A second packet in a row is a stream: fetch what comes behind it while this one is handled.
     if (packets > 0) reader.fetch_ahead();
     const PacketHeader header = shm::header_at(line);
+    if (__builtin_expect(!reader.holds(header.bytes()), 0)) reader.refuse(header);
     handler(receiver, from, header, shm::payload_at(line));
     reader.consume(header.bytes());
     ++packets;
@@ -165,7 +172,7 @@ bool ShmTransport::cell_returned(PeerIndex owner, int cell, uint32_t ticket) {
 }
 
 std::byte* ShmTransport::cells_of(PeerIndex owner, int cell, size_t bytes) {
-  const shm::JobHeader& job = segment_.job();
+  const shm::JobGeometry& job = segment_.geometry();
   if (cell < 0 || static_cast<uint32_t>(cell) >= job.cell_count) return nullptr;
   if (bytes > (job.cell_count - static_cast<uint64_t>(cell)) * job.cell_bytes) return nullptr;
   atomic::prefetch_for_write(&segment_.cell_mark(owner, static_cast<uint32_t>(cell)));

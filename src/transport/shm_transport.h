@@ -20,7 +20,7 @@ class ShmTransport final : public Transport {
   ShmTransport(const shm::Segment& segment, PeerIndex self);
 
   const char* name() const override { return "shm"; }
-  size_t packet_bytes_max() const override { return shm::payload_bytes_max(segment_.job().ring_lines); }
+  size_t packet_bytes_max() const override { return shm::payload_bytes_max(segment_.geometry().ring_lines); }
   std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) override;
   void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
               uint64_t match) override;

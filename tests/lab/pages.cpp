@@ -89,12 +89,12 @@ int main(int argc, char** argv) {
     const uint32_t number = segment.ring_number(self, other);
     if (number == 0) continue;
     if (!rings.empty()) rings += ", ";
-    rings += nodes_of(segment.ring_memory(number - 1), segment.job().ring_bytes);
+    rings += nodes_of(segment.ring_memory(number - 1), segment.geometry().ring_bytes);
   }
-  const size_t pool_bytes = size_t{segment.job().cell_count} * segment.job().cell_bytes;
+  const size_t pool_bytes = size_t{segment.geometry().cell_count} * segment.geometry().cell_bytes;
   const std::string line = "{\"rank\": " + std::to_string(self) + ", \"relations\": [" + relations +
                            "], \"rings\": [" + rings +
-                           "], \"block\": " + nodes_of(&segment.rank(self), segment.job().block_bytes) +
+                           "], \"block\": " + nodes_of(&segment.rank(self), segment.geometry().block_bytes) +
                            ", \"cells\": " + nodes_of(segment.cell_memory(self, 0), pool_bytes) +
                            ", \"allocated\": " + nodes_of_allocated(bytes, nullptr, nullptr) +
                            ", \"lowlat\": " + nodes_of_allocated(kSmall, "hearth_memory_kind", "lowlat") +

@@ -32,7 +32,7 @@ class BoundSegment : public testing::Test {
       const int64_t number = segment_.take_ring(static_cast<int>(pair % kRanks));
       ASSERT_EQ(number, static_cast<int64_t>(pair));
       rings.push_back(segment_.ring_memory(static_cast<uint32_t>(number)));
-      std::memset(rings.back(), static_cast<int>(pair + 1), segment_.job().ring_bytes);
+      std::memset(rings.back(), static_cast<int>(pair + 1), segment_.geometry().ring_bytes);
     }
     EXPECT_EQ(segment_.take_ring(0), -1) << "there are no more pairs";
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
@@ -58,7 +58,7 @@ class BoundSegment : public testing::Test {
     }
     for (size_t pair = 0; pair < rings.size(); ++pair) {
       EXPECT_EQ(rings[pair][0], static_cast<std::byte>(pair + 1));
-      EXPECT_EQ(rings[pair][segment_.job().ring_bytes - 1], static_cast<std::byte>(pair + 1));
+      EXPECT_EQ(rings[pair][segment_.geometry().ring_bytes - 1], static_cast<std::byte>(pair + 1));
     }
     for (uint32_t rank = 0; rank < kRanks; ++rank)
       EXPECT_EQ(*segment_.cell_memory(static_cast<int>(rank), 3), static_cast<std::byte>(rank + 100));
@@ -69,7 +69,7 @@ class BoundSegment : public testing::Test {
 
 TEST_F(BoundSegment, WithNothingToChooseRingsLieSideBySide) {
   make({});
-  EXPECT_NE(segment_.job().ring_bytes % os::page_bytes(), 0u);
+  EXPECT_NE(segment_.geometry().ring_bytes % os::page_bytes(), 0u);
   EXPECT_EQ(segment_.rank(1).memory.rings, -1);
   EXPECT_EQ(segment_.rank(1).memory.arena, -1);
   use_all();
@@ -77,7 +77,7 @@ TEST_F(BoundSegment, WithNothingToChooseRingsLieSideBySide) {
 
 TEST_F(BoundSegment, RingsHavePagesOfTheirOwnToLieWhereTheReceiverIs) {
   make(std::vector<RankMemory>(kRanks, {0, 0, 0, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(segment_.job().ring_bytes % os::page_bytes(), 0u);
+  EXPECT_EQ(segment_.geometry().ring_bytes % os::page_bytes(), 0u);
   EXPECT_EQ(segment_.rank(2).memory.rings, 0);
   use_all();
   const int node = os::node_of_page(segment_.ring_memory(0));
