@@ -14,6 +14,9 @@
 #                            shared heap, in turn
 #   make check-chaos         each system call failed in turn, ranks killed at each named point, many seeds of disorder
 #   make check-models        the protocols in shared memory, every state of small models of them, by SPIN
+#   make fuzz      every parser, and whatever reads memory or messages of others, with libFuzzer, each for
+#                  FUZZ_SECONDS (60)
+#   make check-valgrind      programs of tests/multi under valgrind
 #   make check-aarch64       the library and its unit and contract tests, cross-compiled for aarch64, in QEMU
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
@@ -21,7 +24,8 @@
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
 .PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-hosts check-lab \
-  check-surroundings check-chaos check-models check-aarch64 compare format clean distclean check system python
+  check-surroundings check-chaos check-models check-valgrind fuzz check-aarch64 compare format clean distclean check \
+  system python
 
 install: check
 	@scripts/build.sh release hearth_installation
@@ -101,6 +105,15 @@ check-sanitizers: python
 check-models:
 	@scripts/setup.sh models
 	@python3 -B tests/models/check.py
+
+check-valgrind: system
+	@scripts/setup.sh valgrind
+	@scripts/build.sh release
+	@python3 -B tests/conformance/valgrind.py --table build/release/tests/multi_table.txt
+
+fuzz: system
+	@scripts/setup.sh fuzz
+	@scripts/fuzz.sh
 
 check-aarch64:
 	@scripts/setup.sh aarch64

@@ -10,6 +10,8 @@
 #   scripts/setup.sh netpipe  the source archive of NetPIPE, into .cache/netpipe, where apt can give it
 #   scripts/setup.sh lab      packages, for virtual machines (make check-lab)
 #   scripts/setup.sh hpcc     the source archive of HPCC and a BLAS, into .cache/hpcc, where apt can give them
+#   scripts/setup.sh fuzz     clang with its libFuzzer, by apt as above (make fuzz)
+#   scripts/setup.sh valgrind valgrind, by apt as above (make check-valgrind)
 #   scripts/setup.sh models   SPIN, by apt as above (make check-models)
 #   scripts/setup.sh aarch64  a cross compiler and an emulator, by apt as above
 set -eu
@@ -220,6 +222,21 @@ setup_lab() {
   setup_system install
 }
 
+# The run-time library of the sanitizers is a package of its own, of the same version.
+setup_fuzz() {
+  packages="$packages clang"
+  setup_system install
+  if ! printf 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+    clang++ -x c++ -fsanitize=fuzzer,address - -o /dev/null 2>/dev/null; then
+    install_packages "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+  fi
+}
+
+setup_valgrind() {
+  packages="$packages valgrind"
+  setup_system install
+}
+
 setup_models() {
   packages="gcc python3 spin"
   setup_system install
@@ -240,7 +257,9 @@ case ${1:-} in
   hpcc) setup_hpcc ;;
   lab) setup_lab ;;
   models) setup_models ;;
+  fuzz) setup_fuzz ;;
+  valgrind) setup_valgrind ;;
   aarch64) setup_aarch64 ;;
   *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | lab | models |" \
-    "aarch64" ;;
+    "fuzz | valgrind | aarch64" ;;
 esac

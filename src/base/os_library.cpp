@@ -12,6 +12,12 @@
 namespace hearth::os {
 
 void* open_library(const std::string& name, std::string& problem) {
+  // Whoever chooses the working folder must not choose the code.
+  if (name.find('/') != std::string::npos && name[0] != '/') {
+    problem =
+        "'" + name + "' is a path that depends on the working folder. Remedy: write it from the root on";
+    return nullptr;
+  }
   if (chaos::refuses(chaos::Call::library)) {
     problem = std::strerror(errno);
     return nullptr;

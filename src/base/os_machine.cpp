@@ -53,6 +53,10 @@ bool group_path(std::string_view groups, bool version2, std::string_view control
   return found;
 }
 
+bool lies_in(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
 // One line of /proc/self/mountinfo: "id parent device root mount options [tags...] - type source
 // superoptions".
 struct Mount {
@@ -181,8 +185,11 @@ std::vector<ControlGroup> control_groups_in(const std::string& groups, const std
     group.mount = mount.mount;
     if (!group_path(groups, version2, controller, group.path)) return;
     // In a container the mount may begin at our own group, while the path is told from the host's top.
-    if (mount.root != "/" && group.path.starts_with(mount.root)) group.path.erase(0, mount.root.size());
-    if (group.path == "/" || group.path.starts_with("/..")) group.path.clear();
+    if (mount.root != "/" && lies_in(group.path, mount.root)) group.path.erase(0, mount.root.size());
+    // Limits are looked for upward from there, folder by folder.
+    if (group.path == "/" || !group.path.starts_with("/") || group.path.starts_with("/..")) {
+      group.path.clear();
+    }
     result.push_back(std::move(group));
   });
   return result;

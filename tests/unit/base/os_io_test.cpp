@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <string>
 
+#include "base/os_library.h"
+
 namespace hearth::os {
 namespace {
 
@@ -110,6 +112,14 @@ TEST(Poller, HearsOfTheOtherSidesEnd) {
   ASSERT_TRUE(poller.add(pipe.read_end.number(), 1, true, false));
   pipe.write_end.reset();
   ASSERT_EQ(poller.wait(1000).size(), 1u);
+}
+
+TEST(Library, IsNotLookedForInTheWorkingFolder) {
+  std::string problem;
+  EXPECT_EQ(open_library("./libm.so.6", problem), nullptr);
+  EXPECT_NE(problem.find("depends on the working folder"), std::string::npos);
+  EXPECT_EQ(open_library("lib/libm.so.6", problem), nullptr);
+  EXPECT_NE(open_library("libm.so.6", problem), nullptr) << problem;
 }
 
 }  // namespace

@@ -88,6 +88,19 @@ TEST(ControlGroups, MountedFromOurOwnGroupOn) {
   EXPECT_EQ(groups[0].path, "");
 }
 
+// Its limits are looked for from the path upward, which once had no end here.
+TEST(ControlGroups, MountedFromAFolderWhoseNameOursBeginsWith) {
+  const auto groups = control_groups_in("0::/user.slice\n",
+                                        "31 23 0:27 /user /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "cpu");
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].path, "/user.slice");
+  EXPECT_EQ(quota_processors_of(groups[0]), 0);
+  const auto strange =
+      control_groups_in("0::user\n", "31 23 0:27 / /nowhere rw - cgroup2 cgroup2 rw\n", "cpu");
+  ASSERT_EQ(strange.size(), 1u);
+  EXPECT_EQ(strange[0].path, "");
+}
+
 TEST(ControlGroups, NonsenseIsNoGroup) {
   EXPECT_TRUE(control_groups_in("", "", "cpu").empty());
   EXPECT_TRUE(control_groups_in("x\n:\n", "a b\n - cgroup2\n", "cpu").empty());

@@ -2,6 +2,8 @@
 #include "launch/bootstrap_share.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -27,6 +29,14 @@ void set_parameter(const std::string& name, int64_t value) {
     if (rows[i].name == name) ASSERT_TRUE(param::set_number(i, value));
   }
 }
+
+/// What a rank says first.
+struct Hello {
+  std::array<std::byte, 16> question;
+  int32_t rank;
+  int32_t reserved;
+  std::array<uint64_t, 64> processors;
+};
 
 class ShareTest : public testing::Test {
  protected:
@@ -104,12 +114,7 @@ TEST_F(ShareTest, StrangersGetNothingAndDisturbNobody) {
   EXPECT_FALSE(answered(std::vector<std::byte>(100'000)));
   const os::Descriptor silent = os::connect_to_name(card_.socket, kSecond);
   EXPECT_TRUE(silent.open());
-  struct {
-    std::array<std::byte, 16> question;
-    int32_t rank;
-    int32_t reserved;
-    std::array<uint64_t, 64> processors;
-  } hello = {};
+  Hello hello = {};
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(&hello), sizeof hello);
   hello.rank = 6;
   EXPECT_FALSE(answered(bytes)) << "without the secret";
@@ -123,6 +128,25 @@ TEST_F(ShareTest, StrangersGetNothingAndDisturbNobody) {
   }
   start(6);
   start(9);
+  finish();
+  expect_one_segment();
+}
+
+TEST_F(ShareTest, AnotherUserGetsNothingWhateverItKnows) {
+  constexpr uid_t kNobody = 65534;
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  start(2);
+  Hello hello = {card_.question, 5, 0, {}};
+  const pid_t stranger = ::fork();
+  ASSERT_GE(stranger, 0);
+  if (stranger == 0) {
+    const bool other = ::setresuid(kNobody, kNobody, kNobody) == 0;
+    ::_exit(!other || answered({reinterpret_cast<const std::byte*>(&hello), sizeof hello}) ? 1 : 0);
+  }
+  int ended = -1;
+  ASSERT_EQ(::waitpid(stranger, &ended, 0), stranger);
+  EXPECT_EQ(ended, 0) << "it got an answer";
+  for (const int rank : {5, 6, 9}) start(rank);
   finish();
   expect_one_segment();
 }

@@ -1,0 +1,54 @@
+// What every fuzz target shares. A target is one file with LLVMFuzzerTestOneInput, which gets any bytes and
+// must neither crash nor hang; what it demands beyond that it says by demand(). libFuzzer calls it
+// (`make fuzz`), and so does replay.cpp with what is kept in tests/fuzz/corpus (`make test`), where the
+// function goes by the name of its file.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes);
+
+namespace hearth::fuzz {
+
+/// A promise that must hold whatever comes in.
+inline void demand(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "fuzz: not so: %s\n", what);
+  std::abort();
+}
+
+/// Takes an input apart, from its front. Where it has ended all numbers are 0.
+class Input {
+ public:
+  Input(const uint8_t* data, size_t bytes) : text_(reinterpret_cast<const char*>(data), bytes) {}
+
+  bool empty() const { return text_.empty(); }
+  template <class Number>
+  Number take() {
+    Number number = {};
+    const size_t bytes = std::min(sizeof number, text_.size());
+    std::memcpy(&number, text_.data(), bytes);
+    text_.remove_prefix(bytes);
+    return number;
+  }
+  /// From 0 to limit - 1. Pre: limit is from 1 to 2^16.
+  size_t below(size_t limit) { return (limit > 256 ? take<uint16_t>() : take<uint8_t>()) % limit; }
+  std::string_view take_text(size_t bytes_max) {
+    const std::string_view piece = text_.substr(0, bytes_max);
+    text_.remove_prefix(piece.size());
+    return piece;
+  }
+  std::string rest() { return std::string(take_text(text_.size())); }
+
+ private:
+  std::string_view text_;
+};
+
+}  // namespace hearth::fuzz

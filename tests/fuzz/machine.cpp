@@ -1,0 +1,54 @@
+// Machines that hwloc describes, of any shape: its words for made-up ones, and which processors are allowed.
+#include "topo/machine.h"
+
+#include <hwloc.h>
+
+#include "fuzz.h"
+#include "topo/relation.h"
+
+using namespace hearth;
+
+namespace {
+
+constexpr unsigned kProcessorsMax = 512;
+
+void check(const topo::Machine& machine) {
+  for (const topo::Processor& one : machine.processors()) {
+    fuzz::demand(one.number >= 0, "processors have numbers");
+    static_cast<void>(topo::relation_of(machine.processors()[0].place, one.place));
+    const std::vector<int> numbers = {one.number};
+    static_cast<void>(topo::memory_near(machine.memory_nodes(), numbers));
+  }
+  static_cast<void>(topo::common_place(machine.processors()));
+  static_cast<void>(topo::processor_list(machine.processors()));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  fuzz::Input input(data, bytes);
+  std::vector<int> allowed;
+  for (size_t count = input.below(9); count > 0; --count)
+    allowed.push_back(static_cast<int>(input.below(64)));
+  const std::string words = input.rest();
+  // hwloc makes what it is asked for, however large, and reads past a text of few kinds of letters.
+  size_t product = 1;
+  for (size_t at = 0; at < words.size(); ++at) {
+    const auto letter = static_cast<unsigned char>(words[at]);
+    if (letter < ' ' || letter > 'z') return 0;
+    if (words[at] == ':') product *= std::max(1ul, std::strtoul(words.c_str() + at + 1, nullptr, 0));
+    if (product > kProcessorsMax) return 0;
+  }
+  hwloc_topology_t topology = nullptr;
+  fuzz::demand(hwloc_topology_init(&topology) == 0, "hwloc is there");
+  if (hwloc_topology_set_synthetic(topology, words.c_str()) == 0 && hwloc_topology_load(topology) == 0) {
+    std::sort(allowed.begin(), allowed.end());
+    allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
+    const topo::Machine machine = topo::Machine::from_topology(topology, allowed);
+    check(machine);
+    check(machine.restricted_to(allowed));
+  }
+  hwloc_topology_destroy(topology);
+  check(topo::Machine::from_numbers(allowed));
+  return 0;
+}

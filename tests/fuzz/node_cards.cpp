@@ -1,0 +1,30 @@
+// What ranks leave with a launcher's server for each other: one card from the input, and a job of several.
+#include "launch/bootstrap_node.h"
+
+#include "fuzz.h"
+#include "launch/bootstrap_words.h"
+
+using namespace hearth;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  const auto* from = reinterpret_cast<const std::byte*>(data);
+  launch::NodeCard card;
+  if (launch::parse_card({from, bytes}, card)) {
+    launch::NodeCard again;
+    fuzz::demand(launch::parse_card(launch::to_bytes(card), again) && again == card,
+                 "a card that is written again says the same");
+    launch::NodeCard other;
+    other.surroundings = "elsewhere";
+    const std::vector<launch::NodeCard> cards = {card, other, card};
+    const launch::NodeMap nodes = launch::map_nodes(cards);
+    fuzz::demand(nodes.node_of.size() == cards.size() && nodes.node_of[0] == nodes.node_of[2],
+                 "the same surroundings are the same node");
+  }
+  std::string_view text(reinterpret_cast<const char*>(data), bytes);
+  std::vector<std::byte> decoded;
+  if (launch::from_hex(text, decoded)) {
+    fuzz::demand(launch::to_hex(decoded) == text, "digits that are written again are the same");
+  }
+  fuzz::demand(launch::printable(text).size() <= text.size() + 3, "words do not grow");
+  return 0;
+}

@@ -1,0 +1,60 @@
+// A file that is handed to a rank as the job's segment: its header is the input. What is taken is divided up
+// so that every part lies in the file.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "shm/cells.h"
+#include "shm/segment.h"
+
+using namespace hearth;
+
+namespace {
+
+constexpr uint64_t kBytesMax = uint64_t{64} << 20;
+
+void touch(const shm::Segment& segment, const void* place, uint64_t bytes) {
+  const auto* begin = reinterpret_cast<const std::byte*>(&segment.job());
+  const auto* at = static_cast<const std::byte*>(place);
+  fuzz::demand(at >= begin && at + bytes <= begin + segment.geometry().segment_bytes,
+               "every part lies in the segment");
+}
+
+void touch_all(const shm::Segment& segment) {
+  const shm::JobGeometry& geometry = segment.geometry();
+  const int last = segment.rank_count() - 1;
+  touch(segment, &segment.rank(last), sizeof(shm::RankBlock));
+  touch(segment, segment.knocks(last).data(), segment.knocks(last).size_bytes());
+  touch(segment, &segment.ring_number(last, last), sizeof(uint32_t));
+  touch(segment, segment.cell_memory(last, geometry.cell_count - 1), geometry.cell_bytes);
+  touch(segment, &segment.cell_mark(last, geometry.cell_count - 1), sizeof(uint32_t));
+  touch(segment, segment.ring_memory(static_cast<uint32_t>(segment.ring_count_max() - 1)),
+        geometry.ring_bytes);
+  if (geometry.area_count == 0) return;
+  const auto area = static_cast<int>(geometry.area_count - 1);
+  touch(segment, &segment.control_row(area, last), sizeof(shm::ControlRow));
+  touch(segment, segment.used_rows(area).data(), segment.used_rows(area).size_bytes());
+  touch(segment, segment.chunks(area, last).data(), segment.chunks(area, last).size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  shm::JobGeometry geometry = {};
+  std::memcpy(&geometry, data, std::min(bytes, sizeof geometry));
+  // The two fields that every other version of Hearth has too: guessing them teaches nothing.
+  geometry.magic = shm::kMagic;
+  geometry.segment_bytes %= kBytesMax;
+  const int file = ::memfd_create("fuzz", MFD_CLOEXEC);
+  fuzz::demand(file >= 0 && ::ftruncate(file, static_cast<off_t>(geometry.segment_bytes)) == 0 &&
+                   ::pwrite(file, &geometry, sizeof geometry, 0) == sizeof geometry,
+               "there are memory files");
+  shm::Segment segment;
+  if (shm::Segment::attach(file, segment).ok()) {
+    touch_all(segment);
+  } else {
+    ::close(file);
+  }
+  return 0;
+}
