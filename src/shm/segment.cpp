@@ -103,12 +103,18 @@ SegmentPlan plan_of(const JobGeometry& geometry) {
 /// Whether everything that it says lies in the segment, where a plan of these numbers has it.
 bool is_sound(const JobGeometry& geometry) {
   constexpr uint32_t kRanksMax = 1 << 20;
-  // So that no product below leaves 64 bits.
   if (geometry.rank_count == 0 || geometry.rank_count > kRanksMax || geometry.area_count > kAreasMax ||
-      geometry.chunk_bytes > geometry.segment_bytes || geometry.segment_bytes > kSegmentBytesMax ||
-      geometry.ring_lines == 0 || geometry.ring_lines > kRingLinesMax || geometry.cell_count == 0 ||
-      geometry.cell_bytes == 0 ||
-      uint64_t{geometry.cell_count} * geometry.cell_bytes > geometry.segment_bytes) {
+      geometry.segment_bytes > kSegmentBytesMax || geometry.ring_lines == 0 ||
+      geometry.ring_lines > kRingLinesMax || geometry.cell_count == 0 || geometry.cell_bytes == 0) {
+    return false;
+  }
+  // What there is most of has to fit, so that no product below leaves 64 bits.
+  const uint64_t ranks = geometry.rank_count;
+  const uint64_t chunks = geometry.area_count * ranks;
+  const uint64_t lines = geometry.segment_bytes / kLineBytes;
+  if (uint64_t{geometry.cell_count} * geometry.cell_bytes > geometry.segment_bytes / ranks ||
+      geometry.ring_lines > lines / (ranks * ranks) ||
+      (chunks > 0 && geometry.chunk_bytes > geometry.segment_bytes / chunks)) {
     return false;
   }
   const SegmentPlan plan = plan_of(geometry);

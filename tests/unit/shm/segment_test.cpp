@@ -1,8 +1,10 @@
 #include "shm/segment.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "base/os_memory.h"
@@ -88,6 +90,36 @@ TEST_F(BoundSegment, RingsHavePagesOfTheirOwnToLieWhereTheReceiverIs) {
 TEST_F(BoundSegment, NodesThatTheSystemRefusesDoNoHarm) {
   make({{0, 0, 0, 0, 900, 901, 0, 0}, {0, 0, 0, 0, 900, 902, 0, 0}, {0, 0, 0, 0, -1, -1, 0, 0}});
   use_all();
+}
+
+// Whoever is handed one takes it, however small, and refuses what says of itself what cannot be.
+TEST(AttachedSegment, IsAsItSaysOfItself) {
+  for (const uint32_t ranks : {1u, 2u, 40u}) {
+    SegmentPlan plan;
+    plan.rank_count = ranks;
+    plan.ring_lines = 16;
+    plan.cell_bytes = 64;
+    plan.cell_count = 1;
+    plan.area_count = ranks > 1 ? 1 : 0;
+    plan.chunk_bytes = uint64_t{64} << 20;  // more than all the rest
+    Segment made;
+    ASSERT_TRUE(Segment::create(plan, made).ok()) << last_failure_text();
+    Segment attached;
+    ASSERT_TRUE(Segment::attach(::dup(made.descriptor()), attached).ok()) << last_failure_text();
+    EXPECT_EQ(attached.geometry().rings_offset, made.geometry().rings_offset);
+    for (uint32_t JobGeometry::*field :
+         {&JobGeometry::rank_count, &JobGeometry::ring_lines, &JobGeometry::cell_bytes,
+          &JobGeometry::cell_count, &JobGeometry::area_count}) {
+      const uint32_t right = made.job().*field;
+      made.job().*field = 0xffffffff;
+      Segment refused;
+      const int descriptor = ::dup(made.descriptor());
+      EXPECT_FALSE(Segment::attach(descriptor, refused).ok());
+      EXPECT_NE(std::string(last_failure_text()).find("what cannot be"), std::string::npos);
+      ::close(descriptor);
+      made.job().*field = right;
+    }
+  }
 }
 
 }  // namespace
