@@ -68,7 +68,9 @@ def kill(point, call, way, passage, rank, survive):
     if not problem and not outcome.disturbed:
         problem = "" if outcome.well else "did not go well, although nobody was killed"
     elif not problem and survive:
-        problem = "" if outcome.well else "the others did not go on"
+        # Who dies after MPI_Finalize has been one of those that went on: its end is the job's.
+        after = point == "area_leaving" and outcome.code == 137 and disturbed.WELL in outcome.out
+        problem = "" if outcome.well or after else "the others did not go on"
     elif not problem:
         told = re.findall(rf"mpiexec: rank {rank} .* was killed by SIGKILL", outcome.err)
         late = point.startswith("finalize")

@@ -506,7 +506,7 @@ int main(int argc, char** argv) {
     if (survives) settle(code);
   }
   if (!survives) judge();
-  if (rank == 0) printf("traffic: all is well with %d ranks\n", size);
+  printf("traffic: all is well with rank %d of %d\n", rank, size);
   fflush(stdout); /* one may be killed yet */
   MPI_Comm_free(&comm);
   MPI_Free_mem(lent);
