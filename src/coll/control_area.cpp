@@ -156,9 +156,7 @@ ControlArea* ControlArea::enter(Comm& comm, ControlArea*& view, int32_t area) {
   if (static_cast<uint32_t>(area) >= areas) {
     shm::damaged("a communicator was told to meet in area %d, and there are %u", area, areas);
   }
-  view = new (std::nothrow) ControlArea(comm, *the_segment, area);
-  // The others count on this process to meet them there.
-  HEARTH_CHECK(view != nullptr);
+  view = new ControlArea(comm, *the_segment, area);
   return view;
 }
 

@@ -145,7 +145,7 @@ TEST_F(Damage, a_message_of_more_bytes_than_there_can_be_is_not_begun) {
 TEST_F(Damage, cells_that_are_not_there_are_not_read) {
   post_receive(kLong);
   announce(kLong, {9999, 2048});
-  EXPECT_TRUE(says(words_of_progress(), "rank 1 tells rank 0 of 2048 bytes in cell 9999 of its pool"));
+  EXPECT_TRUE(says(words_of_progress(), "rank 1 tells rank 0 of 2048 bytes in cell 9999 of rank 1's pool"));
 }
 
 TEST_F(Damage, cells_hold_no_more_than_they_are_long) {

@@ -34,7 +34,7 @@ class Input {
   Number take() {
     Number number = {};
     const size_t bytes = std::min(sizeof number, text_.size());
-    std::memcpy(&number, text_.data(), bytes);
+    if (bytes > 0) std::memcpy(&number, text_.data(), bytes);
     text_.remove_prefix(bytes);
     return number;
   }

@@ -70,10 +70,10 @@ TEST_F(Chaos, SaysWhatItCannotRead) {
 TEST_F(Chaos, FailsOneCallOfOneKind) {
   testing::internal::CaptureStderr();
   begin(plan_of("fail=memfd:2"), 0);
-  const os::Descriptor first(os::create_shared_memory("chaos", 4096));
-  const os::Descriptor second(os::create_shared_memory("chaos", 4096));
+  const os::Descriptor first(os::create_sparse_memory("chaos", 4096));
+  const os::Descriptor second(os::create_sparse_memory("chaos", 4096));
   EXPECT_EQ(errno, ENOSYS);
-  const os::Descriptor third(os::create_shared_memory("chaos", 4096));
+  const os::Descriptor third(os::create_sparse_memory("chaos", 4096));
   EXPECT_TRUE(first.open());
   EXPECT_FALSE(second.open());
   EXPECT_TRUE(third.open());
@@ -94,7 +94,8 @@ TEST_F(Chaos, AnyCallsAreCountedTogether) {
   begin(plan_of("fail=any:2"), 0);
   void* first = os::map_private(4096);
   EXPECT_NE(first, nullptr);
-  EXPECT_FALSE(os::Descriptor(os::create_shared_memory("chaos", 4096)).open());
+  EXPECT_FALSE(os::drop_private_pages(first, 4096)) << "another kind";
+  EXPECT_TRUE(os::drop_private_pages(first, 4096));
   os::release(first, 4096);
 }
 
