@@ -421,9 +421,11 @@ static void sample(void) {
   latency_us[samples++] = median(rounds, 21);
 }
 
-/* The last third beside the second one; in the first one pools and rings come into being. */
-static void judge(void) {
+/* The last third beside the second one; in the first one pools and rings come into being. That takes up to a
+ * minute: pages of 2 MiB of cells a rank, and of chunks, are taken when they are first used. */
+static void judge(double seconds) {
   const int third = samples / 3;
+  const double room_kib = seconds < 60 ? 16384 : 256;
   if (third < 3) return;
   const double memory_before = median(memory + third, third),
                memory_after = median(memory + 2 * third, third);
@@ -432,7 +434,7 @@ static void judge(void) {
   const double time_after = median(latency_us + 2 * third, third);
   printf("rank %d: %d samples: %.0f to %.0f KiB, %.0f to %.0f descriptors, %.2f to %.2f us\n", world_rank,
          samples, memory_before, memory_after, files_before, files_after, time_before, time_after);
-  CHECK(memory_after <= 1.02 * memory_before + 256, "memory grows: %.0f to %.0f KiB", memory_before,
+  CHECK(memory_after <= 1.02 * memory_before + room_kib, "memory grows: %.0f to %.0f KiB", memory_before,
         memory_after);
   CHECK(files_after <= files_before, "descriptors grow: %.0f to %.0f", files_before, files_after);
   CHECK(time_after <= 3 * time_before + 50, "messages get slower: %.2f to %.2f us", time_before, time_after);
@@ -505,7 +507,7 @@ int main(int argc, char** argv) {
     const int code = calls[call].run(step, bytes);
     if (survives) settle(code);
   }
-  if (!survives) judge();
+  if (!survives) judge(seconds);
   printf("traffic: all is well with rank %d of %d\n", rank, size);
   fflush(stdout); /* one may be killed yet */
   MPI_Comm_free(&comm);
