@@ -87,7 +87,10 @@ void ControlArea::set_up(const shm::Segment& segment, int own_place, std::span<c
     if (comm.control != nullptr) comm.control->close_ways();
     if (comm.machine_control != nullptr) comm.machine_control->close_ways();
   };
-  objects::leave_areas_of = [](objects::PeerIndex process) { leave_all(place_of(process)); };
+  // Those on other machines are in no area here.
+  objects::leave_areas_of = [](objects::PeerIndex process) {
+    if (const int place = place_of(process); place >= 0) leave_all(place);
+  };
 }
 
 int32_t ControlArea::take(std::span<const objects::PeerIndex> members) {

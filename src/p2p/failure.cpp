@@ -192,7 +192,8 @@ void Engine::bury(PeerIndex process) {
       },
       true);
   take_cells_back(process);
-  if (desk_) Visit::end_of(*desk_(self_), place_of(process));
+  // Those on other machines have no place here, and visit nobody.
+  if (const int place = place_of(process); desk_ && place >= 0) Visit::end_of(*desk_(self_), place);
 }
 
 // Of all, each time: who died now may have counted one that died before among the members of a new area.
