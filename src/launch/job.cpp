@@ -63,7 +63,9 @@ int Job::run(char** own_environment) {
   signals_ = std::make_unique<os::SignalInbox>(kSignals);
   const uint64_t signals = token_of(static_cast<uint32_t>(Source::signals), 0);
   if (signals_->descriptor() < 0 || !poller_.add(signals_->descriptor(), signals, true, false)) {
-    say(std::string("cannot wait for signals (signalfd, epoll): ") + std::strerror(errno));
+    say(std::string("cannot wait for signals (signalfd, epoll): ") + std::strerror(errno) +
+        ". Remedy: raise the limit on open files (ulimit -n), or allow these calls where a sandbox refuses "
+        "them");
     clear_up();
     return 1;
   }

@@ -157,7 +157,11 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
     }
   }
   if (!kept) cell = take_cells(stream, bytes);
-  if (cell < 0) return false;
+  if (cell < 0) {
+    // Before the first part, what the receiver says next comes without being asked for.
+    if (stream.in_flight > 0) recall(stream);
+    return false;
+  }
   if (owner == self_) note_receiver(cell, to);
   stream.parts[static_cast<size_t>((stream.oldest + stream.in_flight) % kCellsInFlightMax)] = {
       owner, cell, transport_.cell_ticket(owner, cell)};
@@ -182,7 +186,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
 }
 
 // Cells that the receiver keeps do not come back by themselves. Messages whose cells it may keep fit the
-// parts that may be under way, as a rule.
+// parts that may be under way, and the pool, as a rule; not where memory is short.
 void Engine::recall(SendStream& stream) {
   if (stream.recalled || stream.total_bytes > kept_bytes_max_) return;
   stream.recalled = true;
