@@ -99,7 +99,7 @@ Status machines(Schedule& schedule, const void* input, void* receive, const Bloc
     if (blocks.equal()) {
       return scatter(schedule, result, own_count, type, receive, own_count, type, levels.leader());
     }
-    const std::byte* base = advance(result, type, -all.machine_begin(where.own));
+    const std::byte* base = levels.leads() ? advance(result, type, -all.machine_begin(where.own)) : nullptr;
     const int first = where.begin(where.own);
     return scatterv(schedule, base, all.lengths(first), all.begins(first), type, receive, own_count, type,
                     levels.leader());
