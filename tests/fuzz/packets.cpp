@@ -87,7 +87,7 @@ class Rank {
     Status status;
     std::byte* place = other_->claim(kSelf, payload.size(), status);
     if (place == nullptr) return;
-    std::memcpy(shm::payload_at(place), payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(shm::payload_at(place), payload.data(), payload.size());
     other_->commit(kSelf, kind, flags, payload.size(), cookie, match());
   }
   void scribble_into_ring() {

@@ -42,7 +42,7 @@ void touch_all(const shm::Segment& segment) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   shm::JobGeometry geometry = {};
-  std::memcpy(&geometry, data, std::min(bytes, sizeof geometry));
+  if (bytes > 0) std::memcpy(&geometry, data, std::min(bytes, sizeof geometry));
   // The two fields that every other version of Hearth has too: guessing them teaches nothing.
   geometry.magic = shm::kMagic;
   geometry.segment_bytes %= kBytesMax;
