@@ -118,7 +118,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
 void Engine::retire(SendStream& stream) {
   while (stream.in_flight > 0) {
     const SendStream::Part& part = stream.parts[static_cast<size_t>(stream.oldest)];
-    if (!transport_.cell_returned(part.owner, part.cell, part.ticket)) return;
+    if (part.cell >= 0 && !transport_.cell_returned(part.owner, part.cell, part.ticket)) return;
     stream.oldest = (stream.oldest + 1) % kCellsInFlightMax;
     --stream.in_flight;
     stream.cleared = true;
@@ -450,8 +450,12 @@ void Engine::on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart>
   if (stream->request != nullptr) finish_if_whole(*stream);
 }
 
-// A cell of ours is with us again, with an answer in it.
+// A cell that travels comes with an answer in it. It may be kept here now, unmarked as before: what we had
+// sent in it is over all the same. One of our own is with us again.
 void Engine::note_home(PeerIndex from, const CellPart& part) {
+  for (SendStream* stream : sending_) {
+    if (stream->request->key.peer == from) stream->note_answer(owner_of(from, part), number_of(part));
+  }
   if (!(part.cell & kCellOfReceiver)) return;
   const size_t cell = part.cell & ~kCellOfReceiver;
   if (cell >= cell_receivers_.size() || cell_receivers_[cell] != from) refuse_part(from, part);

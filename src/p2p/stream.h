@@ -37,10 +37,18 @@ struct SendStream {
   int oldest = 0;
   struct Part {
     PeerIndex owner;
-    int cell;
+    int cell;  // -1: it has come back, with an answer in it
     uint32_t ticket;
   };
   std::array<Part, kCellsInFlightMax> parts;
+
+  /// The receiver has sent us a part in that cell: it has emptied it, although the mark does not say so.
+  void note_answer(PeerIndex owner, int cell) {
+    for (int i = 0; i < in_flight; ++i) {
+      Part& part = parts[static_cast<size_t>((oldest + i) % kCellsInFlightMax)];
+      if (part.cell == cell && part.owner == owner) part.cell = -1;
+    }
+  }
 };
 
 /// A long message that arrives in pieces; unmatched ones keep what has been announced.

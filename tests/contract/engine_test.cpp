@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <cstring>
-
+#include <deque>
 #include <memory>
 #include <random>
 #include <vector>
 
+#include "base/param.h"
 #include "job.h"
 #include "mpi.h"
 
@@ -310,6 +311,208 @@ TEST_P(EngineContract, an_engine_is_quiet_when_all_has_left) {
   ASSERT_TRUE(engine(1).ireceive(room.data(), 200'000, byte_, 0, 5, 4, request).ok());
   run_until([&] { return request->complete && engine(0).quiet() && engine(1).quiet(); });
   EXPECT_TRUE(is_message(room.data(), 200'000, 9));
+}
+
+// Cells that a receiver keeps for its own messages (p2p/kept_cells.h), where their owner is short of them: in
+// a pool of 16, a message of two parts, and a receiver that has sent before and so may keep what it empties.
+class KeptCellsContract : public testing::Test {
+ protected:
+  static constexpr int kSize = 3;
+  static constexpr Count kCellBytes = 2048;
+  static constexpr int kCells = 16;
+  static constexpr Count kTwoParts = 3000;
+  static constexpr uint32_t kContext = 4;
+
+  static shm::SegmentPlan plan() {
+    shm::SegmentPlan plan;
+    plan.rank_count = kSize;
+    plan.ring_lines = 64;
+    plan.cell_bytes = kCellBytes;
+    plan.cell_count = kCells;
+    return plan;
+  }
+  KeptCellsContract() {
+    byte_.size = byte_.extent = byte_.true_extent = 1;
+    byte_.committed = true;
+    for (int rank = 0; rank < kSize; ++rank) {
+      p2p::EngineSetup setup;
+      setup.self = rank;
+      setup.size = kSize;
+      setup.transport = &job_.endpoint(rank);
+      setup.relation = [rank](PeerIndex peer) {
+        return peer == rank ? topo::Relation::self : topo::Relation::l3;
+      };
+      setup.warn = [](const char* text) { ADD_FAILURE() << text; };
+      engines_.push_back(std::make_unique<Engine>(setup));
+    }
+  }
+
+  Engine& engine(int rank) { return *engines_[static_cast<size_t>(rank)]; }
+  void move_on(int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+      for (int rank = 0; rank < kSize; ++rank) engine(rank).progress_once();
+    }
+  }
+  Request* send(int from, int to, uint32_t number, Count bytes) {
+    sent_.push_back(make_message(number, static_cast<size_t>(bytes)));
+    Request* request = nullptr;
+    EXPECT_TRUE(engine(from).isend(sent_.back().data(), bytes, byte_, to, 0, kContext, request).ok());
+    return request;
+  }
+  Request* post(int rank, int from, std::byte* room, Count bytes) {
+    Request* request = nullptr;
+    EXPECT_TRUE(engine(rank).ireceive(room, bytes, byte_, from, 0, kContext, request).ok());
+    return request;
+  }
+  bool comes(const Request& request) {
+    for (int round = 0; round < 1000 && !request.complete; ++round) move_on(1);
+    return request.complete;
+  }
+  void let_go(int rank, Request* request) {
+    if (request != engine(rank).completed_send()) engine(rank).release(request);
+  }
+  testing::AssertionResult receive(int rank, int from, uint32_t number, Count bytes) {
+    std::vector<std::byte> room(static_cast<size_t>(bytes));
+    Request* request = post(rank, from, room.data(), bytes);
+    if (!comes(*request)) return testing::AssertionFailure() << "message " << number << " does not come";
+    let_go(rank, request);
+    return is_message(room.data(), bytes, number);
+  }
+  void allow_one_part_under_way(int rank) {
+    tune::Hints hints;
+    const std::vector<std::pair<std::string, std::string>> wish = {{"hearth_p2p_cells_in_flight", "1"},
+                                                                   {"hearth_p2p_part_bytes_max", "2K"}};
+    ASSERT_TRUE(hints.read(wish).ok());
+    engine(rank).set_hints(kContext, hints);
+  }
+
+  Job job_{plan()};
+  datatype::Type byte_;
+  std::vector<std::unique_ptr<Engine>> engines_;
+  std::deque<std::vector<std::byte>> sent_;
+};
+
+TEST_F(KeptCellsContract, come_back_to_a_sender_whose_others_are_all_away) {
+  let_go(1, send(1, 0, 1, kTwoParts));
+  ASSERT_TRUE(receive(0, 1, 1, kTwoParts));
+  // All cells but one wait with rank 2, which receives nothing yet.
+  std::vector<Request*> waiting;
+  for (uint32_t number = 2; number < 9; ++number) waiting.push_back(send(0, 2, number, 2 * kCellBytes));
+  waiting.push_back(send(0, 2, 9, kCellBytes));
+  move_on(100);
+  for (int cell = 0; cell < kCells - 1; ++cell) EXPECT_FALSE(job_.endpoint(0).cell_returned(0, cell, 1));
+  Request* sending = send(0, 1, 10, kTwoParts);
+  EXPECT_TRUE(receive(1, 0, 10, kTwoParts));
+  EXPECT_TRUE(sending->complete);
+  EXPECT_TRUE(job_.endpoint(0).cell_returned(0, kCells - 1, 1)) << "it was kept";
+  for (uint32_t number = 2; number < 9; ++number) EXPECT_TRUE(receive(2, 0, number, 2 * kCellBytes));
+  EXPECT_TRUE(receive(2, 0, 9, kCellBytes));
+  for (Request* request : waiting) let_go(0, request);
+  let_go(0, sending);
+}
+
+// The same where the message may have no more parts under way, although there are cells.
+TEST_F(KeptCellsContract, come_back_to_a_sender_that_may_have_no_more_under_way) {
+  allow_one_part_under_way(0);
+  let_go(1, send(1, 0, 1, kTwoParts));
+  ASSERT_TRUE(receive(0, 1, 1, kTwoParts));
+  Request* sending = send(0, 1, 2, kTwoParts);
+  EXPECT_TRUE(receive(1, 0, 2, kTwoParts));
+  EXPECT_TRUE(sending->complete);
+  let_go(0, sending);
+}
+
+// What was kept goes back filled, and is the owner's again.
+TEST_F(KeptCellsContract, carry_the_answers) {
+  for (uint32_t number = 1; number < 200; number += 2) {
+    Request* asking = send(0, 1, number, kTwoParts);
+    ASSERT_TRUE(receive(1, 0, number, kTwoParts));
+    Request* answering = send(1, 0, number + 1, kTwoParts);
+    ASSERT_TRUE(receive(0, 1, number + 1, kTwoParts));
+    let_go(0, asking);
+    let_go(1, answering);
+  }
+  int used = 0;
+  for (int rank = 0; rank < 2; ++rank) {
+    for (uint32_t cell = 0; cell < kCells; ++cell) used += job_.segment().cell_mark(rank, cell) != 0;
+  }
+  EXPECT_LT(used, kCells / 2)
+      << "a pool gives its cells in turn: others than those that travel were asked for";
+}
+
+// Two ranks that send each other messages through five cells, of which each keeps some for its answers, while
+// words about them are late: all come. A rank may fill a cell with an answer before it hears that the other
+// one, who may have no more parts under way, wants it back.
+TEST(FewCells, messages_come_both_ways) {
+  constexpr Count kLongest = 500;
+  constexpr uint32_t kMessages = 60;
+  constexpr uint32_t kContext = 4;
+  param::disturb(param::Id::p2p_inline_bytes_max, 64);
+  datatype::Type byte;
+  byte.size = byte.extent = byte.true_extent = 1;
+  byte.committed = true;
+  for (uint32_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Job job(Kind::fake, 2, seed);
+    std::mt19937 random(seed * 104'729);
+    std::vector<std::unique_ptr<Engine>> engines;
+    for (int rank = 0; rank < 2; ++rank) {
+      p2p::EngineSetup setup;
+      setup.self = rank;
+      setup.size = 2;
+      setup.transport = &job.endpoint(rank);
+      setup.relation = [](PeerIndex) { return topo::Relation::l3; };
+      setup.warn = [](const char* text) { ADD_FAILURE() << text; };
+      engines.push_back(std::make_unique<Engine>(setup));
+      tune::Hints hints;
+      const std::vector<std::pair<std::string, std::string>> wish = {
+          {"hearth_p2p_cells_in_flight", std::to_string(1 + random() % 3)},
+          {"hearth_p2p_part_bytes_max", std::to_string(60 + random() % 200)}};
+      ASSERT_TRUE(hints.read(wish).ok());
+      engines.back()->set_hints(kContext, hints);
+    }
+    std::deque<std::vector<std::byte>> sent[2], rooms[2];
+    std::vector<Request*> sending[2], receiving[2];
+    const auto left = [](const std::vector<Request*>& requests) {
+      return std::count_if(requests.begin(), requests.end(),
+                           [](const Request* one) { return !one->complete; });
+    };
+    const auto is_over = [&](int rank) {
+      return receiving[rank].size() == kMessages && left(receiving[rank]) == 0 && left(sending[rank]) == 0;
+    };
+    for (int steps = 0; !is_over(0) || !is_over(1); ++steps) {
+      ASSERT_LT(steps, 100'000) << "stuck with " << left(sending[0]) << " and " << left(sending[1])
+                                << " sends";
+      const int rank = static_cast<int>(random() % 2);
+      Engine& engine = *engines[static_cast<size_t>(rank)];
+      Request* request = nullptr;
+      const uint32_t action = random() % 4;
+      if (action == 0 && sending[rank].size() < kMessages && left(sending[rank]) < 2) {
+        sent[rank].push_back(
+            make_message(static_cast<uint32_t>(sending[rank].size()), 65 + random() % (kLongest - 65)));
+        ASSERT_TRUE(engine
+                        .isend(sent[rank].back().data(), static_cast<Count>(sent[rank].back().size()), byte,
+                               1 - rank, 0, kContext, request)
+                        .ok());
+        sending[rank].push_back(request);
+      } else if (action == 1 && receiving[rank].size() < kMessages && left(receiving[rank]) < 2) {
+        rooms[rank].emplace_back(kLongest);
+        ASSERT_TRUE(
+            engine.ireceive(rooms[rank].back().data(), kLongest, byte, 1 - rank, 0, kContext, request).ok());
+        receiving[rank].push_back(request);
+      } else {
+        engine.progress_once();
+      }
+    }
+    for (int rank = 0; rank < 2; ++rank) {
+      for (uint32_t number = 0; number < kMessages; ++number) {
+        EXPECT_TRUE(is_message(rooms[rank][number].data(), receiving[rank][number]->received_bytes, number));
+        engines[static_cast<size_t>(rank)]->release(receiving[rank][number]);
+        engines[static_cast<size_t>(rank)]->release(sending[rank][number]);
+      }
+    }
+  }
+  param::disturb(param::Id::p2p_inline_bytes_max, param::kAutomatic);
 }
 
 INSTANTIATE_TEST_SUITE_P(Implementations, EngineContract,

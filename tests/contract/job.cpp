@@ -90,4 +90,11 @@ Job::Job(Kind kind, int size, uint32_t seed) {
   }
 }
 
+Job::Job(const shm::SegmentPlan& plan) {
+  HEARTH_CHECK(shm::Segment::create(plan, segment_).ok());
+  for (int rank = 0; rank < static_cast<int>(plan.rank_count); ++rank) {
+    endpoints_.push_back(std::make_unique<transport::ShmTransport>(segment_, rank));
+  }
+}
+
 }  // namespace hearth::contract

@@ -33,6 +33,8 @@ std::vector<Case> fabric_cases(uint32_t seeds);
 class Job {
  public:
   Job(Kind kind, int size, uint32_t seed);
+  /// Of Kind::shm, in a segment like that.
+  explicit Job(const shm::SegmentPlan& plan);
 
   int size() const { return static_cast<int>(endpoints_.size()); }
   /// Of Kind::shm only.
