@@ -310,6 +310,10 @@ class Engine {
   void examine(objects::Comm& comm);
   /// No operation on it completes any more, on any process (MPIX_Comm_revoke).
   void revoke(objects::Comm& comm);
+  /// Messages in a context of their own count as those of a communicator when that is revoked, from now on:
+  /// those of a partitioned operation (partitioned.cpp). `home`: any context of the communicator.
+  void adopt(uint32_t context, uint32_t home);
+  void disown(uint32_t context);
   /// Receives from any source wait on although these deaths, the first so many, were of members.
   void acknowledge(objects::Comm& comm, uint32_t deaths);
   /// Ends the messages of one collective. Pre: a process that takes part is dead; what its calls come to.
@@ -454,6 +458,7 @@ class Engine {
   void end_send(Request& request, Status status);
   Status receive_hopeless(const MatchKey& key) const;
   Status check_destination(PeerIndex to, uint32_t context) const;
+  uint32_t home_of(uint32_t context) const;
   const Revoked* revoked(uint32_t context) const;
   Revoked& note_revoked(uint32_t context);
   void on_revoked(PeerIndex from, uint32_t context);
@@ -461,6 +466,7 @@ class Engine {
   void tell_revoked(const Revoked& revoked);
   void end_revoked(const Revoked& revoked);
   void drop_unexpected(uint32_t block);
+  bool drop_unexpected_once(uint32_t block);
   void forget_freed();
   /// What answers to a send name it by.
   static uint32_t cookie_of(const Request& request) {
@@ -643,6 +649,11 @@ class Engine {
                                            // communicator is in use
   uint8_t epoch_ = 1;                      // changes when sends end of which others may still speak; never 0
   std::vector<Revoked> revoked_;
+  struct Adopted {
+    uint32_t block;
+    uint32_t home;  // the block of the communicator
+  };
+  std::vector<Adopted> adopted_;
   std::vector<PeerIndex> cell_receivers_;  // by own cell, of those that were sent
   uint32_t fruitless_ = 0;                 // calls of progress_once in a row that moved nothing
   uint64_t polling_since_ns_ = 0;          // the first of them at which the clock was read; 0: none

@@ -12,21 +12,22 @@
 #include <algorithm>
 
 #include "base/contexts.h"
+#include "base/copy.h"
 #include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/pools.h"
 #include "p2p/engine.h"
+#include "p2p/partitioned.h"
 #include "p2p/visit.h"
 #include "p2p/wait_note.h"
 
 namespace hearth::p2p {
 namespace {
 
-constexpr uint32_t kOfferBit = uint32_t{1} << 31;  // partitioned.cpp
 constexpr int kDrainRoundsMax = 10'000;
 
 uint32_t block_of(uint32_t context) {
-  return (context & ~kOfferBit) / kContextsEach;
+  return (context & ~kOfferContext) / kContextsEach;
 }
 
 /// Of a collective call on the communicator itself, not of one among some of its processes.
@@ -359,8 +360,27 @@ void Engine::give_up(uint32_t context, int tag, Status failure) {
 
 // Revocation.
 
-const Engine::Revoked* Engine::revoked(uint32_t context) const {
+void Engine::adopt(uint32_t context, uint32_t home) {
+  adopted_.push_back({block_of(context), block_of(home)});
+}
+
+// While its communicator is revoked, messages may come yet.
+void Engine::disown(uint32_t context) {
+  if (revoked(context) != nullptr) return;
+  std::erase_if(adopted_, [context](const Adopted& one) { return one.block == block_of(context); });
+}
+
+/// The block of the communicator that a context belongs to.
+uint32_t Engine::home_of(uint32_t context) const {
   const uint32_t block = block_of(context);
+  const auto found = std::find_if(adopted_.begin(), adopted_.end(),
+                                  [block](const Adopted& one) { return one.block == block; });
+  return found == adopted_.end() ? block : found->home;
+}
+
+const Engine::Revoked* Engine::revoked(uint32_t context) const {
+  if (revoked_.empty()) return nullptr;
+  const uint32_t block = home_of(context);
   const auto found = std::find_if(revoked_.begin(), revoked_.end(),
                                   [block](const Revoked& entry) { return entry.block == block; });
   return found == revoked_.end() ? nullptr : &*found;
@@ -396,9 +416,9 @@ void Engine::end_revoked(const Revoked& revoked) {
   drop_unexpected(block);
   static_cast<void>(end_receives([this](const MatchKey& key) { return receive_hopeless(key); }));
   // Who has not heard of it may still read a buffer that was lent to it.
-  end_sends(
-      [block](const MatchKey& key) { return block_of(key.context) == block ? revoked_status() : Status(); },
-      false);
+  end_sends([this, block](
+                const MatchKey& key) { return home_of(key.context) == block ? revoked_status() : Status(); },
+            false);
 }
 
 void Engine::revoke(objects::Comm& comm) {
@@ -416,8 +436,8 @@ void Engine::on_revoked(PeerIndex from, uint32_t context) {
   }
   const uint32_t block = block_of(context);
   end_sends(
-      [block, from](const MatchKey& key) {
-        return key.peer == from && block_of(key.context) == block ? revoked_status() : Status();
+      [this, block, from](const MatchKey& key) {
+        return key.peer == from && home_of(key.context) == block ? revoked_status() : Status();
       },
       true);
 }
@@ -435,12 +455,28 @@ void Engine::examine(objects::Comm& comm) {
 }
 
 void Engine::drop_unexpected(uint32_t block) {
+  while (drop_unexpected_once(block)) {
+  }
+}
+
+// Whether there may be more: an offer of partitions that nobody will look at says where they travel.
+bool Engine::drop_unexpected_once(uint32_t block) {
   std::vector<UnexpectedMessage*> dropped;
   for (MatchEntry* entry = unexpected_.first(); entry != nullptr; entry = entry->order.next) {
-    if (block_of(entry->key.context) != block) continue;
+    if (home_of(entry->key.context) != block) continue;
     dropped.push_back(static_cast<UnexpectedMessage*>(static_cast<MatchMessage*>(entry)));
   }
-  for (UnexpectedMessage* message : dropped) discard(message);
+  bool more = false;
+  for (UnexpectedMessage* message : dropped) {
+    if (PartitionOffer offer; (message->key.context & kOfferContext) && message->stream == nullptr &&
+                              message->bytes == static_cast<int64_t>(sizeof offer)) {
+      copy_bytes(&offer, message->payload, sizeof offer);
+      adopt(offer.context, message->key.context);
+      more = true;
+    }
+    discard(message);
+  }
+  return more;
 }
 
 // Numbers of contexts do not come again, so the entries stay; but the shortest way is open again once nobody

@@ -13,16 +13,6 @@
 namespace hearth::p2p {
 namespace {
 
-// Offers travel in the context of their communicator with this bit, which the counted contexts never reach.
-constexpr uint32_t kOfferContext = uint32_t{1} << 31;
-
-/// What the sender tells the receiver, once.
-struct Offer {
-  uint32_t context = 0;
-  int32_t partitions = 0;
-  int64_t partition_bytes = 0;
-};
-
 datatype::Type& byte_type() {
   return *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(MPI_BYTE)));
 }
@@ -31,7 +21,9 @@ datatype::Type& byte_type() {
 struct Channel {
   Channel(Engine& its_engine, Request& its_request, int its_partitions)
       : engine(its_engine), request(&its_request), partitions(its_partitions) {}
-  virtual ~Channel() = default;
+  virtual ~Channel() {
+    if (offer.context != 0) engine.disown(offer.context);
+  }
 
   Engine& engine;
   Request* request;  // nullptr once the user has freed it
@@ -39,7 +31,7 @@ struct Channel {
   const int partitions;
   int messages_left = 0;  // of this cycle
   Status outcome;         // the first error of this cycle
-  Offer offer;
+  PartitionOffer offer;
 
   int64_t partition_bytes() const { return request->count * request->type->size; }
 
@@ -151,6 +143,7 @@ struct Part {
 struct ReceiveChannel : Channel {
   using Channel::Channel;
   bool offered = false;
+  Status refused;           // why the offer never comes
   bool waiting = false;     // started before the offer came
   std::vector<Part> parts;  // one per message
   // How long a message of the sender's and a partition of ours are: in bytes or, where the data have none, in
@@ -259,14 +252,22 @@ void post_all(ReceiveChannel& channel) {
   channel.let_go();
 }
 
+/// A cycle that brings nothing, since the offer does not come.
+void end_in_vain(ReceiveChannel& channel) {
+  channel.note(channel.refused);
+  end_cycle(channel);
+}
+
 const RequestHooks received_offer_hooks = {
     .release =
         [](Request& message) {
           auto& channel = static_cast<ReceiveChannel&>(channel_of(message));
-          channel.offered = true;
+          channel.refused = message.outcome;
+          channel.offered = message.outcome.ok();
+          if (channel.offered) channel.engine.adopt(channel.offer.context, message.key.context);
           if (channel.request != nullptr) {
             channel.parts.assign(static_cast<size_t>(channel.offer.partitions), {&channel, nullptr});
-            if (channel.waiting) post_all(channel);
+            if (channel.waiting) channel.offered ? post_all(channel) : end_in_vain(channel);
           }
           channel.let_go();
           return Status();
@@ -279,11 +280,12 @@ const RequestHooks receive_hooks = {
           begin_cycle(request);
           auto& channel = static_cast<ReceiveChannel&>(channel_of(request));
           request.received_bytes = 0;
-          channel.waiting = !channel.offered;
+          channel.waiting = !channel.offered && channel.refused.ok();
           if (channel.offered) {
             post_all(channel);
           } else {
             channel.missing.assign(static_cast<size_t>(channel.partitions), 1);
+            if (!channel.waiting) end_in_vain(channel);
           }
           return Status();
         },
@@ -338,8 +340,9 @@ Status make_partitioned_send(Engine& engine, const PartitionedBuffer& buffer, co
   if (key.peer == MPI_PROC_NULL) return {};
   Channel& channel = channel_of(*request);
   channel.offer = {engine.new_context(), buffer.partitions, channel.partition_bytes()};
+  engine.adopt(channel.offer.context, key.context);
   Request* message = nullptr;
-  const Status status = engine.isend(&channel.offer, sizeof(Offer), byte_type(), key.peer, key.tag,
+  const Status status = engine.isend(&channel.offer, sizeof(PartitionOffer), byte_type(), key.peer, key.tag,
                                      key.context | kOfferContext, message);
   return follow_offer(engine, status, message, sent_offer_hooks, request);
 }
@@ -349,8 +352,8 @@ Status make_partitioned_receive(Engine& engine, const PartitionedBuffer& buffer,
   HEARTH_TRY(make<ReceiveChannel>(engine, RequestKind::receive, buffer, key, receive_hooks, request));
   if (key.peer == MPI_PROC_NULL) return {};
   Request* message = nullptr;
-  const Status status = engine.ireceive(&channel_of(*request).offer, sizeof(Offer), byte_type(), key.peer,
-                                        key.tag, key.context | kOfferContext, message);
+  const Status status = engine.ireceive(&channel_of(*request).offer, sizeof(PartitionOffer), byte_type(),
+                                        key.peer, key.tag, key.context | kOfferContext, message);
   return follow_offer(engine, status, message, received_offer_hooks, request);
 }
 

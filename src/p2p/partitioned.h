@@ -8,6 +8,10 @@
 //   sender    |  0  |  1  |  2  |  3  |     four messages
 //   receiver  |   0    |  1   |   2   |     1 has arrived with messages 1 and 2
 //
+// What ends the operations of the communicator, a death or a revocation, ends these too: the engine knows
+// whose the channel's context is (Engine::adopt). A send whose partitions are not all ready ends once they
+// are.
+//
 // Used under the library's lock, on requests that MPI_Psend_init and MPI_Precv_init made.
 #pragma once
 
@@ -16,6 +20,16 @@
 #include "p2p/engine.h"
 
 namespace hearth::p2p {
+
+/// Offers travel in the context of their communicator with this bit, which the counted contexts never reach.
+constexpr uint32_t kOfferContext = uint32_t{1} << 31;
+
+/// What the sender tells the receiver, once.
+struct PartitionOffer {
+  uint32_t context = 0;  // of the channel
+  int32_t partitions = 0;
+  int64_t partition_bytes = 0;
+};
 
 /// What one side says of its buffer: `partitions` times `count` elements.
 struct PartitionedBuffer {

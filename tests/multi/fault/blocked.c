@@ -77,6 +77,36 @@ static int persistent(void) {
   MPI_Request_free(&request);
   return second;
 }
+/* A receive whose partitions nobody has offered, and a send; both say so in every cycle. */
+static int partitioned(void) {
+  enum { partitions = 4 };
+  MPI_Request request;
+  int code = MPI_Precv_init(data, partitions, 1, MPI_INT, victim, 3, comm, MPI_INFO_NULL, &request);
+  if (code != MPI_SUCCESS) return code;
+  for (int cycle = 0; cycle < 2; ++cycle) {
+    MPI_Start(&request);
+    code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(class_of(code) == MPIX_ERR_PROC_FAILED, "cycle %d: %s", cycle, words_of(code));
+  }
+  MPI_Request_free(&request);
+  /* Who is dead is refused at once. */
+  code = MPI_Psend_init(more, partitions, long_count / partitions, MPI_INT, victim, 4, comm, MPI_INFO_NULL,
+                        &request);
+  if (code == MPI_SUCCESS) MPI_Request_free(&request);
+  return code;
+}
+static int partitioned_send(void) {
+  enum { partitions = 4 };
+  MPI_Request request;
+  int code = MPI_Psend_init(more, partitions, long_count / partitions, MPI_INT, victim, 4, comm,
+                            MPI_INFO_NULL, &request);
+  if (code != MPI_SUCCESS) return code;
+  MPI_Start(&request);
+  MPI_Pready_range(0, partitions - 1, request);
+  code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+  return code;
+}
 static int from_any(void) {
   return MPI_Recv(data, 1, MPI_INT, MPI_ANY_SOURCE, 1, comm, MPI_STATUS_IGNORE);
 }
@@ -171,6 +201,8 @@ static const struct {
              {"wait_all", wait_all},
              {"wait_any", wait_any},
              {"persistent", persistent},
+             {"partitioned", partitioned},
+             {"partitioned_send", partitioned_send},
              {"from_any", from_any},
              {"from_any_later", from_any_later},
              {"barrier", barrier},

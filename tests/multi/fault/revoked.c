@@ -3,7 +3,7 @@
  */
 #include "fault.h"
 
-enum { long_count = 1 << 20 };
+enum { long_count = 1 << 20, partitions = 4, ways = 9 };
 
 static int rank, size;
 static int* data;
@@ -37,6 +37,27 @@ static void calls_are_refused(MPI_Comm comm) {
   CHECK(MPI_Comm_rank(comm, &asked) == MPI_SUCCESS && asked == rank, "local calls must go on");
 }
 
+/* MPI_REQUEST_NULL for who comes too late. */
+static MPI_Request partitioned(MPI_Comm comm, int sends, int peer, int tag) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int count = long_count / partitions;
+  const int code =
+      sends ? MPI_Psend_init(data, partitions, count, MPI_INT, peer, tag, comm, MPI_INFO_NULL, &request)
+            : MPI_Precv_init(data, partitions, count, MPI_INT, peer, tag, comm, MPI_INFO_NULL, &request);
+  if (code != MPI_SUCCESS) expect_revoked(code, "a partitioned request");
+  return code == MPI_SUCCESS ? request : MPI_REQUEST_NULL;
+}
+
+/* What rank 0 has begun before it revokes: the receives of all others are offered partitions, of which none
+ * is ever ready. */
+static MPI_Request offered[64];
+
+static void offer_partitions(MPI_Comm comm, int number) {
+  for (int to = 1; to < size && number == ways - 1; ++to) {
+    offered[to] = partitioned(comm, 1, to, 8);
+  }
+}
+
 /* All but rank 0 wait in a call of this number when rank 0 revokes. */
 static void wait_somewhere(MPI_Comm comm, int number) {
   MPI_Request request;
@@ -58,6 +79,27 @@ static void wait_somewhere(MPI_Comm comm, int number) {
       code = MPI_Irecv(data, 1, MPI_INT, 0, 1, comm, &request);
       if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
       return expect_revoked(code, "irecv");
+    case 6: /* all is ready, and rank 0 never looks for it */
+      request = partitioned(comm, 1, 0, 7);
+      if (request == MPI_REQUEST_NULL) return;
+      MPI_Start(&request);
+      MPI_Pready_range(0, partitions - 1, request);
+      code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+      MPI_Request_free(&request);
+      /* All may have left the buffer before that. */
+      if (code == MPI_SUCCESS) code = MPI_Recv(data, 1, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE);
+      return expect_revoked(code, "partitioned send");
+    case 7: /* rank 0 never offers any; then it does, and sends none (offer_partitions) */
+    case ways - 1:
+      request = partitioned(comm, 0, 0, 8);
+      if (request == MPI_REQUEST_NULL) return;
+      for (int cycle = 0; cycle < 2; ++cycle) {
+        MPI_Start(&request);
+        code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        expect_revoked(code, "partitioned receive");
+      }
+      MPI_Request_free(&request);
+      return;
     default:
       code = MPI_Ibarrier(comm, &request);
       if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -72,7 +114,7 @@ int main(int argc, char** argv) {
   rank = own_rank_;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   data = calloc(long_count, sizeof *data);
-  for (int round = 0; round < 21; ++round) {
+  for (int round = 0; round < 3 * (ways + 1); ++round) {
     MPI_Comm comm;
     round_ = round;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -81,10 +123,14 @@ int main(int argc, char** argv) {
     MPI_Send(&number, 1, MPI_INT, (rank + 1) % size, 99, comm);
     MPI_Barrier(comm);
     if (rank == 0) {
+      offer_partitions(comm, round % (ways + 1));
       if (round % 3 != 0) pause_ms(round % 3 * 2);
       CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS, "cannot revoke");
     } else {
-      wait_somewhere(comm, round % 7);
+      wait_somewhere(comm, round % (ways + 1));
+    }
+    for (int to = 1; to < size && rank == 0 && round % (ways + 1) == ways - 1; ++to) {
+      CHECK(MPI_Request_free(&offered[to]) == MPI_SUCCESS, "cannot free it");
     }
     calls_are_refused(comm);
     int flags = rank == 1 ? 5 : 7;
