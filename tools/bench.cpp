@@ -10,6 +10,7 @@
 #include "driver_reader.h"
 #include "floors.h"
 #include "installation.h"
+#include "launched.h"
 #include "mpi.h"
 #include "output_file.h"
 #include "pretty.h"
@@ -64,8 +65,7 @@ const View* find_view(const std::string& name) {
 }
 
 std::vector<std::string> command_of(const BenchOptions& options, const Installation& place) {
-  std::vector<std::string> words{place.launcher.string(), "-n", std::to_string(options.ranks),
-                                 place.driver.string()};
+  std::vector<std::string> words = start_of_driver(options, place);
   words.insert(words.end(), options.cases.begin(), options.cases.end());
   auto add = [&words](const char* name, const std::string& value) {
     words.emplace_back(name);
@@ -90,17 +90,24 @@ class LiveTable {
   void begin(const Json& header) {
     const auto processors = header.at("processors").get<std::vector<int>>();
     // More ranks than cores are not bound, so nothing is known about where they run.
-    const bool bound = options_.ranks <= machine_.core_count();
-    relation_ = bound ? relation_of_processors(machine_, processors.at(0), processors.at(1))
-                      : topo::Relation::unknown;
-    protocol_ = protocol_of_pair(relation_, static_cast<uint32_t>(options_.ranks));
+    const int ranks = header.at("ranks").get<int>();
+    const bool bound = ranks <= machine_.core_count();
+    const auto hosts = header.at("hosts").get<std::vector<std::string>>();
+    const bool apart = hosts.at(0) != hosts.at(1);
+    if (apart) {
+      relation_ = topo::Relation::network;
+    } else if (bound) {
+      relation_ = relation_of_processors(machine_, processors.at(0), processors.at(1));
+    }
+    protocol_ = protocol_of_pair(relation_, static_cast<uint32_t>(ranks));
     fmt::print("{}\n", header.at("library").get<std::string>());
+    const std::string where = apart ? fmt::format("on {} and {}", hosts[0], hosts[1])
+                                    : fmt::format("on processors {} and {}", processors[0], processors[1]);
     fmt::print(
-        "{} ranks on processors {} and {} ({}); {} buffers, offset {}; each message is rewritten before it "
-        "is "
-        "sent and every byte is checked\n\n",
-        options_.ranks, processors[0], processors[1], topo::relation_name(relation_),
-        options_.alloc == "mpi" ? "MPI_Alloc_mem" : "malloc", options_.offset);
+        "{} ranks {} ({}); {} buffers, offset {}; each message is rewritten before it is sent and every byte "
+        "is checked\n\n",
+        ranks, where, topo::relation_name(relation_), options_.alloc == "mpi" ? "MPI_Alloc_mem" : "malloc",
+        options_.offset);
     std::string titles = fmt::format("{:>9}", "bytes"), units = fmt::format("{:>9}", "");
     for (const std::string& name : options_.cases) {
       titles += fmt::format("  {:>15}", find_view(name)->title);
@@ -116,7 +123,7 @@ class LiveTable {
     const View* view = find_view(result.at("case").get<std::string>());
     const double value = view->value(result.at("median_ns").get<double>(), static_cast<double>(bytes),
                                      result.at("pairs").get<int>());
-    const char* protocol = p2p::protocol_name(protocol_.choose(bytes));
+    const char* protocol = way_name(protocol_.choose(bytes), relation_);
     result["protocol"] = protocol;
     cells_.push_back(fmt::format("  {:>15}", value > 0 ? three_digits(value) : "-"));
     for (const char* when : {"floor_before_ns", "floor_after_ns"}) floors_.add(result.at(when).get<double>());
@@ -159,6 +166,18 @@ std::string chart_of(const Json& document, const std::string& title) {
 
 }  // namespace
 
+std::vector<std::string> start_of_driver(const BenchOptions& options, const Installation& place) {
+  if (launched_rank() >= 0) return {place.driver.string()};
+  std::vector<std::string> words{place.launcher.string(), "-n", std::to_string(options.ranks)};
+  if (!options.hosts.empty()) {
+    const auto hosts = std::count(options.hosts.begin(), options.hosts.end(), ',') + 1;
+    const int each = static_cast<int>((options.ranks + hosts - 1) / hosts);
+    words.insert(words.end(), {"-hosts", options.hosts, "-ppn", std::to_string(each)});
+  }
+  words.push_back(place.driver.string());
+  return words;
+}
+
 Status prepare_bench(const BenchOptions& options, Installation& place) {
   if (options.ranks < 2) return fail(MPI_ERR_ARG, "a benchmark needs 2 ranks or more, not %d", options.ranks);
   if (options.min_bytes > options.max_bytes) {
@@ -187,10 +206,12 @@ Status run_bench(const BenchOptions& options) {
   HEARTH_TRY(prepare_bench(options, place));
   const topo::Machine machine = topo::Machine::discover();
   use_profile(machine);
+  const std::vector<std::string> command = command_of(options, place);
+  if (launched_rank() > 0) return become(command);
   LiveTable table(options, machine);
   Json document;
   HEARTH_TRY(read_driver(
-      command_of(options, place), [&table](const Json& header) { table.begin(header); },
+      command, [&table](const Json& header) { table.begin(header); },
       [&table](Json& result) { table.add(result); }, document));
   table.end();
   document["relation"] = table.relation();

@@ -12,6 +12,7 @@
 #include "driver_reader.h"
 #include "floors.h"
 #include "installation.h"
+#include "launched.h"
 #include "mpi.h"
 #include "output_file.h"
 #include "pretty.h"
@@ -58,8 +59,7 @@ std::vector<std::string> command_of(const BenchOptions& options, const std::vect
   std::vector<uint64_t> sizes = options.sizes.empty() ? kSizes : options.sizes;
   std::erase_if(
       sizes, [&options](uint64_t bytes) { return bytes < options.min_bytes || bytes > options.max_bytes; });
-  std::vector<std::string> words{place.launcher.string(), "-n", std::to_string(options.ranks),
-                                 place.driver.string()};
+  std::vector<std::string> words = start_of_driver(options, place);
   for (const std::string& name : names)
     words.push_back(name == "barrier" ? name : fmt::format("{}:{}", name, fmt::join(sizes, ",")));
   for (const auto& [option, value] : {std::pair<const char*, std::string>{"--alloc", options.alloc},
@@ -74,14 +74,15 @@ std::vector<std::string> command_of(const BenchOptions& options, const std::vect
 /// The tables on the terminal, one for each collective.
 class CollectiveTables {
  public:
-  explicit CollectiveTables(int ranks) : ranks_(ranks) {}
-
-  void begin(const Json& header) const {
+  void begin(const Json& header) {
+    machines_ = header.at("machines").get<int>();
+    ranks_ = header.at("ranks").get<int>();
     fmt::print(
-        "{}\n{} ranks, {} buffers; the time of the slowest rank, roots in turn, everything rewritten before "
-        "and "
-        "checked after it\n",
+        "{}\n{} ranks{}, {} buffers; the time of the slowest rank, roots in turn, everything rewritten "
+        "before "
+        "and checked after it\n",
         header.at("library").get<std::string>(), ranks_,
+        machines_ > 1 ? fmt::format(" on {} machines", machines_) : "",
         header.at("alloc").get<std::string>() == "mpi" ? "MPI_Alloc_mem" : "malloc");
   }
 
@@ -90,7 +91,8 @@ class CollectiveTables {
     const std::string name = result.at("case").get<std::string>();
     const Row& row = *find_row(name);
     const auto bytes = result.at("bytes").get<int64_t>();
-    const std::string algorithm = row.table.has_value() ? algorithm_of(*row.table, ranks_, bytes) : "";
+    const std::string algorithm =
+        row.table.has_value() ? algorithm_of(*row.table, ranks_, bytes, machines_) : "";
     if (!algorithm.empty()) result["algorithm"] = algorithm;
     if (name != shown_) {
       fmt::print("\n{}\n{:>9}  {:>10}  {:>12}  {:>13}{}\n", name, "bytes", "median us", "fast tenth us",
@@ -107,7 +109,8 @@ class CollectiveTables {
   void end() const { floors_.print(); }
 
  private:
-  int ranks_;
+  int ranks_ = 0;
+  int machines_ = 1;
   std::string shown_;
   Floors floors_;
 };
@@ -153,10 +156,12 @@ Status run_bench_collectives(const BenchOptions& options, const std::vector<std:
   HEARTH_TRY(expand(names, expanded));
   Installation place;
   HEARTH_TRY(prepare_bench(options, place));
-  CollectiveTables tables(options.ranks);
+  const std::vector<std::string> command = command_of(options, expanded, place);
+  if (launched_rank() > 0) return become(command);
+  CollectiveTables tables;
   Json document;
   HEARTH_TRY(read_driver(
-      command_of(options, expanded, place), [&tables](const Json& header) { tables.begin(header); },
+      command, [&tables](const Json& header) { tables.begin(header); },
       [&tables](Json& result) { tables.add(result); }, document));
   tables.end();
   if (!options.json_file.empty()) HEARTH_TRY(write_file(options.json_file, document.dump(1) + '\n'));

@@ -70,7 +70,7 @@ constexpr int64_t kLongest = int64_t{64} << 20;
 
 }  // namespace
 
-std::string algorithm_of(Collective collective, int ranks, int64_t bytes) {
+std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int machines) {
   const bool scatters = collective == Collective::reduce_scatter;
   const int64_t vector_bytes = scatters ? bytes * ranks : bytes;
   const int64_t said = said_bytes(collective, ranks, bytes);
@@ -82,6 +82,14 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes) {
   const bool same_bits = param::get_flag(param::Id::coll_same_bits);
   const bool one_order =
       same_bits && (collective == Collective::reduce || collective == Collective::allreduce);
+  if (machines > 1) {
+    // One with each machine's ranks in the parts; the whole has messages only.
+    return coll::algorithm_for(collective, {.size = ranks,
+                                            .bytes = vector_bytes,
+                                            .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
+                                            .same_bits = same_bits,
+                                            .machines = ranks > machines ? machines : 1});
+  }
   const uint64_t chunk_bytes = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).chunk_bytes;
   return coll::algorithm_for(
       collective,

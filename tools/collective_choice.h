@@ -11,7 +11,8 @@
 namespace hearth::tools {
 
 /// `bytes`: of one rank's block where each has one, else of the vector.
-std::string algorithm_of(coll::Collective collective, int ranks, int64_t bytes);
+/// `machines`: that the ranks are on, as many on each, one after the other.
+std::string algorithm_of(coll::Collective collective, int ranks, int64_t bytes, int machines = 1);
 
 /// A collective from these many bytes on, and why.
 struct CollectiveChoice {

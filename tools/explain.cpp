@@ -7,6 +7,7 @@
 
 #include "base/param.h"
 #include "pretty.h"
+#include "route.h"
 #include "shm/ring.h"
 #include "tune/threshold.h"
 
@@ -26,7 +27,21 @@ struct Offer {
   const char* what;
 };
 
+/// Between machines: docs/fabric.md.
+std::vector<Offer> offers_over_network(const p2p::PairProtocol& pair) {
+  constexpr const char* kPacket =
+      "one packet of libfabric's, into a buffer posted beforehand: nobody is asked first";
+  const uint64_t line = std::min(kLinePayload, pair.ring_bytes_max);
+  return {
+      {Protocol::line, 0, line, Id::p2p_inline_bytes_max, kPacket},
+      {Protocol::lines, line + 1, pair.ring_bytes_max, Id::p2p_inline_bytes_max, kPacket},
+      {Protocol::cells, 0, tune::kNever, Id::p2p_inline_bytes_max,
+       "announced; once it has matched, libfabric carries it from the sender's buffer to the receiver's, by "
+       "RDMA where the provider has that; in packets where data have gaps or the receive is too short"}};
+}
+
 std::vector<Offer> offers_of(const p2p::PairProtocol& pair, topo::Relation relation) {
+  if (relation == topo::Relation::network) return offers_over_network(pair);
   const uint64_t line = std::min(kLinePayload, pair.ring_bytes_max);
   return {
       {Protocol::line, 0, line, Id::p2p_inline_bytes_max,
@@ -90,11 +105,11 @@ std::string why_not(const Offer& offer, uint64_t from_bytes, Protocol taken, top
     return fmt::format("from {} on: {}", bytes_text(offer.from_bytes),
                        reason_of(offer.limit, relation, circumstances));
   if (from_bytes > offer.to_bytes)
-    return offer.protocol == Protocol::line
+    return offer.protocol == Protocol::line && relation != topo::Relation::network
                ? fmt::format("up to {}: more does not fit the line", bytes_text(offer.to_bytes))
                : fmt::format("up to {}: {}", bytes_text(offer.to_bytes),
                              reason_of(offer.limit, relation, circumstances));
-  return fmt::format("{} comes first where it may be used", p2p::protocol_name(taken));
+  return fmt::format("{} comes first where it may be used", way_name(taken, relation));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "topo/machine.h"
+#include "transport/network.h"
 #include "tune/profile.h"
 
 namespace hearth::tools {
@@ -45,6 +46,15 @@ Json probe_facts();
 std::string single_copy_refusal();
 /// Why a job of two ranks gets no arena; "" when it does.
 std::string arena_refusal();
+
+// facts_network.cpp
+struct NetworkFacts {
+  transport::NetworkOffer offer;
+  std::string problem;  // why there is no way to other machines; "" where there is one
+  std::string alive;    // how long a machine may be silent
+};
+NetworkFacts look_at_network();
+Json network_facts();
 
 // facts_missing.cpp
 /// What this machine, or this process's share of it, lacks of what the library can make use of, why, and what

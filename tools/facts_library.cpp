@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <string_view>
 
 #include "base/param.h"
 #include "collective_choice.h"
@@ -17,6 +19,8 @@ namespace {
 
 // The design of scalable-intranode-2006 as it was measured: a receive buffer for each ordered pair.
 constexpr uint64_t kOriginalPairBytes = uint64_t{1} << 20;
+
+constexpr bool kHasNetwork = !std::string_view(HEARTH_NETWORK).starts_with("none");
 
 Json memory_row(uint32_t ranks) {
   const shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(ranks);
@@ -38,6 +42,7 @@ std::vector<topo::Relation> relations_to_tell(const topo::Machine& machine) {
   std::vector<topo::Relation> relations = relations_of(machine);
   // What ranks that are not bound to processors have, as in a job of more ranks than cores.
   if (relations.back() != topo::Relation::unknown) relations.push_back(topo::Relation::unknown);
+  if (kHasNetwork) relations.push_back(topo::Relation::network);
   return relations;
 }
 
@@ -125,27 +130,35 @@ Json memory_facts(uint32_t ranks) {
 
 namespace {
 
-/// The rows of one relation and one kind of memory, added to two tables.
-void add_explanation(topo::Relation relation, bool in_arena, uint32_t ranks, std::optional<uint64_t> bytes,
-                     const Circumstances& circumstances, Json& taken, Json& rejected) {
-  const std::vector<Explanation> rows = explain(relation, limits_in_job_of(ranks), in_arena, circumstances);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const uint64_t next = i + 1 == rows.size() ? tune::kNever : rows[i + 1].from_bytes;
-    if (bytes && (*bytes < rows[i].from_bytes || *bytes >= next)) continue;
-    const Json place = {
-        {"both_share", topo::relation_name(relation)},
-        {"buffers", in_arena ? "arena" : "ordinary"},
-        {"bytes", next == tune::kNever ? fmt::format("{} and more", rows[i].from_bytes)
-                                       : fmt::format("{} to {}", rows[i].from_bytes, next - 1)}};
-    Json row = place;
-    row["protocol"] = p2p::protocol_name(rows[i].protocol);
-    row["why"] = rows[i].why;
-    taken.push_back(std::move(row));
-    for (const Rejection& rejection : rows[i].rejected) {
-      row = place;
-      row["not_taken"] = p2p::protocol_name(rejection.protocol);
-      row["why_not"] = rejection.why;
-      rejected.push_back(std::move(row));
+/// The rows of one relation and one kind of memory, added to two tables. `kind`: of the memory.
+void add_explanation(topo::Relation relation, const char* kind, const std::vector<Explanation>& rows,
+                     std::optional<uint64_t> bytes, Json& taken, Json& rejected) {
+  const auto name = [relation](p2p::Protocol protocol) { return way_name(protocol, relation); };
+  for (size_t i = 0; i < rows.size();) {
+    // Between machines neighbours may be one way.
+    size_t last = i;
+    while (last + 1 < rows.size() && name(rows[last + 1].protocol) == name(rows[i].protocol)) ++last;
+    const Explanation& row = rows[i];
+    const uint64_t next = last + 1 == rows.size() ? tune::kNever : rows[last + 1].from_bytes;
+    i = last + 1;
+    if (bytes && (*bytes < row.from_bytes || *bytes >= next)) continue;
+    const Json place = {{"both_share", topo::relation_name(relation)},
+                        {"buffers", kind},
+                        {"bytes", next == tune::kNever ? fmt::format("{} and more", row.from_bytes)
+                                                       : fmt::format("{} to {}", row.from_bytes, next - 1)}};
+    Json told = place;
+    told["protocol"] = name(row.protocol);
+    told["why"] = row.why;
+    taken.push_back(std::move(told));
+    const char* before = name(row.protocol);
+    for (const Rejection& rejection : row.rejected) {
+      const char* other = name(rejection.protocol);
+      if (std::strcmp(other, before) == 0 || std::strcmp(other, name(row.protocol)) == 0) continue;
+      before = other;
+      told = place;
+      told["not_taken"] = other;
+      told["why_not"] = rejection.why;
+      rejected.push_back(std::move(told));
     }
   }
 }
@@ -183,13 +196,25 @@ Json explain_facts(const topo::Machine& machine, uint32_t ranks, std::optional<u
   const Circumstances circumstances = {single_copy_refusal(), arena_refusal(),
                                        search.profile ? &*search.profile : nullptr};
   for (const topo::Relation relation : relations_to_tell(machine)) {
-    for (const bool in_arena : {false, true})
-      add_explanation(relation, in_arena, ranks, bytes, circumstances, taken, rejected);
+    for (const bool in_arena : {false, true}) {
+      // No memory is shared between machines.
+      if (in_arena && relation == topo::Relation::network) continue;
+      const char* kind = in_arena ? "arena" : relation == topo::Relation::network ? "any" : "ordinary";
+      const std::vector<Explanation> rows =
+          explain(relation, limits_of_pair(relation, ranks), in_arena, circumstances);
+      add_explanation(relation, kind, rows, bytes, taken, rejected);
+    }
   }
   Json facts = {{"ranks_of_the_job", ranks}, {"profile", search.profile ? search.path : "none"}};
   if (bytes) facts["message_bytes"] = *bytes;
   const Json missing = missing_facts(machine);
   facts["missing_here"] = missing.empty() ? "nothing" : fmt::format("{}, named last", missing.size());
+  const NetworkFacts network = look_at_network();
+  facts["network"] =
+      network.problem.empty()
+          ? fmt::format("{}, {}; a machine that is silent for {} counts as lost (HEARTH_FABRIC_ALIVE)",
+                        network.offer.chosen, network.offer.library, network.alive)
+          : "none: " + network.problem;
   facts["rows"] = taken;
   facts["collectives"] = collective_rows(ranks, bytes);
   facts["rejected"] = rejected;

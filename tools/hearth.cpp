@@ -10,6 +10,7 @@
 #include "bench.h"
 #include "bench_collectives.h"
 #include "bench_skew.h"
+#include "doctor.h"
 #include "info.h"
 #include "mpi.h"
 #include "paper/bench_paper.h"
@@ -23,6 +24,7 @@ namespace {
 using hearth::Status;
 using hearth::tools::BenchOptions;
 using hearth::tools::CheckOptions;
+using hearth::tools::DoctorOptions;
 using hearth::tools::InfoOptions;
 using hearth::tools::PaperOptions;
 using hearth::tools::SkewOptions;
@@ -54,9 +56,10 @@ CLI::App& add_info(CLI::App& app, InfoOptions& options) {
 }
 
 CLI::App& add_bench(CLI::App& app, BenchOptions& options, std::vector<std::string>& collectives, bool& skew) {
-  CLI::App& bench = *app.add_subcommand("bench", "how fast messages are between ranks on this machine");
+  CLI::App& bench = *app.add_subcommand("bench", "how fast messages are between ranks");
   bench.add_option("cases", options.cases, "what to measure")->capture_default_str();
   bench.add_option("-n,--ranks", options.ranks, "ranks of the job")->capture_default_str();
+  bench.add_option("--hosts", options.hosts, "run it on these machines (names with commas between them)");
   bench.add_option("--alloc", options.alloc, "where the buffers come from")
       ->check(CLI::IsMember({"malloc", "mpi"}))
       ->capture_default_str();
@@ -151,6 +154,19 @@ CLI::App& add_top(CLI::App& app, TopOptions& options) {
   return top;
 }
 
+CLI::App& add_doctor(CLI::App& app, DoctorOptions& options) {
+  CLI::App& doctor = *app.add_subcommand(
+      "doctor", "what jobs need here, on one machine and on several: there or not, and the remedy");
+  doctor.add_option("--hosts", options.hosts,
+                    "machines (names with commas between them) between which to try the way");
+  doctor.add_option("--hostfile", options.host_file, "the same from a file, as mpiexec takes it")
+      ->check(CLI::ExistingFile);
+  doctor.add_flag("--between", options.between,
+                  "only the way between the machines of the job that this is a rank of");
+  doctor.add_flag("--json", options.json, "as JSON");
+  return doctor;
+}
+
 // Where nothing is said, the lengths and the memory for which the library itself chooses between the two
 // ways.
 Status bench_skew(const CLI::App& bench, const BenchOptions& options) {
@@ -191,11 +207,18 @@ int main(int count, char** words) {
   add_tune(app, tune_options, check_options, checks);
   WhyOptions why_options;
   const CLI::App& why = add_why(app, why_options);
+  DoctorOptions doctor_options;
+  const CLI::App& doctor = add_doctor(app, doctor_options);
   TopOptions top_options;
   const CLI::App& top = add_top(app, top_options);
   try {
     app.parse(count, words);
     if (info.parsed()) return report(run_info(info_options));
+    if (doctor.parsed()) {
+      bool healthy = true;
+      const int code = report(run_doctor(doctor_options, healthy));
+      return healthy ? code : 1;
+    }
     if (why.parsed()) return report(run_why(why_options));
     if (top.parsed()) return report(run_top(top_options));
     if (paper.parsed()) return report(run_paper(paper_options));

@@ -71,6 +71,7 @@ Json collect(const InfoOptions& options) {
     document["memory_nodes"] = memory_node_facts(machine);
     document["limits"] = limit_facts();
     document["probes"] = probe_facts();
+    document["network"] = network_facts();
     document["parameters"] = parameter_facts();
     document["profile"] = profile_facts(search, machine);
     document["thresholds"] = threshold_facts(machine);

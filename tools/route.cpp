@@ -7,6 +7,7 @@
 #include "shm/cells.h"
 #include "shm/ring.h"
 #include "shm/segment.h"
+#include "transport/network.h"
 #include "tune/threshold.h"
 
 namespace hearth::tools {
@@ -62,13 +63,19 @@ std::vector<topo::Relation> relations_of(const topo::Machine& machine) {
   return found;
 }
 
-p2p::TransportLimits limits_in_job_of(uint32_t ranks) {
+p2p::TransportLimits limits_of_pair(topo::Relation relation, uint32_t ranks) {
+  if (relation == topo::Relation::network) return {transport::kNetworkPacketBytesMax, 0};
   const shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(ranks);
   return {shm::payload_bytes_max(plan.ring_lines), shm::run_bytes_max(plan.cell_count, plan.cell_bytes)};
 }
 
 p2p::PairProtocol protocol_of_pair(topo::Relation relation, uint32_t ranks) {
-  return p2p::protocol_for(relation, limits_in_job_of(ranks));
+  return p2p::protocol_for(relation, limits_of_pair(relation, ranks));
+}
+
+const char* way_name(p2p::Protocol protocol, topo::Relation relation) {
+  if (relation != topo::Relation::network) return p2p::protocol_name(protocol);
+  return protocol == p2p::Protocol::line || protocol == p2p::Protocol::lines ? "packet" : "buffer";
 }
 
 }  // namespace hearth::tools

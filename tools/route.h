@@ -33,6 +33,9 @@ std::vector<topo::Relation> relations_of(const topo::Machine& machine);
 
 /// The limits of a pair in a job of so many ranks.
 p2p::PairProtocol protocol_of_pair(topo::Relation relation, uint32_t ranks);
-p2p::TransportLimits limits_in_job_of(uint32_t ranks);
+p2p::TransportLimits limits_of_pair(topo::Relation relation, uint32_t ranks);
+/// What people read: between machines lines are a packet, and what goes through cells elsewhere a whole
+/// buffer.
+const char* way_name(p2p::Protocol protocol, topo::Relation relation);
 
 }  // namespace hearth::tools

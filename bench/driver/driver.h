@@ -102,9 +102,9 @@ double collective_work_cost_ns(const struct run* run);
 size_t collective_area_bytes(enum collective which, size_t bytes, int size);
 void collective_end(void);
 
-/* together.c: all ranks without MPI. make: called on all; the job ends where the ranks cannot share memory.
- */
-void together_make(int rank, int size);
+/* together.c: all ranks, without MPI where they are on one machine. make: called on all; the job ends where
+ * ranks of one machine cannot share memory. */
+void together_make(int rank, int size, int machines);
 void together_wait(void);
 /* This rank's times, and, after a together_wait(), from the first begin to the last end. */
 void together_note(double begin_ns, double end_ns);

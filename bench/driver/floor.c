@@ -18,7 +18,7 @@ static const uint64_t over = UINT64_MAX;
 /* A sample that takes longer was disturbed, or the ranks share one processor: no more of them. */
 static const double sample_ns_max = 20e6;
 
-static uint64_t* line; /* NULL while the ranks could not share a page */
+static uint64_t* line; /* NULL where the ranks share no page: they could not, or are on several machines */
 static uint64_t last;  /* what the leader wrote last; each probe goes on from there */
 
 void floor_make(int leads, int partner) {

@@ -280,7 +280,8 @@ static void print_text(const char* text) {
   putchar('"');
 }
 
-static void print_header(const struct options* options, int size, const int* processors) {
+static void print_header(const struct options* options, int size, const int* processors,
+                         char hosts[2][MPI_MAX_PROCESSOR_NAME], int machines) {
   char library[MPI_MAX_LIBRARY_VERSION_STRING];
   int length, version, subversion;
   MPI_Get_library_version(library, &length);
@@ -289,6 +290,11 @@ static void print_header(const struct options* options, int size, const int* pro
   print_text(library);
   printf(", \"standard\": \"%d.%d\", \"ranks\": %d, \"processors\": [%d, %d],\n", version, subversion, size,
          processors[0], processors[1]);
+  printf(" \"hosts\": [");
+  print_text(hosts[0]);
+  printf(", ");
+  print_text(hosts[1]);
+  printf("], \"machines\": %d,\n", machines);
   printf(
       " \"alloc\": \"%s\", \"send_offset\": %zu, \"receive_offset\": %zu, \"time_ms\": %.0f, "
       "\"clock_cost_ns\": %.1f,\n \"results\": [\n",
@@ -329,9 +335,22 @@ static void run_all(const struct options* options, int rank, int size) {
   }
 }
 
+/* On how many machines the ranks are. */
+static int machines_of(int rank) {
+  MPI_Comm machine;
+  int place, leads, machines;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
+  MPI_Comm_rank(machine, &place);
+  leads = place == 0;
+  MPI_Allreduce(&leads, &machines, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Comm_free(&machine);
+  return machines;
+}
+
 int main(int count, char** words) {
   static struct options options;
-  int rank, size, processors[2];
+  int rank, size, machines, letters, processors[2];
+  static char hosts[2][MPI_MAX_PROCESSOR_NAME];
   MPI_Init(&count, &words);
   if (count > 1 && strcmp(words[1], "init") == 0) {
     MPI_Finalize();
@@ -349,12 +368,18 @@ int main(int count, char** words) {
   shuffle_runs(&options);
   buffers_make(options.from_mpi, area_bytes(&options, size), options.send_offset, options.receive_offset);
   processors[0] = processors[1] = sched_getcpu();
-  if (rank < 2) floor_make(rank == 0, 1 - rank);
-  if (has_collectives(&options)) together_make(rank, size);
-  if (rank == 1) MPI_Send(processors, 1, MPI_INT, 0, tag_report, MPI_COMM_WORLD);
+  machines = machines_of(rank);
+  if (rank < 2 && machines == 1) floor_make(rank == 0, 1 - rank);
+  if (has_collectives(&options)) together_make(rank, size, machines);
+  MPI_Get_processor_name(hosts[0], &letters);
+  if (rank == 1) {
+    MPI_Send(processors, 1, MPI_INT, 0, tag_report, MPI_COMM_WORLD);
+    MPI_Send(hosts[0], MPI_MAX_PROCESSOR_NAME, MPI_CHAR, 0, tag_report, MPI_COMM_WORLD);
+  }
   if (rank == 0) {
     MPI_Recv(&processors[1], 1, MPI_INT, 1, tag_report, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    print_header(&options, size, processors);
+    MPI_Recv(hosts[1], MPI_MAX_PROCESSOR_NAME, MPI_CHAR, 1, tag_report, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    print_header(&options, size, processors, hosts, machines);
   }
   run_all(&options, rank, size);
   if (rank == 0) printf(" ]\n}\n");

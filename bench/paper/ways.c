@@ -136,7 +136,7 @@ void mode_ways(int count, char** words, int rank, int size) {
   if (strcmp(words[5], "-") != 0) choose_node((int)number_of(words[5], 0, 1023));
   buffers_make(strcmp(words[2], "mpi") == 0, most, 0, 0);
   if (strcmp(words[5], "-") != 0) choose_node(-1);
-  if (is_collective(&plan)) together_make(rank, size);
+  if (is_collective(&plan)) together_make(rank, size, 1);
   for (i = 0; i < lengths.count; ++i) measure_length(&plan, lengths.bytes[i], size);
   if (is_collective(&plan)) collective_end();
   buffers_free();

@@ -99,6 +99,37 @@ Descriptor watch_at(std::span<const std::byte> address, uint16_t port, uint64_t 
   return begun == 0 || errno == EINPROGRESS ? std::move(socket) : Descriptor();
 }
 
+std::string address_text(std::span<const std::byte> address) {
+  sockaddr_storage known = {};
+  std::memcpy(&known, address.data(), std::min(address.size(), sizeof known));
+  socklen_t bytes = 0;
+  if (known.ss_family == AF_INET && address.size() >= sizeof(sockaddr_in)) bytes = sizeof(sockaddr_in);
+  if (known.ss_family == AF_INET6 && address.size() >= sizeof(sockaddr_in6)) bytes = sizeof(sockaddr_in6);
+  char text[NI_MAXHOST];
+  if (bytes == 0 || ::getnameinfo(reinterpret_cast<sockaddr*>(&known), bytes, text, sizeof text, nullptr, 0,
+                                  NI_NUMERICHOST) != 0) {
+    return "";
+  }
+  return text;
+}
+
+std::vector<std::string> addresses_of_host(const std::string& name, std::string& problem) {
+  addrinfo wanted = {};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int error = ::getaddrinfo(name.c_str(), nullptr, &wanted, &found); error != 0) {
+    problem = ::gai_strerror(error);
+    return {};
+  }
+  std::vector<std::string> texts;
+  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(entry->ai_addr);
+    texts.push_back(address_text({bytes, entry->ai_addrlen}));
+  }
+  ::freeaddrinfo(found);
+  return texts;
+}
+
 int socket_error(int socket) {
   int error = 0;
   socklen_t bytes = sizeof error;

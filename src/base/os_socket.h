@@ -30,6 +30,12 @@ Descriptor watch_at(std::span<const std::byte> address, uint16_t port, uint64_t 
 /// Why a connection is over: 0 where the other side has closed it.
 int socket_error(int socket);
 
+/// "10.1.2.3" of the bytes of a sockaddr_in or sockaddr_in6; "" of any other.
+std::string address_text(std::span<const std::byte> address);
+/// The addresses that a host's name stands for, as everybody here would look it up; none, and why, where it
+/// stands for nothing.
+std::vector<std::string> addresses_of_host(const std::string& name, std::string& problem);
+
 /// Listens under an abstract name for others to connect who send and receive whole packets. Close-on-exec,
 /// non-blocking; not open with errno on failure (EADDRINUSE: somebody has the name).
 Descriptor listen_under_name(const std::string& name);

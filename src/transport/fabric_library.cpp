@@ -4,13 +4,14 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 
-#include <array>
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
 #include "base/os_library.h"
 #include "base/param.h"
 #include "mpi.h"
+#include "transport/network.h"
 
 namespace hearth::transport {
 namespace {
@@ -92,6 +93,49 @@ std::string names_of(const fi_info* list) {
   return text.empty() ? "none" : text;
 }
 
+struct Offers {
+  FabricInfo all;
+  const fi_info* best = nullptr;  // of them; nullptr where none will do
+  int error = 0;                  // of libfabric, where there are none
+};
+
+Status ask(const FabricLibrary& library, Offers& offers) {
+  const std::string& provider = param::get_text(param::Id::fabric_provider);
+  const std::string& interface = param::get_text(param::Id::fabric_interface);
+  FabricInfo hints = make_hints(library);
+  if (hints == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for libfabric");
+  if (!provider.empty()) {
+    std::free(hints->fabric_attr->prov_name);
+    hints->fabric_attr->prov_name = ::strdup(provider.c_str());
+  }
+  // An address has a dot or a colon; names of interfaces have none, or then are found by name.
+  const bool by_address = interface.find_first_of(".:") != std::string::npos;
+  fi_info* list = nullptr;
+  int error = -FI_ENODATA;
+  if (by_address) {
+    error = library.getinfo(kFabricVersion, interface.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST,
+                            hints.get(), &list);
+  }
+  const bool found_by_address = by_address && error == 0;
+  if (!found_by_address) error = library.getinfo(kFabricVersion, nullptr, nullptr, 0, hints.get(), &list);
+  offers.all.reset(error == 0 ? list : nullptr);
+  offers.error = error;
+  offers.best = choose(offers.all.get(), interface, found_by_address, !provider.empty());
+  return {};
+}
+
+Status refuse(const FabricLibrary& library, const Offers& offers) {
+  const std::string& provider = param::get_text(param::Id::fabric_provider);
+  const std::string& interface = param::get_text(param::Id::fabric_interface);
+  return fail(MPI_ERR_OTHER,
+              "libfabric has no way to other machines%s%s%s%s (it offers: %s%s%s). Remedy: "
+              "HEARTH_FABRIC_PROVIDER, HEARTH_FABRIC_INTERFACE, or a network interface",
+              provider.empty() ? "" : " by provider ", provider.c_str(),
+              interface.empty() ? "" : " on interface ", interface.c_str(),
+              names_of(offers.all.get()).c_str(), offers.error == 0 ? "" : "; ",
+              offers.error == 0 ? "" : library.strerror(-offers.error));
+}
+
 }  // namespace
 
 void FreeInfo::operator()(fi_info* info) const {
@@ -125,36 +169,35 @@ Status fabric_library(const FabricLibrary*& library) {
 }
 
 Status choose_fabric(const FabricLibrary& library, FabricInfo& chosen) {
-  const std::string& provider = param::get_text(param::Id::fabric_provider);
-  const std::string& interface = param::get_text(param::Id::fabric_interface);
-  FabricInfo hints = make_hints(library);
-  if (hints == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for libfabric");
-  if (!provider.empty()) {
-    std::free(hints->fabric_attr->prov_name);
-    hints->fabric_attr->prov_name = ::strdup(provider.c_str());
-  }
-  // An address has a dot or a colon; names of interfaces have none, or then are found by name.
-  const bool by_address = interface.find_first_of(".:") != std::string::npos;
-  fi_info* list = nullptr;
-  int error = -FI_ENODATA;
-  if (by_address) {
-    error = library.getinfo(kFabricVersion, interface.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST,
-                            hints.get(), &list);
-  }
-  const bool found_by_address = by_address && error == 0;
-  if (!found_by_address) error = library.getinfo(kFabricVersion, nullptr, nullptr, 0, hints.get(), &list);
-  const FabricInfo all(error == 0 ? list : nullptr);
-  const fi_info* best = choose(all.get(), interface, found_by_address, !provider.empty());
-  if (best == nullptr) {
-    return fail(MPI_ERR_OTHER,
-                "libfabric has no way to other machines%s%s%s%s (it offers: %s%s%s). Remedy: "
-                "HEARTH_FABRIC_PROVIDER, HEARTH_FABRIC_INTERFACE, or a network interface",
-                provider.empty() ? "" : " by provider ", provider.c_str(),
-                interface.empty() ? "" : " on interface ", interface.c_str(), names_of(all.get()).c_str(),
-                error == 0 ? "" : "; ", error == 0 ? "" : library.strerror(-error));
-  }
-  chosen.reset(library.dupinfo(best));
+  Offers offers;
+  HEARTH_TRY(ask(library, offers));
+  if (offers.best == nullptr) return refuse(library, offers);
+  chosen.reset(library.dupinfo(offers.best));
   return chosen != nullptr ? Status() : fail(MPI_ERR_NO_MEM, "no memory for libfabric");
+}
+
+Status look_at_fabric(NetworkOffer& offer) {
+  const FabricLibrary* library;
+  HEARTH_TRY(fabric_library(library));
+  const uint32_t version = library->version();
+  offer.library = "libfabric " + std::to_string(FI_MAJOR(version)) + "." + std::to_string(FI_MINOR(version));
+  Offers offers;
+  HEARTH_TRY(ask(*library, offers));
+  for (const fi_info* info = offers.all.get(); info != nullptr; info = info->next) {
+    std::string name = name_of(*info);
+    if (std::find(offer.offers.begin(), offer.offers.end(), name) == offer.offers.end())
+      offer.offers.push_back(std::move(name));
+  }
+  if (offers.best == nullptr) {
+    static_cast<void>(refuse(*library, offers));
+    offer.why_none = last_failure_text();
+    return {};
+  }
+  offer.chosen = name_of(*offers.best);
+  offer.registers = (offers.best->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+  const auto* address = static_cast<const std::byte*>(offers.best->src_addr);
+  if (address != nullptr) offer.address.assign(address, address + offers.best->src_addrlen);
+  return {};
 }
 
 std::string name_of(const fi_info& info) {

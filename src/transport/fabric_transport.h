@@ -105,7 +105,7 @@ class FabricTransport final : public Network {
   static constexpr uint8_t kTellsKind = 0;      // nothing but what stands in every Wire
   static constexpr uint8_t kLeavesKind = 0x3e;  // and that no more will come
 
-  static constexpr size_t kPacketBytesMax = 32 << 10;
+  static constexpr size_t kPacketBytesMax = kNetworkPacketBytesMax;
   static constexpr size_t kBufferBytes = sizeof(Wire) + kPacketBytesMax;
   static constexpr uint32_t kWindow = 64;
   static constexpr int kPosted = 64;

@@ -27,6 +27,9 @@ struct NetworkSetup {
   void* context = nullptr;
 };
 
+/// Longest payload of a packet between machines.
+constexpr size_t kNetworkPacketBytesMax = 32 << 10;
+
 class Network : public Transport {
  public:
   /// Of this process, as others need it.
@@ -46,5 +49,17 @@ class Network : public Transport {
 /// Opens libfabric and a way out of this machine, as the parameters fabric_* ask for. Only now is the library
 /// looked for.
 Status open_fabric(const NetworkSetup& setup, std::unique_ptr<Network>& network);
+
+/// What libfabric has here, for the tools.
+struct NetworkOffer {
+  std::string library;              // "libfabric 1.17"
+  std::vector<std::string> offers;  // "tcp;ofi_rxm on eth0", in the library's order
+  std::string chosen;               // of them; "" where none will do
+  std::string why_none;             // then, in words with a remedy
+  std::vector<std::byte> address;   // of the chosen interface: a sockaddr where it is of the Internet
+  bool registers = false;           // what is sent has to stay in memory: limits on locked memory count
+};
+/// Asks libfabric, as open_fabric() would, and opens nothing but that library.
+Status look_at_fabric(NetworkOffer& offer);
 
 }  // namespace hearth::transport

@@ -110,6 +110,9 @@ def main():
     options = parser.parse_args()
     options.build = options.build.resolve()
     options.cache = options.cache.resolve()
+    # Jobs run in another folder. A virtual environment's python is a link that counts by its own path.
+    options.python = options.python and options.python.absolute()
+    options.mpicc = options.mpicc and options.mpicc.absolute()
     reason = why_not()
     if reason is not None:
         print(f"skipped: {reason}")

@@ -2,6 +2,9 @@
 
 Hosts are namespaces that a sleeping process holds; a bridge in one more namespace joins them. Nothing of this
 has a name in the machine's own network or file system: it is gone when the holders have ended. Needs root.
+
+What runs on a host gets its share of the machine's processors, one at least: hosts that took all of them for
+their own would have ranks that spin while others wait for the processor.
 """
 
 import contextlib
@@ -21,7 +24,16 @@ while [ "${1#-}" != "$1" ]; do shift; done
 host=$1
 shift
 pid=$(cat "$(dirname "$0")/$host") || exit 255
-exec nsenter -t "$pid" -n -u -m -- sh -c 'cd "$1" 2>/dev/null; shift; eval "$@"' sh "$PWD" "$@"
+processors=$(cat "$(dirname "$0")/$host.processors") || exit 255
+exec taskset -c "$processors" nsenter -t "$pid" -n -u -m -- \\
+  sh -c 'cd "$1" 2>/dev/null; shift; eval "$@"' sh "$PWD" "$@"
+"""
+
+
+# Runs a command in a host: PROCESS PROCESSORS COMMAND... Who enters other mounts loses his folder.
+ENTER = """folder=$(pwd); process=$1; processors=$2; shift 2
+exec taskset -c "$processors" nsenter -t "$process" -n -u -m -- \\
+  sh -c 'cd "$1"; shift; exec "$@"' sh "$folder" "$@"
 """
 
 
@@ -29,7 +41,7 @@ def why_not():
     """Why there can be no hosts here, or None."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "needs root, to make namespaces"
-    for tool in ("ip", "unshare", "nsenter"):
+    for tool in ("ip", "unshare", "nsenter", "taskset"):
         if shutil.which(tool) is None:
             return f"needs '{tool}'"
     tried = subprocess.run(
@@ -80,6 +92,11 @@ class Hosts:
     def __init__(self, count):
         self.names = [f"h{i + 1}" for i in range(count)]
         self.holders = {}
+        processors = sorted(os.sched_getaffinity(0))
+        self.processors = {"switch": ",".join(map(str, processors))}
+        for i, name in enumerate(self.names):
+            own = processors[i::count] or [processors[i % len(processors)]]
+            self.processors[name] = ",".join(map(str, own))
 
     def __enter__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="hearth-hosts-"))
@@ -115,6 +132,7 @@ class Hosts:
             self._inside(name, "ip", "addr", "add", f"{NETWORK}.{i + 1}/24", "dev", "eth0")
             self._inside(name, "ip", "link", "set", "eth0", "up")
             (self.folder / name).write_text(str(self.holders[name].pid), encoding="utf-8")
+            (self.folder / f"{name}.processors").write_text(self.processors[name], encoding="utf-8")
 
     def _end_all(self):
         """What a job has left behind: nobody but this test starts anything in these networks."""
@@ -139,7 +157,8 @@ class Hosts:
 
     def on(self, name, command):
         """The words of a command that run it on that host."""
-        return ["nsenter", "-t", str(self.holders[name].pid), "-n", "-u", "-m", "--", *map(str, command)]
+        process = str(self.holders[name].pid)
+        return ["sh", "-c", ENTER, "sh", process, self.processors[name], *map(str, command)]
 
     def _inside(self, name, *command):
         subprocess.run(self.on(name, command), check=True)

@@ -20,7 +20,7 @@ PROGRAMS = Path(os.environ["HEARTH_MULTI_PROGRAMS"])  # the folder of programs o
 WAITING = os.environ["HEARTH_WAITING_PROGRAM"]
 RANK = os.environ["HEARTH_RANK_PROGRAM"]
 CACHE = Path(os.environ["HEARTH_CACHE"])
-INFO = os.environ["HEARTH_INFO_PROGRAM"]
+TOOL = os.environ["HEARTH_INFO_PROGRAM"]
 LIMIT_S = 60
 
 
@@ -34,7 +34,7 @@ def program_of(name):
 
 
 def network_missing():
-    built = subprocess.run([INFO, "info"], capture_output=True, text=True, check=False).stdout
+    built = subprocess.run([TOOL, "info"], capture_output=True, text=True, check=False).stdout
     return "built without libfabric" in built
 
 
@@ -126,6 +126,23 @@ class Jobs:
 
     def test_who_waits_for_a_process_that_is_killed_is_told(self):
         self.check_told("told", lambda _, processes: os.kill(processes[3], signal.SIGKILL), 3)
+
+    def test_the_doctor_tries_the_ways(self):
+        out, _ = self.run_job(2, TOOL, "doctor", "--between")
+        self.assertEqual(sorted(re.findall(r"^(\w+) +way between machines +(h\d to h\d)", out, re.MULTILINE)),
+                         [("ok", "h1 to h2"), ("ok", "h2 to h1")])
+        out, _ = self.run_job(2, "env", "HEARTH_FABRIC_INTERFACE=lo", TOOL, "doctor", "--between")
+        refused = re.findall(r"^not +way between.*Connection refused\n +remedy: ", out, re.MULTILINE)
+        self.assertEqual(len(refused), 2, out)
+
+    def test_the_bench_becomes_the_ranks(self):
+        out, _ = self.run_job(1, TOOL, "bench", "latency", "--sizes", "8,65536", "--time-ms", "5")
+        self.assertIn("2 ranks on h1 and h2 (network)", out)
+        self.assertRegex(out, r"(?m)^ +8 .* packet$")
+        self.assertRegex(out, r"(?m)^ +65536 .* buffer$")
+        out, _ = self.run_job(2, TOOL, "bench", "--collective", "allreduce", "--sizes", "8", "--time-ms", "5")
+        self.assertIn("4 ranks on 2 machines", out)
+        self.assertRegex(out, r"(?m)^ +8 .* machines$")
 
     def test_one_rank_on_each_host(self):
         self.run_job(1, program_of("ring"))

@@ -33,8 +33,9 @@ def info(*arguments, environment=None):
 class Info(unittest.TestCase):
     def test_json_has_every_section(self):
         document = info()
-        self.assertEqual(list(document), ["build", "machine", "topology", "memory_nodes", "limits", "probes",
-                                          "parameters", "profile", "thresholds", "memory_per_rank"])
+        self.assertEqual(list(document), [
+            "build", "machine", "topology", "memory_nodes", "limits", "probes", "network", "parameters",
+            "profile", "thresholds", "memory_per_rank"])
         self.assertGreaterEqual(document["topology"]["processors"], 1)
         self.assertIn("shm_ring_bytes", [row["parameter"] for row in document["parameters"]])
 
@@ -111,11 +112,62 @@ class Info(unittest.TestCase):
             self.assertTrue(others)
             self.assertNotIn(row["protocol"], others)
 
+    def test_explain_has_the_ways_between_machines(self):
+        if "without libfabric" in info()["build"]["network"]:
+            self.skipTest("no network in this build")
+        environment = {"HEARTH_P2P_INLINE_BYTES_MAX": "5000", "HEARTH_FABRIC_ALIVE": "7s"}
+        protocols = info("--explain", environment=environment)["protocols"]
+        rows = [(row["bytes"], row["protocol"]) for row in protocols["rows"]
+                if row["both_share"] == "network"]
+        self.assertEqual(rows, [("0 to 5000", "packet"), ("5001 and more", "buffer")])
+        self.assertTrue("7s" in protocols["network"] or protocols["network"].startswith("none: "))
+        without = info("--explain", environment={"HEARTH_FABRIC_LIBRARY": "/nowhere.so"})["protocols"]
+        self.assertIn("cannot be opened", without["network"])
+
     def test_probes_tell_what_works(self):
         probes = {row["what"]: row["works"] for row in info()["probes"]}
         self.assertEqual(probes["memfd_create, mapped"], "yes")
         expected = "yes" if kernel_copies() else "no: Operation not permitted"
         self.assertEqual(probes["process_vm_readv on itself"], expected)
+
+
+class Doctor(unittest.TestCase):
+    def lines(self, *arguments, environment=None):
+        result = hearth("doctor", "--json", *arguments, environment=environment)
+        document = json.loads(result.stdout)
+        self.assertEqual(result.returncode, 0 if document["healthy"] else 1)
+        return document["lines"]
+
+    def test_every_line_that_is_not_ok_has_a_remedy(self):
+        lines = self.lines(environment={"PATH": "/nowhere", "HEARTH_FABRIC_LIBRARY": "/nowhere.so"})
+        outcome = {line["what"]: line["outcome"] for line in lines}
+        self.assertEqual(outcome["launcher, more machines"], "not")
+        self.assertEqual(outcome["network"], "not")
+        self.assertEqual(outcome["shared memory"], "ok")
+        for line in lines:
+            self.assertIn(line["outcome"], ("ok", "not"))
+            self.assertEqual(bool(line["remedy"]), line["outcome"] == "not", line)
+
+    def test_launchers_are_found_with_what_they_speak(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder, "mpiexec.hydra")
+            program.write_text("#!/bin/sh\n", encoding="utf-8")
+            program.chmod(0o755)
+            lines = {line["what"]: line for line in self.lines(environment={"PATH": folder})}
+            self.assertEqual(lines["launcher, more machines"]["outcome"], "ok")
+            self.assertEqual(lines["launcher, more machines"]["found"], f"{program} (PMI-1)")
+
+    def test_a_limit_that_is_too_low_is_named(self):
+        limited = subprocess.run(["sh", "-c", f"ulimit -n 200; exec {TOOL} doctor --json"],
+                                 capture_output=True, text=True, check=False, timeout=60)
+        lines = {line["what"]: line for line in json.loads(limited.stdout)["lines"]}
+        self.assertEqual((lines["open files"]["outcome"], lines["open files"]["found"]), ("not", "200"))
+        self.assertEqual(limited.returncode, 1)
+
+    def test_names_of_machines_are_looked_up(self):
+        lines = {line["found"]: line["outcome"] for line in self.lines("--hosts", "localhost")
+                 if line["what"] == "name of a machine"}
+        self.assertEqual(list(lines.values()), ["ok"])
 
 
 class Words(unittest.TestCase):
