@@ -9,6 +9,7 @@
 #   make check-sanitizers    everything under the address, undefined-behaviour and thread sanitizers
 #   make check-peers         our own test programs on other MPI libraries: that proves the tests
 #   make check-hosts         the same programs, mpi4py's suite and HPCC on two hosts, made of namespaces
+#   make check-scale         collectives of 1024 and 4096 simulated ranks: what each sends, connects to and keeps
 #   make check-lab           virtual machines with several memory nodes: where memory lies; with Yama
 #   make check-surroundings  all tests without single copy, room in /dev/shm, /sys, a second processor, and with a
 #                            shared heap, in turn
@@ -23,7 +24,7 @@
 #   make clean     remove what was built;  make distclean: and what was fetched
 .DEFAULT_GOAL := install
 .NOTPARALLEL:
-.PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-hosts check-lab \
+.PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-hosts check-scale check-lab \
   check-surroundings check-chaos check-models check-valgrind fuzz check-aarch64 compare format clean distclean check \
   system python
 
@@ -64,6 +65,10 @@ check-hosts: python
 	@scripts/build.sh release
 	@python3 -B tests/hosts/check_hosts.py --build build/release --cache .cache --python .venv/bin/python \
 	  --mpicc build/install/bin/mpicc
+
+check-scale:
+	@scripts/build.sh release contract_scale
+	@HEARTH_SCALE_RANKS=1024,4096 build/release/tests/contract/contract_scale --gtest_filter=Scale.figures_of_large_jobs
 
 check-lab: install
 	@scripts/setup.sh lab

@@ -83,8 +83,8 @@ class Check:
         self.run(f"{name}: mpi4py's suite, {ranks} ranks", [
             sys.executable, "-B", str(CONFORMANCE / "mpi4py_suite.py"), "--launcher", shlex.join(words),
             "--library", str(build / "lib"), "--python", str(self.options.python), "--suite", str(suite),
-            "-n", str(ranks), "--timeout", "600",
-        ], 700)
+            "-n", str(ranks), "--timeout", "1500",
+        ], 1600)
 
     def hpcc(self, name, launcher):
         ranks = 2 * len(self.hosts.names)
@@ -92,8 +92,8 @@ class Check:
         self.run(f"{name}: HPCC, {ranks} ranks", [
             sys.executable, "-B", str(CONFORMANCE / "hpcc.py"), "--folder", str(self.options.cache / "hpcc"),
             "--mpicc", str(self.options.mpicc), "--launcher", shlex.join(words), "-n", str(ranks),
-            "--timeout", "300", "--keep", str(self.options.build / "hosts-hpcc"),
-        ], 900)
+            "--timeout", "900", "--keep", str(self.options.build / "hosts-hpcc"),
+        ], 1000)
 
 
 def main():
