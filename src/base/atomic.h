@@ -67,14 +67,4 @@ inline void cpu_relax() {
 #endif
 }
 
-/// Asks for the line of a word that is about to be written, so that the store does not wait for it: where no
-/// cache is shared it comes 250 ns later, and all stores behind it wait too.
-inline void prefetch_for_write(const void* address) {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
-#else
-  __builtin_prefetch(address, 1);
-#endif
-}
-
 }  // namespace hearth::atomic

@@ -58,8 +58,8 @@ inline void copy_line(void* to_address, const void* from_address, size_t bytes) 
 /// far). Beyond 2 KiB memcpy takes `rep movsb` where the processor praises it, and that falls to a twelfth of
 /// its speed at some alignments (copy_engine.cpp).
 constexpr size_t kMemcpyBytesMax = 192;
-/// Up to here there is nothing to choose.
-constexpr size_t kCachedBytesMax = 4096;
+/// Up to here there is nothing to choose: it fits the first-level cache, and asking a device takes longer.
+constexpr size_t kCachedBytesMax = 16384;
 
 /// Like memcpy, for whoever reads the bytes next on this processor or one near it.
 inline void copy_bytes(void* to, const void* from, size_t bytes) {

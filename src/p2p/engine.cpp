@@ -75,17 +75,13 @@ Engine::~Engine() {
   }
 }
 
-Peer& Engine::know(PeerIndex index) {
-  Peer& peer = peers_[static_cast<size_t>(index)];
-  if (!peer.known) {
-    single_copy::Target not_yet;  // it may not have started MPI
-    peer.reachable = transport_.target_of(index, not_yet);
-    peer.protocol = limits_of(index, peer);
-    peer.filler = CellFiller(peer.reachable ? store_choice() : CellFiller::Choice::plain);
-    peer.known = true;
-    if (recorder_ != nullptr) begin_profile(peer, index);
-  }
-  return peer;
+void Engine::get_to_know(Peer& peer, PeerIndex index) {
+  single_copy::Target not_yet;  // it may not have started MPI
+  peer.reachable = transport_.target_of(index, not_yet);
+  peer.protocol = limits_of(index, peer);
+  peer.filler = CellFiller(peer.reachable ? store_choice() : CellFiller::Choice::plain);
+  peer.known = true;
+  if (recorder_ != nullptr) begin_profile(peer, index);
 }
 
 PairProtocol Engine::limits_of(PeerIndex index, const Peer& peer, const tune::Hints* hints) const {
@@ -338,16 +334,19 @@ void Engine::out_of_memory(const char* what, size_t bytes, PeerIndex peer) const
 bool Engine::idle(Waiter& waiter) {
   if (has_chores_) do_chores();
   LibraryLock::breathe();
-  if (waiter.rounds++ % kRoundsPerLook != 0 && wait_policy_.spin_ns != 0) {
+  // The first look is not at once: it would keep news waiting that is just coming.
+  const uint32_t rounds_per_look = wait_policy_.spin_ns != 0 ? kRoundsPerLook : 1;
+  if (++waiter.rounds % rounds_per_look != 0) {
     atomic::cpu_relax();
     return false;
   }
   chaos::at(chaos::Point::waiting);
   if (chaos::draw(8) == 1) shuffle();
   const uint64_t now = os::now_ns();
-  if (waiter.rounds == 1) waiter.since_ns = now;
+  const bool first_look = waiter.rounds == rounds_per_look;
+  if (first_look) waiter.since_ns = now;
   if (waiter.began_ns == 0) waiter.began_ns = now;
-  if (recorder_ != nullptr) watch_wait(waiter, now, waiter.rounds == 1);
+  if (recorder_ != nullptr) watch_wait(waiter, now, first_look);
   if (look_for_failures()) return false;
   const uint64_t waited = now - waiter.since_ns;
   if (waited < wait_policy_.spin_ns) return false;

@@ -388,7 +388,12 @@ class Engine {
     std::optional<WatchedWait> watched = {};
   };
 
-  Peer& know(PeerIndex peer);
+  Peer& know(PeerIndex index) {
+    Peer& peer = peers_[static_cast<size_t>(index)];
+    if (__builtin_expect(!peer.known, 0)) get_to_know(peer, index);
+    return peer;
+  }
+  [[gnu::cold]] void get_to_know(Peer& peer, PeerIndex index);
   PairProtocol limits_of(PeerIndex index, const Peer& peer, const tune::Hints* hints = nullptr) const;
   /// For a message that does not fit the ring.
   const PairProtocol& limits_for(const MatchKey& key) { return limits_for(key.peer, key.context); }
@@ -531,7 +536,7 @@ class Engine {
 
   // stream.cpp
   void on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
-  void on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts);
+  void on_part(PeerIndex from, uint32_t cookie, const CellPart& part);
   void note_home(PeerIndex from, const CellPart& part);
   PeerIndex owner_of(PeerIndex from, const CellPart& part) const {
     return part.cell & kCellOfReceiver ? self_ : from;
@@ -544,7 +549,7 @@ class Engine {
   void take_part(ReceiveStream& stream, const CellPart& part);
   [[noreturn, gnu::cold]] void refuse_part(PeerIndex from, const CellPart& part) const;
   /// Of a message that is not received.
-  void return_parts(PeerIndex from, std::span<const CellPart> parts);
+  void return_part(PeerIndex from, const CellPart& part);
   void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
   void has_come(ReceiveStream& stream);
   void finish_if_whole(ReceiveStream& stream);

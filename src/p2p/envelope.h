@@ -83,21 +83,20 @@ constexpr uint8_t kNeverWritten = 2;
 /// A part of a message that lies in a cell of its sender, or in one of its receiver's (kept_cells.h).
 struct CellPart {
   uint32_t cell;   // with kCellOfReceiver
-  uint32_t bytes;  // 0: this and all further parts are unused
+  uint32_t bytes;  // 0: no part
 };
 constexpr uint32_t kCellOfReceiver = uint32_t{1} << 31;
 
-constexpr int kRendezvousParts = 4;
+/// Of a rendezvous packet; `cells` packets bring one further part. Where nothing is lent the address is left
+/// out: a packet of one slot lies in one line wherever it begins.
 struct RendezvousStart {
   uint64_t bytes;
-  uint64_t address;
-  CellPart parts[kRendezvousParts];
+  CellPart part;
+  uint64_t address;  // with kSingleCopy or kInArena
 };
-
-constexpr int kCellsParts = 6;
-struct MoreCells {
-  CellPart parts[kCellsParts];
-};
+constexpr size_t rendezvous_bytes(uint8_t flags) {
+  return flags & (kSingleCopy | kInArena) ? sizeof(RendezvousStart) : offsetof(RendezvousStart, address);
+}
 
 /// See single_copy/cooperative.h.
 struct Invitation {
@@ -107,7 +106,8 @@ struct Invitation {
 };
 
 static_assert(sizeof(RendezvousStart) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
-static_assert(sizeof(MoreCells) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
+static_assert(rendezvous_bytes(0) <= shm::kSlotBytes - shm::kHeaderBytes, "one slot");
+static_assert(sizeof(CellPart) <= shm::kSlotBytes - shm::kHeaderBytes, "one slot");
 static_assert(sizeof(Invitation) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
 
 constexpr uint64_t match_word(uint32_t context, int tag) {

@@ -209,13 +209,14 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
     case PacketKind::eager:
       break;
     case PacketKind::rendezvous:
-      if (bytes != sizeof(RendezvousStart)) break;
+      if (bytes != rendezvous_bytes(header.flags())) break;
       return engine.on_rendezvous(from, header, payload);
     case PacketKind::cells: {
-      if (bytes != sizeof(MoreCells)) break;
-      MoreCells more;
-      copy_bytes(&more, payload, sizeof more);
-      return engine.on_parts(from, header.cookie(), more.parts);
+      if (bytes != sizeof(CellPart)) break;
+      CellPart part;
+      copy_bytes(&part, payload, sizeof part);
+      if (part.bytes == 0) break;
+      return engine.on_part(from, header.cookie(), part);
     }
     case PacketKind::fragment:
       if (bytes > engine.packet_bytes_max_) break;
@@ -343,7 +344,7 @@ void Engine::discard(UnexpectedMessage* message) {
   unexpected_.remove(*message);
   transport_.add_unexpected_bytes(message->key.peer, -weight(*message));
   if (ReceiveStream* stream = message->stream; stream != nullptr) {
-    return_parts(message->key.peer, {stream->parts.data(), static_cast<size_t>(stream->part_count)});
+    for (const CellPart& part : stream->parts) return_part(message->key.peer, part);
     unlist(peers_[static_cast<size_t>(message->key.peer)].streams, *stream);
   }
   forget(message);

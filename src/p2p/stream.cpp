@@ -27,15 +27,32 @@ namespace {
 
 constexpr int64_t kPartBytesMin = 2048;
 constexpr int64_t kTailBytesMin = 16384;
+constexpr int64_t kPartsMin = 16;
 // Past the caches a piece ends with a fence, and its reader fetches it from memory: fewer are better.
 constexpr int64_t kStreamedPartBytesMin = 4096;
 
-// The length of the next piece. Pieces grow as long as half of what is left is longer, so that little is left
-// to copy out when the last byte has been copied in.
+// The length of the next piece. It is short for the message, so that copying in and out overlap, and at its
+// end, so that little is left to copy out when the last byte has been copied in.
 int64_t next_part(const SendStream& stream, const PairProtocol& limits) {
   const int64_t left = stream.total_bytes - stream.sent_bytes;
   return std::min({stream.next_part_bytes, static_cast<int64_t>(limits.part_bytes_max),
+                   stream.travels ? std::max(stream.total_bytes / kPartsMin, kTailBytesMin) : left,
                    std::max(left / 2, kTailBytesMin), left});
+}
+
+// Pieces start small. Where they travel two of them are of one length: copying in is not twice as fast as
+// copying out, so who copies out would run dry if each were twice as long as the one before.
+void grow_parts(SendStream& stream, const PairProtocol& limits) {
+  const auto longest = static_cast<int64_t>(limits.part_bytes_max);
+  if (!stream.travels || stream.next_is_longer)
+    stream.next_part_bytes = std::min(2 * stream.next_part_bytes, longest);
+  stream.next_is_longer = !stream.next_is_longer;
+}
+
+// Short parts do not fill the caches: twice as many of them.
+int in_flight_max(const SendStream& stream, const PairProtocol& limits) {
+  return stream.travels ? std::min(2 * limits.cells_in_flight_max, kCellsInFlightMax)
+                        : limits.cells_in_flight_max;
 }
 
 // How long it must be at least, so that the rest still fits the parts that may be under way: a message that
@@ -44,7 +61,7 @@ int64_t next_part(const SendStream& stream, const PairProtocol& limits) {
 int64_t least_part(const SendStream& stream, const PairProtocol& limits) {
   const int64_t left = stream.total_bytes - stream.sent_bytes;
   const auto longest = static_cast<int64_t>(limits.part_bytes_max);
-  const int64_t rest = (limits.cells_in_flight_max - stream.in_flight - 1) * longest;
+  const int64_t rest = (in_flight_max(stream, limits) - stream.in_flight - 1) * longest;
   return left > rest + longest ? 0 : left - rest;
 }
 
@@ -67,7 +84,11 @@ uint8_t what_failed(const ReceiveStream& stream) {
 bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool held) {
   Status status;
   const PeerIndex to = request.key.peer;
-  std::byte* line = transport_.claim(to, sizeof(RendezvousStart), status);
+  RendezvousStart start = {};
+  start.bytes = static_cast<uint64_t>(bytes);
+  const uint8_t offered = offer(request, peer, start.bytes, start.address);
+  const size_t start_bytes = rendezvous_bytes(offered);
+  std::byte* line = transport_.claim(to, start_bytes, status);
   if (line == nullptr) {
     if (status.ok()) return false;
     complete_send(request, status);
@@ -77,30 +98,26 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   if (stream == nullptr) out_of_memory("a long message", sizeof(SendStream), to);
   stream->request = &request;
   stream->total_bytes = bytes;
+  stream->travels = bytes <= kept_bytes_max_ && !peer.kept.one_way();
   ++counters_.long_messages_sent;
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->sent, counters_.long_bytes_sent);
   const PairProtocol& limits = limits_for(request.key);
-  // Pieces start small, so that copying in and out overlap early, and grow. A short message is two pieces.
+  // A short message is two pieces.
   const int64_t part_bytes_min = peer.filler.streams() ? kStreamedPartBytesMin : kPartBytesMin;
   stream->next_part_bytes =
       std::min(std::max(bytes / 2, part_bytes_min), static_cast<int64_t>(limits.first_part_bytes));
   request.send_stream = stream;
 
-  RendezvousStart start = {};
-  start.bytes = static_cast<uint64_t>(bytes);
-  stream->offered = offer(request, peer, start.bytes, start.address);
-  stream->held = held || stream->offered != 0;
-  if (!stream->held) {
-    stream->held = !fill_part(*stream, start.parts[0]);
-  }
-  auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | stream->offered);
+  stream->offered = offered;
+  stream->held = held || offered != 0 || !fill_part(*stream, start.part);
+  auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | offered);
   if (limits.part_bytes_max == 0 && transport_.carries_buffers(to) &&
       datatype::is_one_run(*request.type, request.count)) {
     flags |= kInOneRun;
   }
-  copy_bytes(shm::payload_at(line), &start, sizeof start);
-  transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, sizeof start,
+  copy_bytes(shm::payload_at(line), &start, start_bytes);
+  transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, start_bytes,
                     issue_cookie(request), match_word(request.key.context, request.key.tag));
   chaos::at(chaos::Point::rendezvous_announced);
   if (__builtin_expect(peer.profiled, 0)) {
@@ -136,8 +153,9 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   if (limits.part_bytes_max == 0) return false;
   int64_t bytes = next_part(stream, limits);
   // The receiver may have emptied some meanwhile.
-  if (stream.in_flight >= limits.cells_in_flight_max || bytes < least_part(stream, limits)) retire(stream);
-  if (stream.in_flight >= limits.cells_in_flight_max) {
+  const int in_flight_most = in_flight_max(stream, limits);
+  if (stream.in_flight >= in_flight_most || bytes < least_part(stream, limits)) retire(stream);
+  if (stream.in_flight >= in_flight_most) {
     recall(stream);
     return false;
   }
@@ -147,11 +165,13 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   bool kept = false;
   while (!kept && !peer.kept.empty()) {
     const CellPart run = peer.kept.take();
-    kept = run.bytes >= bytes / 2;
+    const int64_t fitting = std::min<int64_t>(run.bytes, stream.total_bytes - stream.sent_bytes);
+    kept = fitting >= bytes - bytes / 4;
     if (kept) {
       owner = owner_of(to, run);
       cell = number_of(run);
-      bytes = std::min<int64_t>(bytes, run.bytes);
+      // As much as was in it, or it would be shorter for good: its receiver keeps what comes in it.
+      if (fitting <= 2 * bytes) bytes = fitting;
     } else {
       give_back(to, run);  // not worth a packet
     }
@@ -181,7 +201,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   }
   part = {static_cast<uint32_t>(cell) | (owner == self_ ? 0 : kCellOfReceiver), static_cast<uint32_t>(bytes)};
   stream.sent_bytes += bytes;
-  stream.next_part_bytes = std::min(stream.next_part_bytes * 2, static_cast<int64_t>(limits.part_bytes_max));
+  grow_parts(stream, limits);
   return true;
 }
 
@@ -232,17 +252,17 @@ bool Engine::push(SendStream& stream) {
       continue;
     }
     Status status;
-    std::byte* line = transport_.claim(to, sizeof(MoreCells), status);
+    std::byte* line = transport_.claim(to, sizeof(CellPart), status);
     if (line == nullptr) return moved;
-    MoreCells more = {};
-    if (!fill_part(stream, more.parts[0])) {
+    CellPart part;
+    if (!fill_part(stream, part)) {
       // Without a single cell, others holding them all, a message that was matched still has its ring.
       if (stream.in_flight > 0 || !stream.cleared || !push_fragment(stream)) return moved;
       moved = true;
       continue;
     }
-    copy_bytes(shm::payload_at(line), &more, sizeof more);
-    transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof more, cookie_of(request), 0);
+    copy_bytes(shm::payload_at(line), &part, sizeof part);
+    transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof part, cookie_of(request), 0);
     chaos::at(chaos::Point::cell_announced);
     moved = true;
   }
@@ -318,15 +338,14 @@ void Engine::let_go(SendStream& stream) {
 // Receiver.
 
 void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
-  RendezvousStart start;
-  copy_bytes(&start, payload, sizeof start);
+  RendezvousStart start = {};
+  copy_bytes(&start, payload, rendezvous_bytes(0));
+  if (header.bytes() == sizeof start) copy_bytes(&start, payload, sizeof start);
   if (start.bytes > static_cast<uint64_t>(INT64_MAX)) {
     shm::damaged("rank %d announces a message of %llu bytes to rank %d", from,
                  static_cast<unsigned long long>(start.bytes), self_);
   }
-  for (const CellPart& part : start.parts) {
-    if (part.bytes != 0) note_home(from, part);
-  }
+  if (start.part.bytes != 0) note_home(from, start.part);
   ReceiveStream* stream = receive_streams_.create();
   if (stream == nullptr) out_of_memory("a long message", sizeof(ReceiveStream), from);
   stream->from = from;
@@ -335,10 +354,9 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
   stream->address = start.address;
   stream->total_bytes = static_cast<int64_t>(start.bytes);
   stream->keeps_cells = keep_cells_ && stream->total_bytes <= kept_bytes_max_;
-  for (const CellPart& part : start.parts) {
-    if (part.bytes == 0) break;
-    keep_part(*stream, part);
-    announce(*stream, part.bytes);
+  if (start.part.bytes != 0) {
+    keep_part(*stream, start.part);
+    announce(*stream, start.part.bytes);
   }
   // More pieces come unasked only where some have come already; a held message is listed once it has matched.
   if (stream->announced_bytes > 0 && stream->announced_bytes < stream->total_bytes) {
@@ -374,8 +392,8 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
         FreshPages(static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound,
                    static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size)));
   }
-  for (int i = 0; i < stream.part_count; ++i) take_part(stream, stream.parts[static_cast<size_t>(i)]);
-  stream.part_count = 0;
+  for (const CellPart& part : stream.parts) take_part(stream, part);
+  stream.parts.clear();
   if (nothing_sent) {
     const Copied copied = copy_from_sender(stream, request);
     if (copied == Copied::whole) {
@@ -431,23 +449,15 @@ ReceiveStream* Engine::stream_of(PeerIndex from, uint32_t cookie) {
   return nullptr;
 }
 
-void Engine::on_parts(PeerIndex from, uint32_t cookie, std::span<const CellPart> parts) {
-  for (const CellPart& part : parts) {
-    if (part.bytes != 0) note_home(from, part);
-  }
+void Engine::on_part(PeerIndex from, uint32_t cookie, const CellPart& part) {
+  note_home(from, part);
   ReceiveStream* stream = stream_of(from, cookie);
   // Nobody wants it any more (failure.cpp).
-  if (stream == nullptr) return return_parts(from, parts);
-  for (const CellPart& part : parts) {
-    if (part.bytes == 0) break;
-    announce(*stream, part.bytes);
-    if (stream->request != nullptr) {
-      take_part(*stream, part);
-    } else {
-      keep_part(*stream, part);
-    }
-  }
-  if (stream->request != nullptr) finish_if_whole(*stream);
+  if (stream == nullptr) return return_part(from, part);
+  announce(*stream, part.bytes);
+  if (stream->request == nullptr) return keep_part(*stream, part);
+  take_part(*stream, part);
+  finish_if_whole(*stream);
 }
 
 // A cell that travels comes with an answer in it. It may be kept here now, unmarked as before: what we had
@@ -470,13 +480,9 @@ void Engine::on_fragment(PeerIndex from, uint32_t cookie, const std::byte* paylo
   finish_if_whole(*stream);
 }
 
-void Engine::return_parts(PeerIndex from, std::span<const CellPart> parts) {
-  for (const CellPart& part : parts) {
-    if (part.bytes == 0) return;
-    if (transport_.cells_of(owner_of(from, part), number_of(part), part.bytes) != nullptr) {
-      give_back(from, part);
-    }
-  }
+void Engine::return_part(PeerIndex from, const CellPart& part) {
+  if (transport_.cells_of(owner_of(from, part), number_of(part), part.bytes) != nullptr)
+    give_back(from, part);
 }
 
 void Engine::announce(ReceiveStream& stream, int64_t bytes) const {
@@ -494,8 +500,8 @@ void Engine::refuse_part(PeerIndex from, const CellPart& part) const {
 
 // Before the match. A sender holds no more cells than the limit.
 void Engine::keep_part(ReceiveStream& stream, const CellPart& part) const {
-  if (stream.part_count == kCellsInFlightMax) refuse_part(stream.from, part);
-  stream.parts[static_cast<size_t>(stream.part_count++)] = part;
+  if (stream.parts.size() == kCellsInFlightMax) refuse_part(stream.from, part);
+  stream.parts.push_back(part);
 }
 
 void Engine::take_part(ReceiveStream& stream, const CellPart& part) {

@@ -13,7 +13,7 @@ namespace hearth::p2p {
 
 struct Request;
 
-constexpr int kCellsInFlightMax = 16;
+constexpr int kCellsInFlightMax = 32;
 
 /// A long message that this process sends in pieces. Cells that the receiver still holds are a queue, oldest
 /// first; as many as come back may be taken anew.
@@ -24,7 +24,9 @@ struct SendStream {
   Request* request = nullptr;
   int64_t total_bytes = 0;
   int64_t sent_bytes = 0;
-  int64_t next_part_bytes = 0;  // parts start small and grow: copying in and out overlap early
+  int64_t next_part_bytes = 0;  // as far as the message is long enough
+  bool next_is_longer = false;
+  bool travels = false;         // in cells that go to and fro (kept_cells.h)
   bool cleared = false;         // the receiver has matched: the ring may carry fragments
   bool held = false;            // nothing may be sent before clear_to_send or finished
   uint8_t offered = 0;          // the buffer itself is lent: kSingleCopy or kInArena
@@ -69,8 +71,7 @@ struct ReceiveStream {
   bool buffer_awaited = false;  // the transport has been given it
   bool keeps_cells = false;     // that are emptied (kept_cells.h)
   int place = -1;               // in Peer::streams; -1: not there, nothing more is to come for now
-  int part_count = 0;
-  std::array<CellPart, kCellsInFlightMax> parts;  // announced before the match
+  std::vector<CellPart> parts;  // announced before the match
 };
 
 /// A message that came before its receive was posted. Eager payloads of a line are kept inside.

@@ -175,7 +175,6 @@ std::byte* ShmTransport::cells_of(PeerIndex owner, int cell, size_t bytes) {
   const shm::JobGeometry& job = segment_.geometry();
   if (cell < 0 || static_cast<uint32_t>(cell) >= job.cell_count) return nullptr;
   if (bytes > (job.cell_count - static_cast<uint64_t>(cell)) * job.cell_bytes) return nullptr;
-  atomic::prefetch_for_write(&segment_.cell_mark(owner, static_cast<uint32_t>(cell)));
   return segment_.cell_memory(owner, static_cast<uint32_t>(cell));
 }
 

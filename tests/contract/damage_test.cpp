@@ -19,7 +19,6 @@ namespace {
 
 using p2p::CellPart;
 using p2p::Engine;
-using p2p::MoreCells;
 using p2p::PacketKind;
 using p2p::RendezvousStart;
 using p2p::Request;
@@ -61,8 +60,8 @@ class Damage : public testing::Test {
   void announce(uint64_t bytes, CellPart part) {
     RendezvousStart start = {};
     start.bytes = bytes;
-    start.parts[0] = part;
-    send(PacketKind::rendezvous, &start, sizeof start);
+    start.part = part;
+    send(PacketKind::rendezvous, &start, p2p::rendezvous_bytes(0));
   }
   /// The ring from rank 1 to rank 0, which has carried one message of 8 bytes.
   std::byte* ring() {
@@ -157,8 +156,7 @@ TEST_F(Damage, cells_hold_no_more_than_they_are_long) {
 TEST_F(Damage, pieces_are_no_longer_than_their_message) {
   announce(3000, {0, 2048});
   EXPECT_EQ(words_of_progress(), "nothing was found");
-  MoreCells more = {};
-  more.parts[0] = {1, 2048};
+  const CellPart more = {1, 2048};
   send(PacketKind::cells, &more, sizeof more);
   EXPECT_TRUE(says(words_of_progress(), "rank 1 announces 4096 bytes of a message of 3000 bytes"));
 }
