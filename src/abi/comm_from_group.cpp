@@ -182,11 +182,11 @@ Status comm_from_group(Group& group, const char* words, const Info* info, Errhan
   Invitation invitation{.from = group.peers[0], .members = group.peers, .text = words};
   if (group.rank == 0) {
     invitation.allotment = fetch_allotment(group.peers);
-    HEARTH_TRY(send_to_others(invitation, group));
   } else {
     HEARTH_TRY(wait_for(invitation));
   }
   Share share(invitation.allotment);
+  if (group.rank == 0) HEARTH_TRY(send_to_others(invitation, group));
   Group* own = nullptr;
   HEARTH_TRY(make_group(group.peers, group.session, own));
   Comm* made = nullptr;

@@ -159,7 +159,9 @@ bool is_first_group(const Comm& comm) {
 }
 
 objects::Allotment fetch_allotment(const Peers& members) {
-  const bool has_area = on_one_machine(members);
+  // A communicator with a dead member has no collectives, and who was not told of its area would not leave
+  // it.
+  const bool has_area = on_one_machine(members) && !p2p::engine().has_dead(members);
   const uint32_t context = p2p::engine().new_context();
   chaos::at(chaos::Point::context_taken);
   return {.context = context, .area = has_area ? coll::ControlArea::take(members) : objects::kNoArea};

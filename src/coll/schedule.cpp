@@ -395,15 +395,23 @@ Status Schedule::obtain_area() {
     int32_t told = has_one && machines_->place == 0
                        ? ControlArea::take_for_operation(machines_->peers_on(machines_->own))
                        : objects::kNoArea;
-    HEARTH_TRY(run<tell_machine>(*comm_, has_one ? &told : nullptr));
-    if (told != objects::kNoArea) machine_area_ = ControlArea::open(*comm_, told);
-    return {};
+    const Status status = run<tell_machine>(*comm_, has_one ? &told : nullptr);
+    if (!status.ok()) {
+      ControlArea::leave(told);
+    } else if (told != objects::kNoArea) {
+      machine_area_ = ControlArea::open(*comm_, told);
+    }
+    return status;
   }
   if (ControlArea::of(*comm_) == nullptr) return {};
   int32_t told = rank_ == 0 ? ControlArea::take_for_operation(comm_->group->peers) : objects::kNoArea;
-  HEARTH_TRY(run<bcast>(*comm_, &told, Count{sizeof told}, byte_type(), 0));
-  if (told != objects::kNoArea) area_ = ControlArea::open(*comm_, told);
-  return {};
+  const Status status = run<bcast>(*comm_, &told, Count{sizeof told}, byte_type(), 0);
+  if (!status.ok()) {
+    ControlArea::leave(told);
+  } else if (told != objects::kNoArea) {
+    area_ = ControlArea::open(*comm_, told);
+  }
+  return status;
 }
 
 Status Schedule::settle_area() {

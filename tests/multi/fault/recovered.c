@@ -24,6 +24,31 @@ static long long areas_taken(void) {
   return (long long)value;
 }
 
+/* Calls that come to nothing take none, however often they are tried. */
+static void make_what_needs_the_dead(void) {
+  MPI_Group world;
+  MPI_Comm made;
+  MPI_Request request;
+  int number = 0, sum;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  const long long before = areas_taken();
+  for (int round = 0; round < 5; ++round) {
+    const int codes[] = {
+        MPI_Comm_dup(MPI_COMM_WORLD, &made), MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made),
+        MPI_Comm_create_group(MPI_COMM_WORLD, world, round, &made),
+        MPI_Allreduce_init(&number, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request)};
+    for (int i = 0; i < (int)(sizeof codes / sizeof codes[0]); ++i) {
+      CHECK(class_of(codes[i]) == MPIX_ERR_PROC_FAILED, "call %d: %s", i, words_of(codes[i]));
+    }
+  }
+  /* Who is invited need not know of the death. */
+  if (MPI_Comm_create_from_group(world, "again", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made) == MPI_SUCCESS) {
+    MPI_Comm_free(&made);
+  }
+  CHECK(areas_taken() == before, "%lld areas are taken, %lld before", areas_taken(), before);
+  MPI_Group_free(&world);
+}
+
 static void meet(int other) {
   const int code =
       MPI_Sendrecv(NULL, 0, MPI_INT, other, 6, NULL, 0, MPI_INT, other, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -104,6 +129,7 @@ int main(int argc, char** argv) {
             round);
     }
   }
+  make_what_needs_the_dead();
   free_what_the_dead_was_in(twins, other);
   MPI_Finalize();
   return 0;
