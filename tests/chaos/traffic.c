@@ -313,9 +313,17 @@ static int duplicate(unsigned long step, int bytes) {
   return code != MPI_SUCCESS ? code : freed;
 }
 
+/* A half need not have the dead rank in it, so that nothing in it fails where others have not got theirs: all
+ * agree that they have. */
 static int split(unsigned long step, int bytes) {
-  MPI_Comm half;
-  TRY(MPI_Comm_split(comm, rank % 2, -rank, &half));
+  MPI_Comm half = MPI_COMM_NULL;
+  const int made = MPI_Comm_split(comm, rank % 2, -rank, &half);
+  int all_have = made == MPI_SUCCESS;
+  if (survives) MPIX_Comm_agree(comm, &all_have);
+  if (!all_have) {
+    if (half != MPI_COMM_NULL) MPI_Comm_free(&half);
+    return made != MPI_SUCCESS ? made : MPIX_ERR_PROC_FAILED;
+  }
   if (survives) MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN);
   int own = rank, sum = -1, expected = 0;
   for (int other = rank % 2; other < size; other += 2) expected += other;
