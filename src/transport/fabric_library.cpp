@@ -5,6 +5,7 @@
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -93,6 +94,25 @@ std::string names_of(const fi_info* list) {
   return text.empty() ? "none" : text;
 }
 
+// The layer that makes datagrams of connections (ofi_rxm) has buffers of 16 KiB, unless told otherwise in the
+// environment when libfabric is first asked: ours are to fit. Programs that this one starts do not see it.
+class RoomInLayers {
+ public:
+  RoomInLayers() : own_(std::getenv(kName) == nullptr) {
+    const std::string bytes = std::to_string(kNetworkPacketBytesMax + kNetworkHeaderBytes);
+    if (own_) ::setenv(kName, bytes.c_str(), 0);
+  }
+  ~RoomInLayers() {
+    if (own_) ::unsetenv(kName);
+  }
+  RoomInLayers(const RoomInLayers&) = delete;
+  RoomInLayers& operator=(const RoomInLayers&) = delete;
+
+ private:
+  static constexpr const char* kName = "FI_OFI_RXM_BUFFER_SIZE";
+  const bool own_;
+};
+
 struct Offers {
   FabricInfo all;
   const fi_info* best = nullptr;  // of them; nullptr where none will do
@@ -102,6 +122,7 @@ struct Offers {
 Status ask(const FabricLibrary& library, Offers& offers) {
   const std::string& provider = param::get_text(param::Id::fabric_provider);
   const std::string& interface = param::get_text(param::Id::fabric_interface);
+  const RoomInLayers room;
   FabricInfo hints = make_hints(library);
   if (hints == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for libfabric");
   if (!provider.empty()) {

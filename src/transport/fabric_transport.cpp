@@ -3,9 +3,11 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "base/check.h"
 #include "base/param.h"
@@ -85,7 +87,7 @@ Status FabricTransport::open_objects() {
     return fi_getname(&endpoint_->fid, address_.data() + sizeof(uint16_t), &bytes);
   });
   if (error == 0) {
-    inject_bytes_max_ = info_->tx_attr->inject_size;
+    choose_lengths();
     guard_.open(std::span(address_).subspan(sizeof(uint16_t)), setup_.key);
     const uint16_t port = guard_.port();
     std::memcpy(address_.data(), &port, sizeof port);
@@ -95,6 +97,15 @@ Status FabricTransport::open_objects() {
               "%s: %s refused: %s. Remedy: another provider (HEARTH_FABRIC_PROVIDER) or interface "
               "(HEARTH_FABRIC_INTERFACE)",
               way_.c_str(), doing, library_->strerror(-error));
+}
+
+// A provider in layers has buffers of one length, which is what may be injected: a longer packet it would
+// announce and fetch by itself, and that takes three times as long.
+void FabricTransport::choose_lengths() {
+  inject_bytes_max_ = info_->tx_attr->inject_size;
+  const std::string_view provider = info_->fabric_attr->prov_name;
+  if (!provider.ends_with(";ofi_rxm") || inject_bytes_max_ <= 2 * sizeof(Wire)) return;
+  packet_bytes_max_ = std::min(kPacketBytesMax, inject_bytes_max_ - sizeof(Wire));
 }
 
 // The port of the guard stands in front of libfabric's address.
@@ -173,7 +184,7 @@ void FabricTransport::give_buffer(Buffer* buffer) {
 // Sending.
 
 std::byte* FabricTransport::claim(PeerIndex to, size_t payload_bytes, Status& status) {
-  HEARTH_DCHECK(payload_bytes <= kPacketBytesMax);
+  HEARTH_DCHECK(payload_bytes <= packet_bytes_max_);
   static_cast<void>(payload_bytes);
   Peer& other = peer(to);
   if (other.number == FI_ADDR_UNSPEC && !other.lost) {

@@ -51,7 +51,7 @@ class FabricTransport final : public Network {
   ~FabricTransport() override;
 
   const char* name() const override { return "fabric"; }
-  size_t packet_bytes_max() const override { return kPacketBytesMax; }
+  size_t packet_bytes_max() const override { return packet_bytes_max_; }
   std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) override;
   void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
               uint64_t match) override;
@@ -99,7 +99,7 @@ class FabricTransport final : public Network {
     uint32_t unmatched_kib;  // of those, what waits for a receive
     PacketHeader header;
   };
-  static_assert(sizeof(Wire) == 40);
+  static_assert(sizeof(Wire) == kNetworkHeaderBytes);
 
   // Kinds of packets that are the transport's own. They count in no window and have no number of their own.
   static constexpr uint8_t kTellsKind = 0;      // nothing but what stands in every Wire
@@ -174,6 +174,7 @@ class FabricTransport final : public Network {
       : setup_(setup), peers_(static_cast<size_t>(setup.size)) {}
   Status open_endpoint();
   Status open_objects();
+  void choose_lengths();
   Status connect(PeerIndex to);
   Peer& peer(PeerIndex index) { return peers_[static_cast<size_t>(index)]; }
 
@@ -210,6 +211,7 @@ class FabricTransport final : public Network {
   std::string way_;
   std::vector<std::byte> address_;
   size_t inject_bytes_max_ = 0;
+  size_t packet_bytes_max_ = kPacketBytesMax;
   // Closed in the reverse of this order.
   Fid<fid_fabric> fabric_;
   Fid<fid_domain> domain_;

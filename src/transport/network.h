@@ -29,6 +29,8 @@ struct NetworkSetup {
 
 /// Longest payload of a packet between machines.
 constexpr size_t kNetworkPacketBytesMax = 32 << 10;
+/// And what stands in front of it on the way.
+constexpr size_t kNetworkHeaderBytes = 40;
 
 class Network : public Transport {
  public:

@@ -108,7 +108,7 @@ class Hosts:
         return self
 
     def __exit__(self, *_):
-        self._end_all()
+        self.end_jobs()
         for holder in self.holders.values():
             holder.kill()
             holder.wait()
@@ -134,11 +134,12 @@ class Hosts:
             (self.folder / name).write_text(str(self.holders[name].pid), encoding="utf-8")
             (self.folder / f"{name}.processors").write_text(self.processors[name], encoding="utf-8")
 
-    def _end_all(self):
+    def end_jobs(self):
         """What a job has left behind: nobody but this test starts anything in these networks."""
         networks = {_network_of(holder.pid) for holder in self.holders.values()} - {_network_of("self"), None}
+        spared = {holder.pid for holder in self.holders.values()}
         for process in filter(str.isdigit, os.listdir("/proc")):
-            if _network_of(process) in networks:
+            if int(process) not in spared and _network_of(process) in networks:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(process), signal.SIGKILL)
 
