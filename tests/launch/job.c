@@ -8,19 +8,14 @@
  *   abort     half-way a signal interrupts rank 1 in a receive, and its handler calls MPI_Abort
  *   call      the same, and the handler calls MPI_Barrier
  *   fill      half-way rank 1 prints a great deal */
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "../multi/refusal.h"
 #include "mpi.h"
 
 static int rank, size;
@@ -93,17 +88,7 @@ static void reduce_and_gather(void) {
 }
 
 static void deny(int number) {
-  struct sock_filter steps[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const struct sock_fprog filter = {sizeof steps / sizeof steps[0], steps};
-  const int denied = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-                     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0 &&
-                     syscall(number, getpid(), NULL, 0, NULL, 0, 0) == -1 && errno == EPERM;
-  expect(denied, "a filter of system calls", number);
+  expect(refuse_call(number, EPERM), "a filter of system calls", number);
 }
 
 static void eat(void) {

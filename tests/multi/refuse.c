@@ -1,15 +1,10 @@
 /* refuse CALL[,CALL...][=ERRNO] program [argument...]: starts a program in which these system calls are
  * refused, as sandboxes refuse them, by EPERM if no other number is given. */
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "refusal.h"
 
 static const struct {
   const char* name;
@@ -42,21 +37,9 @@ static int number_of(const char* name) {
 }
 
 static void refuse(int number, unsigned error) {
-  struct sock_filter steps[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const struct sock_fprog filter = {sizeof steps / sizeof steps[0], steps};
-  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) != 0) {
-    perror("refuse: this machine takes no filter");
-    exit(2);
-  }
-  if (syscall(number, -1, NULL, 0, NULL, 0, 0) != -1 || errno != (int)error) {
-    fprintf(stderr, "refuse: the filter does not refuse\n");
-    exit(2);
-  }
+  if (refuse_call(number, error)) return;
+  perror("refuse: this machine takes no filter");
+  exit(2);
 }
 
 int main(int argc, char** argv) {
@@ -69,10 +52,6 @@ int main(int argc, char** argv) {
   if (mark != NULL) {
     *mark = 0;
     error = (unsigned)atoi(mark + 1);
-  }
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
-    perror("refuse: this machine takes no filter");
-    return 2;
   }
   for (char* name = strtok(argv[1], ","); name != NULL; name = strtok(NULL, ",")) {
     refuse(number_of(name), error);

@@ -1,35 +1,19 @@
 /* Ranks 0 and 1 exchange long messages, and in the middle of it the system begins to refuse process_vm_readv,
  * process_vm_writev or both in rank 1, as a sandbox does that a library enters late: nothing is lost. The
  * argument says which: read, write or both. Before that, messages were really copied once. */
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "../refusal.h"
 #include "mpi.h"
 
 enum { kBytes = 700 * 1000, kRounds = 12, kDeniedAt = 6 };
 
 static void deny(int number) {
-  struct sock_filter steps[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const struct sock_fprog filter = {sizeof steps / sizeof steps[0], steps};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0 ||
-      syscall(number, getpid(), NULL, 0, NULL, 0, 0) != -1 || errno != EPERM) {
-    perror("denied_later: this machine takes no filter");
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
+  if (refuse_call(number, EPERM)) return;
+  perror("denied_later: this machine takes no filter");
+  MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
 /* Messages that were copied once, as their receiver counts them. */
