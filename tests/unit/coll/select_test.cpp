@@ -77,6 +77,12 @@ TEST(Select, NamesTheAlgorithmThatTheTableGives) {
                "lines");
   EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 64, .bytes = 8, .count = 1, .tree = true}),
                "tree");
+  // A ring pays where its shares are long.
+  EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 8, .bytes = 1 << 16, .count = 1 << 13}), "ring");
+  EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 128, .bytes = 1 << 16, .count = 1 << 13}),
+               "recursive_doubling");
+  EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 128, .bytes = 1 << 20, .count = 1 << 17}),
+               "ring");
   EXPECT_STREQ(algorithm_for(Collective::scatter, {.size = 2, .bytes = 8}), "linear");
   EXPECT_STREQ(algorithm_for(Collective::bcast, {.size = 2, .bytes = 8}), "chain") << "as was wished";
 }
