@@ -103,6 +103,8 @@ Status take_in(const p2p::Received& received) {
                                               kInvitationContext);
   taking_in = false;
   if (status.ok()) kept().push_back(from_words(received.from, words));
+  // It may be for another thread, or the next one is.
+  p2p::engine().wake_threads();
   return status;
 }
 
@@ -115,8 +117,9 @@ Status wait_for(Invitation& wanted) {
     bool in_vain = false;
     engine.wait_until(
         [&] {
+          came = in_vain = false;  // another thread may have asked before, and somebody taken it
           if (is_kept(wanted)) return true;
-          came = !taking_in && engine.iprobe(MPI_ANY_SOURCE, kTag, kInvitationContext, received);
+          came = !taking_in && engine.has_come(MPI_ANY_SOURCE, kTag, kInvitationContext, received);
           if (!came) in_vain = engine.has_dead(wanted.members);
           return came || in_vain;
         },

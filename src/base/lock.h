@@ -32,8 +32,6 @@ class LibraryLock {
     if (__builtin_expect(enabled, 0)) breathe_slow();
   }
 
-  /// Whether another thread waits for the lock: a rank whose threads want in must not sleep with it.
-  static bool contended() { return enabled && atomic::load_relaxed(waiters_) != 0; }
   /// Gives the lock up entirely, whatever its depth, and takes it back: around a sleep.
   static uint32_t release_all();
   static void acquire_all(uint32_t depth);

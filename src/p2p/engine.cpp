@@ -197,7 +197,7 @@ bool Engine::advance_polled() {
 
 void Engine::finish(Request& request, Status outcome) {
   complete(request, outcome);
-  if (LibraryLock::enabled) transport_.wake_own_threads();
+  wake_threads();
 }
 
 void Engine::add_hooked(Request& request) {
@@ -274,7 +274,7 @@ bool Engine::progress() {
     }
   }
   // Threads of ours that sleep may have waited for what has just moved.
-  if (__builtin_expect(LibraryLock::enabled, 0) && moved) transport_.wake_own_threads();
+  if (__builtin_expect(LibraryLock::enabled, 0) && moved) wake_threads();
   return moved;
 }
 
@@ -362,13 +362,28 @@ bool Engine::idle(Waiter& waiter) {
   return true;
 }
 
+// Of the threads of this process that sleep one leads: it sleeps on the word that other processes ring, and
+// takes in whatever comes. The others sleep on words of their own, so that a message wakes the leader and the
+// thread that it is for, however many sleep.
 void Engine::doze(Waiter& waiter) {
   if (hooked_ != nullptr) {
     // Somebody else's operation (a generalized request) may end without a packet: look again soon.
+    const uint32_t depth = LibraryLock::release_all();
     os::sleep_ns(wait_policy_.yield_ns);
+    LibraryLock::acquire_all(depth);
     return;
   }
-  transport_.prepare_sleep();
+  waiter.noted = true;
+  if (leader_ == nullptr) {
+    lead(waiter);
+  } else {
+    follow(waiter);
+  }
+  if (recorder_ != nullptr) watch_wait(waiter, os::now_ns(), false);
+}
+
+void Engine::lead(Waiter& waiter) {
+  const uint64_t sleep_ns = std::min(kSleepNs, transport_.prepare_sleep());
   // The last look, after the fence in prepare_sleep(): whoever stored news before it is seen here, whoever
   // stores later sees that we sleep (shm/wait.h).
   if (progress() || look_for_failures()) {
@@ -378,15 +393,44 @@ void Engine::doze(Waiter& waiter) {
   chaos::at(chaos::Point::asleep);
   // After a quarter of a second or so.
   if (++counters_.sleeps % kSleepsPerWatch == 0) watch_awaited();
+  leader_ = &waiter;
   const uint32_t depth = LibraryLock::release_all();
-  transport_.sleep(kSleepNs);
+  transport_.sleep(sleep_ns);
   LibraryLock::acquire_all(depth);
-  if (recorder_ != nullptr) watch_wait(waiter, os::now_ns(), false);
+  leader_ = nullptr;
+  transport_.end_sleep();
 }
 
+void Engine::follow(Waiter& waiter) {
+  ++counters_.sleeps;
+  waiter.asleep = 1;
+  followers_.push_back(&waiter);
+  const uint32_t depth = LibraryLock::release_all();
+  os::futex_wait(waiter.asleep, 1, kSleepNs);
+  LibraryLock::acquire_all(depth);
+  followers_.erase(std::find(followers_.begin(), followers_.end(), &waiter));
+}
+
+// Its wait cannot end, and the word not be gone, before it has the lock.
+void Engine::wake_follower(Waiter& waiter) {
+  if (atomic::load_relaxed(waiter.asleep) == 0) return;
+  atomic::store_relaxed(waiter.asleep, 0u);
+  os::futex_wake(waiter.asleep);
+}
+
+void Engine::wake_threads() {
+  if (leader_ != nullptr && leader_->over()) transport_.wake_own();
+  // What over() moves may come back to this place, but sleepers enter and leave the list by themselves only.
+  for (Waiter* follower : followers_) {
+    if (follower->over()) wake_follower(*follower);
+  }
+}
+
+// A thread that has slept and goes its way leaves nobody behind without a leader.
 void Engine::end_wait(Waiter& waiter) {
   if (waiter.shown_at != kNotShown) hide_wait(waiter);
   if (waiter.watched) end_watched_wait(waiter);
+  if (leader_ == nullptr && !followers_.empty()) wake_follower(*followers_.back());
 }
 
 }  // namespace hearth::p2p

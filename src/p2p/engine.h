@@ -174,6 +174,21 @@ class Describe {
   const void* function_;
 };
 
+/// Whether a wait is over. Its function lives as long as the wait, and says what is true now, not what it
+/// said before: whoever has moved something asks for those that sleep, too, under the library's lock.
+class Over {
+ public:
+  template <class Function>
+  explicit Over(Function& function)
+      : call_([](const void* which) { return (*static_cast<Function*>(const_cast<void*>(which)))(); }),
+        function_(&function) {}
+  bool operator()() const { return call_(function_); }
+
+ private:
+  bool (*call_)(const void* which);
+  const void* function_;
+};
+
 class Engine {
  public:
   explicit Engine(const EngineSetup& setup);
@@ -253,12 +268,17 @@ class Engine {
   /// The same from outside of progress(): the user of a request, or a call on it, says that it is over.
   /// Threads that wait hear of it.
   void finish(Request& request, Status outcome);
+  /// Wakes the threads that sleep although what they wait for has come. For who brings that about outside of
+  /// progress().
+  void wake_threads();
   /// Takes a receive back that has not matched; true when it was cancelled.
   bool cancel(Request& request);
   /// A send that was over at once; one object for all.
   Request* completed_send() { return completed_send_; }
 
   // Probing.
+  /// Whether a message is here, as far as progress() has seen to it.
+  bool has_come(PeerIndex from, int tag, uint32_t context, Received& received);
   bool iprobe(PeerIndex from, int tag, uint32_t context, Received& received);
   /// Waits for a message, or until none can come.
   Status probe(PeerIndex from, int tag, uint32_t context, Received& received);
@@ -377,6 +397,7 @@ class Engine {
   };
   struct Waiter {
     const Describe& describe;
+    Over over;
     uint32_t rounds = 0;
     uint32_t moves = 0;
     int shown_at = kNotShown;  // entry of the wait page
@@ -386,6 +407,7 @@ class Engine {
     uint64_t queues_seen = 0;
     uint64_t shown_ns = 0;
     std::optional<WatchedWait> watched = {};
+    uint32_t asleep = 0;  // 1: sleeps on this very word, beside the one that leads; a futex
   };
 
   Peer& know(PeerIndex index) {
@@ -413,6 +435,9 @@ class Engine {
   bool idle(Waiter& waiter);
   /// Sleeps until something comes. Pre: what is waited for was looked at since the lock was given up last.
   void doze(Waiter& waiter);
+  void lead(Waiter& waiter);
+  void follow(Waiter& waiter);
+  static void wake_follower(Waiter& waiter);
   void end_wait(Waiter& waiter);
   /// What is looked at in turn is looked at in another order (base/chaos.h).
   [[gnu::cold]] void shuffle();
@@ -665,7 +690,11 @@ class Engine {
   bool polling_shown_ = false;             // on the wait page
   uint64_t polling_queues_seen_ = 0;
   const MatchKey* probed_for_ = nullptr;  // by the probe that polls just now
-  int unminded_ = 0;                      // receive_from_lane() since the last progress()
+  // Threads that sleep: one leads, which others wake where there is news; the rest follow, woken by whoever
+  // has ended what they wait for, or to lead.
+  Waiter* leader_ = nullptr;
+  std::vector<Waiter*> followers_;
+  int unminded_ = 0;  // receive_from_lane() since the last progress()
   EngineCounters counters_;
   uint32_t chance_ = 1;               // of is_drawn()
   uint64_t posted_lines_ = 0;         // posted receives that take_lines_at_once() has served, while profiled
@@ -701,7 +730,7 @@ inline Engine& engine() {
 template <class Done>
 void Engine::wait_until(Done&& done, const Describe& describe) {
   if (done()) return;
-  Waiter waiter = {.describe = describe};
+  Waiter waiter = {.describe = describe, .over = Over(done)};
   for (;;) {
     const bool moved = progress();
     if (done()) break;

@@ -171,7 +171,7 @@ bool Engine::handle_failures() {
   if (!revoked_.empty()) forget_freed();
   moved |= end_receives([this](const MatchKey& key) { return receive_hopeless(key); });
   moved |= stall_receives();
-  if (moved && LibraryLock::enabled) transport_.wake_own_threads();
+  if (moved) wake_threads();
   return moved;
 }
 

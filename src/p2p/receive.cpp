@@ -363,20 +363,21 @@ Status Engine::truncation(const Request& request, PeerIndex from, int tag, int64
 
 // Probing.
 
-bool Engine::iprobe(PeerIndex from, int tag, uint32_t context, Received& received) {
-  const MatchKey key = {context, from, tag};
+bool Engine::has_come(PeerIndex from, int tag, uint32_t context, Received& received) {
   if (__builtin_expect(troubled_, 0) && revoked(context) != nullptr) return false;
-  auto* message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
-  if (message == nullptr) {
-    probed_for_ = &key;
-    const bool moved = progress_once();
-    probed_for_ = nullptr;
-    if (!moved) return false;
-    message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
-    if (message == nullptr) return false;
-  }
+  const auto* message = static_cast<UnexpectedMessage*>(unexpected_.find({context, from, tag}));
+  if (message == nullptr) return false;
   received = {message->key.peer, message->key.tag, message->bytes};
   return true;
+}
+
+bool Engine::iprobe(PeerIndex from, int tag, uint32_t context, Received& received) {
+  if (has_come(from, tag, context, received)) return true;
+  const MatchKey key = {context, from, tag};
+  probed_for_ = &key;
+  const bool moved = progress_once();
+  probed_for_ = nullptr;
+  return moved && has_come(from, tag, context, received);
 }
 
 Status Engine::probe(PeerIndex from, int tag, uint32_t context, Received& received) {
@@ -385,6 +386,7 @@ Status Engine::probe(PeerIndex from, int tag, uint32_t context, Received& receiv
   Status status;
   wait_until(
       [&] {
+        status = {};
         message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
         if (__builtin_expect(troubled_, 0) && (message == nullptr || revoked(context) != nullptr)) {
           status = check_source(from, context);

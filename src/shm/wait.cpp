@@ -16,18 +16,15 @@ void Sleeper::prepare() {
   if (membarrier_) os::membarrier();
 }
 
-void Sleeper::cancel() {
+void Sleeper::sleep(uint64_t timeout_ns) const {
+  os::futex_wait(*word_, 1, timeout_ns);
+}
+
+void Sleeper::end() {
   atomic::store_relaxed(*word_, 0u);
 }
 
-void Sleeper::sleep(uint64_t timeout_ns) {
-  os::futex_wait(*word_, 1, timeout_ns);
-  // Another thread of ours may still sleep on the same word: with the word at 0 nobody would wake it.
-  wake_own_threads();
-}
-
-void Sleeper::wake_own_threads() {
-  if (word_ == nullptr) return;
+void Sleeper::wake_own() {
   if (atomic::exchange(*word_, 0u) != 0) os::futex_wake(*word_);
 }
 

@@ -21,20 +21,22 @@
 
 namespace hearth::shm {
 
+/// One thread of a rank sleeps on the rank's word at a time; those beside it sleep on words of their own and
+/// leave it to that one to look after news (p2p/engine.cpp).
 class Sleeper {
  public:
   Sleeper() = default;
   /// Registers this process. Pre: segment outlives the sleeper.
   Sleeper(const Segment& segment, int self);
 
-  /// Announces the sleep. The caller then looks once more at everything that could have woken it, and calls
-  /// either sleep() or cancel().
+  /// Announces the sleep. The caller then looks once more at everything that could have woken it, and sleeps
+  /// unless there was something; end() in either case.
   void prepare();
-  void cancel();
-  /// Sleeps until woken or the time is over.
-  void sleep(uint64_t timeout_ns);
-  /// Wakes the threads of this very process that sleep.
-  void wake_own_threads();
+  /// Sleeps until woken or the time is over. The only one that is called without the library's lock.
+  void sleep(uint64_t timeout_ns) const;
+  void end();
+  /// Wakes the thread of this very process that sleeps.
+  void wake_own();
 
  private:
   uint32_t* word_ = nullptr;

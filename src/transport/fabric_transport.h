@@ -78,10 +78,11 @@ class FabricTransport final : public Network {
   bool is_gone(PeerIndex index) override { return peer(index).lost; }
 
   // Nobody wakes a process from another machine: the router sleeps in short naps.
-  void prepare_sleep() override {}
+  uint64_t prepare_sleep() override { return UINT64_MAX; }
   void cancel_sleep() override {}
   void sleep(uint64_t) override {}
-  void wake_own_threads() override {}
+  void end_sleep() override {}
+  void wake_own() override {}
 
   std::span<const std::byte> address() const override { return address_; }
   void introduce(PeerIndex index, std::span<const std::byte> address) override;

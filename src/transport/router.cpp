@@ -148,14 +148,15 @@ bool Router::is_gone(PeerIndex peer) {
 
 // Sleeping.
 
-void Router::prepare_sleep() {
+uint64_t Router::prepare_sleep() {
   near_->prepare_sleep();
   // The last look before the sleep is at the network, too.
   polls_until_far_ = 1;
+  return nap_ns_;
 }
 
-void Router::sleep(uint64_t timeout_ns) {
-  near_->sleep(std::min(timeout_ns, nap_ns_));
+void Router::end_sleep() {
+  near_->end_sleep();
   nap_ns_ = std::min(nap_ns_ * 2, kNapNsMax);
   polls_until_far_ = 1;
 }

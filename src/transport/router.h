@@ -60,10 +60,11 @@ class Router final : public Transport {
   }
   bool is_gone(PeerIndex peer) override;
 
-  void prepare_sleep() override;
+  uint64_t prepare_sleep() override;
   void cancel_sleep() override { near_->cancel_sleep(); }
-  void sleep(uint64_t timeout_ns) override;
-  void wake_own_threads() override { near_->wake_own_threads(); }
+  void sleep(uint64_t timeout_ns) override { near_->sleep(timeout_ns); }
+  void end_sleep() override;
+  void wake_own() override { near_->wake_own(); }
 
  private:
   struct NearPackets {

@@ -43,10 +43,14 @@ class ShmTransport final : public Transport {
   bool target_of(PeerIndex peer, single_copy::Target& target) override;
   bool is_gone(PeerIndex peer) override;
 
-  void prepare_sleep() override { sleeper_.prepare(); }
-  void cancel_sleep() override { sleeper_.cancel(); }
+  uint64_t prepare_sleep() override {
+    sleeper_.prepare();
+    return UINT64_MAX;
+  }
+  void cancel_sleep() override { sleeper_.end(); }
   void sleep(uint64_t timeout_ns) override { sleeper_.sleep(timeout_ns); }
-  void wake_own_threads() override { sleeper_.wake_own_threads(); }
+  void end_sleep() override { sleeper_.end(); }
+  void wake_own() override { sleeper_.wake_own(); }
 
  private:
   // Rings looked at on every poll; beyond them as many again in turn.

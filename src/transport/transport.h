@@ -107,12 +107,15 @@ class Transport {
   /// Whether that process has certainly ended. Asked by who has waited for it, not on the data path.
   virtual bool is_gone(PeerIndex) { return false; }
 
-  /// Called by a rank that has nothing to do before it sleeps: prepare, look at everything again, then sleep
-  /// or cancel (shm/wait.h).
-  virtual void prepare_sleep() = 0;
+  /// Called by a thread that has nothing to do, one at a time: prepare, which says how long it may sleep;
+  /// look at everything again; then either cancel, or sleep and end (shm/wait.h). sleep() is called without
+  /// the library's lock.
+  virtual uint64_t prepare_sleep() = 0;
   virtual void cancel_sleep() = 0;
   virtual void sleep(uint64_t timeout_ns) = 0;
-  virtual void wake_own_threads() = 0;
+  virtual void end_sleep() = 0;
+  /// Wakes the thread of this process that sleeps, if one does.
+  virtual void wake_own() = 0;
 };
 
 }  // namespace hearth::transport

@@ -77,10 +77,11 @@ class FakeTransport final : public transport::Transport {
   /// All endpoints are in this process.
   bool target_of(PeerIndex, single_copy::Target&) override { return true; }
 
-  void prepare_sleep() override {}
+  uint64_t prepare_sleep() override { return UINT64_MAX; }
   void cancel_sleep() override {}
   void sleep(uint64_t) override {}
-  void wake_own_threads() override {}
+  void end_sleep() override {}
+  void wake_own() override {}
 
  private:
   FakeNetwork& network_;

@@ -1,5 +1,5 @@
 /* Sleeping and waking of src/shm/wait.h, deaths of src/shm/liveness.cpp, and the loop of Engine::wait_until and
- * Engine::doze around them. One rank with two threads, each of which waits for news of one waker; wakers that
+ * Engine::doze around them, where one thread leads and the other follows. One rank with two threads, each of which waits for news of one waker; wakers that
  * may die at any step; the launcher, which tells deaths. Nobody wakes by the clock here: the 100 ms after which
  * every sleep ends are a backstop and not a way of waking.
  *
@@ -16,7 +16,11 @@ bool clear_buffered[WAKERS]; /* a store of 0 to `asleep`, behind the news */
 bool dead[WAKERS];
 bool told[WAKERS];         /* by the launcher */
 
-bool sleeping[THREADS];    /* in the futex */
+#define NOBODY 2
+byte leader = NOBODY;      /* Engine::leader_: who sleeps on `asleep` */
+bool sleeping = false;     /* it does so, in the futex */
+bool follows[THREADS];     /* is in Engine::followers_ */
+bool naps[THREADS];        /* Waiter::asleep, and in the futex */
 bool taken[WAKERS];        /* the rank has taken this in */
 bool lock = false;         /* LibraryLock */
 
@@ -27,8 +31,7 @@ inline drain(w) {
 }
 
 inline futex_wake() {
-  sleeping[0] = false;
-  sleeping[1] = false
+  sleeping = false
 }
 
 /* Buffers drain by themselves at any time, the oldest store first. */
@@ -89,25 +92,39 @@ end:
 
 #define VISIBLE(w) (news[w] || told[w])
 
+/* Engine::wake_threads(): thread t waits for waker t. */
+#ifdef BROKEN_OWN_THREADS
+#define WAKE_THREADS skip
+#else
+#define WAKE_THREADS                                                                   \
+  if                                                                                   \
+  :: leader != NOBODY && taken[leader] && asleep -> asleep = false; futex_wake()       \
+  :: else -> skip                                                                      \
+  fi;                                                                                  \
+  if :: follows[0] && taken[0] -> naps[0] = false :: else -> skip fi;                  \
+  if :: follows[1] && taken[1] -> naps[1] = false :: else -> skip fi
+#endif
+
 proctype Thread(byte self) {
   bool moved;
-  bool was;
 
 #define PROGRESS                                                          \
   moved = (VISIBLE(0) && !taken[0]) || (VISIBLE(1) && !taken[1]);         \
   taken[0] = taken[0] || VISIBLE(0);                                      \
-  taken[1] = taken[1] || VISIBLE(1)
+  taken[1] = taken[1] || VISIBLE(1);                                      \
+  if :: moved -> WAKE_THREADS :: else -> skip fi
 
   do
   :: atomic { !lock -> lock = true }
 round:
      atomic { PROGRESS }
      if
-     :: moved -> wake_own_threads_1: atomic { was = asleep; asleep = false; if :: was -> futex_wake() :: else -> skip fi }
-     :: else -> skip
-     fi;
-     if
-     :: taken[self] -> lock = false; break
+     :: taken[self] ->
+#ifndef BROKEN_SUCCESSION
+        atomic { if :: leader == NOBODY && follows[1 - self] -> naps[1 - self] = false :: else -> skip fi }
+#endif
+        lock = false;
+        break
      :: else -> skip
      fi;
      if
@@ -115,32 +132,41 @@ round:
      :: else -> skip
      fi;
      /* doze() */
+     if
+     :: leader != NOBODY -> /* follow() */
+        atomic { naps[self] = true; follows[self] = true };
+        lock = false;
+        !naps[self];
+        atomic { !lock -> lock = true };
+        follows[self] = false
+     :: else -> /* lead() */
 #ifdef BROKEN_ORDER
-     atomic { PROGRESS } /* the last look, and only then the announcement */
+        atomic { PROGRESS } /* the last look, and only then the announcement */
 #endif
-     asleep = true; /* a: Sleeper::prepare(), with its own fence */
+        asleep = true; /* a: Sleeper::prepare(), with its own fence */
 #ifndef FENCES
 #ifndef BROKEN_BARRIER
-     /* b: each processor fences at some moment of the call. */
-     atomic { drain(0) }
-     atomic { drain(1) }
+        /* b: each processor fences at some moment of the call. */
+        atomic { drain(0) }
+        atomic { drain(1) }
 #endif
 #endif
 #ifndef BROKEN_ORDER
-     atomic { PROGRESS } /* c */
+        atomic { PROGRESS } /* c */
 #endif
-     if
-     :: moved ->
-#ifndef BROKEN_OWN_THREADS
-        atomic { was = asleep; asleep = false; if :: was -> futex_wake() :: else -> skip fi } /* progress() */
-#endif
-        asleep = false /* cancel() */
-     :: else ->
-        lock = false;
-        atomic { if :: asleep -> sleeping[self] = true :: else -> skip fi } /* futex_wait() */
-        !sleeping[self];
-        atomic { was = asleep; asleep = false; if :: was -> futex_wake() :: else -> skip fi }
-        atomic { !lock -> lock = true }
+        if
+        :: moved -> asleep = false /* end() */
+        :: else ->
+           leader = self;
+           /* Nobody may be left to sleep on what this thread has taken in for it. */
+           assert(!naps[1 - self] || !taken[1 - self]);
+           lock = false;
+           atomic { if :: asleep -> sleeping = true :: else -> skip fi } /* futex_wait() */
+           !sleeping;
+           atomic { !lock -> lock = true }
+           leader = NOBODY;
+           asleep = false /* end() */
+        fi
      fi;
      lock = false
   od
