@@ -18,9 +18,9 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a07;  // "Hearth", then the layout's version in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a08;  // "Hearth", then the layout's version in the last byte
 constexpr size_t kLineBytes = 64;
-constexpr int kAbortTextBytes = 256;
+constexpr int kAbortTextBytes = 1024;
 
 /// What the creator of the segment decides once. Each process goes by a copy of its own (shm/segment.h).
 struct JobGeometry {

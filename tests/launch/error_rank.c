@@ -52,6 +52,12 @@ int main(int argc, char** argv) {
     if (rank == 1) MPI_Type_free(NULL);
     printf("went on\n");
     MPI_Barrier(MPI_COMM_WORLD);
+  } else if (is(what, "truncation")) {
+    int words[4] = {0};
+    if (rank == 0) MPI_Send(words, 4, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    if (rank == 1) MPI_Recv(words, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    printf("went on\n");
+    MPI_Barrier(MPI_COMM_WORLD);
   } else if (is(what, "default")) {
     if (rank == 1) MPI_Send(NULL, 0, MPI_INT, size, 0, MPI_COMM_WORLD);
     printf("went on\n");

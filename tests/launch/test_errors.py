@@ -52,6 +52,10 @@ class Handlers(LaunchTest):
         for when in "default", "before-init", "after-finalize":
             self.goes_on(when, options=("--initial-errhandler", "mpi_errors_return"))
 
+    def test_long_words_are_told_to_their_end(self):
+        err = self.ends("truncation").stderr
+        self.assertRegex(err, r"ended the job with code \d+: MPI_Recv\(.*ask MPI_Probe for the length\n")
+
     def test_initial_handler_that_is_none(self):
         result = self.run_mpiexec("-initial-errhandler", "ignore", PROGRAM, code=None)
         self.assertIn("'ignore' is no handler", result.stderr)
