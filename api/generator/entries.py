@@ -74,10 +74,31 @@ class Entry:
                 return count, parameter.name
         return None
 
+    def size_of_each(self, index):
+        """In code: the size of the elements that an array of counts counts."""
+        for parameter in self.parameters[index + 1:]:
+            if parameter.kind == "type":
+                return f"{parameter.name}_->size"
+            if parameter.kind in BUFFERS or parameter.kind.endswith("types"):
+                break
+        return "1"
+
+    def length_checks(self):
+        """Messages of more bytes than 64 bits can say."""
+        usable = {parameter.name for parameter in self.parameters if parameter.kind == "type"}
+        pairs = {}
+        for index, parameter in enumerate(self.parameters):
+            count, datatype = parameter.kind in BUFFERS and self.count_and_type(index) or ("", "")
+            if count and datatype in usable:
+                pairs[count] = kinds.refuse_if(f"{{cond&&}}!bytes_fit({count}, *{datatype}_)")
+        return "".join(self.expand(pairs[parameter.name], index)
+                       for index, parameter in enumerate(self.parameters) if parameter.name in pairs)
+
     def expand(self, template, index):
         condition, length = self.condition(index), self.length(index)
         text = template.replace("{reject}", self.leaving("reject(kCall, words_, {i})"))
         text = text.replace("{n}", self.parameters[index].name).replace("{i}", str(index))
+        text = text.replace("{size}", self.size_of_each(index))
         text = text.replace("{cond&&}", f"{condition} && " if condition else "")
         text = text.replace("{cond?}", f"{condition} ? " if condition else "")
         text = re.sub(r"\{:([^}]*)\}", lambda match: f" : {match.group(1)}" if condition else "", text)
@@ -129,7 +150,7 @@ class Entry:
                 text += self.expand(kind.check, index)
             if not self.large:
                 text += self.expand(kind.small_before, index)
-        return text
+        return text + self.length_checks()
 
     def places(self):
         used = {parameter.place for parameter in self.parameters if parameter.place}

@@ -2,7 +2,8 @@
 
 In a declarator % stands for the parameter's name. In code, {n} is the name and {i} its position in the call;
 {cond&&} and {cond?} bring in the condition under which the argument counts in this process, where there is
-one (rooted collectives, arguments beside MPI_IN_PLACE). `check` is C++ that refuses a wrong argument,
+one (rooted collectives, arguments beside MPI_IN_PLACE). {size} is the size of the datatype that an array of
+counts goes with, 1 where each count has its own. `check` is C++ that refuses a wrong argument,
 `argument` what the implementation gets, `after` what follows success and `always` what follows either way.
 Checks run in the order of `order`: communicators first, since the other checks need them.
 """
@@ -92,7 +93,7 @@ def array(element, cpp_type, large=""):
 def counts_for(processes):
     """One count for each process."""
     return Kind("const int %[]", "CountArray %", "const MPI_Count %[]", order=BUFFERS,
-                check=refuse_if(f"{{cond&&}}!counts_fit(CountArray({{n}}), {processes})"),
+                check=refuse_if(f"{{cond&&}}!counts_fit(CountArray({{n}}), {processes}, {{size}})"),
                 argument="CountArray({n})")
 
 
@@ -242,7 +243,7 @@ KINDS = {
 # null.
 for end, degree in ("destination", "out_degree"), ("source", "in_degree"):
     KINDS[f"{end}_counts"] = replace(KINDS["counts"], check=refuse_if(
-        f"comm_->{degree}() > 0 && !counts_fit(CountArray({{n}}), comm_->{degree}())"))
+        f"comm_->{degree}() > 0 && !counts_fit(CountArray({{n}}), comm_->{degree}(), {{size}})"))
     for each in "displacements", "aints", "types":
         KINDS[f"{end}_{each}"] = replace(KINDS[each], check=refuse_if(
             f"{{n}} == nullptr && comm_->{degree}() > 0"))

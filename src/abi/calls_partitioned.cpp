@@ -12,9 +12,12 @@ using datatype::Type;
 using objects::Comm;
 using p2p::Request;
 
-Status check_partitions(int partitions) {
-  if (partitions >= 0) return {};
-  return fail(MPI_ERR_ARG, "partitions is %d: it must not be negative", partitions);
+Status check_partitions(int partitions, Count count, const Type& type) {
+  if (partitions < 0) return fail(MPI_ERR_ARG, "partitions is %d: it must not be negative", partitions);
+  int64_t bytes;
+  if (!__builtin_mul_overflow(count * type.size, partitions, &bytes)) return {};
+  return fail(MPI_ERR_COUNT, "%d partitions of %lld elements have more bytes than 64 bits can say",
+              partitions, static_cast<long long>(count));
 }
 
 p2p::MatchKey key_of(const Comm& comm, int rank, int tag) {
@@ -37,7 +40,7 @@ Status make_ready(Request* request, int first, int last) {
 
 Status psend_init(const void* buf, int partitions, Count count, Type& datatype, int dest, int tag, Comm& comm,
                   objects::Info*, Request*& request) {
-  HEARTH_TRY(check_partitions(partitions));
+  HEARTH_TRY(check_partitions(partitions, count, datatype));
   HEARTH_TRY(p2p::make_partitioned_send(p2p::engine(), {const_cast<void*>(buf), partitions, count, &datatype},
                                         key_of(comm, dest, tag), request));
   abi::belong_to(request, comm);
@@ -46,7 +49,7 @@ Status psend_init(const void* buf, int partitions, Count count, Type& datatype, 
 
 Status precv_init(void* buf, int partitions, Count count, Type& datatype, int dest, int tag, Comm& comm,
                   objects::Info*, Request*& request) {
-  HEARTH_TRY(check_partitions(partitions));
+  HEARTH_TRY(check_partitions(partitions, count, datatype));
   HEARTH_TRY(p2p::make_partitioned_receive(p2p::engine(), {buf, partitions, count, &datatype},
                                            key_of(comm, dest, tag), request));
   abi::belong_to(request, comm);

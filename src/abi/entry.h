@@ -156,11 +156,18 @@ inline bool is_odd(const void* buffer) {
   return count == 0 || type.size == 0 || type.true_lower_bound != 0;
 }
 
-/// Whether an array of counts has no negative entry.
-inline bool counts_fit(CountArray counts, int processes) {
+/// Whether 64 bits can say how many bytes so many elements are.
+inline bool bytes_fit(Count count, const datatype::Type& type) {
+  int64_t bytes;
+  return !__builtin_mul_overflow(count, type.size, &bytes);
+}
+
+/// Whether an array of counts of elements has no negative entry, and none of more bytes than 64 bits can say.
+inline bool counts_fit(CountArray counts, int processes, int64_t element_bytes) {
   if (counts.null()) return false;
   for (int i = 0; i < processes; ++i) {
-    if (counts[i] < 0) return false;
+    int64_t bytes;
+    if (counts[i] < 0 || __builtin_mul_overflow(counts[i], element_bytes, &bytes)) return false;
   }
   return true;
 }

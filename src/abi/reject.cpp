@@ -100,11 +100,19 @@ Status bad_buffer(const Argument& argument) {
 
 Status bad_counts(const Argument& argument) {
   if (argument.word == 0) return fail(MPI_ERR_ARG, "%s is a null pointer", argument.name);
-  return fail(MPI_ERR_COUNT, "%s has a negative entry", argument.name);
+  return fail(MPI_ERR_COUNT, "%s has a negative entry, or one of more bytes than 64 bits can say",
+              argument.name);
 }
 
 Status negative(int error_class, const Argument& argument) {
   return fail(error_class, "%s is %" PRId64 ": it must not be negative", argument.name, argument.number());
+}
+
+Status bad_count(const Argument& argument) {
+  if (argument.number() < 0) return negative(MPI_ERR_COUNT, argument);
+  return fail(MPI_ERR_COUNT,
+              "%s is %" PRId64 ": so many elements of this datatype have more bytes than 64 bits can say",
+              argument.name, argument.number());
 }
 
 /// The handle behind a pointer to one; 0 when the pointer is null.
@@ -149,6 +157,7 @@ Status word_it(const Argument& argument) {
                   argument.number());
     case Kind::count:
     case Kind::large_count:
+      return bad_count(argument);
     case Kind::request_count:
     case Kind::entries:
       return negative(MPI_ERR_COUNT, argument);

@@ -21,12 +21,20 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
                                         static_cast<uint16_t>(bytes), 0);
 }
 
+/// The bytes of `count` elements; false where 64 bits cannot say how many those are.
+[[gnu::always_inline]] inline bool bytes_fit(Count count, const datatype::Type& type, uint64_t& bytes) {
+  int64_t product;
+  const bool fit = !__builtin_mul_overflow(count, type.size, &product);
+  bytes = static_cast<uint64_t>(product);
+  return fit;
+}
+
 [[gnu::always_inline]] inline bool Engine::send_at_once(const void* buffer, Count count,
                                                         const datatype::Type& type, PeerIndex to, int tag,
                                                         uint32_t context, int call) {
   Peer& peer = peers_[static_cast<size_t>(to)];
-  const auto bytes = static_cast<uint64_t>(count * type.size);
-  if (__builtin_expect(!peer.at_once || !type.contiguous, 0)) return false;
+  uint64_t bytes;
+  if (__builtin_expect(!bytes_fit(count, type, bytes) || !peer.at_once || !type.contiguous, 0)) return false;
   if (bytes > shm::kLinePayloadBytes) {
     return bytes <= peer.protocol.ring_bytes_max &&
            send_lines_at_once(peer, buffer, type, bytes, to, match_word(context, tag), call);
@@ -72,8 +80,12 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
 [[gnu::always_inline]] inline bool Engine::receive_at_once(void* buffer, Count count,
                                                            const datatype::Type& type, PeerIndex from,
                                                            int tag, uint32_t context, int call) {
-  const auto bytes = static_cast<uint64_t>(count * type.size);
-  if (__builtin_expect(bytes > packet_bytes_max_ || tag == MPI_ANY_TAG || !type.contiguous, 0)) return false;
+  uint64_t bytes;
+  if (__builtin_expect(!bytes_fit(count, type, bytes) || bytes > packet_bytes_max_ || tag == MPI_ANY_TAG ||
+                           !type.contiguous,
+                       0)) {
+    return false;
+  }
   shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
   if (__builtin_expect(lane == nullptr || !posted_.empty() || !unexpected_.empty(), 0)) return false;
   return take_at_once(*lane, buffer, type, bytes, match_word(context, tag), call);
@@ -81,7 +93,10 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
 
 [[gnu::always_inline]] inline Request* Engine::post_at_once(void* buffer, Count count, datatype::Type& type,
                                                             PeerIndex from, int tag, objects::Comm& comm) {
-  if (__builtin_expect(!unexpected_.empty() || posted_.binned(), 0)) return nullptr;
+  uint64_t bytes;
+  if (__builtin_expect(!unexpected_.empty() || posted_.binned() || !bytes_fit(count, type, bytes), 0)) {
+    return nullptr;
+  }
   Request* request =
       requests_.create(RequestKind::receive, buffer, count, type, MatchKey{comm.context, from, tag});
   if (__builtin_expect(request == nullptr, 0)) return nullptr;

@@ -51,6 +51,30 @@ static void communicators(void) {
   EXPECT(MPI_Comm_rank(MPI_COMM_WORLD, NULL), MPI_ERR_ARG, "rank is a null pointer");
 }
 
+/* So many elements that their bytes are 2^64: a sum that looks like no data at all. */
+static void beyond_64_bits(int rank) {
+  const int many = 1 << 30;
+  int value = 0, counts[1] = {many}, displacements[1] = {0};
+  MPI_Datatype long_row, vast;
+  MPI_Request request;
+  MPI_Type_contiguous(many, MPI_DOUBLE, &long_row);
+  MPI_Type_contiguous(2, long_row, &vast);
+  MPI_Type_commit(&vast);
+  EXPECT(MPI_Send(&value, many, vast, rank, 9, MPI_COMM_WORLD), MPI_ERR_COUNT, "64 bits");
+  EXPECT(MPI_Isend(&value, many, vast, rank, 9, MPI_COMM_WORLD, &request), MPI_ERR_COUNT, "64 bits");
+  EXPECT(MPI_Irecv(&value, many, vast, rank, 9, MPI_COMM_WORLD, &request), MPI_ERR_COUNT, "64 bits");
+  EXPECT(MPI_Recv(&value, many, vast, rank, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_COUNT, "64 bits");
+  EXPECT(MPI_Bcast(&value, many, vast, 0, MPI_COMM_SELF), MPI_ERR_COUNT, "64 bits");
+  EXPECT(MPI_Gather(MPI_IN_PLACE, 0, MPI_INT, &value, many, vast, 0, MPI_COMM_SELF), MPI_ERR_COUNT,
+         "64 bits");
+  EXPECT(MPI_Allgatherv(&value, 0, MPI_INT, &value, counts, displacements, vast, MPI_COMM_SELF),
+         MPI_ERR_COUNT, "64 bits");
+  EXPECT(MPI_Psend_init(&value, many, 1, vast, rank, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &request),
+         MPI_ERR_COUNT, "64 bits");
+  MPI_Type_free(&vast);
+  MPI_Type_free(&long_row);
+}
+
 /* Both sides of a truncated message are named: who sent how much, and how much room there was. */
 static void truncation(int rank) {
   int sent[4] = {1, 2, 3, 4}, received[2] = {0, 0};
@@ -106,6 +130,7 @@ int main(int argc, char** argv) {
   EXPECT(MPI_Send(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD), MPI_SUCCESS, "");
   requests(rank);
   communicators();
+  beyond_64_bits(rank);
   truncation(rank);
   types();
   forked_child();
