@@ -8,6 +8,7 @@
 
 #include "base/atomic.h"
 #include "base/os_process.h"
+#include "base/param.h"
 #include "mpi.h"
 
 namespace hearth::check {
@@ -51,8 +52,7 @@ uint64_t hash_of(const std::string& text) {
 
 void Report::open() {
   if (board_.usable()) return;
-  const char* wish = std::getenv("HEARTH_CHECK");
-  const std::string words = wish == nullptr ? "" : wish;
+  const std::string words = param::get_text(param::Id::check);
   fatal_ = words.find("fatal") != std::string::npos;
   strict_ = words.find("strict") != std::string::npos;
   const char* rank = std::getenv("HEARTH_RANK");

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/atomic.h"
+#include "base/param.h"
 #include "hearth_calls.h"
 #include "launch/heap_preload.h"
 #include "launch/program.h"
@@ -40,8 +41,8 @@ bool is_choice(const std::string& word) {
 }  // namespace
 
 Status JobCheck::open(const JobSpec& job, int ranks, JobCheck& check) {
-  const char* wish = std::getenv("HEARTH_CHECK");
-  check.how_ = !job.check.empty() ? job.check : wish != nullptr && *wish != '\0' ? wish : "no";
+  const std::string wish = param::get_text(param::Id::check);
+  check.how_ = !job.check.empty() ? job.check : !wish.empty() ? wish : "no";
   for (size_t begin = 0; begin <= check.how_.size();) {
     const size_t end = std::min(check.how_.find(',', begin), check.how_.size());
     const std::string word = check.how_.substr(begin, end - begin);
