@@ -33,6 +33,7 @@ Json memory_row(uint32_t ranks) {
           {"each_partner_bytes", plan.bytes_per_pair()},
           {"with_6_partners_bytes", with_partners(6)},
           {"all_to_all_bytes", with_partners(peers)},
+          {"each_communicator_bytes", plan.area_count > 0 ? plan.chunk_bytes : 0},
           {"original_design_bytes", peers * kOriginalPairBytes},
           {"job_all_to_all_bytes", ranks * with_partners(peers)},
           {"job_original_design_bytes", ranks * peers * kOriginalPairBytes}};
@@ -123,6 +124,10 @@ Json memory_facts(uint32_t ranks) {
   return {{"a_rank_owns", fmt::format("{} cells of {} for sending, and its tables", plan.cell_count,
                                       bytes_text(plan.cell_bytes))},
           {"a_partner_adds", "a ring to receive from it, taken when it first sends"},
+          {"a_communicator_adds",
+           fmt::format("its chunks, as far as long collectives on it have used them; {} communicators "
+                       "at a time have some",
+                       plan.area_count)},
           {"formula", "P ranks, k partners each: before it talks + k * each partner"},
           {"original_design", "scalable-intranode-2006: 1 MiB for each ordered pair, P * (P - 1) MiB in all"},
           {"memory", rows}};
