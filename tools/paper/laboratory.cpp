@@ -90,11 +90,32 @@ Laboratory::Laboratory(topo::Machine machine, const Installation& place, bool qu
 }
 
 Laboratory::~Laboratory() {
-  std::error_code error;
-  std::filesystem::remove_all(folder_, error);
+  if (cleaner_ <= 0) return;
+  life_ = os::Descriptor();
+  os::reap(cleaner_);
+}
+
+// A process of its own, which a signal that ends this one does not reach, takes the folder away.
+void Laboratory::start_cleaner() {
+  os::Pipe pipe;
+  if (!os::make_pipe(pipe)) return;
+  cleaner_ = os::fork_process();
+  if (cleaner_ < 0) return;
+  if (cleaner_ == 0) {
+    char* no_arguments = nullptr;
+    os::become_detached(pipe.read_end.number(), "hearth-cleaner", &no_arguments);
+    char byte;
+    while (os::read_some(pipe.read_end.number(), &byte, 1) > 0) {
+    }
+    std::error_code error;
+    std::filesystem::remove_all(folder_, error);
+    os::end_process(0);
+  }
+  life_ = std::move(pipe.write_end);
 }
 
 std::filesystem::path Laboratory::scratch(const std::string& name) {
+  if (cleaner_ == 0) start_cleaner();
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   return folder_ / name;

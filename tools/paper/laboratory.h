@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/os_io.h"
 #include "base/status.h"
 #include "installation.h"
 #include "paper/findings.h"
@@ -107,7 +108,11 @@ class Laboratory {
   std::vector<Library> peers_;
   std::map<std::string, std::string> versions_;
   std::vector<double> floors_;
+  void start_cleaner();
+
   std::filesystem::path folder_;
+  int cleaner_ = 0;      // the process that takes the folder away; 0: not started, -1: there is none
+  os::Descriptor life_;  // when it is closed, also by our end
   int jobs_ = 0;
 };
 
