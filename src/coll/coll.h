@@ -56,31 +56,31 @@ Status scan(Schedule& schedule, const void* send, void* receive, Count count, Ty
 Status exscan(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op);
 
 template <>
-constexpr bool kMeetsInArea<barrier> = true;
+inline constexpr bool kMeetsInArea<barrier> = true;
 template <>
-constexpr bool kMeetsInArea<bcast> = true;
+inline constexpr bool kMeetsInArea<bcast> = true;
 template <>
-constexpr bool kMeetsInArea<gather> = true;
+inline constexpr bool kMeetsInArea<gather> = true;
 template <>
-constexpr bool kMeetsInArea<scatter> = true;
+inline constexpr bool kMeetsInArea<scatter> = true;
 template <>
-constexpr bool kMeetsInArea<allgather> = true;
+inline constexpr bool kMeetsInArea<allgather> = true;
 template <>
-constexpr bool kMeetsInArea<allgatherv> = true;
+inline constexpr bool kMeetsInArea<allgatherv> = true;
 template <>
-constexpr bool kMeetsInArea<alltoall> = true;
+inline constexpr bool kMeetsInArea<alltoall> = true;
 template <>
-constexpr bool kMeetsInArea<reduce> = true;
+inline constexpr bool kMeetsInArea<reduce> = true;
 template <>
-constexpr bool kMeetsInArea<allreduce> = true;
+inline constexpr bool kMeetsInArea<allreduce> = true;
 template <>
-constexpr bool kMeetsInArea<reduce_scatter> = true;
+inline constexpr bool kMeetsInArea<reduce_scatter> = true;
 template <>
-constexpr bool kMeetsInArea<reduce_scatter_block> = true;
+inline constexpr bool kMeetsInArea<reduce_scatter_block> = true;
 template <>
-constexpr bool kMeetsInArea<scan> = true;
+inline constexpr bool kMeetsInArea<scan> = true;
 template <>
-constexpr bool kMeetsInArea<exscan> = true;
+inline constexpr bool kMeetsInArea<exscan> = true;
 
 // Blocking calls that need no schedule (coll/lines.h).
 

@@ -302,7 +302,7 @@ struct ShortWay {
 
 /// Specialised in coll.h: whether a collective asks for an area().
 template <auto build>
-constexpr bool kMeetsInArea = false;
+inline constexpr bool kMeetsInArea = false;
 
 /// "bcast" of the function hearth::coll::bcast, as the compiler writes it where it names this one.
 template <auto build>
