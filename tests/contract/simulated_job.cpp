@@ -52,10 +52,11 @@ class SimulatedJob::Endpoint final : public transport::Transport {
   std::byte* cells_of(PeerIndex, int, size_t) override { return nullptr; }
   void mark_cell_free(PeerIndex, int, PeerIndex) override {}
 
-  void prepare_sleep() override {}
+  uint64_t prepare_sleep() override { return UINT64_MAX; }
   void cancel_sleep() override {}
   void sleep(uint64_t) override {}
-  void wake_own_threads() override {}
+  void end_sleep() override {}
+  void wake_own() override {}
 
  private:
   SimulatedJob& job_;
