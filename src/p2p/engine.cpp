@@ -73,6 +73,10 @@ Engine::~Engine() {
     unexpected_.remove(*message);
     forget(message);
   }
+  for (size_t slot = 0; slot < receive_streams_.slots_used(); ++slot) {
+    if (ReceiveStream* stream = receive_streams_.at(slot); stream != nullptr)
+      receive_streams_.destroy(stream);
+  }
 }
 
 void Engine::get_to_know(Peer& peer, PeerIndex index) {

@@ -512,7 +512,7 @@ TEST(FewCells, messages_come_both_ways) {
       }
     }
   }
-  param::disturb(param::Id::p2p_inline_bytes_max, param::kAutomatic);
+  ASSERT_TRUE(param::set_number(static_cast<size_t>(param::Id::p2p_inline_bytes_max), param::kAutomatic));
 }
 
 INSTANTIATE_TEST_SUITE_P(Implementations, EngineContract,
