@@ -54,7 +54,7 @@ class Handlers(LaunchTest):
 
     def test_long_words_are_told_to_their_end(self):
         err = self.ends("truncation").stderr
-        self.assertRegex(err, r"ended the job with code \d+: MPI_Recv\(.*ask MPI_Probe for the length first\n")
+        self.assertRegex(err, r"ended the job with code \d+: MPI_Recv\(.*MPI_Probe for the length first\n")
 
     def test_initial_handler_that_is_none(self):
         result = self.run_mpiexec("-initial-errhandler", "ignore", PROGRAM, code=None)
