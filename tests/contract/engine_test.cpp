@@ -23,27 +23,42 @@ using p2p::Received;
 using p2p::Request;
 using p2p::SendMode;
 
+using Engines = std::vector<std::unique_ptr<Engine>>;
+
+Engines make_engines(Job& job, int size, topo::Relation (*relation)(PeerIndex one, PeerIndex other)) {
+  Engines engines;
+  for (int rank = 0; rank < size; ++rank) {
+    p2p::EngineSetup setup;
+    setup.self = rank;
+    setup.size = size;
+    setup.transport = &job.endpoint(rank);
+    setup.relation = [rank, relation](PeerIndex peer) {
+      return peer == rank ? topo::Relation::self : relation(rank, peer);
+    };
+    setup.warn = [](const char* text) { ADD_FAILURE() << text; };
+    engines.push_back(std::make_unique<Engine>(setup));
+  }
+  return engines;
+}
+
+topo::Relation share_a_cache(PeerIndex, PeerIndex) {
+  return topo::Relation::l3;
+}
+// Pairs lie differently, so that each way of moving data is taken by one of them.
+topo::Relation of_both_kinds(PeerIndex one, PeerIndex other) {
+  return one + other == 1 ? topo::Relation::package : topo::Relation::l3;
+}
+
+void make_byte(datatype::Type& type) {
+  type.size = type.extent = type.true_extent = 1;
+  type.committed = true;
+}
+
 class EngineContract : public testing::TestWithParam<Case> {
  protected:
   static constexpr int kSize = 3;
 
-  EngineContract() {
-    byte_.size = byte_.extent = byte_.true_extent = 1;
-    byte_.committed = true;
-    for (int rank = 0; rank < kSize; ++rank) {
-      p2p::EngineSetup setup;
-      setup.self = rank;
-      setup.size = kSize;
-      setup.transport = &job_.endpoint(rank);
-      // Pairs lie differently, so that each way of moving data is taken by one of them.
-      setup.relation = [rank](PeerIndex peer) {
-        if (peer == rank) return topo::Relation::self;
-        return rank + peer == 1 ? topo::Relation::package : topo::Relation::l3;
-      };
-      setup.warn = [](const char* text) { ADD_FAILURE() << text; };
-      engines_.push_back(std::make_unique<Engine>(setup));
-    }
-  }
+  EngineContract() { make_byte(byte_); }
 
   Engine& engine(int rank) { return *engines_[static_cast<size_t>(rank)]; }
   void step() { engine(static_cast<int>(random_() % kSize)).progress_once(); }
@@ -58,7 +73,7 @@ class EngineContract : public testing::TestWithParam<Case> {
   Job job_{GetParam().kind, kSize, GetParam().seed};
   std::mt19937 random_{GetParam().seed * 7919};
   datatype::Type byte_;
-  std::vector<std::unique_ptr<Engine>> engines_;
+  Engines engines_ = make_engines(job_, kSize, of_both_kinds);
 };
 
 // A message of a pair and tag: number and length stand in front, then a pattern.
@@ -331,21 +346,7 @@ class KeptCellsContract : public testing::Test {
     plan.cell_count = kCells;
     return plan;
   }
-  KeptCellsContract() {
-    byte_.size = byte_.extent = byte_.true_extent = 1;
-    byte_.committed = true;
-    for (int rank = 0; rank < kSize; ++rank) {
-      p2p::EngineSetup setup;
-      setup.self = rank;
-      setup.size = kSize;
-      setup.transport = &job_.endpoint(rank);
-      setup.relation = [rank](PeerIndex peer) {
-        return peer == rank ? topo::Relation::self : topo::Relation::l3;
-      };
-      setup.warn = [](const char* text) { ADD_FAILURE() << text; };
-      engines_.push_back(std::make_unique<Engine>(setup));
-    }
-  }
+  KeptCellsContract() { make_byte(byte_); }
 
   Engine& engine(int rank) { return *engines_[static_cast<size_t>(rank)]; }
   void move_on(int rounds) {
@@ -388,7 +389,7 @@ class KeptCellsContract : public testing::Test {
 
   Job job_{plan()};
   datatype::Type byte_;
-  std::vector<std::unique_ptr<Engine>> engines_;
+  Engines engines_ = make_engines(job_, kSize, share_a_cache);
   std::deque<std::vector<std::byte>> sent_;
 };
 
@@ -449,27 +450,19 @@ TEST(FewCells, messages_come_both_ways) {
   constexpr uint32_t kContext = 4;
   param::disturb(param::Id::p2p_inline_bytes_max, 64);
   datatype::Type byte;
-  byte.size = byte.extent = byte.true_extent = 1;
-  byte.committed = true;
+  make_byte(byte);
   for (uint32_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
     Job job(Kind::fake, 2, seed);
     std::mt19937 random(seed * 104'729);
-    std::vector<std::unique_ptr<Engine>> engines;
-    for (int rank = 0; rank < 2; ++rank) {
-      p2p::EngineSetup setup;
-      setup.self = rank;
-      setup.size = 2;
-      setup.transport = &job.endpoint(rank);
-      setup.relation = [](PeerIndex) { return topo::Relation::l3; };
-      setup.warn = [](const char* text) { ADD_FAILURE() << text; };
-      engines.push_back(std::make_unique<Engine>(setup));
+    const Engines engines = make_engines(job, 2, share_a_cache);
+    for (const auto& engine : engines) {
       tune::Hints hints;
       const std::vector<std::pair<std::string, std::string>> wish = {
           {"hearth_p2p_cells_in_flight", std::to_string(1 + random() % 3)},
           {"hearth_p2p_part_bytes_max", std::to_string(60 + random() % 200)}};
       ASSERT_TRUE(hints.read(wish).ok());
-      engines.back()->set_hints(kContext, hints);
+      engine->set_hints(kContext, hints);
     }
     std::deque<std::vector<std::byte>> sent[2], rooms[2];
     std::vector<Request*> sending[2], receiving[2];
