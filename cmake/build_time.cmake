@@ -6,9 +6,9 @@ macro(hearth_build_quickly)
   add_compile_options(-O0 -g1)
 endmacro()
 
-# hearth_build_lightly(target...): what is neither the library nor in its way: tools and reports. Little optimised;
-# the build for the address sanitizer leaves undefined behaviour in it to the ubsan preset, which saves a third of
-# the time that templates take.
+# hearth_build_lightly(target...): what is neither the library nor in its way: tools and reports. Little
+# optimised; the build for the address sanitizer leaves undefined behaviour in it to the ubsan preset, which
+# saves a third of the time that templates take.
 function(hearth_build_lightly)
   foreach(target IN LISTS ARGN)
     if(HEARTH_SANITIZE)

@@ -66,23 +66,11 @@ class FabricTransport final : public Network {
   bool send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
                    const PacketHeader& over) override;
 
-  // No memory is shared with processes elsewhere.
-  size_t part_bytes_max() const override { return 0; }
-  int take_cells(size_t, bool) override { return -1; }
-  uint32_t cell_ticket(PeerIndex, int) override { return 0; }
-  bool cell_returned(PeerIndex, int, uint32_t) override { return false; }
-  std::byte* cells_of(PeerIndex, int, size_t) override { return nullptr; }
-  void mark_cell_free(PeerIndex, int, PeerIndex) override {}
-
   void watch(PeerIndex index) override;
   bool is_gone(PeerIndex index) override { return peer(index).lost; }
 
-  // Nobody wakes a process from another machine: the router sleeps in short naps.
-  uint64_t prepare_sleep() override { return UINT64_MAX; }
-  void cancel_sleep() override {}
-  void sleep(uint64_t) override {}
-  void end_sleep() override {}
-  void wake_own() override {}
+  // No cells: no memory is shared with processes elsewhere. No sleep: nobody wakes a process from another
+  // machine, the router sleeps in short naps.
 
   std::span<const std::byte> address() const override { return address_; }
   void introduce(PeerIndex index, std::span<const std::byte> address) override;

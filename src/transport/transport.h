@@ -84,21 +84,21 @@ class Transport {
   /// Changes the count of bytes from a peer that wait unmatched here.
   virtual void add_unexpected_bytes(PeerIndex from, int64_t bytes) = 0;
 
-  /// Cells: see shm/cells.h for the life of one.
+  // Cells: see shm/cells.h for the life of one. A transport without them leaves these as they are.
   /// Longest piece of a message that may be put into cells at once; 0: there are none.
-  virtual size_t part_bytes_max() const = 0;
+  virtual size_t part_bytes_max() const { return 0; }
   /// Consecutive cells for so many bytes: the first one's number, or -1. `gap`: leave room behind them, since
   /// they are written through the caches and the reader's processor may fetch ahead past their end.
-  virtual int take_cells(size_t bytes, bool gap) = 0;
+  virtual int take_cells(size_t /*bytes*/, bool /*gap*/) { return -1; }
   /// By what it can be told that the receiver has emptied the run: of own cells, or of the owner's that this
   /// process fills in its place.
-  virtual uint32_t cell_ticket(PeerIndex owner, int cell) = 0;
-  virtual bool cell_returned(PeerIndex owner, int cell, uint32_t ticket) = 0;
+  virtual uint32_t cell_ticket(PeerIndex /*owner*/, int /*cell*/) { return 0; }
+  virtual bool cell_returned(PeerIndex /*owner*/, int /*cell*/, uint32_t /*ticket*/) { return false; }
   /// So many bytes in the cells of a process: what it has filled, or what is to be filled. nullptr when they
   /// are not there (a damaged packet).
-  virtual std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) = 0;
+  virtual std::byte* cells_of(PeerIndex /*owner*/, int /*cell*/, size_t /*bytes*/) { return nullptr; }
   /// `from` has filled it, and may be waiting for it.
-  virtual void mark_cell_free(PeerIndex owner, int cell, PeerIndex from) = 0;
+  virtual void mark_cell_free(PeerIndex /*owner*/, int /*cell*/, PeerIndex /*from*/) {}
 
   /// Where the memory of a process on this machine is; false when it is on another.
   virtual bool target_of(PeerIndex, single_copy::Target&) { return false; }
@@ -107,15 +107,16 @@ class Transport {
   /// Whether that process has certainly ended. Asked by who has waited for it, not on the data path.
   virtual bool is_gone(PeerIndex) { return false; }
 
-  /// Called by a thread that has nothing to do, one at a time: prepare, which says how long it may sleep;
-  /// look at everything again; then either cancel, or sleep and end (shm/wait.h). sleep() is called without
-  /// the library's lock.
-  virtual uint64_t prepare_sleep() = 0;
-  virtual void cancel_sleep() = 0;
-  virtual void sleep(uint64_t timeout_ns) = 0;
-  virtual void end_sleep() = 0;
+  // Called by a thread that has nothing to do, one at a time: prepare, which says how long it may sleep;
+  // look at everything again; then either cancel, or sleep and end (shm/wait.h). A transport by which nobody
+  // sleeps leaves these as they are.
+  virtual uint64_t prepare_sleep() { return UINT64_MAX; }
+  virtual void cancel_sleep() {}
+  /// Called without the library's lock.
+  virtual void sleep(uint64_t /*timeout_ns*/) {}
+  virtual void end_sleep() {}
   /// Wakes the thread of this process that sleeps, if one does.
-  virtual void wake_own() = 0;
+  virtual void wake_own() {}
 };
 
 }  // namespace hearth::transport

@@ -77,12 +77,6 @@ class FakeTransport final : public transport::Transport {
   /// All endpoints are in this process.
   bool target_of(PeerIndex, single_copy::Target&) override { return true; }
 
-  uint64_t prepare_sleep() override { return UINT64_MAX; }
-  void cancel_sleep() override {}
-  void sleep(uint64_t) override {}
-  void end_sleep() override {}
-  void wake_own() override {}
-
  private:
   FakeNetwork& network_;
   const PeerIndex self_;

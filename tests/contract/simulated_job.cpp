@@ -45,19 +45,6 @@ class SimulatedJob::Endpoint final : public transport::Transport {
   uint32_t unexpected_kib_at(PeerIndex) override { return 0; }
   void add_unexpected_bytes(PeerIndex, int64_t) override {}
 
-  size_t part_bytes_max() const override { return 0; }
-  int take_cells(size_t, bool) override { return -1; }
-  uint32_t cell_ticket(PeerIndex, int) override { return 0; }
-  bool cell_returned(PeerIndex, int, uint32_t) override { return false; }
-  std::byte* cells_of(PeerIndex, int, size_t) override { return nullptr; }
-  void mark_cell_free(PeerIndex, int, PeerIndex) override {}
-
-  uint64_t prepare_sleep() override { return UINT64_MAX; }
-  void cancel_sleep() override {}
-  void sleep(uint64_t) override {}
-  void end_sleep() override {}
-  void wake_own() override {}
-
  private:
   SimulatedJob& job_;
   const PeerIndex self_;
