@@ -182,11 +182,20 @@ static void use_world(int by_sessions) {
   }
 }
 
+/* What the launcher says, each in words of its own: MPI is not asked, since it is what is tested. */
+static int told(const char* by_pmi, const char* by_open_mpi, const char* by_slurm, int alone) {
+  const char* const names[] = {by_pmi, by_open_mpi, by_slurm};
+  for (int i = 0; i < 3; ++i) {
+    if (getenv(names[i]) != NULL) return atoi(getenv(names[i]));
+  }
+  return alone;
+}
+
 int main(int argc, char** argv) {
   const char* when = argc > 1 ? argv[1] : "never";
   errors_return = argc > 2;
-  rank_ = atoi(getenv("PMI_RANK") != NULL ? getenv("PMI_RANK") : "0");
-  size_ = atoi(getenv("PMI_SIZE") != NULL ? getenv("PMI_SIZE") : "1");
+  rank_ = told("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", 0);
+  size_ = told("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", 1);
   check_world(0, 0);
   if (errors_return) {
     int number;
