@@ -49,15 +49,20 @@ bool is_predefined(int keyval) {
          (keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL);
 }
 
+/// What a key is used for. One that was freed still names the attributes that are under it, until they are
+/// deleted (MPI 5.0 section 7.7.2).
+enum class Use { anything, old_attributes };
+
 /// Whether the user may use it on objects of this kind.
-Status check_keyval(KeyvalKind kind, int keyval) {
+Status check_keyval(KeyvalKind kind, int keyval, Use use = Use::anything) {
   if (is_predefined(keyval)) {
     return fail(MPI_ERR_KEYVAL,
                 "keyval %d is predefined: its attribute can be read on objects that have it, not changed",
                 keyval);
   }
   const int64_t index = int64_t{keyval} - kFirstUserKeyval;
-  if (index < 0 || index >= static_cast<int64_t>(keyvals().size()) || !keyval_at(keyval).owned) {
+  const bool is_there = index >= 0 && index < static_cast<int64_t>(keyvals().size());
+  if (!is_there || !(use == Use::anything ? keyval_at(keyval).owned : keyval_at(keyval).references > 0)) {
     return fail(MPI_ERR_KEYVAL, "%d is no keyval. Likely cause: it was freed, or never created", keyval);
   }
   if (keyval_at(keyval).kind != kind) {
@@ -179,7 +184,7 @@ Status set_attribute(const AttributeHolder& holder, int keyval, void* value) {
 }
 
 Status get_attribute(const AttributeHolder& holder, int keyval, void*& value, bool& found) {
-  HEARTH_TRY(check_keyval(holder.kind, keyval));
+  HEARTH_TRY(check_keyval(holder.kind, keyval, Use::old_attributes));
   const auto place = find(*holder.attributes, keyval);
   found = place != holder.attributes->end();
   if (found) value = place->value;
@@ -187,7 +192,7 @@ Status get_attribute(const AttributeHolder& holder, int keyval, void*& value, bo
 }
 
 Status delete_attribute(const AttributeHolder& holder, int keyval) {
-  HEARTH_TRY(check_keyval(holder.kind, keyval));
+  HEARTH_TRY(check_keyval(holder.kind, keyval, Use::old_attributes));
   const auto place = find(*holder.attributes, keyval);
   if (place == holder.attributes->end()) {
     return fail(MPI_ERR_KEYVAL, "the object has no attribute under keyval %d", keyval);

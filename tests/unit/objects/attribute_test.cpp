@@ -85,6 +85,28 @@ TEST_F(Attributes, GoAwayLastFirst) {
   ASSERT_TRUE(free_keyval(KeyvalKind::comm, third).ok());
 }
 
+// Until the last of them has gone: by its number, which no other key gets before (MPI 5.0 section 7.7.2).
+TEST_F(Attributes, OutliveTheirFreedKey) {
+  int freed = key(MPI_COMM_DUP_FN, log_delete);
+  const int number = freed;
+  ASSERT_TRUE(set_attribute(holder_of(one_), number, value_of(1)).ok());
+  ASSERT_TRUE(free_keyval(KeyvalKind::comm, freed).ok());
+  ASSERT_TRUE(copy_attributes(holder_of(one_), holder_of(two_)).ok());
+  EXPECT_EQ(get(two_, number), 1);
+  EXPECT_EQ(set_attribute(holder_of(one_), number, value_of(2)).error_class(), MPI_ERR_KEYVAL);
+  ASSERT_TRUE(delete_attribute(holder_of(one_), number).ok());
+  EXPECT_EQ(events_, std::vector<std::string>{"delete 1 extra"});
+  EXPECT_EQ(get(one_, number), -1);
+  EXPECT_EQ(delete_attribute(holder_of(one_), number).error_class(), MPI_ERR_KEYVAL);
+  int other = key(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN);
+  EXPECT_NE(other, number);
+  ASSERT_TRUE(delete_attribute(holder_of(two_), number).ok());
+  void* value = nullptr;
+  bool found = false;
+  EXPECT_EQ(get_attribute(holder_of(two_), number, value, found).error_class(), MPI_ERR_KEYVAL);
+  ASSERT_TRUE(free_keyval(KeyvalKind::comm, other).ok());
+}
+
 TEST_F(Attributes, AreCopiedAsTheirKeysSay) {
   int never = key(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN);
   int always = key(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN);
