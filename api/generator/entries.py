@@ -28,6 +28,7 @@ PLACES = {
     "root": "is_root_here(*comm_, root)",
     "leaf": "is_leaf_here(*comm_, root)",
     "part": "takes_part(*comm_, root)",
+    "later": "comm_->rank > 0 || sendbuf == MPI_IN_PLACE",
 }
 
 

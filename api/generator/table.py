@@ -75,7 +75,7 @@ TOKEN = re.compile(r"[\w.]+:\{[^}]*\}|\S+")
 def _parse_parameter(token, where):
     if token == "...":
         return Parameter("...", "...")
-    match = re.fullmatch(r"(\w+):(?:\{([^}]*)\}|(\w+)(?:@(root|leaf|part))?)", token)
+    match = re.fullmatch(r"(\w+):(?:\{([^}]*)\}|(\w+)(?:@(root|leaf|part|later))?)", token)
     if not match:
         raise TableError(f"{where}: '{token}' is not parameter:kind")
     name, literal, kind, place = match.groups()
