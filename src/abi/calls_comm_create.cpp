@@ -70,10 +70,8 @@ Status start_duplicate(Comm& comm, const Info* info, Comm*& newcomm, p2p::Reques
   Comm* made = nullptr;
   Status status = copy_object(comm, info, made);
   if (made == nullptr) return status;
-  objects::Allotment& allotment = *made;
-  allotment = abi::fetch_allotment_for(comm);
-  const Status started =
-      coll::start<abi::tell_allotment>(comm, request, &allotment, abi::is_first_group(comm));
+  static_cast<objects::Allotment&>(*made) = abi::fetch_allotment_for(comm);
+  const Status started = coll::start<abi::tell_duplicate>(comm, request, made, abi::is_first_group(comm));
   if (status.ok()) status = started;
   if (status.ok()) status = objects::copy_attributes(objects::holder_of(comm), objects::holder_of(*made));
   if (status.ok()) {
@@ -90,8 +88,7 @@ Status duplicate(Comm& comm, const Info* info, Comm*& newcomm) {
   p2p::Request* request = nullptr;
   Comm* made = nullptr;
   HEARTH_TRY(start_duplicate(comm, info, made, request));
-  Status status = p2p::engine().wait(request);
-  if (status.ok()) status = abi::apply_hints(*made);
+  const Status status = p2p::engine().wait(request);
   if (status.ok()) {
     newcomm = made;
   } else {
@@ -102,7 +99,7 @@ Status duplicate(Comm& comm, const Info* info, Comm*& newcomm) {
 
 }  // namespace
 
-// The copy has no hints: since MPI 4.0 they do not travel along (section 7.4.2).
+// The copies have no hints: since MPI 4.0 they do not travel along (section 7.4.2).
 Status comm_dup(Comm& comm, Comm*& newcomm) {
   return duplicate(comm, nullptr, newcomm);
 }
@@ -112,7 +109,7 @@ Status comm_dup_with_info(Comm& comm, Info* info, Comm*& newcomm) {
 }
 
 Status comm_idup(Comm& comm, Comm*& newcomm, p2p::Request*& request) {
-  return start_duplicate(comm, comm.info, newcomm, request);
+  return start_duplicate(comm, nullptr, newcomm, request);
 }
 
 Status comm_idup_with_info(Comm& comm, Info* info, Comm*& newcomm, p2p::Request*& request) {

@@ -189,6 +189,35 @@ Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, b
   return {};
 }
 
+namespace {
+
+/// Puts a communicator's hints in force. Nobody else takes part in it.
+class HintsInForce final : public coll::Encounter {
+ public:
+  explicit HintsInForce(const Comm& comm) : comm_(comm) {}
+  void begin() override {}
+  bool advance() override {
+    // Where a rank has died, nobody may have told its context.
+    if (comm_.context != 0) outcome = apply_hints(comm_);
+    return true;
+  }
+  bool look() override { return true; }
+
+ private:
+  const Comm& comm_;
+};
+
+}  // namespace
+
+Status tell_duplicate(coll::Schedule& schedule, Comm* made, bool first_group) {
+  HEARTH_TRY(tell_allotment(schedule, made, first_group));
+  if (made->info == nullptr) return {};
+  HintsInForce* hints;
+  HEARTH_TRY(schedule.make_encounter(hints, *made));
+  schedule.meet(*hints);
+  return {};
+}
+
 Status agree_on_allotment(Comm& comm, Share& share) {
   share = Share(fetch_allotment_for(comm));
   return coll::run<tell_allotment>(comm, &share.allotment(), is_first_group(comm));

@@ -90,6 +90,8 @@ objects::Allotment fetch_allotment(const Peers& members);
 objects::Allotment fetch_allotment_for(const Comm& comm);
 /// Collective, over both groups of an intercommunicator: brings that to all others.
 Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, bool first_group);
+/// The same for a duplicate that is made, whose hints are in force from then on.
+Status tell_duplicate(coll::Schedule& schedule, Comm* made, bool first_group);
 /// Both: the same everywhere.
 Status agree_on_allotment(Comm& comm, Share& share);
 /// All processes of the own group, also of an intercommunicator's, get the root's words.

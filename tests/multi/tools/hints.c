@@ -82,6 +82,15 @@ static void test_followed(void) {
   MPI_Comm_free(&copy);
   MPI_Comm_dup_with_info(comm, info, &copy);
   CHECK(!is_copied_straight(copy), "the info of MPI_Comm_dup_with_info is ignored");
+  MPI_Comm_free(&copy);
+  MPI_Request request;
+  MPI_Comm_idup(comm, &copy, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(is_copied_straight(copy), "MPI_Comm_idup copies no hints");
+  MPI_Comm_free(&copy);
+  MPI_Comm_idup_with_info(comm, info, &copy, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(!is_copied_straight(copy), "the info of MPI_Comm_idup_with_info is ignored");
 
   /* The tool interface comes behind: the hint holds until it is taken back. */
   write_cvar(1 << 20);
