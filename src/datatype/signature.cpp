@@ -82,21 +82,28 @@ bool basics_in_bytes(const Type& type, int64_t bytes, Count& basics) {
   return true;
 }
 
-int64_t bytes_of_basics(const Type& type, Count basics) {
+bool bytes_of_basics(const Type& type, Count basics, int64_t& bytes) {
   const Count each = basics_in(type);
-  int64_t bytes = basics / each * type.size;
   Count rest = basics % each;
-  if (rest == 0) return bytes;
-  if (const Members members = members_of(type); members.first != nullptr) return bytes + members.first->size;
-  for (size_t i = 0; rest > 0; ++i) {
-    const Type& old = *type.types[i];
-    if (old.size == 0) continue;
-    const Count whole = type.types.size() == 1 ? rest : block_length(type, i) * basics_in(old);
-    const Count part = std::min(rest, whole);
-    bytes += bytes_of_basics(old, part);
-    rest -= part;
+  if (__builtin_mul_overflow(basics / each, type.size, &bytes)) return false;
+  if (rest == 0) return true;
+  int64_t more = 0;
+  if (const Members members = members_of(type); members.first != nullptr) {
+    more = members.first->size;
+  } else {
+    // Less than one element, whose bytes 64 bits can say.
+    for (size_t i = 0; rest > 0; ++i) {
+      const Type& old = *type.types[i];
+      if (old.size == 0) continue;
+      const Count whole = type.types.size() == 1 ? rest : block_length(type, i) * basics_in(old);
+      const Count part = std::min(rest, whole);
+      int64_t part_bytes = 0;
+      if (!bytes_of_basics(old, part, part_bytes)) return false;
+      more += part_bytes;
+      rest -= part;
+    }
   }
-  return bytes;
+  return !__builtin_add_overflow(bytes, more, &bytes);
 }
 
 }  // namespace hearth::datatype

@@ -24,8 +24,9 @@ Count basics_in(const Type& type);
 /// Basic elements in the first `bytes` of many elements; false when a part of one is left over.
 /// Pre: type.size > 0.
 bool basics_in_bytes(const Type& type, int64_t bytes, Count& basics);
-/// The bytes of the first `basics` basic elements of many. Pre: type.size > 0.
-int64_t bytes_of_basics(const Type& type, Count basics);
+/// The bytes of the first `basics` basic elements of many; false when 64 bits cannot say them. Pre: type.size
+/// > 0.
+bool bytes_of_basics(const Type& type, Count basics, int64_t& bytes);
 
 /// Calls visit(const Type& basic, Count count) for each run of equal basic elements of `count` elements, in
 /// packed order, for as long as it returns an error-free Status.

@@ -338,7 +338,9 @@ void expect_signature(const Sample& sample) {
       Count got = -1;
       ASSERT_TRUE(basics_in_bytes(type, bytes, got)) << bytes << " bytes of " << sample.history;
       ASSERT_EQ(got, basics) << bytes << " bytes of " << sample.history;
-      ASSERT_EQ(bytes_of_basics(type, basics), bytes) << basics << " elements of " << sample.history;
+      int64_t bytes_back = 0;
+      ASSERT_TRUE(bytes_of_basics(type, basics, bytes_back));
+      ASSERT_EQ(bytes_back, bytes) << basics << " elements of " << sample.history;
       if (entry.bytes > 1) {
         ASSERT_FALSE(basics_in_bytes(type, bytes + 1, got)) << bytes + 1 << " bytes of " << sample.history;
       }
