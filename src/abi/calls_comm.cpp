@@ -54,15 +54,6 @@ Status comm_test_inter(Comm& comm, int& flag) {
 
 namespace {
 
-/// A group of the user's with the same processes: it is freed apart from the communicator.
-Status copy_group(const Group& group, Group*& copy) {
-  copy = objects::pools.groups.create();
-  if (copy == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another group");
-  copy->peers = group.peers;
-  copy->index(p2p::engine().self());
-  return {};
-}
-
 Status check_inter(const Comm& comm) {
   if (comm.is_inter()) return {};
   return fail(MPI_ERR_COMM, "the communicator has no remote group: it is an intracommunicator");
@@ -70,8 +61,9 @@ Status check_inter(const Comm& comm) {
 
 }  // namespace
 
+// A group of the user's, which is freed apart from the communicator.
 Status comm_group(Comm& comm, Group*& group) {
-  return copy_group(*comm.group, group);
+  return abi::make_group(comm.group->peers, comm.group->session, group);
 }
 
 Status comm_remote_size(Comm& comm, int& size) {
@@ -82,7 +74,7 @@ Status comm_remote_size(Comm& comm, int& size) {
 
 Status comm_remote_group(Comm& comm, Group*& group) {
   HEARTH_TRY(check_inter(comm));
-  return copy_group(*comm.remote_group, group);
+  return abi::make_group(comm.remote_group->peers, comm.remote_group->session, group);
 }
 
 Status comm_get_name(Comm& comm, char* comm_name, int& resultlen) {

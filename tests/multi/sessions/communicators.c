@@ -69,23 +69,26 @@ static void use_buffer(void) {
   void* address = NULL;
   int bytes = -1, zero = 0;
   MPI_Session session = open_session();
-  MPI_Comm comm = comm_of(session, "mpi://SELF", "buffer"), copy, part;
+  MPI_Comm comm = comm_of(session, "mpi://SELF", "buffer"), copy, parts[2];
   MPI_Group group, same;
   MPI_Session_attach_buffer(session, memory, sizeof memory);
   MPI_Comm_dup(comm, &copy);
   MPI_Comm_group(copy, &group);
   MPI_Group_incl(group, 1, &zero, &same);
-  MPI_Comm_create(copy, same, &part);
-  memset(data, 7, sizeof data);
-  MPI_Bsend(data, sizeof data, MPI_CHAR, 0, 0, part);
-  memset(data, 0, sizeof data);
-  MPI_Recv(got, sizeof got, MPI_CHAR, 0, 0, part, MPI_STATUS_IGNORE);
-  CHECK(got[0] == 7 && got[sizeof got - 1] == 7, "the message was not copied");
+  MPI_Comm_create(copy, same, &parts[0]);
+  MPI_Comm_create_from_group(same, "buffer again", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &parts[1]);
+  for (int i = 0; i < 2; ++i) {
+    memset(data, 7 + i, sizeof data);
+    MPI_Bsend(data, sizeof data, MPI_CHAR, 0, 0, parts[i]);
+    memset(data, 0, sizeof data);
+    MPI_Recv(got, sizeof got, MPI_CHAR, 0, 0, parts[i], MPI_STATUS_IGNORE);
+    CHECK(got[0] == 7 + i && got[sizeof got - 1] == 7 + i, "message %d was not copied", i);
+  }
   MPI_Session_detach_buffer(session, &address, &bytes);
   CHECK(address == memory, "another buffer");
   MPI_Group_free(&same);
   MPI_Group_free(&group);
-  MPI_Comm_free(&part);
+  for (int i = 0; i < 2; ++i) MPI_Comm_free(&parts[i]);
   MPI_Comm_free(&copy);
   MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);
