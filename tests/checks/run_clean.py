@@ -17,7 +17,9 @@ from pathlib import Path
 
 # What programs do on purpose.
 MEANT = {
-    "datatype_elements": {"messages of another type"},  # bytes become halves of elements
+    # Bytes become parts of elements.
+    "datatype_edge_cases": {"messages of another type"},
+    "datatype_elements": {"messages of another type"},
 }
 RANKS_MAX = 4
 
