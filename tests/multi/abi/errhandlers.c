@@ -24,6 +24,12 @@ static void on_session(MPI_Session* session, int* code, ...) {
   CHECK(0, "a session's handler is called without a session");
 }
 
+static void on_win(MPI_Win* win, int* code, ...) {
+  (void)win;
+  (void)code;
+  CHECK(0, "a window's handler is called without a window");
+}
+
 static int class_of(int code) {
   int error_class = -1;
   MPI_Error_class(code, &error_class);
@@ -104,6 +110,21 @@ static void try_file(void) {
   CHECK(MPI_File_delete("/nowhere/at/all", MPI_INFO_NULL) != MPI_SUCCESS && calls == 1, "not returned");
 }
 
+/* There are no windows yet; handlers for them can be made, and are refused by everything else. */
+static void try_window(void) {
+  MPI_Errhandler ours = MPI_ERRHANDLER_NULL, got;
+  MPI_Win_create_errhandler(on_win, &ours);
+  CHECK(ours != MPI_ERRHANDLER_NULL, "no handler");
+  CHECK(MPI_Errhandler_fromint(MPI_Errhandler_toint(ours)) == ours, "another handler by its number");
+  CHECK(class_of(MPI_Comm_set_errhandler(MPI_COMM_SELF, ours)) == MPI_ERR_ERRHANDLER, "on a communicator");
+  CHECK(class_of(MPI_File_set_errhandler(MPI_FILE_NULL, ours)) == MPI_ERR_ERRHANDLER, "on files");
+  MPI_Comm_get_errhandler(MPI_COMM_SELF, &got);
+  CHECK(got == MPI_ERRORS_RETURN, "a handler that was refused is there");
+  CHECK(class_of(MPI_Win_create_errhandler(NULL, &got)) == MPI_ERR_ARG, "made of nothing");
+  MPI_Errhandler_free(&ours);
+  CHECK(ours == MPI_ERRHANDLER_NULL, "not set to null");
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
@@ -111,6 +132,7 @@ int main(int argc, char** argv) {
   try_comm();
   calls = 0;
   try_file();
+  try_window();
   MPI_Finalize();
   return 0;
 }

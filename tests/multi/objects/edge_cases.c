@@ -249,6 +249,23 @@ static void test_attributes(void) {
   MPI_Comm_free(&comm);
 }
 
+/* Keys for windows are apart from those for communicators. */
+static void test_window_keys(void) {
+  int win_key = MPI_KEYVAL_INVALID, comm_key;
+  MPI_Win_create_keyval(MPI_WIN_DUP_FN, MPI_WIN_NULL_DELETE_FN, &win_key, NULL);
+  MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &comm_key, NULL);
+  CHECK(win_key != MPI_KEYVAL_INVALID, "no key for windows");
+  if (promised()) {
+    int copy = win_key;
+    CHECK(class_of(MPI_Comm_set_attr(MPI_COMM_SELF, win_key, NULL)) == MPI_ERR_KEYVAL, "on a communicator");
+    CHECK(class_of(MPI_Comm_free_keyval(&copy)) == MPI_ERR_KEYVAL, "freed as one for communicators");
+    CHECK(class_of(MPI_Win_free_keyval(&comm_key)) == MPI_ERR_KEYVAL, "freed as one for windows");
+  }
+  MPI_Win_free_keyval(&win_key);
+  MPI_Comm_free_keyval(&comm_key);
+  CHECK(win_key == MPI_KEYVAL_INVALID && comm_key == MPI_KEYVAL_INVALID, "keys are left");
+}
+
 /* Duplicates under way, among other operations, completed in another order, of a communicator that goes. */
 static void test_duplicates(void) {
   enum { kCopies = 4 };
@@ -496,6 +513,7 @@ int main(int argc, char** argv) {
   test_split_types();
 #endif
   test_attributes();
+  test_window_keys();
   test_duplicates();
   test_intercommunicators();
   test_info();
