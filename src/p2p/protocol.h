@@ -24,7 +24,7 @@ const char* protocol_name(Protocol protocol);
 struct PairProtocol {
   uint64_t ring_bytes_max = 0;         // longest message inside the ring
   uint64_t single_copy_bytes_min = 0;  // shortest message offered for single copy; UINT64_MAX: never
-  uint64_t first_part_bytes = 0;       // of a message sent through cells; pieces double
+  uint64_t first_part_bytes = 0;       // of a long message sent through cells; pieces grow
   uint64_t part_bytes_max = 0;         // 0: there are no cells between the two
   int cells_in_flight_max = 0;         // that one message may hold before the receiver empties them
   uint64_t arena_bytes_min = 0;        // shortest message copied out of the arena; UINT64_MAX: never

@@ -27,9 +27,16 @@ namespace {
 
 constexpr int64_t kPartBytesMin = 2048;
 constexpr int64_t kTailBytesMin = 16384;
-constexpr int64_t kPartsMin = 16;
+constexpr int64_t kPartsMin = 8;
 // Past the caches a piece ends with a fence, and its reader fetches it from memory: fewer are better.
 constexpr int64_t kStreamedPartBytesMin = 4096;
+
+// A short message is two pieces. Each piece costs both sides a start, so those of long messages begin longer.
+int64_t first_part(int64_t total_bytes, bool streams, const PairProtocol& limits) {
+  const auto longest = static_cast<int64_t>(limits.first_part_bytes);
+  const int64_t least = streams ? kStreamedPartBytesMin : kPartBytesMin;
+  return std::min(std::max(total_bytes / 2, least), total_bytes < 6 * longest ? longest / 2 : longest);
+}
 
 // The length of the next piece. It is short for the message, so that copying in and out overlap, and at its
 // end, so that little is left to copy out when the last byte has been copied in.
@@ -103,10 +110,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->sent, counters_.long_bytes_sent);
   const PairProtocol& limits = limits_for(request.key);
-  // A short message is two pieces.
-  const int64_t part_bytes_min = peer.filler.streams() ? kStreamedPartBytesMin : kPartBytesMin;
-  stream->next_part_bytes =
-      std::min(std::max(bytes / 2, part_bytes_min), static_cast<int64_t>(limits.first_part_bytes));
+  stream->next_part_bytes = first_part(bytes, peer.filler.streams(), limits);
   request.send_stream = stream;
 
   stream->offered = offered;
