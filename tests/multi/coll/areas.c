@@ -96,7 +96,8 @@ static int refuse(MPI_Comm comm, int keyval, void* extra, void* value, void* cop
   return rank_ == size_ - 1 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-/* One rank's attribute does not let itself be copied: the others have their duplicates, and go on. */
+/* One rank's attribute does not let itself be copied: the others have their duplicates, and go on. What
+ * becomes of them the standard leaves open (MPI 5.0 section 9.3); on other libraries they wait for ever. */
 static void test_errors(void) {
   int keyval;
   MPI_Comm comm, copy;
@@ -138,7 +139,7 @@ int main(int argc, char** argv) {
   test_one_after_another();
   test_parts();
   test_groups();
-  test_errors();
+  if (promised()) test_errors();
   test_made_beside();
   use(MPI_COMM_WORLD, 4711);
   MPI_Finalize();
