@@ -157,16 +157,8 @@ Status refuse(const FabricLibrary& library, const Offers& offers) {
               offers.error == 0 ? "" : library.strerror(-offers.error));
 }
 
-}  // namespace
-
-void FreeInfo::operator()(fi_info* info) const {
-  the_library->freeinfo(info);
-}
-
-Status fabric_library(const FabricLibrary*& library) {
+Status open_fabric_library() {
   static FabricLibrary opened;
-  library = &opened;
-  if (the_library != nullptr) return {};
   const std::string& named = param::get_text(param::Id::fabric_library);
   std::string problem;
   void* file = os::open_library(named.empty() ? "libfabric.so.1" : named, problem);
@@ -186,6 +178,22 @@ Status fabric_library(const FabricLibrary*& library) {
                 named.empty() ? "libfabric.so.1" : named.c_str());
   }
   the_library = &opened;
+  return {};
+}
+
+}  // namespace
+
+void FreeInfo::operator()(fi_info* info) const {
+  the_library->freeinfo(info);
+}
+
+void use_fabric_library(const FabricLibrary& library) {
+  the_library = &library;
+}
+
+Status fabric_library(const FabricLibrary*& library) {
+  if (the_library == nullptr) HEARTH_TRY(open_fabric_library());
+  library = the_library;
   return {};
 }
 

@@ -27,6 +27,8 @@ constexpr uint32_t kFabricVersion = FI_VERSION(1, 11);
 
 /// Opened by the first call.
 Status fabric_library(const FabricLibrary*& library);
+/// One that takes its place: tests/fuzz/provider.h. It outlives all that is opened.
+void use_fabric_library(const FabricLibrary& library);
 
 struct FreeInfo {
   void operator()(fi_info* info) const;

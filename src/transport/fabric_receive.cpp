@@ -26,6 +26,7 @@ FabricTransport::Lent* FabricTransport::lend(Operation::Kind kind, PeerIndex ind
   if (lent == nullptr) return nullptr;
   lent->kind = kind;
   lent->peer = index;
+  lent->bytes = bytes;
   lent->over = over;
   if (register_memory(buffer, bytes, lent->registration)) return lent;
   lent_.destroy(lent);
@@ -106,7 +107,12 @@ int FabricTransport::end(Operation& operation, size_t bytes, PacketHandler handl
   auto* lent = static_cast<Lent*>(&operation);
   const PacketHeader header = lent->over;
   const PeerIndex from = lent->peer;
+  const bool whole = operation.kind == Operation::Kind::buffer_leaves || bytes == lent->bytes;
   lent_.destroy(lent);
+  if (!whole) {
+    lose(from, "it has sent a buffer of another length than it had announced");
+    return 0;
+  }
   handler(receiver, from, header, nullptr);
   return 1;
 }
@@ -127,8 +133,8 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
   }
   Peer& from = peers_[wire.from];
   from.talks = true;
-  // What was late, or queued, says less than what came before it.
-  if (const uint32_t more = wire.taken - from.taken_there; more <= kWindow) {
+  // What was late, or queued, says less than what came before it; more than was sent nobody can have taken.
+  if (const uint32_t more = wire.taken - from.taken_there; more <= from.sent - from.taken_there) {
     from.taken_there = wire.taken;
     from.unexpected_kib_there = wire.unmatched_kib;
   }
@@ -141,7 +147,10 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
     return 0;
   }
   if (const uint32_t ahead = wire.number - from.taken; ahead != 0) {
-    if (ahead < kWindow) {
+    const bool is_new = std::none_of(from.early.begin(), from.early.end(), [&wire](const Buffer* other) {
+      return reinterpret_cast<const Wire*>(other->data)->number == wire.number;
+    });
+    if (ahead < kWindow && is_new) {
       from.early.push_back(buffer);
       if (Buffer* another = take_buffer(); another != nullptr) repost(another);
     } else {

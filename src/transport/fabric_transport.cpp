@@ -32,7 +32,13 @@ Status FabricTransport::open(const NetworkSetup& setup, std::unique_ptr<FabricTr
   return transport->open_endpoint();
 }
 
-FabricTransport::~FabricTransport() = default;
+FabricTransport::~FabricTransport() {
+  // Now that nothing comes or leaves any more, what was lent is let go.
+  endpoint_.reset();
+  for (size_t slot = 0; slot < lent_.slots_used(); ++slot) {
+    if (Lent* lent = lent_.at(slot); lent != nullptr) lent_.destroy(lent);
+  }
+}
 
 Status FabricTransport::open_endpoint() {
   const Status opened = open_objects();

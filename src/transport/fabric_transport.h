@@ -127,6 +127,7 @@ class FabricTransport final : public Network {
     Lent() = default;
     uint32_t slot = 0;
     uint32_t alive = 0;
+    size_t bytes = 0;
     PacketHeader over = {};
     Fid<fid_mr> registration;
   };
