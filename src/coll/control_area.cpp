@@ -15,6 +15,7 @@ namespace {
 
 using objects::Comm;
 using objects::kNoArea;
+using shm::AreaState;
 
 // Lives as long as the process is attached to its job.
 const shm::Segment* the_segment = nullptr;
@@ -30,30 +31,73 @@ std::span<const objects::PeerIndex> members_of(const Comm& comm) {
   return machines == nullptr ? std::span(comm.group->peers) : machines->peers_on(machines->own);
 }
 
-/// Sets the first bit that is not; -1 when as many are set as may be. Pairs with the release in give_back().
-int32_t take_bit(uint64_t& word, uint32_t most) {
-  for (uint64_t seen = atomic::load_acquire(word);;) {
-    const auto free = static_cast<uint32_t>(std::countr_one(seen));
-    if (static_cast<uint32_t>(std::popcount(seen)) >= most) return kNoArea;
-    if (atomic::compare_exchange(word, seen, seen | uint64_t{1} << free)) return static_cast<int32_t>(free);
-    seen = atomic::load_acquire(word);
-  }
+std::span<uint64_t> states() {
+  return std::span(the_segment->job().areas).first(the_segment->geometry().area_count);
+}
+AreaState state_of(int32_t area) {
+  return {atomic::load_acquire(states()[static_cast<size_t>(area)])};
+}
+bool change(int32_t area, AreaState seen, AreaState next) {
+  return atomic::compare_exchange(states()[static_cast<size_t>(area)], seen.word, next.word);
 }
 
-void give_back(const shm::Segment& segment, int32_t area) {
-  atomic::fetch_and(segment.job().areas_taken, ~(uint64_t{1} << area));
-}
-
-/// Pre: all have left.
-void clear_rows(const shm::Segment& segment, int32_t area) {
-  int first = 0;
-  for (uint64_t& word : segment.used_rows(area)) {
-    for (uint64_t bits = word; bits != 0; bits &= bits - 1) {
-      segment.control_row(area, first + std::countr_zero(bits)) = {};
+/// The first that is free; kNoArea when as many are taken as may be. Pairs with the release in give_back().
+int32_t claim(uint32_t most, int own_place) {
+  for (;;) {
+    int32_t found = kNoArea;
+    AreaState seen = {};
+    uint32_t taken = 0;
+    for (int32_t area = 0; area < static_cast<int32_t>(states().size()); ++area) {
+      const AreaState state = state_of(area);
+      if (state.stage() != AreaState::kFree) {
+        ++taken;
+      } else if (found == kNoArea) {
+        found = area;
+        seen = state;
+      }
     }
-    word = 0;
-    first += 64;
+    if (found == kNoArea || taken >= most) return kNoArea;
+    if (change(found, seen, seen.next_turn().at(AreaState::kTaking, own_place))) return found;
   }
+}
+
+/// Of who takes or clears it.
+void give_back(int32_t area) {
+  const AreaState state = state_of(area);
+  atomic::store_release(states()[static_cast<size_t>(area)], state.at(AreaState::kFree, 0).word);
+}
+
+/// Clears an area that is still as it was seen, and gives it back: once, by whoever comes first.
+void clear(int32_t area, AreaState seen, int own_place) {
+  const shm::Segment& segment = *the_segment;
+  if (!change(area, seen, seen.at(AreaState::kClearing, own_place))) return;
+  chaos::at(chaos::Point::area_clearing);
+  // Who died while it took the area may not have come to take room. Then there is nothing to clear.
+  if (seen.stage() != AreaState::kTaking || segment.reserve_area(area)) {
+    int first = 0;
+    for (uint64_t& word : segment.used_rows(area)) {
+      for (uint64_t bits = word; bits != 0; bits &= bits - 1) {
+        segment.control_row(area, first + std::countr_zero(bits)) = {};
+      }
+      word = 0;
+      first += 64;
+    }
+    for (uint64_t& word : segment.present(area)) atomic::store_relaxed(word, uint64_t{0});
+  }
+  give_back(area);
+}
+
+/// Who leaves calls it afterwards, and who hears that one has died which may have been about to.
+void clear_if_left(int32_t area, int own_place) {
+  // Of two that leave at the same time one at least sees that both have.
+  atomic::fence_full();
+  const AreaState state = state_of(area);
+  if (state.stage() != AreaState::kUsed) return;
+  // Pairs with leave(): their loads and stores in the area come first.
+  for (const uint64_t& word : the_segment->present(area)) {
+    if (atomic::load_acquire(word) != 0) return;
+  }
+  clear(area, state, own_place);
 }
 
 /// Of what a rank gives where all meet in groups; -1 for collectives that cannot.
@@ -103,47 +147,54 @@ int32_t ControlArea::take_for_operation(std::span<const objects::PeerIndex> memb
 
 uint64_t ControlArea::count_taken() {
   if (the_segment == nullptr) return 0;
-  return static_cast<uint64_t>(std::popcount(atomic::load_relaxed(the_segment->job().areas_taken)));
+  return static_cast<uint64_t>(std::ranges::count_if(states(), [](const uint64_t& word) {
+    return AreaState{atomic::load_relaxed(word)}.stage() != AreaState::kFree;
+  }));
 }
 
 int32_t ControlArea::take_below(uint32_t most, std::span<const objects::PeerIndex> members) {
   if (members.size() < 2) return kNoArea;
   const shm::Segment& segment = *the_segment;
-  const int32_t area = take_bit(segment.job().areas_taken, most);
+  const int32_t area = claim(most, own_place_);
   if (area == kNoArea) return kNoArea;
+  chaos::at(chaos::Point::area_claimed);
   if (!segment.reserve_area(area)) {
-    give_back(segment, area);
+    give_back(area);
     return kNoArea;
   }
-  // The others learn the number from us afterwards.
-  atomic::store_relaxed(segment.area(area).members, static_cast<uint32_t>(members.size()));
   const std::span<uint64_t> present = segment.present(area);
   for (const objects::PeerIndex process : members) {
     const auto place = static_cast<size_t>(place_of(process));
     atomic::fetch_or(present[place / 64], uint64_t{1} << (place % 64));
   }
+  // The others learn the number from us afterwards.
+  atomic::store_release(states()[static_cast<size_t>(area)], state_of(area).at(AreaState::kUsed, 0).word);
   chaos::at(chaos::Point::area_taken);
   return area;
 }
 
 void ControlArea::leave(int32_t area, int place) {
   if (area == kNoArea) return;
-  const shm::Segment& segment = *the_segment;
   if (place == own_place_) chaos::at(chaos::Point::area_leaving);
   const uint64_t bit = uint64_t{1} << (place % 64);
   // Of several who say that a process has died one finds the bit set. What that one did before it died has
   // been seen by who was told of it.
-  uint64_t& present = segment.present(area)[static_cast<size_t>(place) / 64];
+  uint64_t& present = the_segment->present(area)[static_cast<size_t>(place) / 64];
   if ((atomic::load_relaxed(present) & bit) == 0 || (atomic::fetch_and(present, ~bit) & bit) == 0) return;
-  // Pairs with the same line of those who left before: their loads and stores in the area come first.
-  if (atomic::fetch_add(segment.area(area).members, ~0u) != 1) return;
-  clear_rows(segment, area);
-  give_back(segment, area);
+  if (place == own_place_) chaos::at(chaos::Point::area_left);
+  clear_if_left(area, own_place_);
 }
 
 void ControlArea::leave_all(int place) {
-  const uint64_t taken = atomic::load_acquire(the_segment->job().areas_taken);
-  for (uint64_t bits = taken; bits != 0; bits &= bits - 1) leave(std::countr_zero(bits), place);
+  for (int32_t area = 0; area < static_cast<int32_t>(states().size()); ++area) {
+    const AreaState state = state_of(area);
+    if (state.stage() == AreaState::kUsed) {
+      leave(area, place);
+      clear_if_left(area, own_place_);
+    } else if (state.stage() != AreaState::kFree && state.process() == place) {
+      clear(area, state, own_place_);
+    }
+  }
 }
 
 void ControlArea::close(ControlArea* view) {

@@ -16,7 +16,8 @@
 // with the context (abi/comm_making.h), and has counted them before. Everyone who was told leaves once: when
 // its communicator ends, or at once where none comes of it. The last one clears the rows and gives the area
 // back. Who leaves writes nothing there any more, but its row stays for the others to read. A process that
-// dies is taken out by those who hear of it (p2p/failure.cpp).
+// dies is taken out by those who hear of it (p2p/failure.cpp), and what it was about to do, to take an area
+// or to clear one, somebody else finishes: a word of each area says who is at work on it (shm/layout.h).
 //
 // A persistent operation has an area to itself. Ranks may start several in different orders (MPI 5.0 section
 // 6.13 orders only what makes them), so that a start has no number among the communicator's collectives;

@@ -36,10 +36,36 @@ struct JobGeometry {
   uint64_t rings_offset;
   uint64_t ring_bytes;  // credit line and slots
   uint64_t areas_offset;
-  uint64_t area_bytes;  // AreaHeader, its table and a ControlRow for each rank
+  uint64_t area_bytes;  // two tables and a ControlRow for each rank
   uint64_t chunks_offset;
   uint64_t chunk_bytes;  // of one rank in one area
   uint32_t area_count;   // at most kAreasMax
+};
+
+constexpr uint32_t kAreasMax = 64;
+
+/// Where a control area is in its life, and who is at work on it. All in one word, so that whoever hears of
+/// the death of that one can go on in its place.
+///
+///   bit  32        8          0
+///        | turn    | process  | stage
+struct AreaState {
+  enum Stage : uint8_t {
+    kFree,
+    kTaking,    // by that process; nobody else knows of it
+    kUsed,      // by the processes that are present
+    kClearing,  // by that process, since all have left
+  };
+
+  uint64_t word;
+
+  Stage stage() const { return static_cast<Stage>(word & 0xff); }
+  int process() const { return static_cast<int>(word >> 8 & 0xff'ffff); }
+  /// Of the same turn: how often the area has been taken.
+  AreaState at(Stage stage, int process) const {
+    return {word >> 32 << 32 | uint64_t{static_cast<uint32_t>(process)} << 8 | stage};
+  }
+  AreaState next_turn() const { return {((word >> 32) + 1) << 32}; }
 };
 
 struct alignas(kLineBytes) JobHeader : JobGeometry {
@@ -50,10 +76,10 @@ struct alignas(kLineBytes) JobHeader : JobGeometry {
   // Words that ranks change.
   alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator
   uint32_t rings_taken;                       // fetch_add by the sender of each new pair
-  uint64_t areas_taken;                       // bit a: area a belongs to a communicator; compare-exchange
   uint32_t fences_needed;                     // 1 once a rank could not register for membarrier
   uint32_t dead_ranks;                        // counted up by the launcher; every waiting loop looks at it
   uint32_t goes_on;  // 1 once a rank has acknowledged a death or repaired what it broke (shm/liveness.h)
+  uint64_t areas[kAreasMax];  // AreaState of each control area; compare-exchange
 
   // MPI_Abort: the first rank to move abort_claimed from 0 to 1 writes the rest, then abort_written.
   alignas(kLineBytes) uint32_t abort_claimed;
@@ -160,15 +186,10 @@ struct alignas(kLineBytes) RankBlock {
   AgreementEntry agreements[kAgreementsMax];
 };
 
-constexpr uint32_t kAreasMax = 64;
-
-/// Where the processes of a communicator meet in collectives. Behind it lie, for rank_count ranks R:
-/// uint64_t used[(R + 63) / 64] and uint64_t present[(R + 63) / 64], then, from the next line on, ControlRow
-/// rows[R]: by process, not by rank in the communicator, so that the parts of a split have the area together.
-struct alignas(kLineBytes) AreaHeader {
-  /// Processes that may still use the area: as many as there are bits in `present`, once it is taken.
-  uint32_t members;
-};
+// Where the processes of a communicator meet in collectives, for rank_count ranks R:
+// uint64_t used[(R + 63) / 64] and uint64_t present[(R + 63) / 64], then, from the next line on, ControlRow
+// rows[R]: by process, not by rank in the communicator, so that the parts of a split have the area together.
+// A bit of `present` says that the process may still use the area.
 
 /// What one process says in one small collective. The word is stored last, and releases the rest.
 struct alignas(kLineBytes) ControlSlot {
@@ -194,7 +215,7 @@ struct alignas(kLineBytes) ControlRow {
 static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLineBytes);
 static_assert(sizeof(CopyDesk) == kLineBytes && sizeof(AgreementEntry) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
-static_assert(sizeof(AreaHeader) == kLineBytes && sizeof(ControlSlot) == 4 * kLineBytes);
+static_assert(sizeof(ControlSlot) == 4 * kLineBytes);
 static_assert(sizeof(ControlRow) == (4 * kControlSlots + 3) * kLineBytes);
 
 }  // namespace hearth::shm

@@ -66,7 +66,7 @@ uint64_t cells_offset(const SegmentPlan& plan) {
   return blocks_offset() + plan.rank_count * block_bytes(plan);
 }
 uint64_t area_head_bytes(uint64_t ranks) {
-  return (sizeof(AreaHeader) + 2 * knock_bytes(ranks) + kLineBytes - 1) / kLineBytes * kLineBytes;
+  return (2 * knock_bytes(ranks) + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 uint64_t area_bytes(const SegmentPlan& plan) {
   return to_pages(area_head_bytes(plan.rank_count) + plan.rank_count * sizeof(ControlRow));
@@ -253,8 +253,7 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   HEARTH_TRY(made.take_room(plan, blocks_offset(), cells_offset(plan) - blocks_offset()));
   if (plan.area_count > 0) {
     HEARTH_TRY(made.take_room(plan, areas_offset(plan), area_bytes(plan)));
-    job.areas_taken = 1;
-    made.area(0).members = plan.rank_count;
+    job.areas[0] = AreaState().at(AreaState::kUsed, 0).word;
     for (uint32_t r = 0; r < plan.rank_count; ++r) made.present(0)[r / 64] |= uint64_t{1} << (r % 64);
   }
   for (uint32_t r = 0; r < plan.rank_count; ++r) {
@@ -377,15 +376,13 @@ int64_t Segment::take_ring(int receiver) const {
   return number;
 }
 
-AreaHeader& Segment::area(int area) const {
+std::byte* Segment::area_memory(int area) const {
   HEARTH_DCHECK(area >= 0 && static_cast<uint32_t>(area) < geometry_.area_count);
-  return *reinterpret_cast<AreaHeader*>(base_ + geometry_.areas_offset +
-                                        static_cast<uint64_t>(area) * geometry_.area_bytes);
+  return base_ + geometry_.areas_offset + static_cast<uint64_t>(area) * geometry_.area_bytes;
 }
 
 std::span<uint64_t> Segment::used_rows(int area) const {
-  auto* words = reinterpret_cast<uint64_t*>(&this->area(area) + 1);
-  return {words, knock_bytes(geometry_.rank_count) / 8};
+  return {reinterpret_cast<uint64_t*>(area_memory(area)), knock_bytes(geometry_.rank_count) / 8};
 }
 
 std::span<uint64_t> Segment::present(int area) const {
@@ -395,14 +392,12 @@ std::span<uint64_t> Segment::present(int area) const {
 
 ControlRow& Segment::control_row(int area, int process) const {
   HEARTH_DCHECK(process >= 0 && process < rank_count());
-  std::byte* rows = reinterpret_cast<std::byte*>(&this->area(area)) + area_head_bytes(geometry_.rank_count);
+  std::byte* rows = area_memory(area) + area_head_bytes(geometry_.rank_count);
   return reinterpret_cast<ControlRow*>(rows)[process];
 }
 
 bool Segment::reserve_area(int area) const {
-  return os::reserve_room(descriptor_,
-                          static_cast<size_t>(reinterpret_cast<std::byte*>(&this->area(area)) - base_),
-                          geometry_.area_bytes);
+  return os::reserve_room(descriptor_, static_cast<size_t>(area_memory(area) - base_), geometry_.area_bytes);
 }
 
 std::span<std::byte> Segment::chunks(int area, int process) const {

@@ -69,8 +69,7 @@ class Segment {
   /// Takes the next free ring and room for it, on the memory node of its receiver; -1 when memory is short.
   int64_t take_ring(int receiver) const;
 
-  /// Control areas of collectives. Area 0 is MPI_COMM_WORLD's and has memory from the start.
-  AreaHeader& area(int area) const;
+  // Control areas of collectives. Area 0 is MPI_COMM_WORLD's and has memory from the start.
   /// Bit r % 64 of word r / 64: the row of process r is not all zeros any more.
   std::span<uint64_t> used_rows(int area) const;
   /// The same for processes that have not left the area.
@@ -88,6 +87,7 @@ class Segment {
   bool reserve_cells(int owner, uint32_t first, uint32_t count) const;
 
  private:
+  std::byte* area_memory(int area) const;
   static Status map(int descriptor, void* (*how)(int descriptor, size_t bytes), Segment& segment);
   Status take_room(const SegmentPlan& plan, uint64_t offset, uint64_t bytes) const;
   void bind_parts(std::span<const RankMemory> memory) const;

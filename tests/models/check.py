@@ -15,7 +15,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 # Besides the one without any word.
-RIGHT_VARIANTS = {"agreement": ["RANKS=2"], "area": ["RANKS=2"], "sleep": ["FENCES"]}
+RIGHT_VARIANTS = {"agreement": ["RANKS=2"], "area": ["RANKS=2"], "leave": ["TWO_DEATHS"],
+                  "sleep": ["FENCES"]}
 DEPTH_MAX = 300_000
 MEMORY_MIB_MAX = 3000
 SECONDS_MAX = 600

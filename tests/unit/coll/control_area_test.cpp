@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <set>
@@ -18,6 +19,7 @@ namespace {
 
 using objects::Comm;
 using objects::kNoArea;
+using shm::AreaState;
 
 constexpr int kRanks = 5;
 constexpr int kAreas = 3;
@@ -64,18 +66,33 @@ class ControlAreas : public testing::Test {
     return ControlArea::take(all);
   }
 
+  /// A bit for each area that is taken.
+  uint64_t areas_taken() const {
+    uint64_t bits = 0;
+    for (int area = 0; area < kAreas; ++area) {
+      if (AreaState{segment_.job().areas[area]}.stage() != AreaState::kFree) bits |= uint64_t{1} << area;
+    }
+    return bits;
+  }
+  int present(int32_t area) const { return std::popcount(segment_.present(area)[0]); }
+  /// As it is when that process dies in the middle of something.
+  void abandon(int32_t area, AreaState::Stage stage, int process) {
+    uint64_t& word = segment_.job().areas[area];
+    word = AreaState{word}.at(stage, process).word;
+  }
+
   shm::Segment segment_;
 };
 
 TEST_F(ControlAreas, TheFirstIsTakenFromTheStart) {
-  EXPECT_EQ(segment_.job().areas_taken, 1u);
-  EXPECT_EQ(segment_.area(0).members, static_cast<uint32_t>(kRanks));
+  EXPECT_EQ(areas_taken(), 1u);
+  EXPECT_EQ(present(0), kRanks);
 }
 
 TEST_F(ControlAreas, WhoIsAloneGetsNone) {
   EXPECT_EQ(take(1), kNoArea);
   ControlArea::leave(kNoArea);
-  EXPECT_EQ(segment_.job().areas_taken, 1u);
+  EXPECT_EQ(areas_taken(), 1u);
 }
 
 TEST_F(ControlAreas, ThereIsABoundAndTheLastOneToLeaveGivesBack) {
@@ -111,7 +128,7 @@ TEST_F(ControlAreas, AreClearedForWhoComesNext) {
 TEST_F(ControlAreas, OfAnUnusedCommunicatorAreGivenBackToo) {
   const int32_t area = take(2);
   for (int rank : {0, 1}) objects::release(*make_comm(area, rank, 2));
-  EXPECT_EQ(segment_.job().areas_taken, 1u);
+  EXPECT_EQ(areas_taken(), 1u);
 }
 
 TEST_F(ControlAreas, HaveChunksApartFromEachOther) {
@@ -139,14 +156,49 @@ TEST_F(ControlAreas, AreLeftForTheDeadOnceWhoeverSaysIt) {
     threads.emplace_back([] { ControlArea::leave_all(3); });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(segment_.area(one).members, 3u);
-  EXPECT_EQ(segment_.area(other).members, 2u) << "it was none of its members";
-  EXPECT_EQ(segment_.area(0).members, static_cast<uint32_t>(kRanks) - 1);
+  EXPECT_EQ(present(one), 3);
+  EXPECT_EQ(present(other), 2) << "it was none of its members";
+  EXPECT_EQ(present(0), kRanks - 1);
   ControlArea::leave_all(0);
   ControlArea::leave_all(1);
-  EXPECT_EQ(segment_.job().areas_taken, 1u | 1u << one) << "the last one gives back what others have left";
+  EXPECT_EQ(areas_taken(), 1u | 1u << one) << "the last one gives back what others have left";
   ControlArea::leave(one, 2);
-  EXPECT_EQ(segment_.job().areas_taken, 1u);
+  EXPECT_EQ(areas_taken(), 1u);
+}
+
+TEST_F(ControlAreas, OfWhoDiesWhileTakingOneComeBack) {
+  const int32_t area = take(4);
+  abandon(area, AreaState::kTaking, 3);
+  ControlArea::leave_all(2);
+  EXPECT_EQ(areas_taken(), 1u | 1u << area) << "another one takes it";
+  ControlArea::leave_all(3);
+  EXPECT_EQ(areas_taken(), 1u);
+  EXPECT_EQ(present(area), 0);
+}
+
+TEST_F(ControlAreas, OfWhoDiesWhileClearingComeBackClear) {
+  const int32_t area = take(2);
+  segment_.control_row(area, 0).done = 7;
+  segment_.control_row(area, 1).done = 7;
+  segment_.used_rows(area)[0] = 3;
+  segment_.present(area)[0] = 0;
+  abandon(area, AreaState::kClearing, 1);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([] { ControlArea::leave_all(1); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(areas_taken(), 1u);
+  EXPECT_TRUE(is_clear(area));
+  EXPECT_EQ(take(2), area);
+}
+
+TEST_F(ControlAreas, OfWhoDiesAsTheLastToLeaveComeBack) {
+  const int32_t area = take(2);
+  ControlArea::leave(area, 0);
+  segment_.present(area)[0] = 0;
+  ControlArea::leave_all(1);
+  EXPECT_EQ(areas_taken(), 1u);
 }
 
 // Whatever the order, nobody gets an area that another one still has, and it is always clear.
@@ -170,7 +222,7 @@ TEST_F(ControlAreas, ManyTakeAndLeaveAtOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(segment_.job().areas_taken, 1u);
+  EXPECT_EQ(areas_taken(), 1u);
   EXPECT_GT(*std::ranges::max_element(taken), 0);
 }
 

@@ -1,0 +1,155 @@
+/* The life of a control area where processes die: AreaState in src/shm/layout.h, and take, leave and leave_all in
+ * src/coll/control_area.cpp. Process 0 takes the area for all, up to TURNS times; each that was told uses it and leaves. Up to
+ * DEATHS of them die, anywhere. What a death leaves undone is done by those who hear of it. In the end the area is free and clear.
+ * Telling and the store before it are one step here: who dies between them is another matter (docs/reliability.md). */
+
+#define RANKS 3
+#ifdef TWO_DEATHS
+#define TURNS 1
+#define DEATHS 2
+#else
+#define TURNS 2
+#define DEATHS 1
+#endif
+
+#define FREE 0
+#define TAKING 1
+#define USED 2
+#define CLEARING 3
+
+byte stage;   /* the three parts of one word */
+byte process;
+byte turn;
+
+bit present[RANKS]; /* in words of their own */
+bit dirty;
+bit told[RANKS];
+bit uses[RANKS];
+bit killed[RANKS];
+bit dead[RANKS]; /* told by the launcher */
+byte heard[RANKS]; /* a bit for each death that it has reckoned with */
+byte deaths;
+byte takes;
+
+/* clear(area, seen): the compare-exchange, the rows, give_back(). */
+inline clear() {
+  d_step {
+#ifdef BROKEN_TURN
+    done = (stage == seen_stage && process == seen_process);
+#else
+    done = (stage == seen_stage && process == seen_process && turn == seen_turn);
+#endif
+    if :: done -> stage = CLEARING; process = self :: else -> skip fi
+  }
+  if
+  :: done ->
+     assert(!(uses[0] && !killed[0]) && !(uses[1] && !killed[1]) && !(uses[2] && !killed[2]));
+     d_step { dirty = 0; present[0] = 0; present[1] = 0; present[2] = 0 };
+     d_step { stage = FREE; process = 0 }
+  :: else -> skip
+  fi
+}
+
+inline look_at_state() {
+  d_step { seen_stage = stage; seen_process = process; seen_turn = turn }
+}
+
+inline forget() {
+  d_step { seen_stage = 0; seen_process = 0; seen_turn = 0; done = 0; other = 0 }
+}
+
+inline clear_if_left() {
+  look_at_state();
+  if
+  :: seen_stage == USED ->
+     if
+     :: present[0] -> skip
+     :: else -> if :: present[1] -> skip :: else -> if :: present[2] -> skip :: else -> clear() fi fi
+     fi
+  :: else -> skip
+  fi
+}
+
+inline leave(who) {
+  d_step { done = present[who]; present[who] = 0 }
+  if :: done -> clear_if_left() :: else -> skip fi
+}
+
+#define NEWS(who) (dead[who] && self != who && !((heard[self] >> who) & 1))
+
+inline leave_all() {
+  look_at_state();
+  if
+  :: seen_stage == USED ->
+     leave(other);
+#ifndef BROKEN_LAST
+     clear_if_left()
+#endif
+#ifndef BROKEN_HAND
+  :: (seen_stage == TAKING || seen_stage == CLEARING) && seen_process == other -> clear()
+#endif
+  :: else -> skip
+  fi
+}
+
+proctype Rank(byte self) {
+  byte seen_stage, seen_process, seen_turn, other;
+  bit done;
+  {
+end:
+    do
+    :: self == 0 && takes < TURNS && stage == FREE && !told[0] && !told[1] && !told[2] && !dead[1] && !dead[2] ->
+       takes++;
+       look_at_state();
+       d_step {
+         done = (seen_stage == FREE && stage == FREE && turn == seen_turn);
+         if :: done -> stage = TAKING; process = self; turn++ :: else -> skip fi
+       }
+       if
+       :: done ->
+          assert(!dirty);
+          d_step { present[0] = 1; present[1] = 1; present[2] = 1 };
+          d_step { stage = USED; process = 0; told[0] = 1; told[1] = 1; told[2] = 1 }
+       :: else -> skip
+       fi;
+       forget()
+    :: told[self] ->
+       uses[self] = 1;
+       assert(stage == USED);
+       dirty = 1;
+       d_step { uses[self] = 0; told[self] = 0 }
+       leave(self);
+       forget()
+    :: NEWS(0) || NEWS(1) || NEWS(2) -> /* leave_all() of each that is dead, also of those that were before */
+       d_step { heard[self] = dead[0] + 2 * dead[1] + 4 * dead[2]; other = 0 }
+       do
+       :: other == RANKS -> break
+       :: else ->
+          if
+          :: other != self && ((heard[self] >> other) & 1) -> leave_all()
+          :: else -> skip
+          fi;
+          other++
+       od;
+       forget()
+    od
+  } unless { killed[self] }
+}
+
+/* A process that is told dead does nothing any more. */
+#define ENDS(who) :: deaths < DEATHS && !killed[who] -> d_step { deaths++; killed[who] = 1; dead[who] = 1 }
+
+proctype Launcher() {
+end:
+  do
+  ENDS(0)
+  ENDS(1)
+  ENDS(2)
+  od
+}
+
+init {
+  atomic { run Rank(0); run Rank(1); run Rank(2); run Launcher() }
+  timeout;
+  assert(stage == FREE && !dirty)
+}
