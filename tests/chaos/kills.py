@@ -44,8 +44,11 @@ SHORT = [
     ("chunk_half_written", "alltoall", "cells", 2, 1, True),
     ("chunk_shown", "allreduce", "cells", 2, 2, True),
     ("collective_ends", "allgather", "cells", 2, 0, True),
+    ("area_claimed", "dup", "inline", 2, 0, True),
     ("area_taken", "dup", "inline", 2, 0, True),
     ("area_leaving", "split", "inline", 2, 1, True),
+    ("area_left", "dup", "inline", 2, 1, True),
+    ("area_clearing", "dup", "inline", 1, 2, True),
     ("context_taken", "dup", "inline", 3, 0, True),
     ("agreement_said", "barrier", "inline", 3, 1, True),
     ("agreement_decides", "barrier", "inline", 2, 0, True),
@@ -57,6 +60,8 @@ SHORT = [
     ("rendezvous_announced", "sendrecv", "cells", 2, 2, False),
     ("area_taken", "dup", "inline", 2, 0, False),
 ]
+# Passed once more after MPI_Finalize, for the area of MPI_COMM_WORLD.
+LEAVING = ("area_leaving", "area_left", "area_clearing")
 TRIES = 10  # of the short form, until somebody is killed
 
 
@@ -70,7 +75,7 @@ def kill(point, call, way, passage, rank, survive):
         problem = "" if outcome.well else "did not go well, although nobody was killed"
     elif not problem and survive:
         # Who dies after MPI_Finalize has been one of those that went on: its end is the job's.
-        after = point == "area_leaving" and outcome.code == 137 and disturbed.WELL in outcome.out
+        after = point in LEAVING and outcome.code == 137 and disturbed.WELL in outcome.out
         problem = "" if outcome.well or after else "the others did not go on"
     elif not problem:
         told = re.findall(rf"mpiexec: rank {rank} .* was killed by SIGKILL", outcome.err)

@@ -3,26 +3,10 @@
  * that was lent is the owner's again. The shared memory of communicators that it was in is free for others
  * once the living have freed them.
  */
+#include "areas.h"
 #include "fault.h"
 
 enum { length = 2 << 20, messages = 4, twins_count = 12 };
-
-static long long areas_taken(void) {
-  int provided, index, count = 0;
-  unsigned long long value = 0;
-  MPI_T_pvar_session session;
-  MPI_T_pvar_handle handle;
-  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-  CHECK(MPI_T_pvar_get_index("coll_areas_taken", MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS,
-        "no such variable");
-  MPI_T_pvar_session_create(&session);
-  MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count);
-  MPI_T_pvar_read(session, handle, &value);
-  MPI_T_pvar_handle_free(session, &handle);
-  MPI_T_pvar_session_free(&session);
-  MPI_T_finalize();
-  return (long long)value;
-}
 
 /* Calls that come to nothing take none, however often they are tried. */
 static void make_what_needs_the_dead(void) {
