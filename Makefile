@@ -83,7 +83,7 @@ check-surroundings: system install
 	@python3 -B tests/launch/surroundings.py --build build/release
 
 check-chaos: install
-	@scripts/build.sh release chaos_traffic failing_malloc
+	@scripts/build.sh release multi_traffic failing_malloc
 	@status=0; for form in "seeds.py --count 300" sweep.py kills.py; do \
 	  HEARTH_BUILD=build/release python3 -B tests/chaos/$$form || status=1; \
 	done; exit $$status

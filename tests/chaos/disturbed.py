@@ -5,14 +5,18 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import uuid
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from left_behind import MARK, end_processes_with, processes_with, shared_files, wait_until  # noqa: E402
+
 BUILD = Path(os.environ.get("HEARTH_BUILD", "build/release"))
 MPIEXEC = str(BUILD / "bin" / "mpiexec")
-PROGRAM = os.environ.get("HEARTH_TRAFFIC", str(BUILD / "tests" / "chaos" / "chaos_traffic"))
+PROGRAM = os.environ.get("HEARTH_TRAFFIC", str(BUILD / "tests" / "chaos" / "multi_traffic"))
 SOURCE = Path(__file__).resolve().parents[2]
 LIMIT_S = float(os.environ.get("HEARTH_CHAOS_LIMIT", 60))  # a job takes a second or two
 WELL = "traffic: all is well"
@@ -75,27 +79,6 @@ class Outcome:
         return "\n".join(text)
 
 
-def processes_with(mark):
-    found = []
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit() or int(folder.name) == os.getpid():
-            continue
-        try:
-            if f"HEARTH_TEST_MARK={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
-        except OSError:
-            pass  # ended meanwhile, or not ours
-    return found
-
-
-def shared_files():
-    """Files of shared memory with a name: Hearth makes none."""
-    try:
-        return {name for name in os.listdir("/dev/shm") if "hearth" in name}
-    except OSError:
-        return set()
-
-
 def run(options, arguments, ranks=3, environment=None, program=PROGRAM):
     """Runs the program under mpiexec and looks for what it left."""
     mark = uuid.uuid4().hex
@@ -103,7 +86,7 @@ def run(options, arguments, ranks=3, environment=None, program=PROGRAM):
     with tempfile.TemporaryDirectory(prefix="hearth-chaos-") as folder:
         others = ("HEARTH_", "MPIEXEC_", "PMI", "SLURM_")
         own = {k: v for k, v in os.environ.items() if not k.startswith(others)}
-        own |= {"HEARTH_TEST_MARK": mark, "HEARTH_PROFILE": "none", "HEARTH_AUTO_TUNE": "0", "TMPDIR": folder}
+        own |= {MARK: mark, "HEARTH_PROFILE": "none", "HEARTH_AUTO_TUNE": "0", "TMPDIR": folder}
         own |= environment or {}
         words = [MPIEXEC, "-n", str(ranks), "--oversubscribe", *options, program, *map(str, arguments)]
         began = time.monotonic()
@@ -115,17 +98,12 @@ def run(options, arguments, ranks=3, environment=None, program=PROGRAM):
         except subprocess.TimeoutExpired:
             job.send_signal(signal.SIGQUIT)  # says who waits for what
             time.sleep(0.3)
-            for pid in processes_with(mark):
-                os.kill(pid, signal.SIGKILL)
+            end_processes_with(mark)
             out, err = job.communicate()
             code = None
         took_s = time.monotonic() - began
-        end = time.monotonic() + 5
-        while processes_with(mark) and time.monotonic() < end:
-            time.sleep(0.01)
-        left = [f"process {pid}" for pid in processes_with(mark)]
-        for pid in processes_with(mark):
-            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not processes_with(mark), 5)
+        left = [f"process {pid}" for pid, _ in end_processes_with(mark)]
         left += [f"file {name}" for name in os.listdir(folder)]
     left += [f"/dev/shm/{name}" for name in shared_files() - before]
     shown = [f"{k}={v}" for k, v in (environment or {}).items()] + words

@@ -1,12 +1,14 @@
 /* Traffic of all kinds with every byte checked, for what disturbs it from outside: calls of the system that
  * fail, ranks that are killed, delays, and time.
  *
- *   traffic SEED STEPS [survive] [seconds=S] [only=CALL] [bytes=N]
+ *   traffic SEED STEPS [survive] [within=MS] [seconds=S] [only=CALL] [bytes=N]
  *
  * Each step is one kind of call, drawn from the seed, the same on all ranks. With `survive`, errors come
  * back; the ranks agree after each step whether it went well everywhere, shrink if not, and do it again.
- * Otherwise errors end the job. With `seconds` the steps go on for that long, and memory, descriptors and the
- * time of a message are sampled: they must not grow.
+ * Otherwise errors end the job. With `within` all but two ranks are killed meanwhile, each at a moment of its
+ * own by a timer of the system: in the middle of a packet, a copy, a collective, or between two calls. With
+ * `seconds` the steps go on for that long, and memory, descriptors and the time of a message are sampled:
+ * they must not grow.
  */
 #include <dirent.h>
 #include <mpi-ext.h>
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -470,14 +473,23 @@ static int settle(int code) {
   return 0;
 }
 
+/* The same moment for the same seed and rank. */
+static void die_within(unsigned long ms) {
+  const unsigned long us = 1000 + chance((unsigned long)world_rank) % (1000 * ms);
+  const struct itimerval timer = {{0, 0}, {(long)(us / 1000000), (long)(us % 1000000)}};
+  setitimer(ITIMER_REAL, &timer, NULL);
+}
+
 int main(int argc, char** argv) {
   double seconds = 0;
+  unsigned long within_ms = 0;
   const char* only = NULL;
   int bytes_given = -1;
   seed = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
   unsigned long steps = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
   for (int i = 3; i < argc; ++i) {
     if (strcmp(argv[i], "survive") == 0) survives = 1;
+    if (strncmp(argv[i], "within=", 7) == 0) within_ms = strtoul(argv[i] + 7, NULL, 10);
     if (strncmp(argv[i], "seconds=", 8) == 0) seconds = strtod(argv[i] + 8, NULL);
     if (strncmp(argv[i], "only=", 5) == 0) only = argv[i] + 5;
     if (strncmp(argv[i], "bytes=", 6) == 0) bytes_given = atoi(argv[i] + 6);
@@ -495,10 +507,11 @@ int main(int argc, char** argv) {
   } else {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   }
+  if (within_ms > 0 && world_rank > 1) die_within(within_ms);
   for (unsigned long step = 0;; ++step) {
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    if (seconds == 0 && step >= steps) break;
+    if (seconds == 0 && step >= steps && (within_ms == 0 || size <= 2)) break;
     if (seconds > 0 && step % 64 == 0) {
       int over = now_s() > end;
       const int code = MPI_Allreduce(MPI_IN_PLACE, &over, 1, MPI_INT, MPI_MAX, comm);
@@ -507,7 +520,7 @@ int main(int argc, char** argv) {
       if (!survives) sample();
     }
     const unsigned long word = chance(1000 + step);
-    unsigned long call = seconds == 0 && step < calls_count ? step : word % calls_count;
+    unsigned long call = seconds == 0 && within_ms == 0 && step < calls_count ? step : word % calls_count;
     for (unsigned long i = 0; i < calls_count; ++i) {
       if (only != NULL && strcmp(only, calls[i].name) == 0) call = i;
     }

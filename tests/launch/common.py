@@ -1,14 +1,15 @@
 """What the tests of the launcher share: running mpiexec, and looking for what it left behind."""
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import uuid
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from left_behind import MARK, end_processes_with, processes_with, shared_files, wait_until  # noqa: E402
 
 BIN = Path(os.environ["HEARTH_BIN"])  # where mpiexec and the compiler wrappers are; set by CTest
 MPIEXEC = str(BIN / "mpiexec")
@@ -24,32 +25,6 @@ def shell(text):
     return ["sh", "-c", text]
 
 
-def processes_with(mark):
-    """Processes whose environment carries the mark, as (number, command line)."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit() or int(folder.name) == os.getpid():
-            continue
-        try:
-            if f"HEARTH_TEST_MARK={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(
-                    (int(folder.name), (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-                )
-        except OSError:
-            pass  # ended meanwhile, or not ours
-    return found
-
-
-def wait_until(condition, seconds=10.0):
-    """Whether the condition becomes true within the time."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
-
-
 class LaunchTest(unittest.TestCase):
     """Runs each test in a folder of its own and checks that nothing is left afterwards."""
 
@@ -57,15 +32,16 @@ class LaunchTest(unittest.TestCase):
         self.mark = uuid.uuid4().hex
         self._folder = tempfile.TemporaryDirectory(prefix="hearth-test-")
         self.folder = Path(self._folder.name)
-        self.shared_before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+        self.shared_before = shared_files()
 
     def tearDown(self):
         gone = wait_until(lambda: not processes_with(self.mark))
-        left = processes_with(self.mark)
-        for pid, _ in left:
-            os.kill(pid, signal.SIGKILL)
+        left = end_processes_with(self.mark)
         self._folder.cleanup()
         self.assertTrue(gone, f"processes left behind: {left}")
+        # Those of another test beside this one come and go.
+        no_file = wait_until(lambda: shared_files() <= self.shared_before)
+        self.assertTrue(no_file, f"files of shared memory left behind: {shared_files() - self.shared_before}")
 
     def environment(self, extra=None):
         environment = {
@@ -73,7 +49,7 @@ class LaunchTest(unittest.TestCase):
             for k, v in os.environ.items()
             if not k.startswith(("OMPI_", "PMI", "HEARTH_", "MPIEXEC_", "SLURM_"))
         }
-        environment["HEARTH_TEST_MARK"] = self.mark
+        environment[MARK] = self.mark
         environment["HEARTH_PROFILE"] = "none"  # whatever was measured on this machine
         environment.update(extra or {})
         return environment
