@@ -209,30 +209,36 @@ static void complete_for_others(int thread) {
   }
 }
 
-/* Every rank gets as many messages as it sends, any thread takes any of them: all arrive, none twice. */
+/* Every rank gets as many messages as it sends, any thread takes any of them: all arrive, none twice. Sends
+ * are waited for in the end only: where all threads of a rank wait for theirs, nobody takes what comes. */
 static pthread_mutex_t sum_lock = PTHREAD_MUTEX_INITIALIZER;
 static long sum_taken;
 
 static void share(int thread) {
+  const int sends = shares * size_;
   long sum = 0;
-  for (int i = 0; i < shares * size_; ++i) {
-    const long value = ((long)rank_ * threads + thread) * shares * size_ + i;
-    long in[4] = {-1, -1, -1, -1}, out[4] = {value, value, value, value};
-    MPI_Request request;
+  long(*out)[4] = malloc((size_t)sends * sizeof *out);
+  MPI_Request* requests = malloc((size_t)sends * sizeof *requests);
+  for (int i = 0; i < sends; ++i) {
+    const long value = ((long)rank_ * threads + thread) * sends + i;
+    long in[4] = {-1, -1, -1, -1};
     MPI_Message message;
     MPI_Status status;
     int count = 0;
-    MPI_Isend(out, i % 4 + 1, MPI_LONG, (rank_ + i) % size_, tag_share + i % 3, MPI_COMM_WORLD, &request);
+    for (int k = 0; k < 4; ++k) out[i][k] = value;
+    MPI_Isend(out[i], i % 4 + 1, MPI_LONG, (rank_ + i) % size_, tag_share + i % 3, MPI_COMM_WORLD,
+              &requests[i]);
     MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status);
     MPI_Get_count(&status, MPI_LONG, &count);
     MPI_Mrecv(in, count, MPI_LONG, &message, &status);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
     for (int k = 1; k < count; ++k) CHECK(in[k] == in[0], "torn message: %ld beside %ld", in[k], in[0]);
-    CHECK(count == in[0] % (shares * size_) % 4 + 1, "message %ld has %d numbers", in[0], count);
-    CHECK(status.MPI_SOURCE == in[0] / (shares * size_) / threads, "%ld is not from %d", in[0],
-          status.MPI_SOURCE);
+    CHECK(count == in[0] % sends % 4 + 1, "message %ld has %d numbers", in[0], count);
+    CHECK(status.MPI_SOURCE == in[0] / sends / threads, "%ld is not from %d", in[0], status.MPI_SOURCE);
     sum += in[0];
   }
+  MPI_Waitall(sends, requests, MPI_STATUSES_IGNORE);
+  free(requests);
+  free(out);
   pthread_mutex_lock(&sum_lock);
   sum_taken += sum;
   pthread_mutex_unlock(&sum_lock);
