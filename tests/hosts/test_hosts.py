@@ -178,7 +178,7 @@ class BySlurm(unittest.TestCase):
     def setUpClass(cls):
         cls.hosts = Hosts(2).__enter__()
         cls.addClassCleanup(cls.hosts.__exit__)
-        cls.cluster = slurm.Slurm(cls.hosts)
+        cls.cluster = slurm.on_hosts(cls.hosts)
         try:
             cls.cluster.__enter__()
         except RuntimeError as reason:

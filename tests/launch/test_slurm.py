@@ -5,132 +5,34 @@ without them it is skipped, with the reason.
 """
 
 import os
-import secrets
-import shutil
-import socket
 import subprocess
+import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
-from common import LIMIT_S, MPIEXEC, LaunchTest, wait_until
+from common import LIMIT_S, MPIEXEC, LaunchTest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "hosts"))
+import slurm  # noqa: E402  pylint: disable=wrong-import-position
 
 RANK = os.environ["HEARTH_RANK_PROGRAM"]  # built from rank.c
 RING = os.environ["HEARTH_RING_PROGRAM"]  # built from tests/multi/ring.c
-NEEDED = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "sinfo")
-PATH = f"{os.environ['PATH']}:/usr/sbin"
 NODE = "hearth-test-node"
 
-CONFIGURATION = """
-ClusterName=hearth
-SlurmctldHost=localhost(127.0.0.1)
-SlurmctldPort={controller_port}
-SlurmdPort={node_port}
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-CredType=cred/munge
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SelectType=select/cons_tres
-SwitchType=switch/none
-MpiDefault=none
-ReturnToService=2
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
-SlurmdParameters=config_overrides
-NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-"""
 
-
-def missing():
-    """Why there can be no cluster; "" when there can."""
-    if os.geteuid() != 0:
-        return "slurmd needs root"
-    lacking = [name for name in NEEDED if shutil.which(name, path=PATH) is None]
-    return f"no {', '.join(lacking)} (Debian: slurm-wlm)" if lacking else ""
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Cluster:
-    """The daemons of a cluster of one node, in a folder of their own."""
-
-    def __init__(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="hearth-slurm-"))
-        self.folder.chmod(0o755)  # munged wants its socket reachable for all
-        (self.folder / "state").mkdir()
-        (self.folder / "spool").mkdir()
-        key = self.folder / "munge.key"
-        key.write_bytes(secrets.token_bytes(1024))
-        key.chmod(0o600)
-        configuration = self.folder / "slurm.conf"
-        configuration.write_text(
-            CONFIGURATION.format(
-                folder=self.folder, node=NODE, host=socket.gethostname(), controller_port=free_port(),
-                node_port=free_port(),
-            )
-        )
-        self.variables = {"SLURM_CONF": str(configuration), "PATH": PATH}
-        self.daemons = []
-        kinds = ("socket", "pid-file", "log-file", "seed-file")
-        place = [f"--{kind}={self.folder}/munge.{kind}" for kind in kinds]
-        self.start("munged", "-F", "--force", f"--key-file={key}", *place)
-        wait_until((self.folder / "munge.socket").exists)
-        self.start("slurmctld", "-D", "-c", "-i")
-        self.start("slurmd", "-D", "-N", NODE)
-        self.works = wait_until(self.is_idle, 20)
-
-    def start(self, *command):
-        log = open(self.folder / f"{command[0]}.log", "wb")
-        self.daemons.append(
-            subprocess.Popen(
-                command, env={**os.environ, **self.variables}, stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT, start_new_session=True,
-            )
-        )
-        log.close()
-
-    def is_idle(self):
-        state = subprocess.run(
-            ["sinfo", "-h", "-o", "%T"], env={**os.environ, **self.variables}, capture_output=True, text=True,
-            timeout=LIMIT_S, check=False,
-        )
-        time.sleep(0.1)
-        return state.stdout.strip() == "idle"
-
-    def end(self):
-        for daemon in reversed(self.daemons):
-            daemon.terminate()
-        for daemon in self.daemons:
-            try:
-                daemon.wait(10)
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                daemon.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-@unittest.skipIf(missing(), missing())
+@unittest.skipIf(slurm.missing(), slurm.missing())
 class Slurm(LaunchTest):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster()
-        cls.addClassCleanup(cls.cluster.end)
-        if not cls.cluster.works:
-            logs = [path.read_text(errors="replace")[-500:] for path in cls.cluster.folder.glob("*.log")]
-            raise unittest.SkipTest("Slurm does not start here: " + " ".join(logs))
+        folder = tempfile.TemporaryDirectory(prefix="hearth-slurm-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.cluster = slurm.on_loopback(Path(folder.name), NODE)
+        try:
+            cls.cluster.__enter__()
+        except RuntimeError as reason:
+            raise unittest.SkipTest(f"Slurm does not start here: {reason}") from reason
+        cls.addClassCleanup(cls.cluster.__exit__)
 
     def run_in_cluster(self, *command):
         return subprocess.run(
