@@ -76,10 +76,12 @@ int FabricTransport::poll(PacketHandler handler, void* receiver) {
   fi_cq_msg_entry over[kBatch];
   int packets = 0;
   const ssize_t count = fi_cq_read(events_.get(), over, kBatch);
+  polling_ = true;
   for (ssize_t i = 0; i < count; ++i) {
     packets += end(*static_cast<Operation*>(over[i].op_context), over[i].len, handler, receiver);
   }
   if (count == -FI_EAVAIL) end_with_error();
+  polling_ = false;
   if (__builtin_expect(!unposted_.empty(), 0) && post_receive(unposted_.back())) unposted_.pop_back();
   if (!waiting_.empty()) serve_waiting();
   packets_ += static_cast<uint64_t>(packets);
@@ -117,16 +119,30 @@ int FabricTransport::end(Operation& operation, size_t bytes, PacketHandler handl
   return 1;
 }
 
-// A packet has come, and perhaps those can be handed over now that came before it. Nothing in it is believed
-// before its key is right. How many the engine has got.
+// Whether the packets of a message end where it does, and only one that is alone is the transport's own.
+bool FabricTransport::is_sound(const Buffer& buffer) {
+  for (size_t at = offsetof(Wire, header); at + sizeof(PacketHeader) <= buffer.bytes;) {
+    const auto& header = *reinterpret_cast<const PacketHeader*>(buffer.data + at);
+    const size_t end = at + sizeof(PacketHeader) + header.bytes();
+    const bool own = header.kind() == kTellsKind || header.kind() == kLeavesKind;
+    if (own && (at != offsetof(Wire, header) || end != buffer.bytes)) return false;
+    if (end == buffer.bytes) return true;
+    at = place_behind(end);
+  }
+  return false;
+}
+
+// Packets have come, and perhaps those can be handed over now that came before them. Nothing in them is
+// believed before the key is right. How many the engine has got.
 int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, void* receiver) {
   const Wire& wire = *reinterpret_cast<const Wire*>(buffer->data);
+  buffer->bytes = static_cast<uint32_t>(bytes);
   if (bytes < sizeof(Wire) || wire.key != setup_.key) {
     refuse("does not know this job's secret");
     repost(buffer);
     return 0;
   }
-  if (wire.from >= peers_.size() || wire.header.bytes() != bytes - sizeof(Wire)) {
+  if (wire.from >= peers_.size() || !is_sound(*buffer)) {
     refuse("makes no sense");
     repost(buffer);
     return 0;
@@ -159,8 +175,7 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
     }
     return 0;
   }
-  int packets = 1;
-  hand_over(from, *buffer, handler, receiver);
+  int packets = hand_over(*buffer, handler, receiver);
   repost(buffer);
   for (size_t i = 0; i < from.early.size();) {
     Buffer* const other = from.early[i];
@@ -170,24 +185,30 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
     }
     from.early[i] = from.early.back();
     from.early.pop_back();
-    hand_over(from, *other, handler, receiver);
+    packets += hand_over(*other, handler, receiver);
     give_buffer(other);
-    ++packets;
     i = 0;
   }
   return packets;
 }
 
-void FabricTransport::hand_over(Peer& from, const Buffer& buffer, PacketHandler handler, void* receiver) {
-  const Wire& wire = *reinterpret_cast<const Wire*>(buffer.data);
-  const auto index = static_cast<PeerIndex>(wire.from);
-  ++from.taken;
+int FabricTransport::hand_over(const Buffer& buffer, PacketHandler handler, void* receiver) {
+  const auto index = static_cast<PeerIndex>(reinterpret_cast<const Wire*>(buffer.data)->from);
+  Peer& from = peer(index);
   from.leaves = false;
-  handler(receiver, index, wire.header, buffer.data + sizeof(Wire));
+  int packets = 0;
+  for (size_t at = offsetof(Wire, header); at < buffer.bytes; ++packets) {
+    const auto& header = *reinterpret_cast<const PacketHeader*>(buffer.data + at);
+    const size_t payload = at + sizeof(PacketHeader);
+    at = place_behind(payload + header.bytes());
+    ++from.taken;
+    handler(receiver, index, header, buffer.data + payload);
+  }
   if (from.taken - from.taken_told >= kWindow / 2 && !from.to_tell) {
     from.to_tell = true;
     list_waiting(index);
   }
+  return packets;
 }
 
 void FabricTransport::repost(Buffer* buffer) {

@@ -219,18 +219,39 @@ void FabricTransport::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t p
 
 void FabricTransport::send_or_queue(PeerIndex to, Buffer* buffer) {
   Peer& other = peer(to);
-  if (other.lost) return give_buffer(buffer);
   other.talks = true;
-  if (other.queue == nullptr && post(to, buffer)) return;
+  // Of answers more may follow before the poll is over; what is long goes at once.
+  const bool waits = polling_ ? buffer->bytes <= kTogetherBytesMax : other.queue != nullptr;
+  if (!waits && send_queue(to) && post(to, buffer)) return;
+  if (other.queue != nullptr && join(*other.queue_last, *buffer)) return give_buffer(buffer);
   buffer->next = nullptr;
   (other.queue != nullptr ? other.queue_last->next : other.queue) = buffer;
   other.queue_last = buffer;
   list_waiting(to);
 }
 
+// Whether a packet has found room behind the one that waits before it.
+bool FabricTransport::join(Buffer& last, const Buffer& next) const {
+  const bool either_leaves = reinterpret_cast<const Wire*>(last.data)->header.kind() == kLeavesKind ||
+                             reinterpret_cast<const Wire*>(next.data)->header.kind() == kLeavesKind;
+  const size_t place = place_behind(last.bytes);
+  const size_t bytes = next.bytes - offsetof(Wire, header);
+  if (either_leaves || next.bytes > kTogetherBytesMax || place + bytes > sizeof(Wire) + packet_bytes_max_) {
+    return false;
+  }
+  std::memset(last.data + last.bytes, 0, place - last.bytes);
+  std::memcpy(last.data + place, next.data + offsetof(Wire, header), bytes);
+  last.bytes = static_cast<uint32_t>(place + bytes);
+  return true;
+}
+
 // False when libfabric cannot take it yet.
 bool FabricTransport::post(PeerIndex to, Buffer* buffer) {
   Peer& other = peer(to);
+  if (other.lost) {
+    give_buffer(buffer);
+    return true;
+  }
   Wire& wire = *reinterpret_cast<Wire*>(buffer->data);
   wire.key = setup_.key;
   wire.from = static_cast<uint32_t>(setup_.self);
@@ -266,18 +287,24 @@ void FabricTransport::list_waiting(PeerIndex to) {
   waiting_.push_back(to);
 }
 
+// Whether all that was queued has gone.
+bool FabricTransport::send_queue(PeerIndex to) {
+  Peer& other = peer(to);
+  while (other.queue != nullptr) {
+    Buffer* const first = other.queue;
+    other.queue = first->next;
+    if (post(to, first)) continue;
+    other.queue = first;
+    return false;
+  }
+  return true;
+}
+
 void FabricTransport::serve_waiting() {
   for (size_t i = 0; i < waiting_.size();) {
     const PeerIndex to = waiting_[i];
     Peer& other = peer(to);
-    while (other.queue != nullptr) {
-      Buffer* const first = other.queue;
-      other.queue = first->next;
-      if (post(to, first)) continue;
-      other.queue = first;
-      break;
-    }
-    if (other.queue == nullptr && (!other.to_tell || other.lost || tell(to, kTellsKind))) {
+    if (send_queue(to) && (!other.to_tell || other.lost || tell(to, kTellsKind))) {
       other.waiting = other.to_tell = false;
       waiting_[i] = waiting_.back();
       waiting_.pop_back();

@@ -14,6 +14,11 @@
 // cannot send more is told so by claim(). The receiver's posted buffers are as many whatever the number of
 // processes.
 //
+// Short packets that wait for their way, and short answers given during one poll, go in one message of
+// libfabric's, each on a multiple of 8 bytes; the numbers follow from the first one's:
+//
+//   | key 8 | from 4 | number 4 | taken 4 | unmatched KiB 4 | header 16 | payload | header 16 | payload ... |
+//
 // A way to a process is made by libfabric when the first packet goes there.
 //
 // Under the library's lock. All memory is this process's own.
@@ -106,6 +111,10 @@ class FabricTransport final : public Network {
   static constexpr uint64_t kLeaveNs = 500'000'000;
   // Machines that are watched although this process has not talked with them.
   static constexpr size_t kMachinesWatchedMax = 64;
+  // Longest packet that goes together with others: copying it takes less than sending it.
+  static constexpr size_t kTogetherBytesMax = 1024;
+  // Where the header of the next packet is, behind so many bytes.
+  static constexpr size_t place_behind(size_t bytes) { return (bytes + 7) & ~size_t{7}; }
   // Events that one poll takes at most.
   static constexpr size_t kBatch = 16;
 
@@ -179,11 +188,14 @@ class FabricTransport final : public Network {
   bool post_receive(Buffer* buffer);
   bool post(PeerIndex to, Buffer* buffer);
   void send_or_queue(PeerIndex to, Buffer* buffer);
+  bool send_queue(PeerIndex to);
+  bool join(Buffer& last, const Buffer& next) const;
   void list_waiting(PeerIndex to);
   void serve_waiting();
   bool tell(PeerIndex to, uint8_t kind);
   int take(Buffer* buffer, size_t bytes, PacketHandler handler, void* receiver);
-  void hand_over(Peer& from, const Buffer& buffer, PacketHandler handler, void* receiver);
+  static bool is_sound(const Buffer& buffer);
+  int hand_over(const Buffer& buffer, PacketHandler handler, void* receiver);
   void repost(Buffer* buffer);
   int end(Operation& operation, size_t bytes, PacketHandler handler, void* receiver);
   void end_with_error();
@@ -231,6 +243,7 @@ class FabricTransport final : public Network {
   uint64_t quiet_since_ns_ = 0;
   bool machines_watched_ = false;
   uint64_t leaving_since_ns_ = 0;  // 0: it does not
+  bool polling_ = false;           // packets are being handed over: answers wait until that is done
   bool refusal_told_ = false;
 };
 

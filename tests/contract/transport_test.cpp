@@ -113,6 +113,46 @@ TEST_P(TransportContract, a_full_way_says_so_and_opens_again) {
   EXPECT_TRUE(again);
 }
 
+// Who is given packets answers each while it is, as engines do: some answers go together, none is lost.
+TEST_P(TransportContract, answers_during_a_poll_arrive_in_order) {
+  constexpr uint32_t kQuestions = 2000;
+  static constexpr size_t kLengths[] = {0, 8, 9, 40, 1000, 1001, 2500, 3, 16};
+  struct Answerer {
+    transport::Transport& transport;
+    uint32_t asked = 0, answered = 0;
+
+    void answer() {
+      while (answered < asked) {
+        const size_t longest = transport.limits_to(0).packet_bytes_max;
+        const size_t bytes = std::min(kLengths[answered % std::size(kLengths)], longest);
+        if (!send(transport, 0, answered, bytes)) return;
+        ++answered;
+      }
+    }
+  } answerer = {job_.endpoint(1)};
+  const auto on_question = [](void* receiver, PeerIndex, const shm::PacketHeader&, const std::byte*) {
+    auto& who = *static_cast<Answerer*>(receiver);
+    ++who.asked;
+    who.answer();
+  };
+  std::vector<Seen> answers;
+  uint32_t sent = 0;
+  for (int looks = 0; answers.size() < kQuestions; ++looks) {
+    ASSERT_LT(looks, kPatience) << "only " << answers.size() << " answers";
+    while (sent < kQuestions && sent - answers.size() < 40 && send(job_.endpoint(0), 1, sent, 0)) ++sent;
+    job_.endpoint(1).poll(on_question, &answerer);
+    answerer.answer();
+    job_.endpoint(0).poll(collect, &answers);
+  }
+  const size_t longest = job_.endpoint(1).limits_to(0).packet_bytes_max;
+  for (uint32_t number = 0; number < kQuestions; ++number) {
+    ASSERT_EQ(answers[number].header.cookie(), number);
+    ASSERT_EQ(answers[number].payload.size(), std::min(kLengths[number % std::size(kLengths)], longest));
+    for (size_t at = 0; at < answers[number].payload.size(); ++at)
+      ASSERT_EQ(answers[number].payload[at], pattern(number, at));
+  }
+}
+
 TEST_P(TransportContract, the_longest_packet_fits_from_every_position) {
   const size_t longest = job_.endpoint(0).limits_to(1).packet_bytes_max;
   std::vector<Seen> arrived;
