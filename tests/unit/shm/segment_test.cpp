@@ -51,7 +51,7 @@ class BoundSegment : public testing::Test {
     }
     for (int area = 0; area < 2; ++area) {
       EXPECT_EQ(segment_.used_rows(area)[0], 5u);
-      EXPECT_EQ(segment_.area(area).members, area == 0 ? kRanks : 0);
+      EXPECT_EQ(segment_.present(area)[0], area == 0 ? (uint64_t{1} << kRanks) - 1 : 0);
       for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
         EXPECT_EQ(segment_.control_row(area, rank).slots[0].payload[0],
                   static_cast<std::byte>(area * 10 + rank + 1));
