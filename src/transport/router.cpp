@@ -9,8 +9,8 @@ namespace {
 // A look at a quiet network takes about a microsecond, an answer from another machine ten and more: so long
 // each poll looks.
 constexpr uint32_t kEagerLooks = 256;
-// Then ever more polls go by, twice as many after so many looks, until looking takes a hundredth or two of the
-// time.
+// Then ever more polls go by, twice as many after so many looks, until looking takes a hundredth or two of
+// the time.
 constexpr uint32_t kLooksEach = 16;
 constexpr uint32_t kIntervalMax = 4096;
 // Beside the time that a sleeper has slept already the next nap is short.
