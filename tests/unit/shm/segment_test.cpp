@@ -51,6 +51,8 @@ class BoundSegment : public testing::Test {
     }
     for (int area = 0; area < 2; ++area) {
       EXPECT_EQ(segment_.used_rows(area)[0], 5u);
+      EXPECT_EQ(AreaState{segment_.job().areas[area]}.stage(),
+                area == 0 ? AreaState::kUsed : AreaState::kFree);
       EXPECT_EQ(segment_.present(area)[0], area == 0 ? (uint64_t{1} << kRanks) - 1 : 0);
       for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
         EXPECT_EQ(segment_.control_row(area, rank).slots[0].payload[0],
