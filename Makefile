@@ -106,8 +106,8 @@ check-hpcc: system install
 	@ctest --test-dir build/release --verbose --tests-regex '^hpcc$$'
 
 check-sanitizers: python
-	@scripts/build.sh asan
-	@scripts/build.sh tsan
+	@scripts/build.sh asan all hearth_spared
+	@scripts/build.sh tsan all hearth_spared
 	@status=0; for preset in asan tsan; do \
 	  ctest --test-dir build/$$preset --parallel "$$(nproc)" --output-on-failure --no-label-summary || status=1; \
 	done; exit $$status

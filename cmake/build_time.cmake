@@ -2,8 +2,13 @@
 
 # hearth_build_quickly(): what this folder and those below it hold is compiled without optimisation. For code
 # whose own speed shows nothing: the unit tests in every build, what is not the library in sanitizer builds.
+# Lines of source only where a sanitizer names them: to debug a test there is the debug preset.
 macro(hearth_build_quickly)
-  add_compile_options(-O0 -g1)
+  if(HEARTH_SANITIZE)
+    add_compile_options(-O0 -g1)
+  else()
+    add_compile_options(-O0 -g0)
+  endif()
 endmacro()
 
 # hearth_build_lightly(target...): what is neither the library nor in its way: tools and reports. Little
@@ -15,9 +20,19 @@ function(hearth_build_lightly)
       target_compile_options(${target} PRIVATE -O0)
       set_property(TARGET ${target} PROPERTY HEARTH_MEMORY_CHECKS_ONLY ON)
     else()
-      target_compile_options(${target} PRIVATE -O1)
+      target_compile_options(${target} PRIVATE -O1 -g0)
     endif()
   endforeach()
+endfunction()
+
+# hearth_spare_sanitizers(target...): not among what a sanitizer build makes for `make test`; `make
+# check-sanitizers` makes it as well, by the target hearth_spared.
+add_custom_target(hearth_spared)
+function(hearth_spare_sanitizers)
+  if(HEARTH_SANITIZE)
+    set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
+    add_dependencies(hearth_spared ${ARGN})
+  endif()
 endfunction()
 
 # hearth_precompile(target header...): for targets of many files that all include the same long headers.
