@@ -25,9 +25,9 @@ int64_t Engine::withheld_bytes_max(size_t part_bytes_max, int processes) {
   return std::min(kWithheldBytesMax, static_cast<int64_t>(part_bytes_max) / processes);
 }
 
-// A quarter of a pool, which part_bytes_max is, for all that may keep some of it.
+// Two thirds of a pool, of which part_bytes_max is a quarter, for all that may keep some of it.
 int64_t Engine::kept_bytes_max(size_t part_bytes_max, int processes) {
-  return static_cast<int64_t>(part_bytes_max) / std::max(processes - 1, 1);
+  return static_cast<int64_t>(part_bytes_max) * 8 / 3 / std::max(processes - 1, 1);
 }
 
 void Engine::note_sent(PeerIndex to, int64_t bytes) {

@@ -433,7 +433,7 @@ static void sample(void) {
 }
 
 /* The last third beside the second one; in the first one pools and rings come into being. That takes up to a
- * minute: pages of 2 MiB of cells a rank, and of chunks, are taken when they are first used. */
+ * minute: pages of 1.5 MiB of cells a rank, and of chunks, are taken when they are first used. */
 static void judge(double seconds) {
   const int third = samples / 3;
   const double room_kib = seconds < 60 ? 16384 : 256;
