@@ -1,4 +1,6 @@
 // MPI 5.0 chapter 20: what the standard ABI says about itself, Fortran's types, and handles as integers.
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -6,6 +8,7 @@
 
 #include "abi/guard.h"
 #include "abi/handle.h"
+#include "datatype/reduce.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 
@@ -82,23 +85,19 @@ Status compare(const Info& info, const FortranType& row, const char* aspect) {
 
 bool fortran_info_set = false;
 
-// .TRUE. and .FALSE. of a LOGICAL. gfortran's are 1 and 0, whatever the width.
-struct Booleans {
-  int bytes;
-  unsigned char yes[16];
-  unsigned char no[16];
-};
-Booleans booleans[] = {{1, {1}, {0}}, {2, {1}, {0}}, {4, {1}, {0}}, {8, {1}, {0}}, {16, {1}, {0}}};
 bool booleans_set = false;
 
-Status booleans_of(int logical_size, Booleans*& row) {
-  for (Booleans& candidate : booleans) {
-    if (candidate.bytes == logical_size) {
-      row = &candidate;
-      return {};
-    }
-  }
-  return fail(MPI_ERR_ARG, "logical_size is %d: a LOGICAL has 1, 2, 4, 8 or 16 bytes", logical_size);
+Status check_logical_size(int bytes) {
+  if (bytes > 0 && bytes <= 16 && std::has_single_bit(static_cast<unsigned>(bytes))) return {};
+  return fail(MPI_ERR_ARG, "logical_size is %d: a LOGICAL has 1, 2, 4, 8 or 16 bytes", bytes);
+}
+
+// The number of `bytes` bytes at `from`, with its sign in all bytes behind it.
+void extend(const void* from, int bytes, std::byte (&to)[16]) {
+  const auto length = static_cast<size_t>(bytes);
+  std::memcpy(to, from, length);
+  const bool negative = (to[length - 1] & std::byte{0x80}) != std::byte{0};
+  std::memset(to + length, negative ? 0xff : 0, sizeof to - length);
 }
 
 Status no_pointer(const char* name) {
@@ -140,25 +139,34 @@ Status abi_set_fortran_info(Info* info) {
   return {};
 }
 
+// Before they are set the values are those that reductions suppose, and is_set says that nobody knows.
 Status abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false, int& is_set) {
-  Booleans* row = nullptr;
-  HEARTH_TRY(booleans_of(logical_size, row));
+  HEARTH_TRY(check_logical_size(logical_size));
   if (logical_true == nullptr) return no_pointer("logical_true");
   if (logical_false == nullptr) return no_pointer("logical_false");
-  std::memcpy(logical_true, row->yes, static_cast<size_t>(row->bytes));
-  std::memcpy(logical_false, row->no, static_cast<size_t>(row->bytes));
-  is_set = 1;
+  std::memcpy(logical_true, datatype::fortran_booleans.yes, static_cast<size_t>(logical_size));
+  std::memcpy(logical_false, datatype::fortran_booleans.no, static_cast<size_t>(logical_size));
+  is_set = booleans_set ? 1 : 0;
   return {};
 }
 
+// The standard has one call for all: "only the first call to this function affects the state". So what is
+// said of a LOGICAL of one width is taken for every width, as the same number.
 Status abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) {
-  Booleans* row = nullptr;
-  HEARTH_TRY(booleans_of(logical_size, row));
+  HEARTH_TRY(check_logical_size(logical_size));
   if (logical_true == nullptr) return no_pointer("logical_true");
   if (logical_false == nullptr) return no_pointer("logical_false");
   if (booleans_set) return fail(MPI_ERR_ABI, "Fortran's booleans were set before, and can be set only once");
-  std::memcpy(row->yes, logical_true, static_cast<size_t>(row->bytes));
-  std::memcpy(row->no, logical_false, static_cast<size_t>(row->bytes));
+  datatype::FortranBooleans given;
+  extend(logical_true, logical_size, given.yes);
+  extend(logical_false, logical_size, given.no);
+  if (given.yes[0] == given.no[0]) {
+    return fail(MPI_ERR_ARG,
+                ".TRUE. and .FALSE. both end in the byte 0x%02x: a LOGICAL(1) could not tell them apart. "
+                "Likely cause: logical_true and logical_false do not point to LOGICALs of %d bytes",
+                std::to_integer<unsigned>(given.yes[0]), logical_size);
+  }
+  datatype::fortran_booleans = given;
   booleans_set = true;
   return {};
 }

@@ -1,6 +1,7 @@
 #include "datatype/reduce.h"
 
 #include <algorithm>
+#include <bit>
 #include <climits>
 
 #include "base/inside.h"
@@ -143,6 +144,10 @@ void reduce_in_blocks(const Type& type, std::span<const void* const> sources, vo
 }
 
 }  // namespace
+
+// Most compilers', before anything else is said.
+static_assert(std::endian::native == std::endian::little, "a narrow LOGICAL begins with its lowest byte");
+FortranBooleans fortran_booleans = {{std::byte{1}}, {}};
 
 Status check_reduction(const Op& op, const Type& type) {
   if (is_pair_reduction(op, type)) return {};

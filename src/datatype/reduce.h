@@ -4,6 +4,7 @@
 // Called by collectives, MPI_Reduce_local and accumulates, under the library's lock.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "base/counts.h"
@@ -29,6 +30,15 @@ Status reduce(const objects::Op& op, const Type& type, const void* in, void* ino
 /// of them, or is one of them; for a user's operation the last one.
 Status reduce_all(const objects::Op& op, const Type& type, std::span<const void* const> sources, void* to,
                   Count count);
+
+/// .TRUE. and .FALSE. of Fortran (MPI 5.0 chapter 20: a library for C cannot know them), extended with their
+/// sign to the widest LOGICAL; a narrower one has the low bytes. Reductions of LOGICAL take all but .FALSE.
+/// for true. Written once at most, under the library's lock.
+struct FortranBooleans {
+  alignas(16) std::byte yes[16];
+  alignas(16) std::byte no[16];
+};
+extern FortranBooleans fortran_booleans;
 
 /// Combines `count` elements of one machine representation, one extent apart: to[i] = left[i] op right[i].
 /// `to` is `left` or `right` or overlaps neither.

@@ -213,6 +213,22 @@ struct ReduceLoops {
     }
   }
 
+  // Fortran's values are those of its compiler, not of C.
+  template <class T, class Op>
+  static void combine_fortran(const void* left, const void* right, void* to, size_t count) {
+    const auto* a = static_cast<const std::byte*>(left);
+    const auto* b = static_cast<const std::byte*>(right);
+    auto* result = static_cast<std::byte*>(to);
+    const T yes = load<T>(fortran_booleans.yes);
+    const T no = load<T>(fortran_booleans.no);
+#pragma clang loop vectorize(assume_safety)
+#pragma GCC ivdep
+    for (size_t i = 0; i < count; ++i) {
+      const size_t at = i * sizeof(T);
+      store(result + at, Op::apply(load<T>(a + at) != no, load<T>(b + at) != no) ? yes : no);
+    }
+  }
+
   // Member by member: the compiler makes vector code of that, not of a copy of the whole.
   template <class T, class Op>
   static void combine_complex(const void* left, const void* right, void* to, size_t count) {
@@ -270,6 +286,20 @@ struct ReduceLoops {
         return combine<T, LogicalOr>;
       case OpKind::lxor:
         return combine<T, LogicalXor>;
+      default:
+        return nullptr;
+    }
+  }
+
+  template <class T>
+  static ReduceKernel* fortran_kernel(OpKind op) {
+    switch (op) {
+      case OpKind::land:
+        return combine_fortran<T, LogicalAnd>;
+      case OpKind::lor:
+        return combine_fortran<T, LogicalOr>;
+      case OpKind::lxor:
+        return combine_fortran<T, LogicalXor>;
       default:
         return nullptr;
     }
@@ -363,19 +393,20 @@ struct ReduceLoops {
       case Element::complex_long:
         return complex_kernel<long double>(op);
       case Element::boolean8:
-      case Element::logical8:
         return logical_kernel<uint8_t>(op);
+      case Element::logical8:
+        return fortran_kernel<uint8_t>(op);
       case Element::logical16:
-        return logical_kernel<uint16_t>(op);
+        return fortran_kernel<uint16_t>(op);
       case Element::logical32:
-        return logical_kernel<uint32_t>(op);
+        return fortran_kernel<uint32_t>(op);
       case Element::logical64:
-        return logical_kernel<uint64_t>(op);
+        return fortran_kernel<uint64_t>(op);
 #ifdef __SIZEOF_INT128__
       case Element::int128:
         return integer_kernel<Int128>(op);
       case Element::logical128:
-        return logical_kernel<Int128>(op);
+        return fortran_kernel<Int128>(op);
 #else
       case Element::int128:
       case Element::logical128:

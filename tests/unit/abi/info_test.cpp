@@ -124,14 +124,38 @@ TEST_F(InfoTest, FortranInfoIsSetOnceAndMustFit) {
   MPI_Info_free(&mine);
 }
 
-TEST_F(InfoTest, FortranBooleansHaveTheWidthThatIsAskedFor) {
+TEST_F(InfoTest, FortranBooleansAreSetOnceForEveryWidth) {
   int32_t yes = -1, no = -1;
-  int is_set = 0;
+  int is_set = -1;
   ASSERT_EQ(MPI_Abi_get_fortran_booleans(4, &yes, &no, &is_set), MPI_SUCCESS);
-  EXPECT_EQ(is_set, 1);
+  EXPECT_EQ(is_set, 0);  // nobody knows the compiler yet
   EXPECT_EQ(yes, 1);
   EXPECT_EQ(no, 0);
-  EXPECT_EQ(class_of(MPI_Abi_get_fortran_booleans(3, &yes, &no, &is_set)), MPI_ERR_ARG);
+
+  for (const int size : {-4, 0, 3, 32}) {
+    EXPECT_EQ(class_of(MPI_Abi_get_fortran_booleans(size, &yes, &no, &is_set)), MPI_ERR_ARG);
+    EXPECT_EQ(class_of(MPI_Abi_set_fortran_booleans(size, &yes, &no)), MPI_ERR_ARG);
+  }
+  EXPECT_EQ(class_of(MPI_Abi_set_fortran_booleans(4, &yes, &yes)), MPI_ERR_ARG);
+  EXPECT_EQ(class_of(MPI_Abi_set_fortran_booleans(4, nullptr, &no)), MPI_ERR_ARG);
+  ASSERT_EQ(MPI_Abi_get_fortran_booleans(4, &yes, &no, &is_set), MPI_SUCCESS);
+  EXPECT_EQ(is_set, 0);  // what is refused sets nothing
+
+  int16_t given_yes = -2, given_no = 0x1203;
+  ASSERT_EQ(MPI_Abi_set_fortran_booleans(2, &given_yes, &given_no), MPI_SUCCESS);
+  EXPECT_EQ(class_of(MPI_Abi_set_fortran_booleans(2, &given_yes, &given_no)), MPI_ERR_ABI);
+  EXPECT_EQ(class_of(MPI_Abi_set_fortran_booleans(4, &yes, &no)), MPI_ERR_ABI);
+  int8_t narrow_yes = 0, narrow_no = 0;
+  ASSERT_EQ(MPI_Abi_get_fortran_booleans(1, &narrow_yes, &narrow_no, &is_set), MPI_SUCCESS);
+  EXPECT_EQ(is_set, 1);
+  EXPECT_EQ(narrow_yes, -2);
+  EXPECT_EQ(narrow_no, 3);
+  int64_t wide_yes[2], wide_no[2];
+  ASSERT_EQ(MPI_Abi_get_fortran_booleans(16, &wide_yes, &wide_no, &is_set), MPI_SUCCESS);
+  EXPECT_EQ(wide_yes[0], -2);
+  EXPECT_EQ(wide_yes[1], -1);
+  EXPECT_EQ(wide_no[0], 0x1203);
+  EXPECT_EQ(wide_no[1], 0);
 }
 
 }  // namespace
