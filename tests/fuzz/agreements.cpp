@@ -11,6 +11,7 @@
 #include "objects/pools.h"
 #include "p2p/wait_note.h"
 #include "rank.h"
+#include "segment.h"
 #include "shm/liveness.h"
 #include "transport/shm_transport.h"
 
@@ -21,17 +22,6 @@ namespace {
 constexpr int kSize = 3;
 constexpr size_t kStepsMax = 200;
 constexpr uint32_t kContext = 8;
-
-shm::SegmentPlan plan() {
-  shm::SegmentPlan plan;
-  plan.rank_count = kSize;
-  plan.ring_lines = 32;
-  plan.cell_bytes = 256;
-  plan.cell_count = 21;
-  plan.area_count = 3;
-  plan.chunk_bytes = 4096;
-  return plan;
-}
 
 /// One agreement of this rank, moved on by hand.
 class Started final : public coll::Agreement {
@@ -163,9 +153,5 @@ class Members {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fuzz::Input input(data, bytes);
-  shm::Segment segment;
-  fuzz::demand(shm::Segment::create(plan(), segment).ok(), "there is memory for a segment");
-  Members(input, segment).run();
-  return 0;
+  return fuzz::run_in_segment<Members>(data, bytes, kSize, 3);
 }

@@ -3,6 +3,7 @@
 // rank itself. Either all goes well, or the rank says what it found.
 #include "fuzz.h"
 #include "rank.h"
+#include "segment.h"
 #include "transport/shm_transport.h"
 
 using namespace hearth;
@@ -12,17 +13,6 @@ namespace {
 constexpr int kSelf = 0;
 constexpr int kPeer = 1;
 constexpr size_t kStepsMax = 200;
-
-shm::SegmentPlan plan() {
-  shm::SegmentPlan plan;
-  plan.rank_count = 2;
-  plan.ring_lines = 32;
-  plan.cell_bytes = 256;
-  plan.cell_count = 21;
-  plan.area_count = 1;
-  plan.chunk_bytes = 4096;
-  return plan;
-}
 
 class Pair {
  public:
@@ -99,9 +89,5 @@ class Pair {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fuzz::Input input(data, bytes);
-  shm::Segment segment;
-  fuzz::demand(shm::Segment::create(plan(), segment).ok(), "there is memory for a segment");
-  Pair(input, segment).run();
-  return 0;
+  return fuzz::run_in_segment<Pair>(data, bytes, 2, 1);
 }

@@ -1,0 +1,26 @@
+// The memory that ranks of a machine share, under fuzzing: so small that inputs reach its ends.
+#pragma once
+
+#include "fuzz.h"
+#include "shm/segment.h"
+
+namespace hearth::fuzz {
+
+/// A fuzz target on such memory: `Job` is made of the input and a segment that is new, and run.
+template <class Job>
+int run_in_segment(const uint8_t* data, size_t bytes, uint32_t ranks, uint32_t areas) {
+  shm::SegmentPlan plan;
+  plan.rank_count = ranks;
+  plan.ring_lines = 32;
+  plan.cell_bytes = 256;
+  plan.cell_count = 21;
+  plan.area_count = areas;
+  plan.chunk_bytes = 4096;
+  Input input(data, bytes);
+  shm::Segment segment;
+  demand(shm::Segment::create(plan, segment).ok(), "there is memory for a segment");
+  Job(input, segment).run();
+  return 0;
+}
+
+}  // namespace hearth::fuzz
