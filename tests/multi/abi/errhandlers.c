@@ -30,12 +30,6 @@ static void on_win(MPI_Win* win, int* code, ...) {
   CHECK(0, "a window's handler is called without a window");
 }
 
-static int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 static void expect_call(int code, int error_class, MPI_Comm comm) {
   CHECK(class_of(code) == error_class, "class %d, not %d", class_of(code), error_class);
   CHECK(calls == 1 && last_code == code && last_comm == comm, "%d calls, code %d, not %d", calls, last_code,

@@ -1,4 +1,5 @@
-/* Who this rank is, and a check that ends the job with words. */
+/* What programs of tests/multi share: who this rank is, a check that ends the job with words, and the way to
+ * errors that come back as codes. */
 #ifndef TESTS_MULTI_COLL_CHECK_H
 #define TESTS_MULTI_COLL_CHECK_H
 
@@ -28,5 +29,20 @@ static inline double now(void) {
       MPI_Abort(MPI_COMM_WORLD, 1);                                                \
     }                                                                              \
   } while (0)
+
+static inline int class_of(int code) {
+  int error_class = -1;
+  MPI_Error_class(code, &error_class);
+  return error_class;
+}
+
+/* Starts MPI; errors come back from then on. */
+static inline void start_with_codes(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+}
 
 #endif

@@ -1,12 +1,6 @@
 /* Wrong uses of collective requests are errors with words, and the operation itself is unharmed. */
 #include "check.h"
 
-static int class_of(int code) {
-  int class_;
-  MPI_Error_class(code, &class_);
-  return class_;
-}
-
 static void test_free_and_cancel(void) {
   MPI_Request request;
   int done = 0;
@@ -163,11 +157,7 @@ static void test_unequal_kinds(void) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  MPI_Comm_size(MPI_COMM_WORLD, &size_);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  start_with_codes(argc, argv);
   test_free_and_cancel();
   test_truncation(0);
   test_truncation(1);

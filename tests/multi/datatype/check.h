@@ -1,30 +1,9 @@
 /* What the programs of this folder share. They use nothing but mpi.h, so that they can be tried on other MPI
  * libraries too. */
-#ifndef CHECK_H
-#define CHECK_H
+#ifndef TESTS_MULTI_DATATYPE_CHECK_H
+#define TESTS_MULTI_DATATYPE_CHECK_H
 
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "../promised.h"
-
-#define CHECK(condition, ...)                         \
-  do {                                                \
-    if (!(condition)) {                               \
-      fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); \
-      fprintf(stderr, __VA_ARGS__);                   \
-      fprintf(stderr, "\n");                          \
-      MPI_Abort(MPI_COMM_WORLD, 1);                   \
-    }                                                 \
-  } while (0)
-
-static inline int class_of(int code) {
-  int class_ = -1;
-  MPI_Error_class(code, &class_);
-  return class_;
-}
+#include "../coll/check.h"
 
 static inline void expect_error(int code, int error_class, const char* words) {
   char text[MPI_MAX_ERROR_STRING];

@@ -528,9 +528,7 @@ static void test_attributes(void) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  start_with_codes(argc, argv);
   test_without_data();
   test_backwards();
   test_padding();

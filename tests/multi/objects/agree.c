@@ -128,12 +128,6 @@ static void* run_thread(void* argument) {
   return NULL;
 }
 
-static int class_of(int code) {
-  int class_ = -1;
-  MPI_Error_class(code, &class_);
-  return class_;
-}
-
 static void test_errors(void) {
   MPI_Comm made;
   char longer[MPI_MAX_STRINGTAG_LEN + 2];

@@ -251,12 +251,6 @@ static void test_merge(MPI_Comm inter) {
   MPI_Comm_free(&merged);
 }
 
-static int class_of(int code) {
-  int class_ = -1;
-  MPI_Error_class(code, &class_);
-  return class_;
-}
-
 /* Errors that all ranks make alike. */
 static void test_errors(MPI_Comm inter) {
   MPI_Comm half = make_half(), made = MPI_COMM_NULL;

@@ -1,27 +1,6 @@
 /* Datatypes: sizes and bounds, how they were made, names and attributes, and what their freeing leaves alone.
  */
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "../promised.h"
-
-#define CHECK(condition, ...)                         \
-  do {                                                \
-    if (!(condition)) {                               \
-      fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); \
-      fprintf(stderr, __VA_ARGS__);                   \
-      fprintf(stderr, "\n");                          \
-      MPI_Abort(MPI_COMM_WORLD, 1);                   \
-    }                                                 \
-  } while (0)
-
-static int class_of(int code) {
-  int class_ = -1;
-  MPI_Error_class(code, &class_);
-  return class_;
-}
+#include "../coll/check.h"
 
 static void test_bounds(void) {
   MPI_Datatype gapped, row;
@@ -188,16 +167,11 @@ static void test_errors(void) {
 }
 
 int main(int argc, char** argv) {
-  int rank, ranks;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  start_with_codes(argc, argv);
   test_bounds();
   test_contents();
   test_dup_names_attributes();
-  test_free_early(rank, ranks);
+  test_free_early(rank_, size_);
   if (promised()) test_errors();
   MPI_Finalize();
   return 0;

@@ -3,12 +3,6 @@
  * without data or without a partner. Any number of ranks. */
 #include "../coll/check.h"
 
-static int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 static void spoil(MPI_Status* status) {
   memset(status, 0, sizeof *status);
   status->MPI_SOURCE = 17;
@@ -285,11 +279,7 @@ static void test_partitioned(void) {
 #endif
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  MPI_Comm_size(MPI_COMM_WORLD, &size_);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  start_with_codes(argc, argv);
   test_nothing_to_do();
   test_nobody();
   test_looked_at();

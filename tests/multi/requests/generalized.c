@@ -51,12 +51,6 @@ static void check_status(const MPI_Status* status) {
   CHECK(status->MPI_TAG == 17 && count == 5, "status has tag %d, count %d", status->MPI_TAG, count);
 }
 
-static int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 static void try_one_by_one(void) {
   struct work work;
   MPI_Status status;

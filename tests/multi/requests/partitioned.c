@@ -180,12 +180,6 @@ static void cut_elements(void) {
   MPI_Request_free(&requests[1]);
 }
 
-static int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 static void try_errors(void) {
   MPI_Request sending, receiving, plain = MPI_REQUEST_NULL;
   int out[2] = {1, 2}, in[2], flag = -1;

@@ -12,12 +12,6 @@ static void on_session(MPI_Session* session, int* code, ...) {
   last_code = *code;
 }
 
-static int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 static MPI_Session open_session(void) {
   MPI_Session session = MPI_SESSION_NULL;
   CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS, "no session");

@@ -3,12 +3,6 @@
  * several times or lead back, whose weights say which is which. Any number of ranks. */
 #include "../coll/check.h"
 
-static int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 static void expect_topology(MPI_Comm comm, int want, const char* what) {
   int got = -1;
   MPI_Topo_test(comm, &got);
@@ -240,11 +234,7 @@ static void test_no_edges(void) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  MPI_Comm_size(MPI_COMM_WORLD, &size_);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  start_with_codes(argc, argv);
   test_grids();
   test_dims();
   test_graphs();

@@ -1,12 +1,6 @@
 /* Graphs and distributed graphs: made, asked, duplicated, used. */
 #include "../coll/check.h"
 
-static int class_of(int code) {
-  int class_ = -1;
-  MPI_Error_class(code, &class_);
-  return class_;
-}
-
 /* A ring with an edge from rank 0 to itself, and an edge to the next one twice. */
 static int edges_of(int rank, int nodes, int* edges) {
   int count = 0;

@@ -1,12 +1,6 @@
 /* Grids: made, asked, divided, duplicated; with and without reordering. */
 #include "../coll/check.h"
 
-static int class_of(int code) {
-  int class_ = -1;
-  MPI_Error_class(code, &class_);
-  return class_;
-}
-
 /* A message to the neighbour above and from the one below, along each dimension. */
 static void check_shifts(MPI_Comm grid, const char* what) {
   int dimensions, rank;

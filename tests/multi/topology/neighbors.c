@@ -234,12 +234,6 @@ static void test_overlap(void) {
   MPI_Comm_free(&ring);
 }
 
-static int class_of(int code) {
-  int class_ = -1;
-  MPI_Error_class(code, &class_);
-  return class_;
-}
-
 static void test_errors(void) {
   MPI_Comm comm, ring;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
