@@ -143,6 +143,9 @@ int main(int argc, char** argv) {
     int size;
     MPI_Type_size(types[t], &size);
     if (size == MPI_UNDEFINED) continue; /* this machine has none that wide */
+    MPI_Datatype matched = MPI_DATATYPE_NULL;
+    MPI_Type_match_size(MPIX_TYPECLASS_LOGICAL, size, &matched);
+    CHECK(t == 0 || matched == types[t], "MPI_Type_match_size of a LOGICAL of %d bytes", size);
     for (int o = 0; o < 3; ++o) {
       test_local(types[t], size, &operations[o]);
       test_reductions(types[t], size, 1, &operations[o]);
