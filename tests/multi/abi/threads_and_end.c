@@ -43,6 +43,9 @@ int main(int argc, char** argv) {
   CHECK(queried == provided, "provided %d, queried %d", provided, queried);
   MPI_Is_thread_main(&flag);
   CHECK(flag, "this is not the main thread");
+  /* For tools (MPI 5.0 section 15.2.4); the library itself takes any level, and whatever comes behind it. */
+  for (int profiling = -1; profiling <= 3; ++profiling)
+    CHECK(MPI_Pcontrol(profiling, "more", &profiling) == MPI_SUCCESS, "MPI_Pcontrol(%d)", profiling);
   if (provided >= MPI_THREAD_SERIALIZED) {
     pthread_t thread;
     int main_thread = -1;

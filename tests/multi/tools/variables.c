@@ -242,7 +242,6 @@ static void try_errors(void) {
   int number = -1, index = -1, count = -1;
   MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
   MPI_Count value = 0;
-  MPI_T_event_registration registration;
   MPI_T_cvar_get_num(&number);
   expect(MPI_T_cvar_get_info(number, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
          MPI_T_ERR_INVALID_INDEX, "cvar_get_info");
@@ -256,13 +255,76 @@ static void try_errors(void) {
   expect(MPI_T_category_get_index("nobody has this", &index), MPI_T_ERR_INVALID_NAME, "category_get_index");
   expect(MPI_T_category_get_num(NULL), MPI_T_ERR_INVALID, "category_get_num");
   expect(MPI_T_enum_get_info(MPI_T_ENUM_NULL, &number, NULL, NULL), MPI_T_ERR_INVALID_HANDLE, "enum");
-  expect(MPI_T_event_get_num(&number), MPI_SUCCESS, "event_get_num");
-  expect(MPI_T_event_get_info(number, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
-         MPI_T_ERR_INVALID_INDEX, "event_get_info");
-  expect(MPI_T_event_handle_alloc(number, NULL, MPI_INFO_NULL, &registration), MPI_T_ERR_INVALID_INDEX,
-         "event");
-  expect(MPI_T_source_get_num(&number), MPI_SUCCESS, "source_get_num");
-  expect(MPI_T_source_get_timestamp(number, &value), MPI_T_ERR_INVALID_INDEX, "source_get_timestamp");
+}
+
+static void never_called(MPI_T_event_instance instance, MPI_T_event_registration registration,
+                         MPI_T_cb_safety safety, void* user_data) {
+  (void)instance;
+  (void)registration;
+  (void)safety;
+  (void)user_data;
+  CHECK(0, "an event");
+}
+
+static void never_freed(MPI_T_event_registration registration, MPI_T_cb_safety safety, void* user_data) {
+  never_called(NULL, registration, safety, user_data);
+}
+
+static void never_dropped(MPI_Count count, MPI_T_event_registration registration, int source_index,
+                          MPI_T_cb_safety safety, void* user_data) {
+  (void)count;
+  (void)source_index;
+  never_called(NULL, registration, safety, user_data);
+}
+
+/* The standard asks for none (MPI 5.0 section 15.3.8): there are no sources, no types of events, and so
+ * neither registrations nor events. */
+static void look_at_events(void) {
+  int sources = -1, types = -1, index = 77, categories = 0;
+  MPI_Count value = 77;
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_T_event_registration registration = NULL;
+  expect(MPI_T_source_get_num(&sources), MPI_SUCCESS, "source_get_num");
+  expect(MPI_T_event_get_num(&types), MPI_SUCCESS, "event_get_num");
+  CHECK(sources == 0 && types == 0, "%d sources, %d types of events", sources, types);
+  for (int i = -1; i <= 1; ++i) {
+    expect(MPI_T_source_get_info(i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), MPI_T_ERR_INVALID_INDEX,
+           "source_get_info");
+    expect(MPI_T_source_get_timestamp(i, &value), MPI_T_ERR_INVALID_INDEX, "source_get_timestamp");
+    expect(MPI_T_event_get_info(i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+           MPI_T_ERR_INVALID_INDEX, "event_get_info");
+    expect(MPI_T_event_handle_alloc(i, NULL, MPI_INFO_NULL, &registration), MPI_T_ERR_INVALID_INDEX,
+           "event_handle_alloc");
+  }
+  expect(MPI_T_event_get_index("nobody has this", &index), MPI_T_ERR_INVALID_NAME, "event_get_index");
+  expect(MPI_T_event_get_index(NULL, &index), MPI_T_ERR_INVALID, "event_get_index");
+
+  expect(MPI_T_event_handle_get_info(registration, &info), MPI_T_ERR_INVALID_HANDLE, "event_handle_get_info");
+  expect(MPI_T_event_handle_set_info(registration, info), MPI_T_ERR_INVALID_HANDLE, "event_handle_set_info");
+  expect(MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_NONE, info, NULL, never_called),
+         MPI_T_ERR_INVALID_HANDLE, "event_register_callback");
+  expect(MPI_T_event_callback_get_info(registration, MPI_T_CB_REQUIRE_THREAD_SAFE, &info),
+         MPI_T_ERR_INVALID_HANDLE, "event_callback_get_info");
+  expect(MPI_T_event_callback_set_info(registration, MPI_T_CB_REQUIRE_NONE, info), MPI_T_ERR_INVALID_HANDLE,
+         "event_callback_set_info");
+  expect(MPI_T_event_set_dropped_handler(registration, never_dropped), MPI_T_ERR_INVALID_HANDLE,
+         "event_set_dropped_handler");
+  expect(MPI_T_event_handle_free(registration, NULL, never_freed), MPI_T_ERR_INVALID_HANDLE,
+         "event_handle_free");
+  expect(MPI_T_event_read(NULL, 0, &value), MPI_T_ERR_INVALID_HANDLE, "event_read");
+  expect(MPI_T_event_copy(NULL, &value), MPI_T_ERR_INVALID_HANDLE, "event_copy");
+  expect(MPI_T_event_get_timestamp(NULL, &value), MPI_T_ERR_INVALID_HANDLE, "event_get_timestamp");
+  expect(MPI_T_event_get_source(NULL, &index), MPI_T_ERR_INVALID_HANDLE, "event_get_source");
+  CHECK(value == 77 && index == 77 && info == MPI_INFO_NULL, "a call that fails gives results");
+
+  MPI_T_category_get_num(&categories);
+  for (int i = -1; i <= categories; ++i) {
+    int events[2] = {77, 77};
+    const int there = i >= 0 && i < categories;
+    expect(MPI_T_category_get_events(i, 2, events), there ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX,
+           "category_get_events");
+    CHECK(events[0] == 77 && events[1] == 77, "category %d has an event", i);
+  }
 }
 
 int main(int argc, char** argv) {
@@ -274,6 +336,7 @@ int main(int argc, char** argv) {
   look_at_cvars();
   look_at_categories();
   look_at_pvars();
+  look_at_events();
   try_errors();
 
   /* What is decided by mpiexec cannot be set, what the library reads when it starts can be until then, and
