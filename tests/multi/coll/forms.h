@@ -25,23 +25,29 @@ static void complete_form(MPI_Request* request) {
   CHECK(*request == MPI_REQUEST_NULL, "the request is still there");
 }
 
-#define COLLECTIVE_ON(comm, name, lower, ...)                           \
-  do {                                                                  \
-    MPI_Request request_ = MPI_REQUEST_NULL;                            \
-    switch (form_) {                                                    \
-      case kBlocking:                                                   \
-        MPI_##name(__VA_ARGS__, comm);                                  \
-        break;                                                          \
-      case kNonblocking:                                                \
-        MPI_I##lower(__VA_ARGS__, comm, &request_);                     \
-        break;                                                          \
-      case kPersistent:                                                 \
-        MPI_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &request_); \
-        break;                                                          \
-    }                                                                   \
-    if (form_ != kBlocking) complete_form(&request_);                   \
+/* One of the three functions, with these arguments. */
+#define IN_FORM(blocking, nonblocking, persistent, comm, ...)    \
+  do {                                                           \
+    MPI_Request request_ = MPI_REQUEST_NULL;                     \
+    switch (form_) {                                             \
+      case kBlocking:                                            \
+        blocking(__VA_ARGS__, comm);                             \
+        break;                                                   \
+      case kNonblocking:                                         \
+        nonblocking(__VA_ARGS__, comm, &request_);               \
+        break;                                                   \
+      case kPersistent:                                          \
+        persistent(__VA_ARGS__, comm, MPI_INFO_NULL, &request_); \
+        break;                                                   \
+    }                                                            \
+    if (form_ != kBlocking) complete_form(&request_);            \
   } while (0)
 
+#define COLLECTIVE_ON(comm, name, lower, ...) \
+  IN_FORM(MPI_##name, MPI_I##lower, MPI_##name##_init, comm, __VA_ARGS__)
 #define COLLECTIVE(name, lower, ...) COLLECTIVE_ON(MPI_COMM_WORLD, name, lower, __VA_ARGS__)
+/* With large counts. */
+#define LARGE_COLLECTIVE_ON(comm, name, lower, ...) \
+  IN_FORM(MPI_##name##_c, MPI_I##lower##_c, MPI_##name##_init_c, comm, __VA_ARGS__)
 
 #endif
