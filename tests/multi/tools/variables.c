@@ -327,6 +327,36 @@ static void look_at_events(void) {
   }
 }
 
+/* Flags take 0 and 1, and keep what they had where another number is refused; texts take what is written. */
+static void write_flags_and_texts(void) {
+  static const char initial[] = "mpi_errors_return";
+  MPI_T_cvar_handle handle;
+  int count = -1;
+  MPI_T_cvar_handle_alloc(cvar("p2p_skew"), NULL, &handle, &count);
+  for (int value = -1; value <= 2; ++value) {
+    int now = -1;
+    expect(MPI_T_cvar_write(handle, &value), value == 0 || value == 1 ? MPI_SUCCESS : MPI_T_ERR_INVALID,
+           "p2p_skew");
+    MPI_T_cvar_read(handle, &now);
+    CHECK(now == (value != 0), "p2p_skew is %d after %d was written", now, value);
+  }
+  MPI_T_cvar_handle_free(&handle);
+
+  MPI_T_cvar_handle_alloc(cvar("initial_errhandler"), NULL, &handle, &count);
+  CHECK(count >= (int)sizeof initial, "%d characters", count);
+  char* text = calloc((size_t)count, 1);
+  MPI_T_cvar_read(handle, text);
+  CHECK(strcmp(text, "mpi_errors_are_fatal") == 0, "initial_errhandler is %s", text);
+  memset(text, 0, (size_t)count);
+  strcpy(text, initial);
+  expect(MPI_T_cvar_write(handle, text), MPI_SUCCESS, "initial_errhandler");
+  memset(text, 'x', (size_t)count);
+  MPI_T_cvar_read(handle, text);
+  CHECK(strcmp(text, initial) == 0, "initial_errhandler is %s", text);
+  free(text);
+  MPI_T_cvar_handle_free(&handle);
+}
+
 int main(int argc, char** argv) {
   int number = -1, provided = -1;
   expect(MPI_T_cvar_get_num(&number), MPI_T_ERR_NOT_INITIALIZED, "before MPI_T_init_thread");
@@ -350,8 +380,13 @@ int main(int argc, char** argv) {
   expect(write_number("p2p_unexpected_bytes_max", unexpected_max), MPI_SUCCESS, "p2p_unexpected_bytes_max");
   expect(write_number("p2p_inline_bytes_max", inline_max / 2), MPI_SUCCESS, "p2p_inline_bytes_max");
   CHECK(read_number("p2p_inline_bytes_max") == inline_max / 2, "not set");
+  write_flags_and_texts();
 
   MPI_Init(&argc, &argv);
+  MPI_Errhandler handler;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+  CHECK(handler == MPI_ERRORS_RETURN, "the error handler is not that of the variable");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   expect(write_number("p2p_unexpected_bytes_max", unexpected_max), MPI_T_ERR_CVAR_SET_NOT_NOW,
