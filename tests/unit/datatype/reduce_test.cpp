@@ -367,6 +367,46 @@ TEST(Reduce, Logicals) {
   check_logic<uint8_t>(MPI_CXX_BOOL);
 }
 
+/// Every logical operation on values that are `yes` or `no` of a Fortran compiler.
+template <class T>
+void check_literals(MPI_Datatype handle, int yes, int no) {
+  const auto literal = [=](bool value) { return static_cast<T>(value ? yes : no); };
+  const auto literals = [&](int seed) {
+    std::vector<T> result = values<T>(seed);
+    for (T& value : result) value = literal(value > T{5});
+    return result;
+  };
+  const auto is_true = [&](T value) { return value == literal(true); };
+  const auto run = [&](OpKind kind, const std::function<bool(bool, bool)>& apply) {
+    expect_reduction<T>(handle, kind, literals(1), literals(2),
+                        [&](T a, T b) { return literal(apply(is_true(a), is_true(b))); });
+  };
+  run(OpKind::land, std::logical_and<bool>());
+  run(OpKind::lor, std::logical_or<bool>());
+  run(OpKind::lxor, std::not_equal_to<bool>());
+}
+
+TEST(Reduce, LogicalsOfOtherCompilers) {
+  const FortranBooleans usual = fortran_booleans;
+  for (const auto& [yes, no] : {std::pair(-1, 0), std::pair(0, -1), std::pair(2, -3)}) {
+    std::memset(&fortran_booleans, 0, sizeof fortran_booleans);
+    if (yes < 0) std::memset(fortran_booleans.yes, 0xff, sizeof fortran_booleans.yes);
+    if (no < 0) std::memset(fortran_booleans.no, 0xff, sizeof fortran_booleans.no);
+    std::memcpy(fortran_booleans.yes, &yes, sizeof yes);
+    std::memcpy(fortran_booleans.no, &no, sizeof no);
+    check_literals<int32_t>(MPI_LOGICAL, yes, no);
+    check_literals<int8_t>(MPI_LOGICAL1, yes, no);
+    check_literals<int16_t>(MPI_LOGICAL2, yes, no);
+    check_literals<int32_t>(MPI_LOGICAL4, yes, no);
+    check_literals<int64_t>(MPI_LOGICAL8, yes, no);
+#ifdef __SIZEOF_INT128__
+    check_literals<__int128>(MPI_LOGICAL16, yes, no);
+#endif
+    check_logic<uint8_t>(MPI_C_BOOL);  // C's, whatever Fortran says
+  }
+  fortran_booleans = usual;
+}
+
 TEST(Reduce, Bytes) {
   check_bits<unsigned char>(MPI_BYTE);
 }
