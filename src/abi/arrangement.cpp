@@ -1,7 +1,6 @@
 #include "abi/arrangement.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -41,13 +40,7 @@ enum class Wish { where_apart, always, never };
 Wish read_wish() {
   const std::string& text = param::get_text(param::Id::reorder_measured);
   if (text == "always") return Wish::always;
-  if (text == "never") return Wish::never;
-  if (text != "apart") {
-    std::fprintf(stderr,
-                 "hearth: HEARTH_REORDER_MEASURED: \"%s\" is not apart, always or never; apart is used\n",
-                 text.c_str());
-  }
-  return Wish::where_apart;
+  return text == "never" ? Wish::never : Wish::where_apart;
 }
 
 // What a process says of itself before all measure: one of these, or the processors on which it may run.

@@ -169,7 +169,8 @@ Status t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   if (abi::is_attached() && !at_any_time) return tool_error(MPI_T_ERR_CVAR_SET_NOT_NOW);
   if (row.kind == param::Kind::text) {
     const char* text = static_cast<const char*>(buf);
-    param::set_text(place, std::string(text, strnlen(text, kTextMax)));
+    if (!param::set_text(place, std::string(text, strnlen(text, kTextMax))))
+      return tool_error(MPI_T_ERR_INVALID);
     return {};
   }
   const bool flag = row.kind == param::Kind::flag;

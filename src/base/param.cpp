@@ -1,5 +1,6 @@
 #include "base/param.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "base/check.h"
 
@@ -27,6 +29,21 @@ constexpr Declaration kDeclarations[] = {
 #undef HEARTH_PARAM
 };
 constexpr const char* kAutomaticWord = "auto";
+
+// Texts that are one of a few words, or several of them with commas between. Not those that mpiexec reads: it
+// starts no job with a wrong one.
+struct Words {
+  Id id;
+  std::string_view words;  // with a space between each two
+  bool several = false;
+};
+constexpr Words kWords[] = {
+    {Id::p2p_single_copy_methods, "xpmem cma", true},
+    {Id::p2p_stores, "by_time plain streaming"},
+    {Id::launch_pmi, "pmi2"},
+    {Id::reorder_measured, "apart always never"},
+    {Id::initial_errhandler, "mpi_errors_are_fatal mpi_errors_abort mpi_errors_return"},
+};
 constexpr size_t kCount = static_cast<size_t>(Id::count_);
 static_assert(sizeof kDeclarations / sizeof kDeclarations[0] == kCount);
 
@@ -77,6 +94,34 @@ bool parse_flag(const char* text, int64_t& value) {
   return false;
 }
 
+const Words* words_of(size_t index) {
+  for (const Words& row : kWords) {
+    if (static_cast<size_t>(row.id) == index) return &row;
+  }
+  return nullptr;
+}
+
+bool is_among(std::string_view words, std::string_view word) {
+  for (size_t begin = 0; begin <= words.size();) {
+    const size_t end = std::min(words.find(' ', begin), words.size());
+    if (words.substr(begin, end - begin) == word) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+bool parse_text(size_t index, std::string_view text) {
+  const Words* allowed = words_of(index);
+  if (allowed == nullptr || text.empty()) return true;
+  if (!allowed->several) return is_among(allowed->words, text);
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    if (!is_among(allowed->words, text.substr(begin, end - begin))) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
 bool parse(Kind kind, const char* text, int64_t& value) {
   switch (kind) {
     case Kind::bytes:
@@ -93,8 +138,12 @@ bool parse(Kind kind, const char* text, int64_t& value) {
   return false;
 }
 
-const char* expected_form(Kind kind) {
-  switch (kind) {
+std::string expected_form(size_t index) {
+  if (const Words* allowed = words_of(index); allowed != nullptr) {
+    return (allowed->several ? "one or several, with commas, of: " : "one of: ") +
+           std::string(allowed->words);
+  }
+  switch (kDeclarations[index].kind) {
     case Kind::bytes:
       return "bytes, as in 4096, 32K, 2M or 1G";
     case Kind::count:
@@ -113,7 +162,9 @@ bool may_be_automatic(const Declaration& declaration) {
   return std::strcmp(declaration.standard, kAutomaticWord) == 0;
 }
 
-bool parse_value(const Declaration& declaration, const char* text, int64_t& value) {
+bool parse_value(size_t index, const char* text, int64_t& value) {
+  const Declaration& declaration = kDeclarations[index];
+  if (declaration.kind == Kind::text) return parse_text(index, text);
   if (!may_be_automatic(declaration) || lower(text) != kAutomaticWord)
     return parse(declaration.kind, text, value);
   value = kAutomatic;
@@ -136,15 +187,16 @@ struct Table {
   std::array<Value, kCount> values;
 
   Table() {
-    for (size_t i = 0; i < kCount; ++i) read(kDeclarations[i], values[i]);
+    for (size_t i = 0; i < kCount; ++i) read(i, values[i]);
   }
 
-  static void read(const Declaration& declaration, Value& value) {
+  static void read(size_t index, Value& value) {
+    const Declaration& declaration = kDeclarations[index];
     const std::string name = environment_name(declaration.name);
     const char* given = std::getenv(name.c_str());
     // An empty variable counts as unset, as shells make it hard to tell the two apart.
     if (given != nullptr && *given != '\0') {
-      if (parse_value(declaration, given, value.number)) {
+      if (parse_value(index, given, value.number)) {
         value.text = given;
         value.source = "environment";
         return;
@@ -154,10 +206,10 @@ struct Table {
       const bool speaks = rank == nullptr || std::strcmp(rank, "0") == 0;
       if (speaks)
         std::fprintf(stderr, "hearth: %s='%s' cannot be read: expected %s%s; using the default %s\n",
-                     name.c_str(), given, expected_form(declaration.kind),
+                     name.c_str(), given, expected_form(index).c_str(),
                      may_be_automatic(declaration) ? ", or auto" : "", declaration.standard);
     }
-    HEARTH_CHECK(parse_value(declaration, declaration.standard, value.number));
+    HEARTH_CHECK(parse_value(index, declaration.standard, value.number));
     value.text = declaration.standard;
   }
 };
@@ -203,10 +255,10 @@ const char* source(Id id) {
 }
 
 bool parse(Id id, const std::string& text, int64_t& number) {
-  return parse_value(kDeclarations[static_cast<size_t>(id)], text.c_str(), number);
+  return parse_value(static_cast<size_t>(id), text.c_str(), number);
 }
-const char* expected_form(Id id) {
-  return expected_form(kDeclarations[static_cast<size_t>(id)].kind);
+std::string expected_form(Id id) {
+  return expected_form(static_cast<size_t>(id));
 }
 
 std::vector<Row> rows() {
@@ -232,9 +284,11 @@ bool set_number(size_t row, int64_t value) {
   return true;
 }
 
-void set_text(size_t row, const std::string& value) {
+bool set_text(size_t row, const std::string& value) {
   HEARTH_DCHECK(kDeclarations[row].kind == Kind::text);
+  if (!parse_text(row, value)) return false;
   table().values[row] = {0, value, "tool"};
+  return true;
 }
 
 void disturb(Id id, int64_t value) {

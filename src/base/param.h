@@ -31,10 +31,11 @@ int64_t get_number(Id id);
 bool is_automatic(Id id);
 const char* source(Id id);
 
-/// The number that a text means for a parameter that is no text; false where it means none.
+/// The number that a text means for a parameter that is no text; false where it means none, or is none of the
+/// words that a text may be.
 bool parse(Id id, const std::string& text, int64_t& number);
 /// What a text has to look like, as in "bytes, as in 4096, 32K, 2M or 1G".
-const char* expected_form(Id id);
+std::string expected_form(Id id);
 
 /// One row of what `hearth info` prints.
 struct Row {
@@ -51,9 +52,9 @@ struct Row {
 std::vector<Row> rows();
 
 /// Changes the value of a row of rows(), by its place there, for whoever asks from now on (MPI_T_cvar_write).
-/// Called before the value is used, by one thread. False for a number that the kind does not allow.
+/// Called before the value is used, by one thread. False for a value that the parameter cannot have.
 bool set_number(size_t row, int64_t value);
-void set_text(size_t row, const std::string& value);
+bool set_text(size_t row, const std::string& value);
 /// The same for base/chaos.h. Pre: nobody has set it, and the value is a legal one.
 void disturb(Id id, int64_t value);
 

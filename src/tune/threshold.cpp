@@ -118,7 +118,7 @@ Status Hints::read(std::span<const std::pair<std::string, std::string>> entries)
     int64_t number = 0;
     if (text != kNeverWord && !param::parse(threshold->parameter, text, number)) {
       return fail(MPI_ERR_INFO_VALUE, "%s is \"%s\": expected %s, never or auto", key.c_str(), text.c_str(),
-                  param::expected_form(threshold->parameter));
+                  param::expected_form(threshold->parameter).c_str());
     }
     std::erase_if(values, [threshold](const auto& entry) { return entry.first == threshold->parameter; });
     if (number == param::kAutomatic) continue;

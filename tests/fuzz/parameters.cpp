@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const auto id = static_cast<param::Id>(input.below(static_cast<size_t>(param::Id::count_)));
   int64_t number = 0;
   if (!param::parse(id, input.rest(), number)) {
-    fuzz::demand(*param::expected_form(id) != '\0', "a text that is refused has a form that is expected");
+    fuzz::demand(!param::expected_form(id).empty(), "a text that is refused has a form that is expected");
     return 0;
   }
   fuzz::demand(number >= param::kAutomatic, "no parameter is negative");

@@ -25,6 +25,8 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   ::setenv("HEARTH_SHM_CELL_BYTES", "-5", 1);
   ::setenv("HEARTH_P2P_CELLS_IN_FLIGHT", "", 1);
   ::setenv("HEARTH_P2P_UNEXPECTED_BYTES_MAX", "99999999999999999999", 1);
+  ::setenv("HEARTH_P2P_STORES", "fast", 1);
+  ::setenv("HEARTH_P2P_SINGLE_COPY_METHODS", "cma,cmb", 1);
   testing::internal::CaptureStderr();
   EXPECT_EQ(get_bytes(Id::shm_ring_bytes), 65536u);
   EXPECT_EQ(get_time_ns(Id::wait_yield), 3'000'000u);
@@ -32,12 +34,21 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   const int64_t cells = get_count(Id::shm_cell_count);
   const std::string complaints = testing::internal::GetCapturedStderr();
   for (const char* name : {"HEARTH_SHM_CELL_COUNT='many'", "HEARTH_SHM_CELL_BYTES='-5'",
+                           "HEARTH_P2P_STORES='fast'", "HEARTH_P2P_SINGLE_COPY_METHODS='cma,cmb'",
                            "HEARTH_P2P_UNEXPECTED_BYTES_MAX='99999999999999999999'"}) {
     const size_t first = complaints.find(name);
     EXPECT_NE(first, std::string::npos) << name << " in " << complaints;
     EXPECT_EQ(complaints.find(name, first + 1), std::string::npos);
   }
   EXPECT_EQ(complaints.find("IN_FLIGHT"), std::string::npos) << "an empty variable counts as unset";
+
+  // Some texts are words of a list.
+  EXPECT_NE(complaints.find("expected one of: by_time plain streaming; using the default by_time"),
+            std::string::npos)
+      << complaints;
+  EXPECT_NE(complaints.find("expected one or several, with commas, of: xpmem cma"), std::string::npos);
+  EXPECT_EQ(get_text(Id::p2p_stores), "by_time");
+  EXPECT_EQ(get_text(Id::p2p_single_copy_methods), "xpmem,cma");
 
   // Read once: later changes do not matter.
   ::setenv("HEARTH_SHM_RING_BYTES", "1M", 1);
@@ -61,7 +72,11 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   EXPECT_FALSE(set_number(place(Id::p2p_single_copy), 2));
   EXPECT_FALSE(set_number(place(Id::coll_algorithms), 1));
   EXPECT_EQ(get_bytes(Id::shm_ring_bytes), 4096u);
-  set_text(place(Id::coll_algorithms), "bcast=chain");
+  EXPECT_TRUE(set_text(place(Id::coll_algorithms), "bcast=chain"));
+  EXPECT_TRUE(set_text(place(Id::p2p_stores), "plain"));
+  EXPECT_FALSE(set_text(place(Id::p2p_stores), "Plain"));
+  EXPECT_FALSE(set_text(place(Id::p2p_single_copy_methods), "cma,"));
+  EXPECT_EQ(get_text(Id::p2p_stores), "plain");
   EXPECT_EQ(get_text(Id::coll_algorithms), "bcast=chain");
   EXPECT_STREQ(row(rows(), "shm_ring_bytes").source, "tool");
   EXPECT_EQ(row(rows(), "shm_ring_bytes").number, 4096);
