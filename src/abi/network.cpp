@@ -1,14 +1,15 @@
 #include "abi/network.h"
 
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <utility>
 
 #include "abi/error.h"
 #include "base/atomic.h"
 #include "base/os_wait.h"
+#include "base/param.h"
 #include "mpi.h"
+#include "transport/network_card.h"
 #include "transport/router.h"
 
 namespace hearth::abi {
@@ -17,35 +18,28 @@ namespace {
 constexpr const char* kCardName = "fabric";
 constexpr uint64_t kFirstWordsNs = 2'000'000'000;
 
-// The provider and its address there, with a zero byte between them. Interfaces may have other names
-// elsewhere.
-std::vector<std::byte> make_card(const transport::Network& network) {
-  const std::string provider = network.way().substr(0, network.way().find(' '));
-  std::vector<std::byte> card(provider.size() + 1);
-  std::memcpy(card.data(), provider.c_str(), card.size());
-  card.insert(card.end(), network.address().begin(), network.address().end());
+// Of this process. Interfaces may have other names elsewhere.
+transport::NetworkCard make_card(const transport::Network& network) {
+  transport::NetworkCard card;
+  card.provider = network.way().substr(0, network.way().find(' '));
+  card.address.assign(network.address().begin(), network.address().end());
+  card.format += static_cast<uint32_t>(param::get_count(param::Id::pretend_newer_wire));
   return card;
 }
 
 // Introduces all ranks of other machines.
 Status exchange_addresses(const launch::Bootstrap& job, transport::Network& network) {
-  const std::vector<std::byte> own = make_card(network);
-  HEARTH_TRY(job.launcher->put(kCardName, own));
+  const transport::NetworkCard own = make_card(network);
+  HEARTH_TRY(job.launcher->put(kCardName, transport::to_bytes(own)));
   HEARTH_TRY(job.launcher->fence());
-  const size_t provider_bytes = own.size() - network.address().size();
   std::vector<std::byte> card;
+  std::vector<std::byte> address;
   for (int rank = 0; rank < job.size; ++rank) {
     if (job.place_of[static_cast<size_t>(rank)] >= 0) continue;
     HEARTH_TRY(job.launcher->get(rank, kCardName, card));
-    if (card.size() <= provider_bytes || std::memcmp(card.data(), own.data(), provider_bytes) != 0) {
-      return fail(
-          MPI_ERR_OTHER,
-          "rank %d, on %s, has another network than %s here. Remedy: the same HEARTH_FABRIC_PROVIDER on "
-          "all machines",
-          rank, job.hosts[static_cast<size_t>(job.node_of[static_cast<size_t>(rank)])].c_str(),
-          network.way().c_str());
-    }
-    network.introduce(rank, std::span(card).subspan(provider_bytes));
+    const auto machine = static_cast<size_t>(job.node_of[static_cast<size_t>(rank)]);
+    HEARTH_TRY(transport::read_card(card, own, rank, job.hosts[machine], address));
+    network.introduce(rank, address);
   }
   return {};
 }

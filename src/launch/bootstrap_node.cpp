@@ -49,8 +49,10 @@ Status read_cards(ForeignLauncher& launcher, std::vector<NodeCard>& cards) {
     HEARTH_TRY(launcher.get(rank, kCardName, bytes));
     if (parse_card(bytes, cards[static_cast<size_t>(rank)])) continue;
     return fail(MPI_ERR_OTHER,
-                "rank %d uses another version of Hearth. Remedy: one libmpi_abi.so for all ranks of a job",
-                rank);
+                "rank %d has left a card of format %d with the launcher's server, this library reads format "
+                "%d. Likely cause: another version of Hearth there. Remedy: the same libmpi_abi.so.1 for all "
+                "ranks of a job",
+                rank, bytes.empty() ? 0 : static_cast<int>(bytes[0]), static_cast<int>(kCardVersion));
   }
   return {};
 }

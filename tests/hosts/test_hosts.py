@@ -144,6 +144,12 @@ class Jobs:
         self.assertIn("4 ranks on 2 machines", out)
         self.assertRegex(out, r"(?m)^ +8 .* machines$")
 
+    def test_another_wire_format_is_told_and_nothing_is_sent(self):
+        newer = '[ "$(hostname)" = h1 ] || export HEARTH_PRETEND_NEWER_WIRE=7; exec "$0"'
+        _, err = self.run_job(1, "sh", "-c", newer, program_of("ring"), code=None)
+        self.assertRegex(err, r"rank 1, on h2, sends packets of format \d+ over the network, this one of "
+                              r"format \d+\. .*Remedy: the same libmpi_abi\.so\.1 on all machines")
+
     def test_one_rank_on_each_host(self):
         self.run_job(1, program_of("ring"))
 

@@ -1,0 +1,43 @@
+#include "transport/network_card.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mpi.h"
+
+namespace hearth::transport {
+
+std::vector<std::byte> to_bytes(const NetworkCard& card) {
+  std::vector<std::byte> bytes(sizeof card.format + card.provider.size() + 1);
+  std::memcpy(bytes.data(), &card.format, sizeof card.format);
+  std::memcpy(bytes.data() + sizeof card.format, card.provider.c_str(), card.provider.size() + 1);
+  bytes.insert(bytes.end(), card.address.begin(), card.address.end());
+  return bytes;
+}
+
+Status read_card(std::span<const std::byte> bytes, const NetworkCard& own, int rank, const std::string& host,
+                 std::vector<std::byte>& address) {
+  uint32_t format = 0;
+  if (bytes.size() >= sizeof format) std::memcpy(&format, bytes.data(), sizeof format);
+  if (format != own.format) {
+    return fail(MPI_ERR_OTHER,
+                "rank %d, on %s, sends packets of format %u over the network, this one of format %u. Likely "
+                "cause: another version of Hearth there. Remedy: the same libmpi_abi.so.1 on all machines",
+                rank, host.c_str(), format, own.format);
+  }
+  bytes = bytes.subspan(sizeof format);
+  const auto end = std::find(bytes.begin(), bytes.end(), std::byte{0});
+  const auto letters = static_cast<size_t>(end - bytes.begin());
+  const bool same =
+      letters == own.provider.size() && std::memcmp(bytes.data(), own.provider.data(), letters) == 0;
+  if (!same || end == bytes.end()) {
+    return fail(MPI_ERR_OTHER,
+                "rank %d, on %s, has another network than %s here. Remedy: the same HEARTH_FABRIC_PROVIDER "
+                "on all machines",
+                rank, host.c_str(), own.provider.c_str());
+  }
+  address.assign(end + 1, bytes.end());
+  return {};
+}
+
+}  // namespace hearth::transport
