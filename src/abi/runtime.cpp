@@ -97,7 +97,7 @@ void make_recorder() {
            .ok()) {
     return warn(last_failure_text());
   }
-  run.recorder = std::make_unique<profile::Recorder>(run.board, run.job.rank);
+  run.recorder = std::make_unique<profile::Recorder>(run.board, run.job.rank, node_of(run.job.rank));
   profile::process_recorder = run.recorder.get();
   profile::process_traced = run.recorder->tracing();
   profile::call_counts = run.board.part(run.job.rank).calls;

@@ -11,6 +11,7 @@
 #include "profile/json.h"
 #include "profile/page.h"
 #include "profile/trace.h"
+#include "profile/words.h"
 
 namespace hearth::launch {
 namespace {
@@ -81,6 +82,7 @@ void JobReport::write(const JobSpec& job, const shm::Segment& segment, int exit_
       }
     }
     note(summary.verdict);
+    if (summary.machines() > 1) note(machines_words(summary));
   }
   if (trace_.descriptor.open()) {
     bool whole = true;

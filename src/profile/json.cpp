@@ -19,6 +19,14 @@ Json sizes_json(const Classes& classes) {
   return sizes;
 }
 
+// What goes to other machines, beside all that is sent.
+Json share_json(const Traffic& away, const Traffic& all) {
+  return {{"messages", away.messages},
+          {"bytes", away.bytes},
+          {"messages_share", share_of(away.messages, all.messages)},
+          {"bytes_share", share_of(away.bytes, all.bytes)}};
+}
+
 Json rank_json(size_t number, const RankSummary& rank) {
   Json waits = Json::object();
   for (int i = 0; i < kWaits; ++i) {
@@ -38,6 +46,8 @@ Json rank_json(size_t number, const RankSummary& rank) {
           {"rest_seconds", rank.rest_s()},
           {"messages_sent", rank.sent.messages},
           {"bytes_sent", rank.sent.bytes},
+          {"machine", rank.machine},
+          {"inter_node", share_json(rank.sent_away, rank.sent)},
           {"messages_received", rank.received.messages},
           {"bytes_received", rank.received.bytes},
           {"unexpected_messages", rank.unexpected_messages},
@@ -105,9 +115,12 @@ std::string to_json(const Summary& summary) {
                {"run_seconds", summary.run_s},
                {"messages", all.messages},
                {"bytes", all.bytes},
+               {"machines", summary.machines()},
+               {"inter_node", share_json(summary.all_away(), all)},
                {"overhead_seconds", summary.cost.all_s()},
                {"overhead_share", summary.share(summary.cost.all_s())},
                {"ranks", Json::array()}};
+  json["inter_node"]["even_share"] = summary.even_share_away();
   for (size_t rank = 0; rank < summary.size(); ++rank)
     json["ranks"].push_back(rank_json(rank, summary.ranks[rank]));
   json["bytes_between"] =

@@ -13,7 +13,7 @@
 
 namespace hearth::profile {
 
-constexpr uint64_t kMagic = 0x6874726165485001;  // "Hearth", 'P', then the layout's version
+constexpr uint64_t kMagic = 0x6874726165485002;  // "Hearth", 'P', then the layout's version
 
 /// Size classes: 0 bytes, 1, 2 to 3, 4 to 7, ... The last one takes all that is longer.
 constexpr int kClasses = 40;
@@ -149,6 +149,7 @@ static_assert(sizeof(TraceEvent) == 48);
 
 struct alignas(64) RankHead {
   uint64_t attached;  // 1 once the rank has found this file
+  uint64_t machine;   // where it runs, or as if: HEARTH_PRETEND_MACHINES
   uint64_t begun_ns;  // MPI_Init was over
   uint64_t ended_ns;  // MPI_Finalize began; 0: it never did
   uint64_t alive_ns;  // the last time that the rank looked at the clock here

@@ -37,6 +37,7 @@ std::string head(const Summary& summary) {
   out += fact("MPI_Init to MPI_Finalize", time_words(summary.run_s));
   out += fact("messages", count_words(all.messages)) + fact("bytes", bytes_words(all.bytes));
   out += fact("most unexpected at once", count_words(depth));
+  if (summary.machines() > 1) out += fact("between machines", machines_words(summary));
   if (memory > 0) out += fact("most memory of a rank", bytes_words(memory));
   if (summary.job.exit_code != 0) out += fact("exit code", std::to_string(summary.job.exit_code));
   return out + "</dl></header>\n";
@@ -66,8 +67,33 @@ std::string channels(const Summary& summary) {
       "Channels",
       "What lies between sender and receiver, by where mpiexec bound them. Beside it the share that each "
       "channel would have if every rank sent as much to each other rank; the experiment is Figure 4 of Chai, "
-      "Gao and Panda (2007). All ranks are on one machine, so nothing goes through a network.",
+      "Gao and Panda (2007)." +
+          std::string(summary.machines() > 1
+                          ? ""
+                          : " All ranks are on one machine, so nothing goes through a network."),
       "<div class=\"scroll\">" + channel_chart(summary) + "</div>");
+}
+
+std::string machines(const Summary& summary) {
+  if (summary.machines() < 2) return "";
+  Table table(
+      {"rank", "#machine", "#messages within", "#between", "#share", "#bytes within", "#between", "#share"});
+  const auto row = [&](const std::string& name, const std::string& machine, const Traffic& all,
+                       const Traffic& away) {
+    table.row({name, machine, count_words(all.messages - away.messages), count_words(away.messages),
+               percent_words(share_of(away.messages, all.messages)), bytes_words(all.bytes - away.bytes),
+               bytes_words(away.bytes), percent_words(share_of(away.bytes, all.bytes))});
+  };
+  for (size_t i = 0; i < summary.size(); ++i) {
+    const RankSummary& rank = summary.ranks[i];
+    row("rank " + std::to_string(i), rank.counted ? std::to_string(rank.machine) : "", rank.sent,
+        rank.sent_away);
+  }
+  row("all", std::to_string(summary.machines()) + " machines", summary.all(), summary.all_away());
+  return section("Within and between machines",
+                 "What each rank sends to ranks of its own machine, and to those of others. " +
+                     machines_words(summary) + ".",
+                 table.end());
 }
 
 std::string sizes(const Summary& summary) {
@@ -194,8 +220,8 @@ std::string to_page(const Summary& summary) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Hearth profile: " +
       escaped(summary.job.command) + "</title>\n" + std::string(page_style()) + "</head>\n<body>\n";
   out += head(summary) + "<main>\n" + times(summary) + waits(summary) + sites(summary) + comms(summary) +
-         matrices(summary) + channels(summary) + sizes(summary) + routes(summary) + calls(summary) +
-         ranks(summary) + "</main>\n";
+         matrices(summary) + channels(summary) + machines(summary) + sizes(summary) + routes(summary) +
+         calls(summary) + ranks(summary) + "</main>\n";
   return out + "<footer>" + escaped(overhead_words(summary)) + ". Hearth MPI " +
          escaped(summary.job.version) +
          "; docs/profile.md says how each figure is made.</footer>\n</body>\n</html>\n";

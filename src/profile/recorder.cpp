@@ -51,12 +51,13 @@ uint64_t key_of(std::span<const uint64_t> stack) {
 
 }  // namespace
 
-Recorder::Recorder(const Board& board, PeerIndex self)
+Recorder::Recorder(const Board& board, PeerIndex self, int machine)
     : board_(board), self_(self), part_(board.part(self)), head_(*part_.head) {
   if (tracing()) {
     sent_numbers_.resize(board.rank_count());
     arrived_numbers_.resize(board.rank_count());
   }
+  head_.machine = static_cast<uint64_t>(machine);
   atomic::store_relaxed(head_.attached, uint64_t{1});
 }
 

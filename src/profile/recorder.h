@@ -43,8 +43,8 @@ struct CommFacts {
 
 class Recorder {
  public:
-  /// Pre: the board is attached, and outlives the recorder.
-  Recorder(const Board& board, PeerIndex self);
+  /// Pre: the board is attached, and outlives the recorder. `machine`: the number of the one this rank is on.
+  Recorder(const Board& board, PeerIndex self, int machine);
 
   // Life of the rank.
   void begin();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "base/atomic.h"
 #include "base/os_wait.h"
@@ -95,6 +96,7 @@ RankSummary read_rank(const RankHead& head, uint64_t job_ended_ns) {
   rank.finalized = head.ended_ns != 0;
   // The end of a rank that was killed is not known: that of the job stands for it.
   const uint64_t ended_ns = rank.finalized ? head.ended_ns : std::max(job_ended_ns, head.alive_ns);
+  rank.machine = head.machine;
   rank.run_s = seconds(ended_ns > head.begun_ns ? ended_ns - head.begun_ns : 0);
   for (size_t i = 0; i < kWaits; ++i) {
     rank.waited_s[i] = seconds(head.waited_ns[i]);
@@ -117,6 +119,7 @@ RankSummary read_rank(const RankHead& head, uint64_t job_ended_ns) {
 
 topo::Relation relation_between(const Summary& summary, size_t a, size_t b) {
   if (a == b) return topo::Relation::self;
+  if (summary.ranks[a].machine != summary.ranks[b].machine) return topo::Relation::network;
   return topo::relation_of(summary.job.places[a], summary.job.places[b]);
 }
 
@@ -148,6 +151,7 @@ void read_peers(Summary& summary, size_t from, const PeerCounts* peers) {
     summary.ranks[to].received += traffic;
     add_ways(counts, summary.ways);
     const topo::Relation relation = relation_between(summary, from, to);
+    if (relation == topo::Relation::network) summary.ranks[from].sent_away += traffic;
     Channel& channel = summary.channels[static_cast<size_t>(relation)];
     channel.traffic += traffic;
     add_sizes(counts, channel.messages);
@@ -397,6 +401,27 @@ Traffic Summary::all() const {
   Traffic sum;
   for (const RankSummary& rank : ranks) sum += rank.sent;
   return sum;
+}
+
+Traffic Summary::all_away() const {
+  Traffic sum;
+  for (const RankSummary& rank : ranks) sum += rank.sent_away;
+  return sum;
+}
+
+size_t Summary::machines() const {
+  std::set<uint64_t> numbers;
+  for (const RankSummary& rank : ranks) {
+    if (rank.counted) numbers.insert(rank.machine);
+  }
+  return numbers.size();
+}
+
+double Summary::even_share_away() const {
+  const auto between = std::find_if(channels.begin(), channels.end(), [](const Channel& channel) {
+    return channel.relation == topo::Relation::network;
+  });
+  return between != channels.end() ? between->even_share : 0;
 }
 
 double Summary::share(double part_s) const {

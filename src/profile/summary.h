@@ -46,8 +46,10 @@ struct RankSummary {
   double copied_s = 0;  // timed copies
   uint64_t timed_bytes = 0;
   uint64_t copied_bytes = 0;
+  uint64_t machine = 0;
   Traffic sent;
-  Traffic received;  // as its senders counted it
+  Traffic sent_away;  // of it, to ranks of other machines
+  Traffic received;   // as its senders counted it
   uint64_t unexpected_messages = 0;
   uint64_t unexpected_depth_max = 0;
   uint64_t unexpected_bytes_max = 0;
@@ -156,6 +158,11 @@ struct Summary {
   size_t size() const { return ranks.size(); }
   const Traffic& between(size_t from, size_t to) const { return matrix[from * size() + to]; }
   Traffic all() const;
+  Traffic all_away() const;
+  /// How many the ranks that were counted are on.
+  size_t machines() const;
+  /// The part of the messages that would go between machines if every rank sent as much to each other rank.
+  double even_share_away() const;
   /// Of the time of all ranks together.
   double share(double seconds) const;
 };

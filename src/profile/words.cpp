@@ -121,6 +121,19 @@ std::string frame_words(const Frame& frame) {
   return file + offset;
 }
 
+double share_of(uint64_t part, uint64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+std::string machines_words(const Summary& summary) {
+  const Traffic all = summary.all();
+  const Traffic away = summary.all_away();
+  return percent_words(share_of(away.messages, all.messages)) + " of the messages and " +
+         percent_words(share_of(away.bytes, all.bytes)) + " of the bytes go between the " +
+         std::to_string(summary.machines()) + " machines; it would be " +
+         percent_words(summary.even_share_away()) + " if every rank sent as much to each other rank";
+}
+
 std::string overhead_words(const Summary& summary) {
   const Cost& cost = summary.cost;
   uint64_t events = 0;

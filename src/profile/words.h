@@ -24,6 +24,10 @@ std::string channel_words(topo::Relation relation);
 std::string route_words(const Route& route);
 /// "solve+0x1a (program)", innermost first.
 std::string frame_words(const Frame& frame);
+/// Of a whole; 0 of nothing.
+double share_of(uint64_t part, uint64_t whole);
+/// How much goes between machines, beside what would if each rank sent as much to each other one.
+std::string machines_words(const Summary& summary);
 /// What the counting took, of which time.
 std::string overhead_words(const Summary& summary);
 

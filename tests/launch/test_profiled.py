@@ -89,6 +89,29 @@ class Profile(LaunchTest):
         self.assertEqual([rank["messages_received"] for rank in profile["ranks"]], [100, 208, 100])
         self.assertTrue(all(rank["finalized"] and rank["memory_bytes_max"] > 0 for rank in profile["ranks"]))
 
+    def test_what_goes_between_machines(self):
+        there = ("--genv", "HEARTH_PRETEND_MACHINES", "2")
+        profile = self.profile(3, "counts", *there)
+        self.check_counts(profile)
+        self.assertEqual(profile["machines"], 2)
+        self.assertEqual([rank["machine"] for rank in profile["ranks"]], [0, 0, 1])
+        sent = [(rank["inter_node"]["messages"], rank["inter_node"]["bytes"]) for rank in profile["ranks"]]
+        self.assertEqual(sent, [(0, 0), (100, 800), (100, 800)])
+        self.assertEqual([rank["inter_node"]["bytes_share"] for rank in profile["ranks"]], [0, 1, 1])
+        share = profile["inter_node"]
+        self.assertEqual((share["messages"], share["bytes"]), (200, 1600))
+        self.assertAlmostEqual(share["messages_share"], 200 / 408)
+        self.assertAlmostEqual(share["even_share"], 4 / 6)
+        channels = {channel["relation"]: channel["messages"] for channel in profile["channels"]}
+        self.assertEqual(channels["network"], 200)
+        said = self.run_mpiexec("-n", 3, "--oversubscribe", "--profile", self.folder / "p.html", *there,
+                                PROGRAM, "counts").stderr
+        self.assertIn("49 % of the messages and 0.1 % of the bytes go between the 2 machines; it would be "
+                      "67 %", said)
+        page = (self.folder / "p.html").read_text(encoding="utf-8")
+        self.assertIn("Within and between machines", page)
+        self.assertEqual(self.profile(3, "counts")["machines"], 1)
+
     def test_late_sender(self):
         profile = self.profile(2, "late_sender")
         waits = profile["ranks"][1]["waits"]

@@ -17,12 +17,13 @@ inline const char* test_call_name(int number) {
 
 class Job {
  public:
-  explicit Job(uint64_t trace_events = 0) {
+  /// `apart`: as if the two were on machines of their own.
+  explicit Job(uint64_t trace_events = 0, bool apart = false) {
     EXPECT_TRUE(Board::create(2, trace_events, board).ok());
     for (int rank = 0; rank < 2; ++rank) {
       Board& part = parts_[rank];
       EXPECT_TRUE(Board::attach(os::duplicate_out_of_the_way(board.descriptor()), 2, rank, part).ok());
-      recorders_[rank] = std::make_unique<Recorder>(part, rank);
+      recorders_[rank] = std::make_unique<Recorder>(part, rank, apart ? rank : 0);
       recorders_[rank]->begin();
     }
   }

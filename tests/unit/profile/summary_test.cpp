@@ -26,6 +26,29 @@ TEST(Summary, AddsUpWhatWasSent) {
   EXPECT_EQ(summary.ways[kSingleCopy].traffic.bytes, uint64_t{1} << 20);
 }
 
+TEST(Summary, TellsWhatGoesBetweenMachines) {
+  for (const bool apart : {false, true}) {
+    Job job(0, apart);
+    for (int i = 0; i < 3; ++i) job.recorder(0).sent(0, 0, 8, 1, false);
+    job.recorder(0).sent(1, kCells, 5000, 1, false);
+    job.recorder(1).sent(0, 0, 16, 1, false);
+    const Summary summary = job.summary();
+    EXPECT_EQ(summary.machines(), apart ? 2u : 1u);
+    EXPECT_EQ(summary.all().messages, 5u);
+    EXPECT_EQ(summary.all_away().messages, apart ? 2u : 0u);
+    EXPECT_EQ(summary.all_away().bytes, apart ? 5016u : 0u);
+    EXPECT_EQ(summary.ranks[0].sent_away.bytes, apart ? 5000u : 0u);
+    EXPECT_EQ(summary.ranks[1].sent_away.bytes, apart ? 16u : 0u);
+    EXPECT_DOUBLE_EQ(summary.even_share_away(), apart ? 1.0 : 0.0);
+    const std::string page = to_page(summary);
+    EXPECT_EQ(page.find("Within and between machines") != std::string::npos, apart);
+    EXPECT_EQ(page.find("nothing goes through a network") == std::string::npos, apart);
+    const std::string words = apart ? "40 % of the messages and 100 % of the bytes go between the 2 machines"
+                                    : "0 % of the messages and 0 % of the bytes";
+    EXPECT_EQ(machines_words(summary).substr(0, words.size()), words);
+  }
+}
+
 TEST(Summary, MovesWhatFellBack) {
   Job job;
   job.recorder(0).sent(1, kSingleCopy, 1 << 20, 1, false);
