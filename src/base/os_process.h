@@ -71,7 +71,7 @@ void become_detached(int kept_descriptor, const char* name, char** arguments);
 /// for input and output and nothing else open, and with the signal settings that this process was given.
 /// False with errno when there is no further process.
 bool start_detached(const char* path, char* const* arguments, char* const* environment);
-/// Others go first from now on, also before what this process starts.
+/// Others go first before this thread from now on, also before what it starts.
 void lower_priority();
 
 /// How a process ended.

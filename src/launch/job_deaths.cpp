@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "base/os_machine.h"
+#include "base/os_process.h"
 #include "base/os_wait.h"
 #include "base/param.h"
 #include "launch/job.h"
@@ -22,6 +23,8 @@ constexpr uint64_t kWordsNs = 5'000'000;
 constexpr size_t kLinesMax = 16;
 
 std::vector<std::string> what_they_did(const std::unique_ptr<Observer>& observer, uint32_t died) {
+  // Those who are told just now need the processors.
+  os::lower_priority();
   observer->look();
   const Snapshot& seen = observer->latest();
   std::vector<std::string> lines;
