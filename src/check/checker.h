@@ -59,8 +59,6 @@ constexpr ObjectRow kObjects[] = {
     {ObjectKind::message, Kind::message_out, Kind::message_inout},
 };
 
-inline constexpr size_t kSessionRow = 6;
-
 inline bool is_any_of(Call call, std::initializer_list<Call> calls) {
   return std::find(calls.begin(), calls.end(), call) != calls.end();
 }

@@ -110,6 +110,10 @@ void Visit::begin_call() {
     return;
   }
   if (function == Call::session_finalize) {
+    // Before the call: other threads' sessions ask those in the list for the job's processes meanwhile.
+    if (const auto* ended = call_.pointer<const MPI_Session>("session"); ended != nullptr) {
+      std::erase(all.sessions, *ended);
+    }
     if (!all.world) all.communicators.let_go();
     return;
   }

@@ -224,8 +224,6 @@ void Visit::end_objects() {
       end_of_use(all);
       break;
     case Call::session_finalize:
-      std::erase(all.sessions,
-                 reinterpret_cast<MPI_Session>(static_cast<uintptr_t>(state.freed[kSessionRow])));
       if (!all.world && !all.sessions.empty()) all.communicators.add_session(all.sessions.back());
       break;
     case Call::comm_free:
