@@ -24,9 +24,13 @@ namespace {
 
 Status agree_on_area(Comm& comm) {
   int32_t area = comm.rank == 0 ? coll::ControlArea::take(comm.group->peers) : objects::kNoArea;
-  HEARTH_TRY(coll::run<coll::bcast>(comm, &area, Count{sizeof area}, byte_type(), 0));
-  comm.area = area;
-  return {};
+  const Status status = coll::run<coll::bcast>(comm, &area, Count{sizeof area}, byte_type(), 0);
+  if (status.ok()) {
+    comm.area = area;
+  } else {
+    coll::ControlArea::leave(area);
+  }
+  return status;
 }
 
 }  // namespace

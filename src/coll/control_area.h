@@ -107,7 +107,7 @@ class ControlArea {
   static void set_up(const shm::Segment& segment, int own_place, std::span<const int> places = {});
   /// Takes an area for these processes; kNoArea where none is left, or it would not be worth it.
   static int32_t take(std::span<const objects::PeerIndex> members);
-  /// The same, as long as half of the areas are left.
+  /// The same, as long as half of the areas are left; who takes one at the same moment is not counted.
   static int32_t take_for_operation(std::span<const objects::PeerIndex> members);
   /// Of a process that was counted: it will not touch the area any more.
   static void leave(int32_t area) { leave(area, own_place_); }

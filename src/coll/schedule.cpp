@@ -419,7 +419,10 @@ Status Schedule::settle_area() {
   comm_->area_settled = true;
   int32_t told =
       machines_->place == 0 ? ControlArea::take(machines_->peers_on(machines_->own)) : objects::kNoArea;
-  HEARTH_TRY(tell_machine(*this, &told));
+  if (const Status status = tell_machine(*this, &told); !status.ok()) {
+    ControlArea::leave(told);
+    return status;
+  }
   comm_->area = told;
   machine_area_ = ControlArea::on_machine(*comm_);
   return {};
