@@ -13,8 +13,8 @@ elseif(HEARTH_SANITIZE)
 endif()
 
 # What tests over libfabric get under the address sanitizer: the provider `net` of libfabric 1.17 keeps a
-# description of each connection for good, which is no leak of ours. What stands in for it makes pools of 16 KiB
-# buffers for each address: smaller ones, since to mark them all is most of the time that these tests take.
+# description of each connection for good, which is no leak of ours. What stands in for it makes pools of
+# 16 KiB buffers for each address: smaller ones, since to mark them all is most of what these tests take.
 set(fabric_environment "")
 if(HEARTH_SANITIZE MATCHES "address")
   set(fabric_environment "HEARTH_FABRIC_PROVIDER=tcp;FI_OFI_RXM_BUFFER_SIZE=2048")
