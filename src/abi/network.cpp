@@ -41,7 +41,7 @@ Status exchange_addresses(const launch::Bootstrap& job, transport::Network& netw
     HEARTH_TRY(transport::read_card(card, own, rank, job.hosts[machine], address));
     network.introduce(rank, address);
   }
-  return {};
+  return job.launcher->all_have_read();
 }
 
 // Where the program has asked for errors it gets them; else this ends the job.

@@ -2,7 +2,7 @@
 // ranks leave bytes for each other. One implementation per protocol: bootstrap_pmi (PMI-1 and PMI-2),
 // bootstrap_pmix. Made and used by the thread that starts MPI; later only to end the job.
 //
-//   put(name, bytes) ... fence() ... get(rank, name) ... finalize(), or abort() at any time
+//   put(name, bytes) ... fence() ... get(rank, name) ... all_have_read() ... finalize(); abort() at any time
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,8 @@ class ForeignLauncher {
   virtual Status fence() = 0;
   /// What a rank has put under a name before the last fence().
   Status get(int rank, const std::string& name, std::vector<std::byte>& bytes);
+  /// After the last get(): waits until all ranks have come here, where what one has put is lost once it ends.
+  virtual Status all_have_read() { return {}; }
 
   /// Asks for the end of the whole job with this exit code. Returns; the caller ends itself.
   virtual void abort(int code, const std::string& text) = 0;

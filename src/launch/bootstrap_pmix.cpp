@@ -1,5 +1,6 @@
 #include "launch/bootstrap_pmix.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -44,6 +45,21 @@ bool find_all(void* library, pmix::Functions& call) {
          find(library, "PMIx_Abort", call.abort) && find(library, "PMIx_Put", call.put) &&
          find(library, "PMIx_Commit", call.commit) && find(library, "PMIx_Fence", call.fence) &&
          find(library, "PMIx_Get", call.get) && find(library, "PMIx_Error_string", call.error_string);
+}
+
+pmix::Info hint(const char* key) {
+  pmix::Info info = {};
+  std::strncpy(info.key, key, sizeof info.key - 1);
+  return info;
+}
+
+// Whoever answers for a rank of another machine may have lost it.
+pmix::Info give_up_in_time() {
+  pmix::Info timeout = hint(pmix::kKeyTimeout);
+  const uint64_t seconds = param::get_time_ns(param::Id::launch_join_timeout) / 1'000'000'000;
+  timeout.value.type = pmix::kTypeInt;
+  timeout.value.data.integer = static_cast<int>(std::clamp<uint64_t>(seconds, 1, INT32_MAX));
+  return timeout;
 }
 
 }  // namespace
@@ -126,11 +142,17 @@ Status PmixLauncher::put_text(const std::string& key, const std::string& text) {
 
 Status PmixLauncher::fence() {
   if (const int status = call_.commit(); status != pmix::kSuccess) return refused("PMIx_Commit", status);
-  pmix::Info collect = {};
-  std::strncpy(collect.key, pmix::kKeyCollect, sizeof collect.key - 1);
+  pmix::Info collect = hint(pmix::kKeyCollect);
   collect.value.type = pmix::kTypeBool;
   collect.value.data.flag = true;
   const int status = call_.fence(nullptr, 0, &collect, 1);
+  return status == pmix::kSuccess ? Status() : refused("PMIx_Fence", status);
+}
+
+// A server that is asked for what a fence is still bringing turns to the server of the rank itself, which
+// answers never once that rank has ended (PRRTE 3, two hosts, a rank that lives for a few milliseconds).
+Status PmixLauncher::all_have_read() {
+  const int status = call_.fence(nullptr, 0, nullptr, 0);
   return status == pmix::kSuccess ? Status() : refused("PMIx_Fence", status);
 }
 
@@ -138,8 +160,17 @@ Status PmixLauncher::get_text(int rank, const std::string& key, std::string& tex
   pmix::Process whose = self_;
   whose.rank = static_cast<uint32_t>(rank);
   pmix::Value* value = nullptr;
-  if (const int status = call_.get(&whose, key.c_str(), nullptr, 0, &value);
-      status != pmix::kSuccess || value == nullptr) {
+  const pmix::Info timeout = give_up_in_time();
+  const int status = call_.get(&whose, key.c_str(), &timeout, 1, &value);
+  if (status == pmix::kErrorTimeout) {
+    return fail(
+        MPI_ERR_OTHER,
+        "the launcher's server (PMIx) has not given '%s' within %d s. Likely cause: rank %d has ended in "
+        "MPI_Init, or its machine is gone. Remedy: look for its words; on a slow machine set "
+        "HEARTH_LAUNCH_JOIN_TIMEOUT higher",
+        key.c_str(), timeout.value.data.integer, rank);
+  }
+  if (status != pmix::kSuccess || value == nullptr) {
     return fail(
         MPI_ERR_OTHER,
         "the launcher's server (PMIx) knows no '%s' (%s): rank %d is no rank of Hearth. Likely cause: "

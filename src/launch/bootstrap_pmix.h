@@ -21,6 +21,7 @@ class PmixLauncher final : public ForeignLauncher {
 
   const char* protocol() const override { return "PMIx"; }
   Status fence() override;
+  Status all_have_read() override;
   void abort(int code, const std::string& text) override;
   void finalize() override;
 

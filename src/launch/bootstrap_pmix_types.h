@@ -9,16 +9,19 @@
 namespace hearth::launch::pmix {
 
 constexpr int kSuccess = 0;
+constexpr int kErrorTimeout = -24;
 constexpr uint32_t kRankWildcard = UINT32_MAX - 1;
 constexpr uint8_t kScopeGlobal = 3;
 
 constexpr uint16_t kTypeBool = 1;
 constexpr uint16_t kTypeString = 3;
+constexpr uint16_t kTypeInt = 6;
 constexpr uint16_t kTypeUint32 = 14;
 
 constexpr const char* kKeyJobSize = "pmix.job.size";  // uint32, of the job: rank wildcard
 constexpr const char* kKeyAppNumber = "pmix.appnum";  // uint32
 constexpr const char* kKeyCollect = "pmix.collect";   // bool: a fence brings the data along
+constexpr const char* kKeyTimeout = "pmix.timeout";   // int, seconds: a call gives up then
 
 struct Process {
   char space[256];
@@ -30,6 +33,7 @@ struct Value {
   union {
     bool flag;
     char* string;
+    int integer;
     uint32_t uint32;
     struct {
       void* first;

@@ -21,14 +21,17 @@ TEST(PmixTypes, AreLaidOutAsInTheHeader) {
 
 TEST(PmixTypes, HaveTheHeadersNumbers) {
   EXPECT_EQ(kSuccess, PMIX_SUCCESS);
+  EXPECT_EQ(kErrorTimeout, PMIX_ERR_TIMEOUT);
   EXPECT_EQ(kRankWildcard, PMIX_RANK_WILDCARD);
   EXPECT_EQ(kScopeGlobal, PMIX_GLOBAL);
   EXPECT_EQ(kTypeBool, PMIX_BOOL);
   EXPECT_EQ(kTypeString, PMIX_STRING);
+  EXPECT_EQ(kTypeInt, PMIX_INT);
   EXPECT_EQ(kTypeUint32, PMIX_UINT32);
   EXPECT_STREQ(kKeyJobSize, PMIX_JOB_SIZE);
   EXPECT_STREQ(kKeyAppNumber, PMIX_APPNUM);
   EXPECT_STREQ(kKeyCollect, PMIX_COLLECT_DATA);
+  EXPECT_STREQ(kKeyTimeout, PMIX_TIMEOUT);
 }
 
 // Functions of ours and of the header take as many arguments, each of the same size.
