@@ -18,8 +18,9 @@ std::vector<std::byte> to_bytes(const NetworkCard& card) {
 Status read_card(std::span<const std::byte> bytes, const NetworkCard& own, int rank, const std::string& host,
                  std::vector<std::byte>& address) {
   uint32_t format = 0;
-  if (bytes.size() >= sizeof format) std::memcpy(&format, bytes.data(), sizeof format);
-  if (format != own.format) {
+  const bool whole = bytes.size() >= sizeof format;
+  if (whole) std::memcpy(&format, bytes.data(), sizeof format);
+  if (!whole || format != own.format) {
     return fail(MPI_ERR_OTHER,
                 "rank %d, on %s, sends packets of format %u over the network, this one of format %u. Likely "
                 "cause: another version of Hearth there. Remedy: the same libmpi_abi.so.1 on all machines",
@@ -35,6 +36,16 @@ Status read_card(std::span<const std::byte> bytes, const NetworkCard& own, int r
                 "rank %d, on %s, has another network than %s here. Remedy: the same HEARTH_FABRIC_PROVIDER "
                 "on all machines",
                 rank, host.c_str(), own.provider.c_str());
+  }
+  // libfabric reads as many bytes as its kind of address has.
+  const auto there = static_cast<size_t>(bytes.end() - end) - 1;
+  if (there != own.address.size()) {
+    return fail(
+        MPI_ERR_OTHER,
+        "rank %d, on %s, has an address of %zu bytes on the network, this one of %zu. Likely cause: IPv6 "
+        "there and IPv4 here, or the other way round. Remedy: the same HEARTH_FABRIC_INTERFACE on all "
+        "machines",
+        rank, host.c_str(), there, own.address.size());
   }
   address.assign(end + 1, bytes.end());
   return {};

@@ -45,12 +45,24 @@ TEST(NetworkCard, AnotherProviderIsTold) {
   }
 }
 
+TEST(NetworkCard, AnAddressOfAnotherLengthIsTold) {
+  const NetworkCard own = card_of("net");
+  NetworkCard other = own;
+  std::vector<std::byte> address;
+  for (const size_t bytes : {size_t{0}, size_t{17}, size_t{30}}) {
+    other.address.resize(bytes);
+    ASSERT_FALSE(read_card(to_bytes(other), own, 3, "beta", address).ok()) << bytes;
+    const std::string words = "an address of " + std::to_string(bytes) + " bytes";
+    EXPECT_NE(std::string(last_failure_text()).find(words), std::string::npos);
+  }
+}
+
 TEST(NetworkCard, NothingElseIsACard) {
   const NetworkCard own = card_of("net");
   const std::vector<std::byte> good = to_bytes(own);
   const size_t head = good.size() - own.address.size();
   std::vector<std::byte> address;
-  for (size_t bytes = 0; bytes < head; ++bytes) {
+  for (size_t bytes = 0; bytes < good.size(); ++bytes) {
     EXPECT_FALSE(read_card(std::span(good).first(bytes), own, 3, "beta", address).ok()) << bytes;
   }
   std::mt19937 chance(4711);
