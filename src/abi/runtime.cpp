@@ -134,7 +134,7 @@ void make_engine() {
   setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
   setup.relation = relation_to;
   setup.new_context = new_context;
-  coll::ControlArea::set_up(segment, run.job.place, run.job.place_of);
+  coll::ControlArea::set_up(segment, run.job.place, &run.job.arena, run.job.place_of);
   coll::Agreement::set_up(segment);
   run.liveness.emplace(segment);
   // Nobody tells deaths on other machines that way.

@@ -47,6 +47,14 @@ inline bool compare_exchange(T& word, T expected, T desired) {
                                                           std::memory_order_acquire);
 }
 
+/// Orders every earlier load before every later load and store.
+inline void fence_acquire() {
+  std::atomic_thread_fence(std::memory_order_acquire);
+}
+/// Orders every earlier load and store before every later store.
+inline void fence_release() {
+  std::atomic_thread_fence(std::memory_order_release);
+}
 /// Orders every earlier load and store before every later one, for this and all other processors.
 inline void fence_full() {
   std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -44,10 +44,18 @@ void ChunkMoves::keep_own(Schedule& schedule, const OwnBlock& own, int own_rank)
   schedule.copy(own.buffer, own.count, own.type, place, count, *in_.type);
 }
 
+// All that goes out of a rank, in one piece of memory, and as it is packed.
+void ChunkMoves::offer_blocks(const ChunkBlocks& blocks, int64_t bytes) {
+  if (!blocks.type->contiguous || !puts()) return;
+  const std::byte* const first = apart_ ? blocks.place(0) : blocks.place(rank());
+  offer(first + blocks.type->true_lower_bound, bytes);
+}
+
 void ChunkMoves::bcast(void* buffer, Count count, Type& type, int root) {
   out_ = in_ = one_block(buffer, count, type);
   taken_from_ = root;
   set_part({.puts = rank() == root, .takes = rank() != root});
+  offer_blocks(out_, out_.bytes);
   set_kind(Collective::bcast, out_.bytes);
   cut(out_.bytes, 1);
 }
@@ -61,6 +69,7 @@ void ChunkMoves::gather(Schedule& schedule, const OwnBlock& own, const RankBlock
   } else {
     out_ = in_ = one_block(own.buffer, own.count, own.type);
   }
+  offer_blocks(out_, out_.bytes);
   set_kind(Collective::gather, out_.bytes);
   cut(out_.bytes, 1);
 }
@@ -77,6 +86,7 @@ void ChunkMoves::scatter(Schedule& schedule, const RankBlocks& blocks, const Own
   } else if (at_root) {
     keep_own(schedule, {blocks.place(root), blocks.count(root), blocks.type(root)}, root);
   }
+  offer_blocks(out_, size() * out_.bytes);
   set_kind(Collective::scatter, size() * out_.bytes);
   cut(out_.bytes, size() - 1);
 }
@@ -97,6 +107,7 @@ Status ChunkMoves::allgather(Schedule& schedule, const OwnBlock& own, const Rank
     out_ = one_block(own.buffer, own.count, own.type);
     keep_own(schedule, own, rank());
   }
+  offer_blocks(out_, out_.length(rank()));
   set_kind(Collective::allgather, bytes_max);
   cut(bytes_max, 1);
   return {};
@@ -107,6 +118,7 @@ void ChunkMoves::alltoall(Schedule& schedule, const RankBlocks& out, const RankB
   out_ = blocks_of(out);
   in_ = blocks_of(in);
   if (out.place(0) != in.place(0)) {
+    offer_blocks(out_, size() * out_.bytes);
     keep_own(schedule, {out.place(rank()), out.count(rank()), out.type(rank())}, rank());
   }
   set_kind(Collective::alltoall, size() * in_.bytes);
@@ -145,11 +157,14 @@ bool ChunkMoves::takes_from(int64_t stage, int from) const {
   return (taken_from_ < 0 || from == taken_from_) && piece_of(stage, in_.length(from)) > 0;
 }
 
-void ChunkMoves::take(int64_t stage, int from, const std::byte* chunk) {
-  if (apart_) chunk += ((rank() - from + size()) % size() - 1) * part_bytes_;
+void ChunkMoves::take(int64_t stage, int from, uint64_t begin) {
   const int64_t bytes = piece_of(stage, in_.length(from));
-  datatype::unpack(*in_.type, in_.place(from), stage * piece_bytes_, chunk, static_cast<size_t>(bytes));
-  footprint::reads(chunk, bytes);
+  const int64_t at = stage * piece_bytes_;
+  const int64_t part = apart_ ? ((rank() - from + size()) % size() - 1) * part_bytes_ : 0;
+  const int64_t block = apart_ ? rank() * in_.length(from) : 0;
+  const std::byte* const piece = source(from, begin, part, block + at, bytes);
+  datatype::unpack(*in_.type, in_.place(from), at, piece, static_cast<size_t>(bytes));
+  footprint::reads(piece, bytes);
   footprint::copies(bytes);
 }
 

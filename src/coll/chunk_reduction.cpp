@@ -34,9 +34,16 @@ Status ChunkReduction::reserve(Schedule& schedule, Count count, bool needs_resul
   return needs_result || in_place ? schedule.scratch(type_, count, result_) : Status();
 }
 
+// Where elements are as they are packed.
+void ChunkReduction::offer_input(Count count) {
+  if (type_.contiguous) offer(element(input_, 0) + type_.true_lower_bound, count * type_.size);
+}
+
 Status ChunkReduction::allreduce_whole(Schedule& schedule, Count count) {
   set_kind(Collective::allreduce, count * type_.size);
   kind_ = Kind::whole;
+  // In place results come where others still read.
+  if (input_ != receive_) offer_input(count);
   cut(count, 1);
   return reserve(schedule, stage_count_, false);
 }
@@ -45,6 +52,8 @@ Status ChunkReduction::allreduce_shares(Schedule& schedule, Count count) {
   set_kind(Collective::allreduce, count * type_.size);
   kind_ = Kind::shares;
   set_part({.shares = true});
+  // Also in place: a rank's share of the input is read by that rank alone, before its result comes there.
+  offer_input(count);
   cut(count, size());
   return reserve(schedule, stage_count_ / size(), false);
 }
@@ -57,11 +66,13 @@ Status ChunkReduction::reduce(Schedule& schedule, Count count, int root) {
   if (size() == 2) {
     kind_ = Kind::at_root;
     set_part({.puts = !at_root, .takes = at_root, .reader = root});
+    if (!at_root) offer_input(count);
     cut(count, 1);
     return reserve(schedule, stage_count_, false);
   }
   kind_ = Kind::shares;
   set_part({.shares = at_root, .result_reader = root});
+  offer_input(count);
   cut(count, size());
   return reserve(schedule, stage_count_ / size(), !at_root);
 }
@@ -76,7 +87,9 @@ Status ChunkReduction::reduce_scatter(Schedule& schedule, const Count* begins, C
       std::min(chunk_piece_bytes(longest * type_.size), ring().stage_bytes_max() / 2 / size());
   stage_count_ = std::max<Count>(bytes / type_.size, 1);
   part_bytes_ = (stage_count_ * type_.size + shm::kLineBytes - 1) / shm::kLineBytes * shm::kLineBytes;
-  set_kind(Collective::reduce_scatter, (block_begin(size() - 1) + block_count(size() - 1)) * type_.size);
+  const Count all = block_begin(size() - 1) + block_count(size() - 1);
+  set_kind(Collective::reduce_scatter, all * type_.size);
+  offer_input(all);
   // In place the result lies where other blocks are still to be put from.
   if (input_ == receive_) HEARTH_TRY(schedule.scratch(type_, block_count(rank()), block_result_));
   HEARTH_TRY(reserve(schedule, stage_count_, false));
@@ -89,6 +102,9 @@ Status ChunkReduction::scan_whole(Schedule& schedule, Count count, bool inclusiv
   kind_ = Kind::scan_whole;
   inclusive_ = inclusive;
   set_part({.puts = rank() < size() - 1});
+  if (rank() < size() - 1 && input_ != receive_) {
+    offer_input(count);
+  }
   cut(count, 1);
   return reserve_operands(schedule, size(), stage_count_);
 }
@@ -157,9 +173,10 @@ bool ChunkReduction::shares_from(int64_t stage, int from) const {
 }
 
 const std::byte* ChunkReduction::packed_operand(int from, uint64_t begin, const Range& range) {
-  const std::byte* const chunk = ring().place(from, begin) + range.offset;
-  footprint::reads(chunk, range.count * type_.size);
-  return chunk;
+  const int64_t bytes = range.count * type_.size;
+  const std::byte* const operand = source(from, begin, range.offset, range.begin * type_.size, bytes);
+  footprint::reads(operand, bytes);
+  return operand;
 }
 
 /// Of all ranks from `first` to `last`, in this order.

@@ -14,7 +14,7 @@ std::byte* ChunkRing::place(int rank, uint64_t position) const {
   return area_.chunks(rank).data() + position % memory_bytes_;
 }
 
-bool ChunkRing::look_who_has_consumed(uint64_t end, int& awaited) {
+void ChunkRing::look_who_has_consumed(int& awaited) {
   uint64_t least = UINT64_MAX;
   for (int rank = 0; rank < area_.size(); ++rank) {
     if (rank == area_.rank()) continue;
@@ -26,7 +26,34 @@ bool ChunkRing::look_who_has_consumed(uint64_t end, int& awaited) {
     awaited = rank;
   }
   consumed_by_all_ = least;
-  return end <= consumed_by_all_ + memory_bytes_;
+}
+
+bool ChunkRing::is_consumed(int by, uint64_t end, int& awaited) {
+  if (by < 0) {
+    if (consumed_by_all_ < end) look_who_has_consumed(awaited);
+    return consumed_by_all_ >= end;
+  }
+  awaited = by;
+  // Pairs with show_consumed(): our data may change now.
+  return atomic::load_acquire(area_.row(by).consumed[0]) >= end;
+}
+
+void ChunkRing::lend(Loan loan) {
+  uint64_t& shown = area_.own_row().produced[kLoan];
+  // Pairs with loan(): show_produced() comes after it.
+  const uint64_t next = loan.word | (shown & Loan::kWithdrawn);
+  if (next != shown) atomic::store_release(shown, next);
+}
+
+void ChunkRing::withdraw_loan() {
+  uint64_t& shown = area_.own_row().produced[kLoan];
+  atomic::store_relaxed(shown, shown | Loan::kWithdrawn);
+  // Whoever reads what the program stores there now finds the word changed.
+  atomic::fence_release();
+}
+
+Loan ChunkRing::loan(int rank) const {
+  return {atomic::load_acquire(area_.row(rank).produced[kLoan])};
 }
 
 void ChunkRing::show_produced(Word word, uint64_t end, int to) {

@@ -13,8 +13,12 @@
 //   produced[contributed]   its chunk of every stage that ends there is filled
 //   produced[reduced]       likewise, with the results of its share of a reduction
 //   consumed                it reads nothing any more of what lies before
+//   loan                    what it contributes in this turn is not in its chunks: others read it where it
+//                           lies, in its window of the arena; it counts as produced all the same
 //
-// The other words of the two lines are for what it does in its latest turns (control_area.h).
+// The other words of the two lines are for what it does in its latest turns (control_area.h). A process that
+// has lent its data ends its turn when those who read them have consumed all. Where it must end before, since
+// somebody has died, it withdraws the loan, and who has read from it looks afterwards.
 //
 // A stage may be written when all others have consumed what lay in its place. The memory is larger than a
 // second-level cache on purpose: docs/performance.md, "cells are best reused late".
@@ -30,6 +34,27 @@
 namespace hearth::coll {
 
 class ControlArea;
+
+/// What a process says of data that it lends:
+///
+///   bit  63          47     0
+///        | withdrawn | turn | offset in its window of the arena, + 1; 0: nothing is lent |
+///
+/// Withdrawn stays: nobody trusts that process again in this area.
+struct Loan {
+  static constexpr int kTurnShift = 47;
+  static constexpr uint64_t kOffsets = (uint64_t{1} << kTurnShift) - 1;
+  static constexpr uint64_t kWithdrawn = uint64_t{1} << 63;
+
+  uint64_t word;
+
+  static Loan of(uint64_t turn, uint64_t offset) { return {(turn & 0xffff) << kTurnShift | (offset + 1)}; }
+  bool withdrawn() const { return (word & kWithdrawn) != 0; }
+  bool is_of(uint64_t turn) const {
+    return (word & kOffsets) != 0 && (word >> kTurnShift & 0xffff) == (turn & 0xffff);
+  }
+  uint64_t offset() const { return (word & kOffsets) - 1; }
+};
 
 class ChunkRing {
  public:
@@ -69,19 +94,34 @@ class ChunkRing {
   /// one that has not.
   bool may_write(uint64_t end, int& awaited) {
     if (end <= consumed_by_all_ + memory_bytes_) return true;
-    return look_who_has_consumed(end, awaited);
+    look_who_has_consumed(awaited);
+    return end <= consumed_by_all_ + memory_bytes_;
   }
+  /// Whether one rank, or all others (-1), have consumed everything up to there; if not, `awaited` has not.
+  bool is_consumed(int by, uint64_t end, int& awaited);
   /// Shows to one rank, or all (-1), that the own chunk is filled up to there. Pairs with has_produced().
   void show_produced(Word word, uint64_t end, int to);
   bool has_produced(int rank, Word word, uint64_t end) const;
   /// Pairs with may_write().
   void show_consumed(uint64_t end);
 
+  // Loans.
+
+  /// Says where the own data of a turn lie, before any of them are shown; it may say nothing. Pairs with
+  /// loan().
+  void lend(Loan loan);
+  /// Who reads from the loan after this, or while it happens, finds loan().withdrawn() afterwards.
+  void withdraw_loan();
+  /// Pre: has_produced() was true in this turn, or atomic::fence_acquire() came after reading.
+  Loan loan(int rank) const;
+
   /// How the own chunks are written.
   p2p::CellFiller filler;
 
  private:
-  bool look_who_has_consumed(uint64_t end, int& awaited);
+  void look_who_has_consumed(int& awaited);
+
+  static constexpr size_t kLoan = 2;  // of ControlRow::produced
 
   ControlArea& area_;
   uint64_t memory_bytes_;

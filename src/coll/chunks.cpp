@@ -1,5 +1,7 @@
 #include "coll/chunks.h"
 
+#include "base/chaos.h"
+#include "base/param.h"
 #include "coll/disagreement.h"
 #include "p2p/wait_note.h"
 
@@ -23,6 +25,7 @@ void ChunkStages::set_stages(int64_t stages, int64_t bytes) {
 }
 
 void ChunkStages::begin() {
+  area_.offer_to_read();
   turn_ = ring_.take_turn();
   lines_ = area_.lines_begun();
   announced_ = false;
@@ -36,7 +39,8 @@ bool ChunkStages::advance() {
   if (!ring_.is_turn(turn_)) return false;
   if (!begun_) {
     begun_ = true;
-    put_.begin = take_.begin = share_.begin = ring_.first_begin(stage_bytes_);
+    put_.begin = take_.begin = share_.begin = consumed_ = ring_.first_begin(stage_bytes_);
+    lend();
   }
   const Cursor& last = part_.shares ? share_ : take_;
   while (last.stage < stages_) {
@@ -45,8 +49,30 @@ bool ChunkStages::advance() {
     if (part_.shares && share_.stage < take_.stage) moved |= advance_share();
     if (!moved) return false;
   }
+  if (int late = 0; lent_ && !ring_.is_consumed(part_.reader, consumed_, late)) return wait_for(late);
   ring_.end_turn(last.begin);
   return true;
+}
+
+// Shorter ones are put: two copies of them cost less than waiting for their readers.
+void ChunkStages::lend() {
+  lent_ = offered_.bytes >= static_cast<int64_t>(param::get_bytes(param::Id::coll_lend_bytes_min)) &&
+          area_.can_lend(offered_.place, offered_.bytes);
+  ring_.lend(lent_ ? Loan::of(turn_, area_.offset_of(offered_.place)) : Loan{0});
+}
+
+const std::byte* ChunkStages::source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all,
+                                     int64_t bytes) const {
+  const Loan loan = ring_.loan(from);
+  if (!loan.is_of(turn_)) return ring_.place(from, begin) + in_chunk;
+  chaos::at(chaos::Point::loan_found);
+  return area_.lent_by(from, loan.offset() + static_cast<uint64_t>(in_all), bytes);
+}
+
+// After reading: what was read may be what came after it.
+bool ChunkStages::has_withdrawn(int rank) const {
+  atomic::fence_acquire();
+  return __builtin_expect(ring_.loan(rank).withdrawn(), 0);
 }
 
 void ChunkStages::describe(p2p::WaitNote& note) const {
@@ -69,6 +95,7 @@ bool ChunkStages::look() {
   if (!begun_) return false;  // those before it look
   if (const Status failure = area_.failure(); !failure.ok()) {
     outcome = failure;
+    ring_.withdraw_loan();
     ring_.end_turn(put_.begin);
     return true;
   }
@@ -110,11 +137,24 @@ void ChunkStages::show_produced(ChunkRing::Word word, uint64_t end, int to) {
 bool ChunkStages::give_up(Status status) {
   if (outcome.ok()) outcome = status;
   area_.fall_out_of_step();
+  ring_.withdraw_loan();
   ring_.end_turn(put_.begin);
   return true;
 }
 
+// What is lent takes no room, and others may begin with any of it.
+void ChunkStages::put_everything() {
+  uint64_t last = put_.begin;
+  for (; put_.stage < stages_; next_stage(put_)) last = end(put_);
+  show_produced(ChunkRing::Word::contributed, last, part_.reader);
+  for (int64_t stage = 0; stage < stages_; ++stage) after_put(stage);
+}
+
 bool ChunkStages::advance_put() {
+  if (lent_) {
+    put_everything();
+    return true;
+  }
   if (part_.puts) {
     int late = 0;
     if (!ring_.may_write(end(put_), late)) return wait_for(late);
@@ -138,13 +178,17 @@ bool ChunkStages::advance_take() {
     }
     // Before the first byte: what it put is beside what it says of it, so that the line has come already.
     if (take_.stage == 0 && __builtin_expect(is_told_otherwise(from), 0)) return wait_for(from);
-    take(take_.stage, from, ring_.place(from, take_.begin));
+    take(take_.stage, from, take_.begin);
     moved = true;
   }
-  if (part_.takes && reduce(take_.stage, take_.begin)) {
-    show_produced(ChunkRing::Word::reduced, end(take_), part_.result_reader);
+  const bool has_result = part_.takes && reduce(take_.stage, take_.begin);
+  for (int way = 1; part_.takes && way < size(); ++way) {
+    const int from = (rank() + way) % size();
+    // Whatever has made it do so comes to be known here as well, and is looked for while waiting.
+    if (takes_from(take_.stage, from) && has_withdrawn(from)) return wait_for(from);
   }
-  if (!part_.shares) ring_.show_consumed(end(take_));
+  if (has_result) show_produced(ChunkRing::Word::reduced, end(take_), part_.result_reader);
+  if (!part_.shares) show_consumed(end(take_));
   next_stage(take_);
   return true;
 }
@@ -161,7 +205,7 @@ bool ChunkStages::advance_share() {
     share(share_.stage, from, ring_.place(from, share_.begin));
     moved = true;
   }
-  ring_.show_consumed(end(share_));
+  show_consumed(end(share_));
   next_stage(share_);
   return true;
 }

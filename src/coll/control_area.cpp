@@ -19,6 +19,7 @@ using shm::AreaState;
 
 // Lives as long as the process is attached to its job.
 const shm::Segment* the_segment = nullptr;
+shm::Arena* the_arena = nullptr;
 std::span<const int> the_places;
 
 int place_of(objects::PeerIndex process) {
@@ -117,8 +118,10 @@ int64_t longest_in_groups(Collective collective, int ranks) {
 
 }  // namespace
 
-void ControlArea::set_up(const shm::Segment& segment, int own_place, std::span<const int> places) {
+void ControlArea::set_up(const shm::Segment& segment, int own_place, shm::Arena* arena,
+                         std::span<const int> places) {
   the_segment = &segment;
+  the_arena = arena != nullptr && arena->usable() ? arena : nullptr;
   the_places = places;
   own_place_ = own_place;
   objects::leave_area = [](Comm& comm) {
@@ -221,6 +224,7 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
       size_(static_cast<int>(members_of(comm).size())),
       peers_(members_of(comm).data()),
       segment_(segment),
+      arena_(the_arena),
       area_(area),
       chunk_ring_(*this) {
   for (const objects::PeerIndex process : members_of(comm)) {
@@ -311,6 +315,34 @@ void ControlArea::show_done() {
   atomic::store_release(own_->done, done_);
   footprint::writes(&own_->done, sizeof own_->done);
   ring_all();
+}
+
+void ControlArea::map_windows() {
+  has_offered_to_read_ = true;
+  if (arena_ == nullptr) return;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank != rank_ && arena_->memory_of(place_of(peers_[rank]), 0, 0) == nullptr) return;
+  }
+  // Pairs with look_who_reads().
+  atomic::store_release(own_->consumed[kReadsArena], uint64_t{1});
+}
+
+bool ControlArea::look_who_reads() {
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank != rank_ && atomic::load_acquire(row(rank).consumed[kReadsArena]) == 0) return false;
+  }
+  return all_read_ = true;
+}
+
+const std::byte* ControlArea::lent_by(int rank, uint64_t offset, int64_t bytes) const {
+  const std::byte* const memory =
+      arena_ == nullptr ? nullptr
+                        : arena_->memory_of(place_of(peers_[rank]), offset, static_cast<size_t>(bytes));
+  if (memory == nullptr) {
+    shm::damaged("rank %d lends %lld bytes at %llu in its window, where there are none", rank,
+                 static_cast<long long>(bytes), static_cast<unsigned long long>(offset));
+  }
+  return memory;
 }
 
 std::span<std::byte> ControlArea::chunks(int rank) const {

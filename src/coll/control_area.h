@@ -43,6 +43,7 @@
 #include "coll/hierarchy.h"
 #include "coll/select.h"
 #include "objects/comm.h"
+#include "shm/arena.h"
 #include "shm/layout.h"
 #include "shm/segment.h"
 #include "shm/wait.h"
@@ -102,9 +103,11 @@ class ControlArea {
  public:
   // Life.
 
-  /// Before the first communicator: where areas are, which process of the segment this one is, and the number
-  /// of each process of the job in the segment; empty: all are in it, in their order. Both outlive the areas.
-  static void set_up(const shm::Segment& segment, int own_place, std::span<const int> places = {});
+  /// Before the first communicator: where areas are, which process of the segment this one is, the memory in
+  /// which processes read each other's data, and the number of each process of the job in the segment; empty:
+  /// all are in it, in their order. All outlive the areas.
+  static void set_up(const shm::Segment& segment, int own_place, shm::Arena* arena = nullptr,
+                     std::span<const int> places = {});
   /// Takes an area for these processes; kNoArea where none is left, or it would not be worth it.
   static int32_t take(std::span<const objects::PeerIndex> members);
   /// The same, as long as half of the areas are left; who takes one at the same moment is not counted.
@@ -217,6 +220,22 @@ class ControlArea {
   std::span<std::byte> chunks(int rank) const;
   ChunkRing& chunk_ring() { return chunk_ring_; }
 
+  // Data that others read where they lie.
+
+  /// Says to the others that this process reads their windows of the arena, if it does.
+  void offer_to_read() {
+    if (__builtin_expect(!has_offered_to_read_, 0)) map_windows();
+  }
+  /// Whether all others can read these bytes where they lie.
+  bool can_lend(const void* place, int64_t bytes) {
+    return arena_ != nullptr && arena_->holds(place, static_cast<size_t>(bytes)) &&
+           (all_read_ || look_who_reads());
+  }
+  /// Pre: can_lend().
+  uint64_t offset_of(const void* place) const { return arena_->offset_of(place); }
+  /// What a rank lends, at that offset in its window.
+  const std::byte* lent_by(int rank, uint64_t offset, int64_t bytes) const;
+
   // Ranks that disagree: one is in a small collective where another is in a long one, or in one of another
   // kind or length. Who waits for a rank looks at what it says and announces, so that this is an error and no
   // silence. From then on the numbers of the two differ: whoever has seen it says so in its row, and all who
@@ -246,6 +265,7 @@ class ControlArea {
  private:
   static inline int own_place_ = 0;
   static constexpr size_t kOutOfStep = 1;      // of ControlRow::consumed
+  static constexpr size_t kReadsArena = 2;     // of ControlRow::consumed
   static constexpr size_t kAnnouncements = 4;  // the last words of ControlRow::produced
 
   static uint64_t& announcement(shm::ControlRow& row, uint16_t turn) {
@@ -255,6 +275,8 @@ class ControlArea {
   [[gnu::cold]] bool look_who_is_done(uint32_t number, objects::PeerIndex& awaited);
   void end_out_of_turn(uint32_t number);
   void show_done();
+  [[gnu::cold]] void map_windows();
+  bool look_who_reads();
   static int32_t take_below(uint32_t most, std::span<const objects::PeerIndex> members);
   [[gnu::cold]] static ControlArea* enter(objects::Comm& comm, ControlArea*& view, int32_t area);
   [[gnu::cold]] const Hierarchy& make_hierarchy(bool by_place);
@@ -277,6 +299,9 @@ class ControlArea {
   int size_ = 0;
   const objects::PeerIndex* peers_ = nullptr;
   const shm::Segment& segment_;
+  shm::Arena* const arena_;
+  bool has_offered_to_read_ = false;
+  bool all_read_ = false;  // the others have
   const int32_t area_;
   ChunkRing chunk_ring_;
 };

@@ -484,11 +484,12 @@ int main(int argc, char** argv) {
   double seconds = 0;
   unsigned long within_ms = 0;
   const char* only = NULL;
-  int bytes_given = -1;
+  int bytes_given = -1, in_arena = 0;
   seed = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
   unsigned long steps = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
   for (int i = 3; i < argc; ++i) {
     if (strcmp(argv[i], "survive") == 0) survives = 1;
+    if (strcmp(argv[i], "arena") == 0) in_arena = 1;
     if (strncmp(argv[i], "within=", 7) == 0) within_ms = strtoul(argv[i] + 7, NULL, 10);
     if (strncmp(argv[i], "seconds=", 8) == 0) seconds = strtod(argv[i] + 8, NULL);
     if (strncmp(argv[i], "only=", 5) == 0) only = argv[i] + 5;
@@ -497,8 +498,13 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   if (survives) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  out = malloc(bytes_max + 64);
-  in = malloc(bytes_max + 64);
+  if (in_arena) {
+    MPI_Alloc_mem(bytes_max + 64, MPI_INFO_NULL, &out);
+    MPI_Alloc_mem(bytes_max + 64, MPI_INFO_NULL, &in);
+  } else {
+    out = malloc(bytes_max + 64);
+    in = malloc(bytes_max + 64);
+  }
   CHECK(MPI_Alloc_mem(2 * bytes_max + 64, MPI_INFO_NULL, &lent) == MPI_SUCCESS, "no memory to lend");
   const double end = now_s() + seconds;
   comm = MPI_COMM_WORLD;
@@ -533,8 +539,13 @@ int main(int argc, char** argv) {
   fflush(stdout); /* one may be killed yet */
   MPI_Comm_free(&comm);
   MPI_Free_mem(lent);
-  free(out);
-  free(in);
+  if (in_arena) {
+    MPI_Free_mem(out);
+    MPI_Free_mem(in);
+  } else {
+    free(out);
+    free(in);
+  }
   MPI_Finalize();
   return 0;
 }

@@ -8,6 +8,7 @@
  *   COLL_ROUND=N           this round only
  *   COLL_ONLY=allreduce    this collective only
  *   COLL_SECONDS=N         rounds until this time is over
+ *   COLL_MPI_MEMORY=N      so many of 100 buffers come from MPI_Alloc_mem, not 30
  *   COLL_VERBOSE=1         each call is told before it begins, by the first rank of its communicator */
 #include "random_calls.h"
 

@@ -102,6 +102,11 @@ static void clear_side(Side* side) {
   if (side->memory != NULL) memset(side->memory, kFiller, side->bytes);
 }
 
+static int mpi_memory_percent(void) {
+  const char* given = getenv("COLL_MPI_MEMORY");
+  return given != NULL ? atoi(given) : 30;
+}
+
 /* Places the blocks: one after another, or, if `scattered`, in any order with gaps. `lengths` is of malloc.
  */
 static void lay_out(Side* side, Stream* stream, int blocks, long* lengths, int scattered) {
@@ -122,7 +127,7 @@ static void lay_out(Side* side, Stream* stream, int blocks, long* lengths, int s
     end += side->counts[block] * (side->in_bytes ? (layout->extent + 15) / 16 * 16 : 1);
   }
   side->bytes = (size_t)(end * (side->in_bytes ? 1 : side->layouts[0].extent)) + 2 * kMargin;
-  side->is_mpi_memory = chance(stream, 30);
+  side->is_mpi_memory = chance(stream, mpi_memory_percent());
   if (side->is_mpi_memory) {
     MPI_Alloc_mem((MPI_Aint)side->bytes, MPI_INFO_NULL, &side->memory);
   } else {

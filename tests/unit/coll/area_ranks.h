@@ -4,16 +4,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 
+#include "base/os_memory.h"
 #include "base/os_wait.h"
 #include "coll/control_area.h"
 #include "datatype/predefined.h"
 #include "mpi.h"
 #include "objects/pools.h"
+#include "shm/arena.h"
 
 namespace hearth::coll {
 
@@ -89,22 +93,41 @@ template <class Encounter>
 struct AreaPart {
   Encounter* encounter = nullptr;
   bool over = false;
-  std::vector<int> in;
-  std::vector<int> out;
+  std::span<int> in;
+  std::span<int> out;
+  std::vector<int> own;
 
-  void fill(size_t number, const Call& call, int rank) {
-    in.resize(static_cast<size_t>(kRanks * call.count));
-    for (size_t i = 0; i < in.size(); ++i) in[i] = value(number, rank, static_cast<int>(i));
-    out.assign(in.size(), -1);
-    if (call.what == What::bcast && rank == call.root) out = in;
+  /// Both lie in the arena, where there is one.
+  void fill(size_t number, const Call& call, int rank, shm::Arena* arena) {
+    const auto count = static_cast<size_t>(kRanks * call.count);
+    int* memory;
+    if (arena != nullptr) {
+      const size_t page = os::page_bytes();
+      const size_t bytes = (2 * count * sizeof(int) + page - 1) / page * page;
+      memory = reinterpret_cast<int*>(arena->grow(bytes, page));
+      ASSERT_NE(memory, nullptr);
+    } else {
+      own.resize(2 * count);
+      memory = own.data();
+    }
+    in = {memory, count};
+    out = {memory + count, count};
+    for (size_t i = 0; i < count; ++i) in[i] = value(number, rank, static_cast<int>(i));
+    std::ranges::fill(out, -1);
+    if (call.what == What::bcast && rank == call.root) std::ranges::copy(in, out.begin());
   }
 };
 
 template <class Part>
 class AreaRank {
  public:
-  AreaRank(const shm::Segment& segment, int rank) : rank_(rank) {
-    ControlArea::set_up(segment, rank);
+  /// `arena`: the file of one, whose memory is used by those calls that may; nullptr for none.
+  AreaRank(const shm::Segment& segment, int rank, const shm::Arena* arena) : rank_(rank) {
+    if (arena != nullptr) {
+      os::Descriptor file = os::duplicate_out_of_the_way(arena->descriptor());
+      EXPECT_TRUE(shm::Arena::attach(std::move(file), kRanks, rank, arena_).ok()) << last_failure_text();
+    }
+    ControlArea::set_up(segment, rank, &arena_);
     group_.peers = {0, 1, 2, 3};
     group_.index(rank);
     comm_.group = &group_;
@@ -116,6 +139,7 @@ class AreaRank {
     sum_.kind = objects::OpKind::sum;
   }
   virtual ~AreaRank() { delete comm_.control; }
+  ChunkRing& ring() { return comm_.control->chunk_ring(); }
   AreaRank(const AreaRank&) = delete;
   AreaRank& operator=(const AreaRank&) = delete;
 
@@ -128,7 +152,9 @@ class AreaRank {
     while (over < calls.size()) {
       if (begun < calls.size() && begun < over + ahead && random() % 2 == 0) {
         parts[begun] = make();
-        parts[begun]->fill(begun, calls[begun], rank_);
+        // Some ranks lend, and some do not.
+        const bool lends = arena_.usable() && (begun + static_cast<size_t>(rank_)) % 4 != 0;
+        parts[begun]->fill(begun, calls[begun], rank_, lends ? &arena_ : nullptr);
         set_up(calls[begun], *parts[begun]);
         parts[begun]->encounter->begin();
         ++begun;
@@ -165,6 +191,7 @@ class AreaRank {
   }
 
   const int rank_;
+  shm::Arena arena_;
   objects::Group group_;
   objects::Comm comm_;
   objects::Op sum_;
@@ -174,7 +201,7 @@ template <class Rank>
 class AreaRanks : public testing::Test {
  protected:
   /// With so much memory of each rank for chunks.
-  void set_up(uint64_t chunk_bytes) {
+  void set_up(uint64_t chunk_bytes, bool with_arena = false) {
     datatype::enter_predefined_types();
     shm::SegmentPlan plan;
     plan.rank_count = kRanks;
@@ -184,7 +211,10 @@ class AreaRanks : public testing::Test {
     plan.area_count = 1;
     plan.chunk_bytes = chunk_bytes;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
-    for (int rank = 0; rank < kRanks; ++rank) ranks_.push_back(std::make_unique<Rank>(segment_, rank));
+    if (with_arena) ASSERT_TRUE(shm::Arena::create(kRanks, arena_).ok()) << last_failure_text();
+    for (int rank = 0; rank < kRanks; ++rank) {
+      ranks_.push_back(std::make_unique<Rank>(segment_, rank, with_arena ? &arena_ : nullptr));
+    }
   }
 
   /// Calls of these kinds, roots and lengths at random.
@@ -202,6 +232,8 @@ class AreaRanks : public testing::Test {
     return all;
   }
 
+  ChunkRing& ring(int rank) { return ranks_[static_cast<size_t>(rank)]->ring(); }
+
   void run(const std::vector<Call>& calls, size_t ahead, uint32_t seed) {
     std::vector<std::thread> threads;
     for (auto& rank : ranks_) threads.emplace_back([&] { rank->run(calls, ahead, seed); });
@@ -210,6 +242,7 @@ class AreaRanks : public testing::Test {
 
  private:
   shm::Segment segment_;
+  shm::Arena arena_;
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "area_ranks.h"
+#include "base/param.h"
 
 namespace hearth::coll {
 namespace {
@@ -106,6 +107,40 @@ TEST_F(ChunksBetweenThreads, OneFillsAllTheTime) {
   run(std::vector<Call>(200, {What::bcast, 1, 1000}), 12, 5);
   run(std::vector<Call>(100, {What::scatter, 2, 1000}), 12, 6);
   run(std::vector<Call>(100, {What::exscan, 0, 1000}), 12, 7);
+}
+
+// Most ranks have their data where the others read them.
+class LoansBetweenThreads : public ChunksBetweenThreads {
+ protected:
+  static constexpr auto kRow = static_cast<size_t>(param::Id::coll_lend_bytes_min);
+
+  void SetUp() override {
+    ASSERT_TRUE(param::set_number(kRow, 1));
+    set_up(32 * 1024, true);
+  }
+  void TearDown() override { param::set_number(kRow, 8192); }
+};
+
+TEST_F(LoansBetweenThreads, OneAfterTheOther) {
+  run(all_kinds(200, 1), 1, 11);
+}
+
+TEST_F(LoansBetweenThreads, ManyUnderWay) {
+  for (const uint32_t seed : {2u, 3u}) run(all_kinds(60, seed), 10, seed);
+}
+
+TEST_F(LoansBetweenThreads, WhoGivesUpTellsThoseThatRead) {
+  run({{What::bcast, 1, 1000}}, 1, 5);
+  const ChunkRing& one = ring(1);
+  EXPECT_FALSE(one.loan(3).withdrawn());
+  ring(3).lend(Loan::of(70'000, 4096));
+  ASSERT_TRUE(one.loan(3).is_of(70'000));
+  EXPECT_FALSE(one.loan(3).is_of(70'001));
+  EXPECT_EQ(one.loan(3).offset(), 4096u);
+  ring(3).withdraw_loan();
+  EXPECT_TRUE(one.loan(3).withdrawn());
+  ring(3).lend({0});
+  EXPECT_TRUE(one.loan(3).withdrawn()) << "it is trusted again";
 }
 
 }  // namespace
