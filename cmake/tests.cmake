@@ -119,6 +119,10 @@ function(hearth_multi_test)
               $<TARGET_FILE:${program}> ${ARG_ARGS})
     set_tests_properties(${test} PROPERTIES
       LABELS "${labels}" TIMEOUT ${limit_s} PROCESSORS ${ranks})
+    # Who chooses a way for messages means ordinary memory.
+    if(ARG_ENV MATCHES "HEARTH_P2P_" AND NOT ARG_ENV MATCHES "HEARTH_SHARE_HEAP")
+      list(APPEND ARG_ENV HEARTH_SHARE_HEAP=0)
+    endif()
     if(ARG_ENV)
       set_tests_properties(${test} PROPERTIES ENVIRONMENT "${ARG_ENV}")
     endif()

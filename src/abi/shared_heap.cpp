@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/atomic.h"
 #include "base/os_memory.h"
 #include "base/param.h"
 #include "heap/heap.h"
@@ -14,8 +15,20 @@ namespace {
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 constexpr const char* kLibrary = "/libhearth_heap.so";
 
+// Bytes that the heap may yet take of the window; atomic, one for the process as the heap is.
+uint64_t bytes_left = UINT64_MAX;
+
+bool take_share(size_t bytes) {
+  for (;;) {
+    const uint64_t left = atomic::load_relaxed(bytes_left);
+    if (bytes > left) return false;
+    if (atomic::compare_exchange(bytes_left, left, left - bytes)) return true;
+  }
+}
+
 std::byte* grow(void* context, size_t bytes, size_t alignment) {
   auto& arena = *static_cast<shm::Arena*>(context);
+  if (!take_share(bytes)) return nullptr;
   if (bytes >= kHugePageBytes) alignment = std::max(alignment, kHugePageBytes);
   std::byte* piece = arena.grow(bytes, alignment);
   if (piece == nullptr) return nullptr;
@@ -54,12 +67,21 @@ void take_out_of_preloads() {
 }  // namespace
 
 const char* share_heap(shm::Arena& arena) {
-  if (hearth_heap_open_1 == nullptr || !param::get_flag(param::Id::share_heap)) return nullptr;
+  using param::Id;
+  const std::string& wish = param::get_text(Id::share_heap);
+  if (hearth_heap_open_2 == nullptr || wish == "0") return nullptr;
   take_out_of_preloads();
-  if (!arena.usable()) return arena.reason().c_str();
-  const heap::Window window = {&arena, grow, give_back, reachable,
-                               static_cast<size_t>(param::get_bytes(param::Id::share_heap_bytes_min))};
-  return hearth_heap_open_1(&window);
+  const bool bounded = wish == "bounded";
+  // Nobody has asked for it in so many words: nobody is told.
+  if (!arena.usable()) return bounded ? nullptr : arena.reason().c_str();
+  heap::Window window = {&arena, grow, give_back, reachable,
+                         static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_min)), SIZE_MAX};
+  if (bounded) {
+    window.bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_max));
+    bytes_left = static_cast<uint64_t>(param::get_bytes(Id::share_heap_bytes_total));
+  }
+  const char* const why_not = hearth_heap_open_2(&window);
+  return bounded ? nullptr : why_not;
 }
 
 }  // namespace hearth::abi

@@ -41,6 +41,7 @@ constexpr Words kWords[] = {
     {Id::p2p_single_copy_methods, "xpmem cma", true},
     {Id::p2p_stores, "by_time plain streaming"},
     {Id::launch_pmi, "pmi2"},
+    {Id::share_heap, "bounded 1 0"},
     {Id::reorder_measured, "apart always never"},
     {Id::initial_errhandler, "mpi_errors_are_fatal mpi_errors_abort mpi_errors_return"},
 };

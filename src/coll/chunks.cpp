@@ -168,6 +168,8 @@ bool ChunkStages::advance_put() {
 }
 
 bool ChunkStages::advance_take() {
+  // Who has put its data knows that there is room in its chunk; who has lent them asks before it has results.
+  if (int late = 0; lent_ && !ring_.may_write(end(take_), late)) return wait_for(late);
   bool moved = false;
   for (; part_.takes && take_.way < size(); ++take_.way) {
     const int from = (rank() + take_.way) % size();

@@ -26,9 +26,12 @@ namespace {
 
 constexpr size_t kPage = 4096;  // what valloc and pvalloc promise
 
-bool is_shared(size_t bytes) {
+bool is_long(size_t bytes) {
   // Pairs with the store in make_shared_arenas: the arenas are there.
   return __builtin_expect(bytes >= atomic::load_acquire(shared_bytes_min), 0);
+}
+bool is_shared(size_t bytes) {
+  return is_long(bytes) && bytes <= shared_bytes_max;
 }
 
 enum class Force : unsigned char { unknown = 0, ours, another };
@@ -75,15 +78,16 @@ using namespace hearth::heap;  // NOLINT: the functions below belong to no names
 extern "C" {
 
 void* hearth_heap_malloc(size_t bytes) {
-  // No limit lies above the question: it costs nothing here.
-  if (is_shared(bytes)) {
+  // The least that is long lies below the question: it costs nothing here.
+  if (is_long(bytes)) {
     if (bytes == kQuestion) {
       hearth::atomic::store_relaxed(was_asked, true);
       errno = ENOMEM;
       return nullptr;
     }
     // Null when the window is used up; then private memory may do.
-    if (void* memory = shared(bytes, 0); memory != nullptr) return memory;
+    void* memory = bytes <= shared_bytes_max ? shared(bytes, 0) : nullptr;
+    if (memory != nullptr) return memory;
   }
   return jemalloc_malloc(bytes);
 }
@@ -152,7 +156,7 @@ void* hearth_heap_malloc(size_t bytes) {
   return in_force() ? jemalloc_malloc_usable_size(memory) : 0;
 }
 
-[[gnu::visibility("default")]] const char* hearth_heap_open_1(const Window* window) {
+[[gnu::visibility("default")]] const char* hearth_heap_open_2(const Window* window) {
   if (!in_force()) return "the program has a malloc of its own";
   if (hearth::atomic::load_relaxed(shared_bytes_min) != SIZE_MAX) return "it is open already";
   return make_shared_arenas(*window);

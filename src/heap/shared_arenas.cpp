@@ -10,6 +10,7 @@
 namespace hearth::heap {
 
 size_t shared_bytes_min = SIZE_MAX;
+size_t shared_bytes_max = 0;
 
 extern "C" {
 // A thread's own cache does not know of arenas: of what may be shared it would give out private memory that
@@ -104,7 +105,8 @@ const char* make_shared_arenas(const Window& window) {
     flags = in_arena(arena);
   }
   if (pthread_atfork(nullptr, nullptr, stay_private) != 0) return "no memory";
-  // Pairs with the load in is_shared (malloc.cpp): whoever sees it sees the arenas.
+  shared_bytes_max = window.bytes_max;
+  // Pairs with the load in is_long (malloc.cpp): whoever sees it sees the arenas.
   atomic::store_release(shared_bytes_min, least_of_its_size_class(window.bytes_min));
   return nullptr;
 }

@@ -129,6 +129,14 @@ std::string heap_library() {
   return library_beside("libhearth_heap.so");
 }
 
+bool is_known_to_use_mpi(const std::string& program) {
+  const std::string name = program.substr(program.rfind('/') + 1);
+  if (name.starts_with("python")) return true;
+  return std::ranges::any_of(ElfReader(program).read().needed, [](const std::string& library) {
+    return library.substr(library.rfind('/') + 1).starts_with("libmpi");
+  });
+}
+
 std::string reason_against_heap(const std::string& program, const std::vector<std::string>& environment) {
   const Executable executable = ElfReader(program).read();
   if (!executable.is_elf) return "";
@@ -147,11 +155,6 @@ void add_preload(const std::string& library, std::vector<std::string>& environme
   std::string preloads;
   for (const std::string& preload : preloads_of(environment)) preloads += preload + ":";
   set_variable(environment, "LD_PRELOAD", preloads + library);
-}
-
-void add_heap(const std::string& library, std::vector<std::string>& environment) {
-  add_preload(library, environment);
-  set_variable(environment, "HEARTH_SHARE_HEAP", "1");
 }
 
 }  // namespace hearth::launch

@@ -17,11 +17,12 @@ void add_preload(const std::string& library, std::vector<std::string>& environme
 /// cannot hold.
 std::string heap_library();
 
+/// Whether a program is linked against MPI, or is Python, which loads it later. Others, such as a shell or a
+/// debugger, have no use for a shared heap themselves, and may start programs that cannot do with it.
+bool is_known_to_use_mpi(const std::string& program);
+
 /// Why a program cannot do with a malloc that is put in front of its own; "" when it can. What is no
 /// executable, such as a script, is started by a program that can.
 std::string reason_against_heap(const std::string& program, const std::vector<std::string>& environment);
-
-/// Has programs with this environment load the library, behind what they preload already, and share the heap.
-void add_heap(const std::string& library, std::vector<std::string>& environment);
 
 }  // namespace hearth::launch

@@ -97,15 +97,16 @@ int Job::prepare_input(os::Descriptor& for_rank) {
 
 // Whoever asked for it by an option is told why a program goes without.
 void Job::share_heap_of(Program& program) {
-  const bool wanted = spec_.share_heap == Choice::unsaid ? param::get_flag(param::Id::share_heap)
-                                                         : spec_.share_heap == Choice::yes;
-  if (!wanted) return;
+  const std::string& wish = param::get_text(param::Id::share_heap);
+  const bool asked = spec_.share_heap == Choice::unsaid ? wish == "1" : spec_.share_heap == Choice::yes;
+  const std::string path = in_folder(program.folder, program.path);
+  if (!asked && (spec_.share_heap == Choice::no || wish != "bounded" || !is_known_to_use_mpi(path))) return;
   const std::string library = heap_library();
   const std::string reason =
-      library.empty() ? "libhearth_heap.so is not installed"
-                      : reason_against_heap(in_folder(program.folder, program.path), program.environment);
+      library.empty() ? "libhearth_heap.so is not installed" : reason_against_heap(path, program.environment);
   if (reason.empty()) {
-    add_heap(library, program.environment);
+    add_preload(library, program.environment);
+    if (asked) set_variable(program.environment, "HEARTH_SHARE_HEAP", "1");
   } else if (spec_.share_heap == Choice::yes) {
     say("note: the heap of '" + program.spec->command[0] + "' is not shared: " + reason);
   }

@@ -31,6 +31,16 @@ class Heap(LaunchTest):
         # The last one counts.
         self.assertIn("libhearth_heap", self.preloads("--no-share-heap", "--share-heap"))
 
+    def test_unasked_it_is_for_programs_known_to_use_mpi(self):
+        show = python("import os", "print(os.environ.get('LD_PRELOAD'), os.environ.get('HEARTH_SHARE_HEAP'))")
+        self.assertRegex(self.lines("-n", 1, *show)[0], r"^/.*/lib/libhearth_heap\.so None$")
+        self.assertEqual(self.lines("--no-share-heap", "-n", 1, *show), ["None None"])
+        self.assertEqual(self.lines("-n", 1, *show, env={"HEARTH_SHARE_HEAP": "0"}), ["None 0"])
+        self.assertEqual(self.lines("-n", 1, "env", *show), ["None None"])
+        count = "grep -c libhearth_heap /proc/$PPID/maps; true"
+        self.assertRegex(self.lines("-n", 1, RANK, "run", count)[0], "^[1-9]")
+        self.assertEqual(self.lines("--no-share-heap", "-n", 1, RANK, "run", count), ["0"])
+
     def test_what_the_user_preloads_stays_in_force(self):
         found = self.preloads("--share-heap", env={"LD_PRELOAD": "libm.so.6 libdl.so.2"})
         self.assertRegex(found, r"^libm\.so\.6:libdl\.so\.2:/.*/libhearth_heap\.so 1$")

@@ -129,6 +129,12 @@ TEST_F(LoansBetweenThreads, ManyUnderWay) {
   for (const uint32_t seed : {2u, 3u}) run(all_kinds(60, seed), 10, seed);
 }
 
+// Who lends its data puts no data, and yet its results have to find room in its chunks.
+TEST_F(LoansBetweenThreads, ResultsWaitForRoom) {
+  run(std::vector<Call>(40, {What::allreduce, 0, 20'000}), 2, 8);
+  run(std::vector<Call>(40, {What::reduce, 1, 20'000}), 2, 9);
+}
+
 TEST_F(LoansBetweenThreads, WhoGivesUpTellsThoseThatRead) {
   run({{What::bcast, 1, 1000}}, 1, 5);
   const ChunkRing& one = ring(1);

@@ -85,11 +85,17 @@ TEST_F(HeapPreload, APreloadedMallocKeepsItOut) {
 
 TEST_F(HeapPreload, ComesBehindWhatThereIs) {
   Words environment = {"A=1"};
-  add_heap("/lib/libhearth_heap.so", environment);
-  EXPECT_EQ(environment, (Words{"A=1", "LD_PRELOAD=/lib/libhearth_heap.so", "HEARTH_SHARE_HEAP=1"}));
-  environment = {"LD_PRELOAD= one.so:two.so ", "HEARTH_SHARE_HEAP=no"};
-  add_heap("/lib/libhearth_heap.so", environment);
-  EXPECT_EQ(environment, (Words{"LD_PRELOAD=one.so:two.so:/lib/libhearth_heap.so", "HEARTH_SHARE_HEAP=1"}));
+  add_preload("/lib/libhearth_heap.so", environment);
+  EXPECT_EQ(environment, (Words{"A=1", "LD_PRELOAD=/lib/libhearth_heap.so"}));
+  environment = {"LD_PRELOAD= one.so:two.so "};
+  add_preload("/lib/libhearth_heap.so", environment);
+  EXPECT_EQ(environment, (Words{"LD_PRELOAD=one.so:two.so:/lib/libhearth_heap.so"}));
+}
+
+TEST_F(HeapPreload, ShellsAreNotKnownToUseMpi) {
+  EXPECT_FALSE(is_known_to_use_mpi("/bin/sh"));
+  EXPECT_FALSE(is_known_to_use_mpi("/no/such/program"));
+  EXPECT_TRUE(is_known_to_use_mpi("/usr/bin/python3.11"));
 }
 
 }  // namespace
