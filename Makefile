@@ -12,8 +12,8 @@
 #                            suite on two, by Hydra, PRRTE and Slurm
 #   make check-scale         collectives of 1024 and 4096 simulated ranks: what each sends, connects to and keeps
 #   make check-lab           virtual machines with several memory nodes: where memory lies; with Yama
-#   make check-surroundings  all tests without single copy, room in /dev/shm, /sys, a second processor, and with a
-#                            shared heap, in turn
+#   make check-surroundings  all tests without single copy, room in /dev/shm, /sys, a second processor, with all of
+#                            the heap shared, and with none, in turn
 #   make check-chaos         each system call failed in turn, ranks killed at each named point, many seeds of disorder
 #   make check-models        the protocols in shared memory, every state of small models of them, by SPIN
 #   make fuzz      every parser, and whatever reads memory or messages of others, with libFuzzer, each for

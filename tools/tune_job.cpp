@@ -72,9 +72,15 @@ Status TuneJob::start(const Installation& place, int processor_a, int processor_
   os::Pipe in, out;
   if (!os::make_pipe(in) || !os::make_pipe(out))
     return fail(MPI_ERR_OTHER, "cannot make a pipe: %s", std::strerror(errno));
-  std::vector<std::string> words = {
-      place.launcher.string(), "-n", "2", "--bind-to", "hwthread", "--no-share-heap", "--timeout",
-      std::to_string(limit_s), place.tune_probe.string()};
+  std::vector<std::string> words = {place.launcher.string(),
+                                    "-n",
+                                    "2",
+                                    "--bind-to",
+                                    "hwthread",
+                                    "--no-share-heap",
+                                    "--timeout",
+                                    std::to_string(limit_s),
+                                    place.tune_probe.string()};
   std::vector<std::string> environment = environment_for_ranks();
   const std::vector<char*> arguments = pointers_to(words);
   const std::vector<char*> variables = pointers_to(environment);

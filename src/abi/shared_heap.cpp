@@ -74,8 +74,9 @@ const char* share_heap(shm::Arena& arena) {
   const bool bounded = wish == "bounded";
   // Nobody has asked for it in so many words: nobody is told.
   if (!arena.usable()) return bounded ? nullptr : arena.reason().c_str();
-  heap::Window window = {&arena, grow, give_back, reachable,
-                         static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_min)), SIZE_MAX};
+  heap::Window window = {
+      &arena,  grow, give_back, reachable, static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_min)),
+      SIZE_MAX};
   if (bounded) {
     window.bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_max));
     bytes_left = static_cast<uint64_t>(param::get_bytes(Id::share_heap_bytes_total));

@@ -86,7 +86,8 @@ def run(options, arguments, ranks=3, environment=None, program=PROGRAM):
     with tempfile.TemporaryDirectory(prefix="hearth-chaos-") as folder:
         others = ("HEARTH_", "MPIEXEC_", "PMI", "SLURM_")
         own = {k: v for k, v in os.environ.items() if not k.startswith(others)}
-        own |= {MARK: mark, "HEARTH_PROFILE": "none", "HEARTH_AUTO_TUNE": "0", "TMPDIR": folder}
+        own |= {MARK: mark, "HEARTH_PROFILE": "none", "HEARTH_AUTO_TUNE": "0",
+                "HEARTH_SHARE_HEAP": "0", "TMPDIR": folder}
         own |= environment or {}
         words = [MPIEXEC, "-n", str(ranks), "--oversubscribe", *options, program, *map(str, arguments)]
         began = time.monotonic()

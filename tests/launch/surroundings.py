@@ -101,7 +101,9 @@ class Surrounding:
 SURROUNDINGS = {
     "no-single-copy": Surrounding(
         "the kernel refuses to read another process's memory", "single copy",
-        lambda tests: refused(tests, "process_vm_readv,process_vm_writev")),
+        lambda tests: refused(tests, "process_vm_readv,process_vm_writev"), None,
+        # What is about single copy itself, or waits for it.
+        r"^contract_single_copy$|^chaos\.kills$|^multi\.pt2pt_([a-z]*_)?denied_later"),
     "small-dev-shm": Surrounding(
         "/dev/shm has room for 1 MiB", "room in /dev/shm",
         lambda _: mounted("mount -t tmpfs -o size=1m none /dev/shm")),
@@ -116,6 +118,10 @@ SURROUNDINGS = {
     "shared-heap": Surrounding(
         "mpiexec shares every program's heap", "",
         lambda _: ["env", "HEARTH_SHARE_HEAP=1"]),
+    "private-heap": Surrounding(
+        "mpiexec shares no heap", "",
+        lambda _: ["env", "HEARTH_SHARE_HEAP=0"], None,
+        r"^launch\.heap$|^multi\.heap_bounded"),
 }
 
 

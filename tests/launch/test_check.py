@@ -37,7 +37,8 @@ class Check(LaunchTest):
             self.assertRegex(err, call)
 
     def test_a_right_program(self):
-        err = self.run_mpiexec("--check=fatal,strict", "-n", 2, program("types"), "ok_same").stderr
+        case = program("types"), "ok_same"
+        err = self.run_mpiexec("--check=fatal,strict", "--oversubscribe", "-n", 2, *case).stderr
         self.assertEqual(
             err,
             "mpiexec: check: nothing found in 1 messages, of which 1 could be compared, and 0 calls of "
@@ -65,7 +66,7 @@ class Check(LaunchTest):
         case = program("types"), "int_float"
         err = self.run_mpiexec("-n", 2, *case, env={"HEARTH_CHECK": "fatal"}, code=1).stderr
         self.assertIn("found messages of another type 1", err)
-        err = self.run_mpiexec("-n", 2, *case, env={"HEARTH_CHECK": "no"}).stderr
+        err = self.run_mpiexec("--oversubscribe", "-n", 2, *case, env={"HEARTH_CHECK": "no"}).stderr
         self.assertEqual(err, "")
 
     def test_json(self):

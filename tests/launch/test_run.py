@@ -63,11 +63,11 @@ class Start(LaunchTest):
         self.assertEqual(self.lines("./plain", "one"), ["from ./plain one"])
 
     def test_missing_program(self):
-        out = self.run_mpiexec("-n", 2, "no-such-program", code=127).stderr
+        out = self.run_mpiexec("-n", 1, "no-such-program", code=127).stderr
         self.assertRegex(
             out, r"^mpiexec: cannot start 'no-such-program': No such file \(searched PATH .*\)\n$"
         )
-        out = self.run_mpiexec("-n", 2, "./no-such-program", code=127).stderr
+        out = self.run_mpiexec("-n", 1, "./no-such-program", code=127).stderr
         self.assertEqual(out, "mpiexec: cannot start './no-such-program': No such file\n")
 
     def test_nothing_starts_when_one_of_two_programs_is_missing(self):

@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
   /* From shared and from private memory, to either. */
   const int next = (rank_ + 1) % size_, before = (rank_ + size_ - 1) % size_;
   for (int i = 0; i < kBlocks; ++i) {
-    MPI_Sendrecv_replace(blocks[i], (int)kMiB, MPI_CHAR, next, i, before, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv_replace(blocks[i], (int)kMiB, MPI_CHAR, next, i, before, i, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
     CHECK(blocks[i][0] == i && blocks[i][kMiB - 1] == i, "block %d is wrong", i);
     MPI_Bcast(blocks[i], (int)kMiB, MPI_CHAR, i % size_, MPI_COMM_WORLD);
   }
