@@ -62,17 +62,26 @@ void ChunkStages::lend() {
 }
 
 const std::byte* ChunkStages::source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all,
-                                     int64_t bytes) const {
+                                     int64_t bytes) {
   const Loan loan = ring_.loan(from);
+  borrows_ |= loan.word != 0;
   if (!loan.is_of(turn_)) return ring_.place(from, begin) + in_chunk;
   chaos::at(chaos::Point::loan_found);
   return area_.lent_by(from, loan.offset() + static_cast<uint64_t>(in_all), bytes);
 }
 
-// After reading: what was read may be what came after it.
-bool ChunkStages::has_withdrawn(int rank) const {
+// After reading what was lent: it may have been what came after it. Not after reading chunks: the line of the
+// word may have gone, for its rank runs ahead, and getting it once more costs as much as a short collective.
+bool ChunkStages::loans_stand() {
+  if (__builtin_expect(!borrows_, 1)) return true;
+  borrows_ = false;
   atomic::fence_acquire();
-  return __builtin_expect(ring_.loan(rank).withdrawn(), 0);
+  for (int way = 1; way < size(); ++way) {
+    const int from = (rank() + way) % size();
+    // Whatever has made it do so comes to be known here as well, and is looked for while waiting.
+    if (takes_from(take_.stage, from) && ring_.loan(from).withdrawn()) return wait_for(from);
+  }
+  return true;
 }
 
 void ChunkStages::describe(p2p::WaitNote& note) const {
@@ -184,11 +193,7 @@ bool ChunkStages::advance_take() {
     moved = true;
   }
   const bool has_result = part_.takes && reduce(take_.stage, take_.begin);
-  for (int way = 1; part_.takes && way < size(); ++way) {
-    const int from = (rank() + way) % size();
-    // Whatever has made it do so comes to be known here as well, and is looked for while waiting.
-    if (takes_from(take_.stage, from) && has_withdrawn(from)) return wait_for(from);
-  }
+  if (!loans_stand()) return false;
   if (has_result) show_produced(ChunkRing::Word::reduced, end(take_), part_.result_reader);
   if (!part_.shares) show_consumed(end(take_));
   next_stage(take_);

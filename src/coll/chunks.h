@@ -65,7 +65,7 @@ class ChunkStages : public Encounter {
   void offer(const void* place, int64_t bytes) { offered_ = {place, bytes}; }
   /// Where the part of a stage that a rank has put is read, which begins there: `in_chunk` bytes behind the
   /// beginning of its chunk, or `in_all` behind that of what it lends.
-  const std::byte* source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all, int64_t bytes) const;
+  const std::byte* source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all, int64_t bytes);
   int size() const { return area_.size(); }
   int rank() const { return area_.rank(); }
   bool puts() const { return part_.puts; }
@@ -110,7 +110,7 @@ class ChunkStages : public Encounter {
 
   bool is_told_otherwise(int rank) const;
   void lend();
-  bool has_withdrawn(int rank) const;
+  bool loans_stand();
   void put_everything();
   void announce();
   void show_produced(ChunkRing::Word word, uint64_t end, int to);
@@ -132,6 +132,7 @@ class ChunkStages : public Encounter {
   Part part_;
   Offer offered_;
   bool lent_ = false;
+  bool borrows_ = false;   // in the stage that is being taken
   uint64_t consumed_ = 0;  // as this rank has shown it in this turn
   int64_t stages_ = 0;
   int64_t stage_bytes_ = 0;
