@@ -61,7 +61,11 @@ std::string why(Collective collective, const std::string& algorithm, int ranks) 
     return fmt::format("fits a slot; more than {} ranks, which meet in groups of {}", coll::kLineRanksMax,
                        Hierarchy::by_rank(ranks, 0).text());
   }
-  if (algorithm.starts_with("chunks")) return "through memory that stays in the caches, all ranks at once";
+  if (algorithm.starts_with("chunks")) {
+    return "through memory that stays in the caches, all ranks at once; what lies in the arena is read where "
+           "it "
+           "it lies from coll_lend_bytes_min on";
+  }
   if (!has_area(ranks)) return "messages: nobody to meet, or HEARTH_COLL_AREAS is 0";
   return "messages: neither slots nor chunks serve so many ranks at this length";
 }

@@ -88,7 +88,7 @@ std::string why_not_offered(Protocol protocol, topo::Relation relation, bool in_
                             const Circumstances& circumstances) {
   if (protocol != Protocol::arena && protocol != Protocol::single_copy) return "";
   if (protocol == Protocol::arena && !in_arena)
-    return "the buffers do not lie in the arena (MPI_Alloc_mem puts them there)";
+    return "the buffers do not lie in the arena (MPI_Alloc_mem and a heap that is shared put them there)";
   if (!param::get_flag(Id::p2p_single_copy)) return switched_off();
   // One's own memory is copied without the system.
   if (protocol == Protocol::single_copy && relation == topo::Relation::self) return "";

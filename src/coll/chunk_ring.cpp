@@ -39,15 +39,16 @@ bool ChunkRing::is_consumed(int by, uint64_t end, int& awaited) {
 }
 
 void ChunkRing::lend(Loan loan) {
-  uint64_t& shown = area_.own_row().produced[kLoan];
+  const uint64_t next = loan.word | (shown_loan_ & Loan::kWithdrawn);
+  if (next == shown_loan_) return;
+  shown_loan_ = next;
   // Pairs with loan(): show_produced() comes after it.
-  const uint64_t next = loan.word | (shown & Loan::kWithdrawn);
-  if (next != shown) atomic::store_release(shown, next);
+  atomic::store_release(area_.own_row().produced[kLoan], next);
 }
 
 void ChunkRing::withdraw_loan() {
-  uint64_t& shown = area_.own_row().produced[kLoan];
-  atomic::store_relaxed(shown, shown | Loan::kWithdrawn);
+  shown_loan_ |= Loan::kWithdrawn;
+  atomic::store_relaxed(area_.own_row().produced[kLoan], shown_loan_);
   // Whoever reads what the program stores there now finds the word changed.
   atomic::fence_release();
 }

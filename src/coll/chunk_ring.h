@@ -129,6 +129,7 @@ class ChunkRing {
   uint64_t consumed_by_all_ = 0;
   uint64_t turns_taken_ = 0;
   uint64_t turns_over_ = 0;
+  uint64_t shown_loan_ = 0;  // the word as it stands in the own row
 };
 
 }  // namespace hearth::coll
