@@ -102,9 +102,7 @@ Status ChunkReduction::scan_whole(Schedule& schedule, Count count, bool inclusiv
   kind_ = Kind::scan_whole;
   inclusive_ = inclusive;
   set_part({.puts = rank() < size() - 1});
-  if (rank() < size() - 1 && input_ != receive_) {
-    offer_input(count);
-  }
+  if (rank() < size() - 1 && input_ != receive_) offer_input(count);
   cut(count, 1);
   return reserve_operands(schedule, size(), stage_count_);
 }
