@@ -13,6 +13,8 @@ namespace hearth::abi {
 namespace {
 
 constexpr size_t kHugePageBytes = size_t{2} << 20;
+// What a processor reaches with small pages before it has to look up where they are.
+constexpr size_t kSmallPagesReach = size_t{8} << 20;
 constexpr const char* kLibrary = "/libhearth_heap.so";
 
 // Bytes that the heap may yet take of the window; atomic, one for the process as the heap is.
@@ -79,6 +81,9 @@ const char* share_heap(shm::Arena& arena) {
       SIZE_MAX};
   if (bounded) {
     window.bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_max));
+    if (os::only_private_memory_gets_huge_pages()) {
+      window.bytes_max = std::min(window.bytes_max, kSmallPagesReach);
+    }
     bytes_left = static_cast<uint64_t>(param::get_bytes(Id::share_heap_bytes_total));
   }
   const char* const why_not = hearth_heap_open_2(&window);

@@ -211,6 +211,16 @@ void prefer_huge_pages(void* address, size_t bytes) {
   if (!refuses(Call::advise)) ::madvise(address, bytes, MADV_HUGEPAGE);
 }
 
+bool only_private_memory_gets_huge_pages() {
+  // Each file names all choices, the one in force in brackets.
+  const auto chosen = [](const char* file, const char* choice) {
+    return read_text(file).find(choice) != std::string::npos;
+  };
+  const bool unasked = chosen("/sys/kernel/mm/transparent_hugepage/enabled", "[always]");
+  const char* const shared = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+  return unasked && (chosen(shared, "[never]") || chosen(shared, "[deny]"));
+}
+
 bool drop_shared_pages(void* address, size_t bytes) {
   return !refuses(Call::advise) && ::madvise(address, bytes, MADV_REMOVE) == 0;
 }

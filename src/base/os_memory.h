@@ -51,6 +51,8 @@ bool populate_pages(void* address, size_t bytes);
 bool is_page_present(const void* address);
 /// Asks for huge pages, where the system gives them to such memory.
 void prefer_huge_pages(void* address, size_t bytes);
+/// Whether it gives them to private memory that did not ask, and not to shared memory.
+bool only_private_memory_gets_huge_pages();
 /// Gives the pages of a range back to the system, which then reads as zeros; of a shared mapping for all who
 /// map it. False when the system refuses.
 bool drop_shared_pages(void* address, size_t bytes);

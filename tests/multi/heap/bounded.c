@@ -1,5 +1,6 @@
 /* The heap as mpiexec shares it unasked: blocks of some lengths only, and not more than so much of them
- * altogether (HEARTH_SHARE_HEAP_BYTES_TOTAL=32M). Everything else is private memory, and works. */
+ * altogether (HEARTH_SHARE_HEAP_BYTES_MAX=8M, HEARTH_SHARE_HEAP_BYTES_TOTAL=32M). Everything else is private
+ * memory, and works. */
 #include <stdlib.h>
 
 #include "../coll/check.h"
