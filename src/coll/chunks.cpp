@@ -79,13 +79,13 @@ const std::byte* ChunkStages::source(int from, uint64_t begin, int64_t in_chunk,
 // word may have gone, for its rank runs ahead, and getting it once more costs as much as a short collective.
 bool ChunkStages::loans_stand() {
   if (__builtin_expect(!borrows_, 1)) return true;
-  borrows_ = false;
   atomic::fence_acquire();
   for (int way = 1; way < size(); ++way) {
     const int from = (rank() + way) % size();
     // Whatever has made it do so comes to be known here as well, and is looked for while waiting.
     if (takes_from(take_.stage, from) && ring_.loan(from).withdrawn()) return wait_for(from);
   }
+  borrows_ = false;
   return true;
 }
 

@@ -143,6 +143,15 @@ class AreaRank {
   AreaRank(const AreaRank&) = delete;
   AreaRank& operator=(const AreaRank&) = delete;
 
+  /// Begins a call.
+  std::unique_ptr<Part> start(const Call& call, size_t number, bool lends) {
+    std::unique_ptr<Part> part = make();
+    part->fill(number, call, rank_, lends && arena_.usable() ? &arena_ : nullptr);
+    set_up(call, *part);
+    part->encounter->begin();
+    return part;
+  }
+
   /// Goes through all, up to `ahead` of them under way, in an order that the seed gives.
   void run(const std::vector<Call>& calls, size_t ahead, uint32_t seed) {
     std::mt19937 random(seed + static_cast<uint32_t>(rank_));
@@ -151,12 +160,8 @@ class AreaRank {
     std::vector<std::unique_ptr<Part>> parts(calls.size());
     while (over < calls.size()) {
       if (begun < calls.size() && begun < over + ahead && random() % 2 == 0) {
-        parts[begun] = make();
         // Some ranks lend, and some do not.
-        const bool lends = arena_.usable() && (begun + static_cast<size_t>(rank_)) % 4 != 0;
-        parts[begun]->fill(begun, calls[begun], rank_, lends ? &arena_ : nullptr);
-        set_up(calls[begun], *parts[begun]);
-        parts[begun]->encounter->begin();
+        parts[begun] = start(calls[begun], begun, (begun + static_cast<size_t>(rank_)) % 4 != 0);
         ++begun;
       }
       bool moved = false;
@@ -232,7 +237,7 @@ class AreaRanks : public testing::Test {
     return all;
   }
 
-  ChunkRing& ring(int rank) { return ranks_[static_cast<size_t>(rank)]->ring(); }
+  Rank& rank(int number) { return *ranks_[static_cast<size_t>(number)]; }
 
   void run(const std::vector<Call>& calls, size_t ahead, uint32_t seed) {
     std::vector<std::thread> threads;

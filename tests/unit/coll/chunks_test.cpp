@@ -137,16 +137,27 @@ TEST_F(LoansBetweenThreads, ResultsWaitForRoom) {
 
 TEST_F(LoansBetweenThreads, WhoGivesUpTellsThoseThatRead) {
   run({{What::bcast, 1, 1000}}, 1, 5);
-  const ChunkRing& one = ring(1);
+  const ChunkRing& one = rank(1).ring();
+  ChunkRing& three = rank(3).ring();
   EXPECT_FALSE(one.loan(3).withdrawn());
-  ring(3).lend(Loan::of(70'000, 4096));
+  three.lend(Loan::of(70'000, 4096));
   ASSERT_TRUE(one.loan(3).is_of(70'000));
   EXPECT_FALSE(one.loan(3).is_of(70'001));
   EXPECT_EQ(one.loan(3).offset(), 4096u);
-  ring(3).withdraw_loan();
+  three.withdraw_loan();
   EXPECT_TRUE(one.loan(3).withdrawn());
-  ring(3).lend({0});
+  three.lend({0});
   EXPECT_TRUE(one.loan(3).withdrawn()) << "it is trusted again";
+}
+
+TEST_F(LoansBetweenThreads, WhatWasWithdrawnIsNeverDone) {
+  run({{What::bcast, 1, 1000}}, 1, 5);
+  const Call call = {What::bcast, 1, 1000};
+  const auto root = rank(1).start(call, 0, true);
+  const auto reader = rank(2).start(call, 0, true);
+  EXPECT_FALSE(root->encounter->advance()) << "it waits for its readers";
+  rank(1).ring().withdraw_loan();
+  for (int i = 0; i < 8; ++i) EXPECT_FALSE(reader->encounter->advance()) << i;
 }
 
 }  // namespace
