@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <memory>
@@ -216,7 +217,7 @@ class AreaRanks : public testing::Test {
     plan.area_count = 1;
     plan.chunk_bytes = chunk_bytes;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
-    if (with_arena) ASSERT_TRUE(shm::Arena::create(kRanks, arena_).ok()) << last_failure_text();
+    if (with_arena) make_arena();
     for (int rank = 0; rank < kRanks; ++rank) {
       ranks_.push_back(std::make_unique<Rank>(segment_, rank, with_arena ? &arena_ : nullptr));
     }
@@ -235,6 +236,17 @@ class AreaRanks : public testing::Test {
       call.other_way = random() % 2 == 0;
     }
     return all;
+  }
+
+  /// A small one: an emulator keeps books on each page of the windows.
+  void make_arena() {
+    rlimit usual;
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    rlimit small = usual;
+    small.rlim_cur = kRanks * (uint64_t{128} << 20);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    EXPECT_TRUE(shm::Arena::create(kRanks, arena_).ok()) << last_failure_text();
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
   }
 
   Rank& rank(int number) { return *ranks_[static_cast<size_t>(number)]; }
