@@ -62,9 +62,8 @@ std::string why(Collective collective, const std::string& algorithm, int ranks) 
                        Hierarchy::by_rank(ranks, 0).text());
   }
   if (algorithm.starts_with("chunks")) {
-    return "through memory that stays in the caches, all ranks at once; what lies in the arena is read where "
-           "it "
-           "it lies from coll_lend_bytes_min on";
+    return "through memory that stays in the caches, all ranks at once; what lies in the arena is read there "
+           "from coll_lend_bytes_min on";
   }
   if (!has_area(ranks)) return "messages: nobody to meet, or HEARTH_COLL_AREAS is 0";
   return "messages: neither slots nor chunks serve so many ranks at this length";

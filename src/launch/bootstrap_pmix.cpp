@@ -149,8 +149,8 @@ Status PmixLauncher::fence() {
   return status == pmix::kSuccess ? Status() : refused("PMIx_Fence", status);
 }
 
-// A server that is asked for what a fence is still bringing turns to the server of the rank itself, which
-// answers never once that rank has ended (PRRTE 3, two hosts, a rank that lives for a few milliseconds).
+// Without it a get() waited for ever where the rank that had put had ended (PRRTE of Open MPI 5, two hosts,
+// one run in three): it seems that a server asked too early turns to that of the rank itself.
 Status PmixLauncher::all_have_read() {
   const int status = call_.fence(nullptr, 0, nullptr, 0);
   return status == pmix::kSuccess ? Status() : refused("PMIx_Fence", status);
