@@ -115,19 +115,19 @@ bool ChunkStages::look() {
   }
   const int rank = awaited_rank_;
   if (area_.is_out_of_step(rank) || area_.is_out_of_step(area_.rank())) {
-    return give_up(out_of_step(rank));
+    return give_up(area_.fall_out_of_step(rank));
   }
   const Disagreement own{area_.rank(), kind_, agreed_bytes_};
   Announced announced;
   if (area_.has_announced(rank, turn_, announced)) {
     if (!is_told_otherwise(rank)) return false;
-    return give_up(disagree({rank, announced.kind(), announced.bytes()}, own));
+    return give_up(area_.fall_out_of_step({rank, announced.kind(), announced.bytes()}, own));
   }
   const shm::ControlSlot* slot;
   Said said;
   if (!area_.hear(rank, lines_ + 1, slot, said) || said.turns() != static_cast<uint16_t>(turn_ - 1))
     return false;
-  return give_up(disagree({rank, said.kind(), said.bytes()}, own));
+  return give_up(area_.fall_out_of_step({rank, said.kind(), said.bytes()}, own));
 }
 
 bool ChunkStages::is_told_otherwise(int rank) const {
@@ -150,7 +150,6 @@ void ChunkStages::show_produced(ChunkRing::Word word, uint64_t end, int to) {
 
 bool ChunkStages::give_up(Status status) {
   if (outcome.ok()) outcome = status;
-  area_.fall_out_of_step();
   ring_.withdraw_loan();
   ring_.end_turn(put_.begin);
   return true;

@@ -294,8 +294,28 @@ bool ControlArea::look_who_is_done(uint32_t number, objects::PeerIndex& awaited)
   return behind <= static_cast<int32_t>(shm::kControlSlots);
 }
 
-void ControlArea::fall_out_of_step() {
-  atomic::store_release(own_->consumed[kOutOfStep], uint64_t{1});
+Status ControlArea::fall_out_of_step(const Disagreement& other, const Disagreement& own) {
+  show_out_of_step(Shown::of(other), Shown::of(own));
+  return disagree(other, own);
+}
+
+Status ControlArea::fall_out_of_step(int rank) {
+  const bool was_told = is_out_of_step(rank_);
+  const bool has_left = is_out_of_step(rank);  // acquires what it shows
+  const Shown seen{has_left ? atomic::load_relaxed(row(rank).consumed[kSeen]) : 0};
+  const Shown own{has_left ? atomic::load_relaxed(row(rank).consumed[kOwn]) : 0};
+  show_out_of_step(seen, own);
+  if (was_told || seen.word == 0) return out_of_step(rank);
+  return left_alone(seen.what(), own.what(), rank_);
+}
+
+// Only the first reason counts: others may be reading it.
+void ControlArea::show_out_of_step(Shown seen, Shown own) {
+  if (!is_out_of_step(rank_)) {
+    atomic::store_relaxed(own_->consumed[kSeen], seen.word);
+    atomic::store_relaxed(own_->consumed[kOwn], own.word);
+    atomic::store_release(own_->consumed[kOutOfStep], uint64_t{1});
+  }
   ring_all();
 }
 

@@ -39,6 +39,7 @@
 #include "base/atomic.h"
 #include "base/chaos.h"
 #include "coll/chunk_ring.h"
+#include "coll/disagreement.h"
 #include "coll/footprint.h"
 #include "coll/hierarchy.h"
 #include "coll/select.h"
@@ -253,7 +254,10 @@ class ControlArea {
     return announced.word != 0 && announced.turn() == static_cast<uint16_t>(turn);
   }
   bool is_out_of_step(int rank) const { return atomic::load_acquire(row(rank).consumed[kOutOfStep]) != 0; }
-  [[gnu::cold]] void fall_out_of_step();
+  /// This process takes no part any more, and shows why: what it saw of another, and where it is itself.
+  [[gnu::cold]] Status fall_out_of_step(const Disagreement& other, const Disagreement& own);
+  /// Likewise, since that rank takes no part or has come another way; what it shows is shown on.
+  [[gnu::cold]] Status fall_out_of_step(int rank);
 
   /// Wakes those who may wait for what has just been stored.
   void ring(int rank) const {
@@ -266,6 +270,8 @@ class ControlArea {
   static inline int own_place_ = 0;
   static constexpr size_t kOutOfStep = 1;      // of ControlRow::consumed
   static constexpr size_t kReadsArena = 2;     // of ControlRow::consumed
+  static constexpr size_t kSeen = 3;           // of ControlRow::consumed: why it is out of step
+  static constexpr size_t kOwn = 4;            // likewise
   static constexpr size_t kAnnouncements = 4;  // the last words of ControlRow::produced
 
   static uint64_t& announcement(shm::ControlRow& row, uint16_t turn) {
@@ -274,6 +280,7 @@ class ControlArea {
   ControlArea(objects::Comm& comm, const shm::Segment& segment, int32_t area);
   [[gnu::cold]] bool look_who_is_done(uint32_t number, objects::PeerIndex& awaited);
   void end_out_of_turn(uint32_t number);
+  void show_out_of_step(Shown seen, Shown own);
   void show_done();
   [[gnu::cold]] void map_windows();
   bool look_who_reads();

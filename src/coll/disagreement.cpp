@@ -14,6 +14,16 @@ Status disagree(const Disagreement& other, const Disagreement& own) {
       static_cast<long long>(own.bytes));
 }
 
+Status left_alone(const Disagreement& other, const Disagreement& own, int rank) {
+  return fail(
+      MPI_ERR_OTHER,
+      "rank %d is in %s of %lld bytes, rank %d in %s of %lld, and so not where this one (%d) awaits it. "
+      "Likely cause: arguments or order of calls differ. Remedy: the same call with as much data on "
+      "all ranks",
+      other.rank, name_of(other.kind), static_cast<long long>(other.bytes), own.rank, name_of(own.kind),
+      static_cast<long long>(own.bytes), rank);
+}
+
 Status out_of_step(int rank) {
   return fail(MPI_ERR_OTHER,
               "after an earlier error rank %d and this one are not at the same collective any more. Likely "

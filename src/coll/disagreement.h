@@ -2,6 +2,7 @@
 // says that such a program is wrong; without this it would wait for ever.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/status.h"
@@ -9,7 +10,7 @@
 
 namespace hearth::coll {
 
-/// What a rank does.
+/// What a rank does, as it or another one sees it.
 struct Disagreement {
   int rank;
   Collective kind;
@@ -18,7 +19,28 @@ struct Disagreement {
 
 /// MPI_ERR_TRUNCATE where `other` has more data of the same kind, else MPI_ERR_OTHER.
 [[gnu::cold]] Status disagree(const Disagreement& other, const Disagreement& own);
-/// After such an error, of this process or of `rank`.
+/// To `rank`, which waits for one that has had such an error: `own.rank` saw `other`.
+[[gnu::cold]] Status left_alone(const Disagreement& other, const Disagreement& own, int rank);
+/// After such an error of this process, or of `rank` where it did not say why.
 [[gnu::cold]] Status out_of_step(int rank);
+
+/// A disagreement in a word that others read: 0 is none.
+struct Shown {
+  uint64_t word;
+
+  Disagreement what() const {
+    return {static_cast<int>(word >> 40 & 0x3f'ffff), static_cast<Collective>(word >> 36 & 15),
+            static_cast<int64_t>(word & kBytesMax)};
+  }
+  static Shown of(const Disagreement& what) {
+    const auto bytes = static_cast<uint64_t>(what.bytes);
+    return {kSays | static_cast<uint64_t>(what.rank & 0x3f'ffff) << 40 |
+            static_cast<uint64_t>(what.kind) << 36 | std::min(bytes, kBytesMax)};
+  }
+
+ private:
+  static constexpr uint64_t kBytesMax = (uint64_t{1} << 36) - 1;  // stands for more as well
+  static constexpr uint64_t kSays = uint64_t{1} << 63;
+};
 
 }  // namespace hearth::coll

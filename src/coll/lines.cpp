@@ -259,14 +259,15 @@ void Lines::take(int rank, const shm::ControlSlot& slot, const Said& said) {
 // Of another rank's data that are not what was expected: less is taken where it is only copied.
 bool Lines::is_of_use(int rank, const Said& said) {
   if (said.turns() != static_cast<uint16_t>(turns_)) {
-    area_.fall_out_of_step();
-    note(out_of_step(rank));
+    note(area_.fall_out_of_step(rank));
     return false;
   }
   if (said.kind() != kind_) {
-    note(disagree({rank, said.kind(), said.bytes()}, {rank_, kind_, heard_bytes_}));
+    const Disagreement other{rank, said.kind(), said.bytes()};
+    const Disagreement own{rank_, kind_, heard_bytes_};
     // Those in groups take two numbers.
-    if (area_.tree_bytes_max(said.kind()) >= 0) area_.fall_out_of_step();
+    const bool stays = area_.tree_bytes_max(said.kind()) < 0;
+    note(stays ? disagree(other, own) : area_.fall_out_of_step(other, own));
     return false;
   }
   if (said.bytes() > heard_bytes_ || use_ == Use::fold) note(unequal(rank, said.bytes(), heard_bytes_));
@@ -278,7 +279,6 @@ void Lines::miss(int rank, Status status) {
   constexpr uint32_t kUnknown = 1u << 30;
   note(status);
   behind_ = kUnknown;
-  area_.fall_out_of_step();
   if (rank == next_) --next_;
 }
 
@@ -291,14 +291,14 @@ bool Lines::look() {
     return true;
   }
   if (area_.is_out_of_step(rank_)) {
-    note(out_of_step(next_ >= 0 ? next_ : rank_));
+    note(area_.fall_out_of_step(next_ >= 0 ? next_ : rank_));
     area_.end(number_);
     return true;
   }
   if (!spoken_) {
     for (int rank = 0; rank < area_.size(); ++rank) {
       if (!area_.is_out_of_step(rank)) continue;
-      miss(rank, out_of_step(rank));
+      miss(rank, area_.fall_out_of_step(rank));
       area_.end(number_);
       return true;
     }
@@ -306,11 +306,11 @@ bool Lines::look() {
   }
   Announced announced;
   if (area_.is_out_of_step(next_)) {
-    miss(next_, out_of_step(next_));
+    miss(next_, area_.fall_out_of_step(next_));
   } else if (area_.has_announced(next_, turns_ + 1, announced) &&
              announced.lines() == static_cast<uint8_t>(number_ - 1)) {
-    miss(next_, disagree({next_, announced.kind(), announced.bytes()},
-                         {rank_, kind_, std::max(heard_bytes_, said_bytes_)}));
+    miss(next_, area_.fall_out_of_step({next_, announced.kind(), announced.bytes()},
+                                       {rank_, kind_, std::max(heard_bytes_, said_bytes_)}));
   } else {
     return false;
   }

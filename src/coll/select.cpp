@@ -121,7 +121,8 @@ Status set_wishes(uint32_t context, const std::string& text) {
 }
 
 const char* name_of(Collective collective) {
-  return kNames[static_cast<size_t>(collective)];
+  const auto number = static_cast<size_t>(collective);
+  return number < std::size(kNames) ? kNames[number] : "an unknown collective";
 }
 
 const char* algorithm_for(Collective collective, const Shape& shape) {

@@ -108,12 +108,12 @@ bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*&
   footprint::reads(payload, said.bytes());
   if (__builtin_expect(said.what() == what_of(bytes, kind_, turns_), 1)) return true;
   if (said.turns() != static_cast<uint16_t>(turns_)) {
-    area_.fall_out_of_step();
-    note(out_of_step(rank));
+    note(area_.fall_out_of_step(rank));
   } else if (said.kind() != kind_ || said.bytes() > bytes || kind_ != Collective::bcast) {
-    note(disagree({rank, said.kind(), said.bytes()}, {rank_, kind_, bytes}));
+    const Disagreement other{rank, said.kind(), said.bytes()};
+    const Disagreement own{rank_, kind_, bytes};
     // Another one need not take as many numbers.
-    if (said.kind() != kind_) area_.fall_out_of_step();
+    note(said.kind() == kind_ ? disagree(other, own) : area_.fall_out_of_step(other, own));
   }
   // A broadcast of less than there is room for is none.
   if (said.kind() != kind_ || (said.bytes() < bytes && kind_ != Collective::bcast)) payload = nullptr;
@@ -133,26 +133,28 @@ bool TreeLines::look() {
     phase_ = Phase::over;
     return advance();
   }
-  if (area_.is_out_of_step(rank_)) return give_up(out_of_step(awaited_rank_ >= 0 ? awaited_rank_ : rank_));
+  if (area_.is_out_of_step(rank_))
+    return give_up(area_.fall_out_of_step(awaited_rank_ >= 0 ? awaited_rank_ : rank_));
   for (int rank = 0; rank < area_.size(); ++rank) {
     if ((awaited_rank_ < 0 || rank == awaited_rank_) && area_.is_out_of_step(rank))
-      return give_up(out_of_step(rank));
+      return give_up(area_.fall_out_of_step(rank));
   }
   // Or it has done something else where this one did not have to hear it.
   const shm::ControlSlot* slot;
   Said said;
   if (awaited_rank_ >= 0 && area_.hear(awaited_rank_, number_, slot, said) && said.kind() != kind_)
-    return give_up(disagree({awaited_rank_, said.kind(), said.bytes()}, {rank_, kind_, bytes_}));
+    return give_up(
+        area_.fall_out_of_step({awaited_rank_, said.kind(), said.bytes()}, {rank_, kind_, bytes_}));
   Announced announced;
   if (awaited_rank_ < 0 || !area_.has_announced(awaited_rank_, turns_ + 1, announced) ||
       announced.lines() != static_cast<uint8_t>(number_ - 1))
     return false;
-  return give_up(disagree({awaited_rank_, announced.kind(), announced.bytes()}, {rank_, kind_, bytes_}));
+  return give_up(
+      area_.fall_out_of_step({awaited_rank_, announced.kind(), announced.bytes()}, {rank_, kind_, bytes_}));
 }
 
 bool TreeLines::give_up(Status status) {
   note(status);
-  area_.fall_out_of_step();
   phase_ = Phase::over;
   return advance();
 }

@@ -201,6 +201,29 @@ TEST_F(ControlAreas, OfWhoDiesAsTheLastToLeaveComeBack) {
   EXPECT_EQ(areas_taken(), 1u);
 }
 
+// Whoever it reaches last still reads who called what, also of ranks beyond the one that it awaited.
+TEST_F(ControlAreas, WhyARankIsOutOfStepIsPassedOn) {
+  const int32_t area = take(3);
+  std::vector<ControlArea*> views;
+  std::vector<Comm*> comms;
+  for (int rank = 0; rank < 3; ++rank) {
+    comms.push_back(make_comm(area, rank, 3));
+    views.push_back(ControlArea::of(*comms.back()));
+  }
+  const auto says = [](const char* words) { return std::strstr(last_failure_text(), words) != nullptr; };
+  EXPECT_FALSE(views[1]->fall_out_of_step({2, Collective::barrier, 0}, {1, Collective::bcast, 4096}).ok());
+  EXPECT_TRUE(says("rank 2 is in barrier of 0 bytes, this one (1) in bcast of 4096")) << last_failure_text();
+  for (const int rank : {0, 2}) {
+    const int awaited = rank == 0 ? 1 : 0;
+    ASSERT_TRUE(views[0]->is_out_of_step(awaited));
+    EXPECT_FALSE(views[static_cast<size_t>(rank)]->fall_out_of_step(awaited).ok());
+    EXPECT_TRUE(says("rank 2 is in barrier of 0 bytes, rank 1 in bcast of 4096")) << last_failure_text();
+  }
+  EXPECT_FALSE(views[0]->fall_out_of_step(1).ok());
+  EXPECT_TRUE(says("after an earlier error rank 1 and this one")) << last_failure_text();
+  for (Comm* comm : comms) objects::release(*comm);
+}
+
 // Whatever the order, nobody gets an area that another one still has, and it is always clear.
 TEST_F(ControlAreas, ManyTakeAndLeaveAtOnce) {
   constexpr int kRounds = 2000;
