@@ -69,6 +69,7 @@ struct Group;
 struct Info;
 struct Op;
 struct Session;
+struct Win;
 }}  // namespace hearth::objects
 namespace hearth::datatype {{
 struct Type;

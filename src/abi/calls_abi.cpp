@@ -255,11 +255,11 @@ int session_toint(MPI_Session session) {
 MPI_Session session_fromint(int session) {
   return handle_of<objects::Session>(session);
 }
-int win_toint(MPI_Win) {
-  return number_of_null(MPI_WIN_NULL);
+int win_toint(MPI_Win win) {
+  return number_of<objects::Win>(win);
 }
-MPI_Win win_fromint(int) {
-  return MPI_WIN_NULL;
+MPI_Win win_fromint(int win) {
+  return handle_of<objects::Win>(win);
 }
 
 }  // namespace hearth::mpi

@@ -6,6 +6,7 @@
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/attribute.h"
+#include "objects/win.h"
 
 namespace hearth::mpi {
 namespace {
@@ -15,6 +16,7 @@ using objects::Comm;
 using objects::CopyFunction;
 using objects::DeleteFunction;
 using objects::KeyvalKind;
+using objects::Win;
 
 /// The value under a key of the standard's; nullptr for other keys. The address stays valid and the same.
 const int* predefined_attribute(int keyval) {
@@ -131,7 +133,7 @@ Status type_delete_attr(Type& datatype, int type_keyval) {
   return objects::delete_attribute(datatype::holder_of(datatype), type_keyval);
 }
 
-// Windows: keys only, until there are windows.
+// Windows.
 
 Status win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn,
                          MPI_Win_delete_attr_function* win_delete_attr_fn, int& win_keyval,
@@ -143,6 +145,27 @@ Status win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn,
 
 Status win_free_keyval(int& win_keyval) {
   return objects::free_keyval(KeyvalKind::win, win_keyval);
+}
+
+Status win_set_attr(Win& win, int win_keyval, void* attribute_val) {
+  return objects::set_attribute(objects::holder_of(win), win_keyval, attribute_val);
+}
+
+// Predefined ones are the address of the value, but for the base, which is the value (MPI 5.0 section 12.2.6).
+Status win_get_attr(Win& win, int win_keyval, void* attribute_val, int& flag) {
+  void* const values[] = {win.base, &win.displacement_unit, &win.bytes, &win.flavor, &win.model};
+  static_assert(MPI_WIN_DISP_UNIT == MPI_WIN_BASE + 1 && MPI_WIN_SIZE == MPI_WIN_BASE + 2 &&
+                MPI_WIN_CREATE_FLAVOR == MPI_WIN_BASE + 3 && MPI_WIN_MODEL == MPI_WIN_BASE + 4);
+  if (win_keyval >= MPI_WIN_BASE && win_keyval <= MPI_WIN_MODEL) {
+    *static_cast<void**>(attribute_val) = values[win_keyval - MPI_WIN_BASE];
+    flag = 1;
+    return {};
+  }
+  return get(objects::holder_of(win), win_keyval, attribute_val, flag);
+}
+
+Status win_delete_attr(Win& win, int win_keyval) {
+  return objects::delete_attribute(objects::holder_of(win), win_keyval);
 }
 
 }  // namespace hearth::mpi

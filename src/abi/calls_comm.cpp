@@ -95,16 +95,7 @@ Status comm_set_info(Comm& comm, Info* info) {
   HEARTH_TRY(abi::check_hints(*info));
   if (comm.info == nullptr) comm.info = objects::pools.infos.create();
   if (comm.info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for the communicator's hints");
-  for (const auto& [key, value] : info->entries) {
-    auto& entries = comm.info->entries;
-    const auto place = std::find_if(entries.begin(), entries.end(),
-                                    [&key = key](const auto& entry) { return entry.first == key; });
-    if (place != entries.end()) {
-      place->second = value;
-    } else {
-      entries.emplace_back(key, value);
-    }
-  }
+  objects::merge(*comm.info, *info);
   return abi::apply_hints(comm);
 }
 

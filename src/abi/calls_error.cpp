@@ -96,6 +96,24 @@ Status session_call_errhandler(objects::Session& session, int errorcode) {
   return {};
 }
 
+Status win_set_errhandler(objects::Win& win, Errhandler& errhandler) {
+  HEARTH_TRY(check_kind(errhandler, ErrhandlerKind::user_win, "windows", "MPI_Win_create_errhandler"));
+  objects::retain(errhandler);
+  objects::release(*win.errhandler);
+  win.errhandler = &errhandler;
+  abi::note_errhandler(errhandler);
+  return {};
+}
+
+Status win_get_errhandler(objects::Win& win, Errhandler*& errhandler) {
+  return hand_out(*win.errhandler, errhandler);
+}
+
+Status win_call_errhandler(objects::Win& win, int errorcode) {
+  abi::call_errhandler(win, errorcode);
+  return {};
+}
+
 // Of files there is only MPI_FILE_NULL, which bears the handler that new files get.
 Status file_set_errhandler(MPI_File, Errhandler& errhandler) {
   HEARTH_TRY(check_kind(errhandler, ErrhandlerKind::user_file, "files", "MPI_File_create_errhandler"));

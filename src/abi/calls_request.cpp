@@ -384,9 +384,13 @@ Status start(Request*& request) {
     request->active = request->complete = true;
     return {};
   }
-  if (request->hooks != nullptr && request->hooks->start != nullptr) return request->hooks->start(*request);
-  p2p::engine().start(*request);
-  return {};
+  if (request->hooks == nullptr || request->hooks->start == nullptr) {
+    p2p::engine().start(*request);
+    return {};
+  }
+  const Status status = request->hooks->start(*request);
+  // The call names no communicator: that of the request is to hear of it.
+  return status.ok() || request->comm == nullptr ? status : abi::blame(*request->comm, status);
 }
 
 Status startall(int count, MPI_Request* array_of_requests) {

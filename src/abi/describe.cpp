@@ -56,6 +56,7 @@ void add_value(Text& text, Kind kind, uint64_t word) {
   switch (kind) {
     case Kind::dest:
     case Kind::source:
+    case Kind::target:
     case Kind::root:
       return add_rank(text, number);
     case Kind::tag_or_any:
@@ -69,6 +70,7 @@ void add_value(Text& text, Kind kind, uint64_t word) {
     case Kind::size:
     case Kind::aint:
     case Kind::aint_size:
+    case Kind::window_size:
     case Kind::integer:
     case Kind::displacement:
     case Kind::wide_size:
@@ -89,6 +91,7 @@ void add_value(Text& text, Kind kind, uint64_t word) {
     case Kind::errhandler:
     case Kind::request:
     case Kind::win:
+    case Kind::win_named:
     case Kind::file:
     case Kind::file_or_null:
     case Kind::session:
@@ -132,19 +135,33 @@ size_t describe_call(Call call, const uint64_t* words, char* text, size_t bytes)
   return line.length();
 }
 
-objects::Comm* comm_among(Call call, const uint64_t* words) {
+namespace {
+
+/// The first argument of one of these kinds that is valid. `by_pointer`: of which there is only a place.
+template <class Object>
+Object* object_among(Call call, const uint64_t* words, std::initializer_list<Kind> kinds, Kind by_pointer) {
   const CallInfo& info = call_table[static_cast<int>(call)];
   for (int i = 0; i < info.parameter_count; ++i) {
     const Kind kind = info.parameters[i].kind;
     uint64_t word = words[i];
-    if (kind == Kind::comm_inout && word != 0) {
+    if (kind == by_pointer && word != 0) {
       std::memcpy(&word, reinterpret_cast<const void*>(word), sizeof word);
-    } else if (kind != Kind::comm && kind != Kind::comm_named) {
+    } else if (std::ranges::find(kinds, kind) == kinds.end()) {
       continue;
     }
-    if (objects::Comm* comm = find<objects::Comm>(reinterpret_cast<MPI_Comm>(word))) return comm;
+    if (Object* object = find<Object>(reinterpret_cast<HandleOf<Object>>(word))) return object;
   }
   return nullptr;
+}
+
+}  // namespace
+
+objects::Comm* comm_among(Call call, const uint64_t* words) {
+  return object_among<objects::Comm>(call, words, {Kind::comm, Kind::comm_named}, Kind::comm_inout);
+}
+
+objects::Win* win_among(Call call, const uint64_t* words) {
+  return object_among<objects::Win>(call, words, {Kind::win, Kind::win_named}, Kind::win_inout);
 }
 
 }  // namespace hearth::abi

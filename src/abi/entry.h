@@ -121,6 +121,10 @@ inline bool is_peer(const objects::Comm& comm, int rank) {
   return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.peer_count);
 }
 
+inline bool is_target(const objects::Win& win, int rank) {
+  return is_peer(*win.comm, rank);
+}
+
 // Rooted collectives. In an intercommunicator the root passes MPI_ROOT, the others of its group MPI_PROC_NULL
 // (MPI 5.0 section 6.2.3).
 inline bool is_root(const objects::Comm& comm, int root) {

@@ -33,6 +33,10 @@ Listener listener_of(const objects::Comm& comm) {
   return {comm.errhandler != nullptr ? comm.errhandler : &initial_errhandler(), to_handle(&comm)};
 }
 
+Listener listener_of(const objects::Win& win) {
+  return {win.errhandler, to_handle(&win)};
+}
+
 Listener file_listener() {
   return {&default_file_errhandler(), MPI_FILE_NULL};
 }
@@ -76,8 +80,10 @@ void invoke(const Listener& listener, int code, const char* text) {
       auto handle = static_cast<MPI_File>(object);
       return Inside::call_user([&] { listener.handler->file_function(&handle, &code); });
     }
-    case ErrhandlerKind::user_win:
-      return;  // there is no window to set it on
+    case ErrhandlerKind::user_win: {
+      auto handle = static_cast<MPI_Win>(object);
+      return Inside::call_user([&] { listener.handler->win_function(&handle, &code); });
+    }
   }
 }
 
@@ -171,6 +177,7 @@ Listener listener_of(Call call, const uint64_t* words) {
   // Also those that take a communicator (MPI 5.0 section 14.7).
   if (in_group(call, "io")) return file_listener();
   if (const objects::Comm* comm = comm_among(call, words)) return listener_of(*comm);
+  if (const objects::Win* win = win_among(call, words)) return listener_of(*win);
   if (const objects::Session* session = session_among(call, words)) {
     return {session->errhandler, to_handle(session), true};
   }
@@ -291,6 +298,10 @@ void call_errhandler(objects::Comm& comm, int error_code) {
 
 void call_errhandler(objects::Session& session, int error_code) {
   call_listener({session.errhandler, to_handle(&session), true}, error_code);
+}
+
+void call_errhandler(objects::Win& win, int error_code) {
+  call_listener(listener_of(win), error_code);
 }
 
 void call_file_errhandler(int error_code) {

@@ -37,6 +37,7 @@ Status blame(objects::Comm& comm, Status status);
 void call_errhandler(objects::Comm& comm, int error_code);
 /// The same for a session, and for MPI_FILE_NULL, which stands for all files that are not open.
 void call_errhandler(objects::Session& session, int error_code);
+void call_errhandler(objects::Win& win, int error_code);
 void call_file_errhandler(int error_code);
 
 /// What new files get, and what hears of errors where no file is open: MPI_ERRORS_RETURN unless set (MPI 5.0
@@ -87,5 +88,7 @@ bool is_of_tools(Call call);
 const char* handle_name(uint64_t value);
 /// The communicator among the arguments of a call; nullptr when there is none that is valid.
 objects::Comm* comm_among(Call call, const uint64_t* words);
+/// Likewise.
+objects::Win* win_among(Call call, const uint64_t* words);
 
 }  // namespace hearth::abi

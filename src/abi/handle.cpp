@@ -45,6 +45,7 @@ struct Predefined {
   objects::Info environment;
   p2p::Message no_proc;
   objects::Comm null_comm;
+  objects::Win null_win;
 
   Predefined() {
     using objects::OpKind;
@@ -83,6 +84,10 @@ struct Predefined {
     null_comm.predefined = constant_of<objects::Comm>(MPI_COMM_NULL);
     null_comm.rank = MPI_UNDEFINED;
     null_comm.name = "MPI_COMM_NULL";
+    null_win.slot = 0;
+    null_win.alive = Pool<objects::Win>::kAlive;
+    null_win.predefined = constant_of<objects::Win>(MPI_WIN_NULL);
+    null_win.name = "MPI_WIN_NULL";
     datatype::enter_predefined_types();
   }
 };
@@ -94,6 +99,10 @@ Predefined& predefined = *new Predefined;
 
 objects::Comm* find_named(MPI_Comm handle) {
   return handle == MPI_COMM_NULL ? &predefined.null_comm : find<objects::Comm>(handle);
+}
+
+objects::Win* find_named(MPI_Win handle) {
+  return handle == MPI_WIN_NULL ? &predefined.null_win : find<objects::Win>(handle);
 }
 
 datatype::Type* find_named(MPI_Datatype handle) {
@@ -176,6 +185,7 @@ HEARTH_INTEGER_HANDLES(objects::Op)
 HEARTH_INTEGER_HANDLES(objects::Info)
 HEARTH_INTEGER_HANDLES(objects::Errhandler)
 HEARTH_INTEGER_HANDLES(objects::Session)
+HEARTH_INTEGER_HANDLES(objects::Win)
 HEARTH_INTEGER_HANDLES(datatype::Type)
 HEARTH_INTEGER_HANDLES(p2p::Request)
 HEARTH_INTEGER_HANDLES(p2p::Message)

@@ -55,6 +55,12 @@ struct HandleTraits<objects::Session> {
   static Pool<objects::Session>& pool() { return objects::pools.sessions; }
 };
 template <>
+struct HandleTraits<objects::Win> {
+  using Handle = MPI_Win;
+  static constexpr uintptr_t kFirst = 0x110, kCount = 1;  // the NULL handle only
+  static Pool<objects::Win>& pool() { return objects::pools.wins; }
+};
+template <>
 struct HandleTraits<datatype::Type> {
   using Handle = MPI_Datatype;
   static constexpr uintptr_t kFirst = 0x200, kCount = 0x200;
@@ -115,9 +121,10 @@ inline bool take(const HandleOf<Object>* place, Object*& object) {
   return object != nullptr;
 }
 
-/// As find(), but MPI_COMM_NULL and MPI_DATATYPE_NULL yield an object that bears that name.
+/// As find(), but MPI_COMM_NULL, MPI_DATATYPE_NULL and MPI_WIN_NULL yield an object that bears that name.
 objects::Comm* find_named(MPI_Comm handle);
 datatype::Type* find_named(MPI_Datatype handle);
+objects::Win* find_named(MPI_Win handle);
 
 /// Integers for Fortran: a predefined handle's own number, 4096 + slot for the user's.
 /// MPI_X_toint on a handle that is not valid gives the number of the NULL handle, fromint the NULL handle.

@@ -77,11 +77,11 @@ Status bad_rank(const Argument& argument) {
   const int64_t rank = argument.number();
   const int count = argument.comm != nullptr ? argument.comm->peer_count : 0;
   const char* also = argument.kind == Kind::source ? "; MPI_ANY_SOURCE and MPI_PROC_NULL are allowed as well"
-                     : argument.kind == Kind::dest ? "; MPI_PROC_NULL is allowed as well"
+                     : argument.kind != Kind::root ? "; MPI_PROC_NULL is allowed as well"
                                                    : "";
   return fail(argument.kind == Kind::root ? MPI_ERR_ROOT : MPI_ERR_RANK,
-              "%s is %" PRId64 ", but the ranks of this communicator are 0 to %d%s", argument.name, rank,
-              count - 1, also);
+              "%s is %" PRId64 ", but the ranks of this %s are 0 to %d%s", argument.name, rank,
+              argument.kind == Kind::target ? "window" : "communicator", count - 1, also);
 }
 
 Status bad_buffer(const Argument& argument) {
@@ -134,6 +134,9 @@ Status word_it(const Argument& argument) {
     case Kind::info:
     case Kind::info_or_null:
       return bad_handle(MPI_ERR_INFO, "info object", value_of(MPI_INFO_NULL), argument, word);
+    case Kind::win:
+    case Kind::win_named:
+      return bad_handle(MPI_ERR_WIN, "window", value_of(MPI_WIN_NULL), argument, word);
     case Kind::session:
       return bad_handle(MPI_ERR_SESSION, "session", value_of(MPI_SESSION_NULL), argument, word);
     case Kind::file_or_null:
@@ -148,6 +151,7 @@ Status word_it(const Argument& argument) {
       return bad_type(argument, word);
     case Kind::dest:
     case Kind::source:
+    case Kind::target:
     case Kind::root:
       return bad_rank(argument);
     case Kind::tag:
@@ -166,6 +170,8 @@ Status word_it(const Argument& argument) {
     case Kind::wide_size:
     case Kind::aint_size:
       return negative(MPI_ERR_ARG, argument);
+    case Kind::window_size:
+      return negative(MPI_ERR_SIZE, argument);
     case Kind::counts:
     case Kind::local_counts:
     case Kind::destination_counts:
@@ -192,6 +198,8 @@ Status word_it(const Argument& argument) {
         return bad_handle(MPI_ERR_OP, "reduction operation", value_of(MPI_OP_NULL), argument, handle);
       case Kind::info_inout:
         return bad_handle(MPI_ERR_INFO, "info object", value_of(MPI_INFO_NULL), argument, handle);
+      case Kind::win_inout:
+        return bad_handle(MPI_ERR_WIN, "window", value_of(MPI_WIN_NULL), argument, handle);
       case Kind::session_inout:
         return bad_handle(MPI_ERR_SESSION, "session", value_of(MPI_SESSION_NULL), argument, handle);
       case Kind::errhandler_inout:
@@ -216,7 +224,9 @@ Status word_it(const Argument& argument) {
 int reject(Call call, const uint64_t* words, int index) {
   if (is_of_tools(call)) return MPI_T_ERR_INVALID;
   const Parameter& parameter = call_table[static_cast<int>(call)].parameters[index];
-  return raise(call, words, word_it({parameter.name, parameter.kind, words[index], comm_among(call, words)}));
+  const objects::Comm* comm = comm_among(call, words);
+  if (const objects::Win* win = win_among(call, words)) comm = win->comm;
+  return raise(call, words, word_it({parameter.name, parameter.kind, words[index], comm}));
 }
 
 }  // namespace hearth::abi

@@ -29,6 +29,7 @@
 #include "objects/lifetime.h"
 #include "objects/pools.h"
 #include "p2p/wait_note.h"
+#include "rma/window.h"
 #include "shm/damage.h"
 #include "topo/relation.h"
 
@@ -136,6 +137,7 @@ void make_engine() {
   setup.new_context = new_context;
   coll::ControlArea::set_up(segment, run.job.place, &run.job.arena, run.job.place_of);
   coll::Agreement::set_up(segment);
+  rma::set_up(segment, run.job.place, run.job.arena, run.job.place_of);
   run.liveness.emplace(segment);
   // Nobody tells deaths on other machines that way.
   if (run.job.place_of.empty()) {

@@ -4,6 +4,7 @@
 
 #include "base/inside.h"
 #include "objects/comm.h"
+#include "objects/win.h"
 
 namespace hearth::objects {
 namespace {
@@ -209,6 +210,10 @@ Status delete_attributes(const AttributeHolder& holder) {
     remove(holder, last.keyval);
   }
   return {};
+}
+
+AttributeHolder holder_of(Win& win) {
+  return {KeyvalKind::win, handle_of<void*>(win), &win.attributes};
 }
 
 Status delete_attributes(Comm& comm) {

@@ -1,6 +1,7 @@
 // MPI info objects (MPI 5.0 section 10): an ordered list of (key, value) strings.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,5 +14,17 @@ struct Info : Object {
   /// In the order of first setting, as MPI_Info_get_nthkey needs.
   std::vector<std::pair<std::string, std::string>> entries;
 };
+
+/// What is in `more` comes to `info`, in the place of values under the same keys.
+inline void merge(Info& info, const Info& more) {
+  for (const auto& [key, value] : more.entries) {
+    const auto place = std::ranges::find(info.entries, key, &std::pair<std::string, std::string>::first);
+    if (place != info.entries.end()) {
+      place->second = value;
+    } else {
+      info.entries.emplace_back(key, value);
+    }
+  }
+}
 
 }  // namespace hearth::objects

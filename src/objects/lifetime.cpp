@@ -38,5 +38,11 @@ void destroy(Session& session) {
   if (session.errhandler != nullptr) release(*session.errhandler);
   give_back(pools.sessions, session);
 }
+void destroy(Win& win) {
+  if (win.comm != nullptr) release(*win.comm);
+  if (win.errhandler != nullptr) release(*win.errhandler);
+  if (win.info != nullptr) release(*win.info);
+  give_back(pools.wins, win);
+}
 
 }  // namespace hearth::objects

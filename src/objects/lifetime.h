@@ -9,6 +9,7 @@
 #include "objects/object.h"
 #include "objects/op.h"
 #include "objects/session.h"
+#include "objects/win.h"
 
 namespace hearth::objects {
 
@@ -18,6 +19,7 @@ void destroy(Info& info);
 void destroy(Op& op);
 void destroy(Errhandler& errhandler);
 void destroy(Session& session);
+void destroy(Win& win);
 
 template <class T>
 inline void retain(T& object) {

@@ -11,6 +11,7 @@
 #include "objects/info.h"
 #include "objects/op.h"
 #include "objects/session.h"
+#include "objects/win.h"
 
 namespace hearth::objects {
 
@@ -24,6 +25,7 @@ struct Pools {
   Pool<Op> ops{size_t{1} << 16};
   Pool<Errhandler> errhandlers{size_t{1} << 16};
   Pool<Session> sessions{size_t{1} << 16};
+  Pool<Win> wins{size_t{1} << 16};
 
   /// By the ABI's constant: the object that a predefined handle stands for, datatypes and messages included.
   /// nullptr for NULL handles and for constants that name nothing; MPI_COMM_WORLD and MPI_COMM_SELF are set

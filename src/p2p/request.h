@@ -20,6 +20,7 @@ enum class RequestKind : uint8_t {
   generalized,
   collective,
   buffer_flush,
+  one_sided,
   completed  // a send that was over before its call returned; one shared object stands for all
 };
 

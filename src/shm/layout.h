@@ -212,9 +212,21 @@ struct alignas(kLineBytes) ControlRow {
   alignas(kLineBytes) uint64_t consumed[kChunkWords];
 };
 
+/// Words of one process's part of a window of one-sided communication (src/rma). In its own window of the
+/// arena, not in the segment: there are as many as the program makes windows.
+struct alignas(kLineBytes) WindowBoard {
+  /// Who has locked the part: src/rma/part_lock.h.
+  uint64_t lock;
+  /// How many wait for that.
+  uint32_t waiting;
+  /// One more than the number in the job of the process that is combining data in the part; 0: nobody.
+  alignas(kLineBytes) uint32_t combining;
+};
+
 static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLineBytes);
 static_assert(sizeof(CopyDesk) == kLineBytes && sizeof(AgreementEntry) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
+static_assert(sizeof(WindowBoard) == 2 * kLineBytes);
 static_assert(sizeof(ControlSlot) == 4 * kLineBytes);
 static_assert(sizeof(ControlRow) == (4 * kControlSlots + 3) * kLineBytes);
 

@@ -121,6 +121,9 @@ int main(int argc, char** argv) {
     /* Something that nobody receives, in the way. */
     int number = round;
     MPI_Send(&number, 1, MPI_INT, (rank + 1) % size, 99, comm);
+    /* A call that names no communicator, but whose request has one. */
+    MPI_Request again;
+    MPI_Barrier_init(comm, MPI_INFO_NULL, &again);
     MPI_Barrier(comm);
     if (rank == 0) {
       offer_partitions(comm, round % (ways + 1));
@@ -133,6 +136,8 @@ int main(int argc, char** argv) {
       CHECK(MPI_Request_free(&offered[to]) == MPI_SUCCESS, "cannot free it");
     }
     calls_are_refused(comm);
+    expect_revoked(MPI_Start(&again), "start");
+    MPI_Request_free(&again);
     int flags = rank == 1 ? 5 : 7;
     CHECK(MPIX_Comm_agree(comm, &flags) == MPI_SUCCESS && flags == 5, "agreed on %d", flags);
     MPI_Comm next;

@@ -1,0 +1,279 @@
+// What one process does to the part of another: put, get, accumulate.
+#include <algorithm>
+#include <cstring>
+
+#include "base/os_wait.h"
+#include "datatype/reduce.h"
+#include "mpi.h"
+#include "rma/window.h"
+
+namespace hearth::rma {
+namespace {
+
+using datatype::Block;
+using datatype::Element;
+using objects::Op;
+using objects::OpKind;
+
+constexpr size_t kElementBytesMax = 64;  // of a predefined type, gaps included
+
+Status check_lengths(const char* own_name, int64_t own_bytes, int64_t target_bytes) {
+  if (own_bytes == target_bytes) return {};
+  return fail(MPI_ERR_TYPE, "the %s has %lld bytes, the target %lld: they must have the same", own_name,
+              static_cast<long long>(own_bytes), static_cast<long long>(target_bytes));
+}
+
+std::vector<Block> moved(std::vector<Block> blocks, uint64_t by) {
+  for (Block& block : blocks) block.offset += static_cast<int64_t>(by);
+  return blocks;
+}
+
+std::vector<std::byte> packed(const Data& data) {
+  std::vector<std::byte> bytes(static_cast<size_t>(data.bytes()));
+  datatype::pack(*data.type, data.buffer, 0, bytes.data(), bytes.size());
+  return bytes;
+}
+
+void set_over(p2p::Request** request) {
+  if (request != nullptr) *request = p2p::engine().completed_send();
+}
+
+}  // namespace
+
+Status Window::check_access(int rank) {
+  const auto index = static_cast<size_t>(rank);
+  if (held_[index] != Held::no || fence_open_ || accessible_[index]) return {};
+  if (!all_locked_) {
+    return fail(MPI_ERR_RMA_SYNC,
+                "there is no epoch in which this process may access the part of rank %d. Remedy: first call "
+                "MPI_Win_fence, MPI_Win_start with a group that has that rank, MPI_Win_lock or "
+                "MPI_Win_lock_all",
+                rank);
+  }
+  // MPI_Win_lock_all has locked what it reaches. Others are asked once they are needed.
+  if (!unlocked_alike_) HEARTH_TRY(acquire(rank, false));
+  held_[index] = unlocked_alike_ ? Held::unchecked : Held::shared;
+  return {};
+}
+
+Status Window::locate(const Target& target, Spot& spot) {
+  HEARTH_TRY(check_access(target.rank));
+  const auto index = static_cast<size_t>(target.rank);
+  const Part& part = parts_[index];
+  const datatype::Span span = datatype::span_of(*target.type, target.count);
+  spot.empty = span.bytes == 0;
+  if (spot.empty) return {};
+  if (!own_.dynamic) {
+    int64_t offset, first;
+    if (__builtin_mul_overflow(target.displacement, part.displacement_unit, &offset) ||
+        __builtin_add_overflow(offset, span.lowest, &first) || first < 0 || span.bytes > part.bytes ||
+        first > part.bytes - span.bytes) {
+      return fail(MPI_ERR_RMA_RANGE,
+                  "displacement %lld in units of %lld bytes and a span of %lld bytes from %lld on leave the "
+                  "part of rank %d, which has %lld bytes",
+                  static_cast<long long>(target.displacement), static_cast<long long>(part.displacement_unit),
+                  static_cast<long long>(span.bytes), static_cast<long long>(span.lowest), target.rank,
+                  static_cast<long long>(part.bytes));
+    }
+    spot.address = part.base + static_cast<uint64_t>(offset);
+    if (here_[index] != nullptr) spot.here = here_[index] + offset;
+    return {};
+  }
+  // Displacements are addresses.
+  spot.address = static_cast<uint64_t>(target.displacement);
+  const uint64_t first = spot.address + static_cast<uint64_t>(span.lowest);
+  if (target.rank == comm_.rank) {
+    if (!is_attached(first, span.bytes)) {
+      return fail(MPI_ERR_RMA_RANGE, "%p and the %lld bytes behind it are not attached to the window",
+                  reinterpret_cast<const void*>(first), static_cast<long long>(span.bytes));
+    }
+    spot.here = reinterpret_cast<std::byte*>(spot.address);
+  } else if (part.arena_begins != 0 && first >= part.arena_begins) {
+    std::byte* const here =
+        reach(peer(target.rank), first - part.arena_begins, static_cast<size_t>(span.bytes));
+    if (here != nullptr) spot.here = here - span.lowest;
+  }
+  return {};
+}
+
+Status Window::put(const Data& origin, const Target& target, p2p::Request** request) {
+  Spot spot;
+  HEARTH_TRY(check_lengths("origin", origin.bytes(), target.bytes()));
+  HEARTH_TRY(locate(target, spot));
+  if (spot.empty || spot.here != nullptr) {
+    set_over(request);
+    if (spot.empty) return {};
+    return datatype::copy(origin.buffer, origin.count, *origin.type, spot.here, target.count, *target.type);
+  }
+  const std::vector<std::byte> data = packed(origin);
+  return messages_.ask({.wanted = Wanted::put, .target = target.rank, .data = data.data()},
+                       moved(datatype::blocks_of(*target.type, target.count), spot.address), request);
+}
+
+Status Window::get(const Data& result, const Target& target, p2p::Request** request) {
+  Spot spot;
+  HEARTH_TRY(check_lengths("origin", result.bytes(), target.bytes()));
+  HEARTH_TRY(locate(target, spot));
+  if (spot.empty || spot.here != nullptr) {
+    set_over(request);
+    if (spot.empty) return {};
+    return datatype::copy(spot.here, target.count, *target.type, result.buffer, result.count, *result.type);
+  }
+  return messages_.ask({.wanted = Wanted::get,
+                        .target = target.rank,
+                        .result = result.buffer,
+                        .result_count = result.count,
+                        .result_type = result.type},
+                       moved(datatype::blocks_of(*target.type, target.count), spot.address), request);
+}
+
+// Combining. One process at a time does so in a part, and says which one it is: if it dies meanwhile, the next
+// one goes on. What the dead one was combining may be combined in part, which is what the standard leaves open.
+
+void Window::begin_combining(int rank) {
+  uint32_t& word = board_of(rank)->combining;
+  const uint32_t self = static_cast<uint32_t>(p2p::engine().self()) + 1;
+  for (int tries = 1; !atomic::compare_exchange(word, uint32_t{0}, self); ++tries) {
+    constexpr int kTriesPerLook = 64;
+    atomic::cpu_relax();
+    if (tries % kTriesPerLook != 0) continue;
+    os::yield_processor();
+    p2p::Engine& engine = p2p::engine();
+    engine.look_for_failures();
+    const uint32_t holder = atomic::load_relaxed(word);
+    if (holder == 0 || holder > static_cast<uint32_t>(engine.size())) continue;
+    if (!engine.is_dead(static_cast<PeerIndex>(holder - 1))) continue;
+    if (atomic::compare_exchange(word, holder, self)) return;
+  }
+}
+
+void Window::end_combining(int rank) {
+  // Pairs with the acquire in begin_combining().
+  atomic::store_release(board_of(rank)->combining, uint32_t{0});
+}
+
+Status Window::combine(const Op& op, const Type& element, const std::byte* packed, std::byte* to,
+                       std::span<const Block> blocks) {
+  if (op.kind == OpKind::no_op) return {};
+  for (const Block& block : blocks) {
+    auto* const at =
+        reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(to) + static_cast<uint64_t>(block.offset));
+    if (op.kind == OpKind::replace) {
+      if (datatype::has_gap(element)) {
+        datatype::unpack(element, at, 0, packed, static_cast<size_t>(block.bytes));
+      } else {
+        std::memcpy(at, packed, static_cast<size_t>(block.bytes));
+      }
+      packed += block.bytes;
+      continue;
+    }
+    if (element.size == element.extent) {
+      HEARTH_TRY(datatype::reduce(op, element, packed, at, block.bytes / element.size));
+      packed += block.bytes;
+      continue;
+    }
+    // Pairs with bytes behind or between their members, which packed ones do not have.
+    for (int64_t offset = 0; offset < block.bytes; offset += element.size) {
+      alignas(kElementBytesMax) std::byte pair[kElementBytesMax] = {};
+      datatype::unpack(element, pair, 0, packed, static_cast<size_t>(element.size));
+      HEARTH_TRY(datatype::reduce(op, element, pair, at + offset, 1));
+      packed += element.size;
+    }
+  }
+  return {};
+}
+
+Status Window::accumulate(const Data& origin, const Target& target, const Op& op, const Data* result,
+                          p2p::Request** request) {
+  Spot spot;
+  const bool only_fetches = op.kind == OpKind::no_op;
+  if (!only_fetches) HEARTH_TRY(check_lengths("origin", origin.bytes(), target.bytes()));
+  if (result != nullptr) HEARTH_TRY(check_lengths("result", result->bytes(), target.bytes()));
+  if (op.predefined == 0) {
+    return fail(MPI_ERR_OP, "the operation is the user's own: only predefined ones can be used here");
+  }
+  if (only_fetches && result == nullptr) {
+    return fail(MPI_ERR_OP, "MPI_NO_OP is for calls that fetch: nothing would be done here");
+  }
+  const Type* const element = datatype::element_of(*target.type);
+  if (element == nullptr && target.bytes() > 0) {
+    return fail(MPI_ERR_TYPE,
+                "the target's datatype is not made of one predefined type: what is combined must be "
+                "(MPI 5.0 section 12.3.4)");
+  }
+  HEARTH_TRY(locate(target, spot));
+  if (spot.empty) {
+    set_over(request);
+    return {};
+  }
+  if (!only_fetches && op.kind != OpKind::replace) HEARTH_TRY(datatype::check_reduction(op, *element));
+  const bool is_plain = !only_fetches && op.kind != OpKind::replace && origin.type->contiguous && target.type->contiguous &&
+                        element->size == element->extent && element == datatype::element_of(*origin.type);
+  if (board_of(target.rank) != nullptr && spot.here != nullptr) {
+    begin_combining(target.rank);
+    Status status;
+    if (result != nullptr) {
+      status = datatype::copy(spot.here, target.count, *target.type, result->buffer, result->count,
+                              *result->type);
+    }
+    if (is_plain && status.ok()) {
+      status = datatype::reduce(op, *element,
+                                static_cast<const std::byte*>(origin.buffer) + origin.type->true_lower_bound,
+                                spot.here + target.type->true_lower_bound, target.bytes() / element->size);
+    } else if (!only_fetches && status.ok()) {
+      status = combine(op, *element, packed(origin).data(), spot.here,
+                       datatype::blocks_of(*target.type, target.count, *element));
+    }
+    end_combining(target.rank);
+    set_over(request);
+    return status;
+  }
+  std::vector<std::byte> data;
+  if (only_fetches) {
+    data.resize(static_cast<size_t>(target.bytes()));
+  } else {
+    data = packed(origin);
+  }
+  Messages::Operation operation = {.wanted = Wanted::accumulate,
+                                   .target = target.rank,
+                                   .op = &op,
+                                   .element = element,
+                                   .data = data.data()};
+  if (result != nullptr) {
+    operation.result = result->buffer;
+    operation.result_count = result->count;
+    operation.result_type = result->type;
+  }
+  return messages_.ask(operation,
+                       moved(datatype::blocks_of(*target.type, target.count, *element), spot.address),
+                       request);
+}
+
+Status Window::compare_and_swap(const void* origin, const void* compare, void* result, const Target& target) {
+  Spot spot;
+  const Type& type = *target.type;
+  const auto bytes = static_cast<size_t>(type.size);
+  HEARTH_TRY(locate(target, spot));
+  if (spot.here != nullptr && board_of(target.rank) != nullptr) {
+    begin_combining(target.rank);
+    const bool is_equal = std::memcmp(spot.here, compare, bytes) == 0;
+    std::memcpy(result, spot.here, bytes);
+    if (is_equal) std::memcpy(spot.here, origin, bytes);
+    end_combining(target.rank);
+    return {};
+  }
+  std::vector<std::byte> data(2 * bytes);
+  std::memcpy(data.data(), compare, bytes);
+  std::memcpy(data.data() + bytes, origin, bytes);
+  const Block block = {static_cast<int64_t>(spot.address), type.size};
+  return messages_.ask({.wanted = Wanted::compare_and_swap,
+                        .target = target.rank,
+                        .element = &type,
+                        .data = data.data(),
+                        .result = result,
+                        .result_count = 1,
+                        .result_type = target.type},
+                       {&block, 1}, nullptr);
+}
+
+}  // namespace hearth::rma

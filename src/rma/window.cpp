@@ -1,0 +1,201 @@
+#include "rma/window.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "coll/coll.h"
+#include "datatype/predefined.h"
+#include "mpi.h"
+#include "objects/pools.h"
+
+namespace hearth::rma {
+namespace {
+
+const shm::Segment* the_segment = nullptr;
+shm::Arena* the_arena = nullptr;
+std::span<const int> the_places;
+int own_place = 0;
+
+Type& type_of(MPI_Datatype handle) {
+  return *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
+}
+
+/// Below 0 for a process on another machine.
+int place_of(PeerIndex peer) {
+  return the_places.empty() ? static_cast<int>(peer) : the_places[static_cast<size_t>(peer)];
+}
+
+}  // namespace
+
+void set_up(const shm::Segment& segment, int place, shm::Arena& arena, std::span<const int> places) {
+  the_segment = &segment;
+  the_arena = arena.usable() ? &arena : nullptr;
+  the_places = places;
+  own_place = place;
+}
+
+std::byte* Window::reach(PeerIndex peer, uint64_t offset, size_t bytes) {
+  const int place = place_of(peer);
+  return place < 0 || the_arena == nullptr ? nullptr : the_arena->memory_of(place, offset, bytes);
+}
+
+void Window::ring_all() const {
+  for (int rank = 0; rank < comm_.size; ++rank) {
+    if (const int place = place_of(peer(rank)); place >= 0) shm::Bell(*the_segment, place).ring();
+  }
+}
+
+Window::Window(Comm& comm, const OwnPart& own)
+    : comm_(comm),
+      own_(own),
+      parts_(static_cast<size_t>(comm.size)),
+      here_(static_cast<size_t>(comm.size)),
+      boards_(static_cast<size_t>(comm.size)),
+      messages_(*this),
+      held_(static_cast<size_t>(comm.size), Held::no),
+      accessible_(static_cast<size_t>(comm.size)) {}
+
+Window::~Window() = default;
+
+Window::Part Window::tell(const Comm& comm, const OwnPart& own) {
+  const auto offset_of = [](const void* memory, size_t bytes) {
+    return the_arena != nullptr && the_arena->holds(memory, bytes) ? the_arena->offset_of(memory) : kNowhere;
+  };
+  Part part;
+  part.board = offset_of(own.board, sizeof *own.board);
+  part.offset = own.dynamic ? kNowhere : offset_of(own.base, static_cast<size_t>(own.bytes));
+  part.owner = comm.rank;
+  if (own.owner >= 0) {
+    part.owner = own.owner;
+    part.offset = own.owner_offset;
+  }
+  std::byte* const window = the_arena == nullptr ? nullptr : the_arena->memory_of(own_place, 0, 0);
+  part.arena_begins = reinterpret_cast<uintptr_t>(window);
+  part.base = reinterpret_cast<uintptr_t>(own.base);
+  part.bytes = own.bytes;
+  part.displacement_unit = own.displacement_unit;
+  return part;
+}
+
+void Window::look_around() {
+  for (size_t rank = 0; rank < parts_.size(); ++rank) {
+    const Part& part = parts_[rank];
+    const PeerIndex owner = peer(static_cast<int>(part.owner));
+    if (part.board != kNowhere) {
+      boards_[rank] = reinterpret_cast<shm::WindowBoard*>(
+          reach(peer(static_cast<int>(rank)), part.board, sizeof(shm::WindowBoard)));
+    }
+    if (part.offset != kNowhere) here_[rank] = reach(owner, part.offset, static_cast<size_t>(part.bytes));
+  }
+  const auto self = static_cast<size_t>(comm_.rank);
+  boards_[self] = own_.board;
+  if (!own_.dynamic) here_[self] = static_cast<std::byte*>(own_.base);
+}
+
+// Only where somebody needs them does everybody listen: a receive that is always posted costs other messages
+// time.
+Status Window::agree_on_ways() {
+  const auto needs = [this](size_t rank) {
+    const bool has_data = own_.dynamic || parts_[rank].bytes > 0;
+    return boards_[rank] == nullptr || (has_data && here_[rank] == nullptr);
+  };
+  int mine = 0;
+  for (size_t rank = 0; rank < parts_.size(); ++rank) mine |= needs(rank) ? 1 : 0;
+  int all = 0;
+  HEARTH_TRY(coll::run<coll::allreduce>(comm_, &mine, &all, Count{1}, type_of(MPI_INT),
+                                        *static_cast<objects::Op*>(objects::pools.predefined[
+                                            reinterpret_cast<uintptr_t>(MPI_MAX)])));
+  by_messages_ = all != 0;
+  if (!by_messages_) return {};
+  HEARTH_TRY(messages_.listen());
+  p2p::engine().poll(*this);
+  return {};
+}
+
+Status Window::open(Comm& comm, const OwnPart& own, std::unique_ptr<Window>& made) {
+  std::unique_ptr<Window> window(new Window(comm, own));
+  const Part part = tell(comm, own);
+  Type& byte = type_of(MPI_BYTE);
+  HEARTH_TRY(coll::run<coll::allgather>(comm, &part, Count{sizeof part}, byte, window->parts_.data(),
+                                        Count{sizeof part}, byte));
+  window->look_around();
+  HEARTH_TRY(window->agree_on_ways());
+  made = std::move(window);
+  return {};
+}
+
+bool Window::reaches_all() const {
+  for (size_t rank = 0; rank < parts_.size(); ++rank) {
+    if (parts_[rank].bytes > 0 && here_[rank] == nullptr) return false;
+  }
+  return true;
+}
+
+Status Window::close() {
+  const Status flushed = flush_all();
+  const Status met = coll::run<coll::barrier>(comm_);
+  p2p::Engine& engine = p2p::engine();
+  engine.wait_until([this] { return notices_.under_way == 0; }, [](p2p::WaitNote&) {});
+  messages_.close();
+  closed_ = true;
+  // Which takes it out of what is polled.
+  if (by_messages_) engine.progress();
+  return flushed.ok() ? met : flushed;
+}
+
+bool Window::advance() {
+  if (!closed_) messages_.advance();
+  return closed_;
+}
+
+// Memory of dynamic windows.
+
+Status Window::attach(void* base, int64_t bytes) {
+  if (!own_.dynamic) {
+    return fail(MPI_ERR_RMA_FLAVOR,
+                "memory can be attached to windows from MPI_Win_create_dynamic only: this one is of another "
+                "flavor");
+  }
+  const auto begin = static_cast<int64_t>(reinterpret_cast<uintptr_t>(base));
+  for (const datatype::Block& other : attached_) {
+    if (begin < other.offset + other.bytes && other.offset < begin + bytes) {
+      return fail(MPI_ERR_RMA_ATTACH,
+                  "%p and the %lld bytes behind it overlap memory that is attached to the window already",
+                  base, static_cast<long long>(bytes));
+    }
+  }
+  attached_.push_back({begin, bytes});
+  return {};
+}
+
+Status Window::detach(const void* base) {
+  if (!own_.dynamic) {
+    return fail(MPI_ERR_RMA_FLAVOR,
+                "memory can be detached from windows from MPI_Win_create_dynamic only: this one is of another "
+                "flavor");
+  }
+  const auto begin = static_cast<int64_t>(reinterpret_cast<uintptr_t>(base));
+  const auto place =
+      std::ranges::find_if(attached_, [begin](const datatype::Block& block) { return block.offset == begin; });
+  if (place == attached_.end()) {
+    return fail(MPI_ERR_RMA_ATTACH, "no memory that begins at %p is attached to the window", base);
+  }
+  attached_.erase(place);
+  return {};
+}
+
+bool Window::is_attached(uint64_t address, int64_t bytes) const {
+  const auto begin = static_cast<int64_t>(address);
+  return std::ranges::any_of(attached_, [begin, bytes](const datatype::Block& block) {
+    return begin >= block.offset && bytes <= block.bytes && begin - block.offset <= block.bytes - bytes;
+  });
+}
+
+bool Window::is_own(uint64_t address, int64_t bytes) const {
+  if (own_.dynamic) return is_attached(address, bytes);
+  const uint64_t offset = address - reinterpret_cast<uintptr_t>(own_.base);
+  return offset <= static_cast<uint64_t>(own_.bytes) &&
+         static_cast<uint64_t>(bytes) <= static_cast<uint64_t>(own_.bytes) - offset;
+}
+
+}  // namespace hearth::rma
