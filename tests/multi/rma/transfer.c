@@ -1,6 +1,6 @@
 /* Data that go to windows and come from them (MPI 5.0 sections 12.3.1, 12.3.2, 12.3.5): between datatypes of
- * every shape, at displacements in units that differ by rank, to oneself, to nobody, none at all, and 4 MiB; on
- * windows of every kind, under every way to synchronise. Any number of ranks. */
+ * every shape, at displacements in units that differ by rank, to oneself, to nobody, none at all, and 4 MiB;
+ * on windows of every kind, under every way to synchronise. Any number of ranks. */
 #include "window.h"
 
 enum { kNumbers = 12, kLayouts = 6, kRegion = 64, kBefore = 12 };
@@ -66,8 +66,12 @@ static void expect_regions(Window* window, int (*target_layout)(int, Kind)) {
   }
 }
 
-static int put_to(int which, Kind kind) { return (which + (int)kind + (int)form_) % kLayouts; }
-static int get_to(int which, Kind kind) { return (which + 1 + (int)kind) % kLayouts; }
+static int put_to(int which, Kind kind) {
+  return (which + (int)kind + (int)form_) % kLayouts;
+}
+static int get_to(int which, Kind kind) {
+  return (which + 1 + (int)kind) % kLayouts;
+}
 
 /* By put into everybody's regions; by get back from there into yet another layout. */
 static void test_layouts(Window* window) {
@@ -83,8 +87,8 @@ static void test_layouts(Window* window) {
       int* buffer = out + kRegion * (target * kLayouts + which) + kBefore;
       for (int i = 0; i < kNumbers; ++i) buffer[from->at[i]] = number(rank_, target, which, i);
       DO(MPI_Put(buffer, from->count, from->type, target,
-                 place(window, target, region(rank_, which) + kBefore * (MPI_Aint)sizeof(int)), to->count, to->type,
-                 window->win));
+                 place(window, target, region(rank_, which) + kBefore * (MPI_Aint)sizeof(int)), to->count,
+                 to->type, window->win));
     }
   }
   epoch_end(window, form_);
@@ -112,7 +116,8 @@ static void test_layouts(Window* window) {
       want[kBefore + layouts_[get_to(which, window->kind)].at[i]] = number(rank_, target, which, i);
     for (int i = 0; i < kRegion; ++i)
       CHECK(out[kRegion * slot + i] == want[i], "%s, %s: from rank %d, layout %d: int %d is %d, not %d",
-            kind_names_[window->kind], form_names_[form_], target, which, i, out[kRegion * slot + i], want[i]);
+            kind_names_[window->kind], form_names_[form_], target, which, i, out[kRegion * slot + i],
+            want[i]);
   }
   expect_regions(window, put_to);
   free(out);
@@ -136,7 +141,8 @@ static void test_nothing(Window* window) {
     MPI_Request requests[4];
     DO(MPI_Rput(words, 2, MPI_LONG, MPI_PROC_NULL, 0, 2, MPI_LONG, window->win, &requests[0]));
     DO(MPI_Rget(words, 2, MPI_LONG, MPI_PROC_NULL, 0, 2, MPI_LONG, window->win, &requests[1]));
-    DO(MPI_Raccumulate(words, 2, MPI_LONG, MPI_PROC_NULL, 0, 2, MPI_LONG, MPI_SUM, window->win, &requests[2]));
+    DO(MPI_Raccumulate(words, 2, MPI_LONG, MPI_PROC_NULL, 0, 2, MPI_LONG, MPI_SUM, window->win,
+                       &requests[2]));
     DO(MPI_Rget_accumulate(words, 1, MPI_LONG, &result, 1, MPI_LONG, MPI_PROC_NULL, 0, 1, MPI_LONG, MPI_SUM,
                            window->win, &requests[3]));
     DO(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
@@ -158,8 +164,8 @@ static void test_nothing(Window* window) {
   free(before);
 }
 
-/* Many requests of each kind. An origin buffer is free again when its put's request is complete, and full when
- * its get's request is. */
+/* Many requests of each kind. An origin buffer is free again when its put's request is complete, and full
+ * when its get's request is. */
 static void test_requests(Window* window) {
   enum { kEach = 8 };
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
@@ -169,7 +175,8 @@ static void test_requests(Window* window) {
   epoch_begin(window, form_);
   for (int i = 0; i < kEach; ++i) {
     out[i] = number(rank_, next, 0, i);
-    DO(MPI_Rput(&out[i], 1, MPI_INT, next, place(window, next, 8 * i), 1, MPI_INT, window->win, &requests[i]));
+    DO(MPI_Rput(&out[i], 1, MPI_INT, next, place(window, next, 8 * i), 1, MPI_INT, window->win,
+                &requests[i]));
   }
   DO(MPI_Waitall(kEach, requests, MPI_STATUSES_IGNORE));
   memset(out, 0, sizeof out);
@@ -202,7 +209,8 @@ static void test_kinds(Window* window) {
   if (form_ == kLock || form_ == kLockAll) test_requests(window);
 }
 
-/* 4 MiB from each rank to the next, and from the next but one; at the target as a whole or every second block of 64. */
+/* 4 MiB from each rank to the next, and from the next but one; at the target as a whole or every second block
+ * of 64. */
 static void test_large(Window* window) {
   enum { kLong = 1 << 20, kBlock = 64 };
   const int next = (rank_ + 1) % size_, source = (rank_ + 2) % size_, previous = (rank_ + size_ - 1) % size_;
@@ -221,8 +229,8 @@ static void test_large(Window* window) {
   const int* apart = (const int*)(const void*)(window->memory + half);
   for (int i = 0; i < kLong; ++i) {
     const int want = (previous + 1) * 7919 + i;
-    CHECK(whole[i] == want && apart[i + i / kBlock * kBlock] == want, "number %d is %d and %d, not %d", i, whole[i],
-          apart[i + i / kBlock * kBlock], want);
+    CHECK(whole[i] == want && apart[i + i / kBlock * kBlock] == want, "number %d is %d and %d, not %d", i,
+          whole[i], apart[i + i / kBlock * kBlock], want);
     const int gap = i + (i / kBlock + 1) * kBlock;
     CHECK(gap >= 2 * kLong - kBlock || apart[gap] == -1, "int %d of a gap holds %d", gap, apart[gap]);
   }
@@ -245,8 +253,7 @@ int main(int argc, char** argv) {
   start_with_codes(argc, argv);
   make_layouts();
   for (form_ = kFence; form_ < kForms; ++form_)
-    for (Kind kind = kOnStatic; kind < kKinds; ++kind)
-      with_window(kind, region(size_, 0), -1, test_kinds);
+    for (Kind kind = kOnStatic; kind < kKinds; ++kind) with_window(kind, region(size_, 0), -1, test_kinds);
   for (Kind kind = kOnStatic; kind < kKinds; ++kind) {
     form_ = (Form)(kind % kForms);
     with_window(kind, (MPI_Aint)3 * (4 << 20), -1, test_large);

@@ -8,10 +8,10 @@
 #include "../coll/check.h"
 
 /* A call that has to succeed: the error handler of a window lets the job die without our words. */
-#define DO(call)                                                           \
-  do {                                                                     \
-    const int code_ = (call);                                              \
-    CHECK(code_ == MPI_SUCCESS, "%s fails: %s", #call, words_of(code_));   \
+#define DO(call)                                                         \
+  do {                                                                   \
+    const int code_ = (call);                                            \
+    CHECK(code_ == MPI_SUCCESS, "%s fails: %s", #call, words_of(code_)); \
   } while (0)
 
 enum { kRanksMax = 64, kStackBytesMax = 128 * 1024, kStaticBytesMax = 16 << 20 };
@@ -29,10 +29,14 @@ typedef enum {
   kKinds
 } Kind;
 
-static const char* const kind_names_[kKinds] = {"create on static memory", "create on the heap",
-                                                "create on the stack",     "create on MPI_Alloc_mem",
-                                                "allocate",                "allocate_shared",
-                                                "allocate_shared apart",   "dynamic"};
+static const char* const kind_names_[kKinds] = {"create on static memory",
+                                                "create on the heap",
+                                                "create on the stack",
+                                                "create on MPI_Alloc_mem",
+                                                "allocate",
+                                                "allocate_shared",
+                                                "allocate_shared apart",
+                                                "dynamic"};
 
 typedef enum { kFence, kPostStart, kLock, kLockAll, kForms } Form;
 
@@ -107,7 +111,9 @@ static inline MPI_Win new_window(Window* window, char* memory) {
 }
 
 /* What this rank does to its own memory lies between these two, unless fences already keep others away. */
-static inline void own_begin(Window* window) { DO(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank_, 0, window->win)); }
+static inline void own_begin(Window* window) {
+  DO(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank_, 0, window->win));
+}
 static inline void own_end(Window* window) {
   DO(MPI_Win_unlock(rank_, window->win));
   DO(MPI_Barrier(MPI_COMM_WORLD));
@@ -155,8 +161,8 @@ static inline void epoch_begin(Window* window, Form form) {
   if (form == kLockAll) DO(MPI_Win_lock_all(0, window->win));
 }
 
-/* Everything that any rank began is done, and each may look at its own memory until the next epoch begins, which
- * a barrier comes before. */
+/* Everything that any rank began is done, and each may look at its own memory until the next epoch begins,
+ * which a barrier comes before. */
 static inline void epoch_end(Window* window, Form form) {
   if (form == kFence) DO(MPI_Win_fence(MPI_MODE_NOSUCCEED, window->win));
   if (form == kPostStart) {
