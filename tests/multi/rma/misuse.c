@@ -114,8 +114,8 @@ static void test_creation(void) {
   void* base;
   expect_class(MPI_Win_create(memory_, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_SIZE,
                "create, size -1");
-  expect_class(MPI_Win_create(memory_, 8, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &win),
-               promised() ? MPI_ERR_DISP : MPI_ERR_ARG, "create, unit 0");
+  expect_class(MPI_Win_create(memory_, 8, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_DISP,
+               "create, unit 0");
   expect_class(MPI_Win_allocate(-1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), MPI_ERR_SIZE,
                "allocate, size -1");
   expect_class(MPI_Win_create(memory_, 8, 1, MPI_INFO_NULL, MPI_COMM_NULL, &win), MPI_ERR_COMM,
@@ -133,12 +133,12 @@ static void test_operations(void) {
   DO(MPI_Win_lock(MPI_LOCK_SHARED, rank_, 0, win_));
   expect_class(MPI_Accumulate(&word_, 1, MPI_LONG, rank_, 0, 1, MPI_LONG, op, win_), MPI_ERR_OP,
                "a user's operation");
-  expect_class(MPI_Fetch_and_op(&word_, &other_, MPI_LONG, rank_, 0, op, win_), MPI_ERR_OP,
-               "fetch, a user's operation");
   expect_class(MPI_Accumulate(&word_, 1, MPI_LONG, rank_, 0, 1, MPI_LONG, MPI_OP_NULL, win_), MPI_ERR_OP,
                "no operation");
   if (promised()) {
     double number = 1, was = 2;
+    expect_class(MPI_Fetch_and_op(&word_, &other_, MPI_LONG, rank_, 0, op, win_), MPI_ERR_OP,
+                 "fetch, a user's operation");
     expect_class(MPI_Accumulate(&number, 1, MPI_DOUBLE, rank_, 1, 1, MPI_DOUBLE, MPI_BAND, win_), MPI_ERR_OP,
                  "bits of floating point");
     expect_class(MPI_Accumulate(&word_, 1, MPI_LONG, rank_, 1, 1, MPI_LONG, MPI_NO_OP, win_), MPI_ERR_OP,
@@ -219,8 +219,8 @@ static void test_arguments(void) {
   char* base;
   MPI_Aint size;
   int unit;
-  expect_class(MPI_Win_lock(4711, rank_, 0, win_), MPI_ERR_LOCKTYPE, "lock type");
   if (promised()) {
+    expect_class(MPI_Win_lock(4711, rank_, 0, win_), MPI_ERR_LOCKTYPE, "lock type");
     expect_class(MPI_Win_fence(MPI_MODE_NOCHECK, win_), MPI_ERR_ASSERT, "fence, MPI_MODE_NOCHECK");
     expect_class(MPI_Win_fence(1 << 30, win_), MPI_ERR_ASSERT, "fence, an unknown assertion");
     expect_class(MPI_Win_lock(MPI_LOCK_SHARED, rank_, MPI_MODE_NOPUT, win_), MPI_ERR_ASSERT,

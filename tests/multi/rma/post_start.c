@@ -112,12 +112,15 @@ static void test_one_with_many(Window* window) {
 
 /* Whether rank a reaches rank b in this epoch: a pattern that all know. */
 static int reaches(int a, int b, int epoch) {
-  return (a * 5 + b * 3 + epoch * 7) % 3 == 0;
+  return (a * 7 + b * 5 + a * b + epoch * 3) % 5 < 2;
 }
 
 /* Groups that differ in every rank, some of nobody; some of those who may reach do nothing. */
 static void test_patterns(Window* window) {
   for (int epoch = 0; epoch < 2 * kEpochs; ++epoch) {
+    /* MPICH 5.0.2 and Intel MPI only count posts, and take one that is early for one that is not there yet.
+     */
+    if (!promised()) MPI_Barrier(MPI_COMM_WORLD);
     int to[kRanksMax], from[kRanksMax], tos = 0, froms = 0;
     for (int i = 0; i < size_; ++i) {
       if (reaches(rank_, i, epoch)) to[tos++] = i;

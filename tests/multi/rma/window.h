@@ -3,6 +3,7 @@
 #ifndef TESTS_MULTI_RMA_WINDOW_H
 #define TESTS_MULTI_RMA_WINDOW_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../coll/check.h"
