@@ -203,10 +203,62 @@ static void test_requests(Window* window) {
   }
 }
 
+#if MPI_VERSION >= 4
+/* The forms with counts of MPI_Count do the same, one after another in one place of the next rank. */
+static void test_count_forms(Window* window) {
+  const int next = (rank_ + 1) % size_, passive = form_ == kLock || form_ == kLockAll;
+  const MPI_Aint at = place(window, next, 0), behind = place(window, next, 64);
+  const long out[2] = {10 + rank_, 20 + rank_}, zeros[2] = {0, 0};
+  long in[4][2];
+  MPI_Win win = window->win;
+  MPI_Request requests[2];
+  epoch_begin(window, form_);
+  DO(MPI_Put_c(zeros, (MPI_Count)2, MPI_LONG, next, at, (MPI_Count)2, MPI_LONG, win));
+  DO(MPI_Put_c(out, (MPI_Count)2, MPI_LONG, next, behind, (MPI_Count)2, MPI_LONG, win));
+  epoch_end(window, form_);
+  MPI_Barrier(MPI_COMM_WORLD);
+  memset(in, -1, sizeof in);
+  epoch_begin(window, form_);
+  DO(MPI_Accumulate_c(out, (MPI_Count)2, MPI_LONG, next, at, (MPI_Count)2, MPI_LONG, MPI_SUM, win));
+  DO(MPI_Get_accumulate_c(out, (MPI_Count)2, MPI_LONG, in[0], (MPI_Count)2, MPI_LONG, next, at, (MPI_Count)2,
+                          MPI_LONG, MPI_SUM, win));
+  DO(MPI_Get_c(in[1], (MPI_Count)2, MPI_LONG, next, behind, (MPI_Count)2, MPI_LONG, win));
+  if (passive) {
+    DO(MPI_Raccumulate_c(out, (MPI_Count)2, MPI_LONG, next, at, (MPI_Count)2, MPI_LONG, MPI_SUM, win,
+                         &requests[0]));
+    DO(MPI_Rget_accumulate_c(out, (MPI_Count)2, MPI_LONG, in[2], (MPI_Count)2, MPI_LONG, next, at,
+                             (MPI_Count)2, MPI_LONG, MPI_SUM, win, &requests[1]));
+    DO(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    DO(MPI_Win_flush(next, win));
+    DO(MPI_Rput_c(zeros, (MPI_Count)2, MPI_LONG, next, behind, (MPI_Count)2, MPI_LONG, win, &requests[0]));
+    DO(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+    DO(MPI_Win_flush(next, win));
+    DO(MPI_Rget_c(in[3], (MPI_Count)2, MPI_LONG, next, behind, (MPI_Count)2, MPI_LONG, win, &requests[0]));
+    DO(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+  }
+  epoch_end(window, form_);
+  const long* own = (const long*)(const void*)window->memory;
+  for (int i = 0; i < 2; ++i) {
+    const long sent = 10 * (i + 1) + (rank_ + size_ - 1) % size_;
+    CHECK(own[i] == (passive ? 4 : 2) * sent, "the sum is %ld", own[i]);
+    CHECK(own[8 + i] == (passive ? 0 : sent), "%ld behind it", own[8 + i]);
+    CHECK(in[0][i] == out[i] && in[1][i] == out[i], "fetched %ld, got %ld", in[0][i], in[1][i]);
+    CHECK(!passive || (in[2][i] == 3 * out[i] && in[3][i] == 0), "fetched %ld, got %ld", in[2][i], in[3][i]);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+#else
+static void test_count_forms(Window* window) {
+  (void)window;
+}
+#endif
+
 static void test_kinds(Window* window) {
   test_layouts(window);
   test_nothing(window);
   if (form_ == kLock || form_ == kLockAll) test_requests(window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  test_count_forms(window);
 }
 
 /* 4 MiB from each rank to the next, and from the next but one; at the target as a whole or every second block
