@@ -164,23 +164,26 @@ static void test_order(Window* window) {
 /* Of each type that it takes: one swap that comes about, one that does not; then all ranks want one word. */
 static void test_compare_and_swap(Window* window) {
   const int next = (rank_ + 1) % size_;
+  static char mine_[2][kTypes][32], expected_[2][kTypes][32], found_[2][kTypes][32];
   fill(window);
+  memset(found_, 0x55, sizeof found_);
+  epoch_begin(window, form_);
   for (int t = 0; t < kTypes; ++t) {
-    if (!swaps(t)) continue;
-    for (int hits = 0; hits < 2; ++hits) {
-      char mine[32], expected[32], found[32];
-      types_[t].put(mine, hits ? 0 : 1, 0);
-      types_[t].put(expected, hits ? 1 : 0, 0); /* element 0 is 1 */
-      memset(found, 0x55, sizeof found);
-      epoch_begin(window, form_);
-      DO(MPI_Compare_and_swap(mine, expected, found, types_[t].type, next, place(window, next, slot(t, 0)),
-                              window->win));
-      epoch_end(window, form_);
-      expect(window, found, t, 0, 0, (Value){1, 0}, "found");
-      expect(window, window->memory + slot(t, 0), t, 0, 0, (Value){hits ? 0 : 1, 0}, "swapped");
-      MPI_Barrier(MPI_COMM_WORLD);
+    for (int hits = 0; swaps(t) && hits < 2; ++hits) {
+      types_[t].put(mine_[hits][t], 1 - hits, 0);
+      types_[t].put(expected_[hits][t], hits, 0); /* element 0 is 1 */
+      DO(MPI_Compare_and_swap(mine_[hits][t], expected_[hits][t], found_[hits][t], types_[t].type, next,
+                              place(window, next, slot(t, hits)), window->win));
     }
   }
+  epoch_end(window, form_);
+  for (int t = 0; t < kTypes; ++t) {
+    for (int hits = 0; swaps(t) && hits < 2; ++hits) {
+      expect(window, found_[hits][t], t, hits, 0, (Value){1, 0}, "found");
+      expect(window, window->memory + slot(t, hits), t, hits, 0, (Value){1 - hits, 0}, "swapped");
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
   const int home = size_ - 1, mine = 1000 + rank_, free_mark = -7;
   int found = 0, winners = 0;
   own_begin(window);
