@@ -1,5 +1,6 @@
 """What a job has left behind, for tests: its processes carry a mark in their environment."""
 
+import contextlib
 import os
 import signal
 import time
@@ -28,7 +29,8 @@ def end_processes_with(mark):
     """Those that were there, and are killed now."""
     found = processes_with(mark)
     for pid, _ in found:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # ended meanwhile
+            os.kill(pid, signal.SIGKILL)
     return found
 
 

@@ -33,7 +33,7 @@ LAYERS = {
     "datatype": BASE | {"objects"},
     "p2p": P2P,
     "coll": SERVICES,
-    "rma": SERVICES,
+    "rma": SERVICES | {"coll"},  # a fence is a barrier
     "io": SERVICES,
     "bootstrap": NODE,
     "heap": BASE,

@@ -151,7 +151,8 @@ Status win_set_attr(Win& win, int win_keyval, void* attribute_val) {
   return objects::set_attribute(objects::holder_of(win), win_keyval, attribute_val);
 }
 
-// Predefined ones are the address of the value, but for the base, which is the value (MPI 5.0 section 12.2.6).
+// Predefined ones are the address of the value, but for the base, which is the value (MPI 5.0
+// section 12.2.6).
 Status win_get_attr(Win& win, int win_keyval, void* attribute_val, int& flag) {
   void* const values[] = {win.base, &win.displacement_unit, &win.bytes, &win.flavor, &win.model};
   static_assert(MPI_WIN_DISP_UNIT == MPI_WIN_BASE + 1 && MPI_WIN_SIZE == MPI_WIN_BASE + 2 &&

@@ -137,14 +137,15 @@ Status compare_and_swap(const void* origin_addr, const void* compare_addr, void*
                         int target_rank, MPI_Aint target_disp, Win& win) {
   using datatype::Element;
   const Element element = datatype.element;
-  const bool is_allowed = datatype.is_predefined() && datatype.size == datatype.extent &&
-                          (element == Element::bytes || (element >= Element::int8 && element <= Element::int128) ||
-                           (element >= Element::boolean8 && element <= Element::logical128) ||
-                           element == Element::character);
+  const bool is_allowed =
+      datatype.is_predefined() && datatype.size == datatype.extent &&
+      (element == Element::bytes || (element >= Element::int8 && element <= Element::int128) ||
+       (element >= Element::boolean8 && element <= Element::logical128) || element == Element::character);
   if (!is_allowed) {
-    return fail(MPI_ERR_TYPE,
-                "datatype is none of those that MPI_Compare_and_swap takes: integers, logicals and bytes (MPI "
-                "5.0 section 12.3.4)");
+    return fail(
+        MPI_ERR_TYPE,
+        "datatype is none of those that MPI_Compare_and_swap takes: integers, logicals and bytes (MPI "
+        "5.0 section 12.3.4)");
   }
   if (target_rank == MPI_PROC_NULL) return {};
   return win.window->compare_and_swap(origin_addr, compare_addr, result_addr,

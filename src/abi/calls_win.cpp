@@ -60,8 +60,7 @@ class Making {
   Status open() {
     win_->base = own.base;
     win_->bytes = own.bytes;
-    win_->displacement_unit =
-        static_cast<int>(std::clamp<int64_t>(own.displacement_unit, INT_MIN, INT_MAX));
+    win_->displacement_unit = static_cast<int>(std::clamp<int64_t>(own.displacement_unit, INT_MIN, INT_MAX));
     std::unique_ptr<rma::Window> window;
     HEARTH_TRY(rma::Window::open(*win_->comm, own, window));
     win_->window = window.release();
@@ -99,9 +98,8 @@ Status check_unit(MPI_Aint unit) {
 
 bool is_true(const Info* info, std::string_view key) {
   if (info == nullptr) return false;
-  return std::ranges::any_of(info->entries, [key](const auto& entry) {
-    return entry.first == key && entry.second == "true";
-  });
+  return std::ranges::any_of(
+      info->entries, [key](const auto& entry) { return entry.first == key && entry.second == "true"; });
 }
 
 datatype::Type& byte_type() {
@@ -191,7 +189,8 @@ Status win_allocate_shared(MPI_Aint size, MPI_Aint disp_unit, Info* info, Comm& 
   const int reaches = making.win().window->reaches_all() ? 1 : 0;
   int all_reach = 0;
   HEARTH_TRY(coll::run<coll::allreduce>(*making.win().comm, &reaches, &all_reach, Count{1},
-                                        *abi::find<datatype::Type>(MPI_INT), *abi::find<objects::Op>(MPI_MIN)));
+                                        *abi::find<datatype::Type>(MPI_INT),
+                                        *abi::find<objects::Op>(MPI_MIN)));
   if (all_reach == 0) {
     HEARTH_TRY(making.win().window->close());
     return fail(MPI_ERR_RMA_SHARED, "the processes do not all reach each other's memory: %s",
@@ -223,7 +222,8 @@ Status win_detach(Win& win, const void* base) {
 Status win_shared_query(Win& win, int rank, MPI_Aint& size, MPI_Aint& disp_unit, void* baseptr) {
   const rma::Window& window = *win.window;
   if (win.flavor == MPI_WIN_FLAVOR_DYNAMIC) {
-    return fail(MPI_ERR_RMA_FLAVOR, "a window from MPI_Win_create_dynamic has no memory of its own to ask for");
+    return fail(MPI_ERR_RMA_FLAVOR,
+                "a window from MPI_Win_create_dynamic has no memory of its own to ask for");
   }
   if (rank == MPI_PROC_NULL) {
     // The first one that has memory.
@@ -231,8 +231,8 @@ Status win_shared_query(Win& win, int rank, MPI_Aint& size, MPI_Aint& disp_unit,
     while (rank < win.comm->size - 1 && window.part_bytes(rank) == 0) ++rank;
   } else if (rank < 0 || rank >= win.comm->size) {
     return fail(MPI_ERR_RANK,
-                "rank is %d, but the ranks of this window are 0 to %d; MPI_PROC_NULL is allowed as well", rank,
-                win.comm->size - 1);
+                "rank is %d, but the ranks of this window are 0 to %d; MPI_PROC_NULL is allowed as well",
+                rank, win.comm->size - 1);
   }
   void* const here = window.part_bytes(rank) > 0 ? window.part_here(rank) : nullptr;
   *static_cast<void**>(baseptr) = here;

@@ -1,5 +1,5 @@
-// What elements of a datatype are made of, one by one: for one-sided operations, which combine data in another
-// process's memory and tell it where.
+// What elements of a datatype are made of, one by one: for one-sided operations, which combine data in
+// another process's memory and tell it where.
 //
 // Called under the library's lock.
 #pragma once

@@ -1,4 +1,5 @@
-// Windows of one-sided communication (MPI 5.0 chapter 12) as their users see them. What they do is in src/rma.
+// Windows of one-sided communication (MPI 5.0 chapter 12) as their users see them. What they do is in
+// src/rma.
 #pragma once
 
 #include <cstdint>

@@ -127,8 +127,9 @@ Status Window::get(const Data& result, const Target& target, p2p::Request** requ
                        moved(datatype::blocks_of(*target.type, target.count), spot.address), request);
 }
 
-// Combining. One process at a time does so in a part, and says which one it is: if it dies meanwhile, the next
-// one goes on. What the dead one was combining may be combined in part, which is what the standard leaves open.
+// Combining. One process at a time does so in a part, and says which one it is: if it dies meanwhile, the
+// next one goes on. What the dead one was combining may be combined in part, which is what the standard
+// leaves open.
 
 void Window::begin_combining(int rank) {
   uint32_t& word = board_of(rank)->combining;
@@ -207,14 +208,15 @@ Status Window::accumulate(const Data& origin, const Target& target, const Op& op
     return {};
   }
   if (!only_fetches && op.kind != OpKind::replace) HEARTH_TRY(datatype::check_reduction(op, *element));
-  const bool is_plain = !only_fetches && op.kind != OpKind::replace && origin.type->contiguous && target.type->contiguous &&
-                        element->size == element->extent && element == datatype::element_of(*origin.type);
+  const bool is_plain = !only_fetches && op.kind != OpKind::replace && origin.type->contiguous &&
+                        target.type->contiguous && element->size == element->extent &&
+                        element == datatype::element_of(*origin.type);
   if (board_of(target.rank) != nullptr && spot.here != nullptr) {
     begin_combining(target.rank);
     Status status;
     if (result != nullptr) {
-      status = datatype::copy(spot.here, target.count, *target.type, result->buffer, result->count,
-                              *result->type);
+      status =
+          datatype::copy(spot.here, target.count, *target.type, result->buffer, result->count, *result->type);
     }
     if (is_plain && status.ok()) {
       status = datatype::reduce(op, *element,
@@ -244,9 +246,8 @@ Status Window::accumulate(const Data& origin, const Target& target, const Op& op
     operation.result_count = result->count;
     operation.result_type = result->type;
   }
-  return messages_.ask(operation,
-                       moved(datatype::blocks_of(*target.type, target.count, *element), spot.address),
-                       request);
+  return messages_.ask(
+      operation, moved(datatype::blocks_of(*target.type, target.count, *element), spot.address), request);
 }
 
 Status Window::compare_and_swap(const void* origin, const void* compare, void* result, const Target& target) {

@@ -23,7 +23,7 @@ using p2p::Request;
 
 constexpr size_t kBlocksMax = 500;  // of a request
 constexpr size_t kRequestBytesMax = sizeof(RequestHeader) + kBlocksMax * sizeof(Block);
-constexpr int64_t kDataBytesMax = int64_t{1} << 20;      // likewise; a multiple of every element that can be cut
+constexpr int64_t kDataBytesMax = int64_t{1} << 20;  // likewise; a multiple of every element that can be cut
 constexpr int64_t kPendingBytesMax = int64_t{32} << 20;  // of all requests of this process under way
 // Data go under the tag of their request, replies under one of their own: two processes may ask each other
 // under the same tag.
@@ -230,11 +230,10 @@ Status Messages::ask_once(const Operation& operation, std::span<const Block> blo
   }
   asked->reply.resize(header.fetches ? static_cast<size_t>(header.bytes) : 1);
 
-  HEARTH_TRY(engine().ireceive(asked->reply.data(), static_cast<Count>(asked->reply.size()), byte_type(), peer,
-                               reply_tag(header.tag), comm_.context, asked->replied));
-  const Status status =
-      engine().isend(asked->request.data(), static_cast<Count>(asked->request.size()), byte_type(), peer,
-                     kRequestTag, comm_.context, asked->sent_request);
+  HEARTH_TRY(engine().ireceive(asked->reply.data(), static_cast<Count>(asked->reply.size()), byte_type(),
+                               peer, reply_tag(header.tag), comm_.context, asked->replied));
+  const Status status = engine().isend(asked->request.data(), static_cast<Count>(asked->request.size()),
+                                       byte_type(), peer, kRequestTag, comm_.context, asked->sent_request);
   if (status.ok() && !asked->data.empty()) {
     // An error is one of the target's death, which the reply's receive has as well.
     static_cast<void>(engine().isend(asked->data.data(), static_cast<Count>(asked->data.size()), byte_type(),

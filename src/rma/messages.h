@@ -5,9 +5,9 @@
 //   data, if any                    --->  carries it out
 //                                   <---  reply: data, or one byte; without a byte: refused
 //
-// What one origin asks is carried out in its order; different origins do not wait for each other. Requests say
-// where data lie in blocks of bytes, so no datatype travels; what has many blocks or bytes goes in several. The
-// origin's data are packed when the call is made: its buffer is free at once.
+// What one origin asks is carried out in its order; different origins do not wait for each other. Requests
+// say where data lie in blocks of bytes, so no datatype travels; what has many blocks or bytes goes in
+// several. The origin's data are packed when the call is made: its buffer is free at once.
 #pragma once
 
 #include <cstddef>

@@ -29,11 +29,11 @@ Status Window::check_rank(int rank) const {
 
 /// No epoch but one of a fence.
 Status Window::check_quiet(const char* before) const {
-  const char* open = started_        ? "MPI_Win_start has no MPI_Win_complete yet"
-                     : posted_       ? "MPI_Win_post has no MPI_Win_wait or successful MPI_Win_test yet"
-                     : all_locked_   ? "MPI_Win_lock_all has no MPI_Win_unlock_all yet"
-                     : locks_ > 0 ? "MPI_Win_lock has no MPI_Win_unlock yet"
-                                     : nullptr;
+  const char* open = started_      ? "MPI_Win_start has no MPI_Win_complete yet"
+                     : posted_     ? "MPI_Win_post has no MPI_Win_wait or successful MPI_Win_test yet"
+                     : all_locked_ ? "MPI_Win_lock_all has no MPI_Win_unlock_all yet"
+                     : locks_ > 0  ? "MPI_Win_lock has no MPI_Win_unlock yet"
+                                   : nullptr;
   if (open == nullptr) return {};
   return fail(MPI_ERR_RMA_SYNC, "an epoch has not ended: %s. Remedy: end it before %s", open, before);
 }
@@ -44,7 +44,8 @@ Status Window::await_replies(int rank) {
   const auto left = [this, rank] { return rank < 0 ? messages_.pending() : messages_.pending(rank); };
   p2p::engine().wait_until([&left] { return left() == 0; },
                            [this, rank](p2p::WaitNote& note) {
-                             if (const p2p::Request* request = messages_.awaited(rank)) note.request(*request);
+                             if (const p2p::Request* request = messages_.awaited(rank))
+                               note.request(*request);
                            });
   return messages_.take_trouble();
 }
@@ -223,7 +224,8 @@ Status Window::acquire(int rank, bool exclusive) {
 Status Window::release(int rank, bool exclusive) {
   shm::WindowBoard* const board = board_of(rank);
   if (board == nullptr) {
-    HEARTH_TRY(messages_.ask({.wanted = Wanted::unlock, .target = rank, .exclusive = exclusive}, {}, nullptr));
+    HEARTH_TRY(
+        messages_.ask({.wanted = Wanted::unlock, .target = rank, .exclusive = exclusive}, {}, nullptr));
     return await_replies(rank);
   }
   if (PartLock(*board).unlock(exclusive)) ring_all();

@@ -102,9 +102,9 @@ Status Window::agree_on_ways() {
   int mine = 0;
   for (size_t rank = 0; rank < parts_.size(); ++rank) mine |= needs(rank) ? 1 : 0;
   int all = 0;
-  HEARTH_TRY(coll::run<coll::allreduce>(comm_, &mine, &all, Count{1}, type_of(MPI_INT),
-                                        *static_cast<objects::Op*>(objects::pools.predefined[
-                                            reinterpret_cast<uintptr_t>(MPI_MAX)])));
+  HEARTH_TRY(coll::run<coll::allreduce>(
+      comm_, &mine, &all, Count{1}, type_of(MPI_INT),
+      *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_MAX)])));
   by_messages_ = all != 0;
   if (!by_messages_) return {};
   HEARTH_TRY(messages_.listen());
@@ -170,13 +170,14 @@ Status Window::attach(void* base, int64_t bytes) {
 
 Status Window::detach(const void* base) {
   if (!own_.dynamic) {
-    return fail(MPI_ERR_RMA_FLAVOR,
-                "memory can be detached from windows from MPI_Win_create_dynamic only: this one is of another "
-                "flavor");
+    return fail(
+        MPI_ERR_RMA_FLAVOR,
+        "memory can be detached from windows from MPI_Win_create_dynamic only: this one is of another "
+        "flavor");
   }
   const auto begin = static_cast<int64_t>(reinterpret_cast<uintptr_t>(base));
-  const auto place =
-      std::ranges::find_if(attached_, [begin](const datatype::Block& block) { return block.offset == begin; });
+  const auto place = std::ranges::find_if(
+      attached_, [begin](const datatype::Block& block) { return block.offset == begin; });
   if (place == attached_.end()) {
     return fail(MPI_ERR_RMA_ATTACH, "no memory that begins at %p is attached to the window", base);
   }

@@ -191,8 +191,8 @@ class Window final : public p2p::Polled {
 
   Comm& comm_;
   const OwnPart own_;
-  std::vector<Part> parts_;               // by rank
-  std::vector<std::byte*> here_;          // by rank
+  std::vector<Part> parts_;                // by rank
+  std::vector<std::byte*> here_;           // by rank
   std::vector<shm::WindowBoard*> boards_;  // by rank; one's own is always reached
   std::vector<datatype::Block> attached_;  // addresses of this process; of a dynamic window
   Messages messages_;
@@ -203,7 +203,7 @@ class Window final : public p2p::Polled {
   bool fence_open_ = false;
   bool started_ = false;
   bool posted_ = false;
-  bool unlocked_alike_ = false;   // MPI_Win_lock_all with MPI_MODE_NOCHECK
+  bool unlocked_alike_ = false;  // MPI_Win_lock_all with MPI_MODE_NOCHECK
   bool all_locked_ = false;
   int locks_ = 0;                 // by MPI_Win_lock
   std::vector<Held> held_;        // by rank
