@@ -235,7 +235,7 @@ static void test_sync(Window* window) {
 
 static void test_kinds(Window* window) {
   own_ = (long*)(void*)window->memory;
-  turns_ = window->kind == kAllocate || window->kind == kOnHeap ? kTurns : kTurns / 10;
+  turns_ = window->kind == kAllocate ? kTurns : kTurns / 10;
   test_exclusive(window);
   test_readers(window);
   test_shared_together(window);

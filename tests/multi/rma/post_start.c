@@ -227,6 +227,7 @@ static void test_kinds(Window* window) {
   test_patterns(window);
   test_no_check(window);
   test_nobody(window);
+  MPI_Barrier(MPI_COMM_WORLD);
   test_not_yet(window);
   MPI_Barrier(MPI_COMM_WORLD);
   test_sums(window);
