@@ -384,7 +384,10 @@ Status start(Request*& request) {
     request->active = request->complete = true;
     return {};
   }
-  if (request->hooks != nullptr && request->hooks->start != nullptr) return request->hooks->start(*request);
+  if (request->hooks != nullptr && request->hooks->start != nullptr) {
+    const Status started = request->hooks->start(*request);
+    return started.ok() || request->comm == nullptr ? started : abi::blame(*request->comm, started);
+  }
   p2p::engine().start(*request);
   return {};
 }

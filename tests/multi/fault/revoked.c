@@ -14,7 +14,7 @@ static void expect_revoked(int code, const char* what) {
   CHECK(class_of(code) == MPIX_ERR_REVOKED, "round %d: %s: %s", round_, what, words_of(code));
 }
 
-static void calls_are_refused(MPI_Comm comm) {
+static void calls_are_refused(MPI_Comm comm, MPI_Request* persistent) {
   const int other = (rank + 1) % size;
   MPI_Request request = MPI_REQUEST_NULL;
   int flag, number = rank;
@@ -26,6 +26,11 @@ static void calls_are_refused(MPI_Comm comm) {
   code = MPI_Irecv(data, 1, MPI_INT, MPI_ANY_SOURCE, 1, comm, &request);
   if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
   expect_revoked(code, "irecv");
+  /* An error of the communicator's, although the call names only the request. */
+  code = MPI_Start(persistent);
+  if (code == MPI_SUCCESS) code = MPI_Wait(persistent, MPI_STATUS_IGNORE);
+  expect_revoked(code, "persistent barrier");
+  MPI_Request_free(persistent);
   expect_revoked(MPI_Iprobe(MPI_ANY_SOURCE, 1, comm, &flag, MPI_STATUS_IGNORE), "iprobe");
   expect_revoked(MPI_Barrier(comm), "barrier");
   expect_revoked(MPI_Allreduce(&rank, &number, 1, MPI_INT, MPI_SUM, comm), "allreduce");
@@ -118,6 +123,8 @@ int main(int argc, char** argv) {
     MPI_Comm comm;
     round_ = round;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Request persistent;
+    CHECK(MPI_Barrier_init(comm, MPI_INFO_NULL, &persistent) == MPI_SUCCESS, "no persistent barrier");
     /* Something that nobody receives, in the way. */
     int number = round;
     MPI_Send(&number, 1, MPI_INT, (rank + 1) % size, 99, comm);
@@ -132,7 +139,7 @@ int main(int argc, char** argv) {
     for (int to = 1; to < size && rank == 0 && round % (ways + 1) == ways - 1; ++to) {
       CHECK(MPI_Request_free(&offered[to]) == MPI_SUCCESS, "cannot free it");
     }
-    calls_are_refused(comm);
+    calls_are_refused(comm, &persistent);
     int flags = rank == 1 ? 5 : 7;
     CHECK(MPIX_Comm_agree(comm, &flags) == MPI_SUCCESS && flags == 5, "agreed on %d", flags);
     MPI_Comm next;
