@@ -18,7 +18,7 @@
 #   make check-models        the protocols in shared memory, every state of small models of them, by SPIN
 #   make fuzz      every parser, and whatever reads memory or messages of others, with libFuzzer, each for
 #                  FUZZ_SECONDS (60)
-#   make check-valgrind      programs of tests/multi under valgrind
+#   make check-valgrind      all programs of tests/multi under valgrind, with two ranks
 #   make check-aarch64       the library and its unit and contract tests, cross-compiled for aarch64, in QEMU
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out

@@ -10,6 +10,7 @@
 #include "coll/coll.h"
 #include "coll/control_area.h"
 #include "coll/select.h"
+#include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
@@ -23,10 +24,11 @@ using objects::PeerIndex;
 namespace {
 
 Status agree_on_area(Comm& comm) {
-  int32_t area = comm.rank == 0 ? coll::ControlArea::take(comm.group->peers) : objects::kNoArea;
+  const bool takes = comm.rank == 0 && comm.failure == 0;
+  int32_t area = takes ? coll::ControlArea::take(comm.group->peers) : objects::kNoArea;
   const Status status = coll::run<coll::bcast>(comm, &area, Count{sizeof area}, byte_type(), 0);
   if (status.ok()) {
-    comm.area = area;
+    comm.area = coll::ControlArea::accept(area);
   } else {
     coll::ControlArea::leave(area);
   }
@@ -45,6 +47,14 @@ Status make_group(Peers peers, const objects::Session* session, Group*& group) {
 }
 
 Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& comm) {
+  if (!share.accept() && !p2p::engine().has_dead(group->peers)) {
+    // The others of this part meet in an area, which this process has left.
+    objects::release(*group);
+    return fail(
+        MPIX_ERR_PROC_FAILED,
+        "a process has died while the communicator was made; it is not in it, but was to take part in "
+        "making it");
+  }
   comm = objects::pools.comms.create();
   if (comm == nullptr) {
     objects::release(*group);
@@ -195,12 +205,13 @@ Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, b
 
 namespace {
 
-/// Puts a communicator's hints in force. Nobody else takes part in it.
-class HintsInForce final : public coll::Encounter {
+/// A communicator has been told its allotment; puts its hints in force. Nobody else takes part in it.
+class Told final : public coll::Encounter {
  public:
-  explicit HintsInForce(const Comm& comm) : comm_(comm) {}
+  explicit Told(Comm& comm) : comm_(comm) {}
   void begin() override {}
   bool advance() override {
+    comm_.area = coll::ControlArea::accept(comm_.area);
     // Where a rank has died, nobody may have told its context.
     if (comm_.context != 0) outcome = apply_hints(comm_);
     return true;
@@ -208,17 +219,16 @@ class HintsInForce final : public coll::Encounter {
   bool look() override { return true; }
 
  private:
-  const Comm& comm_;
+  Comm& comm_;
 };
 
 }  // namespace
 
 Status tell_duplicate(coll::Schedule& schedule, Comm* made, bool first_group) {
   HEARTH_TRY(tell_allotment(schedule, made, first_group));
-  if (made->info == nullptr) return {};
-  HintsInForce* hints;
-  HEARTH_TRY(schedule.make_encounter(hints, *made));
-  schedule.meet(*hints);
+  Told* told;
+  HEARTH_TRY(schedule.make_encounter(told, *made));
+  schedule.meet(*told);
   return {};
 }
 

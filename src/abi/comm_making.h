@@ -42,6 +42,12 @@ class Share {
 
   /// To fetch or to be told.
   objects::Allotment& allotment() { return allotment_; }
+  /// Told in time; otherwise it goes on without an area.
+  bool accept() {
+    const int32_t told = allotment_.area;
+    allotment_.area = coll::ControlArea::accept(told);
+    return allotment_.area == told;
+  }
   /// For who goes on to look after it.
   objects::Allotment take() { return std::exchange(allotment_, {}); }
 

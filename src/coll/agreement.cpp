@@ -188,10 +188,9 @@ bool Agreement::read_outcome(PeerIndex from) {
                             .area = atomic::load_relaxed(entry->area)}};
   atomic::fence_full();
   if (atomic::load_relaxed(entry->owner) != owner_) return false;
-  const int32_t area = outcome_.allotment.area;
-  const uint32_t areas = the_segment->geometry().area_count;
-  if (area != objects::kNoArea && static_cast<uint32_t>(area) >= areas) {
-    shm::damaged("rank %d has agreed on area %d, and there are %u", from, area, areas);
+  if (const int32_t area = outcome_.allotment.area; !ControlArea::can_be(area)) {
+    shm::damaged("rank %d has agreed on area %d, and there are %u", from, ControlArea::index_of(area),
+                 the_segment->geometry().area_count);
   }
   return true;
 }

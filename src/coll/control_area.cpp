@@ -1,5 +1,6 @@
 #include "coll/control_area.h"
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <iterator>
@@ -21,6 +22,10 @@ using shm::AreaState;
 const shm::Segment* the_segment = nullptr;
 shm::Arena* the_arena = nullptr;
 std::span<const int> the_places;
+/// By the area's place: 1 + the last turn of which this process was told.
+std::array<uint64_t, shm::kAreasMax> the_turns_told;
+/// By place, as bits: those that this process knows to be dead.
+std::vector<uint64_t> the_dead;
 
 int place_of(objects::PeerIndex process) {
   return the_places.empty() ? static_cast<int>(process) : the_places[static_cast<size_t>(process)];
@@ -35,20 +40,42 @@ std::span<const objects::PeerIndex> members_of(const Comm& comm) {
 std::span<uint64_t> states() {
   return std::span(the_segment->job().areas).first(the_segment->geometry().area_count);
 }
-AreaState state_of(int32_t area) {
+AreaState state_of(int area) {
   return {atomic::load_acquire(states()[static_cast<size_t>(area)])};
 }
-bool change(int32_t area, AreaState seen, AreaState next) {
+bool change(int area, AreaState seen, AreaState next) {
   return atomic::compare_exchange(states()[static_cast<size_t>(area)], seen.word, next.word);
 }
 
+// What is told of an area, and stands in communicators: place + kAreasMax * the turn's low bits. A word of
+// 2^25 turns ago would be taken for one of now.
+constexpr uint32_t kTurnsTold = uint32_t{1} << 25;
+static_assert(uint64_t{kTurnsTold} * shm::kAreasMax == uint64_t{1} << 31);
+
+int32_t told_of(int area, AreaState state) {
+  return static_cast<int32_t>(state.turn() % kTurnsTold * shm::kAreasMax) + area;
+}
+
+/// That a process may still use an area. Of the living nobody but the process itself clears it: if it is seen
+/// set, and then the area's state, it is of that state's turn, which lasts until it is cleared.
+struct Bit {
+  Bit(int area, int place)
+      : word(the_segment->present(area)[static_cast<size_t>(place) / 64]), bit(uint64_t{1} << (place % 64)) {}
+  bool is_set() const { return (atomic::load_acquire(word) & bit) != 0; }
+  /// Of several one clears it.
+  bool clear() const { return is_set() && (atomic::fetch_and(word, ~bit) & bit) != 0; }
+
+  uint64_t& word;
+  const uint64_t bit;
+};
+
 /// The first that is free; kNoArea when as many are taken as may be. Pairs with the release in give_back().
-int32_t claim(uint32_t most, int own_place) {
+int claim(uint32_t most, int own_place) {
   for (;;) {
-    int32_t found = kNoArea;
+    int found = kNoArea;
     AreaState seen = {};
     uint32_t taken = 0;
-    for (int32_t area = 0; area < static_cast<int32_t>(states().size()); ++area) {
+    for (int area = 0; area < static_cast<int>(states().size()); ++area) {
       const AreaState state = state_of(area);
       if (state.stage() != AreaState::kFree) {
         ++taken;
@@ -63,13 +90,13 @@ int32_t claim(uint32_t most, int own_place) {
 }
 
 /// Of who takes or clears it.
-void give_back(int32_t area) {
+void give_back(int area) {
   const AreaState state = state_of(area);
   atomic::store_release(states()[static_cast<size_t>(area)], state.at(AreaState::kFree, 0).word);
 }
 
 /// Clears an area that is still as it was seen, and gives it back: once, by whoever comes first.
-void clear(int32_t area, AreaState seen, int own_place) {
+void clear(int area, AreaState seen, int own_place) {
   const shm::Segment& segment = *the_segment;
   if (!change(area, seen, seen.at(AreaState::kClearing, own_place))) return;
   chaos::at(chaos::Point::area_clearing);
@@ -84,12 +111,13 @@ void clear(int32_t area, AreaState seen, int own_place) {
       first += 64;
     }
     for (uint64_t& word : segment.present(area)) atomic::store_relaxed(word, uint64_t{0});
+    for (uint64_t& word : segment.counted(area)) atomic::store_relaxed(word, uint64_t{0});
   }
   give_back(area);
 }
 
 /// Who leaves calls it afterwards, and who hears that one has died which may have been about to.
-void clear_if_left(int32_t area, int own_place) {
+void clear_if_left(int area, int own_place) {
   // Of two that leave at the same time one at least sees that both have.
   atomic::fence_full();
   const AreaState state = state_of(area);
@@ -124,6 +152,10 @@ void ControlArea::set_up(const shm::Segment& segment, int own_place, shm::Arena*
   the_arena = arena != nullptr && arena->usable() ? arena : nullptr;
   the_places = places;
   own_place_ = own_place;
+  the_turns_told = {};
+  the_dead.assign((static_cast<size_t>(segment.rank_count()) + 63) / 64, 0);
+  // Of that of MPI_COMM_WORLD nobody has to be told.
+  if (!states().empty()) the_turns_told[0] = uint64_t{state_of(0).turn()} + 1;
   objects::leave_area = [](Comm& comm) {
     delete comm.control;
     delete comm.machine_control;
@@ -136,8 +168,12 @@ void ControlArea::set_up(const shm::Segment& segment, int own_place, shm::Arena*
   };
   // Those on other machines are in no area here.
   objects::leave_areas_of = [](objects::PeerIndex process) {
-    if (const int place = place_of(process); place >= 0) leave_all(place);
+    const int place = place_of(process);
+    if (place < 0) return;
+    the_dead[static_cast<size_t>(place) / 64] |= uint64_t{1} << (place % 64);
+    leave_all(place);
   };
+  objects::leave_areas_untold = leave_untold;
 }
 
 int32_t ControlArea::take(std::span<const objects::PeerIndex> members) {
@@ -158,7 +194,7 @@ uint64_t ControlArea::count_taken() {
 int32_t ControlArea::take_below(uint32_t most, std::span<const objects::PeerIndex> members) {
   if (members.size() < 2) return kNoArea;
   const shm::Segment& segment = *the_segment;
-  const int32_t area = claim(most, own_place_);
+  const int area = claim(most, own_place_);
   if (area == kNoArea) return kNoArea;
   chaos::at(chaos::Point::area_claimed);
   if (!segment.reserve_area(area)) {
@@ -166,33 +202,73 @@ int32_t ControlArea::take_below(uint32_t most, std::span<const objects::PeerInde
     return kNoArea;
   }
   const std::span<uint64_t> present = segment.present(area);
+  const std::span<uint64_t> counted = segment.counted(area);
   for (const objects::PeerIndex process : members) {
     const auto place = static_cast<size_t>(place_of(process));
     atomic::fetch_or(present[place / 64], uint64_t{1} << (place % 64));
+    atomic::fetch_or(counted[place / 64], uint64_t{1} << (place % 64));
   }
+  const AreaState state = state_of(area).at(AreaState::kUsed, 0);
+  the_turns_told[static_cast<size_t>(area)] = uint64_t{state.turn()} + 1;
   // The others learn the number from us afterwards.
-  atomic::store_release(states()[static_cast<size_t>(area)], state_of(area).at(AreaState::kUsed, 0).word);
+  atomic::store_release(states()[static_cast<size_t>(area)], state.word);
   chaos::at(chaos::Point::area_taken);
-  return area;
+  return told_of(area, state);
+}
+
+bool ControlArea::can_be(int32_t told) {
+  if (told == kNoArea) return true;
+  return told >= 0 && static_cast<uint32_t>(index_of(told)) < the_segment->geometry().area_count;
+}
+
+int32_t ControlArea::accept(int32_t told) {
+  if (told == kNoArea) return kNoArea;
+  // It came in a message.
+  const int area = index_of(told);
+  if (!can_be(told)) {
+    shm::damaged("a communicator was told to meet in area %d, and there are %u", area,
+                 the_segment->geometry().area_count);
+  }
+  const bool present = Bit(area, own_place_).is_set();
+  const AreaState state = state_of(area);
+  if (!present || told_of(area, state) != told) return kNoArea;
+  the_turns_told[static_cast<size_t>(area)] = uint64_t{state.turn()} + 1;
+  return told;
 }
 
 void ControlArea::leave(int32_t area, int place) {
-  if (area == kNoArea) return;
+  if (area == kNoArea || !can_be(area)) return;
   if (place == own_place_) chaos::at(chaos::Point::area_leaving);
-  const uint64_t bit = uint64_t{1} << (place % 64);
-  // Of several who say that a process has died one finds the bit set. What that one did before it died has
-  // been seen by who was told of it.
-  uint64_t& present = the_segment->present(area)[static_cast<size_t>(place) / 64];
-  if ((atomic::load_relaxed(present) & bit) == 0 || (atomic::fetch_and(present, ~bit) & bit) == 0) return;
+  const int index = index_of(area);
+  const Bit present(index, place);
+  // Who was told too late has left before.
+  if (!present.is_set() || told_of(index, state_of(index)) != area || !present.clear()) return;
   if (place == own_place_) chaos::at(chaos::Point::area_left);
-  clear_if_left(area, own_place_);
+  clear_if_left(index, own_place_);
+}
+
+void ControlArea::leave_untold() {
+  for (int area = 0; area < static_cast<int>(states().size()); ++area) {
+    // An area that was never taken has no memory to look at.
+    if (state_of(area).stage() != AreaState::kUsed || !Bit(area, own_place_).is_set()) continue;
+    // Acquires who was counted.
+    const AreaState state = state_of(area);
+    if (state.stage() != AreaState::kUsed) continue;
+    if (the_turns_told[static_cast<size_t>(area)] == uint64_t{state.turn()} + 1) continue;
+    const std::span<const uint64_t> counted = the_segment->counted(area);
+    bool bereaved = false;
+    for (size_t i = 0; i < counted.size(); ++i)
+      bereaved |= (atomic::load_relaxed(counted[i]) & the_dead[i]) != 0;
+    if (bereaved) leave(told_of(area, state));
+  }
 }
 
 void ControlArea::leave_all(int place) {
-  for (int32_t area = 0; area < static_cast<int32_t>(states().size()); ++area) {
+  for (int area = 0; area < static_cast<int>(states().size()); ++area) {
     const AreaState state = state_of(area);
     if (state.stage() == AreaState::kUsed) {
-      leave(area, place);
+      // What the dead one did before it died has been seen by who was told of it.
+      static_cast<void>(Bit(area, place).clear());
       clear_if_left(area, own_place_);
     } else if (state.stage() != AreaState::kFree && state.process() == place) {
       clear(area, state, own_place_);
@@ -208,11 +284,6 @@ void ControlArea::close(ControlArea* view) {
 }
 
 ControlArea* ControlArea::enter(Comm& comm, ControlArea*& view, int32_t area) {
-  // The number came in a message.
-  const uint32_t areas = the_segment->geometry().area_count;
-  if (static_cast<uint32_t>(area) >= areas) {
-    shm::damaged("a communicator was told to meet in area %d, and there are %u", area, areas);
-  }
   view = new ControlArea(comm, *the_segment, area);
   return view;
 }
@@ -226,16 +297,17 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
       segment_(segment),
       arena_(the_arena),
       area_(area),
+      index_(index_of(area)),
       chunk_ring_(*this) {
   for (const objects::PeerIndex process : members_of(comm)) {
-    rows_.push_back(&segment.control_row(area_, place_of(process)));
+    rows_.push_back(&segment.control_row(index_, place_of(process)));
     bells_.emplace_back(segment, place_of(process));
   }
   choose_ways();
   if (comm.failure != 0) close_ways();
   own_ = rows_[static_cast<size_t>(rank_)];
   const auto self = static_cast<size_t>(place_of(peers_[rank_]));
-  atomic::fetch_or(segment.used_rows(area_)[self / 64], uint64_t{1} << (self % 64));
+  atomic::fetch_or(segment.used_rows(index_)[self / 64], uint64_t{1} << (self % 64));
 }
 
 void ControlArea::choose_ways() {
@@ -366,7 +438,7 @@ const std::byte* ControlArea::lent_by(int rank, uint64_t offset, int64_t bytes) 
 }
 
 std::span<std::byte> ControlArea::chunks(int rank) const {
-  return segment_.chunks(area_, place_of(peers_[rank]));
+  return segment_.chunks(index_, place_of(peers_[rank]));
 }
 
 void ControlArea::ring_all() const {

@@ -19,6 +19,16 @@
 // dies is taken out by those who hear of it (p2p/failure.cpp), and what it was about to do, to take an area
 // or to clear one, somebody else finishes: a word of each area says who is at work on it (shm/layout.h).
 //
+// Where one dies before all have been told, some may never be: the dead one was to tell them, or their call
+// has ended with the death, or will. Whether word of the area is on its way they cannot know, and need not.
+// Who was counted is written in the area. A process that finds itself counted there together with one that
+// it knows to be dead, and has not been told of the area, leaves. If it is told later, that is too late, and
+// accept() says so: the number that is told has the area's turn in it, and this process, which has left
+// in that turn, counts again in a later one only. What was being made goes on without an area then, which
+// makes no difference, for it has a member that this process knows to be dead, and so no collectives here. A
+// part of a split may have none: there the call fails, as it may after the death of a member of what is
+// split. So everyone leaves once, told or not; who has been told, and where nobody has died, nothing changes.
+//
 // A persistent operation has an area to itself. Ranks may start several in different orders (MPI 5.0 section
 // 6.13 orders only what makes them), so that a start has no number among the communicator's collectives;
 // among the starts of one operation it has, and in an area of its own everything else is as it is for a
@@ -109,17 +119,26 @@ class ControlArea {
   /// all are in it, in their order. All outlive the areas.
   static void set_up(const shm::Segment& segment, int own_place, shm::Arena* arena = nullptr,
                      std::span<const int> places = {});
-  /// Takes an area for these processes; kNoArea where none is left, or it would not be worth it.
+  /// Takes an area for these processes, of which this one is told thereby; kNoArea where none is left, or it
+  /// would not be worth it. What is told of an area is its place among all and its turn, in one number.
   static int32_t take(std::span<const objects::PeerIndex> members);
   /// The same, as long as half of the areas are left; who takes one at the same moment is not counted.
   static int32_t take_for_operation(std::span<const objects::PeerIndex> members);
+  /// Of a process that has been told of an area: that one, to be left once; kNoArea where this process has
+  /// left it before, since another one has died.
+  static int32_t accept(int32_t told);
+  /// Whether a word that came from elsewhere can be one of an area, or kNoArea.
+  static bool can_be(int32_t told);
+  /// Its place among all.
+  static int index_of(int32_t area) { return area % static_cast<int32_t>(shm::kAreasMax); }
   /// Of a process that was counted: it will not touch the area any more.
   static void leave(int32_t area) { leave(area, own_place_); }
-  /// The same of the process with that number in the segment, which is this one or has died. Once for each,
-  /// whoever says it.
+  /// The same of the process with that number in the segment. Counts once.
   static void leave(int32_t area, int place);
   /// Leaves all areas for a process that has died.
   static void leave_all(int place);
+  /// Leaves the areas of which this process was not told, and of whose members it knows one to be dead.
+  static void leave_untold();
   /// Of all its processes; nullptr when it has none.
   static ControlArea* of(objects::Comm& comm) {
     if (__builtin_expect(comm.control != nullptr, 1)) return comm.control;
@@ -310,6 +329,7 @@ class ControlArea {
   bool has_offered_to_read_ = false;
   bool all_read_ = false;  // the others have
   const int32_t area_;
+  const int index_;  // its place among all
   ChunkRing chunk_ring_;
 };
 

@@ -392,24 +392,26 @@ Status Schedule::obtain_area() {
   if (machines_ != nullptr) {
     // Also where this machine has none, and perhaps another one: all count it among their collectives.
     const bool has_one = ControlArea::on_machine(*comm_) != nullptr;
-    int32_t told = has_one && machines_->place == 0
+    int32_t told = has_one && machines_->place == 0 && comm_->failure == 0
                        ? ControlArea::take_for_operation(machines_->peers_on(machines_->own))
                        : objects::kNoArea;
     const Status status = run<tell_machine>(*comm_, has_one ? &told : nullptr);
     if (!status.ok()) {
       ControlArea::leave(told);
-    } else if (told != objects::kNoArea) {
-      machine_area_ = ControlArea::open(*comm_, told);
+    } else if (const int32_t area = ControlArea::accept(told); area != objects::kNoArea) {
+      machine_area_ = ControlArea::open(*comm_, area);
     }
     return status;
   }
   if (ControlArea::of(*comm_) == nullptr) return {};
-  int32_t told = rank_ == 0 ? ControlArea::take_for_operation(comm_->group->peers) : objects::kNoArea;
+  // With a dead member nobody is told, and no collective comes of it.
+  int32_t told = rank_ == 0 && comm_->failure == 0 ? ControlArea::take_for_operation(comm_->group->peers)
+                                                   : objects::kNoArea;
   const Status status = run<bcast>(*comm_, &told, Count{sizeof told}, byte_type(), 0);
   if (!status.ok()) {
     ControlArea::leave(told);
-  } else if (told != objects::kNoArea) {
-    area_ = ControlArea::open(*comm_, told);
+  } else if (const int32_t area = ControlArea::accept(told); area != objects::kNoArea) {
+    area_ = ControlArea::open(*comm_, area);
   }
   return status;
 }
@@ -417,13 +419,14 @@ Status Schedule::obtain_area() {
 Status Schedule::settle_area() {
   if (keeps_steps_ || comm_->area_settled) return {};
   comm_->area_settled = true;
-  int32_t told =
-      machines_->place == 0 ? ControlArea::take(machines_->peers_on(machines_->own)) : objects::kNoArea;
+  int32_t told = machines_->place == 0 && comm_->failure == 0
+                     ? ControlArea::take(machines_->peers_on(machines_->own))
+                     : objects::kNoArea;
   if (const Status status = tell_machine(*this, &told); !status.ok()) {
     ControlArea::leave(told);
     return status;
   }
-  comm_->area = told;
+  comm_->area = ControlArea::accept(told);
   machine_area_ = ControlArea::on_machine(*comm_);
   return {};
 }

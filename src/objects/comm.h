@@ -79,5 +79,7 @@ inline void (*leave_area)(Comm& comm) = nullptr;
 inline void (*close_area)(Comm& comm) = nullptr;
 /// And when a process has died that may have been in some.
 inline void (*leave_areas_of)(PeerIndex process) = nullptr;
+/// And for areas of which this process was not told, when somebody has died. Until all have left those.
+inline void (*leave_areas_untold)() = nullptr;
 
 }  // namespace hearth::objects

@@ -168,6 +168,8 @@ bool Engine::handle_failures() {
         },
         true);
   }
+  // Each time: who takes an area may hear of a death later than we.
+  if (deaths_seen_ != 0 && objects::leave_areas_untold != nullptr) objects::leave_areas_untold();
   if (!revoked_.empty()) forget_freed();
   moved |= end_receives([this](const MatchKey& key) { return receive_hopeless(key); });
   moved |= stall_receives();

@@ -36,7 +36,7 @@ struct JobGeometry {
   uint64_t rings_offset;
   uint64_t ring_bytes;  // credit line and slots
   uint64_t areas_offset;
-  uint64_t area_bytes;  // two tables and a ControlRow for each rank
+  uint64_t area_bytes;  // three tables and a ControlRow for each rank
   uint64_t chunks_offset;
   uint64_t chunk_bytes;  // of one rank in one area
   uint32_t area_count;   // at most kAreasMax
@@ -61,7 +61,9 @@ struct AreaState {
 
   Stage stage() const { return static_cast<Stage>(word & 0xff); }
   int process() const { return static_cast<int>(word >> 8 & 0xff'ffff); }
-  /// Of the same turn: how often the area has been taken.
+  /// How often the area has been taken.
+  uint32_t turn() const { return static_cast<uint32_t>(word >> 32); }
+  /// Of the same turn.
   AreaState at(Stage stage, int process) const {
     return {word >> 32 << 32 | uint64_t{static_cast<uint32_t>(process)} << 8 | stage};
   }
@@ -187,9 +189,10 @@ struct alignas(kLineBytes) RankBlock {
 };
 
 // Where the processes of a communicator meet in collectives, for rank_count ranks R:
-// uint64_t used[(R + 63) / 64] and uint64_t present[(R + 63) / 64], then, from the next line on, ControlRow
-// rows[R]: by process, not by rank in the communicator, so that the parts of a split have the area together.
-// A bit of `present` says that the process may still use the area.
+// uint64_t used[(R + 63) / 64], present[(R + 63) / 64] and counted[(R + 63) / 64], then, from the next line
+// on, ControlRow rows[R]: by process, not by rank in the communicator, so that the parts of a split have the
+// area together. A bit of `present` says that the process may still use the area, one of `counted` that it
+// could when the area was taken.
 
 /// What one process says in one small collective. The word is stored last, and releases the rest.
 struct alignas(kLineBytes) ControlSlot {

@@ -66,7 +66,7 @@ uint64_t cells_offset(const SegmentPlan& plan) {
   return blocks_offset() + plan.rank_count * block_bytes(plan);
 }
 uint64_t area_head_bytes(uint64_t ranks) {
-  return (2 * knock_bytes(ranks) + kLineBytes - 1) / kLineBytes * kLineBytes;
+  return (3 * knock_bytes(ranks) + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 uint64_t area_bytes(const SegmentPlan& plan) {
   return to_pages(area_head_bytes(plan.rank_count) + plan.rank_count * sizeof(ControlRow));
@@ -387,6 +387,11 @@ std::span<uint64_t> Segment::used_rows(int area) const {
 
 std::span<uint64_t> Segment::present(int area) const {
   return {used_rows(area).data() + knock_bytes(geometry_.rank_count) / 8,
+          knock_bytes(geometry_.rank_count) / 8};
+}
+
+std::span<uint64_t> Segment::counted(int area) const {
+  return {present(area).data() + knock_bytes(geometry_.rank_count) / 8,
           knock_bytes(geometry_.rank_count) / 8};
 }
 

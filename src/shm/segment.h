@@ -74,6 +74,8 @@ class Segment {
   std::span<uint64_t> used_rows(int area) const;
   /// The same for processes that have not left the area.
   std::span<uint64_t> present(int area) const;
+  /// And for those that were in it when it was taken.
+  std::span<uint64_t> counted(int area) const;
   ControlRow& control_row(int area, int process) const;
   /// Takes memory for an area's rows now; false when it is short.
   bool reserve_area(int area) const;

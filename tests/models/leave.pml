@@ -1,7 +1,8 @@
 /* The life of a control area where processes die: AreaState in src/shm/layout.h, and take, leave and leave_all in
  * src/coll/control_area.cpp. Process 0 takes the area for all, up to TURNS times; each that was told uses it and leaves. Up to
  * DEATHS of them die, anywhere. What a death leaves undone is done by those who hear of it. In the end the area is free and clear.
- * Telling and the store before it are one step here: who dies between them is another matter (docs/reliability.md). */
+ * Word of the area reaches each process by itself, or not at all: who finds that one that was counted has died, and has not been
+ * told, leaves, and is told in vain afterwards (leave_untold, accept). */
 
 #define RANKS 3
 #ifdef TWO_DEATHS
@@ -23,7 +24,8 @@ byte turn;
 
 bit present[RANKS]; /* in words of their own */
 bit dirty;
-bit told[RANKS];
+byte word[RANKS]; /* the turn of the area of which word is on its way to a process; 0: none */
+byte told[RANKS]; /* the turn of which it was told, as long as it has not left; 0: none */
 bit uses[RANKS];
 bit killed[RANKS];
 bit dead[RANKS]; /* told by the launcher */
@@ -75,6 +77,13 @@ inline leave(who) {
   if :: done -> clear_if_left() :: else -> skip fi
 }
 
+#ifdef BROKEN_UNTOLD
+#define UNTOLD false
+#else
+/* All were counted, so any death that it has heard of is one of them. */
+#define UNTOLD (stage == USED && present[self] && told[self] != turn && heard[self])
+#endif
+
 #define NEWS(who) (dead[who] && self != who && !((heard[self] >> who) & 1))
 
 inline leave_all() {
@@ -98,7 +107,7 @@ proctype Rank(byte self) {
   {
 end:
     do
-    :: self == 0 && takes < TURNS && stage == FREE && !told[0] && !told[1] && !told[2] && !dead[1] && !dead[2] ->
+    :: self == 0 && takes < TURNS && stage == FREE && !told[0] && !heard[0] ->
        takes++;
        look_at_state();
        d_step {
@@ -109,13 +118,32 @@ end:
        :: done ->
           assert(!dirty);
           d_step { present[0] = 1; present[1] = 1; present[2] = 1 };
-          d_step { stage = USED; process = 0; told[0] = 1; told[1] = 1; told[2] = 1 }
+          d_step { stage = USED; process = 0; told[0] = turn }
+          word[1] = turn;
+          word[2] = turn
        :: else -> skip
        fi;
        forget()
+    :: word[self] -> /* accept() */
+       d_step {
+         if
+#ifdef BROKEN_ACCEPT
+         :: true ->
+#else
+         :: present[self] && turn == word[self] && stage == USED ->
+#endif
+            told[self] = word[self]
+         :: else -> skip
+         fi;
+         word[self] = 0
+       }
+    :: word[self] && heard[self] -> word[self] = 0 /* its call has ended with a death */
+    :: UNTOLD ->
+       leave(self);
+       forget()
     :: told[self] ->
        uses[self] = 1;
-       assert(stage == USED);
+       assert(stage == USED && turn == told[self]);
        dirty = 1;
        d_step { uses[self] = 0; told[self] = 0 }
        leave(self);

@@ -52,7 +52,8 @@ class ControlAreas : public testing::Test {
     return comm;
   }
 
-  bool is_clear(int32_t area) {
+  bool is_clear(int32_t told) {
+    const int area = ControlArea::index_of(told);
     static const shm::ControlRow kClear = {};
     for (int rank = 0; rank < kRanks; ++rank) {
       if (std::memcmp(&segment_.control_row(area, rank), &kClear, sizeof kClear) != 0) return false;
@@ -74,10 +75,15 @@ class ControlAreas : public testing::Test {
     }
     return bits;
   }
-  int present(int32_t area) const { return std::popcount(segment_.present(area)[0]); }
+  uint64_t& present_bits(int32_t area) const { return segment_.present(ControlArea::index_of(area))[0]; }
+  int present(int32_t area) const { return std::popcount(present_bits(area)); }
+  shm::ControlRow& row(int32_t area, int rank) const {
+    return segment_.control_row(ControlArea::index_of(area), rank);
+  }
+  uint64_t& used_bits(int32_t area) const { return segment_.used_rows(ControlArea::index_of(area))[0]; }
   /// As it is when that process dies in the middle of something.
   void abandon(int32_t area, AreaState::Stage stage, int process) {
-    uint64_t& word = segment_.job().areas[area];
+    uint64_t& word = segment_.job().areas[ControlArea::index_of(area)];
     word = AreaState{word}.at(stage, process).word;
   }
 
@@ -98,14 +104,14 @@ TEST_F(ControlAreas, WhoIsAloneGetsNone) {
 TEST_F(ControlAreas, ThereIsABoundAndTheLastOneToLeaveGivesBack) {
   const int32_t one = take(2);
   const int32_t other = take(3);
-  EXPECT_EQ((std::set<int32_t>{one, other}), (std::set<int32_t>{1, 2}));
+  EXPECT_EQ((std::set<int>{ControlArea::index_of(one), ControlArea::index_of(other)}), (std::set<int>{1, 2}));
   EXPECT_EQ(take(2), kNoArea);
   ControlArea::leave(other, 0);
   ControlArea::leave(other, 2);
   ControlArea::leave(other, 2);
   EXPECT_EQ(take(2), kNoArea) << "one member is still there";
   ControlArea::leave(other, 1);
-  EXPECT_EQ(take(2), other);
+  EXPECT_EQ(ControlArea::index_of(take(2)), ControlArea::index_of(other));
 }
 
 TEST_F(ControlAreas, AreClearedForWhoComesNext) {
@@ -119,10 +125,10 @@ TEST_F(ControlAreas, AreClearedForWhoComesNext) {
   }
   EXPECT_EQ(&ControlArea::of(*comms[0])->row(1), &ControlArea::of(*comms[1])->own_row());
   objects::release(*comms[1]);
-  EXPECT_EQ(segment_.control_row(area, 1).done, 0x07070707u) << "others may still read there";
+  EXPECT_EQ(row(area, 1).done, 0x07070707u) << "others may still read there";
   objects::release(*comms[0]);
   EXPECT_TRUE(is_clear(area));
-  EXPECT_EQ(take(2), area);
+  EXPECT_EQ(ControlArea::index_of(take(2)), ControlArea::index_of(area));
 }
 
 TEST_F(ControlAreas, OfAnUnusedCommunicatorAreGivenBackToo) {
@@ -161,7 +167,8 @@ TEST_F(ControlAreas, AreLeftForTheDeadOnceWhoeverSaysIt) {
   EXPECT_EQ(present(0), kRanks - 1);
   ControlArea::leave_all(0);
   ControlArea::leave_all(1);
-  EXPECT_EQ(areas_taken(), 1u | 1u << one) << "the last one gives back what others have left";
+  EXPECT_EQ(areas_taken(), 1u | 1u << ControlArea::index_of(one))
+      << "the last one gives back what others have left";
   ControlArea::leave(one, 2);
   EXPECT_EQ(areas_taken(), 1u);
 }
@@ -170,7 +177,7 @@ TEST_F(ControlAreas, OfWhoDiesWhileTakingOneComeBack) {
   const int32_t area = take(4);
   abandon(area, AreaState::kTaking, 3);
   ControlArea::leave_all(2);
-  EXPECT_EQ(areas_taken(), 1u | 1u << area) << "another one takes it";
+  EXPECT_EQ(areas_taken(), 1u | 1u << ControlArea::index_of(area)) << "another one takes it";
   ControlArea::leave_all(3);
   EXPECT_EQ(areas_taken(), 1u);
   EXPECT_EQ(present(area), 0);
@@ -178,10 +185,10 @@ TEST_F(ControlAreas, OfWhoDiesWhileTakingOneComeBack) {
 
 TEST_F(ControlAreas, OfWhoDiesWhileClearingComeBackClear) {
   const int32_t area = take(2);
-  segment_.control_row(area, 0).done = 7;
-  segment_.control_row(area, 1).done = 7;
-  segment_.used_rows(area)[0] = 3;
-  segment_.present(area)[0] = 0;
+  row(area, 0).done = 7;
+  row(area, 1).done = 7;
+  used_bits(area) = 3;
+  present_bits(area) = 0;
   abandon(area, AreaState::kClearing, 1);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 3; ++rank) {
@@ -190,15 +197,119 @@ TEST_F(ControlAreas, OfWhoDiesWhileClearingComeBackClear) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(areas_taken(), 1u);
   EXPECT_TRUE(is_clear(area));
-  EXPECT_EQ(take(2), area);
+  EXPECT_EQ(ControlArea::index_of(take(2)), ControlArea::index_of(area));
 }
 
 TEST_F(ControlAreas, OfWhoDiesAsTheLastToLeaveComeBack) {
   const int32_t area = take(2);
   ControlArea::leave(area, 0);
-  segment_.present(area)[0] = 0;
+  present_bits(area) = 0;
   ControlArea::leave_all(1);
   EXPECT_EQ(areas_taken(), 1u);
+}
+
+// The processes of a job one after the other: what each of them has been told it knows for itself alone.
+TEST_F(ControlAreas, WhoWasNotToldBeforeATakerDiedLeaves) {
+  const int32_t area = take(3);
+  ControlArea::set_up(segment_, 1);
+  ControlArea::leave_untold();
+  EXPECT_EQ(present(area), 3) << "word of it may come, nobody has died";
+  objects::leave_areas_of(4);
+  ControlArea::leave_untold();
+  EXPECT_EQ(present(area), 3) << "likewise, among the members";
+  objects::leave_areas_of(0);
+  ControlArea::leave_untold();
+  EXPECT_EQ(present(area), 1);
+  ControlArea::set_up(segment_, 2);
+  objects::leave_areas_of(0);
+  ControlArea::leave_untold();
+  EXPECT_EQ(areas_taken(), 1u);
+}
+
+TEST_F(ControlAreas, WhoHasHeardOfADeathBeforeTheTakerDidLeaves) {
+  ControlArea::set_up(segment_, 1);
+  objects::leave_areas_of(2);
+  ControlArea::set_up(segment_, 0);
+  const int32_t area = take(3);
+  EXPECT_EQ(present(area), 3);
+  objects::leave_areas_of(2);
+  ControlArea::leave(area);
+  ControlArea::set_up(segment_, 1);
+  objects::leave_areas_of(2);
+  ControlArea::leave_untold();
+  EXPECT_EQ(areas_taken(), 1u);
+}
+
+// The taker has told, left, and died. Whether what it told still comes to anything is another matter.
+TEST_F(ControlAreas, WhoWasNotToldLeavesWhatTheDeadOneHadLeft) {
+  const int32_t area = take(2);
+  ControlArea::leave(area);
+  ControlArea::set_up(segment_, 1);
+  objects::leave_areas_of(0);
+  EXPECT_EQ(present(area), 1);
+  ControlArea::leave_untold();
+  EXPECT_EQ(areas_taken(), 1u);
+}
+
+TEST_F(ControlAreas, WhoWasToldBeforeADeathStays) {
+  const int32_t area = take(3);
+  ControlArea::set_up(segment_, 1);
+  EXPECT_EQ(ControlArea::accept(area), area);
+  objects::leave_areas_of(2);
+  ControlArea::leave_untold();
+  EXPECT_EQ(present(area), 2);
+  EXPECT_EQ(present(0), kRanks - 1) << "of MPI_COMM_WORLD's all know";
+  ControlArea::leave(area);
+  EXPECT_EQ(present(area), 1);
+}
+
+TEST_F(ControlAreas, WhoTookAnAreaWasTold) {
+  const int32_t area = take(3);
+  objects::leave_areas_of(2);
+  ControlArea::leave_untold();
+  EXPECT_EQ(present(area), 2);
+}
+
+TEST_F(ControlAreas, WhoIsToldTooLateIsTold) {
+  const int32_t early = take(3);
+  ControlArea::set_up(segment_, 1);
+  objects::leave_areas_of(2);
+  ControlArea::leave_untold();
+  EXPECT_EQ(ControlArea::accept(early), kNoArea) << "it has left before";
+  ControlArea::leave(early, 0);
+  EXPECT_EQ(areas_taken(), 1u);
+  ControlArea::set_up(segment_, 0);
+  const int32_t late = take(2);
+  ASSERT_EQ(ControlArea::index_of(late), ControlArea::index_of(early)) << "the same area, taken again";
+  ControlArea::set_up(segment_, 1);
+  objects::leave_areas_of(2);
+  ControlArea::leave_untold();
+  EXPECT_EQ(present(late), 2) << "the dead one was counted the time before";
+  EXPECT_EQ(ControlArea::accept(early), kNoArea) << "word of the turn before";
+  ControlArea::leave(early);
+  EXPECT_EQ(present(late), 2);
+  EXPECT_EQ(ControlArea::accept(late), late);
+  ControlArea::leave(late);
+  EXPECT_EQ(present(late), 1);
+}
+
+// One that was not told leaves, while others hear of the taker's death and the rest leave, as threads come.
+TEST_F(ControlAreas, WhoWasNotToldLeavesWhileOthersDo) {
+  constexpr int kRounds = 500;
+  for (int round = 0; round < kRounds; ++round) {
+    ControlArea::set_up(segment_, 0);
+    const int32_t area = take(4);
+    ASSERT_NE(area, kNoArea);
+    ControlArea::set_up(segment_, 1);
+    std::vector<std::thread> threads;
+    threads.emplace_back([] { ControlArea::leave_all(0); });
+    threads.emplace_back([area] { ControlArea::leave(area, 2); });
+    threads.emplace_back([area] { ControlArea::leave(area, 3); });
+    objects::leave_areas_of(0);
+    ControlArea::leave_untold();
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_EQ(areas_taken(), 1u);
+  }
 }
 
 // Whoever it reaches last still reads who called what, also of ranks beyond the one that it awaited.
@@ -235,10 +346,10 @@ TEST_F(ControlAreas, ManyTakeAndLeaveAtOnce) {
         const int32_t area = take(2);
         if (area == kNoArea) continue;
         ++taken[static_cast<size_t>(rank)];
-        shm::ControlRow& row = segment_.control_row(area, rank);
-        ASSERT_EQ(row.done, 0u);
-        atomic::fetch_or(segment_.used_rows(area)[0], uint64_t{1} << rank);
-        row.done = static_cast<uint32_t>(round) + 1;
+        shm::ControlRow& own = row(area, rank);
+        ASSERT_EQ(own.done, 0u);
+        atomic::fetch_or(used_bits(area), uint64_t{1} << rank);
+        own.done = static_cast<uint32_t>(round) + 1;
         ControlArea::leave(area, 0);
         ControlArea::leave(area, 1);
       }
