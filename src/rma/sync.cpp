@@ -40,7 +40,13 @@ Status Window::check_quiet(const char* before) const {
 
 // What is under way.
 
+// Who synchronizes again and again answers others meanwhile, also where it need not wait itself.
+void Window::answer_others() const {
+  if (by_messages_) p2p::engine().progress_once();
+}
+
 Status Window::await_replies(int rank) {
+  answer_others();
   const auto left = [this, rank] { return rank < 0 ? messages_.pending() : messages_.pending(rank); };
   p2p::engine().wait_until([&left] { return left() == 0; },
                            [this, rank](p2p::WaitNote& note) {
@@ -78,6 +84,7 @@ Status Window::flush_all() {
 }
 
 Status Window::sync() {
+  answer_others();
   atomic::fence_full();
   return {};
 }
@@ -202,6 +209,7 @@ Status Window::acquire(int rank, bool exclusive) {
     HEARTH_TRY(messages_.ask({.wanted = Wanted::lock, .target = rank, .exclusive = exclusive}, {}, nullptr));
     return await_replies(rank);
   }
+  answer_others();
   PartLock lock(*board);
   if (lock.try_lock(exclusive)) return {};
   // Who holds it may have died, and its share of a count is not known: nobody can go on then.

@@ -180,6 +180,7 @@ class Window final : public p2p::Polled {
   Status check_quiet(const char* before) const;
   Status acquire(int rank, bool exclusive);
   Status release(int rank, bool exclusive);
+  void answer_others() const;
   Status await_replies(int rank);
   Status flush_all();
   Status take_trouble();

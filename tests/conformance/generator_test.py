@@ -95,8 +95,8 @@ class EntryTest(unittest.TestCase):
         self.assertIn("array_of_blocklengths == nullptr && count > 0", body)
 
     def test_a_kind_without_conversion_cannot_be_implemented(self):
-        with self.assertRaisesRegex(table.TableError, "'win'"):
-            self.body("yes Win_fence win:win")
+        with self.assertRaisesRegex(table.TableError, "'file'"):
+            self.body("yes File_sync fh:file")
 
     def test_what_is_not_implemented_says_so(self):
         self.assertIn("return unimplemented(Call::ibarrier, words_);", self.body("no Ibarrier comm:comm"))

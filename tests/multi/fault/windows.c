@@ -1,5 +1,5 @@
-/* Calls of one-sided communication that wait for a rank which is killed: each ends with an error that says so,
- * on all others, whatever the memory of the window is. Each call costs a rank. */
+/* Calls of one-sided communication that wait for a rank which is killed: each ends with an error that says
+ * so, on all others, whatever the memory of the window is. Each call costs a rank. */
 #include "fault.h"
 
 enum { length = 1024 };
@@ -75,8 +75,8 @@ static const struct {
   const char* name;
   int shared; /* memory that others reach by loads and stores */
   int (*call)(MPI_Comm);
-} calls[] = {{"lock", 1, lock},   {"lock of ordinary memory", 0, lock},   {"flush", 0, flush},
-             {"fence", 1, fence}, {"fence of ordinary memory", 0, fence}, {"start", 1, start},
+} calls[] = {{"lock", 1, lock},          {"lock of ordinary memory", 0, lock},   {"flush", 0, flush},
+             {"fence", 1, fence},        {"fence of ordinary memory", 0, fence}, {"start", 1, start},
              {"wait", 0, await_complete}};
 enum { call_count = sizeof calls / sizeof calls[0] };
 
