@@ -10,6 +10,9 @@ DERIVED_BYTES = [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 
 DERIVED = ["vector8", "vector64", "vector512", "vector4096", "struct"]
 DERIVED_PROMISED = 0.80
 
+# One-sided communication: --one-sided. Nothing was promised.
+ONE_SIDED = ["put:8,1024,65536,1048576", "get:8,1024,65536,1048576", "lock_put:8", "fence_put:8", "fetch_and_op:8"]
+
 # Collectives: --collectives, by the number of ranks. A length is that of one rank's block. With more ranks
 # than processors only what was promised, since it takes the peers long.
 COLLECTIVES = ["bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall",
@@ -47,10 +50,15 @@ TITLES = {
     "vector512": "vector, blocks of 512 B",
     "vector4096": "vector, blocks of 4 KiB",
     "struct": "structures",
+    "put": "put and flush",
+    "get": "get and flush",
+    "lock_put": "lock, put, unlock",
+    "fence_put": "put and fence",
+    "fetch_and_op": "fetch and add, flush",
     "init": "empty program",
 }
-ORDER = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", *DERIVED, "barrier",
-         *COLLECTIVES, "init"]
+ORDER = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", *DERIVED, "put", "get",
+         "lock_put", "fence_put", "fetch_and_op", "barrier", *COLLECTIVES, "init"]
 
 
 def derived_runs():
@@ -81,7 +89,7 @@ class Plan:
     """The driver's arguments, the same for every library."""
 
     def __init__(self, options):
-        usual = derived_runs() if options.derived else RUNS
+        usual = derived_runs() if options.derived else ONE_SIDED if options.one_sided else RUNS
         self.runs = options.runs or (collective_runs(options.ranks) if options.collectives else usual)
         self.with_init = self.runs is RUNS
         self.ranks = options.ranks

@@ -72,6 +72,14 @@ double stream_both_ways(const struct run* run, int leads, int partner, int itera
 int window_by_volume(size_t bytes);
 double receive_unexpected(const struct run* run, int leads, int partner, int iterations);
 
+/* one_sided.c: time of one call and its flush, or its epoch. end: on all ranks, before MPI ends. */
+double one_sided_put(const struct run* run, int leads, int partner, int iterations);
+double one_sided_get(const struct run* run, int leads, int partner, int iterations);
+double one_sided_lock_put(const struct run* run, int leads, int partner, int iterations);
+double one_sided_fetch_and_op(const struct run* run, int leads, int partner, int iterations);
+double one_sided_fence(const struct run* run, int leads, int partner, int iterations);
+void one_sided_end(void);
+
 double run_collective(const struct run* run, int leads, int partner, int iterations);
 
 /* What rewriting and checking one short message costs this rank; 0 for long ones, which are timed otherwise.

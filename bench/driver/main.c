@@ -65,6 +65,13 @@ static const struct bench_case cases[] = {
     {"vector4096", pingpong_derived, one, 0, "the same with 4096 bytes", 2, 4096, collective_none},
     {"struct", pingpong_derived, one, 0, "half round trip of structures with 32 bytes of data in 48", 2, 0,
      collective_none},
+    {"put", one_sided_put, one, 0, "MPI_Put into memory of MPI_Win_allocate, and a flush", 0, 0,
+     collective_none},
+    {"get", one_sided_get, one, 0, "MPI_Get from there, and a flush", 0, 0, collective_none},
+    {"lock_put", one_sided_lock_put, one, 0, "exclusive lock, put, unlock", 0, 0, collective_none},
+    {"fence_put", one_sided_fence, one, 0, "put and a fence on both sides", 0, 0, collective_none},
+    {"fetch_and_op", one_sided_fetch_and_op, one, 0, "fetch and add 8 bytes, and a flush", 0, 0,
+     collective_none},
     COLLECTIVE("barrier", collective_barrier, "all ranks meet"),
     COLLECTIVE("bcast", collective_bcast, "from a root to all"),
     COLLECTIVE("gather", collective_gather, "a block from each rank to a root"),
@@ -384,6 +391,7 @@ int main(int count, char** words) {
   run_all(&options, rank, size);
   if (rank == 0) printf(" ]\n}\n");
   collective_end();
+  one_sided_end();
   buffers_free();
   MPI_Finalize();
   return 0;

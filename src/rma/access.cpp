@@ -51,8 +51,8 @@ Status Window::check_access(int rank) {
                 rank);
   }
   // MPI_Win_lock_all has locked what it reaches. Others are asked once they are needed.
-  if (!unlocked_alike_) HEARTH_TRY(acquire(rank, false));
-  held_[index] = unlocked_alike_ ? Held::unchecked : Held::shared;
+  if (!unchecked_) HEARTH_TRY(acquire(rank, false));
+  held_[index] = unchecked_ ? Held::unchecked : Held::shared;
   return {};
 }
 
@@ -119,12 +119,9 @@ Status Window::get(const Data& result, const Target& target, p2p::Request** requ
     if (spot.empty) return {};
     return datatype::copy(spot.here, target.count, *target.type, result.buffer, result.count, *result.type);
   }
-  return messages_.ask({.wanted = Wanted::get,
-                        .target = target.rank,
-                        .result = result.buffer,
-                        .result_count = result.count,
-                        .result_type = result.type},
-                       moved(datatype::blocks_of(*target.type, target.count), spot.address), request);
+  return messages_.ask(
+      {.wanted = Wanted::get, .target = target.rank, .result = result.buffer, .result_type = result.type},
+      moved(datatype::blocks_of(*target.type, target.count), spot.address), request);
 }
 
 // Combining. One process at a time does so in a part, and says which one it is: if it dies meanwhile, the
@@ -243,7 +240,6 @@ Status Window::accumulate(const Data& origin, const Target& target, const Op& op
                                    .data = data.data()};
   if (result != nullptr) {
     operation.result = result->buffer;
-    operation.result_count = result->count;
     operation.result_type = result->type;
   }
   return messages_.ask(
@@ -272,7 +268,6 @@ Status Window::compare_and_swap(const void* origin, const void* compare, void* r
                         .element = &type,
                         .data = data.data(),
                         .result = result,
-                        .result_count = 1,
                         .result_type = target.type},
                        {&block, 1}, nullptr);
 }

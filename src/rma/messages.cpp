@@ -172,11 +172,25 @@ Status Messages::post_listener() {
                            MPI_ANY_SOURCE, kRequestTag, comm_.context, listener_);
 }
 
+// What is under way has its buffers here. After an error of others there may be requests whose data have not
+// come, or come just now.
 void Messages::close() {
-  if (listener_ == nullptr) return;
-  if (!listener_->complete) engine().cancel(*listener_);
-  engine().destroy(listener_);
-  listener_ = nullptr;
+  const auto end_receive = [this](Request*& receive) {
+    if (receive == nullptr) return;
+    if (!receive->complete && !engine().cancel(*receive)) engine().await(*receive);
+    engine().destroy(std::exchange(receive, nullptr));
+  };
+  for (std::deque<std::unique_ptr<Heard>>& queue : heard_) {
+    for (const std::unique_ptr<Heard>& heard : queue) end_receive(heard->coming);
+    queue.clear();
+  }
+  heard_in_all_ = 0;
+  for (const std::unique_ptr<Heard>& heard : answered_) {
+    engine().await(*heard->going);
+    engine().destroy(heard->going);
+  }
+  answered_.clear();
+  end_receive(listener_);
 }
 
 // Asking.

@@ -60,7 +60,6 @@ class Messages {
     bool exclusive = false;
     // Where the reply's data go; nullptr: they do not.
     void* result = nullptr;
-    Count result_count = 0;
     datatype::Type* result_type = nullptr;
   };
 
@@ -71,7 +70,7 @@ class Messages {
 
   /// From here on this process answers.
   Status listen();
-  /// No more.
+  /// No more. Pre: all operations of this process are over; not within advance().
   void close();
   /// Asks a target; blocks are addresses in its memory. `request`: to be set, or nullptr.
   Status ask(const Operation& operation, std::span<const datatype::Block> blocks, p2p::Request** request);

@@ -279,8 +279,8 @@ Status Window::lock_all(int assertions) {
   HEARTH_TRY(check_quiet("MPI_Win_lock_all"));
   fence_open_ = false;
   all_locked_ = true;
-  unlocked_alike_ = (assertions & MPI_MODE_NOCHECK) != 0;
-  for (int rank = 0; rank < comm_.size && !unlocked_alike_; ++rank) {
+  unchecked_ = (assertions & MPI_MODE_NOCHECK) != 0;
+  for (int rank = 0; rank < comm_.size && !unchecked_; ++rank) {
     if (board_of(rank) == nullptr) continue;  // once it is needed: check_access()
     if (const Status status = acquire(rank, false); !status.ok()) {
       static_cast<void>(unlock_all());
@@ -294,7 +294,7 @@ Status Window::lock_all(int assertions) {
 Status Window::unlock_all() {
   if (!all_locked_) return fail(MPI_ERR_RMA_SYNC, "MPI_Win_lock_all was not called before");
   Status first = flush_all();
-  all_locked_ = unlocked_alike_ = false;
+  all_locked_ = unchecked_ = false;
   for (int rank = 0; rank < comm_.size; ++rank) {
     const Held held = std::exchange(held_[static_cast<size_t>(rank)], Held::no);
     if (held != Held::shared) continue;

@@ -136,10 +136,10 @@ Status Window::close() {
   const Status met = coll::run<coll::barrier>(comm_);
   p2p::Engine& engine = p2p::engine();
   engine.wait_until([this] { return notices_.under_way == 0; }, [](p2p::WaitNote&) {});
-  messages_.close();
   closed_ = true;
   // Which takes it out of what is polled.
   if (by_messages_) engine.progress();
+  messages_.close();
   return flushed.ok() ? met : flushed;
 }
 

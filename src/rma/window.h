@@ -204,7 +204,7 @@ class Window final : public p2p::Polled {
   bool fence_open_ = false;
   bool started_ = false;
   bool posted_ = false;
-  bool unlocked_alike_ = false;  // MPI_Win_lock_all with MPI_MODE_NOCHECK
+  bool unchecked_ = false;  // MPI_Win_lock_all with MPI_MODE_NOCHECK
   bool all_locked_ = false;
   int locks_ = 0;                 // by MPI_Win_lock
   std::vector<Held> held_;        // by rank
