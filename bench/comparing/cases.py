@@ -11,7 +11,8 @@ DERIVED = ["vector8", "vector64", "vector512", "vector4096", "struct"]
 DERIVED_PROMISED = 0.80
 
 # One-sided communication: --one-sided. Nothing was promised.
-ONE_SIDED = ["put:8,1024,65536,1048576", "get:8,1024,65536,1048576", "lock_put:8", "fence_put:8", "fetch_and_op:8"]
+ONE_SIDED = ["put:8,1024,65536,1048576", "get:8,1024,65536,1048576", "lock_put:8", "fence_put:8",
+             "fetch_and_op:8"]
 
 # Collectives: --collectives, by the number of ranks. A length is that of one rank's block. With more ranks
 # than processors only what was promised, since it takes the peers long.

@@ -1,9 +1,9 @@
 /* One process reads and writes the memory of another, which waits for a message meanwhile.
  *
- * The window comes from MPI_Win_allocate, and but for lock_put one epoch of MPI_Win_lock_all spans all. The origin
- * rewrites what it puts before each call and compares what it got after it; the target compares what was
- * put last at the end of each batch. Of short data that is in the time of the loop, and what it costs alone
- * is taken out again; of long data only the calls are timed. */
+ * The window comes from MPI_Win_allocate, and but for lock_put one epoch of MPI_Win_lock_all spans all. The
+ * origin rewrites what it puts before each call and compares what it got after it; the target compares what
+ * was put last at the end of each batch. Of short data that is in the time of the loop, and what it costs
+ * alone is taken out again; of long data only the calls are timed. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-// The lock of a window's part: alone or together, with those who wait counted, from threads as from processes.
+// The lock of a window's part: alone or together, with those who wait counted, from threads as from
+// processes.
 #include "rma/part_lock.h"
 
 #include <gtest/gtest.h>
