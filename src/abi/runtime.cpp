@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "abi/entry.h"
@@ -137,7 +138,8 @@ void make_engine() {
   setup.new_context = new_context;
   coll::ControlArea::set_up(segment, run.job.place, &run.job.arena, run.job.place_of);
   coll::Agreement::set_up(segment);
-  rma::set_up(segment, run.job.place, run.job.arena, run.job.place_of);
+  rma::set_up(segment, run.job.place, run.job.arena, run.job.place_of,
+              run.several_machines ? std::span<const int>(run.job.node_of) : std::span<const int>());
   run.liveness.emplace(segment);
   // Nobody tells deaths on other machines that way.
   if (run.job.place_of.empty()) {

@@ -3,9 +3,11 @@
 #include <cstring>
 
 #include "base/copy.h"
+#include "base/lock.h"
 #include "base/os_wait.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
+#include "p2p/wait_note.h"
 #include "rma/window.h"
 
 namespace hearth::rma {
@@ -72,7 +74,16 @@ void set_over(p2p::Request** request) {
 
 Status Window::check_access(int rank) {
   const auto index = static_cast<size_t>(rank);
-  if (held_[index] != Held::no || fence_open_ || accessible_[index]) return {};
+  Held& held = held_[index];
+  // Another thread of this process may be about to get it: one lock is for all of them.
+  if (held == Held::asked_for) {
+    p2p::engine().wait_until([&held] { return held != Held::asked_for; },
+                             [this, rank](p2p::WaitNote& note) {
+                               note.collective(comm_.context, "lock");
+                               note.missing(peer(rank));
+                             });
+  }
+  if (held != Held::no || fence_open_ || accessible_[index]) return {};
   if (!all_locked_) {
     return fail(MPI_ERR_RMA_SYNC,
                 "there is no epoch in which this process may access the part of rank %d. Remedy: first call "
@@ -81,9 +92,14 @@ Status Window::check_access(int rank) {
                 rank);
   }
   // MPI_Win_lock_all has locked what it reaches. Others are asked once they are needed.
-  if (!unchecked_) HEARTH_TRY(acquire(rank, false));
-  held_[index] = unchecked_ ? Held::unchecked : Held::shared;
-  return {};
+  Status status;
+  if (!unchecked_) {
+    held = Held::asked_for;
+    status = acquire(rank, false);
+  }
+  held = !status.ok() ? Held::no : unchecked_ ? Held::unchecked : Held::shared;
+  if (LibraryLock::enabled) p2p::engine().wake_threads();
+  return status;
 }
 
 Status Window::locate(const Target& target, Spot& spot) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/os_machine.h"
+#include "base/lock.h"
 #include "datatype/lifetime.h"
 #include "datatype/predefined.h"
 #include "datatype/reduce.h"
@@ -461,11 +461,13 @@ void Messages::advance() {
     engine().destroy(heard->going);
     return true;
   });
-  std::erase_if(asked_, [this](const std::unique_ptr<Asked>& asked) {
+  const size_t finished = std::erase_if(asked_, [this](const std::unique_ptr<Asked>& asked) {
     if (!asked->is_over()) return false;
     finish(*asked);
     return true;
   });
+  // Its last message may have ended elsewhere, so that nothing has moved just now for who asks only then.
+  if (finished > 0 && LibraryLock::enabled) engine().wake_threads();
 }
 
 }  // namespace hearth::rma

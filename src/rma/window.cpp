@@ -14,6 +14,7 @@ namespace {
 const shm::Segment* the_segment = nullptr;
 shm::Arena* the_arena = nullptr;
 std::span<const int> the_places;
+std::span<const int> the_machines;
 int own_place = 0;
 
 Type& type_of(MPI_Datatype handle) {
@@ -22,15 +23,20 @@ Type& type_of(MPI_Datatype handle) {
 
 /// Below 0 for a process on another machine.
 int place_of(PeerIndex peer) {
-  return the_places.empty() ? static_cast<int>(peer) : the_places[static_cast<size_t>(peer)];
+  const auto index = static_cast<size_t>(peer);
+  const auto self = static_cast<size_t>(p2p::engine().self());
+  if (!the_machines.empty() && the_machines[index] != the_machines[self]) return -1;
+  return the_places.empty() ? static_cast<int>(peer) : the_places[index];
 }
 
 }  // namespace
 
-void set_up(const shm::Segment& segment, int place, shm::Arena& arena, std::span<const int> places) {
+void set_up(const shm::Segment& segment, int place, shm::Arena& arena, std::span<const int> places,
+            std::span<const int> machines) {
   the_segment = &segment;
   the_arena = arena.usable() ? &arena : nullptr;
   the_places = places;
+  the_machines = machines;
   own_place = place;
 }
 

@@ -39,8 +39,10 @@ using p2p::PeerIndex;
 
 /// Before the first window: where the words of this job are, and which processes share its memory. `places`:
 /// the number of each process of the job among those of this machine, or below 0; empty: all are on it, in
-/// their order. All outlive the windows.
-void set_up(const shm::Segment& segment, int own_place, shm::Arena& arena, std::span<const int> places);
+/// their order. `machines`: that of each process, where they are on several, or pretend to be. All outlive
+/// the windows.
+void set_up(const shm::Segment& segment, int own_place, shm::Arena& arena, std::span<const int> places,
+            std::span<const int> machines);
 
 /// Data of the calling process.
 struct Data {
@@ -152,7 +154,7 @@ class Window final : public p2p::Polled {
     bool empty = false;         // no data at all
   };
 
-  enum class Held : uint8_t { no, shared, exclusive, unchecked };
+  enum class Held : uint8_t { no, asked_for, shared, exclusive, unchecked };
 
   Window(Comm& comm, const OwnPart& own);
   static Part tell(const Comm& comm, const OwnPart& own);
