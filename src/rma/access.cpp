@@ -14,7 +14,6 @@ namespace hearth::rma {
 namespace {
 
 using datatype::Block;
-using datatype::Element;
 using objects::Op;
 using objects::OpKind;
 

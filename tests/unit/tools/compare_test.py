@@ -103,8 +103,8 @@ class Report(unittest.TestCase):
 
 
 def plan(**changes):
-    usual = {"runs": None, "derived": False, "collectives": False, "ranks": 2, "alloc": "malloc",
-             "send_offset": 0, "recv_offset": 0, "time_ms": 1}
+    usual = {"runs": None, "derived": False, "one_sided": False, "collectives": False, "ranks": 2,
+             "alloc": "malloc", "send_offset": 0, "recv_offset": 0, "time_ms": 1}
     return cases.Plan(SimpleNamespace(**{**usual, **changes}))
 
 
@@ -134,6 +134,14 @@ class Plans(unittest.TestCase):
     def test_only_messages_come_with_the_time_of_an_empty_program(self):
         self.assertTrue(plan().with_init)
         self.assertFalse(plan(collectives=True).with_init or plan(derived=True).with_init)
+        self.assertFalse(plan(one_sided=True).with_init)
+
+    def test_windows_have_nothing_promised(self):
+        windows = plan(one_sided=True)
+        self.assertEqual(windows.runs, cases.ONE_SIDED)
+        self.assertIsNone(windows.promised("put", 8))
+        for run in windows.runs:
+            self.assertIn(run.split(":")[0], cases.TITLES)
 
     def test_ranks_without_a_processor_of_their_own_are_bound_to_none(self):
         library = peers.Library("x", "X", Path("/x"), Path("/x/driver"), {}, ["-bind"], ["-loose"])
