@@ -146,10 +146,12 @@ struct Messages::Asked {
 struct Messages::Heard {
   int origin;
   RequestHeader header;
+  std::vector<std::byte> request;
   std::vector<Block> blocks;
   std::vector<std::byte> data;
   std::vector<std::byte> reply;
-  Request* coming = nullptr;  // the data
+  bool is_read = false;       // the request
+  Request* coming = nullptr;  // the request, then the data
   Request* going = nullptr;   // the reply
   bool waits_for_lock = false;
 };
@@ -161,16 +163,6 @@ Messages::Messages(Window& window)
       heard_(static_cast<size_t>(comm_.size)) {}
 
 Messages::~Messages() = default;
-
-Status Messages::listen() {
-  incoming_.resize(kRequestBytesMax);
-  return post_listener();
-}
-
-Status Messages::post_listener() {
-  return engine().ireceive(incoming_.data(), static_cast<Count>(incoming_.size()), byte_type(),
-                           MPI_ANY_SOURCE, kRequestTag, comm_.context, listener_);
-}
 
 // What is under way has its buffers here. After an error of others there may be requests whose data have not
 // come, or come just now.
@@ -190,7 +182,7 @@ void Messages::close() {
     engine().destroy(heard->going);
   }
   answered_.clear();
-  end_receive(listener_);
+  listening_ = false;
 }
 
 // Asking.
@@ -237,7 +229,7 @@ Status Messages::ask_once(const Operation& operation, std::span<const Block> blo
   header.bytes = bytes_in(blocks);
   asked->request.resize(sizeof header + blocks.size_bytes());
   std::memcpy(asked->request.data(), &header, sizeof header);
-  std::memcpy(asked->request.data() + sizeof header, blocks.data(), blocks.size_bytes());
+  if (!blocks.empty()) std::memcpy(asked->request.data() + sizeof header, blocks.data(), blocks.size_bytes());
   if (operation.data != nullptr) {
     const int64_t bytes = operation.wanted == Wanted::compare_and_swap ? 2 * header.bytes : header.bytes;
     asked->data.assign(operation.data + offset, operation.data + offset + bytes);
@@ -331,46 +323,54 @@ Status Messages::take_trouble() {
 
 // Answering.
 
+// Not by a receive from anybody, which ends when a member dies: the others are answered still.
 void Messages::hear() {
-  while (listener_ != nullptr && listener_->complete) {
-    const Status outcome = listener_->outcome;
-    const auto bytes = static_cast<size_t>(listener_->received_bytes);
-    const int origin = outcome.ok() ? comm_.rank_of(listener_->from) : MPI_UNDEFINED;
-    engine().destroy(std::exchange(listener_, nullptr));
-    // A member has died, or the like: the window is not of use any more.
-    if (!outcome.ok()) return;
+  p2p::Received received;
+  while (listening_ && engine().has_come(MPI_ANY_SOURCE, kRequestTag, comm_.context, received)) {
     auto heard = std::make_unique<Heard>();
-    RequestHeader& header = heard->header;
-    const bool is_whole = bytes >= sizeof header;
-    if (is_whole) std::memcpy(&header, incoming_.data(), sizeof header);
-    if (origin >= 0 && is_whole && header.blocks <= kBlocksMax &&
-        bytes == sizeof header + header.blocks * sizeof(Block) && header.bytes <= kDataBytesMax) {
-      heard->origin = origin;
-      heard->blocks.resize(header.blocks);
-      std::memcpy(heard->blocks.data(), incoming_.data() + sizeof header, header.blocks * sizeof(Block));
-      const bool compares = header.wanted == Wanted::compare_and_swap;
-      if (compares || header.wanted == Wanted::put || header.wanted == Wanted::accumulate) {
-        heard->data.resize(static_cast<size_t>(compares ? 2 * header.bytes : header.bytes));
-        // An error is one of the origin's death: nobody waits for an answer then.
-        static_cast<void>(engine().ireceive(heard->data.data(), static_cast<Count>(heard->data.size()),
-                                            byte_type(), comm_.peers[origin], header.tag, comm_.context,
-                                            heard->coming));
-      }
-      heard_[static_cast<size_t>(origin)].push_back(std::move(heard));
-      ++heard_in_all_;
-    }
-    if (!post_listener().ok()) return;
+    heard->origin = comm_.rank_of(received.from);
+    heard->request.resize(std::min(static_cast<size_t>(received.bytes), kRequestBytesMax));
+    const Status posted =
+        engine().ireceive(heard->request.data(), static_cast<Count>(heard->request.size()), byte_type(),
+                          received.from, kRequestTag, comm_.context, heard->coming);
+    if (!posted.ok()) return;
+    heard_[static_cast<size_t>(heard->origin)].push_back(std::move(heard));
+    ++heard_in_all_;
   }
+}
+
+/// Reads a request that has come whole, and sees to its data. False where it is none.
+bool Messages::read(Heard& heard) {
+  RequestHeader& header = heard.header;
+  const size_t bytes = heard.request.size();
+  if (bytes < sizeof header) return false;
+  std::memcpy(&header, heard.request.data(), sizeof header);
+  if (header.blocks > kBlocksMax || bytes != sizeof header + header.blocks * sizeof(Block) ||
+      header.bytes < 0 || header.bytes > kDataBytesMax)
+    return false;
+  heard.blocks.resize(header.blocks);
+  if (header.blocks > 0)
+    std::memcpy(heard.blocks.data(), heard.request.data() + sizeof header, header.blocks * sizeof(Block));
+  heard.is_read = true;
+  const bool compares = header.wanted == Wanted::compare_and_swap;
+  if (!compares && header.wanted != Wanted::put && header.wanted != Wanted::accumulate) return true;
+  heard.data.resize(static_cast<size_t>(compares ? 2 * header.bytes : header.bytes));
+  return engine()
+      .ireceive(heard.data.data(), static_cast<Count>(heard.data.size()), byte_type(),
+                comm_.peers[heard.origin], header.tag, comm_.context, heard.coming)
+      .ok();
 }
 
 /// True once it is done with.
 bool Messages::carry_out(Heard& heard) {
-  if (heard.coming != nullptr) {
+  while (heard.coming != nullptr) {
     if (!heard.coming->complete) return false;
+    const std::vector<std::byte>& expected = heard.is_read ? heard.data : heard.request;
     const bool has_come =
-        heard.coming->outcome.ok() && heard.coming->received_bytes == static_cast<int64_t>(heard.data.size());
+        heard.coming->outcome.ok() && heard.coming->received_bytes == static_cast<int64_t>(expected.size());
     engine().destroy(std::exchange(heard.coming, nullptr));
-    if (!has_come) return true;
+    // The origin has died, or never meant it: nobody waits for an answer.
+    if (!has_come || (!heard.is_read && !read(heard))) return true;
   }
   const bool about_lock = heard.header.wanted == Wanted::lock || heard.header.wanted == Wanted::unlock;
   if (about_lock && !perform_lock(heard)) return false;

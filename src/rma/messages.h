@@ -69,7 +69,7 @@ class Messages {
   Messages& operator=(const Messages&) = delete;
 
   /// From here on this process answers.
-  Status listen();
+  void listen() { listening_ = true; }
   /// No more. Pre: all operations of this process are over; not within advance().
   void close();
   /// Asks a target; blocks are addresses in its memory. `request`: to be set, or nullptr.
@@ -99,10 +99,10 @@ class Messages {
   void finish(Asked& asked);
   Status await_room();
   void hear();
+  bool read(Heard& heard);
   bool carry_out(Heard& heard);
   bool perform(Heard& heard);
   bool perform_lock(Heard& heard);
-  Status post_listener();
   p2p::Engine& engine() const { return p2p::engine(); }
 
   Window& window_;
@@ -115,8 +115,7 @@ class Messages {
   int trouble_class_ = 0;
   int trouble_rank_ = 0;
 
-  std::vector<std::byte> incoming_;
-  p2p::Request* listener_ = nullptr;
+  bool listening_ = false;
   std::vector<std::deque<std::unique_ptr<Heard>>> heard_;  // by rank
   int heard_in_all_ = 0;
   std::vector<std::unique_ptr<Heard>> answered_;  // whose replies are not gone yet

@@ -98,8 +98,7 @@ void Window::look_around() {
   if (!own_.dynamic) here_[self] = static_cast<std::byte*>(own_.base);
 }
 
-// Only where somebody needs them does everybody listen: a receive that is always posted costs other messages
-// time.
+// Only where somebody needs them does everybody listen, which costs each look for messages some time.
 Status Window::agree_on_ways() {
   const auto needs = [this](size_t rank) {
     const bool has_data = own_.dynamic || parts_[rank].bytes > 0;
@@ -113,7 +112,7 @@ Status Window::agree_on_ways() {
       *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_MAX)])));
   by_messages_ = all != 0;
   if (!by_messages_) return {};
-  HEARTH_TRY(messages_.listen());
+  messages_.listen();
   p2p::engine().poll(*this);
   return {};
 }
