@@ -55,6 +55,26 @@ class Making {
   Status allocate(MPI_Aint bytes, const Info* info) {
     return abi::runtime().memory.allocate(static_cast<size_t>(bytes), info, win_->allocated);
   }
+  /// The same on all: who lacks memory keeps nobody waiting.
+  Status allocate_all(MPI_Aint bytes, const Info* info) {
+    const Status allocated = allocate(bytes, info);
+    bool all_have = false;
+    HEARTH_TRY(all_say(allocated.ok(), all_have));
+    if (allocated.ok() && !all_have)
+      return fail(MPI_ERR_NO_MEM, "another process has no memory for its part");
+    own.base = win_->allocated;
+    return allocated;
+  }
+  /// Collective.
+  Status all_say(bool own_word, bool& all) const {
+    const int mine = own_word ? 1 : 0;
+    int least = 0;
+    HEARTH_TRY(coll::run<coll::allreduce>(*win_->comm, &mine, &least, Count{1},
+                                          datatype::predefined_type(MPI_INT),
+                                          *abi::find<objects::Op>(MPI_MIN)));
+    all = least != 0;
+    return {};
+  }
 
   /// The window is there, as far as this process is concerned.
   Status open() {
@@ -103,7 +123,7 @@ bool is_true(const Info* info, std::string_view key) {
 }
 
 datatype::Type& byte_type() {
-  return *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(MPI_BYTE)));
+  return datatype::predefined_type(MPI_BYTE);
 }
 
 /// One piece of rank 0's window of the arena, cut into the parts of all.
@@ -157,8 +177,7 @@ Status win_allocate(MPI_Aint size, MPI_Aint disp_unit, Info* info, Comm& comm, v
   HEARTH_TRY(check_unit(disp_unit));
   Making making;
   HEARTH_TRY(making.begin(comm, info, MPI_WIN_FLAVOR_ALLOCATE));
-  HEARTH_TRY(making.allocate(size, info));
-  making.own.base = making.win().allocated;
+  HEARTH_TRY(making.allocate_all(size, info));
   making.own.bytes = size;
   making.own.displacement_unit = disp_unit;
   HEARTH_TRY(making.open());
@@ -180,18 +199,14 @@ Status win_allocate_shared(MPI_Aint size, MPI_Aint disp_unit, Info* info, Comm& 
   making.own.bytes = size;
   making.own.displacement_unit = disp_unit;
   if (is_true(info, "alloc_shared_noncontig")) {
-    HEARTH_TRY(making.allocate(size, info));
-    making.own.base = making.win().allocated;
+    HEARTH_TRY(making.allocate_all(size, info));
   } else {
     HEARTH_TRY(share_one_piece(making, size, info));
   }
   HEARTH_TRY(making.open());
-  const int reaches = making.win().window->reaches_all() ? 1 : 0;
-  int all_reach = 0;
-  HEARTH_TRY(coll::run<coll::allreduce>(*making.win().comm, &reaches, &all_reach, Count{1},
-                                        *abi::find<datatype::Type>(MPI_INT),
-                                        *abi::find<objects::Op>(MPI_MIN)));
-  if (all_reach == 0) {
+  bool all_reach = false;
+  HEARTH_TRY(making.all_say(making.win().window->reaches_all(), all_reach));
+  if (!all_reach) {
     HEARTH_TRY(making.win().window->close());
     return fail(MPI_ERR_RMA_SHARED, "the processes do not all reach each other's memory: %s",
                 abi::runtime().job.arena.usable() ? "the arena is used up, or cannot be mapped"

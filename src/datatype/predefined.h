@@ -3,6 +3,7 @@
 #pragma once
 
 #include "datatype/type.h"
+#include "mpi.h"
 
 namespace hearth::datatype {
 
@@ -11,6 +12,10 @@ void enter_predefined_types();
 
 /// The predefined type of an ABI constant (MPI_INT, ...); nullptr when the constant names none.
 Type* predefined_type(uint32_t constant);
+/// Pre: it names one.
+inline Type& predefined_type(MPI_Datatype handle) {
+  return *predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
+}
 
 /// A type without size that stands for MPI_DATATYPE_NULL where a datatype argument does not count.
 Type& null_type();

@@ -33,7 +33,7 @@ constexpr int reply_tag(int tag) {
 }
 
 Type& byte_type() {
-  return *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(MPI_BYTE)));
+  return datatype::predefined_type(MPI_BYTE);
 }
 
 /// How a request names the type of what is combined.
@@ -345,7 +345,8 @@ bool Messages::read(Heard& heard) {
   const size_t bytes = heard.request.size();
   if (bytes < sizeof header) return false;
   std::memcpy(&header, heard.request.data(), sizeof header);
-  if (header.blocks > kBlocksMax || bytes != sizeof header + header.blocks * sizeof(Block) ||
+  if (header.wanted > Wanted::unlock || (header.wanted == Wanted::get && header.fetches == 0) ||
+      header.blocks > kBlocksMax || bytes != sizeof header + header.blocks * sizeof(Block) ||
       header.bytes < 0 || header.bytes > kDataBytesMax)
     return false;
   heard.blocks.resize(header.blocks);
@@ -404,7 +405,7 @@ bool Messages::perform(Heard& heard) {
   }
   if (header.wanted == Wanted::get) {
     gather(blocks, nullptr, heard.reply.data());
-    return header.fetches;
+    return true;
   }
   const Type* const element = element_named(header.elements);
   const objects::Op* const op = op_named(header.op);

@@ -16,10 +16,6 @@ Status check_assertions(int given, int allowed, const char* names) {
   return fail(MPI_ERR_ASSERT, "assert is %d: this call takes %s", given, names);
 }
 
-Type& byte_type() {
-  return *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(MPI_BYTE)));
-}
-
 }  // namespace
 
 Status Window::check_rank(int rank) const {
@@ -115,7 +111,8 @@ Status Window::tell_all(std::span<const PeerIndex> peers, int tag) {
   Status first;
   for (const PeerIndex peer : peers) {
     p2p::Request* request = nullptr;
-    const Status status = p2p::engine().isend(nullptr, 0, byte_type(), peer, tag, comm_.context, request);
+    const Status status = p2p::engine().isend(nullptr, 0, datatype::predefined_type(MPI_BYTE), peer, tag,
+                                              comm_.context, request);
     if (first.ok()) first = status;
     if (status.ok()) p2p::engine().entrust(request, notices_);
   }
@@ -126,7 +123,8 @@ Status Window::listen_to_all(std::span<const PeerIndex> peers, int tag,
                              std::vector<p2p::Request*>& requests) {
   for (const PeerIndex peer : peers) {
     p2p::Request* request = nullptr;
-    HEARTH_TRY(p2p::engine().ireceive(nullptr, 0, byte_type(), peer, tag, comm_.context, request));
+    HEARTH_TRY(p2p::engine().ireceive(nullptr, 0, datatype::predefined_type(MPI_BYTE), peer, tag,
+                                      comm_.context, request));
     requests.push_back(request);
   }
   return {};

@@ -17,10 +17,6 @@ std::span<const int> the_places;
 std::span<const int> the_machines;
 int own_place = 0;
 
-Type& type_of(MPI_Datatype handle) {
-  return *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
-}
-
 /// Below 0 for a process on another machine.
 int place_of(PeerIndex peer) {
   const auto index = static_cast<size_t>(peer);
@@ -108,7 +104,7 @@ Status Window::agree_on_ways() {
   for (size_t rank = 0; rank < parts_.size(); ++rank) mine |= needs(rank) ? 1 : 0;
   int all = 0;
   HEARTH_TRY(coll::run<coll::allreduce>(
-      comm_, &mine, &all, Count{1}, type_of(MPI_INT),
+      comm_, &mine, &all, Count{1}, datatype::predefined_type(MPI_INT),
       *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_MAX)])));
   by_messages_ = all != 0;
   if (!by_messages_) return {};
@@ -120,7 +116,7 @@ Status Window::agree_on_ways() {
 Status Window::open(Comm& comm, const OwnPart& own, std::unique_ptr<Window>& made) {
   std::unique_ptr<Window> window(new Window(comm, own));
   const Part part = tell(comm, own);
-  Type& byte = type_of(MPI_BYTE);
+  Type& byte = datatype::predefined_type(MPI_BYTE);
   HEARTH_TRY(coll::run<coll::allgather>(comm, &part, Count{sizeof part}, byte, window->parts_.data(),
                                         Count{sizeof part}, byte));
   window->look_around();

@@ -185,7 +185,6 @@ class Window final : public p2p::Polled {
   void answer_others() const;
   Status await_replies(int rank);
   Status flush_all();
-  Status take_trouble();
   Status await_all(std::vector<p2p::Request*>& requests);
   Status tell_all(std::span<const PeerIndex> peers, int tag);
   Status listen_to_all(std::span<const PeerIndex> peers, int tag, std::vector<p2p::Request*>& requests);
