@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "../coll/check.h"
+#include "../promised.h"
 
 enum { blocks = 40 };
 
@@ -112,11 +113,23 @@ static void wrong_uses(void) {
   CHECK(error_class == MPI_ERR_BASE, "freeing twice gave the class %d", error_class);
 }
 
+/* One rank lacks it, and the others hear of that instead of waiting. */
+static void window_without_memory(void) {
+  void* base;
+  MPI_Win win;
+  int error_class;
+  if (!promised()) return;
+  const MPI_Aint bytes = rank_ == 0 ? (MPI_Aint)1 << 60 : 64;
+  MPI_Error_class(MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), &error_class);
+  CHECK(error_class == MPI_ERR_NO_MEM, "a window of an exabyte: class %d", error_class);
+}
+
 int main(int argc, char** argv) {
   start_with_codes(argc, argv);
   many_blocks();
   alignments();
   wrong_uses();
+  window_without_memory();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   exchange();
   MPI_Finalize();
