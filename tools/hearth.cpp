@@ -14,6 +14,7 @@
 #include "info.h"
 #include "mpi.h"
 #include "paper/bench_paper.h"
+#include "profile.h"
 #include "top.h"
 #include "tune.h"
 #include "tune_check.h"
@@ -27,6 +28,7 @@ using hearth::tools::CheckOptions;
 using hearth::tools::DoctorOptions;
 using hearth::tools::InfoOptions;
 using hearth::tools::PaperOptions;
+using hearth::tools::ProfileOptions;
 using hearth::tools::SkewOptions;
 using hearth::tools::TopOptions;
 using hearth::tools::TuneOptions;
@@ -131,6 +133,18 @@ CLI::App& add_tune(CLI::App& app, TuneOptions& options, CheckOptions& check, boo
   return tune;
 }
 
+CLI::App& add_profile(CLI::App& app, ProfileOptions& options) {
+  CLI::App& profile = *app.add_subcommand("profile",
+                                          "where messages went in a job on several machines: of what its "
+                                          "ranks have left in HEARTH_PROFILE_FOLDER");
+  profile.add_option("folder", options.folder, "where those files are")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  profile.add_option("-o,--output", options.output_files,
+                     "write a page, or JSON for FILE.json ('-': JSON on standard output)");
+  return profile;
+}
+
 CLI::App& add_why(CLI::App& app, WhyOptions& options) {
   CLI::App& why = *app.add_subcommand("why", "why a running job stands still: who waits for whom");
   why.add_option("pid", options.pid, "process number of mpiexec or of a rank (default: of the only job)");
@@ -205,6 +219,8 @@ int main(int count, char** words) {
   CheckOptions check_options;
   bool checks = false;
   add_tune(app, tune_options, check_options, checks);
+  ProfileOptions profile_options;
+  const CLI::App& profile = add_profile(app, profile_options);
   WhyOptions why_options;
   const CLI::App& why = add_why(app, why_options);
   DoctorOptions doctor_options;
@@ -219,6 +235,7 @@ int main(int count, char** words) {
       const int code = report(run_doctor(doctor_options, healthy));
       return healthy ? code : 1;
     }
+    if (profile.parsed()) return report(run_profile(profile_options));
     if (why.parsed()) return report(run_why(why_options));
     if (top.parsed()) return report(run_top(top_options));
     if (paper.parsed()) return report(run_paper(paper_options));

@@ -19,9 +19,11 @@
 #include "base/chaos.h"
 #include "base/contexts.h"
 #include "base/lock.h"
+#include "base/os_machine.h"
 #include "base/os_memory.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
+#include "base/param.h"
 #include "coll/agreement.h"
 #include "coll/control_area.h"
 #include "datatype/predefined.h"
@@ -84,21 +86,31 @@ Status make_predefined_comms() {
   return {};
 }
 
-int place_of(objects::PeerIndex peer) {
-  const Runtime& run = runtime();
-  return run.job.place_of.empty() ? static_cast<int>(peer) : run.job.place_of[static_cast<size_t>(peer)];
+profile::PartFacts own_part_facts() {
+  const launch::Bootstrap& job = runtime().job;
+  profile::PartFacts facts = {};
+  facts.place = job.segment.rank(job.place).place;
+  facts.processors = job.segment.job().usable_processors;
+  std::snprintf(facts.host, sizeof facts.host, "%s", os::host_name().c_str());
+  std::snprintf(facts.program, sizeof facts.program, "%s", os::program_name().c_str());
+  return facts;
 }
 
 // The job works without what somebody wanted to know of it.
 void make_recorder() {
   Runtime& run = runtime();
-  if (!run.job.board.open()) return;
   static_assert(static_cast<int>(Call::count_) <= profile::kCallsMax);
-  if (!profile::Board::attach(std::move(run.job.board), static_cast<uint32_t>(run.job.size), run.job.rank,
-                              run.board)
-           .ok()) {
-    return warn(last_failure_text());
+  const auto size = static_cast<uint32_t>(run.job.size);
+  const std::string& folder = param::get_text(param::Id::profile_folder);
+  Status there;
+  if (run.job.board.open()) {
+    there = profile::Board::attach(std::move(run.job.board), size, run.job.rank, run.board);
+  } else if (run.job.launcher != nullptr && !folder.empty()) {
+    there = profile::Board::create_part(folder, size, run.job.rank, own_part_facts(), run.board);
+  } else {
+    return;
   }
+  if (!there.ok()) return warn(last_failure_text());
   run.recorder = std::make_unique<profile::Recorder>(run.board, run.job.rank, node_of(run.job.rank));
   profile::process_recorder = run.recorder.get();
   profile::process_traced = run.recorder->tracing();
@@ -146,6 +158,10 @@ void make_engine() {
     setup.liveness = &*run.liveness;
   } else {
     setup.liveness = &run.lost.emplace(run.job.size);
+  }
+  if (run.job.launcher != nullptr) {
+    run.neighbours.emplace(run.job);
+    setup.look_around = [] { runtime().neighbours->look(); };
   }
   setup.wait_page = &segment.rank(run.job.place).waiting;
   setup.traffic = &segment.rank(run.job.place).traffic;
@@ -250,9 +266,8 @@ void note_errhandler(const objects::Errhandler& handler) {
                     handler.kind == objects::ErrhandlerKind::errors_abort;
   if (ends || !is_attached()) return;
   atomic::store_relaxed(runtime().job.segment.rank(runtime().job.place).returns_errors, 1u);
-  // Hydra tells of deaths on other machines by this one. It means to end nobody, and the network says who it
-  // was.
-  if (runtime().network != nullptr) os::ignore_unless_handled(SIGUSR1);
+  // Hydra tells of deaths by this one. It means to end nobody, and we find out who it was.
+  if (runtime().job.launcher != nullptr) os::ignore_unless_handled(SIGUSR1);
 }
 
 Status add_user(int& level) {

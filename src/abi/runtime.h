@@ -12,6 +12,7 @@
 
 #include "abi/lost_processes.h"
 #include "abi/memory.h"
+#include "abi/neighbours.h"
 #include "base/status.h"
 #include "launch/bootstrap.h"
 #include "objects/comm.h"
@@ -32,7 +33,8 @@ struct Runtime {
   std::unique_ptr<transport::Transport> transport;
   transport::Network* network = nullptr;  // the transport's; where ranks are on other machines
   std::optional<shm::Liveness> liveness;
-  std::optional<LostProcesses> lost;  // where ranks are on other machines
+  std::optional<LostProcesses> lost;     // where ranks are on other machines
+  std::optional<Neighbours> neighbours;  // where the launcher is another library's
   std::unique_ptr<p2p::Engine> engine;
   p2p::SendBuffer send_buffer;  // of MPI_Buffer_attach
   topo::MeasuredTimes measured_times;
@@ -50,6 +52,11 @@ Runtime& runtime();
 /// The machine of a process, by its number in the job.
 inline int node_of(p2p::PeerIndex peer) {
   return runtime().job.node_of[static_cast<size_t>(peer)];
+}
+/// Its place in the segment of this machine; -1 where it is on another one.
+inline int place_of(p2p::PeerIndex peer) {
+  const launch::Bootstrap& job = runtime().job;
+  return job.place_of.empty() ? static_cast<int>(peer) : job.place_of[static_cast<size_t>(peer)];
 }
 /// Enters in a communicator's group which of its processes share a machine.
 void note_machines(objects::Group& group);

@@ -129,6 +129,12 @@ Descriptor open_to_write(const char* path) {
 Descriptor open_to_read_and_write(const char* path) {
   return open_file(path, O_RDWR);
 }
+Descriptor make_file(const char* path, uint64_t bytes) {
+  if (::unlink(path) != 0 && errno != ENOENT) return {};
+  Descriptor file = open_file(path, O_RDWR | O_CREAT | O_EXCL);
+  if (file.open() && ::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0) return {};
+  return file;
+}
 
 std::string read_text(const char* path) {
   std::string text;

@@ -83,6 +83,8 @@ Descriptor open_to_read(const char* path);
 /// Makes or empties a file.
 Descriptor open_to_write(const char* path);
 Descriptor open_to_read_and_write(const char* path);
+/// Makes a file of so many zeros, in place of one that is there, which whoever has it open keeps.
+Descriptor make_file(const char* path, uint64_t bytes);
 /// The whole of a small text file; "" when it is not there.
 std::string read_text(const char* path);
 

@@ -191,6 +191,12 @@ void* map_sparse(int descriptor, uint64_t offset, size_t bytes) {
   return nullptr;
 }
 
+bool map_sparse_over(void* address, int descriptor, uint64_t offset, size_t bytes) {
+  if (refuses(Call::map)) return false;
+  return ::mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor,
+                static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
 void put_in_core_files(void* address, size_t bytes) {
   if (!refuses(Call::advise)) ::madvise(address, bytes, MADV_DODUMP);
 }

@@ -42,6 +42,8 @@ void* map_shared(int descriptor, size_t bytes);
 /// Maps a part of a sparse shared file; nothing of it counts as memory, or goes into core files, before it is
 /// touched and asked for. Pre: the offset is a multiple of the page. nullptr with errno on failure.
 void* map_sparse(int descriptor, uint64_t offset, size_t bytes);
+/// The same, from the file's place on, over what is mapped at `address`; false with errno on failure.
+bool map_sparse_over(void* address, int descriptor, uint64_t offset, size_t bytes);
 /// Lets a part of a sparse mapping go into core files.
 void put_in_core_files(void* address, size_t bytes);
 /// Puts memory behind pages of a mapping that have none yet, as a store to each would; false where the system

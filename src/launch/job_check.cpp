@@ -12,7 +12,7 @@
 
 #include "base/atomic.h"
 #include "base/param.h"
-#include "hearth_calls.h"
+#include "launch/call_name.h"
 #include "launch/heap_preload.h"
 #include "launch/program.h"
 #include "mpi.h"
@@ -24,10 +24,6 @@ constexpr size_t kLinesMax = 16;
 
 void note(const std::string& text) {
   std::fprintf(stderr, "mpiexec: %s\n", text.c_str());
-}
-
-std::string call_name(uint16_t call) {
-  return call < static_cast<uint16_t>(abi::Call::count_) ? abi::call_table[call].name : "?";
 }
 
 std::string at(const std::string& site) {
@@ -137,7 +133,7 @@ void JobCheck::look_for_lost_messages() const {
          {number + " from rank " + std::to_string(from) + " to rank " + std::to_string(record.to) + ", tag " +
               std::to_string(record.tag) + ", on " + name_of_comm(from, record.comm_place) +
               (entry.first == 1 ? " was" : " were") + " never received",
-          "sent in " + call_name(record.call) + at(board_.site_words(from, record.site)),
+          std::string("sent in ") + call_name(record.call) + at(board_.site_words(from, record.site)),
           "Each message has to be received before MPI_Finalize (MPI 5.0 section 11.2.2). Remedy: the receive "
           "that is "
           "missing, or that asks for another tag or communicator"});

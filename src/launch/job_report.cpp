@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/os_wait.h"
-#include "hearth_calls.h"
+#include "launch/call_name.h"
 #include "mpi.h"
 #include "profile/json.h"
 #include "profile/page.h"
@@ -18,10 +18,6 @@ namespace {
 
 // Of one rank, in 5 MiB: what a viewer still moves through smoothly.
 constexpr uint64_t kTraceEvents = 1 << 17;
-
-const char* call_name(int number) {
-  return number >= 0 && number < static_cast<int>(abi::Call::count_) ? abi::call_table[number].name : "?";
-}
 
 std::string command_of(const JobSpec& job) {
   std::string text;

@@ -48,6 +48,7 @@ Engine::Engine(const EngineSetup& setup)
       wait_page_(setup.wait_page),
       traffic_(setup.traffic),
       liveness_(setup.liveness),
+      look_around_(setup.look_around),
       recorder_(setup.recorder),
       fatal_(setup.fatal),
       warn_(setup.warn),
@@ -363,6 +364,7 @@ bool Engine::idle(Waiter& waiter) {
     return false;
   }
   if (wait_page_ != nullptr) show_wait(waiter, now);
+  if (look_around_ != nullptr) look_around_();
   return true;
 }
 

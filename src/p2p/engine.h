@@ -149,6 +149,9 @@ struct EngineSetup {
   shm::LongTraffic* traffic = nullptr;
   /// Who has died; nullptr where nobody tells.
   const shm::Deaths* liveness = nullptr;
+  /// Finds out who has died, where the launcher does not; called by whoever has waited for long, again and
+  /// again. Null where nobody has to.
+  void (*look_around)() = nullptr;
   /// Who counts for --profile and --trace; nullptr where nobody does.
   profile::Recorder* recorder = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
@@ -639,6 +642,7 @@ class Engine {
   shm::WaitPage* const wait_page_;
   shm::LongTraffic* const traffic_;
   const shm::Deaths* const liveness_;
+  void (*const look_around_)();
   profile::Recorder* const recorder_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);

@@ -15,6 +15,9 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPeersReservedBytes = 256 << 10;
+// What a file may say: its lengths must not overflow.
+constexpr uint32_t kRanksMax = 1 << 24;
+constexpr uint64_t kTraceEventsMax = uint64_t{1} << 32;
 
 uint64_t to_pages(uint64_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
@@ -39,9 +42,14 @@ FileHead plan(uint32_t ranks, uint64_t trace_events) {
   head.part_bytes = to_pages(events_at(ranks) + trace_events * sizeof(TraceEvent));
   head.file_bytes = head.parts_offset + ranks * head.part_bytes;
   head.begun_ns = os::now_ns();
+  head.self = -1;
   return head;
 }
 
+std::string name_of_part(int rank) {
+  const std::string digits = std::to_string(rank);
+  return "rank-" + std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') + digits + kPartEnding;
+}
 unsigned long long number(uint64_t value) {
   return value;
 }
@@ -54,6 +62,7 @@ Board::~Board() {
 
 Board& Board::operator=(Board&& other) noexcept {
   std::swap(head_, other.head_);
+  std::swap(part_at_, other.part_at_);
   std::swap(base_, other.base_);
   std::swap(bytes_, other.bytes_);
   std::swap(self_, other.self_);
@@ -80,17 +89,51 @@ Status Board::create(uint32_t ranks, uint64_t trace_events, Board& board) {
   return {};
 }
 
+bool Board::read_head(int file, FileHead& head) {
+  if (os::read_at(file, &head, sizeof head, 0) != sizeof head || head.magic != kMagic ||
+      head.rank_count == 0 || head.rank_count > kRanksMax || head.trace_events > kTraceEventsMax) {
+    return false;
+  }
+  const FileHead expected = plan(head.rank_count, head.trace_events);
+  return head.parts_offset == expected.parts_offset && head.part_bytes == expected.part_bytes;
+}
+
 Status Board::attach(os::Descriptor file, uint32_t ranks, int self, Board& board) {
   HEARTH_CHECK(self >= 0 && static_cast<uint32_t>(self) < ranks);
-  Board made;
-  FileHead& head = made.head_;
-  if (os::read_at(file.number(), &head, sizeof head, 0) != sizeof head || head.magic != kMagic ||
-      head.rank_count != ranks || head.file_bytes != os::file_bytes(file.number()) ||
-      head.part_bytes < events_at(ranks) + head.trace_events * sizeof(TraceEvent)) {
+  FileHead head = {};
+  if (!read_head(file.number(), head) || head.rank_count != ranks || head.self >= 0 ||
+      head.file_bytes != os::file_bytes(file.number())) {
     return fail(MPI_ERR_OTHER, "the file that was handed over is not the profile of %u ranks", ranks);
   }
-  made.bytes_ = head.part_bytes;
   const uint64_t offset = head.parts_offset + static_cast<uint64_t>(self) * head.part_bytes;
+  return map_part(std::move(file), head, offset, self, board);
+}
+
+Status Board::create_part(const std::string& folder, uint32_t ranks, int self, const PartFacts& facts,
+                          Board& board) {
+  FileHead head = plan(ranks, 0);
+  head.file_bytes = head.parts_offset + head.part_bytes;
+  head.self = self;
+  head.facts = facts;
+  const std::string name = folder + '/' + name_of_part(self);
+  os::Descriptor file = os::make_file(name.c_str(), head.file_bytes);
+  if (!file.open() || os::write_some(file.number(), &head, sizeof head) != sizeof head) {
+    return fail(MPI_ERR_OTHER,
+                "cannot write '%s', this rank's part of the profile: %s. Likely cause: HEARTH_PROFILE_FOLDER "
+                "names no "
+                "folder here, or one that cannot be written. Remedy: make it, on each machine or on a file "
+                "system that all share",
+                name.c_str(), std::strerror(errno));
+  }
+  const uint64_t offset = head.parts_offset;
+  return map_part(std::move(file), head, offset, self, board);
+}
+
+Status Board::map_part(os::Descriptor file, const FileHead& head, uint64_t offset, int self, Board& board) {
+  Board made;
+  made.head_ = head;
+  made.bytes_ = head.part_bytes;
+  const uint32_t ranks = head.rank_count;
   void* base = os::map_sparse(file.number(), offset, made.bytes_);
   // Room for what is surely used, so that counting there cannot fail later. Of many peers few are talked to.
   const uint64_t used = std::min(comms_at(ranks), kPeersAt + kPeersReservedBytes);
@@ -103,6 +146,7 @@ Status Board::attach(os::Descriptor file, uint32_t ranks, int self, Board& board
   }
   os::set_close_on_exec(file.number(), true);
   made.base_ = static_cast<std::byte*>(base);
+  made.part_at_ = offset;
   made.self_ = self;
   made.file_ = std::move(file);
   board = std::move(made);
@@ -122,10 +166,9 @@ Part Board::part(int rank) const {
 }
 
 bool Board::reserve_comm(int index) const {
-  const uint64_t part_at = head_.parts_offset + static_cast<uint64_t>(self_) * head_.part_bytes;
   const uint64_t first = comms_at(head_.rank_count) + static_cast<uint64_t>(index) * sizeof(CommCounts);
   const uint64_t from = first / kPage * kPage;
-  return os::reserve_room(file_.number(), part_at + from, to_pages(first + sizeof(CommCounts)) - from);
+  return os::reserve_room(file_.number(), part_at_ + from, to_pages(first + sizeof(CommCounts)) - from);
 }
 
 }  // namespace hearth::profile

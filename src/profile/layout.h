@@ -1,8 +1,10 @@
 // What lies in the memory file of `mpiexec --profile` and `--trace`. mpiexec makes the file and reads it when
 // the job is over; each rank writes its own part, and nobody else's, with plain stores, so that a rank that
 // is killed leaves what it had counted. All of it starts as zeros; what is never touched takes no memory.
+// A rank that another library's launcher has started makes a file of its own part alone
+// (HEARTH_PROFILE_FOLDER).
 //
-//   offset 0       FileHead                      written by mpiexec before the ranks start
+//   offset 0       FileHead                      written by whoever makes the file
 //   parts_offset   one part per rank, part_bytes apart:
 //
 //     | RankHead | CallCounts[kCallsMax] | PeerCounts[ranks] | CommCounts[kCommsMax] | TraceEvent[...] |
@@ -11,9 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "shm/layout.h"
+
 namespace hearth::profile {
 
-constexpr uint64_t kMagic = 0x6874726165485002;  // "Hearth", 'P', then the layout's version
+constexpr uint64_t kMagic = 0x6874726165485003;  // "Hearth", 'P', then the layout's version
 
 /// Size classes: 0 bytes, 1, 2 to 3, 4 to 7, ... The last one takes all that is longer.
 constexpr int kClasses = 40;
@@ -42,6 +46,14 @@ constexpr int kCommsMax =
 constexpr int kSitesMax = 32;
 constexpr int kFrames = 4;
 
+/// Of a rank whose part is a file of its own: what mpiexec would know.
+struct PartFacts {
+  shm::RankPlace place;
+  uint32_t processors;  // of its machine, for all ranks there
+  char host[64];
+  char program[128];
+};
+
 struct FileHead {
   uint64_t magic;
   uint64_t file_bytes;
@@ -50,7 +62,8 @@ struct FileHead {
   uint64_t trace_events;  // of one rank; 0: no trace is wanted
   uint64_t begun_ns;      // os::now_ns() before the ranks started
   uint32_t rank_count;
-  uint32_t counts;  // 1: a profile is wanted
+  int32_t self;     // whose part alone this is; -1: all parts are here
+  PartFacts facts;  // only with `self`
 };
 
 /// Calls of one MPI function. Of those with a count and a datatype the size class of each is known. MPI_Send,

@@ -267,7 +267,17 @@ uint64_t step_of(size_t place) {
   return step;
 }
 
-CommSummary join(const CommParts& parts, size_t ranks) {
+// When who came can be told only by clocks that agree.
+bool has_one_clock(const Summary& summary, const CommParts& parts) {
+  const auto machine_of = [&](const auto& part) {
+    return summary.ranks[static_cast<size_t>(part.first)].machine;
+  };
+  return summary.job.one_clock || std::all_of(parts.of.begin(), parts.of.end(), [&](const auto& part) {
+           return machine_of(part) == machine_of(parts.of[0]);
+         });
+}
+
+CommSummary join(const CommParts& parts, size_t ranks, bool one_clock) {
   CommSummary comm;
   const CommCounts& first = *parts.of[0].second;
   comm.context = first.context;
@@ -296,7 +306,7 @@ CommSummary join(const CommParts& parts, size_t ranks) {
         last_rank = rank;
       }
     }
-    if (came < 2 || came < parts.of.size()) continue;
+    if (!one_clock || came < 2 || came < parts.of.size()) continue;
     const uint64_t weight = step_of(place);
     ++comm.timed;
     weight_sum += weight;
@@ -322,7 +332,8 @@ void read_comms(Summary& summary, const Board& board) {
       parts[{comms[i].context, comms[i].leader}].of.emplace_back(static_cast<int>(rank), &comms[i]);
     }
   }
-  for (const auto& [key, part] : parts) summary.comms.push_back(join(part, summary.size()));
+  for (const auto& [key, part] : parts)
+    summary.comms.push_back(join(part, summary.size(), has_one_clock(summary, part)));
   std::sort(summary.comms.begin(), summary.comms.end(),
             [](const CommSummary& a, const CommSummary& b) { return a.inside_s > b.inside_s; });
 }

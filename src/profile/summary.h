@@ -18,6 +18,7 @@ struct JobFacts {
   std::string command;  // the programs, as on the command line
   std::string version;
   std::vector<shm::RankPlace> places;  // by rank
+  bool one_clock = true;               // times of ranks on different machines can be compared
   int processors = 0;
   int exit_code = 0;
   uint64_t ended_ns = 0;                    // os::now_ns() when the last rank had ended

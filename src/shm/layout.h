@@ -18,7 +18,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a09;  // "Hearth", then the layout's version in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a0a;  // "Hearth", then the layout's version in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 1024;
 
@@ -70,6 +70,21 @@ struct AreaState {
   AreaState next_turn() const { return {((word >> 32) + 1) << 32}; }
 };
 
+/// How many ranks have died, and the one whose death is being counted. In one word, so that whoever finds it
+/// half done completes it (shm/liveness.cpp).
+///
+///   bit  32            0
+///        | 1 + rank     | count
+struct DeathCount {
+  uint64_t word;
+
+  uint32_t count() const { return static_cast<uint32_t>(word); }
+  /// -1: nobody's.
+  int rank() const { return static_cast<int>(word >> 32) - 1; }
+  DeathCount with(int rank) const { return {count() | uint64_t{static_cast<uint32_t>(rank + 1)} << 32}; }
+  DeathCount next() const { return {uint64_t{count() + 1}}; }
+};
+
 struct alignas(kLineBytes) JobHeader : JobGeometry {
   // Told by the launcher before the ranks start.
   uint32_t usable_processors;  // of the whole job: affinity mask and control-group quota
@@ -79,8 +94,8 @@ struct alignas(kLineBytes) JobHeader : JobGeometry {
   alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator
   uint32_t rings_taken;                       // fetch_add by the sender of each new pair
   uint32_t fences_needed;                     // 1 once a rank could not register for membarrier
-  uint32_t dead_ranks;                        // counted up by the launcher; every waiting loop looks at it
   uint32_t goes_on;  // 1 once a rank has acknowledged a death or repaired what it broke (shm/liveness.h)
+  uint64_t deaths;   // DeathCount; every waiting loop looks at it
   uint64_t areas[kAreasMax];  // AreaState of each control area; compare-exchange
 
   // MPI_Abort: the first rank to move abort_claimed from 0 to 1 writes the rest, then abort_written.
@@ -175,7 +190,7 @@ struct alignas(kLineBytes) RankBlock {
   RankPlace place;
   RankMemory memory;
 
-  // Written by the launcher once the process is gone, `dead` last. Deaths are numbered from 1.
+  // Written once the process is gone (shm/liveness.h), `dead` last. Deaths are numbered from 1.
   uint32_t death_cause;  // DeathCause
   int32_t death_code;    // exit code or signal
   uint32_t dead;         // the number of this death; 0: the process lives

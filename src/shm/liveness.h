@@ -1,9 +1,13 @@
-// Who has died. On one machine it is told by the launcher, in the segment, to every rank of the job.
+// Who has died. On one machine it is told in the segment, to every rank of the job: by the launcher, or,
+// where that is another library's, by whichever ranks find out (abi/neighbours.h).
 //
-//   launcher:  cause and code -> number of the death (release) -> how many have died (release) -> wakes all
-//   rank:      how many have died (acquire), whenever it has waited for a while -> who -> cause and code
+//   who tells:  cause and code -> claims the next number (compare-exchange) -> number of the death (release)
+//               -> how many have died (compare-exchange) -> wakes all
+//   rank:       how many have died (acquire), whenever it has waited for a while -> who -> cause and code
 //
-// Deaths have numbers in the order in which the launcher saw them, the same for all: "the first n deaths" is
+// Who finds a number claimed and not counted completes that first, since the claimant may have died.
+//
+// Deaths have numbers in the order in which they were told, the same for all: "the first n deaths" is
 // a set of processes that any two ranks can agree on by one number. A process that is told dead runs no more,
 // and everything that it ever stored is there to be read.
 #pragma once
@@ -42,8 +46,9 @@ class Liveness final : public Deaths {
   void go_on() const override;
   bool alike() const override { return true; }
 
-  // The launcher's side.
-  /// Notes a death and wakes all ranks that sleep.
+  // The side of who tells.
+  /// Notes a death, unless it is noted, and wakes all ranks that sleep. Several may tell the same death if
+  /// all give the same cause.
   void tell(int rank, DeathCause cause, int code) const;
   /// Marks a process that has ended, where the job ends too and nobody is told.
   void mark(int rank) const;

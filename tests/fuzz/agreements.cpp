@@ -68,7 +68,7 @@ class Members {
       for (shm::AgreementEntry& entry : segment_.rank(other).agreements) entry = {};
       segment_.rank(other).dead = 1;
     }
-    segment_.job().dead_ranks = ~0u;
+    segment_.job().deaths = ~0u;
     const size_t agreements = under_way_.size();
     for (size_t i = 0; i < agreements; ++i) go_on();
     fuzz::demand(under_way_.empty(), "agreements end once all others are dead");
@@ -95,7 +95,13 @@ class Members {
       case 4:
         return liveness_.tell(other(), shm::DeathCause::signal, 9);
       case 5:
-        (input_.below(2) == 0 ? segment_.job().dead_ranks : segment_.rank(other()).dead) = number();
+        // A claim by nobody that there is would be damage, which ends the job.
+        if (input_.below(2) == 0) {
+          segment_.job().deaths =
+              shm::DeathCount{number()}.with(static_cast<int>(input_.below(kSize + 1)) - 1).word;
+        } else {
+          segment_.rank(other()).dead = number();
+        }
         return;
       case 6:
         return describe();

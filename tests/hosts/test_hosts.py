@@ -3,11 +3,13 @@
 shell of the test's own. Skipped where no launcher is there, no hosts can be made, or no network is built in.
 """
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -84,6 +86,17 @@ class Jobs:
             with self.subTest(name):
                 self.run_job(2, program_of(name))
 
+    def test_a_profile_tells_what_goes_between_machines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_job(2, program_of("ring"), variables={"HEARTH_PROFILE_FOLDER": folder})
+            words = [TOOL, "profile", folder, "-o", "-"]
+            profile = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+        self.assertEqual(profile["machines"], 2)
+        for rank in range(4):
+            between = [8 if peer == (rank + 1) % 4 else 0 for peer in range(4)]
+            self.assertEqual(profile["messages_between"][rank], between)
+        self.assertEqual(profile["inter_node"]["messages"], 16)
+
     def test_a_host_without_its_cable_ends_the_job_in_time(self):
         hosts = Hosts(2)
         with hosts:
@@ -100,8 +113,9 @@ class Jobs:
             self.assertLess(time.monotonic() - begun, 10)
         job.communicate()
 
-    def check_told(self, how, lose, lost):
+    def check_told(self, how, lose, lost, waiting=None, words="on h2, cannot be reached any more"):
         """A rank that waits for rank `lost` gets an error for it, where it has asked for errors."""
+        waiting = lost - 2 if waiting is None else waiting
         hosts = Hosts(2)
         with hosts:
             job = self.start(2, WAITING, how, variables={"HEARTH_FABRIC_ALIVE": "3s"}, hosts=hosts,
@@ -115,10 +129,10 @@ class Jobs:
             begun = time.monotonic()
             lose(hosts, processes)
             line = ""
-            while not line.startswith(f"{lost - 2} told"):
+            while not line.startswith(f"{waiting} told"):
                 line = job.stdout.readline()
                 self.assertNotEqual(line, "", "the job ended without a word")
-            self.assertRegex(line, rf"told: failed: .*rank {lost}, on h2, cannot be reached any more")
+            self.assertRegex(line, rf"told: failed: .*rank {lost}.*{words}")
             self.assertLess(time.monotonic() - begun, 10)
             end.cancel()
             job.kill()
@@ -171,6 +185,10 @@ class Hydra(Jobs, unittest.TestCase):
 @unittest.skipUnless(PRRTE, "no PRRTE: bench/compare fetches Open MPI")
 class Prrte(Jobs, unittest.TestCase):
     GOING_ON = ["--enable-recovery"]
+
+    def test_who_waits_for_a_neighbour_that_is_killed_is_told(self):
+        self.check_told("near", lambda _, processes: os.kill(processes[3], signal.SIGKILL), 3, waiting=2,
+                        words="ended without MPI_Finalize")
 
     def launcher(self, hosts, ranks_each):
         return PRRTE(hosts, 2 * ranks_each, ranks_each)

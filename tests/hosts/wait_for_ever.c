@@ -3,6 +3,7 @@
 //   wait_for_ever            they have talked before; errors end the job
 //   wait_for_ever told       they have talked before; each says which error it gets
 //   wait_for_ever strangers  the same of processes that have never talked
+//   wait_for_ever near       the same for the neighbour on the same machine, of two on each
 #include <mpi-ext.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const int other = (rank + size / 2) % size;
+  const int other = strcmp(how, "near") == 0 ? rank ^ 1 : (rank + size / 2) % size;
   if (strcmp(how, "strangers") != 0) {
     MPI_Sendrecv(&rank, 1, MPI_INT, other, 1, &word, 1, MPI_INT, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }

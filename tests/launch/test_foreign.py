@@ -4,6 +4,7 @@ bench/compare bring in: mpiexec.hydra of MPICH (PMI-1 and PMI-2, by descriptor a
 MPI (PMIx). A launcher that is not there is skipped, with the reason.
 """
 
+import json
 import os
 import subprocess
 import unittest
@@ -13,7 +14,10 @@ from common import LIMIT_S, MPIEXEC, LaunchTest
 
 RANK = os.environ["HEARTH_RANK_PROGRAM"]  # built from rank.c
 RING = os.environ["HEARTH_RING_PROGRAM"]  # built from tests/multi/ring.c
+DEATH = os.environ["HEARTH_DEATH_PROGRAM"]  # built from death.c
+FAULT = Path(os.environ["HEARTH_MULTI"]) / "fault"  # where the programs of tests/multi/fault are
 CACHE = Path(os.environ["HEARTH_CACHE"])
+TOOL = Path(MPIEXEC).parent / "hearth"
 
 
 def first_program(*places):
@@ -63,6 +67,25 @@ class Launcher:
     def test_messages_arrive(self):
         for count in (2, 4):
             self.run_under("-n", count, RING)
+
+    def test_ranks_leave_what_they_have_counted(self):
+        folder = Path(self.folder) / "parts"
+        folder.mkdir(exist_ok=True)
+        self.variables = {**self.variables, "HEARTH_PROFILE_FOLDER": str(folder)}
+        self.run_under("-n", 3, RING)
+        written = subprocess.run([TOOL, "profile", folder, "-o", "-"], capture_output=True, text=True, check=True)
+        profile = json.loads(written.stdout)
+        self.assertEqual(profile["messages_between"], [[0, 8, 0], [0, 0, 8], [8, 0, 0]])
+        self.assertEqual(profile["machines"], 1)
+        # A run without one of them, in the same folder.
+        (folder / "rank-000001.profile").unlink()
+        told = subprocess.run([TOOL, "profile", folder], capture_output=True, text=True, check=True).stdout
+        self.assertIn("1 of 3 ranks have left no part", told)
+
+    def test_a_profile_without_a_folder_is_told_and_the_job_goes_on(self):
+        self.variables = {**self.variables, "HEARTH_PROFILE_FOLDER": "/nowhere/parts"}
+        err = self.run_under("-n", 2, RING).stderr
+        self.assertIn("HEARTH_PROFILE_FOLDER names no folder here", err)
 
     def test_abort_ends_all_with_its_code(self):
         err = self.run_under("-n", 3, RANK, "abort", 42, code=42).stderr
@@ -139,9 +162,24 @@ class HydraVersion2(Launcher, LaunchTest):
 @unittest.skipUnless(PRRTE, "no Open MPI: bench/compare --setup --peers openmpi installs it")
 class Prrte(Launcher, LaunchTest):
     command = [PRRTE, "--allow-run-as-root", "--oversubscribe"]
+    survive = "--continuous"  # a rank dies (SIGKILL), the others run on, and nobody tells them
 
     # The server is found over the network.
     test_two_machines_without_a_network_are_told_in_one_line = None
+
+    def test_the_default_handler_ends_the_job_when_a_rank_has_died(self):
+        err = self.run_under(self.survive, "-n", 3, DEATH, code=None).stderr
+        self.assertRegex(err, r"rank 2 of MPI_COMM_WORLD \(process \d+\) ended without MPI_Finalize")
+
+    def test_who_asks_for_errors_is_told_of_deaths(self):
+        out = self.run_under(self.survive, "-n", 3, DEATH, "return").stdout
+        told = "rank 2 of MPI_COMM_WORLD .* ended without MPI_Finalize"
+        for rank in 0, 1:
+            self.assertRegex(out, rf"rank {rank}: MPI_Recv.*{told}")
+
+    def test_the_others_can_go_on(self):
+        for program in "multi_fault_shrinking", "multi_fault_agreements":
+            self.run_under(self.survive, "-n", 4, FAULT / program)
 
     def test_without_its_library_it_stops_with_the_remedy(self):
         result = self.run_under(

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "hosts"))
 import slurm  # noqa: E402  pylint: disable=wrong-import-position
 
 RANK = os.environ["HEARTH_RANK_PROGRAM"]  # built from rank.c
+DEATH = os.environ["HEARTH_DEATH_PROGRAM"]  # built from death.c
 RING = os.environ["HEARTH_RING_PROGRAM"]  # built from tests/multi/ring.c
 NODE = "hearth-test-node"
 
@@ -62,13 +63,25 @@ class Slurm(LaunchTest):
         self.assertEqual(result.stderr.count("hearth: rank 1 ended the job with code 42"), 1, result.stderr)
         self.assertEqual(self.srun(kind, "-n", 3, RANK, "after-finalize").returncode, 6)
 
+    def check_death(self, kind):
+        """Slurm leaves the others running when a rank is killed, unless it was told otherwise."""
+        told = r"rank 2 of MPI_COMM_WORLD \(process \d+\) ended without MPI_Finalize"
+        result = self.srun(kind, "-n", 3, "--kill-on-bad-exit=0", DEATH, "return")
+        for rank in 0, 1:
+            self.assertRegex(result.stdout, rf"rank {rank}: MPI_Recv.*{told}", result.stderr)
+        result = self.srun(kind, "-n", 3, "--kill-on-bad-exit=0", DEATH)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, told)
+
     def test_pmi2(self):
         self.check_ranks("pmi2")
         self.check_abort("pmi2")
+        self.check_death("pmi2")
 
     def test_pmix(self):
         self.check_ranks("pmix")
         self.check_abort("pmix")
+        self.check_death("pmix")
 
     def test_without_pmi_the_remedy_is_named(self):
         result = self.srun("none", "-n", 2, RANK)

@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "shm/damage.h"
 
 namespace hearth::shm {
 namespace {
@@ -30,6 +35,65 @@ TEST_F(LivenessTest, DeathsAreNumberedInTheOrderInWhichTheyAreTold) {
   EXPECT_EQ(liveness.death_of(2), 1u);
   EXPECT_EQ(liveness.death_of(0), 2u);
   EXPECT_EQ(liveness.death_of(1), 0u);
+}
+
+TEST_F(LivenessTest, ADeathThatIsToldTwiceIsOne) {
+  const Liveness liveness(segment_);
+  liveness.tell(1, DeathCause::no_finalize, 0);
+  liveness.tell(1, DeathCause::no_finalize, 0);
+  liveness.tell(2, DeathCause::no_finalize, 0);
+  EXPECT_EQ(liveness.deaths(), 2u);
+  EXPECT_EQ(liveness.death_of(1), 1u);
+  EXPECT_EQ(liveness.death_of(2), 2u);
+}
+
+// Who had claimed the number has died, before or after it gave it to the rank.
+TEST_F(LivenessTest, AnotherOneCompletesWhatWasBegun) {
+  const Liveness liveness(segment_);
+  liveness.tell(0, DeathCause::no_finalize, 0);
+  segment_.job().deaths = DeathCount{1}.with(2).word;
+  EXPECT_EQ(liveness.deaths(), 1u);
+  liveness.tell(1, DeathCause::no_finalize, 0);
+  EXPECT_EQ(liveness.death_of(2), 2u);
+  EXPECT_EQ(liveness.death_of(1), 3u);
+  EXPECT_EQ(liveness.deaths(), 3u);
+}
+
+TEST_F(LivenessTest, ManyThatTellTheSameDeathsAgreeOnTheirNumbers) {
+  constexpr int kRanks = 24;
+  for (int round = 0; round < 50; ++round) {
+    Segment segment;
+    ASSERT_TRUE(Segment::create(SegmentPlan::for_ranks(kRanks), segment).ok());
+    const Liveness liveness(segment);
+    std::vector<std::thread> tellers;
+    for (int teller = 0; teller < 4; ++teller) {
+      tellers.emplace_back([&liveness, teller] {
+        for (int i = 0; i < kRanks; ++i) {
+          liveness.tell((i * (teller % 2 == 0 ? 5 : 7) + teller) % kRanks, DeathCause::no_finalize, 0);
+          // What is counted has its number.
+          const uint32_t deaths = liveness.deaths();
+          uint32_t numbered = 0;
+          for (int rank = 0; rank < kRanks; ++rank) numbered += liveness.death_of(rank) != 0 ? 1 : 0;
+          EXPECT_GE(numbered, deaths);
+        }
+      });
+    }
+    for (std::thread& teller : tellers) teller.join();
+    EXPECT_EQ(liveness.deaths(), static_cast<uint32_t>(kRanks));
+    std::set<uint32_t> numbers;
+    for (int rank = 0; rank < kRanks; ++rank) numbers.insert(liveness.death_of(rank));
+    EXPECT_EQ(numbers.size(), static_cast<size_t>(kRanks));
+    EXPECT_EQ(*numbers.begin(), 1u);
+    EXPECT_EQ(*numbers.rbegin(), static_cast<uint32_t>(kRanks));
+  }
+}
+
+TEST_F(LivenessTest, AClaimOfARankThatIsNotThereIsDamage) {
+  struct Damage {};
+  set_damage_handler([](Status) { throw Damage(); });
+  segment_.job().deaths = DeathCount{0}.with(3).word;
+  EXPECT_THROW(Liveness(segment_).tell(1, DeathCause::signal, SIGKILL), Damage);
+  set_damage_handler(nullptr);
 }
 
 TEST_F(LivenessTest, SleepersAreWoken) {

@@ -1,0 +1,67 @@
+#include "abi/neighbours.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "abi/error.h"
+#include "abi/runtime.h"
+#include "base/atomic.h"
+#include "base/os_wait.h"
+#include "mpi.h"
+
+namespace hearth::abi {
+namespace {
+
+constexpr uint64_t kLookNs = 100'000'000;
+// Each costs three system calls.
+constexpr size_t kLooksMax = 32;
+
+}  // namespace
+
+Neighbours::Neighbours(const launch::Bootstrap& job) {
+  for (int rank = 0; rank < job.size; ++rank) {
+    const bool here = job.place_of.empty() || job.place_of[static_cast<size_t>(rank)] >= 0;
+    if (here && rank != job.rank) others_.push_back({rank, false, false});
+  }
+}
+
+void Neighbours::look() {
+  const uint64_t now = os::now_ns();
+  if (now - looked_ns_ < kLookNs) return;
+  looked_ns_ = now;
+  for (size_t looks = std::min(kLooksMax, others_.size()); looks > 0; --looks) {
+    next_ = (next_ + 1) % others_.size();
+    look_at(others_[next_]);
+  }
+}
+
+void Neighbours::look_at(Neighbour& neighbour) {
+  Runtime& run = runtime();
+  const int place = place_of(neighbour.rank);
+  const shm::RankBlock& block = run.job.segment.rank(place);
+  if (neighbour.buried || block.pid == 0 || !run.transport->is_gone(neighbour.rank)) return;
+  // Pairs with enter_phase(): what a process stored before it ended is there.
+  if (atomic::load_acquire(block.phase) == static_cast<uint32_t>(shm::RankPhase::finalized)) {
+    neighbour.buried = true;
+    return;
+  }
+  char words[160];
+  std::snprintf(words, sizeof words, "rank %d of MPI_COMM_WORLD (process %u) ended without MPI_Finalize",
+                neighbour.rank, block.pid);
+  if (atomic::load_relaxed(run.job.segment.rank(run.job.place).returns_errors) != 0) {
+    neighbour.buried = true;
+    if (run.lost.has_value()) return run.lost->note(neighbour.rank, words);
+    return run.liveness->tell(place, shm::DeathCause::no_finalize, 0);
+  }
+  // Most launchers end the job themselves, and know what the process ended of.
+  if (!neighbour.gone) {
+    neighbour.gone = true;
+    return;
+  }
+  const Status died =
+      fail(MPI_ERR_PROC_ABORTED,
+           "%s. Likely cause: it crashed or was killed; its launcher knows how it ended", words);
+  end_job(died.error_class(), last_failure_text());
+}
+
+}  // namespace hearth::abi

@@ -1,0 +1,112 @@
+/* Deaths that the ranks themselves tell: Liveness::tell in src/shm/liveness.cpp. TELLERS ranks each tell the same
+ * two deaths, in either order, and all but one may die at any step; a reader looks at any time. Numbers are dense,
+ * each death has one, and whoever sees that n have died finds the numbers of all n. All words are read and written in
+ * the order of the code: every store there is a release, every load an acquire, and the count is only exchanged. */
+
+#define TELLERS 3
+#define DEATHS 2
+#define NOBODY 0
+
+byte count = 0;         /* the word: how many have died ... */
+byte claimed = NOBODY;  /* ... and 1 + the one whose death is being counted */
+byte number[DEATHS];
+
+inline look_at_all(seen) {
+  /* Whoever has seen `seen` deaths finds as many numbers, from 1 on. */
+  d_step {
+    assert(seen == 0 || number[0] == 1 || number[1] == 1);
+    assert(seen < 2 || (number[0] + number[1] == 3 && number[0] != number[1]))
+  }
+}
+
+inline may_die() {
+  if :: skip :: mortal -> goto died fi
+}
+
+proctype Teller(byte self) {
+  byte told = 0;
+  byte who;
+  byte seen_count;
+  byte seen_claimed;
+  bool missing;
+  /* The last one lives, so that something is told. */
+  bool mortal = self < TELLERS - 1;
+
+  if :: who = 0 :: who = 1 fi;
+  do
+  :: told == DEATHS -> break
+  :: else ->
+    do
+    ::
+#ifdef BROKEN_LOOKS_BEFORE
+      missing = number[who] == 0;
+#endif
+      atomic { seen_count = count; seen_claimed = claimed };
+      may_die();
+      if
+#ifndef BROKEN_NOBODY_HELPS
+      :: seen_claimed != NOBODY ->
+        /* The same whoever stores it, and as often as it is stored. */
+        assert(number[seen_claimed - 1] == 0 || number[seen_claimed - 1] == seen_count + 1);
+#ifndef BROKEN_COUNTED_BEFORE
+        number[seen_claimed - 1] = seen_count + 1;
+        may_die();
+#endif
+        atomic {
+          if
+          :: count == seen_count && claimed == seen_claimed -> count = seen_count + 1; claimed = NOBODY
+          :: else
+          fi
+        };
+#ifdef BROKEN_COUNTED_BEFORE
+        may_die();
+        number[seen_claimed - 1] = seen_count + 1
+#endif
+#endif
+      :: seen_claimed == NOBODY ->
+#ifndef BROKEN_LOOKS_BEFORE
+        missing = number[who] == 0;
+#endif
+        may_die();
+        if
+#ifdef BROKEN_LEAVES_EARLY
+        :: !missing -> break
+#else
+        :: !missing && number[who] <= seen_count -> break
+        :: !missing && number[who] > seen_count -> skip /* numbered since it looked: not counted yet, maybe */
+#endif
+        :: missing ->
+          atomic {
+            if
+            :: count == seen_count && claimed == NOBODY -> claimed = who + 1
+            :: else
+            fi
+          }
+        fi
+      fi
+    od;
+    told++;
+    who = 1 - who
+  od;
+  assert(count == DEATHS);
+  look_at_all(2);
+died:
+  skip
+}
+
+active proctype Reader() {
+  byte seen = count;
+  look_at_all(seen);
+  seen = count;
+  look_at_all(seen)
+}
+
+init {
+  atomic {
+    byte next = 0;
+    do
+    :: next == TELLERS -> break
+    :: else -> run Teller(next); next++
+    od
+  }
+}
