@@ -62,13 +62,12 @@ void acknowledge_all(Comm& comm) {
 
 /// MPIX_ERR_PROC_FAILED on all processes alike, where somebody was not prepared for a death.
 Status status_of(const Agreement& agreement) {
-  const uint32_t acknowledged = agreement.outcome().acknowledged;
-  for (const PeerIndex process : agreement.members()) {
-    if (!agreement.is_lost(process)) continue;
-    if (p2p::engine().liveness()->death_of(process) <= acknowledged) continue;
-    return p2p::engine().death_of(process, MPIX_ERR_PROC_FAILED);
-  }
-  return {};
+  const Peers& unexpected = agreement.outcome().unexpected;
+  if (unexpected.empty()) return {};
+  if (p2p::engine().is_dead(unexpected[0]))
+    return p2p::engine().death_of(unexpected[0], MPIX_ERR_PROC_FAILED);
+  return fail(MPIX_ERR_PROC_FAILED, "rank %d of MPI_COMM_WORLD has died, as other ranks have found out",
+              unexpected[0]);
 }
 
 Peers living(const Agreement& agreement, const Group& group) {
@@ -164,13 +163,6 @@ const p2p::RequestHooks pending_hooks = {
                    p2p::WaitNote& note) { agreement_of(request).describe(note); },
 };
 
-/// Agreements are made in memory that all members share, by deaths that the launcher of one machine tells.
-Status check_reach(const char* call) {
-  if (p2p::engine().liveness()->alike()) return {};
-  return fail(MPI_ERR_UNSUPPORTED_OPERATION, "%s: there are no agreements in a job of several machines yet",
-              call);
-}
-
 Status launch(Comm& comm, std::unique_ptr<PendingAgreement> agreement, p2p::Request*& request) {
   p2p::Engine& engine = p2p::engine();
   request = engine.make_request(p2p::RequestKind::collective);
@@ -226,7 +218,6 @@ Status comm_failure_get_acked(Comm& comm, Group*& failedgrp) {
 }
 
 Status comm_agree(Comm& comm, int& flag) {
-  HEARTH_TRY(check_reach("MPIX_Comm_agree"));
   coll::BlockingAgreement agreement(comm, static_cast<uint32_t>(flag), false);
   agreement.run();
   static_cast<void>(p2p::engine().look_for_failures());
@@ -236,20 +227,17 @@ Status comm_agree(Comm& comm, int& flag) {
 }
 
 Status comm_iagree(Comm& comm, int* flag, p2p::Request*& request) {
-  HEARTH_TRY(check_reach("MPIX_Comm_iagree"));
   if (flag == nullptr) return fail(MPI_ERR_ARG, "flag is a null pointer");
   return launch(comm, std::make_unique<PendingAgree>(comm, flag), request);
 }
 
 Status comm_shrink(Comm& comm, Comm*& newcomm) {
-  HEARTH_TRY(check_reach("MPIX_Comm_shrink"));
   coll::BlockingAgreement agreement(comm, ~0u, true);
   agreement.run();
   return make_shrunk(comm, agreement, newcomm);
 }
 
 Status comm_ishrink(Comm& comm, MPI_Comm* newcomm, p2p::Request*& request) {
-  HEARTH_TRY(check_reach("MPIX_Comm_ishrink"));
   if (newcomm == nullptr) return fail(MPI_ERR_ARG, "newcomm is a null pointer");
   return launch(comm, std::make_unique<PendingShrink>(comm, newcomm), request);
 }

@@ -24,7 +24,6 @@ class LostProcesses final : public shm::Deaths {
   void describe(int rank, char* text, size_t bytes) const override;
   /// Launchers of others decide by themselves.
   void go_on() const override {}
-  bool alike() const override { return false; }
 
  private:
   std::vector<uint32_t> numbers_;   // by process; 0: not lost

@@ -149,7 +149,7 @@ void make_engine() {
   setup.relation = relation_to;
   setup.new_context = new_context;
   coll::ControlArea::set_up(segment, run.job.place, &run.job.arena, run.job.place_of);
-  coll::Agreement::set_up(segment);
+  coll::Agreement::set_up(segment, run.several_machines);
   rma::set_up(segment, run.job.place, run.job.arena, run.job.place_of,
               run.several_machines ? std::span<const int>(run.job.node_of) : std::span<const int>());
   run.liveness.emplace(segment);

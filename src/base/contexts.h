@@ -26,6 +26,8 @@ constexpr uint32_t kWorldContext = 0;
 constexpr uint32_t kSelfContext = 4;
 /// For communicators that are made from no other one (MPI_Comm_create_from_group).
 constexpr uint32_t kInvitationContext = 8;
-constexpr uint32_t kFirstFreeContext = 12;
+/// Of agreements among processes on several machines (coll/agreement_messages.cpp).
+constexpr uint32_t kAgreementContext = 12;
+constexpr uint32_t kFirstFreeContext = 16;
 
 }  // namespace hearth

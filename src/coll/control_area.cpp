@@ -1,5 +1,6 @@
 #include "coll/control_area.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -8,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/param.h"
+#include "mpi-ext.h"
 #include "p2p/engine.h"
 #include "shm/damage.h"
 
@@ -164,7 +166,9 @@ void ControlArea::set_up(const shm::Segment& segment, int own_place, shm::Arena*
   };
   objects::close_area = [](Comm& comm) {
     if (comm.control != nullptr) comm.control->close_ways();
-    if (comm.machine_control != nullptr) comm.machine_control->close_ways();
+    if (comm.machine_control == nullptr) return;
+    comm.machine_control->close_ways();
+    comm.machine_control->show_death();
   };
   // Those on other machines are in no area here.
   objects::leave_areas_of = [](objects::PeerIndex process) {
@@ -366,12 +370,35 @@ bool ControlArea::look_who_is_done(uint32_t number, objects::PeerIndex& awaited)
   return behind <= static_cast<int32_t>(shm::kControlSlots);
 }
 
+// Of a death on another machine the others of this one may hear later, or never, since they await only us.
+void ControlArea::show_death() {
+  if (comm_.failure != MPIX_ERR_PROC_FAILED) return;
+  const objects::Peers& peers = comm_.group->peers;
+  const auto dead = std::find_if(peers.begin(), peers.end(),
+                                 [](objects::PeerIndex process) { return p2p::engine().is_dead(process); });
+  if (dead != peers.end()) show_out_of_step(Shown::death_of(*dead), {});
+}
+
+// Who knows of a death goes other ways than who does not.
+Status ControlArea::death_behind() const {
+  static_cast<void>(p2p::engine().look_for_failures());
+  return failed();
+}
+
 Status ControlArea::fall_out_of_step(const Disagreement& other, const Disagreement& own) {
+  HEARTH_TRY(death_behind());
   show_out_of_step(Shown::of(other), Shown::of(own));
   return disagree(other, own);
 }
 
 Status ControlArea::fall_out_of_step(int rank) {
+  HEARTH_TRY(death_behind());
+  for (const int told : {rank_, rank}) {
+    const Shown why{is_out_of_step(told) ? atomic::load_relaxed(row(told).consumed[kSeen]) : 0};
+    if (!why.is_death()) continue;
+    show_out_of_step(why, {});
+    return died_elsewhere(why.dead());
+  }
   const bool was_told = is_out_of_step(rank_);
   const bool has_left = is_out_of_step(rank);  // acquires what it shows
   const Shown seen{has_left ? atomic::load_relaxed(row(rank).consumed[kSeen]) : 0};

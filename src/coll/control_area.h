@@ -300,6 +300,8 @@ class ControlArea {
   [[gnu::cold]] bool look_who_is_done(uint32_t number, objects::PeerIndex& awaited);
   void end_out_of_turn(uint32_t number);
   void show_out_of_step(Shown seen, Shown own);
+  void show_death();
+  [[gnu::cold]] Status death_behind() const;
   void show_done();
   [[gnu::cold]] void map_windows();
   bool look_who_reads();

@@ -1,5 +1,6 @@
 #include "coll/disagreement.h"
 
+#include "mpi-ext.h"
 #include "mpi.h"
 
 namespace hearth::coll {
@@ -30,6 +31,11 @@ Status out_of_step(int rank) {
               "cause: their calls differed before, which was told then. Remedy: mend those, or go on with "
               "another communicator",
               rank);
+}
+
+Status died_elsewhere(PeerIndex process) {
+  return fail(MPIX_ERR_PROC_FAILED,
+              "rank %d of MPI_COMM_WORLD has died, as other ranks of this machine have found out", process);
 }
 
 }  // namespace hearth::coll

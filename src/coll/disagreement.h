@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/peer_index.h"
 #include "base/status.h"
 #include "coll/select.h"
 
@@ -23,8 +24,10 @@ struct Disagreement {
 [[gnu::cold]] Status left_alone(const Disagreement& other, const Disagreement& own, int rank);
 /// After such an error of this process, or of `rank` where it did not say why.
 [[gnu::cold]] Status out_of_step(int rank);
+/// MPIX_ERR_PROC_FAILED: other ranks of this machine know of the death of that process, this one not yet.
+[[gnu::cold]] Status died_elsewhere(PeerIndex process);
 
-/// A disagreement in a word that others read: 0 is none.
+/// A disagreement, or a death, in a word that others read: 0 is none.
 struct Shown {
   uint64_t word;
 
@@ -38,7 +41,12 @@ struct Shown {
             static_cast<uint64_t>(what.kind) << 36 | std::min(bytes, kBytesMax)};
   }
 
+  bool is_death() const { return (word & kDeath) == kDeath; }
+  PeerIndex dead() const { return static_cast<PeerIndex>(word & 0xffff'ffff); }
+  static Shown death_of(PeerIndex process) { return {kDeath | static_cast<uint32_t>(process)}; }
+
  private:
+  static constexpr uint64_t kDeath = uint64_t{3} << 62;
   static constexpr uint64_t kBytesMax = (uint64_t{1} << 36) - 1;  // stands for more as well
   static constexpr uint64_t kSays = uint64_t{1} << 63;
 };

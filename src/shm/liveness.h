@@ -31,8 +31,6 @@ class Deaths {
   virtual void describe(int rank, char* text, size_t bytes) const = 0;
   /// Says to the launcher that this job goes on without the dead.
   virtual void go_on() const = 0;
-  /// Whether all ranks number deaths alike, so that they can agree on them (coll/agreement.h).
-  virtual bool alike() const = 0;
 };
 
 class Liveness final : public Deaths {
@@ -44,7 +42,6 @@ class Liveness final : public Deaths {
   uint32_t death_of(int rank) const override;
   void describe(int rank, char* text, size_t bytes) const override;
   void go_on() const override;
-  bool alike() const override { return true; }
 
   // The side of who tells.
   /// Notes a death, unless it is noted, and wakes all ranks that sleep. Several may tell the same death if

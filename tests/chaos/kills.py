@@ -21,6 +21,7 @@ WAYS = {
                              "HEARTH_P2P_SINGLE_COPY_COOPERATIVE_BYTES_MIN": "1"}),
     "arena": (262144, {"HEARTH_P2P_ARENA_BYTES_MIN": "1", "HEARTH_P2P_COOPERATIVE_BYTES_MIN": "1"}),
     "loans": (262144, {"HEARTH_COLL_LEND_BYTES_MIN": "1"}),
+    "machines": (5000, {"HEARTH_PRETEND_MACHINES": "2"}),
     "messages": (5000, {"HEARTH_COLL_AREAS": "0", "HEARTH_SHM_RING_BYTES": "1K"}),
 }
 CALLS = ["sendrecv", "blocking", "many", "lent", "probed", "gaps", "barrier", "bcast", "allreduce",
@@ -57,6 +58,9 @@ SHORT = [
     ("agreement_said", "barrier", "inline", 3, 1, True),
     ("agreement_decides", "barrier", "inline", 2, 0, True),
     ("agreement_decided", "barrier", "inline", 3, 0, True),
+    ("agreement_said", "barrier", "machines", 3, 1, True),
+    ("agreement_decides", "allreduce", "machines", 2, 0, True),
+    ("agreement_decided", "bcast", "machines", 3, 2, True),
     ("waiting", "sendrecv", "messages", 2, 1, True),
     ("finalize_begins", "barrier", "inline", 1, 1, True),
     ("finalize_ends", "barrier", "inline", 1, 2, True),

@@ -193,6 +193,20 @@ class Prrte(Jobs, unittest.TestCase):
     def launcher(self, hosts, ranks_each):
         return PRRTE(hosts, 2 * ranks_each, ranks_each)
 
+    def test_the_others_go_on(self):
+        """Ranks die one after the other; those that are left shrink, and agree, across the machines."""
+        for name in ("fault_shrinking", "fault_agreements"):
+            hosts = Hosts(2)
+            with hosts:
+                job = self.start(2, program_of(name), hosts=hosts, going_on=True)
+                try:
+                    out, err = job.communicate(timeout=LIMIT_S)
+                except subprocess.TimeoutExpired:
+                    job.kill()
+                    out, err = job.communicate()
+                    self.fail(f"{name} takes too long\n{out}\n{err}")
+            self.assertEqual(job.returncode, 0, f"{name}\n{out}\n{err}")
+
 
 @unittest.skipIf(slurm.missing(), slurm.missing())
 class BySlurm(unittest.TestCase):

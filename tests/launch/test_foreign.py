@@ -73,13 +73,12 @@ class Launcher:
         folder.mkdir(exist_ok=True)
         self.variables = {**self.variables, "HEARTH_PROFILE_FOLDER": str(folder)}
         self.run_under("-n", 3, RING)
-        written = subprocess.run([TOOL, "profile", folder, "-o", "-"], capture_output=True, text=True, check=True)
-        profile = json.loads(written.stdout)
+        profile = json.loads(subprocess.check_output([TOOL, "profile", folder, "-o", "-"], text=True))
         self.assertEqual(profile["messages_between"], [[0, 8, 0], [0, 0, 8], [8, 0, 0]])
         self.assertEqual(profile["machines"], 1)
         # A run without one of them, in the same folder.
         (folder / "rank-000001.profile").unlink()
-        told = subprocess.run([TOOL, "profile", folder], capture_output=True, text=True, check=True).stdout
+        told = subprocess.check_output([TOOL, "profile", folder], text=True)
         self.assertIn("1 of 3 ranks have left no part", told)
 
     def test_a_profile_without_a_folder_is_told_and_the_job_goes_on(self):

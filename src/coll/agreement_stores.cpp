@@ -1,0 +1,278 @@
+// Agreements on one machine.
+//
+// Each process says what it has to say in an entry of its own block in the segment, and nobody else writes
+// there. The members are asked in the order of ranks: the first one that lives waits until every other one
+// has said its part or is dead, decides, and stores the outcome in its own entry. All others wait for that
+// outcome, or for its death; a dead one without an outcome is passed over, for the next in the order.
+//
+// Why all come to the same outcome: let d be the lowest rank that ever stores one. Whoever comes to an
+// outcome of a higher rank has passed d, and so has seen d told dead, and no outcome in its entry after that.
+// But a process that is told dead stores nothing more, and what it had stored is seen by who sees it told
+// dead (shm/liveness.h): a contradiction. Lower ranks than d have been passed by d itself: they are dead and
+// have stored none. Why it ends: each wait is for a process that lives and takes part, or its death is told.
+//
+// Agreements of a communicator have numbers. An entry may say something new once its last outcome is known to
+// all who live: for the same communicator that is so when the next agreement is decided, since all have
+// said their part in it by then; an entry that goes over to another communicator is looked after by passed().
+#include "coll/agreement_stores.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "base/atomic.h"
+#include "base/chaos.h"
+#include "base/contexts.h"
+#include "coll/agreement.h"
+#include "coll/control_area.h"
+#include "p2p/wait_note.h"
+#include "shm/damage.h"
+#include "shm/liveness.h"
+#include "shm/wait.h"
+
+namespace hearth::coll {
+
+using objects::PeerIndex;
+using shm::AgreementEntry;
+
+namespace {
+
+/// An entry of our own, and whose it was last.
+struct Place {
+  AgreementEntry* entry = nullptr;
+  objects::Peers members;
+  bool in_use = false;
+};
+
+const shm::Segment* the_segment = nullptr;
+
+bool is_told_dead(PeerIndex process, uint32_t deaths) {
+  const uint32_t death = shm::Liveness(*the_segment).death_of(process);
+  return death != 0 && death <= deaths;
+}
+
+uint32_t deaths_told() {
+  return shm::Liveness(*the_segment).deaths();
+}
+
+/// Of another process; nullptr when it has none.
+const AgreementEntry* entry_of(PeerIndex process, uint32_t owner) {
+  for (const AgreementEntry& entry : the_segment->rank(process).agreements) {
+    if (atomic::load_acquire(entry.owner) == owner) return &entry;
+  }
+  return nullptr;
+}
+
+class ByStores final : public AgreementWay {
+ public:
+  explicit ByStores(AgreementPart part) : part_(std::move(part)), owner_(part_.comm.context + 1) {}
+
+  bool advance(AgreementOutcome& outcome) override;
+  void describe(p2p::WaitNote& note) const override;
+
+ private:
+  /// In numbers of deaths, which are the same for all.
+  struct Decision {
+    uint32_t flags = 0;
+    uint32_t deaths = 0;        // the first so many count
+    uint32_t acknowledged = 0;  // the first so many were known to all who took part
+    objects::Allotment allotment;
+  };
+
+  bool has_decision();
+  bool take_place();
+  bool passed(const Place& place) const;
+  void contribute();
+  bool gather();
+  void decide(uint32_t flags, uint32_t acknowledged);
+  bool read_decision(PeerIndex from);
+  void end();
+  void ring_all() const;
+
+  const AgreementPart part_;
+  const uint32_t owner_;
+  Place* place_ = nullptr;
+  size_t asked_ = 0;  // the member that is to decide
+  Decision decision_;
+};
+
+bool ByStores::advance(AgreementOutcome& outcome) {
+  if (place_ == nullptr) {
+    if (!take_place()) return false;
+    contribute();
+  }
+  if (!has_decision()) return false;
+  end();
+  outcome.flags = decision_.flags;
+  outcome.allotment = decision_.allotment;
+  for (const PeerIndex process : part_.members) {
+    if (!is_told_dead(process, decision_.deaths)) continue;
+    outcome.lost.push_back(process);
+    if (!is_told_dead(process, decision_.acknowledged)) outcome.unexpected.push_back(process);
+  }
+  return true;
+}
+
+bool ByStores::has_decision() {
+  const PeerIndex self = p2p::engine().self();
+  for (; part_.members[asked_] != self; ++asked_) {
+    // In this order: what it stored before it died is there to be read afterwards.
+    const bool dead = is_told_dead(part_.members[asked_], deaths_told());
+    if (read_decision(part_.members[asked_])) return true;
+    if (!dead) return false;
+  }
+  return gather();
+}
+
+bool ByStores::take_place() {
+  static auto& places = *new std::array<Place, shm::kAgreementsMax>;
+  const PeerIndex self = p2p::engine().self();
+  Place* best = nullptr;
+  for (int i = 0; i < shm::kAgreementsMax; ++i) {
+    Place& place = places[static_cast<size_t>(i)];
+    place.entry = &the_segment->rank(self).agreements[i];
+    if (place.in_use) continue;
+    const bool ours = place.entry->owner == owner_;
+    if (ours || best == nullptr || best->entry->owner != 0) {
+      if (ours || place.entry->owner == 0 || passed(place)) best = &place;
+    }
+    if (ours) break;
+  }
+  if (best == nullptr) return false;
+  place_ = best;
+  place_->in_use = true;
+  place_->members = part_.members;
+  AgreementEntry& entry = *place_->entry;
+  if (entry.owner == owner_) return true;
+  // Readers look at the owner before and after: see read_decision().
+  atomic::store_release(entry.owner, 0u);
+  atomic::fence_full();
+  atomic::store_relaxed(entry.contributed, 0u);
+  atomic::store_relaxed(entry.decided, 0u);
+  atomic::store_relaxed(entry.passed, 0u);
+  atomic::store_release(entry.owner, owner_);
+  return true;
+}
+
+// Whether nobody wants to know any more what the entry says: who has not decided is read only by who has not
+// come to an outcome yet, which it had before this process.
+bool ByStores::passed(const Place& place) const {
+  const AgreementEntry& own = *place.entry;
+  if (own.decided != own.passed) return true;
+  const uint32_t deaths = deaths_told();
+  return std::all_of(place.members.begin(), place.members.end(), [&](PeerIndex process) {
+    if (is_told_dead(process, deaths)) return true;
+    const AgreementEntry* entry = entry_of(process, own.owner);
+    return entry == nullptr || atomic::load_acquire(entry->passed) >= own.passed;
+  });
+}
+
+void ByStores::contribute() {
+  AgreementEntry& entry = *place_->entry;
+  atomic::store_relaxed(entry.flags, part_.flags);
+  atomic::store_relaxed(entry.acknowledged, part_.comm.deaths_acknowledged);
+  // Pairs with the load in gather().
+  atomic::store_release(entry.contributed, part_.number);
+  chaos::at(chaos::Point::agreement_said);
+  ring_all();
+}
+
+bool ByStores::gather() {
+  const PeerIndex self = p2p::engine().self();
+  uint32_t flags = part_.flags;
+  uint32_t acknowledged = part_.comm.deaths_acknowledged;
+  const uint32_t deaths = deaths_told();
+  for (const PeerIndex process : part_.members) {
+    if (process == self) continue;
+    const bool dead = is_told_dead(process, deaths);
+    const AgreementEntry* entry = entry_of(process, owner_);
+    // Pairs with the store in contribute().
+    if (entry != nullptr && atomic::load_acquire(entry->contributed) == part_.number) {
+      flags &= atomic::load_relaxed(entry->flags);
+      acknowledged = std::min(acknowledged, atomic::load_relaxed(entry->acknowledged));
+    } else if (!dead) {
+      return false;
+    }
+  }
+  decide(flags, acknowledged);
+  return true;
+}
+
+void ByStores::decide(uint32_t flags, uint32_t acknowledged) {
+  // After all had their say: what any of them knew to be dead is among these.
+  decision_ = {.flags = flags, .deaths = deaths_told(), .acknowledged = acknowledged, .allotment = {}};
+  if (part_.makes) {
+    objects::Peers living;
+    std::copy_if(part_.members.begin(), part_.members.end(), std::back_inserter(living),
+                 [this](PeerIndex process) { return !is_told_dead(process, decision_.deaths); });
+    decision_.allotment.context = p2p::engine().new_context();
+    chaos::at(chaos::Point::context_taken);
+    if (!part_.comm.is_inter()) decision_.allotment.area = ControlArea::take(living);
+  }
+  chaos::at(chaos::Point::agreement_decides);
+  AgreementEntry& entry = *place_->entry;
+  atomic::store_relaxed(entry.decided_flags, decision_.flags);
+  atomic::store_relaxed(entry.decided_acknowledged, decision_.acknowledged);
+  atomic::store_relaxed(entry.deaths, decision_.deaths);
+  atomic::store_relaxed(entry.context, decision_.allotment.context);
+  atomic::store_relaxed(entry.area, decision_.allotment.area);
+  // Pairs with the load in read_decision().
+  atomic::store_release(entry.decided, part_.number);
+  chaos::at(chaos::Point::agreement_decided);
+}
+
+bool ByStores::read_decision(PeerIndex from) {
+  const AgreementEntry* entry = entry_of(from, owner_);
+  if (entry == nullptr || atomic::load_acquire(entry->decided) != part_.number) return false;
+  decision_ = {.flags = atomic::load_relaxed(entry->decided_flags),
+               .deaths = atomic::load_relaxed(entry->deaths),
+               .acknowledged = atomic::load_relaxed(entry->decided_acknowledged),
+               .allotment = {.context = atomic::load_relaxed(entry->context),
+                             .area = atomic::load_relaxed(entry->area)}};
+  atomic::fence_full();
+  if (atomic::load_relaxed(entry->owner) != owner_) return false;
+  if (const int32_t area = decision_.allotment.area; !ControlArea::can_be(area)) {
+    shm::damaged("rank %d has agreed on area %d, and there are %u", from, ControlArea::index_of(area),
+                 the_segment->geometry().area_count);
+  }
+  return true;
+}
+
+void ByStores::end() {
+  // Pairs with the load in passed().
+  atomic::store_release(place_->entry->passed, part_.number);
+  place_->in_use = false;
+  ring_all();
+}
+
+void ByStores::ring_all() const {
+  const PeerIndex self = p2p::engine().self();
+  for (const PeerIndex process : part_.members) {
+    if (process != self) shm::Bell(*the_segment, process).ring();
+  }
+}
+
+void ByStores::describe(p2p::WaitNote& note) const {
+  note.collective(part_.comm.context + kCollectiveContext);
+  const PeerIndex self = p2p::engine().self();
+  if (part_.members[asked_] != self) return note.missing(part_.members[asked_]);
+  for (const PeerIndex process : part_.members) {
+    const AgreementEntry* entry = entry_of(process, owner_);
+    if (process != self && (entry == nullptr || atomic::load_acquire(entry->contributed) != part_.number)) {
+      note.missing(process);
+    }
+  }
+}
+
+}  // namespace
+
+void set_up_agreements_by_stores(const shm::Segment& segment) {
+  the_segment = &segment;
+}
+
+std::unique_ptr<AgreementWay> agree_by_stores(AgreementPart part) {
+  return std::make_unique<ByStores>(std::move(part));
+}
+
+}  // namespace hearth::coll

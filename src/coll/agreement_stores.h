@@ -1,0 +1,11 @@
+// Agreements by stores into the segment: agreement_stores.cpp.
+#pragma once
+
+#include "shm/segment.h"
+
+namespace hearth::coll {
+
+/// The segment outlives all agreements.
+void set_up_agreements_by_stores(const shm::Segment& segment);
+
+}  // namespace hearth::coll
