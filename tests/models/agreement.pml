@@ -1,4 +1,4 @@
-/* One agreement among RANKS processes of which any may die at any step: src/coll/agreement.cpp. All who come to an
+/* One agreement among RANKS processes of which any may die at any step: src/coll/agreement_stores.cpp. All who come to an
  * outcome come to the same one, and all who live come to one.
  *
  * A process that is told dead runs no more, and all that it stored is there to be read (shm/liveness.h): so the
