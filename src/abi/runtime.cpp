@@ -158,6 +158,7 @@ void make_engine() {
     setup.liveness = &*run.liveness;
   } else {
     setup.liveness = &run.lost.emplace(run.job.size);
+    setup.hear_of_death = hear_of_lost_rank;
   }
   if (run.job.launcher != nullptr) {
     run.neighbours.emplace(run.job);

@@ -18,7 +18,7 @@ namespace hearth::p2p {
 
 constexpr uint64_t eager_commit(uint64_t bytes) {
   return shm::PacketHeader::make_commit(static_cast<uint8_t>(PacketKind::eager), 0,
-                                        static_cast<uint16_t>(bytes), 0);
+                                        static_cast<uint32_t>(bytes), 0);
 }
 
 /// The bytes of `count` elements; false where 64 bits cannot say how many those are.

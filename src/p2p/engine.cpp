@@ -49,6 +49,7 @@ Engine::Engine(const EngineSetup& setup)
       traffic_(setup.traffic),
       liveness_(setup.liveness),
       look_around_(setup.look_around),
+      hear_of_death_(setup.hear_of_death),
       recorder_(setup.recorder),
       fatal_(setup.fatal),
       warn_(setup.warn),

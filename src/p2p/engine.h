@@ -152,6 +152,8 @@ struct EngineSetup {
   /// Finds out who has died, where the launcher does not; called by whoever has waited for long, again and
   /// again. Null where nobody has to.
   void (*look_around)() = nullptr;
+  /// Takes in that a process has died, as another one says; null where all are told by the same.
+  void (*hear_of_death)(PeerIndex process, PeerIndex from) = nullptr;
   /// Who counts for --profile and --trace; nullptr where nobody does.
   profile::Recorder* recorder = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
@@ -474,6 +476,8 @@ class Engine {
   [[gnu::cold]] bool handle_failures();
   /// Has the transport look after those that receives wait for.
   [[gnu::cold]] void watch_awaited();
+  void pass_on(PeerIndex dead);
+  void on_died(PeerIndex from, uint32_t process);
   void bury(PeerIndex process);
   void note_receiver(int cell, PeerIndex receiver) {
     const auto at = static_cast<size_t>(cell);
@@ -643,6 +647,7 @@ class Engine {
   shm::LongTraffic* const traffic_;
   const shm::Deaths* const liveness_;
   void (*const look_around_)();
+  void (*const hear_of_death_)(PeerIndex process, PeerIndex from);
   profile::Recorder* const recorder_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);

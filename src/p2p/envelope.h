@@ -45,6 +45,7 @@ enum class PacketKind : uint8_t {
   recall,
   buffer_came,
   buffer_left,
+  died,
 };
 
 /// Packets that speak of a message that this process sent, or lent its buffer for.

@@ -177,6 +177,26 @@ bool Engine::handle_failures() {
   return moved;
 }
 
+// Of a death on another machine only those hear by themselves who exchange messages with the dead one, and
+// others may wait for these. So who hears of it tells as many others as the number of processes has bits, at
+// distances that double, and each of them likewise: everybody hears of it in as many steps, over few
+// connections.
+void Engine::pass_on(PeerIndex dead) {
+  if (hear_of_death_ == nullptr) return;
+  const auto count = static_cast<PeerIndex>(peers_.size());
+  for (PeerIndex distance = 1; distance < count; distance *= 2) {
+    for (const PeerIndex to : {(self_ + distance) % count, (self_ + count - distance) % count}) {
+      if (to != self_ && !is_dead(to)) answer(to, PacketKind::died, 0, static_cast<uint32_t>(dead));
+    }
+  }
+}
+
+void Engine::on_died(PeerIndex from, uint32_t process) {
+  const auto dead = static_cast<PeerIndex>(process);
+  if (hear_of_death_ == nullptr || process >= peers_.size() || dead == self_ || is_dead(dead)) return;
+  hear_of_death_(dead, from);
+}
+
 void Engine::bury(PeerIndex process) {
   // What it sent before it died counts.
   for (int round = 0; round < kDrainRoundsMax; ++round) {
@@ -186,6 +206,7 @@ void Engine::bury(PeerIndex process) {
   }
   Peer& peer = peers_[static_cast<size_t>(process)];
   peer.dead = true;
+  pass_on(process);
   peer.at_once = false;
   peer.answers.clear();
   give_back_kept(process);

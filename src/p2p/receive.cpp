@@ -252,6 +252,8 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       return engine.on_recall(from, header.cookie());
     case PacketKind::revoked:
       return engine.on_revoked(from, header.cookie());
+    case PacketKind::died:
+      return engine.on_died(from, header.cookie());
     case PacketKind::buffer_came:
       // Only the transport itself says so.
       if (payload == nullptr && engine.on_buffer_came(from, header.cookie())) return;

@@ -12,7 +12,7 @@
 //
 //   | commit word (8) | match word (8) | payload 16 ... | payload goes on in the next slots, no gap |
 //
-//   commit word = kind 6 | lap 2 | flags 8 | bytes 16 | cookie 32
+//   commit word = kind 6 | lap 2 | flags 7 | bytes 17 | cookie 32
 //
 // The writer fills in everything else and then stores the packet's commit word (release). The reader polls
 // that one word (acquire). What tells it from whatever lay there before is the lap: 1, 2, 3, 1, ... each time
@@ -46,13 +46,13 @@ struct PacketHeader {
   uint64_t commit;
   uint64_t match;  // of the layer above: context and tag
 
-  /// Of lap 0; the writer puts its own in. Pre: kind < 64.
-  static constexpr uint64_t make_commit(uint8_t kind, uint8_t flags, uint16_t bytes, uint32_t cookie) {
-    return uint64_t{kind} | uint64_t{flags} << 8 | uint64_t{bytes} << 16 | uint64_t{cookie} << 32;
+  /// Of lap 0; the writer puts its own in. Pre: kind < 64, flags < 128, bytes < 128 KiB.
+  static constexpr uint64_t make_commit(uint8_t kind, uint8_t flags, uint32_t bytes, uint32_t cookie) {
+    return uint64_t{kind} | uint64_t{flags} << 8 | uint64_t{bytes} << 15 | uint64_t{cookie} << 32;
   }
   uint8_t kind() const { return commit & 0x3f; }
-  uint8_t flags() const { return static_cast<uint8_t>(commit >> 8); }
-  uint16_t bytes() const { return static_cast<uint16_t>(commit >> 16); }
+  uint8_t flags() const { return commit >> 8 & 0x7f; }
+  uint32_t bytes() const { return static_cast<uint32_t>(commit) >> 15; }
   uint32_t cookie() const { return static_cast<uint32_t>(commit >> 32); }
 };
 static_assert(sizeof(PacketHeader) == kHeaderBytes);
@@ -150,7 +150,7 @@ class RingWriter {
   void commit(uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie, uint64_t match) {
     header_at(at(place_)).match = match;
     publish(slots_of(payload_bytes),
-            PacketHeader::make_commit(kind, flags, static_cast<uint16_t>(payload_bytes), cookie));
+            PacketHeader::make_commit(kind, flags, static_cast<uint32_t>(payload_bytes), cookie));
     reader_.ring();
   }
 

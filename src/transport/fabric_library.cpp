@@ -108,7 +108,7 @@ std::string names_of(const fi_info* list) {
 class RoomInLayers {
  public:
   RoomInLayers() : own_(std::getenv(kName) == nullptr) {
-    const std::string bytes = std::to_string(kNetworkPacketBytesMax + kNetworkHeaderBytes);
+    const std::string bytes = std::to_string(kNetworkPacketBytesUsual + kNetworkHeaderBytes);
     if (own_) ::setenv(kName, bytes.c_str(), 0);
   }
   ~RoomInLayers() {

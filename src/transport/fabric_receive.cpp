@@ -68,7 +68,7 @@ bool FabricTransport::send_buffer(PeerIndex to, uint32_t number, const std::byte
 
 bool FabricTransport::post_receive(Buffer* buffer) {
   buffer->kind = Operation::Kind::receive;
-  return fi_recv(endpoint_.get(), buffer->data, kBufferBytes, buffer->registration, FI_ADDR_UNSPEC,
+  return fi_recv(endpoint_.get(), buffer->data, buffer_bytes(), buffer->registration, FI_ADDR_UNSPEC,
                  &buffer->own) == 0;
 }
 

@@ -110,8 +110,9 @@ Status FabricTransport::open_objects() {
 void FabricTransport::choose_lengths() {
   inject_bytes_max_ = info_->tx_attr->inject_size;
   const std::string_view provider = info_->fabric_attr->prov_name;
+  if (provider == "net" || provider == "tcp") packet_bytes_max_ = kNetworkPacketBytesMax;
   if (!provider.ends_with(";ofi_rxm") || inject_bytes_max_ <= 2 * sizeof(Wire)) return;
-  packet_bytes_max_ = std::min(kPacketBytesMax, inject_bytes_max_ - sizeof(Wire));
+  packet_bytes_max_ = std::min(packet_bytes_max_, inject_bytes_max_ - sizeof(Wire));
 }
 
 // The port of the guard stands in front of libfabric's address.
@@ -158,9 +159,9 @@ bool FabricTransport::register_memory(const void* memory, size_t bytes, Fid<fid_
 
 Status FabricTransport::take_slab() {
   Slab slab;
-  slab.memory.reset(new (std::nothrow) std::byte[kBuffersEach * kBufferBytes]);
+  slab.memory.reset(new (std::nothrow) std::byte[kBuffersEach * buffer_bytes()]);
   if (slab.memory == nullptr ||
-      !register_memory(slab.memory.get(), kBuffersEach * kBufferBytes, slab.registration)) {
+      !register_memory(slab.memory.get(), kBuffersEach * buffer_bytes(), slab.registration)) {
     return fail(MPI_ERR_NO_MEM, "no memory for %d packets of the network (%s)", kBuffersEach, way_.c_str());
   }
   slab.buffers.resize(kBuffersEach);
@@ -168,7 +169,7 @@ Status FabricTransport::take_slab() {
   for (Buffer& buffer : slab.buffers) {
     buffer.data = data;
     buffer.registration = slab.registration != nullptr ? fi_mr_desc(slab.registration.get()) : nullptr;
-    data += kBufferBytes;
+    data += buffer_bytes();
   }
   slabs_.push_back(std::move(slab));
   for (Buffer& buffer : slabs_.back().buffers) give_buffer(&buffer);
@@ -211,7 +212,7 @@ void FabricTransport::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t p
   claimed_ = nullptr;
   leaving_since_ns_ = 0;
   Wire& wire = *reinterpret_cast<Wire*>(buffer->data);
-  wire.header = {PacketHeader::make_commit(kind, flags, static_cast<uint16_t>(payload_bytes), cookie), match};
+  wire.header = {PacketHeader::make_commit(kind, flags, static_cast<uint32_t>(payload_bytes), cookie), match};
   wire.number = peer(to).sent++;
   buffer->bytes = static_cast<uint32_t>(sizeof(Wire) + payload_bytes);
   send_or_queue(to, buffer);

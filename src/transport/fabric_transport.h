@@ -99,8 +99,6 @@ class FabricTransport final : public Network {
   static constexpr uint8_t kTellsKind = 0;      // nothing but what stands in every Wire
   static constexpr uint8_t kLeavesKind = 0x3e;  // and that no more will come
 
-  static constexpr size_t kPacketBytesMax = kNetworkPacketBytesMax;
-  static constexpr size_t kBufferBytes = sizeof(Wire) + kPacketBytesMax;
   static constexpr uint32_t kWindow = 64;
   static constexpr int kPosted = 64;
   // Taken from the system at a time.
@@ -127,7 +125,7 @@ class FabricTransport final : public Network {
   };
   struct Buffer : Operation {
     Buffer* next = nullptr;
-    std::byte* data = nullptr;  // kBufferBytes
+    std::byte* data = nullptr;  // buffer_bytes()
     void* registration = nullptr;
     uint32_t bytes = 0;
   };
@@ -213,7 +211,8 @@ class FabricTransport final : public Network {
   std::string way_;
   std::vector<std::byte> address_;
   size_t inject_bytes_max_ = 0;
-  size_t packet_bytes_max_ = kPacketBytesMax;
+  size_t packet_bytes_max_ = kNetworkPacketBytesUsual;
+  size_t buffer_bytes() const { return sizeof(Wire) + packet_bytes_max_; }
   // Closed in the reverse of this order.
   Fid<fid_fabric> fabric_;
   Fid<fid_domain> domain_;

@@ -27,8 +27,10 @@ struct NetworkSetup {
   void* context = nullptr;
 };
 
-/// Longest payload of a packet between machines.
-constexpr size_t kNetworkPacketBytesMax = 32 << 10;
+/// Longest payload of a packet between machines, where the system's TCP carries it and copies it anyway.
+constexpr size_t kNetworkPacketBytesMax = 64 << 10;
+/// And by other providers, whose cards can reach memory themselves.
+constexpr size_t kNetworkPacketBytesUsual = 32 << 10;
 /// And what stands in front of it on the way.
 constexpr size_t kNetworkHeaderBytes = 40;
 

@@ -28,7 +28,7 @@ void FakeTransport::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t pay
   FakeNetwork::Pair& pair = network_.pair(self_, to);
   const auto* payload = pair.claimed.data() + shm::kHeaderBytes;
   pair.under_way.push_back(
-      {{shm::PacketHeader::make_commit(kind, flags, static_cast<uint16_t>(payload_bytes), cookie), match},
+      {{shm::PacketHeader::make_commit(kind, flags, static_cast<uint32_t>(payload_bytes), cookie), match},
        {payload, payload + payload_bytes}});
   pair.claimed.clear();
 }

@@ -19,7 +19,7 @@ class SimulatedJob::Endpoint final : public transport::Transport {
   void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
               uint64_t match) override {
     const auto commit =
-        shm::PacketHeader::make_commit(kind, flags, static_cast<uint16_t>(payload_bytes), cookie);
+        shm::PacketHeader::make_commit(kind, flags, static_cast<uint32_t>(payload_bytes), cookie);
     const auto* payload = claimed_.data() + shm::kHeaderBytes;
     job_.rank(to).inbox.push_back({self_, {commit, match}, {payload, payload + payload_bytes}});
     Sent& sent = job_.rank(self_).sent;

@@ -18,7 +18,7 @@ constexpr uint64_t kKey = 0x5eed;
 constexpr size_t kStepsMax = 300;
 constexpr size_t kFlood = 500;
 // Registered at once for 16 packets; nothing that a program lends here is as long.
-constexpr size_t kSlabBytesMin = 16 * transport::kNetworkPacketBytesMax;
+constexpr size_t kSlabBytesMin = 16 * transport::kNetworkPacketBytesUsual;
 // 64 receives are posted, and each peer may be a window of 64 packets ahead, or behind in taking ours.
 constexpr size_t kSlabsMax = 64 * (1 + 2 * kSize) / 16;
 

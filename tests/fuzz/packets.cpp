@@ -53,7 +53,7 @@ class Pair {
   // What the peer's own code lets through.
   void send_packet() {
     const auto kind = static_cast<uint8_t>(input_.below(64));
-    const auto flags = input_.take<uint8_t>();
+    const auto flags = static_cast<uint8_t>(input_.below(128));
     const auto cookie = static_cast<uint32_t>(input_.below(4)) | uint32_t{input_.take<uint8_t>()} << 24;
     const std::string_view payload = input_.take_text(input_.below(80));
     Status status;

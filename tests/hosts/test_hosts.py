@@ -150,10 +150,10 @@ class Jobs:
         self.assertEqual(len(refused), 2, out)
 
     def test_the_bench_becomes_the_ranks(self):
-        out, _ = self.run_job(1, TOOL, "bench", "latency", "--sizes", "8,65536", "--time-ms", "5")
+        out, _ = self.run_job(1, TOOL, "bench", "latency", "--sizes", "8,262144", "--time-ms", "5")
         self.assertIn("2 ranks on h1 and h2 (network)", out)
         self.assertRegex(out, r"(?m)^ +8 .* packet$")
-        self.assertRegex(out, r"(?m)^ +65536 .* buffer$")
+        self.assertRegex(out, r"(?m)^ +262144 .* buffer$")
         out, _ = self.run_job(2, TOOL, "bench", "--collective", "allreduce", "--sizes", "8", "--time-ms", "5")
         self.assertIn("4 ranks on 2 machines", out)
         self.assertRegex(out, r"(?m)^ +8 .* machines$")
@@ -192,6 +192,12 @@ class Prrte(Jobs, unittest.TestCase):
 
     def launcher(self, hosts, ranks_each):
         return PRRTE(hosts, 2 * ranks_each, ranks_each)
+
+    def test_who_waits_for_others_that_are_told_is_told_too(self):
+        for waiting in range(3):
+            with self.subTest(waiting):
+                self.check_told("together", lambda _, processes: os.kill(processes[3], signal.SIGKILL), 3,
+                                waiting=waiting, words="")
 
     def test_the_others_go_on(self):
         """Ranks die one after the other; those that are left shrink, and agree, across the machines."""

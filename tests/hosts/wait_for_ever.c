@@ -3,6 +3,7 @@
 //   wait_for_ever            they have talked before; errors end the job
 //   wait_for_ever told       they have talked before; each says which error it gets
 //   wait_for_ever strangers  the same of processes that have never talked
+//   wait_for_ever together   the same, all of them in a collective
 //   wait_for_ever near       the same for the neighbour on the same machine, of two on each
 #include <mpi-ext.h>
 #include <mpi.h>
@@ -23,7 +24,10 @@ int main(int argc, char** argv) {
   if (*how != 0) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   printf("%d waits as process %d\n", rank, (int)getpid());
   fflush(stdout);
-  const int error = MPI_Recv(&word, 1, MPI_INT, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const int together = strcmp(how, "together") == 0;
+  if (together && rank == size - 1) pause();
+  const int error = together ? MPI_Barrier(MPI_COMM_WORLD)
+                             : MPI_Recv(&word, 1, MPI_INT, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (error == MPI_SUCCESS) {
     printf("a message that nobody has sent\n");
   } else {

@@ -13,6 +13,8 @@
 
 #include "objects/lifetime.h"
 #include "objects/pools.h"
+#include "p2p/engine.h"
+#include "transport/shm_transport.h"
 
 namespace hearth::coll {
 namespace {
@@ -321,6 +323,14 @@ TEST_F(ControlAreas, WhyARankIsOutOfStepIsPassedOn) {
     comms.push_back(make_comm(area, rank, 3));
     views.push_back(ControlArea::of(*comms.back()));
   }
+  // Who falls out of step looks whether a death is behind it.
+  transport::ShmTransport transport(segment_, 0);
+  p2p::EngineSetup setup;
+  setup.size = kRanks;
+  setup.transport = &transport;
+  setup.relation = [](PeerIndex) { return topo::Relation::l3; };
+  p2p::Engine engine(setup);
+  p2p::process_engine = &engine;
   const auto says = [](const char* words) { return std::strstr(last_failure_text(), words) != nullptr; };
   EXPECT_FALSE(views[1]->fall_out_of_step({2, Collective::barrier, 0}, {1, Collective::bcast, 4096}).ok());
   EXPECT_TRUE(says("rank 2 is in barrier of 0 bytes, this one (1) in bcast of 4096")) << last_failure_text();
@@ -333,6 +343,7 @@ TEST_F(ControlAreas, WhyARankIsOutOfStepIsPassedOn) {
   EXPECT_FALSE(views[0]->fall_out_of_step(1).ok());
   EXPECT_TRUE(says("after an earlier error rank 1 and this one")) << last_failure_text();
   for (Comm* comm : comms) objects::release(*comm);
+  p2p::process_engine = nullptr;
 }
 
 // Whatever the order, nobody gets an area that another one still has, and it is always clear.

@@ -20,7 +20,7 @@ struct Sent {
 
 uint64_t word_of(uint32_t number, size_t at) {
   const uint64_t lap = (number + at) % 4 * kFirstLap;
-  return PacketHeader::make_commit(1, 0, static_cast<uint16_t>(at), number) | lap;
+  return PacketHeader::make_commit(1, 0, static_cast<uint32_t>(at), number) | lap;
 }
 
 void fill(std::byte* payload, uint32_t number, size_t bytes) {
@@ -62,7 +62,7 @@ class Pair {
     if (place == nullptr) return false;
     fill(payload_at(place), next_, bytes);
     writer_.commit_short(slots_of_short(bytes),
-                         PacketHeader::make_commit(1, 0, static_cast<uint16_t>(bytes), next_),
+                         PacketHeader::make_commit(1, 0, static_cast<uint32_t>(bytes), next_),
                          ~uint64_t{next_});
     sent_.push_back({next_++, bytes});
     return true;
