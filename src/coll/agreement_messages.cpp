@@ -180,7 +180,6 @@ class ByMessages final : public AgreementWay {
   void look_who_died();
   void follow(size_t leader);
   void hear(const Message& message);
-  void take(const Proposal& proposal);
   void lead();
   Proposal make_proposal() const;
   void send(Kind kind, const Proposal& proposal, size_t to) const;

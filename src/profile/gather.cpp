@@ -66,7 +66,10 @@ Status Board::gather(const std::string& folder, Board& board, std::vector<PartFa
     if (!os::map_sparse_over(at, file.number(), head.parts_offset, head.part_bytes)) {
       return fail(MPI_ERR_OTHER, "cannot map '%s': %s", name.c_str(), std::strerror(errno));
     }
-    facts[static_cast<size_t>(head.self)] = head.facts;
+    PartFacts& own = facts[static_cast<size_t>(head.self)];
+    own = head.facts;
+    // Whatever the file says, these are texts.
+    own.host[sizeof own.host - 1] = own.program[sizeof own.program - 1] = '\0';
   }
   if (!made.usable()) {
     return fail(

@@ -65,6 +65,18 @@ TEST_F(GatherTest, ARankThatHasLeftNoneIsMissed) {
   EXPECT_EQ(board.part(1).head->attached, 1u);
 }
 
+TEST_F(GatherTest, TextsEndWhateverTheFileSays) {
+  PartFacts facts;
+  std::memset(&facts, 'x', sizeof facts);
+  Board part;
+  ASSERT_TRUE(Board::create_part(folder(), 1, 0, facts, part).ok());
+  Board board;
+  std::vector<PartFacts> read;
+  ASSERT_TRUE(Board::gather(folder(), board, read).ok());
+  EXPECT_EQ(std::strlen(read[0].host), sizeof read[0].host - 1);
+  EXPECT_EQ(std::strlen(read[0].program), sizeof read[0].program - 1);
+}
+
 TEST_F(GatherTest, ANewRunTakesThePlaceOfTheOneBefore) {
   run_rank(0, 1, 0, 10, "h1", 0);
   run_rank(0, 1, 0, 30, "h1", 0);
