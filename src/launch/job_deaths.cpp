@@ -22,7 +22,9 @@ constexpr uint32_t kKeptRanksMax = 256;
 constexpr uint64_t kWordsNs = 5'000'000;
 constexpr size_t kLinesMax = 16;
 
-std::vector<std::string> what_they_did(const std::unique_ptr<Observer>& observer, uint32_t died) {
+// The observer comes by value: what it has read of programs' symbols takes milliseconds to free, which would
+// be those of whoever asks for the result.
+std::vector<std::string> what_they_did(std::unique_ptr<Observer> observer, uint32_t died) {
   // Those who are told just now need the processors.
   os::lower_priority();
   observer->look();

@@ -252,6 +252,7 @@ void Observer::look_at_traffic(Snapshot& now) {
 void Observer::keep() {
   kept_.clear();
   kept_ns_ = os::now_ns();
+  kept_.reserve(static_cast<size_t>(segment_.rank_count()));
   for (int index = 0; index < segment_.rank_count(); ++index) kept_.push_back(segment_.rank(index));
 }
 
