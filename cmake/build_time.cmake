@@ -35,22 +35,26 @@ function(hearth_spare_sanitizers)
   endif()
 endfunction()
 
-# hearth_precompile(target header...): for targets of many files that all include the same long headers.
-# In sanitizer builds only: the release build proves that each file includes what it uses.
+# hearth_precompile(target header...): for targets of many files that all include the same long headers. Those
+# of the library itself in sanitizer builds only: the release build proves that each file of it includes what
+# it uses.
 function(hearth_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+endfunction()
+function(hearth_precompile_library target)
   if(HEARTH_SANITIZE)
-    target_precompile_headers(${target} PRIVATE ${ARGN})
+    hearth_precompile(${target} ${ARGN})
   endif()
 endfunction()
 
-# hearth_precompile_like(target label header...): the same for executables that are compiled with equal
-# options: the first target of a label has the headers precompiled, the others use its.
-function(hearth_precompile_like target label)
-  get_property(owner GLOBAL PROPERTY hearth_precompiled_${label})
-  if(owner AND HEARTH_SANITIZE)
+# hearth_precompile_like(target group header...): the same for executables that are compiled with equal
+# options: the first target of a group has the headers precompiled, the others use its.
+function(hearth_precompile_like target group)
+  get_property(owner GLOBAL PROPERTY hearth_precompiled_${group})
+  if(owner)
     target_precompile_headers(${target} REUSE_FROM ${owner})
   else()
-    set_property(GLOBAL PROPERTY hearth_precompiled_${label} ${target})
+    set_property(GLOBAL PROPERTY hearth_precompiled_${group} ${target})
     hearth_precompile(${target} ${ARGN})
   endif()
 endfunction()

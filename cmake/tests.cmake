@@ -44,7 +44,10 @@ function(hearth_gtest name label)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE hearth_flags ${ARG_LIBS} GTest::gtest_main Threads::Threads)
   target_compile_options(${name} PRIVATE -Wno-dangling-else)  # an EXPECT_ behind an if is one
-  hearth_precompile_like(${name} ${label} <gtest/gtest.h> <algorithm> <functional> <map> <thread>)
+  # What is below one folder of tests is compiled alike.
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REGEX MATCH "^[a-z]+" group ${folder})
+  hearth_precompile_like(${name} ${group} <gtest/gtest.h> <algorithm> <functional> <map> <thread>)
   add_dependencies(${name} hearth_generated)
   set(labels ${label})
   if(ARG_THREADS OR NOT HEARTH_SANITIZE STREQUAL "thread")
