@@ -314,9 +314,12 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
   atomic::fetch_or(segment.used_rows(index_)[self / 64], uint64_t{1} << (self % 64));
 }
 
+bool ControlArea::shares_processors() const {
+  return segment_.geometry().rank_count > segment_.job().usable_processors;
+}
+
 void ControlArea::choose_ways() {
-  const shm::JobHeader& job = segment_.job();
-  const bool lines = lines_pay(size_, segment_.geometry().rank_count > job.usable_processors);
+  const bool lines = lines_pay(size_, shares_processors());
   const bool same_bits = param::get_flag(param::Id::coll_same_bits);
   for (size_t i = 0; i < std::size(line_bytes_max_); ++i) {
     const auto collective = static_cast<Collective>(i);

@@ -242,6 +242,9 @@ class ControlArea {
 
   // Data that others read where they lie.
 
+  /// Whether the job has more ranks than processors, so that who is waited for has to be scheduled.
+  bool shares_processors() const;
+
   /// Says to the others that this process reads their windows of the arena, if it does.
   void offer_to_read() {
     if (__builtin_expect(!has_offered_to_read_, 0)) map_windows();
