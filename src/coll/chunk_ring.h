@@ -17,8 +17,9 @@
 //                           lies, in its window of the arena; it counts as produced all the same
 //
 // The other words of the two lines are for what it does in its latest turns (control_area.h). A process that
-// has lent its data ends its turn when those who read them have consumed all. Where it must end before, since
-// somebody has died, it withdraws the loan, and who has read from it looks afterwards.
+// has lent its data ends its turn when those who read them have consumed all, or have shown results of their
+// last stage. Where it must end before, since somebody has died, it withdraws the loan, and who has read from
+// it looks afterwards.
 //
 // A stage may be written when all others have consumed what lay in its place. The memory is larger than a
 // second-level cache on purpose: docs/performance.md, "cells are best reused late".

@@ -49,9 +49,15 @@ bool ChunkStages::advance() {
     if (part_.shares && share_.stage < take_.stage) moved |= advance_share();
     if (!moved) return false;
   }
-  if (int late = 0; lent_ && !ring_.is_consumed(part_.reader, consumed_, late)) return wait_for(late);
+  if (int late = 0; is_still_read(late)) return wait_for(late);
   ring_.end_turn(last.begin);
   return true;
+}
+
+// What this rank lends. Who has the results of all others knows that they are through with it: each has shown
+// its own after it had read what it needed of everybody.
+bool ChunkStages::is_still_read(int& awaited_rank) {
+  return lent_ && !part_.shares && !ring_.is_consumed(part_.reader, consumed_, awaited_rank);
 }
 
 // Shorter ones are put: two copies of them cost less than waiting for their readers, the more so where that
@@ -60,7 +66,8 @@ bool ChunkStages::advance() {
 void ChunkStages::lend() {
   constexpr int64_t kLongerAhead = 8, kLongerInTurns = 2;
   const bool runs_ahead = !part_.takes || kind_ == Collective::scan;
-  const int64_t longer = runs_ahead ? kLongerAhead : area_.shares_processors() ? kLongerInTurns : 1;
+  const bool waits = !part_.shares;
+  const int64_t longer = runs_ahead ? kLongerAhead : waits && area_.shares_processors() ? kLongerInTurns : 1;
   const auto least = longer * static_cast<int64_t>(param::get_bytes(param::Id::coll_lend_bytes_min));
   lent_ = offered_.bytes >= least && area_.can_lend(offered_.place, offered_.bytes);
   ring_.lend(lent_ ? Loan::of(turn_, area_.offset_of(offered_.place)) : Loan{0});

@@ -111,6 +111,7 @@ class ChunkStages : public Encounter {
   bool is_told_otherwise(int rank) const;
   void lend();
   bool loans_stand();
+  bool is_still_read(int& awaited_rank);
   void put_everything();
   void announce();
   void show_produced(ChunkRing::Word word, uint64_t end, int to);

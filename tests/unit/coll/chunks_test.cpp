@@ -135,6 +135,20 @@ TEST_F(LoansBetweenThreads, ResultsWaitForRoom) {
   run(std::vector<Call>(40, {What::reduce, 1, 20'000}), 2, 9);
 }
 
+// The results of the others say that they have read what was lent, before they say so themselves.
+TEST_F(LoansBetweenThreads, WhoHasAllResultsWaitsForNobody) {
+  run({{What::bcast, 1, 1000}}, 1, 5);
+  const Call call = {What::allreduce, 0, 1000};
+  std::vector<std::unique_ptr<Part>> parts;
+  for (int i = 0; i < kRanks; ++i) parts.push_back(rank(i).start(call, 0, true));
+  const auto advance = [&parts](size_t i) { return parts[i]->encounter->advance(); };
+  for (size_t i = 0; i < 4; ++i) EXPECT_FALSE(advance(i)) << "the last one alone has all data by now";
+  EXPECT_FALSE(advance(0));
+  EXPECT_FALSE(advance(1));
+  EXPECT_TRUE(advance(2)) << "all have shown results, and nobody has read any";
+  for (const size_t i : {3, 0, 1}) EXPECT_TRUE(advance(i));
+}
+
 TEST_F(LoansBetweenThreads, WhoGivesUpTellsThoseThatRead) {
   run({{What::bcast, 1, 1000}}, 1, 5);
   const ChunkRing& one = rank(1).ring();
