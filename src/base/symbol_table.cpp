@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "base/os_io.h"
 
@@ -62,6 +64,9 @@ SymbolTable::SymbolTable(const std::string& path) {
 }
 
 void SymbolTable::read(const std::string& path) {
+  // Who names it may be wrong, and to open a pipe would be to wait for its other end.
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return;
   const os::Descriptor file = os::open_to_read(path.c_str());
   std::vector<Elf64_Ehdr> head;
   if (!file.open() || !read_table(file.number(), 0, 1, sizeof(Elf64_Ehdr), head)) return;

@@ -212,7 +212,8 @@ std::string size_chart(const Summary& summary) {
   const double height = 200;
   const double step = std::min(44.0, 720.0 / (last + 1));
   const double width = step * (last + 1);
-  const int powers = static_cast<int>(std::ceil(std::log10(static_cast<double>(most) + 0.5)));
+  // 10 to the 20 is more than can be counted.
+  const int powers = std::min(19, static_cast<int>(std::ceil(std::log10(static_cast<double>(most) + 0.5))));
   const auto up = [&](double count) {
     return count < 1 ? 0.0 : (std::log10(count) + 1) / (powers + 1) * height;
   };

@@ -1,13 +1,17 @@
 // The parts of a profile that ranks have left in files of their own, side by side: for the hearth tool.
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "base/os_memory.h"
 #include "mpi.h"
 #include "profile/board.h"
+#include "profile/summary.h"
 
 namespace hearth::profile {
 namespace {
@@ -80,6 +84,24 @@ Status Board::gather(const std::string& folder, Board& board, std::vector<PartFa
   }
   board = std::move(made);
   return {};
+}
+
+JobFacts job_of(const std::vector<PartFacts>& parts) {
+  JobFacts job;
+  job.one_clock = false;
+  std::set<std::string> programs;
+  std::map<std::string, uint32_t> processors;  // of each machine
+  for (const PartFacts& part : parts) {
+    job.places.push_back(part.place);
+    if (part.host[0] == '\0') continue;
+    programs.insert(part.program);
+    processors[part.host] = part.processors;
+  }
+  for (const std::string& program : programs) job.command += (job.command.empty() ? "" : ", ") + program;
+  uint64_t all = 0;
+  for (const auto& [host, count] : processors) all += count;
+  job.processors = static_cast<int>(std::min<uint64_t>(all, INT_MAX));
+  return job;
 }
 
 }  // namespace hearth::profile

@@ -17,11 +17,10 @@ namespace {
 constexpr size_t kSitesShown = 12;
 constexpr size_t kPairWaitsShown = 12;
 
-// The part of `whole` that falls to `part` of `parts`. Pre: part <= parts, parts > 0.
+// The part of `whole` that falls to `part` of `parts`; all of it where there are no more. Pre: parts > 0.
 uint64_t share_of(uint64_t whole, uint64_t part, uint64_t parts) {
-  if (part == parts) return whole;
-  return static_cast<uint64_t>(static_cast<double>(whole) * static_cast<double>(part) /
-                               static_cast<double>(parts));
+  const double share = static_cast<double>(whole) * static_cast<double>(part) / static_cast<double>(parts);
+  return part < parts && share < static_cast<double>(whole) ? static_cast<uint64_t>(share) : whole;
 }
 
 double seconds(uint64_t ns) {
@@ -230,7 +229,7 @@ void add_unseen(const Summary& summary, const CallCounts* counts, uint64_t unsee
 // The rank has named what a file exports; the rest its symbol table tells, where it was not stripped.
 std::string function_of(const Frame& frame, SymbolTables& tables) {
   if (frame.symbol[0] != '\0') return readable_name(frame.symbol);
-  const SymbolTable& table = tables.of(std::string(frame.module, strnlen(frame.module, sizeof frame.module)));
+  const SymbolTable& table = tables.of(frame.module);
   uint64_t beyond = 0;
   const char* name = table.function_at(table.address_from_begin(frame.offset), beyond);
   return name != nullptr ? readable_name(name) : "";
@@ -248,6 +247,8 @@ void read_sites(Summary& summary, size_t rank, const RankHead& head, SymbolTable
                          {}};
     for (uint32_t i = 0; i < std::min<uint32_t>(site.frame_count, kFrames); ++i) {
       Frame& frame = shown.frames.emplace_back(site.frames[i]);
+      // Whatever the rank has left, these are texts.
+      frame.module[sizeof frame.module - 1] = frame.symbol[sizeof frame.symbol - 1] = '\0';
       const std::string name = function_of(frame, tables);
       frame.symbol[name.copy(frame.symbol, sizeof frame.symbol - 1)] = '\0';
       if (strcmp(frame.symbol, "main") == 0) break;  // what called it is the system's

@@ -25,6 +25,10 @@ struct JobFacts {
   const char* (*call_name)(int) = nullptr;  // of an MPI function, by its number
 };
 
+/// The same as far as the parts say that ranks have left (Board::gather); version and names of calls are the
+/// caller's.
+JobFacts job_of(const std::vector<PartFacts>& parts);
+
 using Classes = std::array<uint64_t, kClasses>;
 
 struct Traffic {

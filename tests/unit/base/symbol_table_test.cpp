@@ -1,6 +1,8 @@
 #include "base/symbol_table.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/os_library.h"
 
@@ -28,6 +30,14 @@ TEST(SymbolTable, SaysNothingOfOtherFiles) {
   uint64_t beyond = 0;
   EXPECT_EQ(SymbolTable("/nowhere").function_at(0, beyond), nullptr);
   EXPECT_EQ(SymbolTable("/proc/self/cmdline").function_at(0, beyond), nullptr);
+}
+
+TEST(SymbolTable, WaitsForNoPipe) {
+  const std::string pipe = testing::TempDir() + "hearth_pipe_" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  uint64_t beyond = 0;
+  EXPECT_EQ(SymbolTable(pipe).function_at(0, beyond), nullptr);
+  ::unlink(pipe.c_str());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -75,6 +76,19 @@ TEST_F(GatherTest, TextsEndWhateverTheFileSays) {
   ASSERT_TRUE(Board::gather(folder(), board, read).ok());
   EXPECT_EQ(std::strlen(read[0].host), sizeof read[0].host - 1);
   EXPECT_EQ(std::strlen(read[0].program), sizeof read[0].program - 1);
+}
+
+TEST_F(GatherTest, ProcessorsOfEachMachineCountOnce) {
+  std::vector<PartFacts> parts(4);
+  const char* hosts[] = {"h1", "h1", "h2", ""};
+  for (size_t rank = 0; rank < parts.size(); ++rank) {
+    std::strcpy(parts[rank].host, hosts[rank]);
+    parts[rank].processors = 8;
+  }
+  EXPECT_EQ(job_of(parts).processors, 16);
+  EXPECT_EQ(job_of(parts).places.size(), 4u);
+  parts[0].processors = parts[1].processors = parts[2].processors = INT_MAX;
+  EXPECT_EQ(job_of(parts).processors, INT_MAX);
 }
 
 TEST_F(GatherTest, ANewRunTakesThePlaceOfTheOneBefore) {
