@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "coll/agreement_messages.h"
 #include "coll/agreement_stores.h"
 
 namespace hearth::coll {
@@ -24,6 +25,7 @@ AgreementPart part_of(objects::Comm& comm, uint32_t number, uint32_t flags, bool
 
 void Agreement::set_up(const shm::Segment& segment, bool apart) {
   set_up_agreements_by_stores(segment);
+  set_up_agreements_by_messages();
   by_messages = apart;
 }
 

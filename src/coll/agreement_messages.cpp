@@ -19,6 +19,8 @@
 // since its decision is on its way to all others.
 //
 // Machines that cannot reach each other take each other for dead, and agree among themselves.
+#include "coll/agreement_messages.h"
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -54,6 +56,12 @@ struct Header {
   uint32_t proposed_context;
 };
 enum Set { kDead, kAcknowledged, kLost, kUnexpected, kSets };
+constexpr size_t set_bytes(size_t members) {
+  return (members + 7) / 8;
+}
+constexpr size_t message_bytes(size_t members) {
+  return sizeof(Header) + kSets * set_bytes(members);
+}
 
 using Members = std::vector<bool>;  // by place among the members
 
@@ -89,8 +97,10 @@ class Mail {
     p2p::Engine& engine = p2p::engine();
     p2p::Received received;
     while (engine.has_come(MPI_ANY_SOURCE, kTag, kAgreementContext, received)) {
-      coming_.push_back(
-          {nullptr, received.from, std::vector<std::byte>(static_cast<size_t>(received.bytes))});
+      // What is longer is none of ours: it is cut, which is an error, and dropped.
+      const size_t bytes =
+          std::min(static_cast<size_t>(received.bytes), message_bytes(static_cast<size_t>(engine.size())));
+      coming_.push_back({nullptr, received.from, std::vector<std::byte>(bytes)});
       Transfer& transfer = coming_.back();
       const Status posted =
           engine.ireceive(transfer.bytes.data(), static_cast<Count>(transfer.bytes.size()), byte_type(),
@@ -176,7 +186,6 @@ class ByMessages final : public AgreementWay {
   };
 
   size_t count() const { return part_.members.size(); }
-  size_t set_bytes() const { return (count() + 7) / 8; }
   void look_who_died();
   void follow(size_t leader);
   void hear(const Message& message);
@@ -254,7 +263,7 @@ void ByMessages::hear(const Message& message) {
   const auto sender = std::find(part_.members.begin(), part_.members.end(), message.from);
   // Whatever comes from others is looked at before it is believed.
   if (sender == part_.members.end() || header.kind >= Kind::count_ || header.leader >= count() ||
-      header.proposed_by > count() || message.bytes.size() != sizeof header + kSets * set_bytes()) {
+      header.proposed_by > count() || message.bytes.size() != message_bytes(count())) {
     return;
   }
   const auto from = static_cast<size_t>(sender - part_.members.begin());
@@ -271,7 +280,8 @@ void ByMessages::hear(const Message& message) {
       }
       return;
     case Kind::proposal:
-      if (header.leader < leader_ || from != header.leader) return;
+      // One that would lead after us takes us for dead; following it, nobody could lead after its death.
+      if (header.leader < leader_ || header.leader > self_ || from != header.leader) return;
       begun_ = true;
       leader_ = header.leader;
       proposal_ = std::move(proposal);
@@ -349,7 +359,7 @@ void ByMessages::send(Kind kind, const Proposal& proposal, size_t to) const {
                          .proposed_by = proposal.by,
                          .proposed_flags = proposal.flags,
                          .proposed_context = proposal.context};
-  std::vector<std::byte> bytes(sizeof header + kSets * set_bytes());
+  std::vector<std::byte> bytes(message_bytes(count()));
   std::memcpy(bytes.data(), &header, sizeof header);
   put_set(dead_, kDead, bytes);
   put_set(acknowledged(), kAcknowledged, bytes);
@@ -365,14 +375,14 @@ void ByMessages::send_to_others(Kind kind, const Proposal& proposal) const {
 }
 
 void ByMessages::put_set(const Members& set, int which, std::vector<std::byte>& bytes) const {
-  std::byte* const at = bytes.data() + sizeof(Header) + static_cast<size_t>(which) * set_bytes();
+  std::byte* const at = bytes.data() + sizeof(Header) + static_cast<size_t>(which) * set_bytes(count());
   for (size_t member = 0; member < set.size(); ++member) {
     if (set[member]) at[member / 8] |= std::byte{1} << (member % 8);
   }
 }
 
 Members ByMessages::get_set(const std::vector<std::byte>& bytes, int which) const {
-  const std::byte* const at = bytes.data() + sizeof(Header) + static_cast<size_t>(which) * set_bytes();
+  const std::byte* const at = bytes.data() + sizeof(Header) + static_cast<size_t>(which) * set_bytes(count());
   Members set(count());
   for (size_t member = 0; member < count(); ++member) {
     set[member] = (at[member / 8] >> (member % 8) & std::byte{1}) != std::byte{0};
@@ -390,6 +400,10 @@ void ByMessages::describe(p2p::WaitNote& note) const {
 }
 
 }  // namespace
+
+void set_up_agreements_by_messages() {
+  mail() = {};
+}
 
 std::unique_ptr<AgreementWay> agree_by_messages(AgreementPart part) {
   return std::make_unique<ByMessages>(std::move(part));
