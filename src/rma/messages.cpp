@@ -8,6 +8,7 @@
 #include "datatype/predefined.h"
 #include "datatype/reduce.h"
 #include "datatype/unnamed.h"
+#include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/pools.h"
 #include "p2p/wait_note.h"
@@ -283,7 +284,11 @@ void Messages::finish(Asked& asked) {
   Status outcome = asked.sent_request->outcome;
   if (outcome.ok() && asked.sent_data != nullptr) outcome = asked.sent_data->outcome;
   if (outcome.ok()) outcome = asked.replied->outcome;
-  if (outcome.ok() && asked.replied->received_bytes != static_cast<int64_t>(asked.reply.size())) {
+  const bool refused =
+      outcome.ok() && asked.replied->received_bytes != static_cast<int64_t>(asked.reply.size());
+  if (refused && operation.wanted == Wanted::lock) {
+    outcome = Status::error(MPIX_ERR_PROC_FAILED);
+  } else if (refused) {
     outcome = fail(MPI_ERR_RMA_RANGE,
                    "rank %d has no such memory in the window. Likely cause: it is not attached, or was "
                    "detached before",
@@ -374,11 +379,19 @@ bool Messages::carry_out(Heard& heard) {
     if (!has_come || (!heard.is_read && !read(heard))) return true;
   }
   const bool about_lock = heard.header.wanted == Wanted::lock || heard.header.wanted == Wanted::unlock;
-  if (about_lock && !perform_lock(heard)) return false;
-  if (about_lock || perform(heard)) {
-    if (!heard.header.fetches) heard.reply.assign(1, std::byte{1});
-  } else {
+  bool done = true;
+  if (about_lock && !perform_lock(heard)) {
+    // Who holds it may have died: see Window::acquire().
+    if (!engine().has_dead({comm_.peers, static_cast<size_t>(comm_.size)})) return false;
+    PartLock(*window_.own_.board).end_wait();
+    done = false;
+  } else if (!about_lock) {
+    done = perform(heard);
+  }
+  if (!done) {
     heard.reply.clear();
+  } else if (!heard.header.fetches) {
+    heard.reply.assign(1, std::byte{1});
   }
   static_cast<void>(engine().isend(heard.reply.data(), static_cast<Count>(heard.reply.size()), byte_type(),
                                    comm_.peers[heard.origin], reply_tag(heard.header.tag), comm_.context,
@@ -430,6 +443,7 @@ bool Messages::perform(Heard& heard) {
   return done;
 }
 
+/// False where it waits for a lock.
 bool Messages::perform_lock(Heard& heard) {
   PartLock lock(*window_.own_.board);
   const bool exclusive = heard.header.op != 0;

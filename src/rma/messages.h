@@ -3,7 +3,8 @@
 //   origin                                target, in any call of MPI
 //   request: what, where, how much  --->  looks whether the memory is in its part
 //   data, if any                    --->  carries it out
-//                                   <---  reply: data, or one byte; without a byte: refused
+//                                   <---  reply: data, or one byte; without a byte: refused, a lock since
+//                                         a member has died that may hold it
 //
 // What one origin asks is carried out in its order; different origins do not wait for each other. Requests
 // say where data lie in blocks of bytes, so no datatype travels; what has many blocks or bytes goes in

@@ -3,6 +3,7 @@
 
 #include "coll/coll.h"
 #include "datatype/predefined.h"
+#include "mpi-ext.h"
 #include "mpi.h"
 #include "p2p/wait_note.h"
 #include "rma/part_lock.h"
@@ -203,15 +204,20 @@ Status Window::test(bool& over) {
 
 Status Window::acquire(int rank, bool exclusive) {
   shm::WindowBoard* const board = board_of(rank);
+  // Who holds it may have died, and its share of a count is not known: nobody can go on then.
+  const std::span<const PeerIndex> members(comm_.peers, static_cast<size_t>(comm_.size));
   if (board == nullptr) {
     HEARTH_TRY(messages_.ask({.wanted = Wanted::lock, .target = rank, .exclusive = exclusive}, {}, nullptr));
-    return await_replies(rank);
+    const Status status = await_replies(rank);
+    if (status.error_class() != MPIX_ERR_PROC_FAILED || p2p::engine().is_dead(peer(rank))) return status;
+    // The target may have heard of the death first.
+    p2p::engine().wait_until([&] { return p2p::engine().has_dead(members); },
+                             [this](p2p::WaitNote& note) { note.collective(comm_.context, "lock"); });
+    return p2p::engine().death_among(members);
   }
   answer_others();
   PartLock lock(*board);
   if (lock.try_lock(exclusive)) return {};
-  // Who holds it may have died, and its share of a count is not known: nobody can go on then.
-  const std::span<const PeerIndex> members(comm_.peers, static_cast<size_t>(comm_.size));
   bool locked = false;
   lock.begin_wait();
   p2p::engine().wait_until(
