@@ -18,7 +18,7 @@
 #   make check-models        the protocols in shared memory, every state of small models of them, by SPIN
 #   make fuzz      every parser, and whatever reads memory or messages of others, with libFuzzer, each for
 #                  FUZZ_SECONDS (60)
-#   make check-valgrind      all programs of tests/multi under valgrind, with two ranks
+#   make check-valgrind      all programs of tests/multi under valgrind, with two ranks; with more where some die
 #   make check-aarch64       the library and its unit and contract tests, cross-compiled for aarch64, in QEMU
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
@@ -119,7 +119,8 @@ check-models:
 check-valgrind: system
 	@scripts/setup.sh valgrind
 	@scripts/build.sh release
-	@python3 -B tests/conformance/valgrind.py --table build/release/tests/multi_table.txt
+	@python3 -B tests/conformance/valgrind.py --table build/release/tests/multi_table.txt \
+	  --faults build/release/tests/fault_table.txt
 
 fuzz: system
 	@scripts/setup.sh fuzz

@@ -68,15 +68,16 @@ endfunction()
 
 # hearth_multi_test(NAME name SOURCE source | PROGRAM name RANKS n... [TIMEOUT seconds]
 #                   [ENV NAME=VALUE...] [ARGS word...] [OPTIONS mpiexec-option...] [LABELS label...]
-#                   [MEASURES] [THREADS] [OWN])
+#                   [MEASURES] [THREADS] [OWN] [FAULT])
 #   One test per number of ranks: mpiexec -n N program. Success is exit code 0. Without SOURCE the program of
 #   an earlier test is run again: its name is PROGRAM. MEASURES: the program looks at the memory or the time
 #   that it takes, which a sanitizer changes. THREADS: it has threads of its own. The thread sanitizer watches
 #   the threads of one process and cannot see what processes do to each other, so that in `make test` it gets
 #   only these. OWN: it is about what Hearth says and does where the standard leaves that open, so that no
-#   other library can run it (tests/conformance/peers.py runs the others there).
+#   other library can run it (tests/conformance/peers.py runs the others there). FAULT: so is this one, and
+#   ranks may die in it.
 function(hearth_multi_test)
-  cmake_parse_arguments(ARG "MEASURES;THREADS;OWN" "NAME;SOURCE;PROGRAM;TIMEOUT"
+  cmake_parse_arguments(ARG "MEASURES;THREADS;OWN;FAULT" "NAME;SOURCE;PROGRAM;TIMEOUT"
     "RANKS;ENV;ARGS;OPTIONS;LABELS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_NAME OR NOT ARG_RANKS)
     message(FATAL_ERROR "hearth_multi_test: needs NAME and RANKS; '${ARG_UNPARSED_ARGUMENTS}' is unknown")
@@ -104,14 +105,24 @@ function(hearth_multi_test)
   elseif(HEARTH_SANITIZE STREQUAL "thread")
     list(APPEND labels more)
   endif()
-  # What other libraries can run too: without our parameters and our mpiexec's options.
-  if(NOT (ARG_ENV OR ARG_OPTIONS OR ARG_MEASURES OR ARG_OWN) AND NOT "large" IN_LIST ARG_LABELS)
+  # What other libraries can run too, without our parameters and our mpiexec's options; and what loses ranks.
+  set(table "")
+  if(ARG_FAULT)
+    set(table hearth_fault_table)
+  elseif(NOT (ARG_ENV OR ARG_OPTIONS OR ARG_MEASURES OR ARG_OWN) AND NOT "large" IN_LIST ARG_LABELS)
+    set(table hearth_multi_table)
+  endif()
+  if(table)
     get_target_property(source ${program} SOURCES)
     get_target_property(folder ${program} SOURCE_DIR)
     string(JOIN "," counts ${ARG_RANKS})
     string(JOIN " " words ${ARG_ARGS})
-    set_property(GLOBAL APPEND_STRING PROPERTY hearth_multi_table
-      "${ARG_NAME}|$<TARGET_FILE:${program}>|${folder}/${source}|${counts}|${ARG_TIMEOUT}|${words}\n")
+    set(row "${ARG_NAME}|$<TARGET_FILE:${program}>|${folder}/${source}|${counts}|${ARG_TIMEOUT}|${words}")
+    if(ARG_FAULT)
+      string(JOIN " " variables ${ARG_ENV})
+      string(APPEND row "|${variables}")
+    endif()
+    set_property(GLOBAL APPEND_STRING PROPERTY ${table} "${row}\n")
   endif()
   # CTest's own limit comes later than mpiexec's, which says what each rank was waiting for.
   math(EXPR limit_s "${ARG_TIMEOUT} + 20")

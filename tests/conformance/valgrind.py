@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The programs of tests/multi, their ranks under valgrind: make check-valgrind.
 
-    valgrind.py --table FILE [--only PROGRAM]... [--jobs N]
+    valgrind.py --table FILE [--faults FILE] [--only PROGRAM]... [--jobs N]
 
-FILE is written by the build: a row per program with its binary, numbers of ranks and arguments. Each runs
-with two ranks, or as few more as it can. Nothing may be read that was never set, nothing beyond a block, and
-at the end nothing be lost. There are no suppressions.
+Both files are written by the build: a row per program with its binary, numbers of ranks, arguments and,
+where ranks may die, environment. Each runs with two ranks, or as few more as it can; where each step loses
+one, with as many as it can. Nothing may be read that was never set, nothing beyond a block, and at the end
+nothing be lost. Of a rank that is killed only what it did until then can be told, which must be as good.
+There are no suppressions.
 """
 
 import argparse
@@ -14,48 +16,70 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite",
             "--errors-for-leak-kinds=definite"]
 # A program takes some thirty times as long, and as many times more as there are ranks for a processor.
 SECONDS_MAX = 1200
+# As long may those who are left take until they show that they go on.
+GRACE_SECONDS = 120
 
 
-def check(mpiexec, name, binary, counts, arguments):
-    """What is wrong with one program; empty when nothing is. And with how many ranks."""
-    ranks = min((count for count in counts if count >= 2), default=counts[0])
-    command = [mpiexec, "-n", str(ranks), "--oversubscribe", "--timeout", str(SECONDS_MAX), *VALGRIND,
-               binary, *shlex.split(arguments)]
-    result = subprocess.run(command, text=True, errors="replace", stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                            env={**os.environ, "HEARTH_PROFILE": "none"})
-    if result.returncode == 0 and "==" not in result.stdout:
-        return name, ranks, ""
-    return name, ranks, f"exit code {result.returncode}\n{result.stdout[-6000:]}"
+class Program:
+    """A row of a table."""
+
+    def __init__(self, line):
+        self.name, self.binary, _, counts, _, arguments, *variables = line.split("|")
+        self.may_lose_ranks = bool(variables)
+        counts = [int(count) for count in counts.split(",")]
+        several = [count for count in counts if count >= 2] or counts
+        self.ranks = max(several) if self.may_lose_ranks else min(several)
+        self.arguments = shlex.split(arguments)
+        self.variables = {"HEARTH_PROFILE": "none"}
+        if self.may_lose_ranks:
+            self.variables["HEARTH_LAUNCH_GRACE"] = f"{GRACE_SECONDS}s"
+            self.variables.update(variable.split("=", 1) for variable in variables[0].split())
+
+    def check(self, mpiexec):
+        """What is wrong with it; empty when nothing is."""
+        with tempfile.TemporaryDirectory() as folder:
+            command = [mpiexec, "-n", str(self.ranks), "--oversubscribe", "--timeout", str(SECONDS_MAX),
+                       *VALGRIND, f"--log-file={folder}/%p", self.binary, *self.arguments]
+            result = subprocess.run(command, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                                    env={**os.environ, **self.variables})
+            found = [file.read_text(encoding="utf-8", errors="replace") for file in Path(folder).iterdir()]
+        if len(found) < self.ranks:
+            return f"{len(found)} of {self.ranks} ranks ran under valgrind\n{result.stdout[-6000:]}"
+        if result.returncode == 0 and not any(found):
+            return ""
+        return f"exit code {result.returncode}\n{result.stdout[-6000:]}{''.join(found)[-6000:]}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--table", required=True, type=Path)
+    parser.add_argument("--faults", type=Path)
     parser.add_argument("--only", action="append")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 1) // 2))
     options = parser.parse_args()
     mpiexec = options.table.resolve().parent.parent / "bin" / "mpiexec"
-    rows = {}
-    for line in options.table.read_text(encoding="utf-8").splitlines():
-        name, binary, _, ranks, _, arguments = line.split("|")
-        rows[name] = (binary, [int(count) for count in ranks.split(",")], arguments)
-    names = options.only or list(rows)
+    programs = {}
+    for table in filter(None, (options.table, options.faults)):
+        for line in table.read_text(encoding="utf-8").splitlines():
+            program = Program(line)
+            programs[program.name] = program
+    names = options.only or list(programs)
     for name in names:
-        if name not in rows:
-            sys.exit(f"valgrind: there is no program '{name}' in {options.table}")
+        if name not in programs:
+            sys.exit(f"valgrind: there is no program '{name}' in the tables")
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for outcome in pool.map(lambda name: check(str(mpiexec), name, *rows[name]), names):
-            name, ranks, wrong = outcome
+        for name, wrong in zip(names, pool.map(lambda name: programs[name].check(str(mpiexec)), names)):
             failures += wrong != ""
-            print(f"{name:30} {ranks} ranks  {wrong or 'clean'}", flush=True)
+            print(f"{name:30} {programs[name].ranks} ranks  {wrong or 'clean'}", flush=True)
     print(f"{len(names)} programs, {failures} not clean")
     return 1 if failures else 0
 
