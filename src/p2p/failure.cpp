@@ -452,6 +452,8 @@ void Engine::revoke(objects::Comm& comm) {
 }
 
 void Engine::on_revoked(PeerIndex from, uint32_t context) {
+  // These belong to no communicator that anybody else could revoke.
+  if (context >= kSelfContext && context < kFirstFreeContext) return;
   if (revoked(context) == nullptr) {
     const Revoked& entry = note_revoked(context);
     if (entry.comm != nullptr) tell_revoked(entry);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/atomic.h"
+#include "base/contexts.h"
 #include "job.h"
 #include "mpi.h"
 #include "p2p/engine.h"
@@ -196,6 +197,17 @@ TEST_F(Damage, answers_to_nothing_are_dropped) {
 }
 
 // Also where the number that they name is that of a send which has not begun.
+TEST_F(Damage, what_belongs_to_no_communicator_is_not_revoked) {
+  Request* request = nullptr;
+  std::byte byte = {};
+  ASSERT_TRUE(engine(0).ireceive(&byte, 1, byte_, 1, kTag, kAgreementContext, request).ok());
+  send(PacketKind::revoked, nullptr, 0, kAgreementContext);
+  EXPECT_EQ(words_of_progress(), "nothing was found");
+  EXPECT_FALSE(request->complete) << "agreements could not be made any more";
+  ASSERT_TRUE(engine(1).send(&byte, 1, byte_, 0, kTag, kAgreementContext).ok());
+  EXPECT_TRUE(engine(0).wait(request).ok());
+}
+
 TEST_F(Damage, a_send_that_waits_for_room_has_no_answer) {
   std::vector<Request*> requests;
   std::vector<std::byte> data(1000);

@@ -93,7 +93,7 @@ class Members {
     const size_t from = input_.below(std::size(others_));
     const auto kind = static_cast<uint8_t>(input_.below(64));
     const auto flags = static_cast<uint8_t>(input_.below(128));
-    const auto cookie = static_cast<uint32_t>(input_.below(4)) | uint32_t{input_.take<uint8_t>()} << 24;
+    const auto cookie = static_cast<uint32_t>(input_.below(16)) | uint32_t{input_.take<uint8_t>()} << 24;
     send(from, kind, flags, cookie, input_.take_text(input_.below(80)));
   }
   void send(size_t from, uint8_t kind, uint8_t flags, uint32_t cookie, std::string_view payload) {
