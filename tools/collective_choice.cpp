@@ -9,12 +9,14 @@
 #include "coll/hierarchy.h"
 #include "shm/layout.h"
 #include "shm/segment.h"
+#include "tune/threshold.h"
 
 namespace hearth::tools {
 namespace {
 
 using coll::Collective;
 using coll::Hierarchy;
+using param::Id;
 
 bool shares_processors(int ranks) {
   return ranks > os::usable_processors();
@@ -51,15 +53,37 @@ bool is_wished(Collective collective, const char* algorithm) {
   return wished != nullptr && std::string(wished) == algorithm;
 }
 
+/// "coll_line_ranks_max = 32, default".
+std::string limit_text(Id limit) {
+  const uint64_t value = tune::limit(limit);
+  return fmt::format("{} = {}, {}", tune::name_of(limit),
+                     value == tune::kNever ? "never" : std::to_string(value), tune::limit_source(limit));
+}
+
+std::string whole_limit_text(int ranks) {
+  const Id limit = Id::coll_whole_bytes_max;
+  const bool left_out = shares_processors(ranks) && std::string(tune::limit_source(limit)) == "profile";
+  if (!left_out) return limit_text(limit);
+  return fmt::format("{} = {}, default; the profile's is for ranks with a processor each",
+                     tune::name_of(limit), param::get_bytes(limit));
+}
+
 std::string why(Collective collective, const std::string& algorithm, int ranks) {
   if (is_wished(collective, algorithm.c_str())) return "HEARTH_COLL_ALGORITHMS names it";
   if (algorithm == "lines") {
     return shares_processors(ranks) ? "fits a slot; ranks share processors, and each has to run once only"
-                                    : "fits a slot, and few enough ranks to read one another's";
+                                    : "fits a slot, and few enough ranks to read one another's: " +
+                                          limit_text(Id::coll_line_ranks_max);
   }
   if (algorithm == "tree") {
-    return fmt::format("fits a slot; more than {} ranks, which meet in groups of {}", coll::kLineRanksMax,
-                       Hierarchy::by_rank(ranks, 0).text());
+    return fmt::format("fits a slot; so many ranks meet in groups of {}: {}",
+                       Hierarchy::by_rank(ranks, 0).text(), limit_text(Id::coll_line_ranks_max));
+  }
+  if (collective == Collective::allreduce && algorithm.starts_with("chunks")) {
+    return fmt::format("{}: {}",
+                       algorithm == "chunks_whole" ? "short enough that every rank reduces all of it"
+                                                   : "long enough that each reduces a share",
+                       whole_limit_text(ranks));
   }
   if (algorithm.starts_with("chunks")) {
     return "through memory that stays in the caches, all ranks at once; what lies in the arena is read there "
@@ -77,7 +101,7 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
   const bool scatters = collective == Collective::reduce_scatter;
   const int64_t vector_bytes = scatters ? bytes * ranks : bytes;
   const int64_t said = said_bytes(collective, ranks, bytes);
-  const bool pays = coll::lines_pay(ranks, shares_processors(ranks));
+  const bool pays = coll::lines_pay(ranks, tune::limit(Id::coll_line_ranks_max), shares_processors(ranks));
   const auto allowed = [&](const char* algorithm, bool by_itself) {
     const bool wished = coll::wished_algorithm(collective, UINT32_MAX) != nullptr;
     return wished ? is_wished(collective, algorithm) : by_itself;
@@ -104,7 +128,8 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
        .lines = has_area(ranks) && said <= shm::kSlotPayloadBytes && allowed("lines", pays || one_order),
        .same_bits = same_bits,
        .tree =
-           has_area(ranks) && fits_groups(collective, ranks, bytes) && !one_order && allowed("tree", !pays)});
+           has_area(ranks) && fits_groups(collective, ranks, bytes) && !one_order && allowed("tree", !pays),
+       .whole_bytes_max = coll::whole_bytes_max(shares_processors(ranks))});
 }
 
 std::vector<CollectiveChoice> collective_choices(int ranks) {

@@ -21,7 +21,8 @@ Json build_facts();
 Json parameter_facts();
 /// The profile in force, or why there is none, and what a profile has to fit.
 Json profile_facts(const tune::ProfileSearch& search, const topo::Machine& machine);
-/// The thresholds that depend on what lies between two ranks, for the relations of this machine.
+/// The thresholds that depend on what lies between two ranks, for the relations of this machine, and the
+/// limits of collectives.
 Json threshold_facts(const topo::Machine& machine);
 /// Memory per rank for a job of so many ranks; for a choice of jobs when it is 0.
 Json memory_facts(uint32_t ranks);

@@ -110,6 +110,14 @@ Json threshold_facts(const topo::Machine& machine) {
                       {"why", threshold.why}});
     }
   }
+  for (const tune::Limit& limit : tune::limits()) {
+    const uint64_t value = tune::limit(limit.parameter);
+    rows.push_back({{"threshold", limit.name},
+                    {"both_share", "any"},
+                    {"value", value == tune::kNever ? Json("never") : Json(value)},
+                    {"source", tune::limit_source(limit.parameter)},
+                    {"why", limit.why}});
+  }
   return rows;
 }
 

@@ -16,6 +16,7 @@ Status find_installation(Installation& installation) {
   installation.launcher = installation.root / "bin" / "mpiexec";
   installation.driver = installation.root / "libexec" / "hearth" / "bench_driver";
   installation.tune_probe = installation.root / "libexec" / "hearth" / "tune_probe";
+  installation.tune_collective_probe = installation.root / "libexec" / "hearth" / "tune_collective_probe";
   installation.skew_probe = installation.root / "libexec" / "hearth" / "skew_probe";
   installation.paper_probe = installation.root / "libexec" / "hearth" / "paper_probe";
   installation.library = installation.root / "lib" / "libmpi_abi.so.1";

@@ -25,8 +25,10 @@
 #include "route.h"
 #include "tune/profile.h"
 #include "tune/search.h"
+#include "tune_collectives.h"
 #include "tune_job.h"
 #include "tune_plan.h"
+#include "tune_words.h"
 
 namespace hearth::tools {
 namespace {
@@ -63,18 +65,6 @@ size_t questions_per_relation(bool quick) {
   if (quick) return sum;
   for (const Choice& choice : choices()) sum += choice.values.size() * choice.lengths.size();
   return sum;
-}
-
-std::string ratio_text(const tune::Comparison& at) {
-  return fmt::format("{:.2f} ({:.2f} to {:.2f}) of the time at {}", at.ratio, at.low, at.high,
-                     bytes_text(at.bytes));
-}
-
-/// The comparison that speaks most clearly, one way or the other.
-const tune::Comparison& clearest(const std::vector<tune::Comparison>& measured) {
-  return *std::max_element(measured.begin(), measured.end(), [](const auto& x, const auto& y) {
-    return std::abs(std::log(x.ratio)) < std::abs(std::log(y.ratio));
-  });
 }
 
 /// Measures one pair of processors.
@@ -234,25 +224,39 @@ class Tuner {
   std::vector<Setting> found_;
 };
 
+/// What two ranks share, of which a finding or a curve is.
+std::string shared_by(std::optional<topo::Relation> relation) {
+  return relation ? topo::relation_name(*relation) : "any";
+}
+
+std::string panel_title(std::optional<topo::Relation> relation) {
+  return relation ? "both share: " + shared_by(relation) : "allreduce";
+}
+
+bool divides_lengths(param::Id parameter) {
+  return parameter == param::Id::coll_whole_bytes_max ||
+         std::any_of(divisions().begin(), divisions().end(),
+                     [parameter](const Division& division) { return division.threshold == parameter; });
+}
+
 std::string chart_of(const tune::Profile& profile) {
   std::vector<Panel> panels;
   for (const tune::Curve& curve : profile.curves) {
-    const std::string title = fmt::format("both share: {}", topo::relation_name(curve.relation));
-    if (panels.empty() || panels.back().title != title) panels.push_back({title, "us per message", {}});
+    const std::string title = panel_title(curve.relation);
+    if (panels.empty() || panels.back().title != title)
+      panels.push_back({title, curve.relation ? "us per message" : "us", {}});
     Series series = {curve.name, {}};
     for (const auto& [bytes, ns] : curve.points) series.points.emplace_back(bytes, ns / 1e3);
     panels.back().series.push_back(std::move(series));
   }
-  for (const Division& division : divisions()) {
-    for (const tune::Finding& finding : profile.findings) {
-      if (finding.parameter != division.threshold || !finding.value) continue;
-      if (*finding.value == tune::kNever || *finding.value == 0) continue;
-      const std::string title = fmt::format("both share: {}", topo::relation_name(finding.relation));
-      const auto panel =
-          std::find_if(panels.begin(), panels.end(), [&title](const Panel& p) { return p.title == title; });
-      if (panel != panels.end())
-        panel->marks.emplace_back(static_cast<double>(*finding.value), bytes_text(*finding.value));
-    }
+  for (const tune::Finding& finding : profile.findings) {
+    if (!divides_lengths(finding.parameter) || !finding.value) continue;
+    if (*finding.value == tune::kNever || *finding.value == 0) continue;
+    const std::string title = panel_title(finding.relation);
+    const auto panel =
+        std::find_if(panels.begin(), panels.end(), [&title](const Panel& p) { return p.title == title; });
+    if (panel != panels.end())
+      panel->marks.emplace_back(static_cast<double>(*finding.value), bytes_text(*finding.value));
   }
   return draw_chart("Hearth on " + profile.machine.processor, panels);
 }
@@ -261,21 +265,30 @@ void print_table(const tune::Profile& profile) {
   TextTable table({"both share", "threshold", "value", "default", "what was measured"});
   const std::vector<param::Row> rows = param::rows();
   for (const tune::Finding& finding : profile.findings) {
-    const tune::Threshold& threshold =
-        *tune::find_threshold(rows[static_cast<size_t>(finding.parameter)].name);
-    const uint64_t usual = threshold.standard[static_cast<size_t>(finding.relation)];
+    const param::Row& row = rows[static_cast<size_t>(finding.parameter)];
+    const tune::Threshold* threshold = tune::find_threshold(row.name);
+    const uint64_t usual = finding.relation ? threshold->standard[static_cast<size_t>(*finding.relation)]
+                                            : standard_of(finding.parameter);
     const auto text = [](uint64_t value) {
       return value == tune::kNever ? std::string("never") : std::to_string(value);
     };
-    table.add({topo::relation_name(finding.relation), threshold.name,
-               finding.value ? text(*finding.value) : "default", text(usual), finding.text});
+    table.add({shared_by(finding.relation), row.name, finding.value ? text(*finding.value) : "default",
+               text(usual), finding.text});
   }
   fmt::print("{}", table.text(0));
 }
 
+/// How many ranks would not have to share one.
+int processors_of(const topo::Machine& machine) {
+  const auto usable = static_cast<int>(machine.processors().size());
+  const int quota = os::quota_processors();
+  return quota > 0 ? std::min(usable, quota) : usable;
+}
+
 Status measure(const TuneOptions& options, const Installation& place, const std::vector<RelationPair>& pairs,
-               tune::Profile& profile) {
-  const size_t questions = questions_per_relation(options.quick) * pairs.size();
+               int processors, tune::Profile& profile) {
+  const size_t questions = questions_per_relation(options.quick) * pairs.size() +
+                           (options.quick ? 0 : collective_questions(processors));
   const uint64_t time_us = options.unasked ? kUnaskedTimeUs : options.quick ? kQuickTimeUs : kTimeUs;
   const uint64_t question_us =
       std::clamp(time_us / questions, kQuestionUsMin, options.quick ? kQuickQuestionUsMax : kQuestionUsMax);
@@ -287,7 +300,8 @@ Status measure(const TuneOptions& options, const Installation& place, const std:
     Tuner tuner(options, pair, question_us, deadline_ns, progress, profile);
     HEARTH_TRY(tuner.run(place));
   }
-  return {};
+  if (options.quick) return {};
+  return tune_collectives(place, processors, question_us, deadline_ns, progress, profile);
 }
 
 /// Held as long as one measures unasked: there is no file that could be left behind.
@@ -337,7 +351,7 @@ Status run_tune(const TuneOptions& options) {
                                      : "") +
                     ", version " HEARTH_VERSION;
   profile.machine = tune::MachineIdentity::of(machine);
-  const Status measured = measure(options, place, pairs, profile);
+  const Status measured = measure(options, place, pairs, processors_of(machine), profile);
   if (!measured.ok() && options.unasked) remove_empty_folder_of(output);
   HEARTH_TRY(measured);
   HEARTH_TRY(write_file(output, tune::profile_text(profile)));

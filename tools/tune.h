@@ -1,5 +1,6 @@
 // `hearth tune`: measures which way for a message is better from which length on, for every relation that two
-// processors of this machine have, and writes the profile.
+// processors of this machine have, and up to where two algorithms of collectives are (tune_collectives.h);
+// writes the profile.
 #pragma once
 
 #include <string>

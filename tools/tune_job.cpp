@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "base/os_process.h"
 #include "mpi.h"
@@ -26,10 +27,11 @@ std::vector<std::string> environment_for_ranks() {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string name(*entry, std::strcspn(*entry, "="));
     const std::vector<param::Row> rows = param::rows();
-    const bool threshold = std::any_of(rows.begin(), rows.end(), [&name](const param::Row& row) {
-      return row.environment == name && tune::find_threshold(row.name) != nullptr;
+    const bool measured = std::any_of(rows.begin(), rows.end(), [&name](const param::Row& row) {
+      return row.environment == name &&
+             (tune::find_threshold(row.name) != nullptr || std::string_view(row.name).starts_with("coll_"));
     });
-    if (!threshold && name != "HEARTH_PROFILE" && name != tune::kVariable) result.emplace_back(*entry);
+    if (!measured && name != "HEARTH_PROFILE" && name != tune::kVariable) result.emplace_back(*entry);
   }
   return result;
 }
@@ -67,24 +69,26 @@ Status gone() {
 }  // namespace
 
 Status TuneJob::start(const Installation& place, int processor_a, int processor_b, int limit_s) {
+  return start({place.launcher.string(), "-n", "2", "--bind-to", "hwthread", "--no-share-heap", "--timeout",
+                std::to_string(limit_s), place.tune_probe.string()},
+               std::array<int, 2>{processor_a, processor_b});
+}
+
+Status TuneJob::start_collective(const Installation& place, int ranks, int limit_s) {
+  return start({place.launcher.string(), "-n", std::to_string(ranks), "--timeout", std::to_string(limit_s),
+                place.tune_collective_probe.string()},
+               {});
+}
+
+Status TuneJob::start(std::vector<std::string> words, std::span<const int> processors) {
   // A job that ends early is told as such, and not by the signal of its pipe.
   static os::SignalInbox no_signals({});
   os::Pipe in, out;
   if (!os::make_pipe(in) || !os::make_pipe(out))
     return fail(MPI_ERR_OTHER, "cannot make a pipe: %s", std::strerror(errno));
-  std::vector<std::string> words = {place.launcher.string(),
-                                    "-n",
-                                    "2",
-                                    "--bind-to",
-                                    "hwthread",
-                                    "--no-share-heap",
-                                    "--timeout",
-                                    std::to_string(limit_s),
-                                    place.tune_probe.string()};
   std::vector<std::string> environment = environment_for_ranks();
   const std::vector<char*> arguments = pointers_to(words);
   const std::vector<char*> variables = pointers_to(environment);
-  const std::array<int, 2> processors = {processor_a, processor_b};
   os::SpawnPlan plan;
   plan.program = arguments[0];
   plan.arguments = arguments.data();
@@ -120,9 +124,19 @@ Status TuneJob::read_line(std::string& line) {
 }
 
 Status TuneJob::ask(const Question& question, tune::Comparison& answer) {
-  const std::string words = fmt::format("compare {} {} {} {} |{} |{}\n", question.bytes,
-                                        question.from_mpi ? "mpi" : "malloc", question.time_us, kRoundsMax,
-                                        words_of(question.a, question.b), words_of(question.b, question.a));
+  return ask(fmt::format("compare {} {} {} {} |{} |{}\n", question.bytes,
+                         question.from_mpi ? "mpi" : "malloc", question.time_us, kRoundsMax,
+                         words_of(question.a, question.b), words_of(question.b, question.a)),
+             question.bytes, answer);
+}
+
+Status TuneJob::ask(const CollectiveQuestion& question, tune::Comparison& answer) {
+  return ask(fmt::format("compare {} {} {} {} | {} | {}\n", question.bytes, question.ranks, question.time_us,
+                         kRoundsMax, question.a, question.b),
+             question.bytes, answer);
+}
+
+Status TuneJob::ask(const std::string& words, uint64_t bytes, tune::Comparison& answer) {
   if (os::write_some(questions_.number(), words.data(), words.size()) != static_cast<intptr_t>(words.size()))
     return gone();
   std::vector<tune::Round> rounds;
@@ -133,7 +147,7 @@ Status TuneJob::ask(const Question& question, tune::Comparison& answer) {
                     &round.second_b_ns, &round.second_a_ns) == 4) {
       rounds.push_back(round);
     } else if (std::sscanf(line.c_str(), "end %lf", &floor_ns_) == 1) {
-      answer = tune::judge(question.bytes, rounds);
+      answer = tune::judge(bytes, rounds);
       return {};
     } else {
       return fail(MPI_ERR_OTHER, "the measuring job printed '%s', which is no answer", line.c_str());

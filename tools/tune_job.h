@@ -1,7 +1,9 @@
 // A running measuring job of `hearth tune`: mpiexec with two ranks of libexec/hearth/tune_probe on two chosen
-// processors, asked through pipes. Owns the process; used by one thread.
+// processors, or with any number of libexec/hearth/tune_collective_probe, asked through pipes. Owns the
+// process; used by one thread.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,15 @@ struct Question {
   uint64_t time_us = 0;  // begin no further round after it
 };
 
+/// Two algorithms of src/coll/algorithms.def for an allreduce of doubles.
+struct CollectiveQuestion {
+  uint64_t bytes = 0;
+  int ranks = 0;  // at most those of the job
+  const char* a = nullptr;
+  const char* b = nullptr;
+  uint64_t time_us = 0;  // begin no further round after it
+};
+
 class TuneJob {
  public:
   TuneJob() = default;
@@ -35,14 +46,19 @@ class TuneJob {
   TuneJob(const TuneJob&) = delete;
   TuneJob& operator=(const TuneJob&) = delete;
 
-  /// The environment is this process's without values of thresholds and without a profile.
-  /// The job is over after so many seconds, whatever happens.
+  /// The environment is this process's without values of thresholds, without a profile, and without what
+  /// there is for collectives. The job is over after so many seconds, whatever happens.
   Status start(const Installation& place, int processor_a, int processor_b, int limit_s);
+  /// The same of a job for collectives, bound as mpiexec binds.
+  Status start_collective(const Installation& place, int ranks, int limit_s);
   Status ask(const Question& question, tune::Comparison& answer);
+  Status ask(const CollectiveQuestion& question, tune::Comparison& answer);
   /// What one cache line took from rank to rank after the last question; 0 when unknown.
   double floor_ns() const { return floor_ns_; }
 
  private:
+  Status start(std::vector<std::string> words, std::span<const int> processors);
+  Status ask(const std::string& words, uint64_t bytes, tune::Comparison& answer);
   Status read_line(std::string& line);
 
   int process_ = -1;

@@ -1,5 +1,8 @@
 #include "tune_plan.h"
 
+#include <algorithm>
+
+#include "tune/search.h"
 #include "tune/threshold.h"
 
 namespace hearth::tools {
@@ -9,6 +12,19 @@ using param::Id;
 
 constexpr uint64_t KiB = 1024, MiB = KiB * KiB;
 constexpr uint64_t kNever = tune::kNever;
+
+// What more of them take goes on growing in the same way, while starting them takes its time.
+constexpr int kReducingRanksMax = 16, kGroupedRanksMax = 256;
+// Fewer are hardly a group.
+constexpr int kReducingRanksMin = 2, kGroupedRanksMin = 4;
+
+/// Up to that one.
+std::vector<uint64_t> numbers_of_ranks(int most) {
+  const auto last = static_cast<uint64_t>(most);
+  std::vector<uint64_t> numbers = tune::fine_lengths(kGroupedRanksMin, last);
+  if (!numbers.empty() && numbers.back() != last) numbers.push_back(last);
+  return numbers;
+}
 
 }  // namespace
 
@@ -20,6 +36,20 @@ const std::vector<Choice>& choices() {
       {Id::p2p_cells_in_flight, {2, 4, 16}, {64 * KiB, 512 * KiB, 4 * MiB}, in_cells},
       {Id::p2p_first_part_bytes, {4 * KiB, 16 * KiB}, {16 * KiB, 64 * KiB, 256 * KiB}, in_cells},
   };
+  return all;
+}
+
+std::vector<CollectiveDivision> collective_divisions(int processors) {
+  const int reducing = std::min(processors, kReducingRanksMax);
+  const int grouped = std::min(processors, kGroupedRanksMax);
+  std::vector<CollectiveDivision> all = {
+      {Id::coll_whole_bytes_max, "allreduce, whole", "chunks_whole", "allreduce, in shares", "chunks_shares",
+       false, kReducingRanksMin, reducing, tune::fine_lengths(KiB, 256 * KiB)},
+      {Id::coll_line_ranks_max, "8 bytes, each reads all", "lines", "8 bytes, in groups", "tree", true,
+       kGroupedRanksMin, grouped, numbers_of_ranks(grouped)}};
+  for (CollectiveDivision& division : all) {
+    if (processors < division.processors_min) division.places.clear();
+  }
   return all;
 }
 

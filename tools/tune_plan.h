@@ -37,4 +37,19 @@ struct Choice {
 const std::vector<Choice>& choices();
 const std::vector<Division>& divisions();
 
+/// A limit that divides two algorithms of an allreduce: the last place of `below`.
+struct CollectiveDivision {
+  param::Id limit;
+  const char* below_name;
+  const char* below;  // of src/coll/algorithms.def
+  const char* above_name;
+  const char* above;
+  bool by_ranks;  // a place is a number of ranks, which sum one number each; otherwise a length
+  int processors_min;
+  int ranks;                     // of the job, which have a processor each
+  std::vector<uint64_t> places;  // looked at; empty where the machine has fewer processors
+};
+/// For a machine with so many processors.
+std::vector<CollectiveDivision> collective_divisions(int processors);
+
 }  // namespace hearth::tools

@@ -12,6 +12,7 @@
 #include "mpi-ext.h"
 #include "p2p/engine.h"
 #include "shm/damage.h"
+#include "tune/threshold.h"
 
 namespace hearth::coll {
 namespace {
@@ -319,7 +320,8 @@ bool ControlArea::shares_processors() const {
 }
 
 void ControlArea::choose_ways() {
-  const bool lines = lines_pay(size_, shares_processors());
+  const bool lines = lines_pay(size_, tune::limit(param::Id::coll_line_ranks_max), shares_processors());
+  whole_bytes_max_ = coll::whole_bytes_max(shares_processors());
   const bool same_bits = param::get_flag(param::Id::coll_same_bits);
   for (size_t i = 0; i < std::size(line_bytes_max_); ++i) {
     const auto collective = static_cast<Collective>(i);

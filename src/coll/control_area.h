@@ -180,6 +180,8 @@ class ControlArea {
   int64_t tree_bytes_max(Collective collective) const {
     return tree_bytes_max_[static_cast<size_t>(collective)];
   }
+  /// The longest vector of an allreduce through chunks that every rank reduces whole.
+  int64_t whole_bytes_max() const { return whole_bytes_max_; }
   /// Finds them out anew, when wishes have changed (coll/select.h). Called alike on all ranks.
   void choose_ways();
   /// The groups, by what the ranks share or by their numbers alone. Made when first asked for.
@@ -322,6 +324,7 @@ class ControlArea {
   uint64_t ended_ = 0;        // bit i: so is done_ + 1 + i, here
   int64_t line_bytes_max_[static_cast<size_t>(Collective::count_)];
   int64_t tree_bytes_max_[static_cast<size_t>(Collective::count_)];
+  int64_t whole_bytes_max_ = 0;
   std::unique_ptr<Hierarchy> hierarchies_[2];  // by rank, by place
   [[gnu::cold]] Status failed() const;
   const objects::Comm& comm_;

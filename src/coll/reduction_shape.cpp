@@ -20,7 +20,8 @@ Shape reduction_shape(const Schedule& schedule, Collective collective, Count cou
               .lines = fits_lines(schedule.area(), collective, bytes),
               .same_bits = same_bits,
               .tree = type.contiguous && fits_tree(schedule.area(), collective, bytes),
-              .context = schedule.context()};
+              .context = schedule.context(),
+              .whole_bytes_max = schedule.area() == nullptr ? 0 : schedule.area()->whole_bytes_max()};
   describe_machines(schedule, shape);
   return shape;
 }

@@ -11,6 +11,7 @@
 #include "base/immortal.h"
 #include "base/param.h"
 #include "mpi.h"
+#include "tune/threshold.h"
 
 namespace hearth::coll {
 namespace {
@@ -118,6 +119,12 @@ Status set_wishes(uint32_t context, const std::string& text) {
   std::erase_if(hinted.value, [context](const auto& hint) { return hint.first == context; });
   if (!text.empty()) hinted.value.emplace_back(context, wishes);
   return {};
+}
+
+int64_t whole_bytes_max(bool more_ranks_than_processors) {
+  constexpr param::Id kLimit = param::Id::coll_whole_bytes_max;
+  const uint64_t bytes = more_ranks_than_processors ? param::get_bytes(kLimit) : tune::limit(kLimit);
+  return static_cast<int64_t>(std::min(bytes, uint64_t{INT64_MAX}));
 }
 
 const char* name_of(Collective collective) {

@@ -41,15 +41,19 @@ struct Shape {
   bool in_order = true;    // machine after machine, by rank
   bool same_each = true;   // as many ranks on each machine
   uint32_t context = UINT32_MAX;  // Comm::context: whose wishes count
+  int64_t whole_bytes_max = 0;    // of the control area, for chunks_whole of an allreduce
 };
 
-/// Where each rank has a processor, so many lines are read by each of so many ranks at most; with more,
-/// groups are better (coll/hierarchy.h): a guess, of a machine with two processors. Where ranks take turns,
-/// what counts is how often each gets a turn: once.
-constexpr int kLineRanksMax = 32;
-constexpr bool lines_pay(int ranks, bool more_ranks_than_processors) {
-  return ranks <= kLineRanksMax || more_ranks_than_processors;
+/// Where each rank has a processor, so many lines are read by each of so many ranks at most
+/// (coll_line_ranks_max); with more, groups are better (coll/hierarchy.h), but for two, which are none. Where
+/// ranks take turns, what counts is how often each gets a turn: once.
+constexpr bool lines_pay(int ranks, uint64_t line_ranks_max, bool more_ranks_than_processors) {
+  return ranks <= 2 || static_cast<uint64_t>(ranks) <= line_ranks_max || more_ranks_than_processors;
 }
+
+/// Up to which length every rank reduces a whole vector (coll_whole_bytes_max). What a profile says of that
+/// was measured with a processor for each rank: otherwise it is left out.
+int64_t whole_bytes_max(bool more_ranks_than_processors);
 
 /// Whether the memory that each rank has for its chunks is enough for so many: a few lines for each in a
 /// stage.

@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFormat = "hearth profile";
 constexpr int kVersion = 1;
 constexpr const char* kNeverWord = "never";
+constexpr const char* kCollectives = "collectives";
 
 Status wrong(const std::string& where, const std::string& what) {
   return fail(MPI_ERR_ARG, "%s: %s", where.c_str(), what.c_str());
@@ -90,16 +91,26 @@ Status read_curve(const Json& points, const std::string& where, Curve& curve) {
   return {};
 }
 
-Status read_relation(topo::Relation relation, const Json& object, const std::string& where,
-                     Profile& profile) {
+/// The parameter of that name which has a value for each relation, or for none.
+bool find_parameter(const std::string& name, bool of_relation, param::Id& parameter) {
+  const Threshold* threshold = of_relation ? find_threshold(name) : nullptr;
+  const Limit* limit = of_relation ? nullptr : find_limit(name);
+  if (threshold == nullptr && limit == nullptr) return false;
+  parameter = threshold != nullptr ? threshold->parameter : limit->parameter;
+  return true;
+}
+
+/// What is known of a relation, or of collectives, which have none.
+Status read_part(std::optional<topo::Relation> relation, const Json& object, const std::string& where,
+                 Profile& profile) {
   HEARTH_TRY(only(object, {"thresholds", "curves"}, where));
   if (const auto thresholds = object.find("thresholds"); thresholds != object.end()) {
     if (!thresholds->is_object()) return wrong(where + ".thresholds", "expected an object");
     for (const auto& entry : thresholds->items()) {
       const std::string place = where + ".thresholds." + entry.key();
-      const Threshold* threshold = find_threshold(entry.key());
-      if (threshold == nullptr) return wrong(place, "there is no such threshold");
-      Finding finding = {threshold->parameter, relation, {}, ""};
+      Finding finding = {{}, relation, {}, ""};
+      if (!find_parameter(entry.key(), relation.has_value(), finding.parameter))
+        return wrong(place, "there is no such threshold");
       HEARTH_TRY(read_finding(entry.value(), place, finding));
       profile.findings.push_back(std::move(finding));
     }
@@ -117,7 +128,8 @@ Status read_relation(topo::Relation relation, const Json& object, const std::str
 
 Status read_document(const Json& document, Profile& profile) {
   const std::string top = "profile";
-  HEARTH_TRY(only(document, {"format", "version", "made", "made_by", "machine", "relations"}, top));
+  HEARTH_TRY(
+      only(document, {"format", "version", "made", "made_by", "machine", "relations", kCollectives}, top));
   std::string format;
   HEARTH_TRY(read(document, "format", top, format));
   if (format != kFormat) return wrong("format", "'" + format + "' is not '" + kFormat + "'");
@@ -139,9 +151,11 @@ Status read_document(const Json& document, Profile& profile) {
     const std::string where = "relations." + entry.key();
     topo::Relation relation;
     if (!topo::find_relation(entry.key().c_str(), relation)) return wrong(where, "there is no such relation");
-    HEARTH_TRY(read_relation(relation, entry.value(), where, profile));
+    HEARTH_TRY(read_part(relation, entry.value(), where, profile));
   }
-  return {};
+  const auto collectives = document.find(kCollectives);
+  return collectives == document.end() ? Status()
+                                       : read_part(std::nullopt, *collectives, kCollectives, profile);
 }
 
 std::string in_home(const char* variable, const char* usual) {
@@ -162,7 +176,7 @@ std::vector<Tuned> Profile::values() const {
   return result;
 }
 
-const Finding* Profile::find(param::Id parameter, topo::Relation relation) const {
+const Finding* Profile::find(param::Id parameter, std::optional<topo::Relation> relation) const {
   for (const Finding& finding : findings) {
     if (finding.parameter == parameter && finding.relation == relation) return &finding;
   }
@@ -178,28 +192,32 @@ Status parse_profile(const std::string& text, Profile& profile) {
 
 std::string profile_text(const Profile& profile) {
   Json relations = Json::object();
+  Json collectives = Json::object();
+  const auto part = [&](std::optional<topo::Relation> relation) -> Json& {
+    return relation ? relations[topo::relation_name(*relation)] : collectives;
+  };
   for (const Finding& finding : profile.findings) {
     Json entry = Json::object();
     if (finding.value) entry["value"] = *finding.value == kNever ? Json(kNeverWord) : Json(*finding.value);
     entry["finding"] = finding.text;
-    const size_t row = static_cast<size_t>(finding.parameter);
-    relations[topo::relation_name(finding.relation)]["thresholds"][param::rows()[row].name] = entry;
+    part(finding.relation)["thresholds"][name_of(finding.parameter)] = entry;
   }
   for (const Curve& curve : profile.curves) {
     Json points = Json::array();
     for (const auto& [bytes, ns] : curve.points) points.push_back(Json::array({bytes, ns}));
-    relations[topo::relation_name(curve.relation)]["curves"][curve.name] = std::move(points);
+    part(curve.relation)["curves"][curve.name] = std::move(points);
   }
-  const Json document = {{"format", kFormat},
-                         {"version", kVersion},
-                         {"made", profile.made},
-                         {"made_by", profile.made_by},
-                         {"machine",
-                          {{"processor", profile.machine.processor},
-                           {"topology", profile.machine.topology},
-                           {"kernel", profile.machine.kernel},
-                           {"hypervisor", profile.machine.hypervisor}}},
-                         {"relations", relations}};
+  Json document = {{"format", kFormat},
+                   {"version", kVersion},
+                   {"made", profile.made},
+                   {"made_by", profile.made_by},
+                   {"machine",
+                    {{"processor", profile.machine.processor},
+                     {"topology", profile.machine.topology},
+                     {"kernel", profile.machine.kernel},
+                     {"hypervisor", profile.machine.hypervisor}}},
+                   {"relations", relations}};
+  if (!collectives.empty()) document[kCollectives] = collectives;
   return document.dump(1) + "\n";
 }
 

@@ -1,6 +1,6 @@
-// The profile of a machine: thresholds that `hearth tune` measured there, as a JSON file. mpiexec reads it
-// once and hands the values to all ranks (tune/threshold.h), so the library itself never opens it. For the
-// launcher and the tools, in one thread.
+// The profile of a machine: thresholds and limits that `hearth tune` measured there, as a JSON file. mpiexec
+// reads it once and hands the values to all ranks (tune/threshold.h), so the library itself never opens it.
+// For the launcher and the tools, in one thread.
 //
 // Places, the first of which that has a file that fits the machine is used:
 //   the parameter `profile` (HEARTH_PROFILE): a file, or `none`
@@ -20,17 +20,17 @@
 
 namespace hearth::tune {
 
-/// What became of one threshold.
+/// What became of one threshold, or of one limit, which has no relation.
 struct Finding {
   param::Id parameter;
-  topo::Relation relation;
+  std::optional<topo::Relation> relation;
   std::optional<uint64_t> value;  // none: the default was kept
   std::string text;               // what was measured, and why that follows
 };
 
 /// What one way cost at each length.
 struct Curve {
-  topo::Relation relation;
+  std::optional<topo::Relation> relation;  // none: of a collective
   std::string name;
   std::vector<std::pair<uint64_t, double>> points;  // bytes, ns
 };
@@ -44,7 +44,7 @@ struct Profile {
 
   /// Those findings that have a value.
   std::vector<Tuned> values() const;
-  const Finding* find(param::Id parameter, topo::Relation relation) const;
+  const Finding* find(param::Id parameter, std::optional<topo::Relation> relation) const;
 };
 
 /// The text of a profile. An error says what is wrong and where in the document.

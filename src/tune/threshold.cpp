@@ -19,18 +19,31 @@ constexpr Threshold kThresholds[] = {
 #define HEARTH_THRESHOLD(parameter, self, smt, l2, l3, numa, package, machine, unknown, network, why) \
   {param::Id::parameter, #parameter, {self, smt, l2, l3, numa, package, machine, unknown, network}, why},
 #include "tune/threshold.def"
-#undef HEARTH_THRESHOLD
 };
 constexpr size_t kCount = std::size(kThresholds);
+
+constexpr Limit kLimits[] = {
+#define HEARTH_LIMIT(parameter, why) {param::Id::parameter, #parameter, why},
+#include "tune/threshold.def"
+};
 
 constexpr const char* kNeverWord = "never";
 constexpr std::string_view kHintPrefix = "hearth_";
 
-size_t row_of(param::Id parameter) {
+template <class Row, size_t kRows>
+size_t row_in(const Row (&rows)[kRows], param::Id parameter) {
   size_t row = 0;
-  while (row < kCount && kThresholds[row].parameter != parameter) ++row;
-  HEARTH_CHECK(row < kCount);
+  while (row < kRows && rows[row].parameter != parameter) ++row;
+  HEARTH_CHECK(row < kRows);
   return row;
+}
+
+size_t row_of(param::Id parameter) {
+  return row_in(kThresholds, parameter);
+}
+
+bool is_default(param::Id parameter) {
+  return std::strcmp(param::source(parameter), "default") == 0;
 }
 
 /// What a profile said, row by row.
@@ -51,17 +64,24 @@ class Table {
 
   void take(std::span<const Tuned> values) {
     values_ = {};
+    limits_ = {};
     for (const Tuned& tuned : values) {
-      values_[row_of(tuned.parameter)][static_cast<size_t>(tuned.relation)] = tuned.value;
+      if (tuned.relation) {
+        values_[row_of(tuned.parameter)][static_cast<size_t>(*tuned.relation)] = tuned.value;
+      } else {
+        limits_[row_in(kLimits, tuned.parameter)] = tuned.value;
+      }
     }
   }
 
   std::optional<uint64_t> at(size_t row, topo::Relation relation) const {
     return values_[row][static_cast<size_t>(relation)];
   }
+  std::optional<uint64_t> limit(param::Id parameter) const { return limits_[row_in(kLimits, parameter)]; }
 
  private:
   std::array<std::array<std::optional<uint64_t>, topo::kRelations>, kCount> values_;
+  std::array<std::optional<uint64_t>, std::size(kLimits)> limits_;
 };
 
 Table& table() {
@@ -79,13 +99,20 @@ bool parse_value(std::string_view text, uint64_t& value) {
 }
 
 bool parse_one(const std::string& word, Tuned& tuned) {
-  const size_t colon = word.find(':');
   const size_t equals = word.find('=');
-  if (colon == std::string::npos || equals == std::string::npos || equals < colon) return false;
-  const Threshold* threshold = find_threshold(word.substr(0, colon));
-  const std::string relation = word.substr(colon + 1, equals - colon - 1);
-  if (threshold == nullptr || !topo::find_relation(relation.c_str(), tuned.relation)) return false;
-  tuned.parameter = threshold->parameter;
+  if (equals == std::string::npos) return false;
+  const std::string name = word.substr(0, equals);
+  if (const Limit* limit = find_limit(name); limit != nullptr) {
+    tuned.parameter = limit->parameter;
+  } else {
+    const size_t colon = name.find(':');
+    if (colon == std::string::npos) return false;
+    const Threshold* threshold = find_threshold(name.substr(0, colon));
+    topo::Relation relation;
+    if (threshold == nullptr || !topo::find_relation(name.substr(colon + 1).c_str(), relation)) return false;
+    tuned.parameter = threshold->parameter;
+    tuned.relation = relation;
+  }
   return parse_value(std::string_view(word).substr(equals + 1), tuned.value);
 }
 
@@ -100,6 +127,24 @@ const Threshold* find_threshold(const std::string& name) {
     if (name == threshold.name) return &threshold;
   }
   return nullptr;
+}
+
+std::span<const Limit> limits() {
+  return kLimits;
+}
+
+const Limit* find_limit(const std::string& name) {
+  for (const Limit& limit : kLimits) {
+    if (name == limit.name) return &limit;
+  }
+  return nullptr;
+}
+
+const char* name_of(param::Id parameter) {
+  for (const Limit& limit : kLimits) {
+    if (limit.parameter == parameter) return limit.name;
+  }
+  return kThresholds[row_of(parameter)].name;
 }
 
 std::optional<uint64_t> Hints::at(param::Id parameter) const {
@@ -142,12 +187,22 @@ const char* source(param::Id parameter, topo::Relation relation) {
   return table().at(row_of(parameter), relation) ? "profile" : "default";
 }
 
+uint64_t limit(param::Id parameter) {
+  const auto own = static_cast<uint64_t>(param::get_number(parameter));
+  return is_default(parameter) ? table().limit(parameter).value_or(own) : own;
+}
+
+const char* limit_source(param::Id parameter) {
+  return is_default(parameter) && table().limit(parameter) ? "profile" : param::source(parameter);
+}
+
 std::string to_words(std::span<const Tuned> values) {
   std::string words;
   for (const Tuned& tuned : values) {
     if (!words.empty()) words += ';';
-    words += kThresholds[row_of(tuned.parameter)].name;
-    words += std::string(":") + topo::relation_name(tuned.relation) + "=";
+    words += name_of(tuned.parameter);
+    if (tuned.relation) words += std::string(":") + topo::relation_name(*tuned.relation);
+    words += "=";
     words += tuned.value == kNever ? kNeverWord : std::to_string(tuned.value);
   }
   return words;
@@ -160,8 +215,8 @@ Status from_words(const std::string& words, std::vector<Tuned>& values) {
     Tuned tuned = {};
     if (!parse_one(words.substr(begin, end - begin), tuned)) {
       values.clear();
-      return fail(MPI_ERR_ARG, "%s: '%s' is not name:relation=value, as mpiexec writes it", kVariable,
-                  words.substr(begin, end - begin).c_str());
+      return fail(MPI_ERR_ARG, "%s: '%s' is not name:relation=value or name=value, as mpiexec writes it",
+                  kVariable, words.substr(begin, end - begin).c_str());
     }
     values.push_back(tuned);
     begin = end + 1;

@@ -4,6 +4,9 @@
 //
 // The sources, in falling order: environment; hints of a communicator; MPI_T (these three for all relations);
 // profile; the default in threshold.def.
+//
+// Likewise the limits of collectives, of which a profile has one value for the machine: environment; MPI_T,
+// before MPI starts; profile; the default in base/param.def.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +36,17 @@ std::span<const Threshold> thresholds();
 /// nullptr for a name that no row has.
 const Threshold* find_threshold(const std::string& name);
 
+/// One row of threshold.def without relations.
+struct Limit {
+  param::Id parameter;
+  const char* name;
+  const char* why;
+};
+std::span<const Limit> limits();
+const Limit* find_limit(const std::string& name);
+/// The name of the parameter of a row of either kind.
+const char* name_of(param::Id parameter);
+
 /// Values that the info of a communicator asks for, under the parameter's name behind "hearth_"
 /// (docs/tuning.md). For messages that do not fit the ring: nothing is looked up for shorter ones.
 class Hints {
@@ -52,16 +66,20 @@ uint64_t value(param::Id parameter, topo::Relation relation, const Hints* hints 
 /// "environment", "tool", "profile" or "default".
 const char* source(param::Id parameter, topo::Relation relation);
 
+/// The same of a limit.
+uint64_t limit(param::Id parameter);
+const char* limit_source(param::Id parameter);
+
 /// A value that a profile gives.
 struct Tuned {
   param::Id parameter;
-  topo::Relation relation;
+  std::optional<topo::Relation> relation;  // none: of a limit
   uint64_t value;
 };
 
 /// The variable in which mpiexec hands the values of its profile to the ranks, so that all use the same, as
-/// `name:relation=value` with semicolons between them; `never` is a value too. Ranks that another launcher
-/// starts may be given it by hand.
+/// `name:relation=value`, or `name=value` of a limit, with semicolons between them; `never` is a value too.
+/// Ranks that another launcher starts may be given it by hand.
 constexpr const char* kVariable = "HEARTH_TUNED";
 std::string to_words(std::span<const Tuned> values);
 /// An error where the words mean nothing; `values` is then empty.

@@ -26,7 +26,8 @@ class Profile(LaunchTest):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({
             "format": "hearth profile", "version": 1, "made": "now", "made_by": "a test", "machine": machine,
-            "relations": {name: {"thresholds": thresholds} for name in ("l3", "unknown")}}))
+            "relations": {name: {"thresholds": thresholds} for name in ("l3", "unknown")},
+            "collectives": {"thresholds": {"coll_whole_bytes_max": {"value": 6143, "finding": "measured"}}}}))
         return str(path)
 
     def tuned(self, env):
@@ -39,7 +40,8 @@ class Profile(LaunchTest):
     def test_all_ranks_get_the_values(self):
         path = self.write()
         words, said = self.tuned({"HEARTH_PROFILE": path, "HEARTH_TUNED": "of an mpiexec around this one"})
-        expected = "p2p_single_copy_bytes_min:l3=123456;p2p_single_copy_bytes_min:unknown=123456"
+        expected = ("p2p_single_copy_bytes_min:l3=123456;p2p_single_copy_bytes_min:unknown=123456;"
+                    "coll_whole_bytes_max=6143")
         self.assertEqual(words, f"[{expected}]")
         self.assertEqual(said, "")
 
@@ -70,6 +72,9 @@ class Profile(LaunchTest):
         self.assertEqual((row["value"], row["source"]), (123456, "profile"))
         self.assertEqual(rows["p2p_part_bytes_max", "unknown"]["source"], "default")
         self.assertEqual(rows["p2p_single_copy_bytes_min", "self"]["source"], "default")
+        row = rows["coll_whole_bytes_max", "any"]
+        self.assertEqual((row["value"], row["source"]), (6143, "profile"))
+        self.assertEqual(rows["coll_line_ranks_max", "any"]["source"], "default")
         document = self.info({"HEARTH_PROFILE": path, "HEARTH_P2P_SINGLE_COPY_BYTES_MIN": "7K"})
         rows = {(row["threshold"], row["both_share"]): row for row in document["thresholds"]}
         row = rows["p2p_single_copy_bytes_min", "unknown"]

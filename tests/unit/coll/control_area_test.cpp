@@ -15,6 +15,7 @@
 #include "objects/pools.h"
 #include "p2p/engine.h"
 #include "transport/shm_transport.h"
+#include "tune/threshold.h"
 
 namespace hearth::coll {
 namespace {
@@ -114,6 +115,28 @@ TEST_F(ControlAreas, ThereIsABoundAndTheLastOneToLeaveGivesBack) {
   EXPECT_EQ(take(2), kNoArea) << "one member is still there";
   ControlArea::leave(other, 1);
   EXPECT_EQ(ControlArea::index_of(take(2)), ControlArea::index_of(other));
+}
+
+TEST_F(ControlAreas, FollowTheLimitsOfAProfile) {
+  segment_.job().usable_processors = kRanks;
+  const int32_t area = take(3);
+  Comm* comms[] = {make_comm(area, 0, 3), make_comm(area, 1, 3), make_comm(area, 2, 3)};
+  ControlArea& usual = *ControlArea::of(*comms[0]);
+  EXPECT_GE(usual.line_bytes_max(Collective::barrier), 0);
+  EXPECT_LT(usual.tree_bytes_max(Collective::barrier), 0);
+  const std::vector<tune::Tuned> tuned = {{param::Id::coll_line_ranks_max, std::nullopt, 2},
+                                          {param::Id::coll_whole_bytes_max, std::nullopt, 64 * 1024}};
+  tune::use(tuned);
+  ControlArea& grouped = *ControlArea::of(*comms[1]);
+  EXPECT_LT(grouped.line_bytes_max(Collective::barrier), 0);
+  EXPECT_GE(grouped.tree_bytes_max(Collective::barrier), 0);
+  EXPECT_EQ(grouped.whole_bytes_max(), 64 * 1024);
+  segment_.job().usable_processors = kRanks - 1;
+  ControlArea& crowded = *ControlArea::of(*comms[2]);
+  EXPECT_GE(crowded.line_bytes_max(Collective::barrier), 0);
+  EXPECT_EQ(crowded.whole_bytes_max(), usual.whole_bytes_max());
+  tune::use({});
+  for (Comm* comm : comms) objects::release(*comm);
 }
 
 TEST_F(ControlAreas, AreClearedForWhoComesNext) {

@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tune/threshold.h"
 
 namespace hearth::coll {
 namespace {
@@ -66,6 +71,36 @@ TEST(Select, FollowsTheHintsOfACommunicatorWhereTheParameterIsSilent) {
   EXPECT_STREQ(wished_algorithm(Collective::allreduce, kHinted), "ring") << "an error changes nothing";
   ASSERT_TRUE(set_wishes(kHinted, "").ok());
   EXPECT_EQ(wished_algorithm(Collective::allreduce, kHinted), nullptr);
+}
+
+TEST(Select, LimitsMoveTheChoice) {
+  const auto of = [](int64_t bytes, int64_t whole_bytes_max) {
+    return std::string(
+        algorithm_for(Collective::allreduce,
+                      {.size = 4, .bytes = bytes, .chunks = true, .whole_bytes_max = whole_bytes_max}));
+  };
+  EXPECT_EQ(of(6000, 6000), "chunks_whole");
+  EXPECT_EQ(of(6001, 6000), "chunks_shares");
+  EXPECT_EQ(of(8, 0), "chunks_shares");
+  EXPECT_TRUE(lines_pay(32, 32, false));
+  EXPECT_FALSE(lines_pay(33, 32, false));
+  EXPECT_TRUE(lines_pay(33, tune::kNever, false));
+  EXPECT_TRUE(lines_pay(33, 32, true)) << "where ranks take turns";
+  EXPECT_FALSE(lines_pay(3, 0, false));
+  EXPECT_TRUE(lines_pay(2, 0, false)) << "two are no groups";
+}
+
+TEST(Select, WhatAProfileSaysCountsForRanksWithAProcessorEach) {
+  const int64_t standard = whole_bytes_max(false);
+  const std::vector<tune::Tuned> tuned = {{param::Id::coll_whole_bytes_max, std::nullopt, 64 * 1024}};
+  tune::use(tuned);
+  EXPECT_EQ(whole_bytes_max(false), 64 * 1024);
+  EXPECT_EQ(whole_bytes_max(true), standard);
+  const std::vector<tune::Tuned> any = {{param::Id::coll_whole_bytes_max, std::nullopt, tune::kNever}};
+  tune::use(any);
+  EXPECT_EQ(whole_bytes_max(false), INT64_MAX);
+  tune::use({});
+  EXPECT_EQ(whole_bytes_max(false), standard);
 }
 
 TEST(Select, NamesTheAlgorithmThatTheTableGives) {

@@ -87,6 +87,20 @@ class Info(unittest.TestCase):
         self.assertEqual([(row["algorithm"], row["why"]) for row in wished],
                          [("tree", "HEARTH_COLL_ALGORITHMS names it")])
 
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "two ranks would share the only processor")
+    def test_explain_says_the_limits_of_collectives_and_where_they_come_from(self):
+        def allreduces(environment):
+            rows = info("--explain", "-n", "2", environment=environment)["protocols"]["collectives"]
+            return [(row["bytes_each"], row["algorithm"], row["why"].split(": ")[1])
+                    for row in rows if row["collective"] == "allreduce"][1:]
+        tuned = {"HEARTH_TUNED": "coll_whole_bytes_max=6000"}
+        self.assertEqual(allreduces(tuned),
+                         [("249 to 6000", "chunks_whole", "coll_whole_bytes_max = 6000, profile"),
+                          ("6001 and more", "chunks_shares", "coll_whole_bytes_max = 6000, profile")])
+        said = {why for _, _, why in allreduces(tuned | {"HEARTH_COLL_WHOLE_BYTES_MAX": "1K"})}
+        self.assertEqual(said, {"coll_whole_bytes_max = 1024, environment"})
+        self.assertEqual([why.split(", ")[1] for _, _, why in allreduces({})], ["default", "default"])
+
     def test_explain_covers_every_length_once(self):
         rows = info("--explain")["protocols"]["rows"]
         for kind in {(row["both_share"], row["buffers"]) for row in rows}:

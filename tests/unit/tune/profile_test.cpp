@@ -23,8 +23,11 @@ Profile example(const MachineIdentity& machine) {
   profile.findings = {
       {Id::p2p_single_copy_bytes_min, Relation::l3, 1 << 20, "one copy is faster from 1 MiB on"},
       {Id::p2p_single_copy_bytes_min, Relation::package, kNever, "one copy is never faster"},
-      {Id::p2p_inline_bytes_max, Relation::l3, std::nullopt, "no difference that is sure"}};
-  profile.curves = {{Relation::l3, "cells", {{4096, 800.5}, {8192, 1200}}}};
+      {Id::p2p_inline_bytes_max, Relation::l3, std::nullopt, "no difference that is sure"},
+      {Id::coll_whole_bytes_max, std::nullopt, 6143, "shares are faster from 6 KiB on"},
+      {Id::coll_line_ranks_max, std::nullopt, std::nullopt, "not measured"}};
+  profile.curves = {{Relation::l3, "cells", {{4096, 800.5}, {8192, 1200}}},
+                    {std::nullopt, "allreduce, whole", {{4096, 1700}}}};
   return profile;
 }
 
@@ -44,11 +47,26 @@ TEST(Profile, ThereAndBack) {
   EXPECT_EQ(profile_text(read), text);
   EXPECT_EQ(read.machine, kSome);
   EXPECT_EQ(to_words(read.values()),
-            "p2p_single_copy_bytes_min:l3=1048576;p2p_single_copy_bytes_min:package=never");
+            "p2p_single_copy_bytes_min:l3=1048576;p2p_single_copy_bytes_min:package=never;"
+            "coll_whole_bytes_max=6143");
   EXPECT_EQ(read.find(Id::p2p_inline_bytes_max, Relation::l3)->text, "no difference that is sure");
   EXPECT_EQ(read.find(Id::p2p_inline_bytes_max, Relation::l2), nullptr);
-  ASSERT_EQ(read.curves.size(), 1u);
+  EXPECT_EQ(read.find(Id::coll_whole_bytes_max, std::nullopt)->text, "shares are faster from 6 KiB on");
+  EXPECT_EQ(read.find(Id::coll_whole_bytes_max, Relation::l3), nullptr);
+  ASSERT_EQ(read.curves.size(), 2u);
   EXPECT_EQ(read.curves[0].points, made.curves[0].points);
+  EXPECT_EQ(read.curves[1].relation, std::nullopt);
+}
+
+TEST(Profile, OneWithoutCollectivesIsWhatItWas) {
+  Profile made = example(kSome);
+  std::erase_if(made.findings, [](const Finding& finding) { return !finding.relation; });
+  std::erase_if(made.curves, [](const Curve& curve) { return !curve.relation; });
+  const std::string text = profile_text(made);
+  EXPECT_EQ(text.find("collectives"), std::string::npos);
+  Profile read;
+  ASSERT_TRUE(parse_profile(text, read).ok()) << last_failure_text();
+  EXPECT_EQ(profile_text(read), text);
 }
 
 TEST(Profile, WhatIsWrongIsNamedWithItsPlace) {
@@ -75,6 +93,13 @@ TEST(Profile, WhatIsWrongIsNamedWithItsPlace) {
            Case{"\"value\": 1048576", "\"valve\": 1", "'valve' is unknown"},
            Case{"800.5", "\"800\"", "curves.cells: expected pairs"},
            Case{"\"thresholds\"", "\"limits\"", "'limits' is unknown"},
+           Case{"coll_whole_bytes_max", "p2p_part_bytes_max",
+                "collectives.thresholds.p2p_part_bytes_max: there is no such threshold"},
+           Case{"p2p_inline_bytes_max", "coll_whole_bytes_max",
+                "l3.thresholds.coll_whole_bytes_max: there is no such threshold"},
+           Case{"\"collectives\": {\n  \"thresholds\"", "\"collectives\": {\n  \"limits\"",
+                "collectives: 'limits' is unknown"},
+           Case{"\"value\": 6143", "\"value\": \"6K\"", "value: expected a number"},
            Case{"{", "[", "not JSON"},
        }) {
     Profile read;

@@ -12,6 +12,7 @@ using topo::Relation;
 
 // Before any test asks for a parameter.
 const int environment_set = ::setenv("HEARTH_P2P_FIRST_PART_BYTES", "3K", 1);
+const int limit_set = ::setenv("HEARTH_COLL_LINE_RANKS_MAX", "7", 1);
 
 size_t place(Id id) {
   return static_cast<size_t>(id);
@@ -22,6 +23,33 @@ TEST(Threshold, EveryAutomaticParameterHasARowAndNoOtherHas) {
     EXPECT_EQ(std::string(row.standard) == "auto", find_threshold(row.name) != nullptr) << row.name;
   }
   EXPECT_EQ(find_threshold("p2p_none"), nullptr);
+  EXPECT_EQ(find_threshold("coll_whole_bytes_max"), nullptr) << "that has no relation";
+  EXPECT_EQ(find_limit("p2p_part_bytes_max"), nullptr);
+  for (const Limit& limit : limits()) {
+    EXPECT_EQ(find_limit(limit.name), &limit);
+    EXPECT_STREQ(name_of(limit.parameter), limit.name);
+    EXPECT_STREQ(param::rows()[place(limit.parameter)].name, limit.name);
+  }
+}
+
+TEST(Threshold, LimitsComeFromEnvironmentToolProfileAndTheirOwnDefault) {
+  const uint64_t standard = limit(Id::coll_whole_bytes_max);
+  EXPECT_EQ(standard, param::get_bytes(Id::coll_whole_bytes_max));
+  EXPECT_STREQ(limit_source(Id::coll_whole_bytes_max), "default");
+  const std::vector<Tuned> tuned = {{Id::coll_whole_bytes_max, std::nullopt, 12345},
+                                    {Id::coll_line_ranks_max, std::nullopt, kNever}};
+  use(tuned);
+  EXPECT_EQ(limit(Id::coll_whole_bytes_max), 12345u);
+  EXPECT_STREQ(limit_source(Id::coll_whole_bytes_max), "profile");
+  ASSERT_EQ(limit_set, 0);
+  EXPECT_EQ(limit(Id::coll_line_ranks_max), 7u);
+  EXPECT_STREQ(limit_source(Id::coll_line_ranks_max), "environment");
+  EXPECT_EQ(param::get_bytes(Id::coll_whole_bytes_max), standard) << "where the profile is left out";
+  use({});
+  EXPECT_EQ(limit(Id::coll_whole_bytes_max), standard);
+  ASSERT_TRUE(param::set_number(place(Id::coll_whole_bytes_max), 1024));
+  EXPECT_EQ(limit(Id::coll_whole_bytes_max), 1024u);
+  EXPECT_STREQ(limit_source(Id::coll_whole_bytes_max), "tool");
 }
 
 // The environment and the variable of the launcher are read once per process, so their order is one test.
@@ -86,22 +114,44 @@ TEST(Threshold, AHintIsTakenBackAndABadOneChangesNothing) {
 TEST(Threshold, WordsThereAndBack) {
   const std::vector<Tuned> tuned = {{Id::p2p_single_copy_bytes_min, Relation::l3, kNever},
                                     {Id::p2p_single_copy_bytes_min, Relation::machine, 0},
-                                    {Id::p2p_inline_bytes_max, Relation::self, 123456789}};
+                                    {Id::coll_whole_bytes_max, std::nullopt, 6143},
+                                    {Id::p2p_inline_bytes_max, Relation::self, 123456789},
+                                    {Id::coll_line_ranks_max, std::nullopt, kNever}};
   const std::string words = to_words(tuned);
-  EXPECT_EQ(words,
-            "p2p_single_copy_bytes_min:l3=never;p2p_single_copy_bytes_min:machine=0;"
-            "p2p_inline_bytes_max:self=123456789");
+  EXPECT_EQ(
+      words,
+      "p2p_single_copy_bytes_min:l3=never;p2p_single_copy_bytes_min:machine=0;coll_whole_bytes_max=6143;"
+      "p2p_inline_bytes_max:self=123456789;coll_line_ranks_max=never");
   std::vector<Tuned> again;
   ASSERT_TRUE(from_words(words, again).ok());
   EXPECT_EQ(to_words(again), words);
 }
 
 TEST(Threshold, WordsThatMeanNothing) {
-  for (const char* words :
-       {"", ";", "p2p_inline_bytes_max", "p2p_inline_bytes_max:l3", "p2p_inline_bytes_max:l3=",
-        "p2p_inline_bytes_max:l3=12x", "p2p_inline_bytes_max:l3=-1", "p2p_inline_bytes_max:l9=1",
-        "p2p_inline_bytes_max=l3:1", "p2p_single_copy:l3=1", "none:l3=1", "p2p_inline_bytes_max:l3=1;",
-        "p2p_inline_bytes_max:l3=18446744073709551615", "p2p_inline_bytes_max:l3=18446744073709551616"}) {
+  for (const char* words : {"",
+                            ";",
+                            "p2p_inline_bytes_max",
+                            "p2p_inline_bytes_max:l3",
+                            "p2p_inline_bytes_max:l3=",
+                            "p2p_inline_bytes_max:l3=12x",
+                            "p2p_inline_bytes_max:l3=-1",
+                            "p2p_inline_bytes_max:l9=1",
+                            "p2p_inline_bytes_max=l3:1",
+                            "p2p_single_copy:l3=1",
+                            "none:l3=1",
+                            "p2p_inline_bytes_max:l3=1;",
+                            "p2p_inline_bytes_max=1",
+                            "coll_whole_bytes_max",
+                            "coll_whole_bytes_max=",
+                            "coll_whole_bytes_max=4K",
+                            "coll_whole_bytes_max:=1",
+                            "coll_whole_bytes_max:l3=1",
+                            "coll_whole_bytes_max=-1",
+                            "coll_areas=1",
+                            ":l3=1",
+                            "=1",
+                            "p2p_inline_bytes_max:l3=18446744073709551615",
+                            "p2p_inline_bytes_max:l3=18446744073709551616"}) {
     std::vector<Tuned> values(1);
     EXPECT_FALSE(from_words(words, values).ok()) << words;
     EXPECT_TRUE(values.empty()) << words;
