@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from common import BIN, LIMIT_S, LaunchTest, shell
+from common import BIN, LIMIT_S, MPIEXEC, LaunchTest, shell
 
 
 class Profile(LaunchTest):
@@ -117,6 +117,22 @@ class Tune(LaunchTest):
         self.assertEqual((facts["file"], facts["made_by"][:19]), (str(path), "hearth tune --quick"))
         values = [word for word in result.stdout.splitlines()[0].split(";") if word]
         self.assertEqual(len(values), facts["values"])
+
+    def test_the_probe_for_collectives_answers_each_question(self):
+        """The long form takes too long here."""
+        probe = BIN.parent / "libexec" / "hearth" / "tune_collective_probe"
+        questions = ("compare 4096 4 1000 1 | chunks_whole | chunks_shares\n"
+                     "compare 8 3 1000 2 | lines | tree\n")
+        result = subprocess.run([str(MPIEXEC), "-n", "4", "--oversubscribe", str(probe)], input=questions,
+                                env=self.environment({"HEARTH_PROFILE": "none"}), text=True,
+                                capture_output=True, timeout=LIMIT_S, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        lines = [line.split() for line in result.stdout.splitlines()]
+        self.assertEqual([words[0] for words in lines], ["round", "end", "round", "round", "end"])
+        for words in lines:
+            if words[0] == "round":
+                self.assertEqual(len(words), 5)
+                self.assertTrue(all(float(word) > 0 for word in words[1:]), words)
 
     def test_one_processor_is_too_few(self):
         said = self.tune(code=1, preexec_fn=lambda: tune_on_processors(1)).stderr
