@@ -204,8 +204,11 @@ int quota_processors_of(const ControlGroup& group) {
   }
 }
 
+// Where they are counted is looked up once: this is asked when a rank has died, and others wait for the
+// answer.
 long long out_of_memory_kills() {
-  for (const ControlGroup& group : control_groups("memory")) {
+  static const std::vector<ControlGroup> groups = control_groups("memory");
+  for (const ControlGroup& group : groups) {
     const char* file = group.version2 ? "/memory.events" : "/memory.oom_control";
     const long long kills = counter_in(read_text((group.mount + group.path + file).c_str()), "oom_kill");
     if (kills >= 0) return kills;
