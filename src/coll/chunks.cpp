@@ -60,16 +60,15 @@ bool ChunkStages::is_still_read(int& awaited_rank) {
   return lent_ && !part_.shares && !ring_.is_consumed(part_.reader, consumed_, awaited_rank);
 }
 
-// Shorter ones are put: two copies of them cost less than waiting for their readers, the more so where that
-// means to be scheduled once more. Who needs nothing of others, the root of a broadcast say, may be far ahead
-// of them, and chunks let it go on: it lends long ones only.
+// Shorter ones are put: two copies of them cost less than waiting for their readers. Who needs nothing of
+// others, the root of a broadcast say, may be far ahead of them, and chunks let it go on: it lends long ones
+// only.
 void ChunkStages::lend() {
-  constexpr int64_t kLongerAhead = 8, kLongerInTurns = 2;
+  constexpr int64_t kLongerAhead = 8;
   const bool runs_ahead = !part_.takes || kind_ == Collective::scan;
-  const bool waits = !part_.shares;
-  const int64_t longer = runs_ahead ? kLongerAhead : waits && area_.shares_processors() ? kLongerInTurns : 1;
-  const auto least = longer * static_cast<int64_t>(param::get_bytes(param::Id::coll_lend_bytes_min));
-  lent_ = offered_.bytes >= least && area_.can_lend(offered_.place, offered_.bytes);
+  const auto least = static_cast<int64_t>(param::get_bytes(param::Id::coll_lend_bytes_min));
+  lent_ = offered_.bytes >= (runs_ahead ? kLongerAhead * least : least) &&
+          area_.can_lend(offered_.place, offered_.bytes);
   ring_.lend(lent_ ? Loan::of(turn_, area_.offset_of(offered_.place)) : Loan{0});
 }
 

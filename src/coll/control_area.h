@@ -244,9 +244,6 @@ class ControlArea {
 
   // Data that others read where they lie.
 
-  /// Whether the job has more ranks than processors, so that who is waited for has to be scheduled.
-  bool shares_processors() const;
-
   /// Says to the others that this process reads their windows of the arena, if it does.
   void offer_to_read() {
     if (__builtin_expect(!has_offered_to_read_, 0)) map_windows();
@@ -309,6 +306,8 @@ class ControlArea {
   [[gnu::cold]] Status death_behind() const;
   void show_done();
   [[gnu::cold]] void map_windows();
+  /// Whether the job has more ranks than processors.
+  bool shares_processors() const;
   bool look_who_reads();
   static int32_t take_below(uint32_t most, std::span<const objects::PeerIndex> members);
   [[gnu::cold]] static ControlArea* enter(objects::Comm& comm, ControlArea*& view, int32_t area);
