@@ -1,6 +1,6 @@
 // The part of `hearth tune` that is about collectives: up to which length every rank reduces a whole vector,
 // and among how many ranks each reads what all others say. Measured with a processor for each rank, by
-// libexec/hearth/ tune_collective_probe. Called by one thread.
+// libexec/hearth/tune_collective_probe. Called by one thread.
 #pragma once
 
 #include <cstddef>
