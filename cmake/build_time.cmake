@@ -38,20 +38,13 @@ function(hearth_spare_sanitizers)
   endif()
 endfunction()
 
-# hearth_precompile(target header...): for targets of many files that all include the same long headers. Those
-# of the library itself in sanitizer builds only: the release build proves that each file of it includes what
-# it uses.
+# hearth_precompile(target header...): for targets of many files that all include the same long headers.
 function(hearth_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
 endfunction()
-function(hearth_precompile_library target)
-  if(HEARTH_SANITIZE)
-    hearth_precompile(${target} ${ARGN})
-  endif()
-endfunction()
 
-# hearth_precompile_like(target group header...): the same for executables that are compiled with equal
-# options: the first target of a group has the headers precompiled, the others use its.
+# hearth_precompile_like(target group header...): the same for targets that are compiled with equal options: the
+# first target of a group has the headers precompiled, the others use its.
 function(hearth_precompile_like target group)
   get_property(owner GLOBAL PROPERTY hearth_precompiled_${group})
   if(owner)
@@ -60,4 +53,24 @@ function(hearth_precompile_like target group)
     set_property(GLOBAL PROPERTY hearth_precompiled_${group} ${target})
     hearth_precompile(${target} ${ARGN})
   endif()
+endfunction()
+
+# hearth_precompile_library(folder...): the object libraries of these folders and of those in them, which are the
+# library itself, in the builds that GCC makes with sanitizers: the release build proves that each file includes
+# what it uses.
+function(hearth_precompile_library)
+  if(NOT HEARTH_SANITIZE OR HEARTH_FUZZ)
+    return()
+  endif()
+  foreach(folder IN LISTS ARGN)
+    get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+    foreach(target IN LISTS targets)
+      get_target_property(type ${target} TYPE)
+      if(type STREQUAL "OBJECT_LIBRARY")
+        hearth_precompile_like(${target} library <algorithm> <functional> <map> <memory> <string> <vector>)
+      endif()
+    endforeach()
+    get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+    hearth_precompile_library(${folders})
+  endforeach()
 endfunction()

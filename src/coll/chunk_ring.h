@@ -70,7 +70,8 @@ class ChunkRing {
   uint64_t take_turn() { return ++turns_taken_; }
   uint64_t turns_taken() const { return turns_taken_; }
   bool is_turn(uint64_t turn) const { return turn == turns_over_ + 1; }
-  /// It is over here, and its last stage ended there.
+  /// It is over here, and its last stage ended there. Not where one more would begin: with first_begin() of a
+  /// longer stage that could be so far ahead that it waits for positions which nobody ever comes to.
   void end_turn(uint64_t position) {
     position_ = position;
     ++turns_over_;

@@ -50,7 +50,7 @@ bool ChunkStages::advance() {
     if (!moved) return false;
   }
   if (int late = 0; is_still_read(late)) return wait_for(late);
-  ring_.end_turn(last.begin);
+  ring_.end_turn(consumed_);
   return true;
 }
 
