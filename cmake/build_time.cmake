@@ -43,8 +43,8 @@ function(hearth_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
 endfunction()
 
-# hearth_precompile_like(target group header...): the same for targets that are compiled with equal options: the
-# first target of a group has the headers precompiled, the others use its.
+# hearth_precompile_like(target group header...): the same for targets that are compiled with equal options:
+# the first target of a group has the headers precompiled, the others use its.
 function(hearth_precompile_like target group)
   get_property(owner GLOBAL PROPERTY hearth_precompiled_${group})
   if(owner)
@@ -55,9 +55,9 @@ function(hearth_precompile_like target group)
   endif()
 endfunction()
 
-# hearth_precompile_library(folder...): the object libraries of these folders and of those in them, which are the
-# library itself, in the builds that GCC makes with sanitizers: the release build proves that each file includes
-# what it uses.
+# hearth_precompile_library(folder...): the object libraries of these folders and of those in them, which are
+# the library itself, in the builds that GCC makes with sanitizers: the release build proves that each file
+# includes what it uses.
 function(hearth_precompile_library)
   if(NOT HEARTH_SANITIZE OR HEARTH_FUZZ)
     return()
