@@ -117,19 +117,20 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
                                             .same_bits = same_bits,
                                             .machines = ranks > machines ? machines : 1});
   }
+  const int64_t whole_bytes_max = coll::whole_bytes_max(shares_processors(ranks));
   const uint64_t chunk_bytes = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).chunk_bytes;
+  const int64_t longest = coll::longest_said(collective, chunk_bytes != 0, whole_bytes_max);
   return coll::algorithm_for(
-      collective,
-      {.size = ranks,
-       .bytes = vector_bytes,
-       .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
-       .commutative = true,
-       .chunks = has_area(ranks) && coll::chunks_suffice(ranks, chunk_bytes),
-       .lines = has_area(ranks) && said <= shm::kSlotPayloadBytes && allowed("lines", pays || one_order),
-       .same_bits = same_bits,
-       .tree =
-           has_area(ranks) && fits_groups(collective, ranks, bytes) && !one_order && allowed("tree", !pays),
-       .whole_bytes_max = coll::whole_bytes_max(shares_processors(ranks))});
+      collective, {.size = ranks,
+                   .bytes = vector_bytes,
+                   .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
+                   .commutative = true,
+                   .chunks = has_area(ranks) && coll::chunks_suffice(ranks, chunk_bytes),
+                   .lines = has_area(ranks) && said <= longest && allowed("lines", pays || one_order),
+                   .same_bits = same_bits,
+                   .tree = has_area(ranks) && fits_groups(collective, ranks, bytes) && !one_order &&
+                           allowed("tree", !pays),
+                   .whole_bytes_max = whole_bytes_max});
 }
 
 std::vector<CollectiveChoice> collective_choices(int ranks) {

@@ -33,7 +33,7 @@ Json memory_row(uint32_t ranks) {
           {"each_partner_bytes", plan.bytes_per_pair()},
           {"with_6_partners_bytes", with_partners(6)},
           {"all_to_all_bytes", with_partners(peers)},
-          {"each_communicator_bytes", plan.area_count > 0 ? plan.chunk_bytes : 0},
+          {"each_communicator_bytes", plan.area_count > 0 ? plan.long_bytes() : 0},
           {"original_design_bytes", peers * kOriginalPairBytes},
           {"job_all_to_all_bytes", ranks * with_partners(peers)},
           {"job_original_design_bytes", ranks * peers * kOriginalPairBytes}};

@@ -131,8 +131,7 @@ bool ChunkStages::look() {
   }
   const shm::ControlSlot* slot;
   Said said;
-  if (!area_.hear(rank, lines_ + 1, slot, said) || said.turns() != static_cast<uint16_t>(turn_ - 1))
-    return false;
+  if (!area_.hear(rank, lines_ + 1, slot, said) || !said.is_after(turn_ - 1)) return false;
   return give_up(area_.fall_out_of_step({rank, said.kind(), said.bytes()}, own));
 }
 

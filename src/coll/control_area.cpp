@@ -307,6 +307,7 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
   for (const objects::PeerIndex process : members_of(comm)) {
     rows_.push_back(&segment.control_row(index_, place_of(process)));
     bells_.emplace_back(segment, place_of(process));
+    if (has_wide_parts()) wide_parts_.push_back(segment.wide_parts(index_, place_of(process)));
   }
   choose_ways();
   if (comm.failure != 0) close_ways();
@@ -335,7 +336,9 @@ void ControlArea::choose_ways() {
       return wished != nullptr ? std::strcmp(wished, name) == 0 : pays;
     };
     const bool groups = size_ > 2 && !one_order && takes("tree", !lines);
-    line_bytes_max_[i] = takes("lines", lines || one_order) ? shm::kSlotPayloadBytes : -1;
+    line_bytes_max_[i] = takes("lines", lines || one_order)
+                             ? longest_said(collective, has_wide_parts(), whole_bytes_max_)
+                             : -1;
     tree_bytes_max_[i] = groups ? longest_in_groups(collective, size_) : -1;
   }
 }

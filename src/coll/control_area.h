@@ -4,7 +4,10 @@
 // An area is part of the shared segment (shm/layout.h) and has a row for each process of the job:
 //
 //   row  | slot 0 | slot 1 | ... | slot 7 | done | produced | consumed |
-//   slot | word: number of the collective, bytes, done | payload |
+//   slot | word: number of the collective, bytes, behind | payload |
+//
+// and, in memory of its own, the wide part of each slot, for what is longer than its payload, and chunks
+// (coll/chunk_ring.h).
 //
 // Small collectives of a communicator that go through its area are numbered, alike on all ranks. In number n
 // a process says what it has to say in slot n % 8 of its own row, and reads the slots of others. It may write
@@ -63,28 +66,33 @@ namespace hearth::coll {
 
 /// What the word of a slot says of a small collective:
 ///
-///   bit  60         44      40      32       0
+///   bit  60         48      44      32       0
 ///        | behind   | turns | kind  | bytes  | number
 ///
 /// number   of the collective
-/// bytes    how many lie behind the word
+/// bytes    how many lie behind the word; those that do not fit there lie in the slot's wide part
 /// kind     a Collective
 /// turns    how many long collectives were called before (the low bits): with the number, its place among all
 /// behind   how many collectives up to this one are not over in that process, 1 to 8
 struct Said {
+  static constexpr uint32_t kBytes = 0xfff;
+  static constexpr uint32_t kTurns = 0xfff;
+  static_assert(shm::kWidePayloadBytes <= kBytes);
+
   uint64_t word;
 
   uint32_t number() const { return static_cast<uint32_t>(word); }
   /// Bytes, kind and turns: on every rank what the others expect.
   uint32_t what() const { return static_cast<uint32_t>(word >> 32) & 0x0fff'ffff; }
-  int64_t bytes() const { return static_cast<uint8_t>(word >> 32); }
-  Collective kind() const { return static_cast<Collective>(word >> 40 & 15); }
-  uint16_t turns() const { return static_cast<uint16_t>(word >> 44); }
+  int64_t bytes() const { return static_cast<int64_t>(word >> 32 & kBytes); }
+  Collective kind() const { return static_cast<Collective>(word >> 44 & 15); }
+  /// Whether so many long collectives came before, as far as it can be told.
+  bool is_after(uint64_t turns) const { return (word >> 48 & kTurns) == (turns & kTurns); }
   uint32_t behind() const { return static_cast<uint32_t>(word >> 60); }
 };
 constexpr uint32_t what_of(int64_t bytes, Collective kind, uint64_t turns) {
-  return static_cast<uint32_t>(bytes) | static_cast<uint32_t>(kind) << 8 |
-         static_cast<uint32_t>(turns & 0xffff) << 12;
+  return static_cast<uint32_t>(bytes) | static_cast<uint32_t>(kind) << 12 |
+         static_cast<uint32_t>(turns & Said::kTurns) << 16;
 }
 constexpr Said said_of(uint32_t number, uint32_t what, uint32_t behind) {
   return {number | uint64_t{what} << 32 | uint64_t{behind} << 60};
@@ -192,6 +200,14 @@ class ControlArea {
   /// The number of the next one: each takes one on every rank, in the order in which they are called.
   uint32_t next_number() { return ++begun_; }
   shm::ControlSlot& own_slot(uint32_t number) const { return own_->slots[number % shm::kControlSlots]; }
+  /// Where so many bytes are said: in the own slot, or its wide part.
+  std::byte* own_payload(uint32_t number, int64_t bytes) const {
+    return bytes <= shm::kSlotPayloadBytes ? own_slot(number).payload : wide_part(rank_, number);
+  }
+  /// Where those are that a rank said.
+  const std::byte* payload(int rank, const shm::ControlSlot& slot, const Said& said) const {
+    return said.bytes() <= shm::kSlotPayloadBytes ? slot.payload : wide_part(rank, said.number());
+  }
   /// Whether nobody reads what was said in that slot before; if not, `awaited` is one of those who may.
   bool may_write(uint32_t number, objects::PeerIndex& awaited) {
     if (__builtin_expect(number - done_by_all_ <= shm::kControlSlots, 1)) return true;
@@ -204,7 +220,10 @@ class ControlArea {
     chaos::at(chaos::Point::row_half_written);
     const Said said = said_of(number, what, behind);
     atomic::store_release(own_slot(number).word, said.word);
-    footprint::writes(&own_slot(number), static_cast<int64_t>(sizeof said.word) + said.bytes());
+    const bool is_wide = said.bytes() > shm::kSlotPayloadBytes;
+    footprint::writes(&own_slot(number),
+                      static_cast<int64_t>(sizeof said.word) + (is_wide ? 0 : said.bytes()));
+    if (is_wide) footprint::writes(own_payload(number, said.bytes()), said.bytes());
     chaos::at(chaos::Point::row_shown);
   }
   /// How many collectives up to this one are not over here.
@@ -295,6 +314,9 @@ class ControlArea {
   static constexpr size_t kOwn = 4;            // likewise
   static constexpr size_t kAnnouncements = 4;  // the last words of ControlRow::produced
 
+  std::byte* wide_part(int rank, uint32_t number) const {
+    return wide_parts_[static_cast<size_t>(rank)] + number % shm::kControlSlots * shm::kWidePartBytes;
+  }
   static uint64_t& announcement(shm::ControlRow& row, uint16_t turn) {
     return row.produced[shm::kChunkWords - kAnnouncements + turn % kAnnouncements];
   }
@@ -308,6 +330,7 @@ class ControlArea {
   [[gnu::cold]] void map_windows();
   /// Whether the job has more ranks than processors.
   bool shares_processors() const;
+  bool has_wide_parts() const { return segment_.geometry().chunk_bytes != 0; }
   bool look_who_reads();
   static int32_t take_below(uint32_t most, std::span<const objects::PeerIndex> members);
   [[gnu::cold]] static ControlArea* enter(objects::Comm& comm, ControlArea*& view, int32_t area);
@@ -315,6 +338,7 @@ class ControlArea {
 
   shm::ControlRow* own_ = nullptr;
   std::vector<shm::ControlRow*> rows_;  // by rank
+  std::vector<std::byte*> wide_parts_;  // by rank; none where there are no chunks
   std::vector<shm::Bell> bells_;        // by rank
   uint32_t begun_ = 0;
   uint32_t done_ = 0;         // all up to this one are over here

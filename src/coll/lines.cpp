@@ -64,10 +64,15 @@ void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op)
   type_ = &type;
   op_ = &op;
   bytes_ = heard_bytes_ = count * type.size;
-  if (type.contiguous) {
-    incoming_ = incoming_bytes_ - type.true_lower_bound;
-    result_ = result_bytes_ - type.true_lower_bound;
+  if (room_ != nullptr) {
+    incoming_ = room_->bytes[0] - type.true_lower_bound;
+    result_ = room_->bytes[1] - type.true_lower_bound;
   }
+  // Copies of a few bytes cost less than to ask whether they can be done without.
+  if (!is_wide(bytes_) || !type.contiguous || !folds_in_place(op, type)) return;
+  keeps_first_ = true;
+  // In place the own part must last until it is reduced: of two, that is when the result comes.
+  if (own != result || area_.size() == 2) result_ = static_cast<std::byte*>(result);
 }
 
 void Lines::barrier() {
@@ -101,6 +106,7 @@ void Lines::scatter(const void* send, Count send_count, Type& send_type, void* r
   const int size = area_.size();
   if (rank_ == root) {
     say(send, send_type, size * send_count * send_type.size, kAll);
+    says_blocks_ = true;
     if (receive == MPI_IN_PLACE) return;
     return keep_own(coll::advance(send, send_type, root * send_count), send_count, send_type, receive,
                     receive_count, receive_type);
@@ -129,6 +135,7 @@ void Lines::alltoall(const void* send, Count send_count, Type& send_type, void* 
   copy_to(receive, receive_count, receive_type, true);
   offset_ = rank_ * bytes_;
   heard_bytes_ = size * bytes_;
+  says_blocks_ = true;
   hear(size - 1, 0);
   if (send == MPI_IN_PLACE) return say(receive, receive_type, heard_bytes_, kAll);
   say(send, send_type, size * send_count * send_type.size, kAll);
@@ -160,6 +167,7 @@ void Lines::reduce_scatter_block(const void* send, void* receive, Count count, T
   offset_ = rank_ * bytes_;
   heard_bytes_ = size * bytes_;
   say(own, type, heard_bytes_, kAll);
+  says_blocks_ = true;
   hear(size - 1, 0);
 }
 
@@ -203,8 +211,7 @@ void Lines::describe(p2p::WaitNote& note) const {
 bool Lines::speak() {
   if (said_to_ != kNobody) {
     if (__builtin_expect(!area_.may_write(number_, awaited), 0)) return false;
-    pack_all(said_, *said_type_, area_.own_slot(number_).payload, said_bytes_);
-    footprint::copies(said_bytes_);
+    put_said(area_.own_payload(number_, said_bytes_));
     area_.say(number_, what_of(said_bytes_, kind_, turns_));
     if (said_to_ == kAll) {
       area_.ring_all();
@@ -219,6 +226,20 @@ bool Lines::speak() {
   }
   spoken_ = true;
   return true;
+}
+
+void Lines::put_said(std::byte* payload) const {
+  if (!is_wide(said_bytes_) || !says_blocks_ || !said_type_->contiguous) {
+    footprint::copies(said_bytes_);
+    return pack_all(said_, *said_type_, payload, said_bytes_);
+  }
+  const auto all = static_cast<size_t>(said_bytes_);
+  const size_t each = all / static_cast<size_t>(area_.size());
+  const size_t before = each * static_cast<size_t>(rank_);
+  const std::byte* const data = data_of(said_, *said_type_);
+  footprint::copies(said_bytes_ - static_cast<int64_t>(each));
+  copy_bytes(payload, data, before);
+  copy_bytes(payload + before + each, data + before + each, all - before - each);
 }
 
 bool Lines::listen() {
@@ -242,7 +263,7 @@ bool Lines::listen() {
 void Lines::take(int rank, const shm::ControlSlot& slot, const Said& said) {
   if (__builtin_expect(said.what() != expected_, 0) && !is_of_use(rank, said)) return;
   if (use_ == Use::nothing) return;
-  const std::byte* payload = slot.payload + offset_;
+  const std::byte* payload = area_.payload(rank, slot, said) + offset_;
   footprint::reads(payload, bytes_);
   if (use_ == Use::copy) {
     const int64_t bytes = std::clamp<int64_t>(said.bytes() - offset_, 0, bytes_);
@@ -256,9 +277,9 @@ void Lines::take(int rank, const shm::ControlSlot& slot, const Said& said) {
   }
 }
 
-// Of another rank's data that are not what was expected: less is taken where it is only copied.
+// Of another rank's data that are not what was expected: less is taken where a few are only copied.
 bool Lines::is_of_use(int rank, const Said& said) {
-  if (said.turns() != static_cast<uint16_t>(turns_)) {
+  if (!said.is_after(turns_)) {
     note(area_.fall_out_of_step(rank));
     return false;
   }
@@ -270,7 +291,10 @@ bool Lines::is_of_use(int rank, const Said& said) {
     note(stays ? disagree(other, own) : area_.fall_out_of_step(other, own));
     return false;
   }
-  if (said.bytes() > heard_bytes_ || use_ == Use::fold) note(unequal(rank, said.bytes(), heard_bytes_));
+  const bool is_wide = std::max(said.bytes(), heard_bytes_) > shm::kSlotPayloadBytes;
+  if (said.bytes() > heard_bytes_ || use_ == Use::fold || is_wide) {
+    note(unequal(rank, said.bytes(), heard_bytes_));
+  }
   return use_ == Use::copy;
 }
 
@@ -319,11 +343,17 @@ bool Lines::look() {
 
 void Lines::fold_in(const void* elements) {
   Status status;
-  if (has_result_) {
+  if (first_operand_ != nullptr) {
+    footprint::reduces(bytes_);
+    const void* const operands[] = {elements, first_operand_};
+    status = datatype::reduce_all(*op_, *type_, operands, result_, count_);
+    first_operand_ = nullptr;
+  } else if (has_result_) {
     footprint::reduces(bytes_);
     status = datatype::reduce(*op_, *type_, elements, result_, count_);
+  } else if (has_result_ = true; keeps_first_) {
+    first_operand_ = elements;
   } else {
-    has_result_ = true;
     footprint::copies(bytes_);
     if (type_->contiguous) {
       copy_bytes(data_of(static_cast<void*>(result_), *type_), data_of(elements, *type_),
@@ -336,10 +366,11 @@ void Lines::fold_in(const void* elements) {
 }
 
 void Lines::keep_result() {
+  const void* const result = first_operand_ != nullptr ? first_operand_ : result_;
+  if (result == to_) return;
   footprint::copies(bytes_);
   if (type_->contiguous) {
-    copy_bytes(data_of(to_, *type_), data_of(static_cast<const void*>(result_), *type_),
-               static_cast<size_t>(bytes_));
+    copy_bytes(data_of(to_, *type_), data_of(result, *type_), static_cast<size_t>(bytes_));
   } else {
     note(datatype::copy(result_, count_, *type_, to_, count_, *type_));
   }
@@ -373,7 +404,8 @@ template <class Begin>
     }
     return false;
   }
-  Lines lines(*area);
+  Lines::Room room;  // as it is: to clear it takes longer than most collectives
+  Lines lines(*area, &room);
   begin(lines);
   lines.begin();
   lines.run(comm.context + kCollectiveContext);

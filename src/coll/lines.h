@@ -1,6 +1,7 @@
-// Small collectives: everything that a process says fits one slot of its row in the control area, and
-// everyone reads what concerns it from the rows of the others. No matching, no requests; one line goes each
-// way between two ranks. What a collective costs is the number of rows that a process hears:
+// Small collectives: everything that a process says fits one slot of its row in the control area, or the
+// slot's wide part, and everyone reads what concerns it from the rows of the others. No matching, no
+// requests; one line goes each way between two ranks. What a collective costs is the number of rows that a
+// process hears:
 //
 //   barrier, allreduce, allgather, alltoall, reduce_scatter_block   all others
 //   reduce, gather       the root: all others; others: none
@@ -32,7 +33,13 @@ inline bool fits_lines(const ControlArea* area, Collective collective, int64_t b
 /// `send` may be MPI_IN_PLACE where that call allows it. Then it begins: it takes a number.
 class Lines final : public Encounter {
  public:
-  explicit Lines(ControlArea& area) : area_(area), rank_(area.rank()) {}
+  /// For two operands of a reduction.
+  struct Room {
+    alignas(shm::kLineBytes) std::byte bytes[2][shm::kWidePayloadBytes];
+  };
+
+  /// `room` lives as long as this, or reserve() is called before a reduction.
+  explicit Lines(ControlArea& area, Room* room = nullptr) : area_(area), room_(room), rank_(area.rank()) {}
 
   void barrier();
   void bcast(void* buffer, Count count, Type& type, int root);
@@ -45,9 +52,8 @@ class Lines final : public Encounter {
   void alltoall(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
                 Type& receive_type);
 
-  /// Before a reduction: room for elements that do not lie one after another.
+  /// Before a reduction.
   Status reserve(Schedule& schedule, const Type& type, Count count) {
-    if (type.contiguous) return {};
     HEARTH_TRY(schedule.scratch(type, count, incoming_));
     return schedule.scratch(type, count, result_);
   }
@@ -65,6 +71,7 @@ class Lines final : public Encounter {
     expected_ = what_of(heard_bytes_, kind_, turns_);
     outcome = {};
     spoken_ = has_result_ = false;
+    first_operand_ = nullptr;
     next_ = first_;
     behind_ = 0;
   }
@@ -83,6 +90,7 @@ class Lines final : public Encounter {
   void keep_own(const void* from, Count from_count, Type& from_type, void* to, Count to_count, Type& to_type);
   void fold(const void* own, void* result, Count count, Type& type, Op& op);
   bool speak();
+  void put_said(std::byte* payload) const;
   bool listen();
   void take(int rank, const shm::ControlSlot& slot, const Said& said);
   [[gnu::cold]] bool is_of_use(int rank, const Said& said);
@@ -90,10 +98,12 @@ class Lines final : public Encounter {
   void note(Status status) {
     if (!status.ok() && outcome.ok()) outcome = status;
   }
+  bool is_wide(int64_t bytes) const { return __builtin_expect(bytes > shm::kSlotPayloadBytes, 0); }
   void fold_in(const void* elements);
   void keep_result();
 
   ControlArea& area_;
+  Room* const room_;
   uint32_t number_ = 0;
   const int rank_;
   Collective kind_ = Collective::count_;
@@ -105,6 +115,7 @@ class Lines final : public Encounter {
   Type* said_type_ = nullptr;
   int64_t said_bytes_ = 0;
   int said_to_ = kNobody;
+  bool says_blocks_ = false;  // one for each rank, of which nobody hears this process's own
   bool spoken_ = false;
 
   // The own block, where it goes on beside the others'.
@@ -135,13 +146,13 @@ class Lines final : public Encounter {
   Count count_ = 0;
   Type* type_ = nullptr;
   Op* op_ = nullptr;
-  const void* own_ = nullptr;  // this process's part of a reduction
+  const void* own_ = nullptr;            // this process's part of a reduction
+  bool keeps_first_ = false;             // the first operand stays where it is until the second one comes
+  const void* first_operand_ = nullptr;  // there
   bool has_result_ = false;
 
   std::byte* incoming_ = nullptr;
   std::byte* result_ = nullptr;
-  alignas(shm::kLineBytes) std::byte incoming_bytes_[shm::kSlotPayloadBytes];
-  alignas(shm::kLineBytes) std::byte result_bytes_[shm::kSlotPayloadBytes];
 };
 
 /// A step of a schedule that has an area: `begin` says what it is, and calls reserve() before.

@@ -11,6 +11,7 @@
 #include "base/immortal.h"
 #include "base/param.h"
 #include "mpi.h"
+#include "shm/layout.h"
 #include "tune/threshold.h"
 
 namespace hearth::coll {
@@ -119,6 +120,12 @@ Status set_wishes(uint32_t context, const std::string& text) {
   std::erase_if(hinted.value, [context](const auto& hint) { return hint.first == context; });
   if (!text.empty()) hinted.value.emplace_back(context, wishes);
   return {};
+}
+
+int64_t longest_said(Collective collective, bool has_wide_parts, int64_t whole_bytes_max) {
+  if (!has_wide_parts) return shm::kSlotPayloadBytes;
+  if (collective != Collective::allreduce) return shm::kWidePayloadBytes;
+  return std::clamp(whole_bytes_max, shm::kSlotPayloadBytes, shm::kWidePayloadBytes);
 }
 
 int64_t whole_bytes_max(bool more_ranks_than_processors) {

@@ -55,6 +55,10 @@ constexpr bool lines_pay(int ranks, uint64_t line_ranks_max, bool more_ranks_tha
 /// was measured with a processor for each rank: otherwise it is left out.
 int64_t whole_bytes_max(bool more_ranks_than_processors);
 
+/// The longest that a process says in a slot of its row, or in its wide part where there is one. Of an
+/// allreduce every rank reduces that whole.
+int64_t longest_said(Collective collective, bool has_wide_parts, int64_t whole_bytes_max);
+
 /// Whether the memory that each rank has for its chunks is enough for so many: a few lines for each in a
 /// stage.
 constexpr bool chunks_suffice(int ranks, uint64_t memory_bytes) {

@@ -107,7 +107,7 @@ bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*&
   heard_bytes_ = std::min(said.bytes(), shm::kSlotPayloadBytes);
   footprint::reads(payload, said.bytes());
   if (__builtin_expect(said.what() == what_of(bytes, kind_, turns_), 1)) return true;
-  if (said.turns() != static_cast<uint16_t>(turns_)) {
+  if (!said.is_after(turns_)) {
     note(area_.fall_out_of_step(rank));
   } else if (said.kind() != kind_ || said.bytes() > bytes || kind_ != Collective::bcast) {
     const Disagreement other{rank, said.kind(), said.bytes()};

@@ -5,7 +5,7 @@
 //   blocks_offset        RankBlock + tables   one per rank, block_bytes apart
 //   cells_offset         cell pools           one per rank, owned by the sender
 //   areas_offset         control areas        taken one by one by new communicators (coll/control_area.h)
-//   chunks_offset        chunks               of each area and rank; memory when first used
+//   chunks_offset        wide parts, chunks   of each area and rank; memory when first used
 //   rings_offset         rings                taken one by one when a pair first talks
 //
 // All of it starts as zeros, and zero is the idle state of every word.
@@ -18,7 +18,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a0a;  // "Hearth", then the layout's version in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a0b;  // "Hearth", then the layout's version in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 1024;
 
@@ -217,6 +217,12 @@ struct alignas(kLineBytes) ControlSlot {
 constexpr int64_t kSlotPayloadBytes = sizeof(ControlSlot::payload);
 /// A power of two.
 constexpr uint32_t kControlSlots = 8;
+/// What does not fit a slot's payload lies in the slot's wide part, in front of the chunks of that process:
+/// slots are close together, and pages of wide parts are taken when they are used. Behind each is a gap,
+/// since a reader's processor fetches ahead.
+constexpr int64_t kWidePayloadBytes = 2048;
+constexpr uint64_t kWidePartBytes = kWidePayloadBytes + 1024;
+constexpr uint64_t kWidePartsBytes = kControlSlots * kWidePartBytes;
 constexpr int kChunkWords = kLineBytes / sizeof(uint64_t);
 
 /// The words of one process in one area. Nobody else writes here, but for whoever clears an area that all
@@ -245,6 +251,7 @@ static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLine
 static_assert(sizeof(CopyDesk) == kLineBytes && sizeof(AgreementEntry) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
 static_assert(sizeof(WindowBoard) == 2 * kLineBytes);
+static_assert(kWidePartsBytes % 4096 == 0);
 static_assert(sizeof(ControlSlot) == 4 * kLineBytes);
 static_assert(sizeof(ControlRow) == (4 * kControlSlots + 3) * kLineBytes);
 

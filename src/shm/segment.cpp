@@ -78,7 +78,7 @@ uint64_t chunks_offset(const SegmentPlan& plan) {
   return areas_offset(plan) + plan.area_count * area_bytes(plan);
 }
 uint64_t rings_offset(const SegmentPlan& plan) {
-  return chunks_offset(plan) + uint64_t{plan.area_count} * plan.rank_count * to_pages(plan.chunk_bytes);
+  return chunks_offset(plan) + uint64_t{plan.area_count} * plan.rank_count * plan.long_bytes();
 }
 
 // Chunks are touched without asking for room, which only the system's own memory allows.
@@ -154,6 +154,10 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   const uint64_t bytes_max = std::min(os::file_limit_bytes(), os::address_space_limit_bytes()) / 2;
   while (plan.area_count > 0 && plan.segment_bytes() > bytes_max) plan.area_count /= 2;
   return plan;
+}
+
+uint64_t SegmentPlan::long_bytes() const {
+  return chunk_bytes == 0 ? 0 : kWidePartsBytes + to_pages(chunk_bytes);
 }
 
 uint64_t SegmentPlan::segment_bytes() const {
@@ -405,9 +409,14 @@ bool Segment::reserve_area(int area) const {
   return os::reserve_room(descriptor_, static_cast<size_t>(area_memory(area) - base_), geometry_.area_bytes);
 }
 
-std::span<std::byte> Segment::chunks(int area, int process) const {
+std::byte* Segment::wide_parts(int area, int process) const {
   const uint64_t number = static_cast<uint64_t>(area) * geometry_.rank_count + static_cast<uint64_t>(process);
-  return {base_ + geometry_.chunks_offset + number * geometry_.chunk_bytes, geometry_.chunk_bytes};
+  return base_ + geometry_.chunks_offset + number * (kWidePartsBytes + geometry_.chunk_bytes);
+}
+
+std::span<std::byte> Segment::chunks(int area, int process) const {
+  if (geometry_.chunk_bytes == 0) return {};
+  return {wide_parts(area, process) + kWidePartsBytes, geometry_.chunk_bytes};
 }
 
 uint32_t& Segment::cell_mark(int owner, uint32_t cell) const {

@@ -22,6 +22,8 @@ struct SegmentPlan {
   bool rings_in_pages = false;  // each in pages of its own, so that each can lie near its receiver
 
   static SegmentPlan for_ranks(uint32_t rank_count);
+  /// Of one process in one area: what is beside its row. 0 without chunks.
+  uint64_t long_bytes() const;
   /// Address space of the whole segment.
   uint64_t segment_bytes() const;
   /// Memory really used: by every rank before it talks, and more by each pair that talks.
@@ -81,6 +83,8 @@ class Segment {
   bool reserve_area(int area) const;
   /// The chunk memory of a process in an area: whole pages, taken from the system as they are touched.
   std::span<std::byte> chunks(int area, int process) const;
+  /// The wide parts of its slots there. Pre: there are chunks.
+  std::byte* wide_parts(int area, int process) const;
 
   /// How often receivers have emptied a cell (shm/cells.h).
   uint32_t& cell_mark(int owner, uint32_t cell) const;

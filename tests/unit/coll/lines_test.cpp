@@ -13,10 +13,13 @@
 namespace hearth::coll {
 namespace {
 
-constexpr int kCount = 3;  // ints that each rank gives to each
+constexpr int kShort = 3;   // ints that each rank gives to each: in a slot
+constexpr int kLong = 128;  // and of four ranks together as much as fits a wide part
+static_assert(kRanks * kLong * sizeof(int) == shm::kWidePayloadBytes);
 
 struct Part : AreaPart<Lines> {
-  explicit Part(ControlArea& area) : lines(area) { encounter = &lines; }
+  explicit Part(ControlArea& area) : lines(area, &room) { encounter = &lines; }
+  Lines::Room room;
   Lines lines;
 };
 
@@ -32,39 +35,40 @@ class Rank final : public AreaRank<Part> {
     int* in = part.in.data();
     int* out = part.out.data();
     Type& type = int_type();
+    const int count = call.count;
     switch (call.what) {
       case What::barrier:
         lines.barrier();
         break;
       case What::bcast:
-        lines.bcast(out, kCount, type, call.root);
+        lines.bcast(out, count, type, call.root);
         break;
       case What::gather:
-        lines.gather(in, kCount, type, out, kCount, type, call.root);
+        lines.gather(in, count, type, out, count, type, call.root);
         break;
       case What::scatter:
-        lines.scatter(in, kCount, type, out, kCount, type, call.root);
+        lines.scatter(in, count, type, out, count, type, call.root);
         break;
       case What::allgather:
-        lines.allgather(in, kCount, type, out, kCount, type);
+        lines.allgather(in, count, type, out, count, type);
         break;
       case What::alltoall:
-        lines.alltoall(in, kCount, type, out, kCount, type);
+        lines.alltoall(in, count, type, out, count, type);
         break;
       case What::reduce:
-        lines.reduce(in, out, kCount, type, sum_, call.root);
+        lines.reduce(in, out, count, type, sum_, call.root);
         break;
       case What::allreduce:
-        lines.allreduce(in, out, kCount, type, sum_);
+        lines.allreduce(in, out, count, type, sum_);
         break;
       case What::blocks:
-        lines.reduce_scatter_block(in, out, kCount, type, sum_);
+        lines.reduce_scatter_block(in, out, count, type, sum_);
         break;
       case What::scan:
-        lines.scan(in, out, kCount, type, sum_);
+        lines.scan(in, out, count, type, sum_);
         break;
       default:
-        lines.exscan(in, out, kCount, type, sum_);
+        lines.exscan(in, out, count, type, sum_);
         break;
     }
   }
@@ -75,7 +79,9 @@ class LinesBetweenThreads : public AreaRanks<Rank> {
   void SetUp() override { set_up(4096); }
 
   static std::vector<Call> all_kinds(size_t calls, uint32_t seed) {
-    return mixture(calls, seed, What::barrier, [](std::mt19937&) { return kCount; });
+    return mixture(calls, seed, What::barrier, [](std::mt19937& random) {
+      return random() % 3 == 0 ? 1 + static_cast<int>(random() % kLong) : kShort;
+    });
   }
 };
 
@@ -90,19 +96,20 @@ TEST_F(LinesBetweenThreads, ManyUnderWay) {
 
 // A root that hears nobody runs ahead until its slots are used up, and no further.
 TEST_F(LinesBetweenThreads, OneSpeaksAllTheTime) {
-  run(std::vector<Call>(2000, {What::bcast, 1, kCount}), 12, 5);
-  run(std::vector<Call>(2000, {What::gather, 2, kCount}), 12, 6);
-  run(std::vector<Call>(500, {What::exscan, 0, kCount}), 12, 7);
+  run(std::vector<Call>(2000, {What::bcast, 1, kLong}), 12, 5);
+  run(std::vector<Call>(2000, {What::gather, 2, kShort}), 12, 6);
+  run(std::vector<Call>(500, {What::exscan, 0, kShort}), 12, 7);
 }
 
 TEST(Said, IsWhatWasSaidAlsoWhereNumbersComeRound) {
-  const Said said = said_of(0xffff'fffe, what_of(248, Collective::scatter, 65'539), 8);
+  const Said said = said_of(0xffff'fffe, what_of(2048, Collective::scatter, 65'539), 8);
   EXPECT_EQ(said.number(), 0xffff'fffeu);
-  EXPECT_EQ(said.bytes(), 248);
+  EXPECT_EQ(said.bytes(), 2048);
   EXPECT_EQ(said.kind(), Collective::scatter);
-  EXPECT_EQ(said.turns(), 3u);
+  EXPECT_TRUE(said.is_after(65'539) && said.is_after(3));
+  EXPECT_FALSE(said.is_after(4));
   EXPECT_EQ(said.behind(), 8u);
-  EXPECT_EQ(said.what(), what_of(248, Collective::scatter, 3));
+  EXPECT_EQ(said.what(), what_of(2048, Collective::scatter, 3));
 }
 
 TEST(Announced, IsWhatWasAnnounced) {

@@ -18,8 +18,9 @@ namespace {
 constexpr int kCount = 3;
 
 struct Part : AreaPart<Encounter> {
-  explicit Part(ControlArea& area) : tree(area), flat(area) {}
+  explicit Part(ControlArea& area) : tree(area), flat(area, &room) {}
   TreeLines tree;
+  Lines::Room room;
   Lines flat;
 };
 

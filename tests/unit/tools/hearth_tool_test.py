@@ -70,7 +70,7 @@ class Info(unittest.TestCase):
         self.assertEqual(row["all_to_all_bytes"], own + 63 * each)
         self.assertEqual(row["original_design_bytes"], 63 << 20)
         chunks = info("--memory", "-n", "2", environment={"HEARTH_COLL_CHUNK_BYTES": "1M"})["memory_per_rank"]
-        self.assertEqual(chunks["memory"][0]["each_communicator_bytes"], 1 << 20)
+        self.assertEqual(chunks["memory"][0]["each_communicator_bytes"], (1 << 20) + (24 << 10))
         self.assertEqual(row["job_original_design_bytes"], 64 * 63 << 20)
         self.assertLess(row["all_to_all_bytes"], row["original_design_bytes"] / 10)
 
@@ -80,7 +80,7 @@ class Info(unittest.TestCase):
                          {"allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce",
                           "reduce_scatter", "scan", "scatter"})
         short = [row for row in rows if row["collective"] == "allreduce"][0]
-        self.assertEqual((short["bytes_each"], short["algorithm"]), ("1 to 248", "lines"))
+        self.assertEqual((short["bytes_each"], short["algorithm"]), ("1 to 2048", "lines"))
         rows = info("--explain", "-n", "4", "--size", "8",
                     environment={"HEARTH_COLL_ALGORITHMS": "allreduce=tree"})["protocols"]["collectives"]
         wished = [row for row in rows if row["collective"] == "allreduce"]
@@ -95,7 +95,7 @@ class Info(unittest.TestCase):
                     for row in rows if row["collective"] == "allreduce"][1:]
         tuned = {"HEARTH_TUNED": "coll_whole_bytes_max=6000"}
         self.assertEqual(allreduces(tuned),
-                         [("249 to 6000", "chunks_whole", "coll_whole_bytes_max = 6000, profile"),
+                         [("2049 to 6000", "chunks_whole", "coll_whole_bytes_max = 6000, profile"),
                           ("6001 and more", "chunks_shares", "coll_whole_bytes_max = 6000, profile")])
         said = {why for _, _, why in allreduces(tuned | {"HEARTH_COLL_WHOLE_BYTES_MAX": "1K"})}
         self.assertEqual(said, {"coll_whole_bytes_max = 1024, environment"})
