@@ -336,9 +336,10 @@ void ControlArea::choose_ways() {
       return wished != nullptr ? std::strcmp(wished, name) == 0 : pays;
     };
     const bool groups = size_ > 2 && !one_order && takes("tree", !lines);
-    line_bytes_max_[i] = takes("lines", lines || one_order)
-                             ? longest_said(collective, has_wide_parts(), whole_bytes_max_)
-                             : -1;
+    line_bytes_max_[i] =
+        takes("lines", lines || one_order)
+            ? longest_said(collective, has_wide_parts(), shares_processors(), whole_bytes_max_)
+            : -1;
     tree_bytes_max_[i] = groups ? longest_in_groups(collective, size_) : -1;
   }
 }

@@ -66,7 +66,7 @@ namespace hearth::coll {
 
 /// What the word of a slot says of a small collective:
 ///
-///   bit  60         48      44      32       0
+///   bit  60         50      46      32       0
 ///        | behind   | turns | kind  | bytes  | number
 ///
 /// number   of the collective
@@ -75,8 +75,8 @@ namespace hearth::coll {
 /// turns    how many long collectives were called before (the low bits): with the number, its place among all
 /// behind   how many collectives up to this one are not over in that process, 1 to 8
 struct Said {
-  static constexpr uint32_t kBytes = 0xfff;
-  static constexpr uint32_t kTurns = 0xfff;
+  static constexpr uint32_t kBytes = 0x3fff;
+  static constexpr uint32_t kTurns = 0x3ff;
   static_assert(shm::kWidePayloadBytes <= kBytes);
 
   uint64_t word;
@@ -85,14 +85,14 @@ struct Said {
   /// Bytes, kind and turns: on every rank what the others expect.
   uint32_t what() const { return static_cast<uint32_t>(word >> 32) & 0x0fff'ffff; }
   int64_t bytes() const { return static_cast<int64_t>(word >> 32 & kBytes); }
-  Collective kind() const { return static_cast<Collective>(word >> 44 & 15); }
+  Collective kind() const { return static_cast<Collective>(word >> 46 & 15); }
   /// Whether so many long collectives came before, as far as it can be told.
-  bool is_after(uint64_t turns) const { return (word >> 48 & kTurns) == (turns & kTurns); }
+  bool is_after(uint64_t turns) const { return (word >> 50 & kTurns) == (turns & kTurns); }
   uint32_t behind() const { return static_cast<uint32_t>(word >> 60); }
 };
 constexpr uint32_t what_of(int64_t bytes, Collective kind, uint64_t turns) {
-  return static_cast<uint32_t>(bytes) | static_cast<uint32_t>(kind) << 12 |
-         static_cast<uint32_t>(turns & Said::kTurns) << 16;
+  return static_cast<uint32_t>(bytes) | static_cast<uint32_t>(kind) << 14 |
+         static_cast<uint32_t>(turns & Said::kTurns) << 18;
 }
 constexpr Said said_of(uint32_t number, uint32_t what, uint32_t behind) {
   return {number | uint64_t{what} << 32 | uint64_t{behind} << 60};

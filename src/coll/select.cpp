@@ -122,10 +122,12 @@ Status set_wishes(uint32_t context, const std::string& text) {
   return {};
 }
 
-int64_t longest_said(Collective collective, bool has_wide_parts, int64_t whole_bytes_max) {
+int64_t longest_said(Collective collective, bool has_wide_parts, bool more_ranks_than_processors,
+                     int64_t whole_bytes_max) {
   if (!has_wide_parts) return shm::kSlotPayloadBytes;
-  if (collective != Collective::allreduce) return shm::kWidePayloadBytes;
-  return std::clamp(whole_bytes_max, shm::kSlotPayloadBytes, shm::kWidePayloadBytes);
+  const int64_t longest = more_ranks_than_processors ? shm::kWidePayloadBytes : 2048;
+  if (collective != Collective::allreduce) return longest;
+  return std::clamp(whole_bytes_max, shm::kSlotPayloadBytes, longest);
 }
 
 int64_t whole_bytes_max(bool more_ranks_than_processors) {

@@ -56,8 +56,11 @@ constexpr bool lines_pay(int ranks, uint64_t line_ranks_max, bool more_ranks_tha
 int64_t whole_bytes_max(bool more_ranks_than_processors);
 
 /// The longest that a process says in a slot of its row, or in its wide part where there is one. Of an
-/// allreduce every rank reduces that whole.
-int64_t longest_said(Collective collective, bool has_wide_parts, int64_t whole_bytes_max);
+/// allreduce every rank reduces that whole. Where each rank has a processor, chunks are as fast from 2 KiB on
+/// and faster from 4; where ranks take turns, lines save turns: 8 ranks on two processors reduce 8 KiB in 13
+/// us, and in 26 through chunks (development machine, November 2026).
+int64_t longest_said(Collective collective, bool has_wide_parts, bool more_ranks_than_processors,
+                     int64_t whole_bytes_max);
 
 /// Whether the memory that each rank has for its chunks is enough for so many: a few lines for each in a
 /// stage.

@@ -220,7 +220,7 @@ constexpr uint32_t kControlSlots = 8;
 /// What does not fit a slot's payload lies in the slot's wide part, in front of the chunks of that process:
 /// slots are close together, and pages of wide parts are taken when they are used. Behind each is a gap,
 /// since a reader's processor fetches ahead.
-constexpr int64_t kWidePayloadBytes = 2048;
+constexpr int64_t kWidePayloadBytes = 8192;
 constexpr uint64_t kWidePartBytes = kWidePayloadBytes + 1024;
 constexpr uint64_t kWidePartsBytes = kControlSlots * kWidePartBytes;
 constexpr int kChunkWords = kLineBytes / sizeof(uint64_t);

@@ -14,7 +14,7 @@ namespace hearth::coll {
 namespace {
 
 constexpr int kShort = 3;   // ints that each rank gives to each: in a slot
-constexpr int kLong = 128;  // and of four ranks together as much as fits a wide part
+constexpr int kLong = 512;  // and of four ranks together as much as fits a wide part
 static_assert(kRanks * kLong * sizeof(int) == shm::kWidePayloadBytes);
 
 struct Part : AreaPart<Lines> {

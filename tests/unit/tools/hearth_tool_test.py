@@ -70,12 +70,13 @@ class Info(unittest.TestCase):
         self.assertEqual(row["all_to_all_bytes"], own + 63 * each)
         self.assertEqual(row["original_design_bytes"], 63 << 20)
         chunks = info("--memory", "-n", "2", environment={"HEARTH_COLL_CHUNK_BYTES": "1M"})["memory_per_rank"]
-        self.assertEqual(chunks["memory"][0]["each_communicator_bytes"], (1 << 20) + (24 << 10))
+        self.assertEqual(chunks["memory"][0]["each_communicator_bytes"], (1 << 20) + (72 << 10))
         self.assertEqual(row["job_original_design_bytes"], 64 * 63 << 20)
         self.assertLess(row["all_to_all_bytes"], row["original_design_bytes"] / 10)
 
     def test_explain_says_what_each_collective_takes(self):
-        rows = info("--explain", "-n", "2")["protocols"]["collectives"]
+        rows = info("--explain", "-n", "2",
+                    environment={"HEARTH_COLL_WHOLE_BYTES_MAX": "2K"})["protocols"]["collectives"]
         self.assertEqual({row["collective"] for row in rows},
                          {"allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce",
                           "reduce_scatter", "scan", "scatter"})
