@@ -204,9 +204,11 @@ class ControlArea {
   std::byte* own_payload(uint32_t number, int64_t bytes) const {
     return bytes <= shm::kSlotPayloadBytes ? own_slot(number).payload : wide_part(rank_, number);
   }
-  /// Where those are that a rank said.
+  /// Where those are that a rank said. A word with more of them than a slot has, where there are no wide
+  /// parts, is none of ours.
   const std::byte* payload(int rank, const shm::ControlSlot& slot, const Said& said) const {
-    return said.bytes() <= shm::kSlotPayloadBytes ? slot.payload : wide_part(rank, said.number());
+    const bool is_wide = said.bytes() > shm::kSlotPayloadBytes && !wide_parts_.empty();
+    return __builtin_expect(is_wide, 0) ? wide_part(rank, said.number()) : slot.payload;
   }
   /// Whether nobody reads what was said in that slot before; if not, `awaited` is one of those who may.
   bool may_write(uint32_t number, objects::PeerIndex& awaited) {

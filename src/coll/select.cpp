@@ -125,7 +125,8 @@ Status set_wishes(uint32_t context, const std::string& text) {
 int64_t longest_said(Collective collective, bool has_wide_parts, bool more_ranks_than_processors,
                      int64_t whole_bytes_max) {
   if (!has_wide_parts) return shm::kSlotPayloadBytes;
-  const int64_t longest = more_ranks_than_processors ? shm::kWidePayloadBytes : 2048;
+  constexpr int64_t kWithOwnProcessor = 2048;
+  const int64_t longest = more_ranks_than_processors ? shm::kWidePayloadBytes : kWithOwnProcessor;
   if (collective != Collective::allreduce) return longest;
   return std::clamp(whole_bytes_max, shm::kSlotPayloadBytes, longest);
 }

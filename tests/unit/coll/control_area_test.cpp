@@ -29,14 +29,15 @@ constexpr int kAreas = 3;
 
 class ControlAreas : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { make_segment(8192); }
+  void make_segment(uint64_t chunk_bytes) {
     shm::SegmentPlan plan;
     plan.rank_count = kRanks;
     plan.ring_lines = 64;
     plan.cell_bytes = 4096;
     plan.cell_count = 4;
     plan.area_count = kAreas;
-    plan.chunk_bytes = 8192;
+    plan.chunk_bytes = chunk_bytes;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
     ControlArea::set_up(segment_, 0);
   }
@@ -177,6 +178,34 @@ TEST_F(ControlAreas, HaveChunksApartFromEachOther) {
   comm->area = kNoArea;  // the others of area 0 are not there to leave
   delete comm->control;
   objects::release(*comm);
+}
+
+TEST_F(ControlAreas, HaveWidePartsApartFromSlotsAndChunks) {
+  Comm* const comms[] = {make_comm(0, 0, 2), make_comm(0, 1, 2)};
+  ControlArea& area = *ControlArea::of(*comms[0]);
+  EXPECT_GE(area.line_bytes_max(Collective::scatter), 2048);
+  const std::span<std::byte> chunks = ControlArea::of(*comms[1])->chunks(0);
+  for (uint32_t number = 1; number <= shm::kControlSlots; ++number) {
+    std::byte* const wide = area.own_payload(number, shm::kSlotPayloadBytes + 1);
+    EXPECT_EQ(area.own_payload(number, shm::kSlotPayloadBytes), area.own_slot(number).payload);
+    EXPECT_LE(wide + shm::kWidePayloadBytes, chunks.data());
+    EXPECT_NE(wide, area.own_payload(number + 1, shm::kWidePayloadBytes));
+    // As the other one finds it.
+    const Said said = said_of(number, what_of(shm::kWidePayloadBytes, Collective::bcast, 0), 1);
+    EXPECT_EQ(ControlArea::of(*comms[1])->payload(0, area.own_slot(number), said), wide);
+  }
+  for (Comm* comm : comms) delete comm->control;
+}
+
+TEST_F(ControlAreas, WithoutChunksHaveSlotsOnlyWhateverAWordSays) {
+  segment_ = {};
+  make_segment(0);
+  Comm* const comm = make_comm(0, 0, 2);
+  ControlArea& area = *ControlArea::of(*comm);
+  EXPECT_EQ(area.line_bytes_max(Collective::scatter), shm::kSlotPayloadBytes);
+  const Said stray = said_of(1, what_of(Said::kBytes, Collective::bcast, 0), 1);
+  EXPECT_EQ(area.payload(1, area.own_slot(1), stray), area.own_slot(1).payload);
+  delete comm->control;
 }
 
 TEST_F(ControlAreas, AreLeftForTheDeadOnceWhoeverSaysIt) {
