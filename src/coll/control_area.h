@@ -210,6 +210,11 @@ class ControlArea {
     const bool is_wide = said.bytes() > shm::kSlotPayloadBytes && !wide_parts_.empty();
     return __builtin_expect(is_wide, 0) ? wide_part(rank, said.number()) : slot.payload;
   }
+  /// Of this process: for two operands of a reduction as long as a wide part, while it is in a call that waits.
+  std::byte* wide_room() {
+    if (wide_room_ == nullptr) wide_room_.reset(new std::byte[2 * shm::kWidePayloadBytes]);
+    return wide_room_.get();
+  }
   /// Whether nobody reads what was said in that slot before; if not, `awaited` is one of those who may.
   bool may_write(uint32_t number, objects::PeerIndex& awaited) {
     if (__builtin_expect(number - done_by_all_ <= shm::kControlSlots, 1)) return true;
@@ -351,6 +356,7 @@ class ControlArea {
   int64_t tree_bytes_max_[static_cast<size_t>(Collective::count_)];
   int64_t whole_bytes_max_ = 0;
   std::unique_ptr<Hierarchy> hierarchies_[2];  // by rank, by place
+  std::unique_ptr<std::byte[]> wide_room_;
   [[gnu::cold]] Status failed() const;
   const objects::Comm& comm_;
   const uint32_t context_;

@@ -33,9 +33,9 @@ inline bool fits_lines(const ControlArea* area, Collective collective, int64_t b
 /// `send` may be MPI_IN_PLACE where that call allows it. Then it begins: it takes a number.
 class Lines final : public Encounter {
  public:
-  /// For two operands of a reduction.
+  /// For two short operands of a reduction. The program's stack may be small: long ones lie with the area.
   struct Room {
-    alignas(shm::kLineBytes) std::byte bytes[2][shm::kWidePayloadBytes];
+    alignas(shm::kLineBytes) std::byte bytes[2][sizeof(shm::ControlSlot)];
   };
 
   /// `room` lives as long as this, or reserve() is called before a reduction.
