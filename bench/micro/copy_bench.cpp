@@ -153,6 +153,7 @@ int main(int argc, char** argv) {
   add("memcpy", &by_memcpy);
   add("cached", &by_engine<Engine::cached>);
   add("rep_movsb", &by_engine<Engine::rep_movsb>);
+  add("four_pages", &by_engine<Engine::four_pages>);
   add("non_temporal", &by_engine<Engine::non_temporal>);
   const hearth::copy::VectorLoops* const* loops = hearth::copy::usable_loops();
   const Copy by_loops[] = {&by_loop<0>, &by_loop<1>, &by_loop<2>};

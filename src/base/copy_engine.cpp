@@ -144,6 +144,8 @@ const char* name(Engine engine) {
   switch (engine) {
     case Engine::cached:
       return "cached";
+    case Engine::four_pages:
+      return "four_pages";
     case Engine::rep_movsb:
       return "rep_movsb";
     case Engine::non_temporal:
@@ -157,6 +159,7 @@ const char* name(Engine engine) {
 bool available(Engine engine) {
   switch (engine) {
     case Engine::cached:
+    case Engine::four_pages:
       return true;
     case Engine::rep_movsb:
       return processor().fast_string_copy;
@@ -173,6 +176,9 @@ void run(Engine engine, void* to_address, const void* from_address, size_t bytes
   const auto* from = static_cast<const std::byte*>(from_address);
   if (!available(engine)) engine = Engine::cached;
   switch (engine) {
+    case Engine::four_pages:
+      if (bytes <= kLineBytes) break;
+      return processor().loops[0]->four_pages(to, from, bytes);
     case Engine::rep_movsb:
       if (string_copy_collapses(to, from)) break;
       return run_rep_movsb(to, from, bytes);
@@ -187,7 +193,8 @@ void run(Engine engine, void* to_address, const void* from_address, size_t bytes
 }
 
 // rep_movsb is not chosen: where it does not collapse, the cached loop was as fast from 4 KiB to 16 MiB. It
-// is there for processors where that is otherwise, and for a tuned profile to say so.
+// is there for processors where that is otherwise, and for a tuned profile to say so. Nor is four_pages: who
+// reads what another processor has written finds out by the clock (p2p/cell_reader.h).
 Engine choose(size_t bytes, [[maybe_unused]] unsigned alignment_difference, bool cache_shared) {
   if (bytes < kFarPastCachesBytesMin) return Engine::cached;
   const uint64_t dsa_bytes_min = param::get_bytes(param::Id::copy_dsa_bytes_min);

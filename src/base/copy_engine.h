@@ -11,11 +11,12 @@ namespace hearth::copy {
 
 enum class Engine : uint8_t {
   cached,        // vector loop through the caches, with prefetch of the source; there is always one
+  four_pages,    // vector loop that reads four pages in turns: quicker out of another processor's cache
   rep_movsb,     // the processor's own string copy
   non_temporal,  // vector loop whose stores go past the caches
   dsa,           // Intel's Data Streaming Accelerator, beside the processor (base/copy_dsa.h)
 };
-constexpr int kEngineCount = 4;
+constexpr int kEngineCount = 5;
 
 /// "cached", "rep_movsb", ...: what reports and `hearth info` print.
 const char* name(Engine engine);

@@ -17,7 +17,8 @@ struct Avx2 {
 }  // namespace
 
 const VectorLoops& avx2_loops() {
-  static constexpr VectorLoops kLoops = {"AVX2", &Loop<Avx2>::cached, &Loop<Avx2>::streaming};
+  static constexpr VectorLoops kLoops = {"AVX2", &Loop<Avx2>::cached, &Loop<Avx2>::four_pages,
+                                         &Loop<Avx2>::streaming};
   return kLoops;
 }
 

@@ -17,7 +17,8 @@ struct Avx512 {
 }  // namespace
 
 const VectorLoops& avx512_loops() {
-  static constexpr VectorLoops kLoops = {"AVX-512", &Loop<Avx512>::cached, &Loop<Avx512>::streaming};
+  static constexpr VectorLoops kLoops = {"AVX-512", &Loop<Avx512>::cached, &Loop<Avx512>::four_pages,
+                                         &Loop<Avx512>::streaming};
   return kLoops;
 }
 

@@ -35,11 +35,14 @@ struct Baseline {
 
 const VectorLoops& baseline_loops() {
 #if defined(__x86_64__)
-  static constexpr VectorLoops kLoops = {"SSE2", &Loop<Baseline>::cached, &Loop<Baseline>::streaming};
+  static constexpr VectorLoops kLoops = {"SSE2", &Loop<Baseline>::cached, &Loop<Baseline>::four_pages,
+                                         &Loop<Baseline>::streaming};
 #elif defined(__aarch64__)
-  static constexpr VectorLoops kLoops = {"NEON", &Loop<Baseline>::cached, &Loop<Baseline>::streaming};
+  static constexpr VectorLoops kLoops = {"NEON", &Loop<Baseline>::cached, &Loop<Baseline>::four_pages,
+                                         &Loop<Baseline>::streaming};
 #else
-  static constexpr VectorLoops kLoops = {"plain", &Loop<Baseline>::cached, nullptr};
+  static constexpr VectorLoops kLoops = {"plain", &Loop<Baseline>::cached, &Loop<Baseline>::four_pages,
+                                         nullptr};
 #endif
   return kLoops;
 }

@@ -40,6 +40,7 @@ struct Words {
 constexpr Words kWords[] = {
     {Id::p2p_single_copy_methods, "xpmem cma", true},
     {Id::p2p_stores, "by_time plain streaming"},
+    {Id::p2p_loads, "by_time in_order four_pages"},
     {Id::launch_pmi, "pmi2"},
     {Id::share_heap, "bounded 1 0"},
     {Id::reorder_measured, "apart always never"},

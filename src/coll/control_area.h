@@ -210,7 +210,8 @@ class ControlArea {
     const bool is_wide = said.bytes() > shm::kSlotPayloadBytes && !wide_parts_.empty();
     return __builtin_expect(is_wide, 0) ? wide_part(rank, said.number()) : slot.payload;
   }
-  /// Of this process: for two operands of a reduction as long as a wide part, while it is in a call that waits.
+  /// Of this process: for two operands of a reduction as long as a wide part, while it is in a call that
+  /// waits.
   std::byte* wide_room() {
     if (wide_room_ == nullptr) wide_room_.reset(new std::byte[2 * shm::kWidePayloadBytes]);
     return wide_room_.get();

@@ -25,6 +25,7 @@
 #include "base/status.h"
 #include "datatype/type.h"
 #include "p2p/cell_filler.h"
+#include "p2p/cell_reader.h"
 #include "p2p/envelope.h"
 #include "p2p/kept_cells.h"
 #include "p2p/match.h"
@@ -86,6 +87,7 @@ struct Peer {
   bool arena_declined = false;        // it cannot map our window
   uint16_t copied_together = 0;       // messages of this peer to us, see single_copy/cooperative.h
   CellFiller filler;
+  CellReader reader = CellReader(load_choice());
   Skew skew;
   KeptCells kept;
   uint32_t room_over = 0;  // the next packet's room has been brought over for so many bytes (meanwhile.cpp)

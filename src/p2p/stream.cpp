@@ -526,7 +526,14 @@ void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t by
   if (fitting > 0) {
     const profile::CopyTimer timer(recorder_, stream.from, static_cast<uint64_t>(fitting));
     stream.fresh.prepare(static_cast<size_t>(stream.copied_bytes + fitting));
-    datatype::unpack(*request.type, request.buffer, stream.copied_bytes, data, static_cast<size_t>(fitting));
+    const auto length = static_cast<size_t>(fitting);
+    if (CellReader::has_choice(stream.total_bytes, length) &&
+        datatype::is_one_run(*request.type, request.count)) {
+      peers_[static_cast<size_t>(stream.from)].reader.read(first_byte(request) + stream.copied_bytes, data,
+                                                           length);
+    } else {
+      datatype::unpack(*request.type, request.buffer, stream.copied_bytes, data, length);
+    }
   }
   stream.copied_bytes += bytes;
 }

@@ -14,7 +14,8 @@
 namespace hearth::copy {
 namespace {
 
-constexpr Engine kEngines[] = {Engine::cached, Engine::rep_movsb, Engine::non_temporal, Engine::dsa};
+constexpr Engine kEngines[] = {Engine::cached, Engine::four_pages, Engine::rep_movsb, Engine::non_temporal,
+                               Engine::dsa};
 static_assert(std::size(kEngines) == kEngineCount);
 
 std::byte pattern(size_t index) {
@@ -80,6 +81,7 @@ TEST(CopyEngine, EveryInstructionSetCopiesExactlyTheRange) {
   int sets = 0;
   for (const VectorLoops* const* loops = usable_loops(); *loops != nullptr; ++loops, ++sets) {
     expect_exact_everywhere((*loops)->cached, kLineBytes + 1, (*loops)->name);
+    expect_exact_everywhere((*loops)->four_pages, kLineBytes + 1, (*loops)->name);
     if ((*loops)->streaming == nullptr) continue;
     for (size_t lines = 1; lines <= 70; ++lines) {
       for (size_t offset = 0; offset <= 64; ++offset)
