@@ -91,8 +91,9 @@ struct Peer {
   Skew skew;
   KeptCells kept;
   uint32_t room_over = 0;  // the next packet's room has been brought over for so many bytes (meanwhile.cpp)
-  uint32_t arena_offers = 0;
-  single_copy::Target target;  // once it has been looked for
+  uint32_t arena_questions = 0;  // messages that the arena could carry
+  bool look_due = false;         // the next message through cells tells how far away the peer is
+  single_copy::Target target;    // once it has been looked for
   std::vector<Answer> answers;
   std::vector<ReceiveStream*> streams;  // of which more pieces are to come
 };
@@ -613,6 +614,7 @@ class Engine {
 
   // single_copy.cpp
   static bool cells_hold(const PairProtocol& limits, uint64_t bytes);
+  static bool offers_arena(Peer& peer);
   uint8_t offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address);
   enum class Copied : uint8_t { whole, by_sender, not_now, never };
   Copied copy_from_sender(ReceiveStream& stream, const Request& request);

@@ -15,10 +15,12 @@
 namespace hearth::p2p {
 namespace {
 
-// Of so many messages that the arena could carry one, the first to begin with, goes through cells, which
+// Of so many messages that the arena could carry one, the first to begin with, goes through new cells, which
 // tells the filler how far away the receiver is: it may have moved. What a receiver without a shared cache
 // reads from a buffer is dear to write again, dearer than cells are.
 constexpr uint32_t kOffersPerLook = 64;
+// Where it is far, or nothing is known: cells that travel, quick to write in any case, would never tell.
+constexpr uint32_t kRefusalsPerLook = 16;
 
 /// The receiver's part of a message that both copy.
 class Receiving : public single_copy::Copier {
@@ -88,6 +90,13 @@ bool Engine::cells_hold(const PairProtocol& limits, uint64_t bytes) {
   return bytes <= limits.part_bytes_max * static_cast<uint64_t>(limits.cells_in_flight_max);
 }
 
+// Whether the arena may carry this one: its receiver shares a cache with us.
+bool Engine::offers_arena(Peer& peer) {
+  const bool near = peer.filler.near();
+  peer.look_due = peer.arena_questions++ % (near ? kOffersPerLook : kRefusalsPerLook) == 0;
+  return near && !peer.look_due;
+}
+
 // What the sender offers: flags of the rendezvous packet, and where the bytes lie.
 uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address) {
   const PairProtocol& limits = limits_for(request.key);
@@ -99,7 +108,7 @@ uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64
     return 0;
   const std::byte* data = first_byte(request);
   if (bytes >= limits.arena_bytes_min && !peer.arena_declined && arena_->holds(data, bytes) &&
-      (request.key.peer == self_ || (peer.filler.near() && peer.arena_offers++ % kOffersPerLook != 0))) {
+      (request.key.peer == self_ || offers_arena(peer))) {
     address = arena_->offset_of(data);
     return kInArena;
   }
