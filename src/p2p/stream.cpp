@@ -107,7 +107,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   stream->request = &request;
   stream->total_bytes = bytes;
   stream->travels = bytes <= kept_bytes_max_ && !peer.kept.one_way();
-  stream->looks = std::exchange(peer.look_due, false);
+  if (std::exchange(peer.look_due, false)) give_back_kept(to);  // so that it goes through new ones
   ++counters_.long_messages_sent;
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->sent, counters_.long_bytes_sent);
@@ -169,8 +169,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   PeerIndex owner = self_;
   int cell = -1;
   bool kept = false;
-  if (stream.looks) cell = take_cells(stream, bytes);
-  while (cell < 0 && !peer.kept.empty()) {
+  while (!kept && !peer.kept.empty()) {
     const CellPart run = peer.kept.take();
     const int64_t fitting = std::min<int64_t>(run.bytes, stream.total_bytes - stream.sent_bytes);
     kept = fitting >= bytes - bytes / 4;
@@ -183,7 +182,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
       give_back(to, run);  // not worth a packet
     }
   }
-  if (cell < 0) cell = take_cells(stream, bytes);
+  if (!kept) cell = take_cells(stream, bytes);
   if (cell < 0) {
     // Before the first part, what the receiver says next comes without being asked for.
     if (stream.in_flight > 0) recall(stream);

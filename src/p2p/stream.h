@@ -27,7 +27,6 @@ struct SendStream {
   int64_t next_part_bytes = 0;  // as far as the message is long enough
   bool next_is_longer = false;
   bool travels = false;         // in cells that go to and fro (kept_cells.h)
-  bool looks = false;           // in new ones, as far as there are any, for the filler to look at the clock
   bool cleared = false;         // the receiver has matched: the ring may carry fragments
   bool held = false;            // nothing may be sent before clear_to_send or finished
   uint8_t offered = 0;          // the buffer itself is lent: kSingleCopy or kInArena
