@@ -213,7 +213,8 @@ class ControlArea {
   /// Of this process: for two operands of a reduction as long as a wide part, while it is in a call that
   /// waits.
   std::byte* wide_room() {
-    if (wide_room_ == nullptr) wide_room_.reset(new std::byte[2 * shm::kWidePayloadBytes]);
+    if (wide_room_ == nullptr)
+      wide_room_ = std::make_unique_for_overwrite<std::byte[]>(2 * shm::kWidePayloadBytes);
     return wide_room_.get();
   }
   /// Whether nobody reads what was said in that slot before; if not, `awaited` is one of those who may.

@@ -65,10 +65,10 @@ void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op)
   op_ = &op;
   bytes_ = heard_bytes_ = count * type.size;
   if (room_ != nullptr) {
-    const bool is_wide = this->is_wide(bytes_);
-    std::byte* const room = is_wide ? area_.wide_room() : room_->bytes[0];
+    const bool wide = is_wide(bytes_);
+    std::byte* const room = wide ? area_.wide_room() : room_->bytes[0];
     incoming_ = room - type.true_lower_bound;
-    result_ = incoming_ + (is_wide ? shm::kWidePayloadBytes : sizeof room_->bytes[0]);
+    result_ = incoming_ + (wide ? shm::kWidePayloadBytes : sizeof room_->bytes[0]);
   }
   // Copies of a few bytes cost less than to ask whether they can be done without.
   if (!is_wide(bytes_) || !type.contiguous || !folds_in_place(op, type)) return;

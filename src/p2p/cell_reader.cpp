@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/copy_engine.h"
+#include "base/copy.h"
 #include "base/os_wait.h"
 #include "base/param.h"
 
@@ -19,8 +19,7 @@ constexpr uint64_t kMargin = 16;
 // Between what a line takes in order where a cache is shared (1.2 ns) and where not (4.3). Near, the other
 // way may seem quicker for a piece here and there; the messages are not.
 constexpr uint64_t kSlowNs = 5;
-constexpr uint64_t kSlowLines = 2;
-constexpr uint64_t kLineBytes = 64;
+constexpr uint64_t kSlowBytes = 128;
 
 }  // namespace
 
@@ -31,7 +30,7 @@ CellReader::Choice load_choice() {
 }
 
 void CellReader::judge(uint64_t bytes, uint64_t in_order_ns, uint64_t four_pages_ns) {
-  const bool near = in_order_ns * kSlowLines * kLineBytes < kSlowNs * bytes;
+  const bool near = in_order_ns * kSlowBytes < kSlowNs * bytes;
   const uint64_t used_ns = four_pages_ ? four_pages_ns : in_order_ns;
   const uint64_t other_ns = four_pages_ ? in_order_ns : four_pages_ns;
   const bool lost = near ? four_pages_ : other_ns + used_ns / kMargin < used_ns;
@@ -43,8 +42,9 @@ void CellReader::judge(uint64_t bytes, uint64_t in_order_ns, uint64_t four_pages
   }
 }
 
-void CellReader::copy(bool four_pages, void* to, const std::byte* cell, size_t bytes) const {
-  copy::run(four_pages ? copy::Engine::four_pages : copy::Engine::cached, to, cell, bytes);
+void CellReader::copy(bool four_pages, void* to, const std::byte* cell, size_t bytes) {
+  if (four_pages) return copy::run(copy::Engine::four_pages, to, cell, bytes);
+  copy_bytes(to, cell, bytes);
 }
 
 void CellReader::read(void* to, const std::byte* cell, size_t bytes) {
