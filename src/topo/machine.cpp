@@ -11,8 +11,8 @@
 namespace hearth::topo {
 namespace {
 
-// hwloc looks for plugins (PCI, GPUs, another XML reader) when it starts and loads them, which costs ten
-// times what finding the processors costs. A variable is its only way to be told not to.
+// Keeps hwloc from loading plugins (PCI, GPUs, another XML reader), which takes ten times as long as the
+// discovery of processors. An environment variable is the only switch for this.
 class WithoutPlugins {
  public:
   WithoutPlugins() : set_(std::getenv(kName) == nullptr) {
@@ -40,7 +40,7 @@ bool load(hwloc_topology_t topology) {
        {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_CORE}) {
     hwloc_topology_set_type_filter(topology, type, HWLOC_TYPE_FILTER_KEEP_ALL);
   }
-  // The x86 part asks every processor by running on it; the kernel has told all of that already.
+  // The x86 component runs on every processor to execute cpuid; sysfs has the same information.
   hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 #if HWLOC_API_VERSION >= 0x00020800
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
@@ -53,8 +53,9 @@ int number_of_ancestor(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_o
   return object == nullptr ? -1 : static_cast<int>(object->logical_index);
 }
 
-// Memory hangs beside the tree: of the nodes local to the processor the one with the fewest processors; of
-// equals the first, which is ordinary memory where there is a faster kind too.
+// hwloc attaches memory nodes beside the tree of processors. Among the nodes local to the processor, takes
+// the one with the fewest processors; among equals the first, which is ordinary memory if there is also a
+// faster kind.
 int numa_of(hwloc_topology_t topology, hwloc_obj_t processor) {
   int found = -1;
   int found_weight = 0;
@@ -98,7 +99,7 @@ std::vector<int> all_processors(hwloc_topology_t topology) {
 
 Machine Machine::discover(bool other) {
   std::vector<int> allowed = os::allowed_processors();
-  // Without /sys some versions of hwloc make things up, or divide by zero.
+  // Without /sys, some versions of hwloc report a wrong topology or divide by zero.
   if (!os::path_exists("/sys/devices/system/cpu/cpu0/topology") && !describes_another_machine()) {
     return from_numbers(allowed);
   }
@@ -134,7 +135,7 @@ Machine Machine::from_topology(hwloc_topology_t topology, std::span<const int> a
     machine.processors_.push_back(processor);
   }
   machine.memory_nodes_ = memory_nodes_of(topology);
-  // What the kernel lets us use counts, also where hwloc has not heard of it.
+  // The affinity mask decides: it may contain processors that hwloc does not list.
   for (const int number : missing) machine.processors_.push_back({number, {-1, -1, -1, -1, -1, number}});
   machine.number_lonely_cores();
   return machine;
@@ -149,7 +150,7 @@ Machine Machine::from_numbers(std::span<const int> allowed) {
   return machine;
 }
 
-// A processor whose core is not known counts as a core of its own.
+// Gives each processor without a known core a core of its own, then sorts.
 void Machine::number_lonely_cores() {
   int next = 0;
   for (const Processor& processor : processors_) next = std::max(next, processor.place.core + 1);

@@ -1,5 +1,5 @@
-// The processors that a job may use and what they share, by hwloc where it can tell, else by the affinity
-// mask alone. Used by the launcher and the tools; the library does not link this.
+// The processors that a job may use and the hardware they share: from hwloc, or from the affinity mask alone
+// if hwloc has no topology. Used by the launcher and the tools; the library does not link this.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ struct hwloc_topology;
 
 namespace hearth::topo {
 
-/// One processor as the system numbers it, and the machine's objects that it lies in, each numbered from 0
-/// through the whole machine; -1 where nothing is known.
+/// One processor by its operating-system number, and the topology objects that contain it. Objects of a kind
+/// are numbered from 0 over the whole machine; -1 if unknown.
 struct Processor {
   int number = 0;
   shm::RankPlace place = {-1, -1, -1, -1, -1, -1};
@@ -22,28 +22,28 @@ struct Processor {
 
 class Machine {
  public:
-  /// This machine, restricted to the affinity mask of the calling process. The machine that hwloc's variables
-  /// (HWLOC_XMLFILE, HWLOC_SYNTHETIC) describe instead, all of it, where `other` allows that.
+  /// This machine, restricted to the affinity mask of the calling process. With `other`, the complete machine
+  /// that hwloc's variables (HWLOC_XMLFILE, HWLOC_SYNTHETIC) describe, if they are set.
   static Machine discover(bool other = false);
-  /// A machine from a topology that hwloc has loaded, restricted to `allowed`.
+  /// A machine from a loaded hwloc topology, restricted to `allowed`.
   static Machine from_topology(hwloc_topology* topology, std::span<const int> allowed);
-  /// Nothing known but the processors' numbers.
+  /// A machine of which only the processor numbers are known.
   static Machine from_numbers(std::span<const int> allowed);
 
-  /// In an order in which neighbours share most.
+  /// Sorted by package, NUMA node, L3, L2 and core, so that neighbours in the list share the most hardware.
   const std::vector<Processor>& processors() const { return processors_; }
-  /// The nodes that this process may use; empty where hwloc could not tell.
+  /// The memory nodes that this process may use; empty if unknown.
   const std::vector<MemoryNode>& memory_nodes() const { return memory_nodes_; }
   /// The same machine with only these of its processors.
   Machine restricted_to(std::span<const int> numbers) const;
-  /// Whether it is: then a rank that may use all of it has to be bound all the same.
+  /// Whether restricted_to() removed processors: a rank that may use all of the rest still has to be bound.
   bool restricted() const { return restricted_; }
-  /// Cores with at least one processor of ours.
+  /// Cores with at least one of these processors.
   int core_count() const { return core_count_; }
-  /// Whether hwloc told what the processors share.
+  /// Whether a topology is known, not only processor numbers.
   bool detailed() const { return detailed_; }
-  /// How many objects of each kind hwloc found, those outside of the affinity mask included: "packages 1,
-  /// memory nodes 1, l3 1, l2 2, cores 2, processors 2"; without hwloc "processors 2", of the mask.
+  /// The number of objects of each kind on the whole machine: "packages 1, memory nodes 1, l3 1, l2 2, cores
+  /// 2, processors 2". Without a topology, "processors 2", of the affinity mask.
   const std::string& shape() const { return shape_; }
 
  private:
@@ -58,7 +58,8 @@ class Machine {
   bool restricted_ = false;
 };
 
-/// What all these processors share, as the place of a rank that may use each of them: -1 where they differ.
+/// The objects that contain all these processors, as the place of a rank that may use each of them; -1 per
+/// level at which they differ.
 shm::RankPlace common_place(std::span<const Processor> processors);
 
 /// "0-3,8" of rising numbers.

@@ -8,7 +8,7 @@
 namespace hearth::topo {
 namespace {
 
-/// A rank that one rank talks with.
+/// A rank with traffic to the rank whose list contains it.
 struct Partner {
   int rank;
   int64_t weight;
@@ -24,7 +24,8 @@ Partners partners_of(std::span<const Traffic> traffic, int ranks) {
   return partners;
 }
 
-/// What one rank's traffic costs on a process. Partners without a process yet (-1) cost nothing.
+/// The cost of one rank's traffic if it is placed on `process`. Partners that are not placed yet (-1) count
+/// as 0.
 int64_t cost_at(const std::vector<Partner>& partners, int process, const std::vector<int>& processes,
                 const Distances& distances) {
   int64_t cost = 0;
@@ -43,8 +44,8 @@ int64_t weight_to_placed(const std::vector<Partner>& partners, const std::vector
   return weight;
 }
 
-/// One rank after the other, always the one that talks most with those that have a process, onto the process
-/// where that costs least.
+/// Places one rank after the other: the rank with the most traffic to placed ranks, on the process where it
+/// costs least.
 std::vector<int> place_greedily(const Partners& partners, const Distances& distances) {
   const int ranks = distances.processes();
   std::vector<int> processes(static_cast<size_t>(ranks), -1);
@@ -74,8 +75,8 @@ std::vector<int> place_greedily(const Partners& partners, const Distances& dista
   return processes;
 }
 
-/// Swaps the processes of two of these ranks wherever that costs less, until it nowhere does or the steps are
-/// used up. `distance` is a function of two processes.
+/// Swaps the processes of pairs of these ranks while a swap reduces the cost and steps are left. `distance`
+/// is a function of two processes.
 template <class Distance>
 void improve(std::vector<int>& processes, const std::vector<int>& ranks, const Partners& partners,
              const Distance& distance, int64_t& steps) {
@@ -109,9 +110,9 @@ void improve(std::vector<int>& processes, const std::vector<int>& ranks, const P
   }
 }
 
-/// Divides ranks along the tree that the distances make: at its top the processes fall into parts that lie
-/// farthest from each other; the ranks are cut into as many of the same sizes, so that little is exchanged
-/// between them; each part is divided in the same way.
+/// Recursive partitioning along the tree given by the distances: splits the processes into the parts that are
+/// farthest apart, splits the ranks into parts of the same sizes with little traffic between them, then
+/// splits each part in the same way.
 class TreeDivision {
  public:
   TreeDivision(const Partners& partners, const Distances& distances, int64_t& steps)
@@ -131,7 +132,7 @@ class TreeDivision {
  private:
   using Numbers = std::vector<int>;
 
-  /// Processes that lie nearer to each other than the farthest two do.
+  /// Connected components of the processes under "nearer than the two farthest".
   std::vector<Numbers> parts_of(const Numbers& processes) const {
     int farthest = 0;
     for (const int one : processes) {
@@ -154,7 +155,7 @@ class TreeDivision {
     return parts;
   }
 
-  /// The ranks for a part: always the one that talks most with those taken, first the one that talks most.
+  /// Takes `size` ranks out of `left`: repeatedly the rank with the most traffic to those taken before.
   Numbers grow(Numbers& left, size_t size) const {
     std::vector<int64_t> weights(partners_.size(), 0);
     Numbers taken;
@@ -182,7 +183,8 @@ class TreeDivision {
       }
     }
     if (parts.size() < 2 || parts.size() == processes.size()) return;
-    // What is exchanged with ranks outside stays the same whatever is done here.
+    // Traffic with ranks outside of this part costs the same for every assignment within it, so it is left
+    // out.
     std::vector<bool> inside(partners_.size(), false);
     for (const int process : processes) inside[static_cast<size_t>(process)] = true;
     improve(
@@ -207,12 +209,12 @@ class TreeDivision {
   std::vector<int> part_of_;    // by process, within the division at hand
 };
 
-/// How often to try again from a shaken order: small jobs get the best there is, large ones are done in time.
+/// Number of random perturbations: many for small jobs, few for large ones, which would take too long.
 int shakes_for(int ranks) {
   return std::clamp(2048 / ranks, 1, 128);
 }
 
-/// With some ranks' processes swapped at random, the same in every process.
+/// Swaps the processes of some ranks pseudo-randomly; equal seeds give equal results on every process.
 std::vector<int> shaken(std::vector<int> processes, uint32_t seed) {
   std::minstd_rand random(seed + 1);
   const auto ranks = static_cast<uint32_t>(processes.size());
@@ -225,9 +227,8 @@ std::vector<int> shaken(std::vector<int> processes, uint32_t seed) {
 
 }  // namespace
 
-// Where nothing is measured: guesses in the order of what is known of machines: a line out of a shared
-// second-level cache takes about half the time of one out of a shared third-level cache, one from another
-// package several times that.
+// Estimates in the order known of common machines: a cache line from a shared L2 takes about half the time of
+// one from a shared L3, a line from another package several times that.
 int distance_of(Relation relation) {
   switch (relation) {
     case Relation::self:
@@ -253,8 +254,8 @@ int distance_of(Relation relation) {
 
 namespace {
 
-// Where the machine tells the ways between memory nodes: in units in which the way within one is that of the
-// relation `numa`. 0 where it does not.
+// The firmware's distance between two memory nodes, scaled so that the distance within a node equals that of
+// the relation `numa`; 0 if the firmware has none.
 int distance_of_nodes(std::span<const MemoryNode> nodes, int one, int other) {
   if (one < 0 || other < 0 || one == other || static_cast<size_t>(one) >= nodes.size()) return 0;
   const std::vector<int>& distances = nodes[static_cast<size_t>(one)].distances;
@@ -283,10 +284,9 @@ Distances Distances::between(std::span<const shm::RankPlace> places, std::span<c
   return distances;
 }
 
-// Machines have few levels: cores that share a cache, a package, a board; from one to the next the time of a
-// line doubles or more, and inside of one it differs by what chance and the way across the chip add. So times
-// are sorted, a step of more than a quarter is where the next level begins, and the middle one of a level
-// stands for all of it.
+// Machines have few levels (shared cache, package, board), and the time of a cache line about doubles from
+// one level to the next; within a level it varies by noise and position on the chip. So the times are sorted,
+// a step of more than a quarter starts a new level, and the median of a level replaces all of its times.
 Distances Distances::measured(int processes, std::span<const int> times_ns) {
   struct Pair {
     int time_ns;
@@ -342,7 +342,7 @@ int64_t cost_of(std::span<const int> processes, std::span<const Traffic> traffic
 std::vector<int> arrange(std::span<const Traffic> traffic, const Distances& distances, int64_t steps_max) {
   std::vector<int> identity(static_cast<size_t>(distances.processes()));
   std::iota(identity.begin(), identity.end(), 0);
-  // A pass over all pairs of ranks looks at the traffic of both, before and after.
+  // One pass over all pairs of ranks evaluates the traffic of both ranks, before and after the swap.
   const auto pass = 4 * static_cast<int64_t>(traffic.size()) * distances.processes();
   if (traffic.empty() || pass > steps_max || distances.uniform()) return identity;
   const Partners partners = partners_of(traffic, distances.processes());

@@ -1,13 +1,15 @@
-// Which process gets which rank, so that ranks that talk much with each other lie near each other. Pure
-// computation: the same on every process that passes the same.
+// Maps ranks to processes so that ranks with much traffic between them are placed on nearby processors. Pure
+// computation: equal arguments give equal results on every process.
 //
-// The problem is the quadratic assignment problem, for which no fast exact way is known. Taken is the best of
-// several starts, each improved by exchanging pairs while that is cheaper (in the way of Kernighan and Lin,
-// An Efficient Heuristic Procedure for Partitioning Graphs, 1970): the order as it is; one built by always
-// placing the rank that talks most with those placed; one that divides the ranks along the machine's tree,
-// from its top down (Pellegrini, Static Mapping by Dual Recursive Bipartitioning of Process and Architecture
-// Graphs, 1994; TreeMatch of Jeannot and Mercier, 2010, goes up the same tree); and shaken forms of the best
-// so far.
+// This is the quadratic assignment problem, for which no fast exact algorithm is known. The result is the
+// best of several starting points, each improved by pairwise exchange (Kernighan and Lin, An Efficient
+// Heuristic Procedure for Partitioning Graphs, 1970):
+//   - the identity;
+//   - greedy placement: next comes the rank with the most traffic to the ranks already placed;
+//   - recursive partitioning along the machine's tree, top down (Pellegrini, Static Mapping by Dual Recursive
+//     Bipartitioning of Process and Architecture Graphs, 1994; TreeMatch of Jeannot and Mercier, 2010, goes
+//     bottom up);
+//   - random perturbations of the best result so far.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +22,26 @@
 
 namespace hearth::topo {
 
-/// Two different ranks that talk with each other, and how much.
+/// The traffic between two different ranks; the unit of `weight` is the caller's (bytes, messages).
 struct Traffic {
   int one;
   int other;
   int64_t weight;
 };
 
-/// Distances between processes, symmetric.
+/// A symmetric matrix of distances between processes.
 class Distances {
  public:
   explicit Distances(int processes)
       : processes_(processes), cells_(static_cast<size_t>(processes) * static_cast<size_t>(processes)) {}
-  /// Of ranks with these places, by what is reported of them.
+  /// Between ranks with these places, from the reported topology.
   static Distances between(std::span<const shm::RankPlace> places);
-  /// The same, with what the machine tells of the ways between its memory nodes.
+  /// The same, with the firmware's distances between memory nodes where it has them.
   static Distances between(std::span<const shm::RankPlace> places, std::span<const MemoryNode> nodes);
-  /// By measurement: times_ns[one * processes + other], above the diagonal. Times that may differ by chance
-  /// count as equal, so that noise moves nobody.
+  /// From measured times: times_ns[one * processes + other], above the diagonal. Times that differ by noise
+  /// only are made equal, so that noise does not move ranks.
   static Distances measured(int processes, std::span<const int> times_ns);
-  /// Of the first ones only.
+  /// The submatrix of the first processes.
   Distances first(int processes) const;
 
   int processes() const { return processes_; }
@@ -47,7 +49,7 @@ class Distances {
   void set(int one, int other, int distance) {
     cells_[index(one, other)] = cells_[index(other, one)] = distance;
   }
-  /// Whether all pairs are equally far apart: no order of ranks is better than another.
+  /// Whether all distances are equal, so that no mapping is better than another.
   bool uniform() const;
 
  private:
@@ -59,19 +61,19 @@ class Distances {
   std::vector<int> cells_;
 };
 
-/// How far a message goes between ranks with this relation, in comparison to others.
+/// The relative distance between ranks with this relation, where nothing was measured.
 int distance_of(Relation relation);
 
-/// What all traffic costs, each message its distance, when rank r is process processes[r].
+/// The sum of weight times distance over all traffic if rank r is process processes[r].
 int64_t cost_of(std::span<const int> processes, std::span<const Traffic> traffic, const Distances& distances);
 
-/// How much looking around is worth it: a step is a look at what two ranks exchange, about a nanosecond.
-/// Ranks wait for the first, a person who has a matrix for the second.
+/// Budget of the search in steps; a step is one evaluation of the traffic between two ranks, about 1 ns. The
+/// first is for MPI calls, while all ranks wait; the second for mpiexec --place-by.
 constexpr int64_t kStepsOfACall = 100'000'000;
 constexpr int64_t kStepsOfALaunch = 1'500'000'000;
 
-/// processes[rank], for as many ranks as there are processes: each process once. The identity unless another
-/// order costs less, and where so many steps are not enough to look at each pair once.
+/// Returns processes[rank], a permutation. It is the identity unless another mapping costs less, or if
+/// `steps_max` is too small to evaluate each pair once.
 std::vector<int> arrange(std::span<const Traffic> traffic, const Distances& distances,
                          int64_t steps_max = kStepsOfACall);
 

@@ -1,5 +1,5 @@
-// What is known of the time that a line of memory takes between processes, as far as it was measured. Kept
-// for the life of the process; used under the library's lock.
+// Cache of the measured times that a cache line takes between two processes. Lives as long as the process;
+// accessed under the library's lock.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace hearth::topo {
 
 class MeasuredTimes {
  public:
-  /// In nanoseconds, one way; 0 while the pair is not measured.
+  /// One way, in nanoseconds; 0 if the pair has not been measured.
   int between(PeerIndex one, PeerIndex other) const;
-  /// The first time of a pair stays.
+  /// Ignored if the pair has a time already.
   void enter(PeerIndex one, PeerIndex other, int time_ns);
 
-  /// Whether every pair of these is known.
+  /// Whether every pair of `peers` has been measured.
   bool knows_all(std::span<const PeerIndex> peers) const;
-  /// Pre: knows_all(). In the order of `peers`.
+  /// Distances in the order of `peers`. Pre: knows_all(peers).
   Distances distances(std::span<const PeerIndex> peers) const;
 
  private:

@@ -1,5 +1,6 @@
-// What memory may be good at, and which memory node of the machine is that for a rank. The launcher finds out
-// (topo/memory_nodes.h) and writes it into the segment; the library binds by it. Pure computation.
+// Kinds of memory (low latency, high bandwidth, large), and the memory node of each kind for a rank. The
+// launcher determines the nodes (topo/memory_nodes.h) and writes them into the segment; the library binds
+// memory to them. Pure computation.
 #pragma once
 
 #include <string_view>
@@ -9,22 +10,23 @@
 
 namespace hearth::topo {
 
-/// `local` is the ordinary memory nearest to the rank.
+/// `local`: ordinary memory nearest to the rank.
 enum class MemoryKind { local, low_latency, high_bandwidth, large };
 constexpr int kMemoryKinds = 4;
 
 /// "local", "lowlat", "highbw" or "large": the words of parameters and info keys.
 const char* memory_kind_name(MemoryKind kind);
-/// The kind of that name; false where there is none.
+/// Parses a kind's name; false if there is none of that name.
 bool memory_kind_of_name(std::string_view name, MemoryKind& kind);
 
-/// The system's number of the node; -1 where the machine has only one or nothing is known: then memory
-/// comes from where the system takes it, which is near whoever touches it first.
+/// The operating system's number of the node; -1 if the machine has one node only or nothing is known. Memory
+/// then follows the system's policy, which is first touch.
 int node_of_kind(const shm::RankMemory& memory, MemoryKind kind);
 
-/// Fills in where the rank's rings, cells and arena lie, as the parameters memory_... say. The default
-/// follows manycore-hbm-affinity-2018: fast memory pays where the shared buffers and those of the user are
-/// both in it, so cells and arena go there together; rings are small, and read as soon as they are written.
+/// Sets the nodes of the rank's rings, bounce buffers and arena from the parameters memory_... The defaults
+/// follow manycore-hbm-affinity-2018: high-bandwidth memory pays if both shared and user buffers are in it,
+/// so bounce buffers and arena share a node; rings are small and latency-bound. Fails with MPI_ERR_ARG on an
+/// unknown name.
 Status choose_nodes(shm::RankMemory& memory);
 
 }  // namespace hearth::topo

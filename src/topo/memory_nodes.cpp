@@ -9,7 +9,7 @@ namespace {
 
 constexpr shm::RankMemory kNothing = {-1, -1, -1, -1, -1, -1, -1, 0};
 
-// An attribute as seen from the first processor near the node; 0 where it is not told.
+// An attribute as seen from the first processor local to the node; 0 if unknown.
 int64_t attribute_of(hwloc_topology_t topology, hwloc_memattr_id_t attribute, hwloc_obj_t node) {
   const int first = hwloc_bitmap_first(node->cpuset);
   if (first < 0) return 0;
@@ -35,7 +35,8 @@ void add_distances(hwloc_topology_t topology, std::vector<MemoryNode>& nodes) {
   if (distances->nbobjs == nodes.size()) {
     for (unsigned i = 0; i < distances->nbobjs; ++i) {
       const hwloc_uint64_t* row = distances->values + size_t{i} * distances->nbobjs;
-      // The firmware's numbers begin at 10; measured ones, in whatever unit, are brought to the same.
+      // Scaled so that a node's distance to itself is 10, as in the firmware's table; measured ones have
+      // other units.
       const hwloc_uint64_t own = std::max<hwloc_uint64_t>(row[i], 1);
       std::vector<int>& mine = nodes[distances->objs[i]->logical_index].distances;
       mine.resize(nodes.size());
@@ -78,7 +79,7 @@ shm::RankMemory memory_near(std::span<const MemoryNode> nodes, std::span<const i
   if (nodes.size() < 2) return kNothing;
   const MemoryNode* local = nullptr;
   for (const MemoryNode& node : nodes) {
-    // Of nodes with the same processors the first is ordinary memory.
+    // Among nodes with the same processors, the first is ordinary memory.
     if (is_near(node, processors) &&
         (local == nullptr || node.processors.size() < local->processors.size())) {
       local = &node;
@@ -90,7 +91,7 @@ shm::RankMemory memory_near(std::span<const MemoryNode> nodes, std::span<const i
   const MemoryNode* large = local;
   for (const MemoryNode& node : nodes) {
     if (!is_near(node, processors)) continue;
-    // What is not told of ordinary memory cannot be compared.
+    // An attribute unknown for ordinary memory cannot be compared.
     if (node.latency_ns > 0 && node.latency_ns < quick->latency_ns) quick = &node;
     if (broad->bandwidth_mib_s > 0 && node.bandwidth_mib_s > broad->bandwidth_mib_s) broad = &node;
     if (node.bytes > large->bytes) large = &node;
