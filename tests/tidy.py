@@ -77,6 +77,16 @@ PLATFORM = re.compile(r"#\s*(if|ifdef|elif)\b.*__(x86_64|aarch64|linux|gnu_linux
 # Spelled so that this file does not break its own rules.
 UNFINISHED = re.compile(r"\b(" + "|".join(["TO" "DO", "FIX" "ME", "HA" "CK"]) + r")\b")
 OWN_MACHINE = re.compile(r"(?<![\w.${}~/-])/(home|root|work|Users)/[\w.-]")
+# Folders and files whose comments and prose follow docs/glossary.md. The list grows until it is the whole
+# tree; then it goes.
+PLAIN = ("docs/guide/", "docs/glossary.md", "src/topo/")
+PRONOUN_SUBJECT = re.compile(
+    r"(?:^|[.:;] +)(Who|Whoever|Nobody|Somebody|Everybody|whoever|nobody|somebody|everybody)\b")
+OLD_TERMS = re.compile(
+    r"\b(bring_over|mourn\w*|bur(?:y|ied)|knocks?|doz(?:e|es|ing)|breathes?|lends?|lent|encounters?|"
+    r"travelling cells|kept cells|wide parts?|control areas?|footprints?|allotments?|under way|visitors?)\b",
+    re.IGNORECASE)
+DOC_COLUMNS_MAX = 120
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 
@@ -194,6 +204,36 @@ def check_words(tree):
                 yield path, number, "a path that exists on one machine only"
 
 
+def prose_of(path, text):
+    """(line number, words) of what a reader reads as sentences: prose of documents, comments of code."""
+    in_code = False
+    for number, line in numbered(text):
+        if path.endswith(".md"):
+            if line.startswith("```"):
+                in_code = not in_code
+            elif not in_code:
+                yield number, line.lstrip(" |>*-#")
+        elif "//" in line and Path(path).suffix in CXX:
+            yield number, line.split("//", 1)[1].lstrip("/ ")
+
+
+def check_language(tree):
+    for path, text in tree.text.items():
+        if not path.startswith(PLAIN):
+            continue
+        for number, words in prose_of(path, text):
+            subject = PRONOUN_SUBJECT.search(words)
+            if subject and not words.rstrip().endswith("?"):
+                yield path, number, f"'{subject.group(1)}' as a subject: name the thing (docs/glossary.md)"
+            term = OLD_TERMS.search(words)
+            if term:
+                yield path, number, f"'{term.group(0)}' is no term of the field (docs/glossary.md)"
+        if path.endswith(".md"):
+            for number, line in numbered(text):
+                if len(line) > DOC_COLUMNS_MAX and not line.startswith(("|", "mpiexec:", "hearth:")):
+                    yield path, number, f"{len(line)} columns, at most {DOC_COLUMNS_MAX} outside of tables"
+
+
 def check_headers(tree):
     for path in tree.paths({".h"}):
         if layer_of(path) is None:
@@ -239,7 +279,7 @@ def check_dead(tree):
             yield path, 1, "no other file names this one: dead, or forgotten"
 
 
-CHECKS = [check_includes, check_machine, check_sizes, check_words, check_headers, check_dead]
+CHECKS = [check_includes, check_machine, check_sizes, check_words, check_language, check_headers, check_dead]
 
 
 def complaints(root):

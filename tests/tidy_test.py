@@ -51,6 +51,16 @@ class Tidy(unittest.TestCase):
         for layer in tidy.LAYERS:
             below(layer, frozenset())
 
+    def test_plain_language(self):
+        guide = {"README.md": "see docs/page.md, docs/guide/a.md and tool.py\n"}
+        for words in ("Waiting. Nobody waits.", "The lock is lent.", "x" * 121):
+            self.assertEqual(len(self.told({**guide, "docs/guide/a.md": words + "\n"})), 1, words)
+        self.assertEqual(self.told({**guide, "docs/guide/a.md": "Who waits?\n| " + "x" * 121 + " |\n"}), [])
+        self.expect(
+            "'Whoever' as a subject",
+            {"src/topo/x.cpp": "int x;  // Whoever comes first.\n",
+             "src/CMakeLists.txt": CLEAN["src/CMakeLists.txt"] + "topo/x.cpp\n"})
+
     def test_include_upward(self):
         self.expect(
             "base must not include p2p",
