@@ -10,6 +10,9 @@
 #   scripts/setup.sh netpipe  the source archive of NetPIPE, into .cache/netpipe, where apt can give it
 #   scripts/setup.sh lab      packages, for virtual machines (make check-lab)
 #   scripts/setup.sh hpcc     the source archive of HPCC and a BLAS, into .cache/hpcc, where apt can give them
+#   scripts/setup.sh programs the source archives of FFTW, LAMMPS and PETSc, into .cache/programs, where apt
+#                             can give them (make check-programs)
+#   scripts/setup.sh clang    Clang, by apt as above (make check-clang)
 #   scripts/setup.sh fuzz     clang with its libFuzzer, by apt as above (make fuzz)
 #   scripts/setup.sh slurm    Slurm, by apt as above (make check-hosts)
 #   scripts/setup.sh valgrind valgrind, by apt as above (make check-valgrind)
@@ -22,7 +25,7 @@ root=$PWD
 mpi4py_version=4.1.2
 mpich_version=5.0.2
 packages="make cmake ninja-build gcc g++ python3 python3-venv python3-dev libhwloc-dev libgtest-dev
-  nlohmann-json3-dev libfmt-dev libcli11-dev libboost-dev libjemalloc-dev libfabric-dev
+  nlohmann-json3-dev libfmt-dev libcli11-dev libboost-dev libfabric-dev
   pkg-config binutils clang-format xz-utils procps"
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -217,9 +220,21 @@ setup_hpcc() {
     mv libopenblas.a.new libopenblas.a) || say "no BLAS in libopenblas-serial-dev: no tests of HPCC"
 }
 
+# The archives are several ten megabytes: fetched only once.
+setup_programs() {
+  if ls .cache/programs/petsc_*.orig.tar.* >/dev/null 2>&1; then return 0; fi
+  fetch_by_apt programs "source --download-only --tar-only fftw3" "source --download-only --tar-only lammps" \
+    "source --download-only --tar-only petsc" || stop "no source archives of FFTW, LAMMPS and PETSc"
+}
+
 # The kernel that runs in them is fetched by tests/lab/guest.py.
 setup_lab() {
   packages="$packages qemu-system-x86 cpio busybox-static"
+  setup_system install
+}
+
+setup_clang() {
+  packages="$packages clang"
   setup_system install
 }
 
@@ -264,10 +279,12 @@ case ${1:-} in
   hpcc) setup_hpcc ;;
   lab) setup_lab ;;
   models) setup_models ;;
+  programs) setup_programs ;;
+  clang) setup_clang ;;
   fuzz) setup_fuzz ;;
   slurm) setup_slurm ;;
   valgrind) setup_valgrind ;;
   aarch64) setup_aarch64 ;;
-  *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | lab | models |" \
-    "fuzz | slurm | valgrind | aarch64" ;;
+  *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | programs | lab |" \
+    "models | clang | fuzz | slurm | valgrind | aarch64" ;;
 esac

@@ -10,6 +10,10 @@ DERIVED_BYTES = [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 
 DERIVED = ["vector8", "vector64", "vector512", "vector4096", "struct"]
 DERIVED_PROMISED = 0.80
 
+# Buffers that are allocated, filled, exchanged, checked and freed each time, and the same with kept ones:
+# --fresh. Nothing was promised.
+FRESH_BYTES = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20, 24 << 20, 64 << 20]
+
 # One-sided communication: --one-sided. Nothing was promised.
 ONE_SIDED = ["put:8,1024,65536,1048576", "get:8,1024,65536,1048576", "lock_put:8", "fence_put:8",
              "fetch_and_op:8"]
@@ -46,6 +50,8 @@ TITLES = {
     "bidirectional": "per message, both ways",
     "pairs": "per message, all pairs",
     "unexpected": "unexpected message",
+    "fresh": "exchange of new buffers",
+    "kept": "exchange of kept buffers",
     "vector8": "vector, blocks of 8 B",
     "vector64": "vector, blocks of 64 B",
     "vector512": "vector, blocks of 512 B",
@@ -58,8 +64,8 @@ TITLES = {
     "fetch_and_op": "fetch and add, flush",
     "init": "empty program",
 }
-ORDER = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", *DERIVED, "put", "get",
-         "lock_put", "fence_put", "fetch_and_op", "barrier", *COLLECTIVES, "init"]
+ORDER = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", "fresh", "kept", *DERIVED,
+         "put", "get", "lock_put", "fence_put", "fetch_and_op", "barrier", *COLLECTIVES, "init"]
 
 
 def derived_runs():
@@ -91,6 +97,8 @@ class Plan:
 
     def __init__(self, options):
         usual = derived_runs() if options.derived else ONE_SIDED if options.one_sided else RUNS
+        if options.fresh:
+            usual = [f"{case}:{','.join(map(str, FRESH_BYTES))}" for case in ("fresh", "kept")]
         self.runs = options.runs or (collective_runs(options.ranks) if options.collectives else usual)
         self.with_init = self.runs is RUNS
         self.ranks = options.ranks

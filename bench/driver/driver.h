@@ -71,6 +71,9 @@ double stream_both_ways(const struct run* run, int leads, int partner, int itera
 /* As many as fit 2 MiB, so that what is measured is the library and not the memory behind the caches. */
 int window_by_volume(size_t bytes);
 double receive_unexpected(const struct run* run, int leads, int partner, int iterations);
+/* fresh.c: fill, exchange and check, with buffers that are allocated and freed each time, or kept. */
+double exchange_fresh(const struct run* run, int leads, int partner, int iterations);
+double exchange_kept(const struct run* run, int leads, int partner, int iterations);
 
 /* one_sided.c: time of one call and its flush, or its epoch. end: on all ranks, before MPI ends. */
 double one_sided_put(const struct run* run, int leads, int partner, int iterations);

@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "base/os_memory.h"
+#include "base/os_wait.h"
 #include "base/param.h"
 #include "heap/heap.h"
 
@@ -15,6 +16,10 @@ namespace {
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 // What a processor reaches with small pages before it has to look up where they are.
 constexpr size_t kSmallPagesReach = size_t{8} << 20;
+// How long huge pages are not tried after a refusal.
+constexpr uint64_t kPauseNs = 100'000'000;
+// Pages that stand for all of a block.
+constexpr size_t kSamples = 16;
 constexpr const char* kLibrary = "/libhearth_heap.so";
 
 // Bytes that the heap may yet take of the window; atomic, one for the process as the heap is.
@@ -43,7 +48,44 @@ bool give_back(void* context, std::byte* from, size_t bytes) {
   return static_cast<shm::Arena*>(context)->give_back(from, bytes);
 }
 
-bool reachable(void* context) {
+// Populates whole huge pages from `next` on; where it stopped. Once the system has refused one, because
+// memory is fragmented or the kernel too old, small pages serve for a while.
+std::byte* populate_huge(std::byte* next, const std::byte* end) {
+  static uint64_t paused_until_ns = 0;  // atomic
+  if (os::now_ns() < atomic::load_relaxed(paused_until_ns)) return next;
+  for (; end - next >= static_cast<ptrdiff_t>(kHugePageBytes); next += kHugePageBytes) {
+    if (os::populate_huge_page(next)) continue;
+    atomic::store_relaxed(paused_until_ns, os::now_ns() + kPauseNs);
+    break;
+  }
+  return next;
+}
+
+// Huge pages first: one page table entry and one call for 512 pages. They need an aligned range, Linux 6.1,
+// and contiguous memory; the rest is populated with small pages. That the window's offset in the file and its
+// address agree in their last 21 bits is map_sparse()'s doing.
+void populate(void*, std::byte* from, size_t bytes) {
+  std::byte* const end = from + bytes;
+  const size_t before =
+      (kHugePageBytes - reinterpret_cast<uintptr_t>(from) % kHugePageBytes) % kHugePageBytes;
+  if (before + kHugePageBytes > bytes) {
+    os::populate_pages(from, bytes);
+    return;
+  }
+  std::byte* const next = populate_huge(from + before, end);
+  if (before > 0) os::populate_pages(from, before);
+  if (next < end) os::populate_pages(next, static_cast<size_t>(end - next));
+}
+
+bool is_present(void*, const std::byte* from, size_t bytes) {
+  const size_t step = std::max(bytes / kSamples, os::page_bytes());
+  for (size_t offset = 0; offset < bytes; offset += step) {
+    if (!os::is_page_present(from + offset)) return false;
+  }
+  return os::is_page_present(from + bytes - 1);
+}
+
+bool is_reachable(void* context) {
   return static_cast<shm::Arena*>(context)->reachable();
 }
 
@@ -71,14 +113,26 @@ void take_out_of_preloads() {
 const char* share_heap(shm::Arena& arena) {
   using param::Id;
   const std::string& wish = param::get_text(Id::share_heap);
-  if (hearth_heap_open_2 == nullptr || wish == "0") return nullptr;
+  if (hearth_heap_open_3 == nullptr || wish == "0") return nullptr;
   take_out_of_preloads();
   const bool bounded = wish == "bounded";
-  // Nobody has asked for it in so many words: nobody is told.
+  // Not an explicit request, so the reason is not reported.
   if (!arena.usable()) return bounded ? nullptr : arena.reason().c_str();
-  heap::Window window = {
-      &arena,  grow, give_back, reachable, static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_min)),
-      SIZE_MAX};
+  heap::Window window = {.context = &arena,
+                         .begin = arena.memory_of_self(),
+                         .bytes = arena.window_bytes(),
+                         .page_bytes = os::page_bytes(),
+                         .bytes_min = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_min)),
+                         .bytes_max = SIZE_MAX,
+                         .kept_bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_kept)),
+                         .grow = grow,
+                         .give_back = give_back,
+                         .populate = populate,
+                         .is_present = is_present,
+                         .is_reachable = is_reachable,
+                         .reserve = os::reserve,
+                         .commit = os::commit,
+                         .now_ns = os::now_ns};
   if (bounded) {
     window.bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_max));
     if (os::only_private_memory_gets_huge_pages()) {
@@ -86,7 +140,7 @@ const char* share_heap(shm::Arena& arena) {
     }
     bytes_left = static_cast<uint64_t>(param::get_bytes(Id::share_heap_bytes_total));
   }
-  const char* const why_not = hearth_heap_open_2(&window);
+  const char* const why_not = hearth_heap_open_3(&window);
   return bounded ? nullptr : why_not;
 }
 

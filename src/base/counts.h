@@ -6,6 +6,19 @@
 
 namespace hearth {
 
+/// Lengths from arguments, which may exceed 64 bits: the nearest that 64 bits can hold. No memory is as long,
+/// so a saturated length fails where memory is allocated or a range is checked.
+inline int64_t saturated_product(int64_t one, int64_t other) {
+  int64_t product;
+  if (!__builtin_mul_overflow(one, other, &product)) return product;
+  return (one < 0) == (other < 0) ? INT64_MAX : -INT64_MAX;
+}
+inline int64_t saturated_sum(int64_t one, int64_t other) {
+  int64_t sum;
+  if (!__builtin_add_overflow(one, other, &sum)) return sum;
+  return one > 0 ? INT64_MAX : -INT64_MAX;
+}
+
 /// A number of elements.
 using Count = int64_t;
 

@@ -173,6 +173,7 @@ std::span<const Poller::Event> Poller::wait(int timeout_ms) {
   epoll_event found[kEventsMax];
   const int count =
       refuses(Call::poll) ? -1 : ::epoll_wait(descriptor_.number(), found, kEventsMax, timeout_ms);
+  if (count < 0 && errno != EINTR) refusal_ = errno;
   events_.clear();
   for (int i = 0; i < count; ++i) {
     const bool gone = (found[i].events & (EPOLLHUP | EPOLLERR)) != 0;

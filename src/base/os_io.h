@@ -106,12 +106,16 @@ class Poller {
   /// False for what cannot be waited for because it is always ready: a regular file.
   bool add(int descriptor, uint64_t token, bool readable, bool writable);
   void remove(int descriptor);
-  /// Waits up to timeout_ms, -1 for ever. The events stay valid until the next call.
+  /// Waits up to timeout_ms, -1 for ever. The events stay valid until the next call; none, too, when a
+  /// signal interrupts the wait or the system refuses it.
   std::span<const Event> wait(int timeout_ms);
+  /// The errno of a refused wait, of which repetition is no use; 0 if none was refused.
+  int refusal() const { return refusal_; }
 
  private:
   Descriptor descriptor_;
   std::vector<Event> events_;
+  int refusal_ = 0;
 };
 
 /// Whether a pipe or terminal takes a page's worth of bytes now without blocking.

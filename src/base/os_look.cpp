@@ -1,9 +1,12 @@
 #include "base/os_look.h"
 
+#include <linux/futex.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <termios.h>
 
+#include <cstdio>
 #include <new>
 
 #include "base/chaos.h"
@@ -14,6 +17,18 @@ void* map_to_read(int descriptor, size_t bytes) {
   if (chaos::refuses(chaos::Call::map)) return nullptr;
   void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
   return address == MAP_FAILED ? nullptr : address;
+}
+
+bool is_untimed_futex_wait(const char* text) {
+  long number = -1;
+  unsigned long long word, operation, value, limit;
+  // The number of the call and its arguments; "running" of a thread that is in none.
+  if (std::sscanf(text, "%ld 0x%llx 0x%llx 0x%llx 0x%llx", &number, &word, &operation, &value, &limit) != 5) {
+    return false;
+  }
+  const auto command = static_cast<int>(operation) & FUTEX_CMD_MASK;
+  const bool waits = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI;
+  return number == SYS_futex && waits && limit == 0;
 }
 
 struct KeyByKey::Before {

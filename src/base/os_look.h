@@ -8,6 +8,9 @@ namespace hearth::os {
 /// Maps a shared file for reading only; nullptr with errno on failure.
 void* map_to_read(int descriptor, size_t bytes);
 
+/// Whether a thread sleeps in a futex without a time limit, by the text of its /proc/PID/task/TID/syscall.
+bool is_untimed_futex_wait(const char* text);
+
 /// Has a terminal hand over each key as it is pressed, without showing it, for as long as this lives. The
 /// settings from before come back with its end; of a process that is killed the shell restores them.
 class KeyByKey {

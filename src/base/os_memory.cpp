@@ -28,6 +28,8 @@ namespace {
 using chaos::Call;
 using chaos::refuses;
 
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+
 uint64_t limit_of(int resource) {
   rlimit limit;
   if (refuses(Call::limits)) return UINT64_MAX;
@@ -35,11 +37,19 @@ uint64_t limit_of(int resource) {
   return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
+size_t& page_size() {
+  static auto bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 }  // namespace
 
 size_t page_bytes() {
-  static const size_t bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  return bytes;
+  return page_size();
+}
+
+void simulate_page_bytes(size_t bytes) {
+  page_size() = bytes == 0 ? static_cast<size_t>(::sysconf(_SC_PAGESIZE)) : bytes;
 }
 
 uint64_t own_memory_bytes_max() {
@@ -180,9 +190,24 @@ void* map_shared(int descriptor, size_t bytes) {
 
 void* map_sparse(int descriptor, uint64_t offset, size_t bytes) {
   if (refuses(Call::map)) return nullptr;
-  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor,
-                         static_cast<off_t>(offset));
-  if (address == MAP_FAILED) return nullptr;
+  // Huge pages need an address that agrees with the offset in its last bits, which the system chooses only
+  // where its settings give the file huge pages.
+  const size_t slack = bytes >= kHugePageBytes ? kHugePageBytes : 0;
+  void* reserved =
+      ::mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return nullptr;
+  auto* const begin = static_cast<std::byte*>(reserved);
+  const size_t before = slack == 0 ? 0 : (offset - reinterpret_cast<uintptr_t>(begin)) % slack;
+  void* address = ::mmap(begin + before, bytes, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor, static_cast<off_t>(offset));
+  const int map_error = errno;
+  if (before > 0) ::munmap(begin, before);
+  if (slack > before) ::munmap(begin + before + bytes, slack - before);
+  if (address == MAP_FAILED) {
+    ::munmap(begin + before, bytes);
+    errno = map_error;
+    return nullptr;
+  }
   // A core file of the whole would touch, and so make, every page of it.
   if (!refuses(Call::advise) && ::madvise(address, bytes, MADV_DONTDUMP) == 0) return address;
   const int error = errno;
@@ -204,6 +229,14 @@ void put_in_core_files(void* address, size_t bytes) {
 bool populate_pages(void* address, size_t bytes) {
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, of Linux 5.14
   return !refuses(Call::advise) && ::madvise(address, bytes, kPopulateWrite) == 0;
+}
+
+bool populate_huge_page(std::byte* address) {
+  constexpr int kCollapse = 25;  // MADV_COLLAPSE, of Linux 6.1
+  if (refuses(Call::advise)) return false;
+  // A range without any page is refused.
+  *const_cast<volatile std::byte*>(address) = std::byte{0};
+  return ::madvise(address, kHugePageBytes, kCollapse) == 0;
 }
 
 bool is_page_present(const void* address) {

@@ -9,6 +9,8 @@ namespace hearth::os {
 
 /// Bytes of a page.
 size_t page_bytes();
+/// For tests: page_bytes() returns this multiple of the real page size from now on; 0: the real one.
+void simulate_page_bytes(size_t bytes);
 /// Bytes of memory that the machine has.
 uint64_t machine_memory_bytes();
 /// The most memory that this process has had at a time; 0 when nobody tells.
@@ -49,6 +51,10 @@ void put_in_core_files(void* address, size_t bytes);
 /// Puts memory behind pages of a mapping that have none yet, as a store to each would; false where the system
 /// does not know how, or refuses. Pre: whole pages.
 bool populate_pages(void* address, size_t bytes);
+/// Puts a huge page behind a range that is as long and aligned like one, whatever the system's settings for
+/// huge pages of shared memory are; false where the system cannot. Its first byte becomes 0. Pre: the range
+/// is empty.
+bool populate_huge_page(std::byte* address);
 /// Whether there is memory behind a page.
 bool is_page_present(const void* address);
 /// Asks for huge pages, where the system gives them to such memory.

@@ -1,5 +1,6 @@
 #include "base/os_process.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,9 +19,11 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/chaos.h"
+#include "mpi.h"
 
 namespace hearth::os {
 namespace {
@@ -125,6 +128,11 @@ int process_id() {
   return ::getpid();
 }
 
+Status check_process_id() {
+  if (process_id() > 0) return {};
+  return fail(MPI_ERR_OTHER, "the system refuses getpid. Remedy: allow it in the sandbox");
+}
+
 std::string program_name() {
   return program_invocation_short_name;
 }
@@ -170,13 +178,31 @@ void end_process(int code) {
   ::_exit(code);
 }
 
-// Without the system call of newer kernels, one after the other.
-static void close_between(unsigned first, unsigned last) {
-  if (first > last || ::syscall(SYS_close_range, first, last, 0u) == 0) return;
+namespace {
+
+// Without /proc every number up to the limit is tried; the limit may be 10^9.
+void close_one_by_one(unsigned first, unsigned last) {
   const long most = ::sysconf(_SC_OPEN_MAX) - 1;
   for (long descriptor = first; descriptor <= std::min<long>(last, most); ++descriptor)
     ::close(static_cast<int>(descriptor));
 }
+
+void close_between(unsigned first, unsigned last) {
+  if (first > last || ::syscall(SYS_close_range, first, last, 0u) == 0) return;
+  DIR* entries = ::opendir("/proc/self/fd");
+  if (entries == nullptr) return close_one_by_one(first, last);
+  std::vector<unsigned> open;  // all names are read before the first is closed
+  while (const dirent* entry = ::readdir(entries)) {
+    if (entry->d_name[0] != '.')
+      open.push_back(static_cast<unsigned>(std::strtoul(entry->d_name, nullptr, 10)));
+  }
+  ::closedir(entries);
+  for (const unsigned descriptor : open) {
+    if (descriptor >= first && descriptor <= last) ::close(static_cast<int>(descriptor));
+  }
+}
+
+}  // namespace
 
 void become_detached(int kept_descriptor, const char* name, char** arguments) {
   sigset_t all;
@@ -244,9 +270,7 @@ Descriptor open_process(int pid) {
 #endif
 }
 
-bool is_gone(int pid) {
-  const Descriptor process = open_process(pid);
-  if (!process.open()) return errno == ESRCH;
+bool is_gone(const Descriptor& process) {
   pollfd wait = {process.number(), POLLIN, 0};
   return ::poll(&wait, 1, 0) == 1;
 }

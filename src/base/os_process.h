@@ -12,10 +12,13 @@
 #include <vector>
 
 #include "base/os_io.h"
+#include "base/status.h"
 
 namespace hearth::os {
 
 int process_id();
+/// Fails where a sandbox refuses getpid.
+Status check_process_id();
 /// The name of the program that this process runs, without its folder.
 std::string program_name();
 
@@ -85,10 +88,15 @@ bool has_ended(int pid, ProcessEnd& end);
 void reap(int pid);
 /// A descriptor that becomes readable when the process ends; not open where the system refuses.
 Descriptor open_process(int pid);
-/// Whether no thread of such a process runs any more; false where the system does not tell.
-bool is_gone(int pid);
-/// The same for all processes that see each other under the same numbers; 0 where the system does not tell.
+/// Whether no thread of the process of such a descriptor runs any more.
+bool is_gone(const Descriptor& process);
+/// Identifies the PID namespace of this process; 0 where the system does not tell. Equal only where both are
+/// known to be the same: see same_numbering().
 uint64_t process_numbering();
+/// Whether PIDs of two processes with these process_numbering() mean the same. Unknown counts as different.
+constexpr bool same_numbering(uint64_t a, uint64_t b) {
+  return a != 0 && a == b;
+}
 
 /// False with errno when nobody was reached.
 bool signal_process(int pid, int signal);

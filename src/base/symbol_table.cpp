@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/os_io.h"
+#include "base/os_memory.h"
 
 namespace hearth {
 namespace {
@@ -115,11 +116,12 @@ uint64_t SymbolTable::address_of(uint64_t file_offset) const {
 }
 
 uint64_t SymbolTable::address_from_begin(uint64_t distance) const {
-  constexpr uint64_t kPage = 4096;
+  // The kernel maps a file from the page that its first segment begins in.
+  const uint64_t page = os::page_bytes();
   const auto first = std::min_element(loads_.begin(), loads_.end(), [](const Load& one, const Load& other) {
     return one.address < other.address;
   });
-  return distance + (first == loads_.end() ? 0 : first->address & ~(kPage - 1));
+  return distance + (first == loads_.end() ? 0 : first->address & ~(page - 1));
 }
 
 const char* SymbolTable::function_at(uint64_t address, uint64_t& beyond) const {

@@ -1,35 +1,54 @@
 // The program's heap, shared with the other ranks: what libhearth_heap.so promises to libmpi_abi.so.
 //
-// mpiexec preloads that library where the heap is to be shared (parameter share_heap). It is jemalloc under
-// the names malloc, free and so on. Until the library opens it all memory is private, as with any allocator;
-// so a wrapper script, and a program that never uses MPI, never touch a window. From then on new allocations
-// of some length come from the window of the arena that this process owns; short ones, which nobody sends
-// alone and everybody else writes to at any time, stay private for good.
+// mpiexec preloads that library where the heap is to be shared (parameter share_heap). It stands in front of
+// the C library's malloc and passes every call on, so memory is private at first. Once libmpi_abi.so has
+// opened the heap, new blocks of `bytes_min` to `bytes_max` bytes come from this process's window of the
+// arena. Shorter blocks, which are seldom sent alone, and longer ones stay with the C library.
+//
+// A peer may read a block only while a send from it is pending. A program frees the block after the send has
+// completed, that is, after the peer's last read; so pages may be reused or given back at once. give_back()
+// empties pages in the file and unmaps nothing: a late read by a faulty program sees zeros and is no fault.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace hearth::heap {
 
-/// The window, as the heap sees it. The functions may be called by any thread, with locks of the allocator
-/// held: they allocate nothing.
+/// The window, as the heap uses it. Any thread may call the functions. They allocate nothing of the window.
 struct Window {
   void* context;
-  /// The next fresh piece, zeros; nullptr when the window is used up. Both are multiples of the page.
+  std::byte* begin;
+  size_t bytes;
+  size_t page_bytes;
+  /// Shorter and longer blocks stay private. bytes_max is SIZE_MAX where the shared heap has no bound.
+  size_t bytes_min;
+  size_t bytes_max;
+  /// Freed blocks keep at most so much memory for the next ones.
+  size_t kept_bytes_max;
+
+  /// The next unused addresses: zeros without memory behind them; nullptr when the window is used up. Both
+  /// numbers are multiples of the page.
   std::byte* (*grow)(void* context, size_t bytes, size_t alignment);
   /// Returns the memory of whole pages, which then read as zeros; false when the system refuses.
   bool (*give_back)(void* context, std::byte* from, size_t bytes);
-  /// Whether the window's memory can be touched: not in some children made by fork. Asked in such a child.
-  bool (*reachable)(void* context);
-  /// Shorter allocations stay private, and longer ones.
-  size_t bytes_min;
-  size_t bytes_max;
+  /// Puts memory behind whole empty pages, where that is faster than page faults.
+  void (*populate)(void* context, std::byte* from, size_t bytes);
+  /// Whether (nearly) all of these pages have memory behind them.
+  bool (*is_present)(void* context, const std::byte* from, size_t bytes);
+  /// Whether the window's memory can be touched: not in some children made by fork. Called after a fork.
+  bool (*is_reachable)(void* context);
+
+  /// Private address space that reads as zeros where it is committed.
+  void* (*reserve)(size_t bytes);
+  bool (*commit)(void* from, size_t bytes);
+  uint64_t (*now_ns)();
 };
 
 }  // namespace hearth::heap
 
-/// Opens the heap to a window, once in a process, by one thread. nullptr when that was done, else why not.
-/// The window and what its functions need stay for the rest of the process. Null itself where
-/// libhearth_heap.so was not preloaded; the number counts up when Window changes.
-extern "C" [[gnu::weak, gnu::visibility("default")]] const char* hearth_heap_open_2(
+/// Opens the heap to a window, once in a process, by one thread. Returns nullptr, or the reason why not. The
+/// window and what its functions need stay for the rest of the process. The symbol is null where
+/// libhearth_heap.so was not preloaded; its number changes with Window.
+extern "C" [[gnu::weak, gnu::visibility("default")]] const char* hearth_heap_open_3(
     const hearth::heap::Window* window);

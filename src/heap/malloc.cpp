@@ -1,41 +1,37 @@
-// The C library's allocation functions. Each asks whether it is asked for enough to be shared; everything
-// else is jemalloc's. operator new and delete come here as well, by way of the C++ library.
+// The C library's allocation functions. Each hands long blocks to the window, once the heap is open, and
+// everything else to the C library. operator new and delete come here as well, by way of the C++ library.
 //
-// Where the program brings a malloc of its own, this one is not in force and keeps out of the way: the
-// program may have left other functions of the family as they are in the C library.
+// Where the program brings a malloc of its own, this one is not in force: the heap stays closed, and what is
+// still called here goes to the C library, as it would without us.
 #include "heap/malloc.h"
 
+#include <pthread.h>
+
+#include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 
 #include "base/atomic.h"
+#include "base/os_next_function.h"
 #include "heap/heap.h"
-#include "heap/jemalloc.h"
-#include "heap/shared_arenas.h"
+#include "heap/shared_blocks.h"
 
 extern "C" {
 // The C library's own, which it exports for allocators.
+void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
 void* __libc_realloc(void* memory, size_t bytes);
 void* __libc_memalign(size_t alignment, size_t bytes);
+void* __libc_valloc(size_t bytes);
+void* __libc_pvalloc(size_t bytes);
 void __libc_free(void* memory);
 }
 
 namespace hearth::heap {
 namespace {
 
-constexpr size_t kPage = 4096;  // what valloc and pvalloc promise
-
-bool is_long(size_t bytes) {
-  // Pairs with the store in make_shared_arenas: the arenas are there.
-  return __builtin_expect(bytes >= atomic::load_acquire(shared_bytes_min), 0);
-}
-bool is_shared(size_t bytes) {
-  return is_long(bytes) && bytes <= shared_bytes_max;
-}
-
-enum class Force : unsigned char { unknown = 0, ours, another };
-Force force = Force::unknown;  // atomic; the same for every thread that finds it out
+constinit SharedBlocks blocks;
 
 // No allocator has so much; asked of whatever is named malloc it shows whether that is ours. (Its address
 // does not: a program that is not position-independent has one of its own for every function that it points
@@ -43,31 +39,74 @@ Force force = Force::unknown;  // atomic; the same for every thread that finds i
 constexpr size_t kQuestion = SIZE_MAX;
 bool was_asked = false;  // atomic
 
-[[gnu::noinline, gnu::cold]] bool find_out() {
+bool in_force() {
   const int error = errno;
   named_malloc()(kQuestion);
   errno = error;
-  const Force found = atomic::load_relaxed(was_asked) ? Force::ours : Force::another;
-  atomic::store_relaxed(force, found);
-  return found == Force::ours;
+  return atomic::load_relaxed(was_asked);
 }
 
-bool in_force() {
-  return __builtin_expect(atomic::load_relaxed(force) == Force::ours, 1) || find_out();
+size_t private_usable_bytes(void* memory) {
+  using Function = size_t (*)(void*);
+  static Function function = nullptr;  // atomic; the same for every thread that looks it up
+  Function found = atomic::load_relaxed(function);
+  if (found == nullptr) {
+    found = reinterpret_cast<Function>(os::next_function("malloc_usable_size"));
+    if (found == nullptr) return 0;
+    atomic::store_relaxed(function, found);
+  }
+  return found(memory);
 }
 
-void* shared(size_t bytes, int flags) {
-  return jemalloc_mallocx(bytes, shared_arena() | flags);
+// Registered when the library is loaded: the lock is taken after the handlers of all libraries that register
+// later, whose locks may be held around malloc.
+void before_fork() {
+  blocks.lock_for_fork();
+}
+void in_parent() {
+  blocks.unlock_in_parent();
+}
+void in_child() {
+  blocks.unlock_in_child();
+}
+bool is_fork_safe = false;
+[[gnu::constructor]] void watch_forks() {
+  is_fork_safe = pthread_atfork(before_fork, in_parent, in_child) == 0;
+}
+
+// Registered after the arena's handlers, which give the child its copy of the window.
+void reopen_in_child() {
+  blocks.reopen_in_child();
 }
 
 // Pre: alignment is a power of two.
 void* aligned(size_t alignment, size_t bytes) {
-  if (!in_force()) return __libc_memalign(alignment, bytes);
-  // The alignment may take it into a size class that is shared; 0: more than there is.
-  if (is_shared(jemalloc_nallocx(bytes > 0 ? bytes : 1, aligned_to(alignment)))) {
-    if (void* memory = shared(bytes > 0 ? bytes : 1, aligned_to(alignment)); memory != nullptr) return memory;
+  if (blocks.wants(bytes)) {
+    if (void* memory = blocks.allocate(bytes, alignment, false); memory != nullptr) return memory;
   }
-  return jemalloc_memalign(alignment, bytes);
+  return __libc_memalign(alignment, bytes);
+}
+
+// Moves a block of the window to a new place. The old block stays where there is no memory.
+void* moved(void* memory, size_t bytes, bool to_window) {
+  void* place = to_window ? blocks.allocate(bytes, 1, false) : nullptr;
+  if (place == nullptr) place = __libc_malloc(bytes);
+  if (place == nullptr) return nullptr;
+  std::memcpy(place, memory, std::min(bytes, blocks.usable_bytes(memory)));
+  blocks.free(memory);
+  return place;
+}
+
+void* reallocated_in_window(void* memory, size_t bytes) {
+  if (bytes == 0) {  // as the C library does
+    blocks.free(memory);
+    return nullptr;
+  }
+  const bool wanted = blocks.wants(bytes);
+  if (wanted && blocks.resize(memory, bytes)) return memory;
+  // A block that grows step by step is copied once: in private memory it grows without being copied (mremap).
+  void* place = moved(memory, bytes, wanted && !blocks.is_bounded());
+  return place == nullptr && bytes <= blocks.usable_bytes(memory) ? memory : place;
 }
 
 }  // namespace
@@ -78,42 +117,46 @@ using namespace hearth::heap;  // NOLINT: the functions below belong to no names
 extern "C" {
 
 void* hearth_heap_malloc(size_t bytes) {
-  // The least that is long lies below the question: it costs nothing here.
-  if (is_long(bytes)) {
-    if (bytes == kQuestion) {
-      hearth::atomic::store_relaxed(was_asked, true);
-      errno = ENOMEM;
-      return nullptr;
-    }
-    // Null when the window is used up; then private memory may do.
-    void* memory = bytes <= shared_bytes_max ? shared(bytes, 0) : nullptr;
-    if (memory != nullptr) return memory;
+  if (bytes == kQuestion) [[unlikely]] {
+    hearth::atomic::store_relaxed(was_asked, true);
+    errno = ENOMEM;
+    return nullptr;
   }
-  return jemalloc_malloc(bytes);
+  if (blocks.wants(bytes)) {
+    // Null when the window is used up; then private memory may do.
+    if (void* memory = blocks.allocate(bytes, 1, false); memory != nullptr) return memory;
+  }
+  return __libc_malloc(bytes);
 }
 [[gnu::visibility("default"), gnu::alias("hearth_heap_malloc")]] void* malloc(size_t bytes);
 
 [[gnu::visibility("default")]] void* calloc(size_t count, size_t bytes) {
-  if (!in_force()) return __libc_calloc(count, bytes);
   size_t all = 0;
-  if (!__builtin_mul_overflow(count, bytes, &all) && is_shared(all)) {
-    if (void* memory = shared(all, kZeroed); memory != nullptr) return memory;
+  if (!__builtin_mul_overflow(count, bytes, &all) && blocks.wants(all)) {
+    if (void* memory = blocks.allocate(all, 1, true); memory != nullptr) return memory;
   }
-  return jemalloc_calloc(count, bytes);
+  return __libc_calloc(count, bytes);
 }
 
 [[gnu::visibility("default")]] void* realloc(void* memory, size_t bytes) {
-  if (!in_force()) return __libc_realloc(memory, bytes);
-  if (is_shared(bytes)) {
-    void* moved = memory == nullptr ? shared(bytes, 0) : jemalloc_rallocx(memory, bytes, shared_arena());
-    if (moved != nullptr) return moved;
+  if (memory == nullptr) return hearth_heap_malloc(bytes);
+  if (blocks.holds(memory)) return reallocated_in_window(memory, bytes);
+  // With an unbounded shared heap a short block that has become long moves into the window.
+  if (blocks.wants(bytes) && !blocks.is_bounded()) {
+    const size_t former = private_usable_bytes(memory);
+    void* place = blocks.wants(former) ? nullptr : blocks.allocate(bytes, 1, false);
+    if (place != nullptr) {
+      std::memcpy(place, memory, std::min(former, bytes));
+      __libc_free(memory);
+      return place;
+    }
   }
-  return jemalloc_realloc(memory, bytes);
+  return __libc_realloc(memory, bytes);
 }
 
 [[gnu::visibility("default")]] void free(void* memory) {
-  if (in_force()) {
-    jemalloc_free(memory);
+  if (blocks.holds(memory)) {
+    blocks.free(memory);
   } else {
     __libc_free(memory);
   }
@@ -141,24 +184,26 @@ void* hearth_heap_malloc(size_t bytes) {
   return nullptr;
 }
 
+// Blocks of the window begin at a page.
 [[gnu::visibility("default")]] void* valloc(size_t bytes) {
-  return aligned(kPage, bytes);
+  void* memory = blocks.wants(bytes) ? blocks.allocate(bytes, 1, false) : nullptr;
+  return memory != nullptr ? memory : __libc_valloc(bytes);
 }
 
+// To the end of its last page, which a block of the window has anyway.
 [[gnu::visibility("default")]] void* pvalloc(size_t bytes) {
-  if (bytes <= SIZE_MAX - kPage) return aligned(kPage, (bytes + kPage - 1) / kPage * kPage);
-  errno = ENOMEM;
-  return nullptr;
+  void* memory = blocks.wants(bytes) ? blocks.allocate(bytes, 1, false) : nullptr;
+  return memory != nullptr ? memory : __libc_pvalloc(bytes);
 }
 
-// 0, which says nothing, of memory that is not ours.
 [[gnu::visibility("default")]] size_t malloc_usable_size(void* memory) {
-  return in_force() ? jemalloc_malloc_usable_size(memory) : 0;
+  return blocks.holds(memory) ? blocks.usable_bytes(memory) : private_usable_bytes(memory);
 }
 
-[[gnu::visibility("default")]] const char* hearth_heap_open_2(const Window* window) {
+[[gnu::visibility("default")]] const char* hearth_heap_open_3(const Window* window) {
   if (!in_force()) return "the program has a malloc of its own";
-  if (hearth::atomic::load_relaxed(shared_bytes_min) != SIZE_MAX) return "it is open already";
-  return make_shared_arenas(*window);
+  // Before the first block: without the handlers a child could wait for the lock forever.
+  static const bool reopens = is_fork_safe && pthread_atfork(nullptr, nullptr, reopen_in_child) == 0;
+  return reopens ? blocks.open(*window) : "no memory";
 }
 }

@@ -50,6 +50,8 @@ class Arena {
   /// Remembers why there is none.
   void set_reason(std::string reason) { reason_ = std::move(reason); }
   size_t window_bytes() const { return window_bytes_; }
+  /// Where the own window begins. Pre: usable().
+  std::byte* memory_of_self() const { return base_; }
 
   /// Whether all these bytes lie in the own window: two comparisons.
   bool holds(const void* address, size_t bytes) const {

@@ -10,12 +10,12 @@
 #include "window.h"
 
 static int shared = 1;
+enum { shared_bytes_min = 64 << 10 }; /* the default of share_heap_bytes_min */
 
 /* What is long enough is in the window once MPI has started. */
 static void check_place(const void* memory, size_t bytes, const char* what) {
   CHECK(memory != NULL, "%s: no memory", what);
-  const int wanted = shared && bytes >= 8192;
-  if (bytes > 7000 && bytes < 8192) return; /* as jemalloc rounds it */
+  const int wanted = shared && bytes >= shared_bytes_min;
   CHECK(in_window(memory) == wanted, "%s of %zu bytes is%s in the window", what, bytes, wanted ? " not" : "");
 }
 
@@ -60,12 +60,13 @@ static void use_early(void) {
 }
 
 static void every_function(void) {
-  static const size_t sizes[] = {1, 100, 4000, 8000, 8192, 10000, 20000, 40000, 300000, 5000000};
+  static const size_t sizes[] = {0, 1, 100, 4000, 10000, 40000, 65535, 65536, 100000, 300000, 5000000};
   for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); ++i) {
     const size_t bytes = sizes[i];
     unsigned char* memory = malloc(bytes);
     check_place(memory, bytes, "malloc");
     CHECK(malloc_usable_size(memory) >= bytes, "usable size");
+    CHECK((uintptr_t)memory % 16 == 0, "malloc of %zu bytes gave %p", bytes, (void*)memory);
     fill(memory, bytes, 1);
     unsigned char* zeroed = calloc(bytes, 1);
     check_place(zeroed, bytes, "calloc");
@@ -73,7 +74,7 @@ static void every_function(void) {
     fill(zeroed, bytes, 2);
     memory = realloc(memory, bytes * 3);
     CHECK(is_filled(memory, bytes, 1), "realloc has changed what was there");
-    if (bytes >= 8192) check_place(memory, bytes * 3, "realloc");
+    if (bytes >= shared_bytes_min) check_place(memory, bytes * 3, "realloc");
     memory = realloc(memory, 10);
     CHECK(is_filled(memory, bytes < 10 ? bytes : 10, 1), "realloc has changed what was there");
     free(memory);
@@ -94,7 +95,7 @@ static void every_function(void) {
       free(aligned);
       aligned = aligned_alloc(alignment, bytes);
       CHECK((uintptr_t)aligned % alignment == 0, "aligned_alloc to %zu gave %p", alignment, aligned);
-      if (bytes >= 8192) check_place(aligned, bytes, "aligned_alloc");
+      check_place(aligned, bytes, "aligned_alloc");
       free(aligned);
       aligned = memalign(alignment, bytes);
       CHECK((uintptr_t)aligned % alignment == 0, "memalign to %zu gave %p", alignment, aligned);
@@ -141,7 +142,7 @@ static void* churn(void* argument) {
   for (int i = 0; i < rounds; ++i) {
     state = state * 1103515245 + 12345;
     const int place = (int)(state >> 16) % kept;
-    const size_t bytes = (size_t)1 << (6 + (state >> 20) % 13);
+    const size_t bytes = (size_t)1 << (8 + (state >> 20) % 13);
     unsigned char* memory = malloc(bytes);
     fill(memory, bytes, place);
     pthread_mutex_lock(&swap_lock);

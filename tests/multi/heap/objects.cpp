@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   };
   auto lines = std::make_unique<Line[]>(1000);
   CHECK(in_window(lines.get()) && reinterpret_cast<uintptr_t>(lines.get()) % 128 == 0, "aligned new");
-  std::string text(20000, 'x');
+  std::string text(200000, 'x');
   CHECK(in_window(text.data()), "a string");
   auto number = std::make_unique<int>(3);
   CHECK(!in_window(number.get()), "a single number is in the window");

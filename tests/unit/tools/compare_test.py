@@ -103,8 +103,8 @@ class Report(unittest.TestCase):
 
 
 def plan(**changes):
-    usual = {"runs": None, "derived": False, "one_sided": False, "collectives": False, "ranks": 2,
-             "alloc": "malloc", "send_offset": 0, "recv_offset": 0, "time_ms": 1}
+    usual = {"runs": None, "derived": False, "one_sided": False, "collectives": False, "fresh": False,
+             "ranks": 2, "alloc": "malloc", "send_offset": 0, "recv_offset": 0, "time_ms": 1}
     return cases.Plan(SimpleNamespace(**{**usual, **changes}))
 
 
