@@ -13,7 +13,7 @@ namespace hearth::abi {
 namespace {
 
 constexpr uint64_t kLookNs = 100'000'000;
-// Each costs three system calls.
+// Each costs a system call.
 constexpr size_t kLooksMax = 32;
 
 }  // namespace
@@ -22,6 +22,13 @@ Neighbours::Neighbours(const launch::Bootstrap& job) {
   for (int rank = 0; rank < job.size; ++rank) {
     const bool here = job.place_of.empty() || job.place_of[static_cast<size_t>(rank)] >= 0;
     if (here && rank != job.rank) others_.push_back({rank, false, false});
+  }
+}
+
+void Neighbours::open() {
+  for (const Neighbour& neighbour : others_) {
+    const shm::RankBlock& block = runtime().job.segment.rank(place_of(neighbour.rank));
+    if (block.pid != 0) static_cast<void>(runtime().transport->is_gone(neighbour.rank));
   }
 }
 

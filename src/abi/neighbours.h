@@ -19,6 +19,8 @@ namespace hearth::abi {
 class Neighbours {
  public:
   explicit Neighbours(const launch::Bootstrap& job);
+  /// Opens a pidfd of each that has told its PID already, so that a PID used again is not taken for it.
+  void open();
   /// Looks at the next few, not more often than every tenth of a second.
   void look();
 

@@ -161,7 +161,7 @@ void make_engine() {
     setup.hear_of_death = hear_of_lost_rank;
   }
   if (run.job.launcher != nullptr) {
-    run.neighbours.emplace(run.job);
+    run.neighbours.emplace(run.job).open();
     setup.look_around = [] { runtime().neighbours->look(); };
   }
   setup.wait_page = &segment.rank(run.job.place).waiting;

@@ -15,7 +15,6 @@ namespace hearth::launch {
 namespace {
 
 constexpr size_t kStackBytes = 16384;
-constexpr size_t kPageBytes = 4096;
 constexpr size_t kCallBytesMax = 7;
 constexpr int kShown = 3;
 
@@ -25,7 +24,7 @@ std::vector<uint64_t> read_stack(int pid, uint64_t pointer) {
   size_t bytes = 0;
   while (bytes < kStackBytes) {
     const uint64_t from = pointer + bytes;
-    const size_t piece = std::min<size_t>(kPageBytes - from % kPageBytes, kStackBytes - bytes);
+    const size_t piece = std::min<size_t>(os::page_bytes() - from % os::page_bytes(), kStackBytes - bytes);
     if (os::read_process(pid, reinterpret_cast<std::byte*>(words.data()) + bytes,
                          reinterpret_cast<const void*>(from), piece) != static_cast<intptr_t>(piece)) {
       break;

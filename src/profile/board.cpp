@@ -1,6 +1,7 @@
 #include "profile/board.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -13,33 +14,34 @@
 namespace hearth::profile {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPeersReservedBytes = 256 << 10;
 // What a file may say: its lengths must not overflow.
 constexpr uint32_t kRanksMax = 1 << 24;
 constexpr uint64_t kTraceEventsMax = uint64_t{1} << 32;
+constexpr uint64_t kPageBytesMax = 1 << 20;
 
-uint64_t to_pages(uint64_t bytes) {
-  return (bytes + kPage - 1) / kPage * kPage;
+uint64_t to_pages(uint64_t bytes, uint64_t page) {
+  return (bytes + page - 1) / page * page;
 }
 
 // Places in a part.
 constexpr uint64_t kCallsAt = sizeof(RankHead);
 constexpr uint64_t kPeersAt = kCallsAt + kCallsMax * sizeof(CallCounts);
-uint64_t comms_at(uint32_t ranks) {
-  return to_pages(kPeersAt + ranks * sizeof(PeerCounts));
+uint64_t comms_at(const FileHead& head) {
+  return to_pages(kPeersAt + head.rank_count * sizeof(PeerCounts), head.page_bytes);
 }
-uint64_t events_at(uint32_t ranks) {
-  return to_pages(comms_at(ranks) + kCommsMax * sizeof(CommCounts));
+uint64_t events_at(const FileHead& head) {
+  return to_pages(comms_at(head) + kCommsMax * sizeof(CommCounts), head.page_bytes);
 }
 
-FileHead plan(uint32_t ranks, uint64_t trace_events) {
+FileHead plan(uint32_t ranks, uint64_t trace_events, uint64_t page) {
   FileHead head = {};
   head.magic = kMagic;
   head.rank_count = ranks;
   head.trace_events = trace_events;
-  head.parts_offset = to_pages(sizeof(FileHead));
-  head.part_bytes = to_pages(events_at(ranks) + trace_events * sizeof(TraceEvent));
+  head.page_bytes = page;
+  head.parts_offset = to_pages(sizeof(FileHead), page);
+  head.part_bytes = to_pages(events_at(head) + trace_events * sizeof(TraceEvent), page);
   head.file_bytes = head.parts_offset + ranks * head.part_bytes;
   head.begun_ns = os::now_ns();
   head.self = -1;
@@ -72,7 +74,7 @@ Board& Board::operator=(Board&& other) noexcept {
 
 Status Board::create(uint32_t ranks, uint64_t trace_events, Board& board) {
   Board made;
-  made.head_ = plan(ranks, trace_events);
+  made.head_ = plan(ranks, trace_events, os::page_bytes());
   made.bytes_ = made.head_.file_bytes;
   made.file_ = os::Descriptor(os::create_shared_memory("hearth profile", made.bytes_));
   void* base = made.file_.open() ? os::map_sparse(made.file_.number(), 0, made.bytes_) : nullptr;
@@ -91,10 +93,11 @@ Status Board::create(uint32_t ranks, uint64_t trace_events, Board& board) {
 
 bool Board::read_head(int file, FileHead& head) {
   if (os::read_at(file, &head, sizeof head, 0) != sizeof head || head.magic != kMagic ||
-      head.rank_count == 0 || head.rank_count > kRanksMax || head.trace_events > kTraceEventsMax) {
+      head.rank_count == 0 || head.rank_count > kRanksMax || head.trace_events > kTraceEventsMax ||
+      !std::has_single_bit(head.page_bytes) || head.page_bytes > kPageBytesMax) {
     return false;
   }
-  const FileHead expected = plan(head.rank_count, head.trace_events);
+  const FileHead expected = plan(head.rank_count, head.trace_events, head.page_bytes);
   return head.parts_offset == expected.parts_offset && head.part_bytes == expected.part_bytes;
 }
 
@@ -111,7 +114,7 @@ Status Board::attach(os::Descriptor file, uint32_t ranks, int self, Board& board
 
 Status Board::create_part(const std::string& folder, uint32_t ranks, int self, const PartFacts& facts,
                           Board& board) {
-  FileHead head = plan(ranks, 0);
+  FileHead head = plan(ranks, 0, os::page_bytes());
   head.file_bytes = head.parts_offset + head.part_bytes;
   head.self = self;
   head.facts = facts;
@@ -133,13 +136,12 @@ Status Board::map_part(os::Descriptor file, const FileHead& head, uint64_t offse
   Board made;
   made.head_ = head;
   made.bytes_ = head.part_bytes;
-  const uint32_t ranks = head.rank_count;
   void* base = os::map_sparse(file.number(), offset, made.bytes_);
   // Room for what is surely used, so that counting there cannot fail later. Of many peers few are talked to.
-  const uint64_t used = std::min(comms_at(ranks), kPeersAt + kPeersReservedBytes);
+  const uint64_t used = std::min(comms_at(head), kPeersAt + kPeersReservedBytes);
   if (base == nullptr || !os::reserve_room(file.number(), offset, used) ||
       (head.trace_events > 0 &&
-       !os::reserve_room(file.number(), offset + events_at(ranks), head.trace_events * sizeof(TraceEvent)))) {
+       !os::reserve_room(file.number(), offset + events_at(head), head.trace_events * sizeof(TraceEvent)))) {
     if (base != nullptr) os::release(base, made.bytes_);
     return fail(MPI_ERR_NO_MEM, "no memory for this rank's part of the profile, %llu bytes",
                 number(made.bytes_));
@@ -160,15 +162,16 @@ Part Board::part(int rank) const {
   return {reinterpret_cast<RankHead*>(at),
           reinterpret_cast<CallCounts*>(at + kCallsAt),
           reinterpret_cast<PeerCounts*>(at + kPeersAt),
-          reinterpret_cast<CommCounts*>(at + comms_at(head_.rank_count)),
-          reinterpret_cast<TraceEvent*>(at + events_at(head_.rank_count)),
+          reinterpret_cast<CommCounts*>(at + comms_at(head_)),
+          reinterpret_cast<TraceEvent*>(at + events_at(head_)),
           head_.trace_events};
 }
 
 bool Board::reserve_comm(int index) const {
-  const uint64_t first = comms_at(head_.rank_count) + static_cast<uint64_t>(index) * sizeof(CommCounts);
-  const uint64_t from = first / kPage * kPage;
-  return os::reserve_room(file_.number(), part_at_ + from, to_pages(first + sizeof(CommCounts)) - from);
+  const uint64_t page = head_.page_bytes;
+  const uint64_t first = comms_at(head_) + static_cast<uint64_t>(index) * sizeof(CommCounts);
+  const uint64_t from = first / page * page;
+  return os::reserve_room(file_.number(), part_at_ + from, to_pages(first + sizeof(CommCounts), page) - from);
 }
 
 }  // namespace hearth::profile

@@ -17,7 +17,7 @@
 
 namespace hearth::profile {
 
-constexpr uint64_t kMagic = 0x6874726165485003;  // "Hearth", 'P', then the layout's version
+constexpr uint64_t kMagic = 0x6874726165485004;  // "Hearth", 'P', then the layout's version
 
 /// Size classes: 0 bytes, 1, 2 to 3, 4 to 7, ... The last one takes all that is longer.
 constexpr int kClasses = 40;
@@ -59,6 +59,7 @@ struct FileHead {
   uint64_t file_bytes;
   uint64_t parts_offset;
   uint64_t part_bytes;
+  uint64_t page_bytes;    // of the machine that wrote the file: each rank maps its own part
   uint64_t trace_events;  // of one rank; 0: no trace is wanted
   uint64_t begun_ns;      // os::now_ns() before the ranks started
   uint32_t rank_count;

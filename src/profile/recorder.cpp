@@ -52,7 +52,7 @@ uint64_t key_of(std::span<const uint64_t> stack) {
 }  // namespace
 
 Recorder::Recorder(const Board& board, PeerIndex self, int machine)
-    : board_(board), self_(self), part_(board.part(self)), head_(*part_.head) {
+    : board_(board), part_(board.part(self)), head_(*part_.head) {
   if (tracing()) {
     sent_numbers_.resize(board.rank_count());
     arrived_numbers_.resize(board.rank_count());

@@ -91,7 +91,6 @@ class Recorder {
   void message_event(EventKind kind, PeerIndex peer, int way, uint64_t bytes, int tag, uint64_t number);
 
   const Board& board_;
-  const PeerIndex self_;
   Part part_;
   RankHead& head_;
   uint64_t unexpected_bytes_ = 0;

@@ -20,7 +20,6 @@
 namespace hearth::shm {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 // Below these, large jobs would rather wait than save.
 constexpr uint32_t kRingLinesMin = 64;
 constexpr uint32_t kCellCountMin = 32;
@@ -33,8 +32,11 @@ constexpr uint32_t kCellCountMax = 1 << 20;
 // No file of this system is longer, nor fits into more addresses.
 constexpr uint64_t kSegmentBytesMax = uint64_t{1} << 47;
 
+// Memory is bound to nodes page by page. All processes that map a segment have the same kernel, and so the
+// same page size.
 uint64_t to_pages(uint64_t bytes) {
-  return (bytes + kPage - 1) / kPage * kPage;
+  const uint64_t page = os::page_bytes();
+  return (bytes + page - 1) / page * page;
 }
 
 uint64_t knock_bytes(uint64_t ranks) {
@@ -78,12 +80,12 @@ uint64_t chunks_offset(const SegmentPlan& plan) {
   return areas_offset(plan) + plan.area_count * area_bytes(plan);
 }
 uint64_t rings_offset(const SegmentPlan& plan) {
-  return chunks_offset(plan) + uint64_t{plan.area_count} * plan.rank_count * plan.long_bytes();
+  return to_pages(chunks_offset(plan) + uint64_t{plan.area_count} * plan.rank_count * plan.long_bytes());
 }
 
 // Chunks are touched without asking for room, which only the system's own memory allows.
 bool has_memory_files() {
-  static const bool there = os::Descriptor(os::create_sparse_memory("hearth", kPage)).open();
+  static const bool there = os::Descriptor(os::create_sparse_memory("hearth", os::page_bytes())).open();
   return there;
 }
 
@@ -96,7 +98,7 @@ SegmentPlan plan_of(const JobGeometry& geometry) {
   plan.cell_count = geometry.cell_count;
   plan.area_count = geometry.area_count;
   plan.chunk_bytes = geometry.chunk_bytes;
-  plan.rings_in_pages = geometry.ring_bytes % kPage == 0;
+  plan.rings_in_pages = geometry.ring_bytes % os::page_bytes() == 0;
   return plan;
 }
 
@@ -187,6 +189,7 @@ Segment& Segment::operator=(Segment&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(geometry_, other.geometry_);
+  std::swap(pool_bytes_, other.pool_bytes_);
   return *this;
 }
 
@@ -252,6 +255,7 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   job.next_context = kFirstFreeContext;
   made.geometry_ = job;
   made.geometry_.magic = kMagic;
+  made.pool_bytes_ = pool_bytes(plan);
   made.bind_parts(memory);
   // The blocks are touched by every rank from the start: take their room now, as ENOSPC and not as SIGBUS.
   HEARTH_TRY(made.take_room(plan, blocks_offset(), cells_offset(plan) - blocks_offset()));
@@ -293,8 +297,7 @@ void Segment::bind_parts(std::span<const RankMemory> memory) const {
     }
   };
   bind(geometry_.blocks_offset, geometry_.block_bytes, &RankMemory::rings);
-  bind(geometry_.cells_offset, to_pages(uint64_t{geometry_.cell_count} * geometry_.cell_bytes),
-       &RankMemory::cells);
+  bind(geometry_.cells_offset, pool_bytes_, &RankMemory::cells);
 }
 
 Status Segment::attach(int descriptor, Segment& segment) {
@@ -345,6 +348,7 @@ Status Segment::map(int descriptor, void* (*how)(int descriptor, size_t bytes), 
         descriptor, made.geometry_.rank_count, bytes);
   }
   made.descriptor_ = descriptor;
+  made.pool_bytes_ = pool_bytes(plan_of(made.geometry_));
   segment = std::move(made);
   return {};
 }
@@ -425,8 +429,7 @@ uint32_t& Segment::cell_mark(int owner, uint32_t cell) const {
 }
 
 std::byte* Segment::cell_memory(int owner, uint32_t cell) const {
-  return base_ + geometry_.cells_offset +
-         static_cast<uint64_t>(owner) * to_pages(uint64_t{geometry_.cell_count} * geometry_.cell_bytes) +
+  return base_ + geometry_.cells_offset + static_cast<uint64_t>(owner) * pool_bytes_ +
          uint64_t{cell} * geometry_.cell_bytes;
 }
 

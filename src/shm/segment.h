@@ -102,6 +102,7 @@ class Segment {
   size_t bytes_ = 0;
   int descriptor_ = -1;
   JobGeometry geometry_ = {};
+  uint64_t pool_bytes_ = 0;  // from the cells of one rank to those of the next
 };
 
 }  // namespace hearth::shm

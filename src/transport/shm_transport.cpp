@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 
 #include "base/atomic.h"
 #include "base/chaos.h"
@@ -189,18 +190,24 @@ bool ShmTransport::target_of(PeerIndex peer, single_copy::Target& target) {
   return true;
 }
 
-// By which number this process may name a peer's; 0 where that would be another process's, or may be.
+// The PID of a peer; 0 where it means another process here, or may.
 int ShmTransport::process_of(PeerIndex peer) const {
   const shm::RankBlock& block = segment_.rank(peer);
-  return block.pid_numbering == segment_.rank(self_).pid_numbering ? static_cast<int>(block.pid) : 0;
+  const bool same = os::same_numbering(block.pid_numbering, segment_.rank(self_).pid_numbering);
+  return same ? static_cast<int>(block.pid) : 0;
 }
 
-// The launcher marks the dead; where it is another library's, or slow, the system knows.
+// The launcher marks the dead; where it is another library's, or slow, the system knows. The pidfd is kept:
+// the system may give the PID of an ended process to a new one, which would then pass for the peer.
 bool ShmTransport::is_gone(PeerIndex peer) {
   // Pairs with the release stores of shm::Liveness::tell() and mark().
   if (atomic::load_acquire(segment_.rank(peer).dead) != 0) return true;
-  const int process = process_of(peer);
-  return process > 0 && os::is_gone(process);
+  const int pid = process_of(peer);
+  if (pid <= 0) return false;
+  if (processes_.empty()) processes_.resize(readers_.size());
+  os::Descriptor& process = processes_[static_cast<size_t>(peer)];
+  if (!process.open()) process = os::open_process(pid);
+  return process.open() ? os::is_gone(process) : errno == ESRCH;
 }
 
 }  // namespace hearth::transport

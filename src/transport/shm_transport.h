@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "base/os_io.h"
 #include "shm/cells.h"
 #include "shm/ring.h"
 #include "shm/segment.h"
@@ -75,6 +76,7 @@ class ShmTransport final : public Transport {
   size_t knock_words_ = 0;
   shm::CellPool cells_;
   shm::Sleeper sleeper_;
+  std::vector<os::Descriptor> processes_;  // by peer: pidfds, each opened by the first is_gone() of the peer
 };
 
 }  // namespace hearth::transport

@@ -99,17 +99,19 @@ TEST_P(MethodContract, it_reaches_another_process_until_that_ends) {
   EXPECT_TRUE(method().read(target, &seen, address_of(&place), sizeof seen));
   EXPECT_EQ(seen, 3u);
   EXPECT_EQ(place, 1u) << "it wrote here";
-  EXPECT_FALSE(os::is_gone(child));
+  const os::Descriptor process = os::open_process(child);
+  const auto is_gone = [&process] { return process.open() && os::is_gone(process); };
+  EXPECT_FALSE(is_gone());
   end.write_end.reset();
   os::ProcessEnd how;
   while (!os::has_ended(child, how)) {
   }
   EXPECT_EQ(how.code, 0);
-  EXPECT_TRUE(os::is_gone(child)) << "it still has a number, but runs no more";
+  EXPECT_EQ(is_gone(), process.open()) << "it still has a number, but runs no more";
   EXPECT_FALSE(method().read(target, &seen, address_of(&place), sizeof seen));
   EXPECT_FALSE(method().write(target, address_of(&place), &three, sizeof three));
   os::reap(child);
-  EXPECT_TRUE(os::is_gone(child));
+  EXPECT_EQ(is_gone(), process.open());
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, MethodContract, testing::Values(&single_copy::cma),

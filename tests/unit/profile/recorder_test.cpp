@@ -1,5 +1,8 @@
 #include "profile/recorder.h"
 
+#include <unistd.h>
+
+#include "base/os_memory.h"
 #include "job.h"
 
 namespace hearth::profile {
@@ -21,6 +24,30 @@ TEST(Board, IsRefusedByAJobOfAnotherSize) {
   Board part;
   EXPECT_FALSE(Board::attach(os::duplicate_out_of_the_way(board.descriptor()), 3, 0, part).ok());
   EXPECT_FALSE(part.usable());
+}
+
+// The reader of a kept file may have pages of another size than the machine that wrote it.
+TEST(Board, HasPartsOnPagesOfTheMachineThatWritesIt) {
+  constexpr uint64_t kPage = 64 << 10;
+  os::simulate_page_bytes(kPage);
+  Board board;
+  ASSERT_TRUE(Board::create(3, 10, board).ok());
+  os::simulate_page_bytes(0);
+  FileHead head = {};
+  ASSERT_EQ(::pread(board.descriptor(), &head, sizeof head, 0), static_cast<ssize_t>(sizeof head));
+  EXPECT_EQ(head.page_bytes, kPage);
+  EXPECT_EQ(head.parts_offset % kPage, 0u);
+  EXPECT_EQ(head.part_bytes % kPage, 0u);
+  Board part;
+  ASSERT_TRUE(Board::attach(os::duplicate_out_of_the_way(board.descriptor()), 3, 2, part).ok());
+  EXPECT_TRUE(part.reserve_comm(0) && part.reserve_comm(static_cast<int>(kCommsMax) - 1));
+  part.part(2).events[9].more = 7;
+  EXPECT_EQ(board.part(2).events[9].more, 7u);
+  head.page_bytes = 48 << 10;
+  ASSERT_EQ(::pwrite(board.descriptor(), &head, sizeof head, 0), static_cast<ssize_t>(sizeof head));
+  Board refused;
+  EXPECT_FALSE(Board::attach(os::duplicate_out_of_the_way(board.descriptor()), 3, 0, refused).ok())
+      << "the page size is no power of two";
 }
 
 TEST(Recorder, KeepsMomentsOfCollectivesEverMoreRarely) {

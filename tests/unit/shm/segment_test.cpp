@@ -45,7 +45,8 @@ class BoundSegment : public testing::Test {
       ASSERT_TRUE(segment_.reserve_area(area));
       for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
         std::memset(&segment_.control_row(area, rank), area * 10 + rank + 1, sizeof(ControlRow));
-        std::memset(segment_.chunks(area, rank).data(), area * 10 + rank + 101, 4096);
+        const std::span<std::byte> chunks = segment_.chunks(area, rank);
+        std::memset(chunks.data(), area * 10 + rank + 101, chunks.size());
       }
       segment_.used_rows(area)[0] = 5;
     }
@@ -92,6 +93,24 @@ TEST_F(BoundSegment, RingsHavePagesOfTheirOwnToLieWhereTheReceiverIs) {
 TEST_F(BoundSegment, NodesThatTheSystemRefusesDoNoHarm) {
   make({{0, 0, 0, 0, 900, 901, 0, 0}, {0, 0, 0, 0, 900, 902, 0, 0}, {0, 0, 0, 0, -1, -1, 0, 0}});
   use_all();
+}
+
+// As on machines with pages of 64 KiB: what is bound to nodes begins and ends on such a page.
+TEST_F(BoundSegment, PartsThatAreBoundHavePagesOfTheirOwnWhateverTheirSize) {
+  constexpr size_t kPage = size_t{64} << 10;
+  os::simulate_page_bytes(kPage);
+  make(std::vector<RankMemory>(kRanks, {0, 0, 0, 0, 0, 0, 0, 0}));
+  use_all();
+  const JobGeometry& geometry = segment_.geometry();
+  for (const uint64_t place : {geometry.blocks_offset, geometry.block_bytes, geometry.cells_offset,
+                               geometry.areas_offset, geometry.area_bytes, geometry.rings_offset,
+                               geometry.ring_bytes, geometry.chunk_bytes, geometry.segment_bytes}) {
+    EXPECT_EQ(place % kPage, 0u);
+  }
+  EXPECT_EQ((segment_.cell_memory(1, 0) - segment_.cell_memory(0, 0)) % kPage, 0u);
+  Segment attached;
+  EXPECT_TRUE(Segment::attach(::dup(segment_.descriptor()), attached).ok()) << last_failure_text();
+  os::simulate_page_bytes(0);
 }
 
 // Whoever is handed one takes it, however small, and refuses what says of itself what cannot be.
