@@ -79,7 +79,7 @@ Status bruck(Schedule& schedule, const OwnBlock& own_block, const RankBlocks& bl
   const int own = schedule.rank();
   const int64_t block_bytes = blocks.bytes(own);
   std::byte* packed;
-  HEARTH_TRY(schedule.scratch(size * block_bytes, packed));
+  HEARTH_TRY(schedule.scratch(saturated_product(size, block_bytes), packed));
   schedule.pack(blocks.place(own), blocks.count(own), blocks.type(own), packed);
   for (int have = 1; have < size; have *= 2) {
     const int64_t bytes = std::min(have, size - have) * block_bytes;

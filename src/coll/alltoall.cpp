@@ -165,9 +165,9 @@ Status bruck(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   std::byte* blocks;
   std::byte* outgoing;
   std::byte* incoming;
-  HEARTH_TRY(schedule.scratch(size * block_bytes, blocks));
-  HEARTH_TRY(schedule.scratch((size + 1) / 2 * block_bytes, outgoing));
-  HEARTH_TRY(schedule.scratch((size + 1) / 2 * block_bytes, incoming));
+  HEARTH_TRY(schedule.scratch(saturated_product(size, block_bytes), blocks));
+  HEARTH_TRY(schedule.scratch(saturated_product((size + 1) / 2, block_bytes), outgoing));
+  HEARTH_TRY(schedule.scratch(saturated_product((size + 1) / 2, block_bytes), incoming));
   for (int way = 0; way < size; ++way) {
     const int rank = schedule.neighbor(way);
     schedule.pack(out.place(rank), out.count(rank), out.type(rank), blocks + way * block_bytes);
@@ -219,11 +219,12 @@ Status alltoall(Schedule& schedule, const void* send, Count send_count, Type& se
   const RankBlocks in(receive, receive_count, receive_type);
   if (schedule.is_inter()) return exchange(schedule, send, out, in);
   const int64_t bytes = receive_count * receive_type.size;
-  Shape shape{.size = schedule.size(),
-              .bytes = bytes,
-              .chunks = has_chunks(schedule),
-              .lines = fits_lines(schedule.area(), Collective::alltoall, schedule.size() * bytes),
-              .context = schedule.context()};
+  Shape shape{
+      .size = schedule.size(),
+      .bytes = bytes,
+      .chunks = has_chunks(schedule),
+      .lines = fits_lines(schedule.area(), Collective::alltoall, saturated_product(schedule.size(), bytes)),
+      .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};
   AlltoallFunction* algorithm = select(Collective::alltoall, kAlgorithms, shape);

@@ -86,8 +86,8 @@ void ChunkMoves::scatter(Schedule& schedule, const RankBlocks& blocks, const Own
   } else if (at_root) {
     keep_own(schedule, {blocks.place(root), blocks.count(root), blocks.type(root)}, root);
   }
-  offer_blocks(out_, size() * out_.bytes);
-  set_kind(Collective::scatter, size() * out_.bytes);
+  offer_blocks(out_, saturated_product(size(), out_.bytes));
+  set_kind(Collective::scatter, saturated_product(size(), out_.bytes));
   cut(out_.bytes, size() - 1);
 }
 
@@ -118,10 +118,10 @@ void ChunkMoves::alltoall(Schedule& schedule, const RankBlocks& out, const RankB
   out_ = blocks_of(out);
   in_ = blocks_of(in);
   if (out.place(0) != in.place(0)) {
-    offer_blocks(out_, size() * out_.bytes);
+    offer_blocks(out_, saturated_product(size(), out_.bytes));
     keep_own(schedule, {out.place(rank()), out.count(rank()), out.type(rank())}, rank());
   }
-  set_kind(Collective::alltoall, size() * in_.bytes);
+  set_kind(Collective::alltoall, saturated_product(size(), in_.bytes));
   cut(in_.bytes, size() - 1);
 }
 

@@ -82,7 +82,7 @@ Status binomial(Schedule& schedule, const OwnBlock& own, const RankBlocks& block
     return {};
   }
   std::byte* packed;
-  HEARTH_TRY(schedule.scratch(tree.subtree_size() * block_bytes, packed));
+  HEARTH_TRY(schedule.scratch(saturated_product(tree.subtree_size(), block_bytes), packed));
   for (int bit = 1; bit <= tree.top_bit() && tree.has_child(bit); bit *= 2) {
     schedule.receive_bytes(packed + bit * block_bytes, tree.child_size(bit) * block_bytes, tree.child(bit));
   }

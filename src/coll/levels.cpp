@@ -37,8 +37,8 @@ Status PackedBlocks::reserve(Schedule& schedule, const objects::Machines& machin
 }
 
 void PackedBlocks::sum_up(const objects::Machines& machines, int ranks) {
-  std::exclusive_scan(lengths_, lengths_ + ranks, begins_, int64_t{0});
-  total_ = begins_[ranks - 1] + lengths_[ranks - 1];
+  std::exclusive_scan(lengths_, lengths_ + ranks, begins_, int64_t{0}, saturated_sum);
+  total_ = saturated_sum(begins_[ranks - 1], lengths_[ranks - 1]);
   for (int machine = 0; machine < machines.count(); ++machine) {
     const int last = machines.begin(machine + 1) - 1;
     machine_begins_[machine] = begins_[machines.begin(machine)];

@@ -200,6 +200,19 @@ bool Lines::advance() {
   return true;
 }
 
+int Lines::root() const {
+  switch (kind_) {
+    case Collective::gather:
+    case Collective::reduce:
+      return said_to_ == kNobody ? rank_ : said_to_;
+    case Collective::bcast:
+    case Collective::scatter:
+      return said_to_ == kNobody ? first_ : rank_;
+    default:
+      return shm::kNoRoot;
+  }
+}
+
 void Lines::describe(p2p::WaitNote& note) const {
   if (!spoken_ && said_to_ != kNobody) return note.missing(awaited);
   for (int rank = next_; rank >= last_; --rank) {
@@ -443,7 +456,8 @@ bool ShortWay<gather>::take(Comm& comm, Status& outcome, const void* send, Count
 bool ShortWay<scatter>::take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
                              void* receive, Count receive_count, Type& receive_type, int root) {
   const int64_t bytes = comm.rank == root ? send_count * send_type.size : receive_count * receive_type.size;
-  return bytes != 0 && at_once(comm, Collective::scatter, comm.size * bytes, outcome, [&](Lines& lines) {
+  return bytes != 0 &&
+         at_once(comm, Collective::scatter, saturated_product(comm.size, bytes), outcome, [&](Lines& lines) {
            lines.scatter(send, send_count, send_type, receive, receive_count, receive_type, root);
          });
 }
@@ -459,7 +473,8 @@ bool ShortWay<allgather>::take(Comm& comm, Status& outcome, const void* send, Co
 bool ShortWay<alltoall>::take(Comm& comm, Status& outcome, const void* send, Count send_count,
                               Type& send_type, void* receive, Count receive_count, Type& receive_type) {
   const int64_t bytes = receive_count * receive_type.size;
-  return bytes != 0 && at_once(comm, Collective::alltoall, comm.size * bytes, outcome, [&](Lines& lines) {
+  return bytes != 0 &&
+         at_once(comm, Collective::alltoall, saturated_product(comm.size, bytes), outcome, [&](Lines& lines) {
            lines.alltoall(send, send_count, send_type, receive, receive_count, receive_type);
          });
 }

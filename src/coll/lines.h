@@ -77,6 +77,7 @@ class Lines final : public Encounter {
   }
   bool advance() override;
   void describe(p2p::WaitNote& note) const override;
+  int root() const override;
   bool look() override;
 
  private:

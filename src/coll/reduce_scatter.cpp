@@ -135,7 +135,7 @@ Status in_order(Schedule& schedule, const void* input, void* receive, const Bloc
   const int size = schedule.size();
   const Count own_count = blocks.count(own);
   std::byte* all;
-  HEARTH_TRY(schedule.scratch(type, own_count * size, all));
+  HEARTH_TRY(schedule.scratch(type, saturated_product(own_count, size), all));
   const auto share_of = [&](int rank) { return advance(all, type, own_count * rank); };
   schedule.copy(advance(input, type, blocks.begin(own)), own_count, type, share_of(own), own_count, type);
   for (int distance = 1; distance < size; ++distance) {

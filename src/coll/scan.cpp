@@ -119,7 +119,7 @@ Status in_order(Schedule& schedule, const void* input, void* result, bool inclus
                 Op& op) {
   const int rank = schedule.rank();
   std::byte* before;
-  HEARTH_TRY(schedule.scratch(type, count * rank, before));
+  HEARTH_TRY(schedule.scratch(type, saturated_product(count, rank), before));
   const auto elements_of = [&](int from) { return advance(before, type, count * from); };
   for (int distance = 1; distance < schedule.size(); ++distance) {
     if (distance <= rank) schedule.receive(elements_of(rank - distance), count, type, rank - distance);

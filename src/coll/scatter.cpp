@@ -75,7 +75,7 @@ Status binomial(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& ow
     return {};
   }
   std::byte* packed;
-  HEARTH_TRY(schedule.scratch(tree.subtree_size() * block_bytes, packed));
+  HEARTH_TRY(schedule.scratch(saturated_product(tree.subtree_size(), block_bytes), packed));
   if (tree.is_root()) {
     for (int place = 1; place < schedule.size(); ++place) {
       const int rank = tree.rank_after(place);
@@ -123,11 +123,12 @@ Status scatter(Schedule& schedule, const void* send, Count send_count, Type& sen
   const OwnBlock own{receive, receive_count, receive_type};
   if (schedule.is_inter()) return inter::scatter(schedule, blocks, own, root);
   const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
-  Shape shape{.size = schedule.size(),
-              .bytes = bytes,
-              .chunks = has_chunks(schedule),
-              .lines = fits_lines(schedule.area(), Collective::scatter, schedule.size() * bytes),
-              .context = schedule.context()};
+  Shape shape{
+      .size = schedule.size(),
+      .bytes = bytes,
+      .chunks = has_chunks(schedule),
+      .lines = fits_lines(schedule.area(), Collective::scatter, saturated_product(schedule.size(), bytes)),
+      .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};
   return select(Collective::scatter, kAlgorithms, shape)(schedule, blocks, own, root);

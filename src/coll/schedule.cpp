@@ -170,7 +170,7 @@ void Schedule::meet(Encounter& encounter, Type* one, Type* other, Op* op) {
         {.kind = Step::Kind::meet, .from_type = one, .to_type = other, .op = op, .encounter = &encounter});
   }
   next_round();
-  encounter.run(context_);
+  encounter.run(context_, root_);
   note(encounter.outcome);
 }
 
@@ -276,6 +276,7 @@ void Schedule::wait_for_messages(int left) {
 
 void Schedule::describe(p2p::WaitNote& note) const {
   note.collective(context_, name_);
+  note.root(root_);
   const bool meets = next_ < steps_.size() && steps_[next_].kind == Step::Kind::meet;
   if (meets) return steps_[next_].encounter->describe(note);
   note.missing_in_messages(context_, tag_);
@@ -293,7 +294,7 @@ void Encounter::describe(p2p::WaitNote& note) const {
   note.missing(awaited);
 }
 
-void Encounter::run(uint32_t context) {
+void Encounter::run(uint32_t context, int root) {
   // Rounds in which nothing but this is looked at, before messages are minded too.
   constexpr int kRounds = 64;
   p2p::Engine& engine = p2p::engine();
@@ -309,8 +310,9 @@ void Encounter::run(uint32_t context) {
   watch.watched = this;
   engine.poll(watch);
   engine.wait_until([&watch] { return watch.over; },
-                    [this, context](p2p::WaitNote& note) {
+                    [this, context, root](p2p::WaitNote& note) {
                       note.collective(context);
+                      note.root(root == kOwnRoot ? this->root() : root);
                       describe(note);
                     });
 }

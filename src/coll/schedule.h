@@ -26,7 +26,7 @@
 #include <new>
 #include <span>
 #include <string_view>
-#include <type_traits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -67,12 +67,19 @@ class Encounter : public p2p::Polled {
   virtual bool look() = 0;
 
   /// Goes through with it in a blocking call, while other messages go on.
-  void run(uint32_t context);
+  void run(uint32_t context) { run(context, kOwnRoot); }
+  /// The same as a part of a collective with that root, or with none: -1. For wait diagnostics.
+  void run(uint32_t context, int root);
   /// Says who has not come as far as this process.
   virtual void describe(p2p::WaitNote& note) const;
 
  protected:
   ~Encounter() = default;
+
+ private:
+  static constexpr int kOwnRoot = -2;
+  /// Where it is all of a collective: its root, or -1.
+  virtual int root() const { return -1; }
 };
 
 class Schedule final : private p2p::Polled {
@@ -101,6 +108,15 @@ class Schedule final : private p2p::Polled {
   uint32_t context() const { return context_ - kCollectiveContext; }
   /// The rank `distance` after or, if negative, before this one, around the circle.
   int neighbor(int distance) const { return (rank_ + distance % size_ + size_) % size_; }
+
+  /// Of the arguments of a collective: the root comes last, if there is one.
+  template <class... Arguments>
+  void note_root(const Arguments&... arguments) {
+    if constexpr (sizeof...(Arguments) > 0) {
+      const auto& last = std::get<sizeof...(Arguments) - 1>(std::tie(arguments...));
+      if constexpr (std::is_same_v<decltype(last), const int&>) root_ = std::max(last, -1);
+    }
+  }
 
   // Messages. One without data is left out, on both sides of it.
   void send(const void* buffer, Count count, Type& type, int to) {
@@ -258,6 +274,7 @@ class Schedule final : private p2p::Polled {
   uint32_t context_ = 0;
   int tag_ = 0;
   std::string_view name_;  // "bcast"; of the non-blocking and persistent ones
+  int root_ = -1;          // of a rooted collective, for wait diagnostics
   bool keeps_steps_ = false;
   bool persistent_ = false;
   p2p::MessageGroup messages_;
@@ -324,6 +341,7 @@ Status run(Comm& comm, Arguments&&... arguments) {
   if (Status outcome; ShortWay<build>::take(comm, outcome, arguments...)) return outcome;
   HEARTH_TRY(failure_of(comm));
   Schedule schedule(comm);
+  schedule.note_root(arguments...);
   const Status built = build(schedule, std::forward<Arguments>(arguments)...);
   const Status done = schedule.finish();
   return built.ok() ? done : built;
@@ -335,6 +353,7 @@ Status start(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
   Schedule* schedule = nullptr;
   HEARTH_TRY(failure_of(comm));
   HEARTH_TRY(Schedule::make(comm, name_of_collective<build>(), false, schedule));
+  schedule->note_root(arguments...);
   return Schedule::launch(schedule, build(*schedule, std::forward<Arguments>(arguments)...), request);
 }
 
@@ -344,6 +363,7 @@ Status prepare(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
   Schedule* schedule = nullptr;
   HEARTH_TRY(failure_of(comm));
   HEARTH_TRY(Schedule::make(comm, name_of_collective<build>(), true, schedule));
+  schedule->note_root(arguments...);
   Status built;
   if constexpr (kMeetsInArea<build>) built = schedule->obtain_area();
   if (built.ok()) built = build(*schedule, std::forward<Arguments>(arguments)...);

@@ -52,6 +52,7 @@ class TreeLines final : public Encounter {
   void begin() override;
   bool advance() override;
   bool look() override;
+  int root() const override { return root_; }
 
  private:
   enum class Phase : uint8_t { up, across, down, to_root, from_root, gather, concatenate, over };

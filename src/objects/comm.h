@@ -62,6 +62,7 @@ struct Comm : Object, Allotment {
   uint32_t agreements = 0;
   uint32_t agreements_over = 0;
   std::string name;
+  bool of_window = false;  // the own communicator of a window: `name` is the window's, in words
   Attributes attributes;
 
   /// Neighbours in the topology, from which and to which neighbourhood collectives go; 0 without one.

@@ -2,6 +2,7 @@
 #include "p2p/engine.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/check.h"
 #include "base/contexts.h"
@@ -22,8 +23,6 @@ constexpr uint32_t kRoundsPerLook = 32;
 constexpr uint32_t kFruitlessPerYield = 8;
 // And between two looks at the clock, after which the wait page says that the program polls.
 constexpr uint32_t kFruitlessPerNote = 64;
-// A sleeper looks around this often whatever happens: a backstop, not the way news arrives.
-constexpr uint64_t kSleepNs = 100'000'000;
 
 }  // namespace
 
@@ -53,6 +52,7 @@ Engine::Engine(const EngineSetup& setup)
       recorder_(setup.recorder),
       fatal_(setup.fatal),
       warn_(setup.warn),
+      backstop_ns_(setup.backstop_ns),
       unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
       packet_bytes_max_(setup.transport->packet_bytes_max()),
       skew_aware_(param::get_flag(param::Id::p2p_skew)),
@@ -62,6 +62,7 @@ Engine::Engine(const EngineSetup& setup)
       peers_(static_cast<size_t>(setup.size)),
       profiled_(setup.recorder != nullptr ? peers_.size() : 0),
       emptied_bytes_max_(withheld_bytes_max(setup.transport->part_bytes_max(), setup.size)) {
+  waiting_peers_.reserve(peers_.size());  // each is listed once, so listing never allocates
   completed_send_ = requests_.create(RequestKind::completed);
   if (completed_send_ == nullptr) out_of_memory("the first request", sizeof(Request), self_);
   completed_send_->complete = true;
@@ -180,15 +181,21 @@ void Engine::leave_group(Request& request) {
   }
 }
 
-void Engine::advance_ready() {
+void Engine::advance_ready() try {
   while (ready_ != nullptr) {
     Request* request = ready_;
     ready_ = request->next;
     request->hooks->advance(*request);  // it may be gone now
   }
+} catch (const std::bad_alloc&) {
+  out_of_memory("a step of an operation that consists of several messages");
 }
 
-bool Engine::advance_polled() {
+void Engine::poll(Polled& work) try { polled_.push_back(&work); } catch (const std::bad_alloc&) {
+  out_of_memory("the list of operations in shared memory");
+}
+
+bool Engine::advance_polled() try {
   bool moved = false;
   for (size_t i = 0; i < polled_.size();) {
     if (polled_[i]->advance()) {
@@ -199,6 +206,27 @@ bool Engine::advance_polled() {
     }
   }
   return moved;
+} catch (const std::bad_alloc&) {
+  out_of_memory("a step of a collective operation or of a window's messages");
+}
+
+bool Engine::advance_hooked() try {
+  bool moved = false;
+  Request** place = &hooked_;
+  while (*place != nullptr) {
+    Request* request = *place;
+    request->hooks->advance(*request);
+    if (request->complete) {
+      *place = request->next;
+      moved = true;
+      if (request->handle_freed) destroy(request);
+    } else {
+      place = &request->next;
+    }
+  }
+  return moved;
+} catch (const std::bad_alloc&) {
+  out_of_memory("a step of a request that is polled");
 }
 
 void Engine::finish(Request& request, Status outcome) {
@@ -249,7 +277,7 @@ Status Engine::wait_all(std::span<Request*> requests) {
 
 // Progress and waiting.
 
-bool Engine::progress() {
+bool Engine::progress() try {
   bool moved = transport_.poll(&Engine::handle, this) > 0;
   if (__builtin_expect(!sending_.empty(), 0)) {
     for (size_t i = 0; i < sending_.size();) {
@@ -265,23 +293,12 @@ bool Engine::progress() {
     moved = true;
   }
   if (__builtin_expect(!polled_.empty(), 0)) moved |= advance_polled();
-  if (__builtin_expect(hooked_ != nullptr, 0)) {
-    Request** place = &hooked_;
-    while (*place != nullptr) {
-      Request* request = *place;
-      request->hooks->advance(*request);
-      if (request->complete) {
-        *place = request->next;
-        moved = true;
-        if (request->handle_freed) destroy(request);
-      } else {
-        place = &request->next;
-      }
-    }
-  }
+  if (__builtin_expect(hooked_ != nullptr, 0)) moved |= advance_hooked();
   // Threads of ours that sleep may have waited for what has just moved.
   if (__builtin_expect(LibraryLock::enabled, 0) && moved) wake_threads();
   return moved;
+} catch (const std::bad_alloc&) {
+  out_of_memory("the transport's progress");
 }
 
 void Engine::shuffle() {
@@ -293,7 +310,7 @@ void Engine::shuffle() {
   }
 }
 
-bool Engine::progress_once() {
+bool Engine::progress_once() try {
   if (progress()) {
     fruitless_ = 0;
     if (__builtin_expect(polling_since_ns_ != 0, 0)) end_polling();
@@ -308,6 +325,8 @@ bool Engine::progress_once() {
   if (wait_policy_.spin_ns == 0 && fruitless_ % kFruitlessPerYield == 0) os::yield_processor();
   if (__builtin_expect(fruitless_ % kFruitlessPerNote == 0, 0)) note_polling();
   return false;
+} catch (const std::bad_alloc&) {
+  out_of_memory("wait diagnostics");
 }
 
 uint64_t Engine::slots_sent() {
@@ -337,7 +356,16 @@ void Engine::out_of_memory(const char* what, size_t bytes, PeerIndex peer) const
   __builtin_unreachable();
 }
 
-bool Engine::idle(Waiter& waiter) {
+void Engine::out_of_memory(const char* what) const {
+  fatal_(
+      fail(MPI_ERR_NO_MEM,
+           "no memory for %s in process %d, which cannot be repeated or left out. Remedy: give the process "
+           "more memory (ulimit -v, control group)",
+           what, self_));
+  __builtin_unreachable();
+}
+
+bool Engine::idle(Waiter& waiter) try {
   if (has_chores_) do_chores();
   LibraryLock::breathe();
   // The first look is not at once: it would keep news waiting that is just coming.
@@ -367,12 +395,14 @@ bool Engine::idle(Waiter& waiter) {
   if (wait_page_ != nullptr) show_wait(waiter, now);
   if (look_around_ != nullptr) look_around_();
   return true;
+} catch (const std::bad_alloc&) {
+  out_of_memory("wait diagnostics");
 }
 
 // Of the threads of this process that sleep one leads: it sleeps on the word that other processes ring, and
 // takes in whatever comes. The others sleep on words of their own, so that a message wakes the leader and the
 // thread that it is for, however many sleep.
-void Engine::doze(Waiter& waiter) {
+void Engine::doze(Waiter& waiter) try {
   if (hooked_ != nullptr) {
     // Somebody else's operation (a generalized request) may end without a packet: look again soon.
     const uint32_t depth = LibraryLock::release_all();
@@ -387,16 +417,21 @@ void Engine::doze(Waiter& waiter) {
     follow(waiter);
   }
   if (recorder_ != nullptr) watch_wait(waiter, os::now_ns(), false);
+} catch (const std::bad_alloc&) {
+  out_of_memory("the list of sleeping threads");
 }
 
 void Engine::lead(Waiter& waiter) {
-  const uint64_t sleep_ns = std::min(kSleepNs, transport_.prepare_sleep());
+  const uint64_t sleep_ns = std::min(backstop_ns_, transport_.prepare_sleep());
   // The last look, after the fence in prepare_sleep(): whoever stored news before it is seen here, whoever
-  // stores later sees that we sleep (shm/wait.h).
-  if (progress() || look_for_failures()) {
+  // stores later sees that we sleep (shm/wait.h). A store may end a wait without any packet (the lock of a
+  // window is released), so that progress() does not report it: the conditions of all sleeping threads are
+  // looked at.
+  if (progress() || look_for_failures() || waiter.over()) {
     transport_.cancel_sleep();
     return;
   }
+  wake_threads();
   chaos::at(chaos::Point::asleep);
   // After a quarter of a second or so.
   if (++counters_.sleeps % kSleepsPerWatch == 0) watch_awaited();
@@ -406,6 +441,9 @@ void Engine::lead(Waiter& waiter) {
   LibraryLock::acquire_all(depth);
   leader_ = nullptr;
   transport_.end_sleep();
+  // The bell rings once for all threads of the rank: what it announced may be for a follower, which the next
+  // last look would wake only after this thread has polled and yielded.
+  wake_threads();
 }
 
 void Engine::follow(Waiter& waiter) {
@@ -413,7 +451,7 @@ void Engine::follow(Waiter& waiter) {
   waiter.asleep = 1;
   followers_.push_back(&waiter);
   const uint32_t depth = LibraryLock::release_all();
-  os::futex_wait(waiter.asleep, 1, kSleepNs);
+  os::futex_wait(waiter.asleep, 1, backstop_ns_);
   LibraryLock::acquire_all(depth);
   followers_.erase(std::find(followers_.begin(), followers_.end(), &waiter));
 }

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <optional>
 #include <span>
 #include <vector>
@@ -163,6 +164,9 @@ struct EngineSetup {
   void (*fatal)(Status) = nullptr;
   /// Tells the user something once.
   void (*warn)(const char* text) = nullptr;
+  /// A sleeping thread polls this often even if nothing wakes it. Tests set it so long that a lost wake-up
+  /// shows.
+  uint64_t backstop_ns = 100'000'000;
 };
 
 class WaitNote;
@@ -264,7 +268,7 @@ class Engine {
   /// Whether waiting begins with a while of looking only: not where others need this processor.
   bool spins() const { return wait_policy_.spin_ns != 0; }
   /// Has progress() advance it until it is over; not looked at any more then. In the order of these calls.
-  void poll(Polled& work) { polled_.push_back(&work); }
+  void poll(Polled& work);
   /// Hands a request over: it counts in `group` until it is over, and is destroyed then.
   void entrust(Request* request, MessageGroup& group);
   /// Ends an operation. The request may be gone afterwards.
@@ -296,7 +300,10 @@ class Engine {
   /// Receives a message that improbe() or mprobe() took into a receive request.
   void start_matched(Request& request, UnexpectedMessage* message);
 
-  /// Moves everything on that can move; whether anything did. Never blocks.
+  /// Moves everything on that can move; whether anything did. Never blocks. Other operations than the
+  /// caller's allocate here, so bad_alloc must not reach the caller: the affected request completes with
+  /// MPI_ERR_NO_MEM, or, where half a step has been done, the job ends and says for what memory was needed.
+  /// Not noexcept: the fatal handler of a test leaves by an exception of its own.
   bool progress();
   /// For calls that look and return (Test, Iprobe): progress(), and every now and then without success the
   /// processor is offered to others when ranks outnumber processors.
@@ -438,6 +445,7 @@ class Engine {
   void leave_group(Request& request);
   void advance_ready();
   bool advance_polled();
+  bool advance_hooked();
   [[gnu::cold]] Status too_many_requests() const;
   /// Passes some time, in which other threads may call; true when it has waited so long that it may sleep.
   bool idle(Waiter& waiter);
@@ -482,9 +490,10 @@ class Engine {
   void pass_on(PeerIndex dead);
   void on_died(PeerIndex from, uint32_t process);
   void bury(PeerIndex process);
+  [[gnu::cold]] void grow_cell_receivers(size_t cells);
   void note_receiver(int cell, PeerIndex receiver) {
     const auto at = static_cast<size_t>(cell);
-    if (__builtin_expect(at >= cell_receivers_.size(), 0)) cell_receivers_.resize(at + 1, -1);
+    if (__builtin_expect(at >= cell_receivers_.size(), 0)) grow_cell_receivers(at + 1);
     cell_receivers_[at] = receiver;
   }
   void leave_areas_of_dead() const;
@@ -536,6 +545,7 @@ class Engine {
   bool try_start_send(Request& request);
   void start_send(Request& request);
   bool start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool held);
+  SendStream* make_send_stream();
   void complete_send(Request& request, Status outcome);
   void list_waiting(PeerIndex peer);
   bool serve_waiting_peers();
@@ -568,6 +578,8 @@ class Engine {
   Status truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const;
   void on_damage(PeerIndex from, const shm::PacketHeader& header);
   [[noreturn, gnu::cold]] void out_of_memory(const char* what, size_t bytes, PeerIndex peer) const;
+  /// For what is no message.
+  [[noreturn, gnu::cold]] void out_of_memory(const char* what) const;
 
   // stream.cpp
   void on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
@@ -655,6 +667,7 @@ class Engine {
   profile::Recorder* const recorder_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);
+  const uint64_t backstop_ns_;
   bool damage_told_ = false;
   uint64_t unexpected_kib_max_;
   size_t packet_bytes_max_;
@@ -741,7 +754,7 @@ inline Engine& engine() {
 }
 
 template <class Done>
-void Engine::wait_until(Done&& done, const Describe& describe) {
+void Engine::wait_until(Done&& done, const Describe& describe) try {
   if (done()) return;
   Waiter waiter = {.describe = describe, .over = Over(done)};
   for (;;) {
@@ -756,6 +769,9 @@ void Engine::wait_until(Done&& done, const Describe& describe) {
     }
   }
   if (__builtin_expect(waiter.noted, 0)) end_wait(waiter);
+} catch (const std::bad_alloc&) {
+  // What is waited for uses the caller's buffers: the wait cannot be left.
+  out_of_memory("a wait");
 }
 
 }  // namespace hearth::p2p

@@ -10,6 +10,7 @@
 // that live hear of it, whoever dies. It is also the word of its sender that it does not touch our buffers
 // for that communicator any more.
 #include <algorithm>
+#include <new>
 
 #include "base/contexts.h"
 #include "base/copy.h"
@@ -147,7 +148,7 @@ void Engine::watch_awaited() {
   }
 }
 
-bool Engine::handle_failures() {
+bool Engine::handle_failures() try {
   bool moved = false;
   const uint32_t deaths = liveness_ != nullptr ? liveness_->deaths() : 0;
   if (deaths != deaths_seen_) {
@@ -175,6 +176,8 @@ bool Engine::handle_failures() {
   moved |= stall_receives();
   if (moved) wake_threads();
   return moved;
+} catch (const std::bad_alloc&) {
+  out_of_memory("the consequences of a failure");
 }
 
 // Of a death on another machine only those hear by themselves who exchange messages with the dead one, and

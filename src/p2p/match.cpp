@@ -1,5 +1,8 @@
 #include "p2p/match.h"
 
+#include <new>
+#include <utility>
+
 #include "base/check.h"
 #include "mpi.h"
 
@@ -25,6 +28,14 @@ MatchLink& link_of(MatchEntry& entry, int link) {
   return link == 0 ? entry.link : static_cast<MatchMessage&>(entry).wildcard_links[link - 1];
 }
 
+void destroy_chain(MatchBin* bin) {
+  while (bin != nullptr) {
+    MatchBin* next = bin->chain;
+    delete bin;
+    bin = next;
+  }
+}
+
 // The four patterns under which a message can be received; index 0 is the exact one.
 MatchKey pattern_of(const MatchKey& message, int kind) {
   MatchKey key = message;
@@ -44,14 +55,13 @@ bool fits(const MatchKey& pattern, const MatchKey& message) {
 // Bins.
 
 MatchBins::~MatchBins() {
-  heads_.push_back(spare_);
-  for (MatchBin* head : heads_) {
-    while (head != nullptr) {
-      MatchBin* next = head->chain;
-      delete head;
-      head = next;
-    }
-  }
+  clear();
+}
+
+void MatchBins::clear() noexcept {
+  for (MatchBin*& head : heads_) destroy_chain(std::exchange(head, nullptr));
+  destroy_chain(std::exchange(spare_, nullptr));
+  bins_ = 0;
 }
 
 MatchBin* MatchBins::find(const MatchKey& key) const {
@@ -61,10 +71,14 @@ MatchBin* MatchBins::find(const MatchKey& key) const {
   return bin;
 }
 
-void MatchBins::grow() {
+bool MatchBins::grow() noexcept {
   std::vector<MatchBin*> old;
+  try {
+    old.resize(heads_.empty() ? 64 : heads_.size() * 2);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   old.swap(heads_);
-  heads_.resize(old.empty() ? 64 : old.size() * 2);
   for (MatchBin* bin : old) {
     while (bin != nullptr) {
       MatchBin* next = bin->chain;
@@ -74,17 +88,20 @@ void MatchBins::grow() {
       bin = next;
     }
   }
+  return true;
 }
 
-void MatchBins::push(const MatchKey& key, MatchEntry& entry, int link) {
+bool MatchBins::push(const MatchKey& key, MatchEntry& entry, int link) noexcept {
   MatchBin* bin = find(key);
   if (bin == nullptr) {
-    if (bins_ >= heads_.size()) grow();
+    // Bins can chain: only the first array of heads is indispensable.
+    if (bins_ >= heads_.size() && !grow() && heads_.empty()) return false;
     bin = spare_;
     if (bin != nullptr) {
       spare_ = bin->chain;
     } else {
-      bin = new MatchBin;
+      bin = new (std::nothrow) MatchBin;
+      if (bin == nullptr) return false;
     }
     bin->key = key;
     MatchBin*& head = heads_[hash(key) & (heads_.size() - 1)];
@@ -99,6 +116,7 @@ void MatchBins::push(const MatchKey& key, MatchEntry& entry, int link) {
     bin->head = &entry;
   }
   bin->tail = &entry;
+  return true;
 }
 
 void MatchBins::unlink(MatchEntry& entry, int link) {
@@ -135,9 +153,9 @@ void MatchQueue::erase(MatchEntry& entry) {
 
 // Posted receives.
 
-void PostedQueue::add_to_bins(MatchEntry& entry) {
+bool PostedQueue::add_to_bins(MatchEntry& entry) noexcept {
   entry.sequence = next_sequence_++;
-  bins_.push(entry.key, entry, 0);
+  return bins_.push(entry.key, entry, 0);
 }
 
 void PostedQueue::remove(MatchEntry& entry) {
@@ -146,8 +164,10 @@ void PostedQueue::remove(MatchEntry& entry) {
   erase(entry);
 }
 
-void PostedQueue::make_bins() {
-  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next) add_to_bins(*entry);
+void PostedQueue::make_bins() noexcept {
+  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next) {
+    if (!add_to_bins(*entry)) return drop_bins();
+  }
   binned_ = true;
 }
 
@@ -160,7 +180,7 @@ MatchEntry* PostedQueue::find_in_bins(const MatchKey& message) const {
   return oldest;
 }
 
-MatchEntry* PostedQueue::search(const MatchKey& message) {
+MatchEntry* PostedQueue::search(const MatchKey& message) noexcept {
   MatchEntry* found = first_;
   if (__builtin_expect(binned_, 0)) {
     found = find_in_bins(message);
@@ -175,13 +195,16 @@ MatchEntry* PostedQueue::search(const MatchKey& message) {
 
 // Unexpected messages.
 
-void UnexpectedQueue::add_to_bins(MatchMessage& entry) {
-  for (int kind = 0; kind < 4; ++kind) bins_.push(pattern_of(entry.key, kind), entry, kind);
+bool UnexpectedQueue::add_to_bins(MatchMessage& entry) noexcept {
+  for (int kind = 0; kind < 4; ++kind) {
+    if (!bins_.push(pattern_of(entry.key, kind), entry, kind)) return false;
+  }
+  return true;
 }
 
-void UnexpectedQueue::add(MatchMessage& entry) {
+void UnexpectedQueue::add(MatchMessage& entry) noexcept {
   append(entry);
-  if (binned_) add_to_bins(entry);
+  if (binned_ && !add_to_bins(entry)) drop_bins();
 }
 
 void UnexpectedQueue::remove(MatchMessage& entry) {
@@ -191,13 +214,14 @@ void UnexpectedQueue::remove(MatchMessage& entry) {
   erase(entry);
 }
 
-void UnexpectedQueue::make_bins() {
-  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next)
-    add_to_bins(static_cast<MatchMessage&>(*entry));
+void UnexpectedQueue::make_bins() noexcept {
+  for (MatchEntry* entry = first_; entry != nullptr; entry = entry->order.next) {
+    if (!add_to_bins(static_cast<MatchMessage&>(*entry))) return drop_bins();
+  }
   binned_ = true;
 }
 
-MatchMessage* UnexpectedQueue::find(const MatchKey& pattern) {
+MatchMessage* UnexpectedQueue::find(const MatchKey& pattern) noexcept {
   if (binned_) return static_cast<MatchMessage*>(bins_.oldest(pattern));
   int walked = 0;
   MatchEntry* entry = first_;

@@ -7,6 +7,9 @@
 // looked up under the four patterns that fit it. An unexpected message lies in the bins of all four patterns
 // that fit it, so that any receive finds its oldest message at the head of one bin.
 //
+// Bins only make searches faster. Where there is no memory for one, the queue drops all its bins and stays a
+// plain list until the next long search: no function here fails or throws.
+//
 // Used under the library's lock, by the engine only. No entry is owned by a queue.
 #pragma once
 
@@ -70,16 +73,20 @@ class MatchBins {
   MatchBins(const MatchBins&) = delete;
   MatchBins& operator=(const MatchBins&) = delete;
 
-  /// `link` 0 is the entry's own; 1 to 3 are a MatchMessage's wildcard links.
-  void push(const MatchKey& key, MatchEntry& entry, int link);
+  /// `link` 0 is the entry's own; 1 to 3 are a MatchMessage's wildcard links. False: no memory; the entry is
+  /// not there.
+  [[nodiscard]] bool push(const MatchKey& key, MatchEntry& entry, int link) noexcept;
   void unlink(MatchEntry& entry, int link);
   /// The oldest entry under a key, or nullptr.
   MatchEntry* oldest(const MatchKey& key) const;
   size_t size() const { return bins_; }
+  /// Forgets all entries, whose links mean nothing any more.
+  void clear() noexcept;
 
  private:
   MatchBin* find(const MatchKey& key) const;
-  void grow();
+  /// Twice as many heads; false: no memory, all as before.
+  bool grow() noexcept;
   void remove(MatchBin* bin);
 
   std::vector<MatchBin*> heads_;
@@ -110,6 +117,11 @@ class MatchQueue {
     ++added_;
   }
   void erase(MatchEntry& entry);
+  /// Back to a plain list.
+  void drop_bins() noexcept {
+    bins_.clear();
+    binned_ = false;
+  }
 
   MatchEntry* first_ = nullptr;
   MatchEntry* last_ = nullptr;
@@ -123,9 +135,9 @@ class MatchQueue {
 /// Receives that wait for messages.
 class PostedQueue : public MatchQueue {
  public:
-  void add(MatchEntry& entry) {
+  void add(MatchEntry& entry) noexcept {
     append(entry);
-    if (__builtin_expect(binned_, 0)) add_to_bins(entry);
+    if (__builtin_expect(binned_, 0) && !add_to_bins(entry)) drop_bins();
   }
   void remove(MatchEntry& entry);
   /// Removes and returns the oldest receive that a message fits, or nullptr.
@@ -151,10 +163,10 @@ class PostedQueue : public MatchQueue {
   uint64_t taken_at_once() const { return removed_ - searched_; }
 
  private:
-  MatchEntry* search(const MatchKey& message);
-  void add_to_bins(MatchEntry& entry);
+  MatchEntry* search(const MatchKey& message) noexcept;
+  [[nodiscard]] bool add_to_bins(MatchEntry& entry) noexcept;
   MatchEntry* find_in_bins(const MatchKey& message) const;
-  void make_bins();
+  void make_bins() noexcept;
 
   uint64_t searched_ = 0;  // of those removed, all others
 };
@@ -162,14 +174,14 @@ class PostedQueue : public MatchQueue {
 /// Messages that wait for receives.
 class UnexpectedQueue : public MatchQueue {
  public:
-  void add(MatchMessage& entry);
+  void add(MatchMessage& entry) noexcept;
   void remove(MatchMessage& entry);
   /// The oldest message that fits a receive, or nullptr. It stays in the queue.
-  MatchMessage* find(const MatchKey& pattern);
+  MatchMessage* find(const MatchKey& pattern) noexcept;
 
  private:
-  void add_to_bins(MatchMessage& entry);
-  void make_bins();
+  [[nodiscard]] bool add_to_bins(MatchMessage& entry) noexcept;
+  void make_bins() noexcept;
 };
 
 /// Whether a message fits the pattern of a receive.

@@ -116,16 +116,25 @@ void send_partition(SendChannel& channel, int partition) {
   hand_over(channel.engine, message, sent_partition_hooks, static_cast<Channel*>(&channel));
 }
 
+// Both sides of a message go through all partitions: a side that left alone would leave the other one
+// waiting.
+Status refuse_to_cancel(Request&) {
+  return fail(MPI_ERR_REQUEST,
+              "a partitioned operation cannot be cancelled. Remedy: complete it: MPI_Pready for all "
+              "partitions at the sender, and MPI_Wait or MPI_Test at both sides");
+}
+
 const RequestHooks send_hooks = {
     .start =
         [](Request& request) {
-          begin_cycle(request);
           auto& channel = static_cast<SendChannel&>(channel_of(request));
-          channel.ready.assign(static_cast<size_t>(channel.partitions), false);
+          channel.ready.assign(static_cast<size_t>(channel.partitions), false);  // throws: still inactive
+          begin_cycle(request);
           channel.messages_left = channel.partitions;
           if (channel.partitions == 0) channel.finish_cycle();
           return Status();
         },
+    .cancel = refuse_to_cancel,
     .release = leave,
 };
 
@@ -173,10 +182,24 @@ void end_cycle(ReceiveChannel& channel) {
   channel.finish_cycle();
 }
 
+/// In the user's terms: the message of a partition has a tag of its own.
+Status truncation(const ReceiveChannel& channel) {
+  const Request& whole = *channel.request;
+  const PartitionOffer& offer = channel.offer;
+  return fail(
+      MPI_ERR_TRUNCATE,
+      "the partitioned message that process %d sent (tag %d; %d partitions of %lld bytes) is longer than "
+      "the receive of process %d: %d partitions of %lld bytes; the rest is lost. Remedy: the same number of "
+      "bytes in MPI_Psend_init and MPI_Precv_init",
+      whole.key.peer, whole.key.tag, offer.partitions, static_cast<long long>(offer.partition_bytes),
+      channel.engine.self(), channel.partitions, static_cast<long long>(channel.partition_bytes()));
+}
+
 void take_part(const Request& message) {
   Part& part = *static_cast<Part*>(message.state);
   ReceiveChannel& channel = *part.channel;
-  channel.note(message.outcome);
+  const bool truncated = message.outcome.error_class() == MPI_ERR_TRUNCATE && channel.request != nullptr;
+  channel.note(truncated ? truncation(channel) : message.outcome);
   if (Request* whole = channel.request; whole != nullptr) {
     const int64_t index = &part - channel.parts.data();
     if (part.aside != nullptr) {
@@ -277,18 +300,19 @@ const RequestHooks received_offer_hooks = {
 const RequestHooks receive_hooks = {
     .start =
         [](Request& request) {
-          begin_cycle(request);
           auto& channel = static_cast<ReceiveChannel&>(channel_of(request));
+          channel.missing.assign(static_cast<size_t>(channel.partitions), 1);  // throws: still inactive
+          begin_cycle(request);
           request.received_bytes = 0;
           channel.waiting = !channel.offered && channel.refused.ok();
           if (channel.offered) {
             post_all(channel);
-          } else {
-            channel.missing.assign(static_cast<size_t>(channel.partitions), 1);
-            if (!channel.waiting) end_in_vain(channel);
+          } else if (!channel.waiting) {
+            end_in_vain(channel);
           }
           return Status();
         },
+    .cancel = refuse_to_cancel,
     .release = leave,
 };
 

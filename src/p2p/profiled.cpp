@@ -27,6 +27,7 @@ profile::Wait kind_of(uint32_t kind) {
       return profile::Wait::late_receiver;
     case shm::WaitKind::receive:
     case shm::WaitKind::probe:
+    case shm::WaitKind::call:
       return profile::Wait::late_sender;
     case shm::WaitKind::collective:
       return profile::Wait::collective;

@@ -317,7 +317,7 @@ void Engine::keep_unexpected(const MatchKey& key, const shm::PacketHeader& heade
   if (recorder_ != nullptr) recorder_->unexpected(unexpected_.size(), bytes);
 }
 
-void Engine::deliver(Request& request, UnexpectedMessage* message) {
+void Engine::deliver(Request& request, UnexpectedMessage* message) try {
   const PeerIndex from = message->key.peer;
   const int tag = message->key.tag;
   transport_.add_unexpected_bytes(from, -weight(*message));
@@ -334,6 +334,9 @@ void Engine::deliver(Request& request, UnexpectedMessage* message) {
   // The request may be gone after deliver_bytes, the message must not be.
   deliver_bytes(request, from, tag, message->payload, message->bytes);
   forget(message);
+} catch (const std::bad_alloc&) {
+  // The message has left the queue.
+  out_of_memory("a message that was matched", sizeof(ReceiveStream), request.from);
 }
 
 void Engine::forget(UnexpectedMessage* message) {

@@ -1,4 +1,6 @@
 // Sending: into the ring at once where that is possible, else through the backlog of the peer.
+#include <new>
+
 #include "base/check.h"
 #include "base/copy.h"
 #include "datatype/lifetime.h"
@@ -190,7 +192,7 @@ void Engine::list_waiting(PeerIndex index) {
   waiting_peers_.push_back(index);
 }
 
-bool Engine::serve_waiting_peers() {
+bool Engine::serve_waiting_peers() try {
   bool moved = false;
   for (size_t i = 0; i < waiting_peers_.size();) {
     const PeerIndex index = waiting_peers_[i];
@@ -216,6 +218,8 @@ bool Engine::serve_waiting_peers() {
     }
   }
   return moved;
+} catch (const std::bad_alloc&) {
+  out_of_memory("a message that waited for room in the ring");
 }
 
 // Answers go to the peer out of the order of messages, which they are not part of.
@@ -227,13 +231,15 @@ bool Engine::try_answer(PeerIndex to, const Answer& answer) {
   return true;
 }
 
-void Engine::answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cookie) {
+void Engine::answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cookie) try {
   const Answer made = {kind, flags, cookie};
   Peer& peer = peers_[static_cast<size_t>(to)];
   if (peer.dead) return;
   if (peer.answers.empty() && try_answer(to, made)) return;
   peer.answers.push_back(made);
   list_waiting(to);
+} catch (const std::bad_alloc&) {
+  out_of_memory("an answer that waits for room in the ring", sizeof(Answer), to);
 }
 
 // The request that an answer names; nullptr when the answer makes no sense, which is the fault of whoever

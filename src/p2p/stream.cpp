@@ -15,10 +15,12 @@
 #include "p2p/stream.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/copy.h"
 #include "datatype/type.h"
+#include "mpi.h"
 #include "p2p/engine.h"
 #include "profile/recorder.h"
 #include "shm/damage.h"
@@ -89,6 +91,19 @@ uint8_t what_failed(const ReceiveStream& stream) {
 
 // Sender.
 
+/// With a place in sending_, so that listing it never allocates. nullptr: no memory.
+SendStream* Engine::make_send_stream() {
+  constexpr size_t kPlacesMin = 16;
+  if (sending_.capacity() <= send_streams_.live()) {
+    try {
+      sending_.reserve(std::max(kPlacesMin, 2 * sending_.capacity()));
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }
+  return send_streams_.create();
+}
+
 bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool held) {
   Status status;
   const PeerIndex to = request.key.peer;
@@ -102,8 +117,13 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
     complete_send(request, status);
     return true;
   }
-  SendStream* stream = send_streams_.create();
-  if (stream == nullptr) out_of_memory("a long message", sizeof(SendStream), to);
+  SendStream* stream = make_send_stream();
+  if (stream == nullptr) {
+    // Nothing has been announced, so this message alone fails.
+    if (offered != 0) peer.skew.lent_is_over();
+    complete_send(request, fail(MPI_ERR_NO_MEM, "no memory for a long message to process %d", to));
+    return true;
+  }
   stream->request = &request;
   stream->total_bytes = bytes;
   stream->travels = bytes <= kept_bytes_max_ && !peer.kept.one_way();
@@ -239,7 +259,7 @@ int Engine::take_cells(SendStream& stream, int64_t& bytes) {
 }
 
 // Sends what can be sent now; whether anything was.
-bool Engine::push(SendStream& stream) {
+bool Engine::push(SendStream& stream) try {
   if (stream.held) return false;
   Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
@@ -274,6 +294,14 @@ bool Engine::push(SendStream& stream) {
   }
   end_stream(stream);
   return true;
+} catch (const std::bad_alloc&) {
+  out_of_memory("the next piece of a long message");
+}
+
+void Engine::grow_cell_receivers(size_t cells) try {
+  cell_receivers_.resize(cells, -1);
+} catch (const std::bad_alloc&) {
+  out_of_memory("the table of cells");
 }
 
 bool Engine::push_fragment(SendStream& stream) {

@@ -52,7 +52,10 @@ const objects::Comm* show_comm(shm::WaitPage& page, uint32_t context) {
   place->context = comm->context;
   place->rank = comm->rank;
   place->size = comm->size;
-  place->is_inter = comm->is_inter() ? 1 : 0;
+  const shm::CommKind kind = comm->of_window    ? shm::CommKind::window
+                             : comm->is_inter() ? shm::CommKind::inter
+                                                : shm::CommKind::intra;
+  place->kind = static_cast<uint32_t>(kind);
   std::snprintf(place->name, sizeof place->name, "%s", comm->name.c_str());
   for (int rank = 0; rank < comm->peer_count; ++rank) {
     const auto process = static_cast<size_t>(comm->peers[rank]);
@@ -157,12 +160,35 @@ void WaitNote::probe(const MatchKey& key) {
   operation(shm::WaitKind::probe, key, 0, nullptr);
 }
 
-void WaitNote::collective(uint32_t context, std::string_view name) {
-  kind(shm::WaitKind::collective);
-  operation(shm::WaitKind::collective, {context, MPI_PROC_NULL, 0}, 0, nullptr);
+void WaitNote::named(shm::WaitKind which, uint32_t context, PeerIndex peer, std::string_view name) {
+  kind(which);
+  operation(which, {context, peer, 0}, 0, nullptr);
   if (entry_.operation_count > shm::kOperationsMax) return;
   shm::AwaitedOperation& written = entry_.operations[entry_.operation_count - 1];
   name.copy(written.collective, sizeof written.collective - 1);
+}
+
+void WaitNote::collective(uint32_t context, std::string_view name) {
+  named(shm::WaitKind::collective, context, MPI_PROC_NULL, name);
+  root(shm::kNoRoot);
+}
+
+void WaitNote::root(int rank) {
+  if (entry_.operation_count == 0 || entry_.operation_count > shm::kOperationsMax) return;
+  entry_.operations[entry_.operation_count - 1].tag = rank;
+}
+
+void WaitNote::call(uint32_t context, PeerIndex peer, std::string_view name) {
+  named(shm::WaitKind::call, context, peer, name);
+}
+
+void WaitNote::progress(uint32_t context, PeerIndex peer) {
+  named(shm::WaitKind::progress, context, peer, {});
+}
+
+void WaitNote::lock(uint32_t context, PeerIndex target, uint64_t holders) {
+  kind(shm::WaitKind::lock);
+  operation(shm::WaitKind::lock, {context, target, 0}, holders, nullptr);
 }
 
 void WaitNote::missing(PeerIndex process) {

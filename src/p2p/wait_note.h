@@ -28,7 +28,16 @@ class WaitNote {
   void probe(const MatchKey& key);
   /// A collective call; then who has not come as far as this process.
   void collective(uint32_t context, std::string_view name = {});
+  /// Of the collective that was noted last.
+  void root(int rank);
   void missing(PeerIndex process);
+  /// A call that the peer has to make: "MPI_Win_post".
+  void call(uint32_t context, PeerIndex peer, std::string_view name);
+  /// That the peer progresses, in any call.
+  void progress(uint32_t context, PeerIndex peer);
+  /// The lock of the target's part of a window; then missing() for each known holder. `holders`: their
+  /// number, 0 if it is not known.
+  void lock(uint32_t context, PeerIndex target, uint64_t holders);
   /// The other sides of a collective's messages that are under way.
   void missing_in_messages(uint32_t context, int tag);
   /// Requests without a handle that are left on a communicator.
@@ -40,6 +49,7 @@ class WaitNote {
 
  private:
   void kind(shm::WaitKind kind);
+  void named(shm::WaitKind which, uint32_t context, PeerIndex peer, std::string_view name);
   void operation(shm::WaitKind kind, const MatchKey& key, uint64_t bytes, const datatype::Type* type);
   template <class Function>
   void for_requests(const Function& function) const;

@@ -77,10 +77,7 @@ Status Window::check_access(int rank) {
   // Another thread of this process may be about to get it: one lock is for all of them.
   if (held == Held::asked_for) {
     p2p::engine().wait_until([&held] { return held != Held::asked_for; },
-                             [this, rank](p2p::WaitNote& note) {
-                               note.collective(comm_.context, "lock");
-                               note.missing(peer(rank));
-                             });
+                             [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
   }
   if (held != Held::no || fence_open_ || accessible_[index]) return {};
   if (!all_locked_) {
@@ -99,6 +96,15 @@ Status Window::check_access(int rank) {
   held = !status.ok() ? Held::no : unchecked_ ? Held::unchecked : Held::shared;
   if (LibraryLock::enabled) p2p::engine().wake_threads();
   return status;
+}
+
+// Only the bytes that the datatype accesses have to be attached, not the gaps between them.
+bool Window::all_attached(const Target& target, const datatype::Span& span) const {
+  const auto address = static_cast<uint64_t>(target.displacement);
+  if (is_attached(address + static_cast<uint64_t>(span.lowest), span.bytes)) return true;
+  return std::ranges::all_of(datatype::blocks_of(*target.type, target.count), [&](const Block& block) {
+    return is_attached(address + static_cast<uint64_t>(block.offset), block.bytes);
+  });
 }
 
 Status Window::locate(const Target& target, Spot& spot) {
@@ -128,7 +134,7 @@ Status Window::locate(const Target& target, Spot& spot) {
   spot.address = static_cast<uint64_t>(target.displacement);
   const uint64_t first = spot.address + static_cast<uint64_t>(span.lowest);
   if (target.rank == comm_.rank) {
-    if (!is_attached(first, span.bytes)) {
+    if (!all_attached(target, span)) {
       return fail(MPI_ERR_RMA_RANGE, "%p and the %lld bytes behind it are not attached to the window",
                   reinterpret_cast<const void*>(first), static_cast<long long>(span.bytes));
     }
@@ -173,26 +179,25 @@ Status Window::get(const Data& result, const Target& target, p2p::Request** requ
 // next one goes on. What the dead one was combining may be combined in part, which is what the standard
 // leaves open.
 
-void Window::begin_combining(int rank) {
-  uint32_t& word = board_of(rank)->combining;
+Window::Combining::Combining(Window& window, int rank) : word_(window.board_of(rank)->combining) {
   const uint32_t self = static_cast<uint32_t>(p2p::engine().self()) + 1;
-  for (int tries = 1; !atomic::compare_exchange(word, uint32_t{0}, self); ++tries) {
+  for (int tries = 1; !atomic::compare_exchange(word_, uint32_t{0}, self); ++tries) {
     constexpr int kTriesPerLook = 64;
     atomic::cpu_relax();
     if (tries % kTriesPerLook != 0) continue;
     os::yield_processor();
     p2p::Engine& engine = p2p::engine();
     engine.look_for_failures();
-    const uint32_t holder = atomic::load_relaxed(word);
+    const uint32_t holder = atomic::load_relaxed(word_);
     if (holder == 0 || holder > static_cast<uint32_t>(engine.size())) continue;
     if (!engine.is_dead(static_cast<PeerIndex>(holder - 1))) continue;
-    if (atomic::compare_exchange(word, holder, self)) return;
+    if (atomic::compare_exchange(word_, holder, self)) return;
   }
 }
 
-void Window::end_combining(int rank) {
-  // Pairs with the acquire in begin_combining().
-  atomic::store_release(board_of(rank)->combining, uint32_t{0});
+Window::Combining::~Combining() {
+  // Pairs with the acquire in the constructor.
+  atomic::store_release(word_, uint32_t{0});
 }
 
 Status Window::combine(const Op& op, const Type& element, const std::byte* packed, std::byte* to,
@@ -254,7 +259,14 @@ Status Window::accumulate(const Data& origin, const Target& target, const Op& op
                         target.type->contiguous && element->size == element->extent &&
                         element == datatype::element_of(*origin.type);
   if (board_of(target.rank) != nullptr && spot.here != nullptr) {
-    begin_combining(target.rank);
+    // Packing allocates, so it comes before the lock: without memory nothing is locked or changed.
+    std::vector<std::byte> data;
+    std::vector<Block> blocks;
+    if (!is_plain && !only_fetches) {
+      data = packed(origin);
+      blocks = datatype::blocks_of(*target.type, target.count, *element);
+    }
+    const Combining combining(*this, target.rank);
     Status status;
     if (result != nullptr) status = load(spot.here, target, *result);
     if (is_plain && status.ok()) {
@@ -262,10 +274,8 @@ Status Window::accumulate(const Data& origin, const Target& target, const Op& op
                                 static_cast<const std::byte*>(origin.buffer) + origin.type->true_lower_bound,
                                 spot.here + target.type->true_lower_bound, target.bytes() / element->size);
     } else if (!only_fetches && status.ok()) {
-      status = combine(op, *element, packed(origin).data(), spot.here,
-                       datatype::blocks_of(*target.type, target.count, *element));
+      status = combine(op, *element, data.data(), spot.here, blocks);
     }
-    end_combining(target.rank);
     set_over(request);
     return status;
   }
@@ -294,11 +304,10 @@ Status Window::compare_and_swap(const void* origin, const void* compare, void* r
   const auto bytes = static_cast<size_t>(type.size);
   HEARTH_TRY(locate(target, spot));
   if (spot.here != nullptr && board_of(target.rank) != nullptr) {
-    begin_combining(target.rank);
+    const Combining combining(*this, target.rank);
     const bool is_equal = std::memcmp(spot.here, compare, bytes) == 0;
     std::memcpy(result, spot.here, bytes);
     if (is_equal) std::memcpy(spot.here, origin, bytes);
-    end_combining(target.rank);
     return {};
   }
   std::vector<std::byte> data(2 * bytes);

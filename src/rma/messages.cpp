@@ -132,28 +132,35 @@ struct Messages::Asked {
   int64_t offset = 0;  // of its data in the packed result
   std::vector<std::byte> request;
   std::vector<std::byte> data;
-  std::vector<std::byte> reply;
+  std::vector<std::byte> reply;  // of a successful operation
   Request* sent_request = nullptr;
   Request* sent_data = nullptr;
   Request* replied = nullptr;
+  bool data_unsent = false;
   std::shared_ptr<Awaited> awaited;
 
+  size_t fetched_bytes() const { return reply.size() - 1; }
+  int64_t held_bytes() const { return static_cast<int64_t>(data.size() + reply.size()); }
   bool is_over() const {
-    return replied->complete && sent_request->complete && (sent_data == nullptr || sent_data->complete);
+    return replied->complete && sent_request->complete && !data_unsent &&
+           (sent_data == nullptr || sent_data->complete);
   }
 };
 
 /// Of this process as the target.
 struct Messages::Heard {
-  int origin;
-  RequestHeader header;
+  int origin = 0;
+  RequestHeader header = {};
   std::vector<std::byte> request;
   std::vector<Block> blocks;
   std::vector<std::byte> data;
   std::vector<std::byte> reply;
-  bool is_read = false;       // the request
-  Request* coming = nullptr;  // the request, then the data
-  Request* going = nullptr;   // the reply
+  bool is_read = false;        // the request
+  bool in_window = false;      // data are received into the window itself
+  Outcome outcome = {};        // once it has been carried out
+  int64_t expected_bytes = 0;  // of `coming`
+  Request* coming = nullptr;   // the request, then the data
+  Request* going = nullptr;    // the reply
   bool waits_for_lock = false;
 };
 
@@ -173,14 +180,14 @@ void Messages::close() {
     if (!receive->complete && !engine().cancel(*receive)) engine().await(*receive);
     engine().destroy(std::exchange(receive, nullptr));
   };
-  for (std::deque<std::unique_ptr<Heard>>& queue : heard_) {
-    for (const std::unique_ptr<Heard>& heard : queue) end_receive(heard->coming);
+  for (std::list<Heard>& queue : heard_) {
+    for (Heard& heard : queue) end_receive(heard.coming);
     queue.clear();
   }
   heard_in_all_ = 0;
-  for (const std::unique_ptr<Heard>& heard : answered_) {
-    engine().await(*heard->going);
-    engine().destroy(heard->going);
+  for (const Heard& heard : answered_) {
+    engine().await(*heard.going);
+    engine().destroy(heard.going);
   }
   answered_.clear();
   listening_ = false;
@@ -189,34 +196,46 @@ void Messages::close() {
 // Asking.
 
 Status Messages::ask(const Operation& operation, std::span<const Block> blocks, Request** request) {
-  std::shared_ptr<Awaited> awaited;
-  if (request != nullptr) {
-    Request* const made = engine().make_request(p2p::RequestKind::one_sided);
-    if (made == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
-    made->key = {comm_.context, comm_.peers[operation.target], kRequestTag};
-    // One more than replies, so that it does not end before all are under way.
-    awaited = std::make_shared<Awaited>(Awaited{made, 1, {}});
+  if (request == nullptr) return ask_in_portions(operation, blocks, nullptr);
+  // One more than replies, so that it does not end before all are under way.
+  const auto awaited = std::make_shared<Awaited>(Awaited{nullptr, 1, {}});
+  Request* const made = engine().make_request(p2p::RequestKind::one_sided);
+  if (made == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
+  made->key = {comm_.context, comm_.peers[operation.target], kRequestTag};
+  awaited->request = made;
+  const Status status = ask_in_portions(operation, blocks, awaited);
+  if (--awaited->replies == 0) engine().finish(*made, status);
+  if (status.ok()) {
     *request = made;
-  }
-  Status status;
-  if (operation.wanted == Wanted::lock || operation.wanted == Wanted::unlock) {
-    status = ask_once(operation, {}, 0, awaited);
   } else {
-    Portions portions(blocks);
-    std::vector<Block> portion;
-    for (int64_t offset = 0; status.ok() && portions.next(portion); offset += bytes_in(portion)) {
-      status = ask_once(operation, portion, offset, awaited);
-    }
+    engine().release(made);  // portions may be under way
   }
-  if (awaited != nullptr && --awaited->replies == 0) engine().finish(*awaited->request, status);
   return status;
 }
 
+Status Messages::ask_in_portions(const Operation& operation, std::span<const Block> blocks,
+                                 const std::shared_ptr<Awaited>& awaited) try {
+  if (operation.wanted == Wanted::lock || operation.wanted == Wanted::unlock) {
+    return ask_once(operation, {}, 0, awaited);
+  }
+  Portions portions(blocks);
+  std::vector<Block> portion;
+  for (int64_t offset = 0; portions.next(portion); offset += bytes_in(portion)) {
+    HEARTH_TRY(ask_once(operation, portion, offset, awaited));
+  }
+  return {};
+} catch (const std::bad_alloc&) {
+  return fail(MPI_ERR_NO_MEM, "no memory for the messages of a one-sided operation on the part of rank %d",
+              operation.target);
+}
+
+// All allocations come before the first message: what is sent cannot be taken back.
 Status Messages::ask_once(const Operation& operation, std::span<const Block> blocks, int64_t offset,
                           const std::shared_ptr<Awaited>& awaited) {
   HEARTH_TRY(await_room());
   const PeerIndex peer = comm_.peers[operation.target];
-  auto asked = std::make_unique<Asked>();
+  std::list<Asked> made(1);
+  Asked* const asked = &made.front();
   asked->operation = operation;
   asked->offset = offset;
   RequestHeader header = {};
@@ -235,31 +254,39 @@ Status Messages::ask_once(const Operation& operation, std::span<const Block> blo
     const int64_t bytes = operation.wanted == Wanted::compare_and_swap ? 2 * header.bytes : header.bytes;
     asked->data.assign(operation.data + offset, operation.data + offset + bytes);
   }
-  asked->reply.resize(header.fetches ? static_cast<size_t>(header.bytes) : 1);
+  asked->reply.resize((header.fetches ? static_cast<size_t>(header.bytes) : 0) + sizeof(Outcome));
 
   HEARTH_TRY(engine().ireceive(asked->reply.data(), static_cast<Count>(asked->reply.size()), byte_type(),
                                peer, reply_tag(header.tag), comm_.context, asked->replied));
   const Status status = engine().isend(asked->request.data(), static_cast<Count>(asked->request.size()),
                                        byte_type(), peer, kRequestTag, comm_.context, asked->sent_request);
-  if (status.ok() && !asked->data.empty()) {
-    // An error is one of the target's death, which the reply's receive has as well.
-    static_cast<void>(engine().isend(asked->data.data(), static_cast<Count>(asked->data.size()), byte_type(),
-                                     peer, header.tag, comm_.context, asked->sent_data));
-  }
   if (!status.ok()) {
-    // The target has died: nothing of it comes, and nothing goes there.
     if (!asked->replied->complete) engine().cancel(*asked->replied);
     engine().destroy(asked->replied);
     return status;
   }
+  asked->data_unsent = !asked->data.empty();
+  if (asked->data_unsent) send_data(*asked);
   if (operation.result_type != nullptr) datatype::retain(*operation.result_type);
   asked->awaited = awaited;
   if (awaited != nullptr) ++awaited->replies;
   ++pending_[static_cast<size_t>(operation.target)];
   ++pending_in_all_;
-  pending_bytes_ += static_cast<int64_t>(asked->data.size() + asked->reply.size());
-  asked_.push_back(std::move(asked));
+  pending_bytes_ += asked->held_bytes();
+  asked_.splice(asked_.end(), made);
   return {};
+}
+
+// The target waits for the data of a request that it has: without memory for a send, advance() tries again.
+void Messages::send_data(Asked& asked) {
+  RequestHeader header;
+  std::memcpy(&header, asked.request.data(), sizeof header);
+  const Status status =
+      engine().isend(asked.data.data(), static_cast<Count>(asked.data.size()), byte_type(),
+                     comm_.peers[asked.operation.target], header.tag, comm_.context, asked.sent_data);
+  // Any other error is the target's death, which the receive of the reply has as well.
+  asked.data_unsent = status.error_class() == MPI_ERR_NO_MEM;
+  if (!status.ok()) asked.sent_data = nullptr;
 }
 
 // The data of requests lie here twice until they have come: packed, and with the user.
@@ -267,36 +294,44 @@ Status Messages::await_room() {
   if (pending_bytes_ <= kPendingBytesMax) return {};
   engine().wait_until([this] { return pending_bytes_ <= kPendingBytesMax; },
                       [this](p2p::WaitNote& note) {
-                        if (!asked_.empty()) note.request(*asked_.front()->replied);
+                        if (!asked_.empty()) note.progress(comm_.context, asked_.front().replied->key.peer);
                       });
   return {};
 }
 
 const Request* Messages::awaited(int rank) const {
-  for (const std::unique_ptr<Asked>& asked : asked_) {
-    if ((rank < 0 || asked->operation.target == rank) && !asked->replied->complete) return asked->replied;
+  for (const Asked& asked : asked_) {
+    if ((rank < 0 || asked.operation.target == rank) && !asked.replied->complete) return asked.replied;
   }
   return nullptr;
 }
 
+Status Messages::outcome_of(const Asked& asked) const {
+  const Operation& operation = asked.operation;
+  HEARTH_TRY(asked.sent_request->outcome);
+  if (asked.sent_data != nullptr) HEARTH_TRY(asked.sent_data->outcome);
+  HEARTH_TRY(asked.replied->outcome);
+  const int64_t received = asked.replied->received_bytes;
+  if (received == static_cast<int64_t>(asked.reply.size()) &&
+      asked.reply.back() == static_cast<std::byte>(Outcome::done)) {
+    return {};
+  }
+  if (received == 1 && asked.reply.front() == static_cast<std::byte>(Outcome::no_memory)) {
+    return fail(MPI_ERR_NO_MEM, "rank %d has no memory for a one-sided operation", operation.target);
+  }
+  if (operation.wanted == Wanted::lock) return Status::error(MPIX_ERR_PROC_FAILED);
+  return fail(MPI_ERR_RMA_RANGE,
+              "rank %d has no such memory in the window. Likely cause: it is not attached, or was detached "
+              "before",
+              operation.target);
+}
+
 void Messages::finish(Asked& asked) {
   const Operation& operation = asked.operation;
-  Status outcome = asked.sent_request->outcome;
-  if (outcome.ok() && asked.sent_data != nullptr) outcome = asked.sent_data->outcome;
-  if (outcome.ok()) outcome = asked.replied->outcome;
-  const bool refused =
-      outcome.ok() && asked.replied->received_bytes != static_cast<int64_t>(asked.reply.size());
-  if (refused && operation.wanted == Wanted::lock) {
-    outcome = Status::error(MPIX_ERR_PROC_FAILED);
-  } else if (refused) {
-    outcome = fail(MPI_ERR_RMA_RANGE,
-                   "rank %d has no such memory in the window. Likely cause: it is not attached, or was "
-                   "detached before",
-                   operation.target);
-  }
+  const Status outcome = outcome_of(asked);
   if (outcome.ok() && operation.result != nullptr) {
     datatype::unpack(*operation.result_type, operation.result, asked.offset, asked.reply.data(),
-                     asked.reply.size());
+                     asked.fetched_bytes());
   }
   if (!outcome.ok() && trouble_class_ == 0) {
     trouble_class_ = outcome.error_class();
@@ -308,7 +343,7 @@ void Messages::finish(Asked& asked) {
   if (operation.result_type != nullptr) datatype::release(*operation.result_type);
   --pending_[static_cast<size_t>(operation.target)];
   --pending_in_all_;
-  pending_bytes_ -= static_cast<int64_t>(asked.data.size() + asked.reply.size());
+  pending_bytes_ -= asked.held_bytes();
   if (Awaited* const awaited = asked.awaited.get()) {
     if (awaited->outcome.ok()) awaited->outcome = outcome;
     if (--awaited->replies == 0) engine().complete(*awaited->request, awaited->outcome);
@@ -323,6 +358,9 @@ Status Messages::take_trouble() {
   return fail(error_class, "an operation on the part of rank %d failed%s", trouble_rank_,
               error_class == MPI_ERR_RMA_RANGE ? ": it has no such memory in the window. Likely cause: it is "
                                                  "not attached, or was detached before"
+              : error_class == MPI_ERR_NO_MEM  ? ": it had no memory for the operation's data. Remedy: free "
+                                                 "memory there, or use memory of MPI_Win_allocate, which "
+                                                 "needs no buffers"
                                                : "");
 }
 
@@ -332,19 +370,42 @@ Status Messages::take_trouble() {
 void Messages::hear() {
   p2p::Received received;
   while (listening_ && engine().has_come(MPI_ANY_SOURCE, kRequestTag, comm_.context, received)) {
-    auto heard = std::make_unique<Heard>();
-    heard->origin = comm_.rank_of(received.from);
-    heard->request.resize(std::min(static_cast<size_t>(received.bytes), kRequestBytesMax));
-    const Status posted =
-        engine().ireceive(heard->request.data(), static_cast<Count>(heard->request.size()), byte_type(),
-                          received.from, kRequestTag, comm_.context, heard->coming);
-    if (!posted.ok()) return;
-    heard_[static_cast<size_t>(heard->origin)].push_back(std::move(heard));
-    ++heard_in_all_;
+    if (!take_request(received.from, received.bytes)) return;
   }
 }
 
-/// Reads a request that has come whole, and sees to its data. False where it is none.
+/// Receives one request. False: no memory, or its origin has died; the message stays where it is.
+bool Messages::take_request(PeerIndex from, int64_t bytes) try {
+  std::list<Heard> made(1);
+  Heard& heard = made.front();
+  heard.origin = comm_.rank_of(from);
+  heard.request.resize(std::min(static_cast<size_t>(bytes), kRequestBytesMax));
+  heard.expected_bytes = static_cast<int64_t>(heard.request.size());
+  const Status posted = engine().ireceive(heard.request.data(), heard.expected_bytes, byte_type(), from,
+                                          kRequestTag, comm_.context, heard.coming);
+  if (!posted.ok()) return false;
+  std::list<Heard>& queue = heard_[static_cast<size_t>(heard.origin)];
+  queue.splice(queue.end(), made);
+  ++heard_in_all_;
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+/// Whether all blocks of a request lie in this process's part, with as many bytes as its header says.
+bool Messages::lies_in_own(const Heard& heard) const {
+  int64_t bytes = 0;
+  for (const Block& block : heard.blocks) {
+    if (block.bytes <= 0 || block.bytes > kDataBytesMax ||
+        !window_.is_own(static_cast<uint64_t>(block.offset), block.bytes)) {
+      return false;
+    }
+    bytes += block.bytes;
+  }
+  return bytes == heard.header.bytes;
+}
+
+/// Reads a request that has come whole, and receives its data. False where it is invalid.
 bool Messages::read(Heard& heard) {
   RequestHeader& header = heard.header;
   const size_t bytes = heard.request.size();
@@ -354,16 +415,30 @@ bool Messages::read(Heard& heard) {
       header.blocks > kBlocksMax || bytes != sizeof header + header.blocks * sizeof(Block) ||
       header.bytes < 0 || header.bytes > kDataBytesMax)
     return false;
-  heard.blocks.resize(header.blocks);
-  if (header.blocks > 0)
-    std::memcpy(heard.blocks.data(), heard.request.data() + sizeof header, header.blocks * sizeof(Block));
   heard.is_read = true;
   const bool compares = header.wanted == Wanted::compare_and_swap;
-  if (!compares && header.wanted != Wanted::put && header.wanted != Wanted::accumulate) return true;
-  heard.data.resize(static_cast<size_t>(compares ? 2 * header.bytes : header.bytes));
+  const bool has_data = compares || header.wanted == Wanted::put || header.wanted == Wanted::accumulate;
+  heard.expected_bytes = compares ? 2 * header.bytes : header.bytes;
+  std::byte* place = nullptr;
+  try {
+    heard.blocks.resize(header.blocks);
+    if (header.blocks > 0)
+      std::memcpy(heard.blocks.data(), heard.request.data() + sizeof header, header.blocks * sizeof(Block));
+    heard.in_window = header.wanted == Wanted::put && header.blocks == 1 && lies_in_own(heard);
+    if (heard.in_window) {
+      place = reinterpret_cast<std::byte*>(heard.blocks.front().offset);
+    } else if (has_data) {
+      heard.data.resize(static_cast<size_t>(heard.expected_bytes));
+      place = heard.data.data();
+    }
+  } catch (const std::bad_alloc&) {
+    heard.outcome = Outcome::no_memory;
+    heard.expected_bytes = 0;  // the data are dropped
+  }
+  if (!has_data) return true;
   return engine()
-      .ireceive(heard.data.data(), static_cast<Count>(heard.data.size()), byte_type(),
-                comm_.peers[heard.origin], header.tag, comm_.context, heard.coming)
+      .ireceive(place, heard.expected_bytes, byte_type(), comm_.peers[heard.origin], header.tag,
+                comm_.context, heard.coming)
       .ok();
 }
 
@@ -371,91 +446,97 @@ bool Messages::read(Heard& heard) {
 bool Messages::carry_out(Heard& heard) {
   while (heard.coming != nullptr) {
     if (!heard.coming->complete) return false;
-    const std::vector<std::byte>& expected = heard.is_read ? heard.data : heard.request;
+    const bool is_dropped = heard.outcome == Outcome::no_memory;
     const bool has_come =
-        heard.coming->outcome.ok() && heard.coming->received_bytes == static_cast<int64_t>(expected.size());
+        is_dropped ? heard.coming->outcome.error_class() == MPI_ERR_TRUNCATE
+                   : heard.coming->outcome.ok() && heard.coming->received_bytes == heard.expected_bytes;
     engine().destroy(std::exchange(heard.coming, nullptr));
-    // The origin has died, or never meant it: nobody waits for an answer.
+    // The origin has died, or the request is invalid: no reply is awaited.
     if (!has_come || (!heard.is_read && !read(heard))) return true;
   }
-  const bool about_lock = heard.header.wanted == Wanted::lock || heard.header.wanted == Wanted::unlock;
-  bool done = true;
-  if (about_lock && !perform_lock(heard)) {
-    // Who holds it may have died: see Window::acquire().
-    if (!engine().has_dead({comm_.peers, static_cast<size_t>(comm_.size)})) return false;
-    PartLock(*window_.own_.board).end_wait();
-    done = false;
-  } else if (!about_lock) {
-    done = perform(heard);
+  if (heard.outcome == Outcome{}) {
+    const bool about_lock = heard.header.wanted == Wanted::lock || heard.header.wanted == Wanted::unlock;
+    if (!about_lock) {
+      try {
+        heard.outcome = perform(heard);
+      } catch (const std::bad_alloc&) {
+        heard.outcome = Outcome::no_memory;
+      }
+    } else if (perform_lock(heard)) {
+      heard.outcome = Outcome::done;
+    } else {
+      // Who holds it may have died: see Window::acquire().
+      if (!engine().has_dead({comm_.peers, static_cast<size_t>(comm_.size)})) return false;
+      PartLock(*window_.own_.board).end_wait();
+      heard.outcome = Outcome::refused;
+    }
   }
-  if (!done) {
-    heard.reply.clear();
-  } else if (!heard.header.fetches) {
-    heard.reply.assign(1, std::byte{1});
-  }
-  static_cast<void>(engine().isend(heard.reply.data(), static_cast<Count>(heard.reply.size()), byte_type(),
-                                   comm_.peers[heard.origin], reply_tag(heard.header.tag), comm_.context,
-                                   heard.going));
-  return true;
+  return reply(heard);
 }
 
-/// False where it is not to be done.
-bool Messages::perform(Heard& heard) {
+/// False where there is no memory for the send: later again.
+bool Messages::reply(Heard& heard) {
+  const bool fetches = heard.outcome == Outcome::done && heard.header.fetches != 0;
+  if (fetches) heard.reply.back() = static_cast<std::byte>(Outcome::done);
+  const void* const bytes = fetches ? static_cast<const void*>(heard.reply.data()) : &heard.outcome;
+  const Count count = fetches ? static_cast<Count>(heard.reply.size()) : Count{sizeof heard.outcome};
+  const Status sent = engine().isend(bytes, count, byte_type(), comm_.peers[heard.origin],
+                                     reply_tag(heard.header.tag), comm_.context, heard.going);
+  if (!sent.ok()) heard.going = nullptr;
+  return sent.error_class() != MPI_ERR_NO_MEM;
+}
+
+Outcome Messages::perform(Heard& heard) {
   const RequestHeader& header = heard.header;
   const std::span<const Block> blocks = heard.blocks;
-  int64_t bytes = 0;
-  for (const Block& block : blocks) {
-    if (block.bytes <= 0 || block.bytes > kDataBytesMax ||
-        !window_.is_own(static_cast<uint64_t>(block.offset), block.bytes))
-      return false;
-    bytes += block.bytes;
-  }
-  if (bytes != header.bytes) return false;
-  if (header.fetches) heard.reply.resize(static_cast<size_t>(bytes));
+  if (!heard.in_window && !lies_in_own(heard)) return Outcome::refused;
+  if (header.fetches != 0) heard.reply.resize(static_cast<size_t>(header.bytes) + sizeof(Outcome));
   if (header.wanted == Wanted::put) {
-    scatter(blocks, heard.data.data());
-    return true;
+    if (!heard.in_window) scatter(blocks, heard.data.data());
+    return Outcome::done;
   }
   if (header.wanted == Wanted::get) {
     gather(blocks, nullptr, heard.reply.data());
-    return true;
+    return Outcome::done;
   }
   const Type* const element = element_named(header.elements);
   const objects::Op* const op = op_named(header.op);
   const bool compares = header.wanted == Wanted::compare_and_swap;
-  if (element == nullptr || (!compares && op == nullptr)) return false;
+  if (element == nullptr || (!compares && op == nullptr)) return Outcome::refused;
   for (const Block& block : blocks) {
-    if (block.bytes % element->size != 0) return false;
+    if (block.bytes % element->size != 0) return Outcome::refused;
     if (!datatype::has_gap(*element)) continue;
     if (block.bytes != element->size ||
         !window_.is_own(static_cast<uint64_t>(block.offset), element->true_extent))
-      return false;
+      return Outcome::refused;
   }
-  window_.begin_combining(comm_.rank);
-  if (header.fetches) gather(blocks, element, heard.reply.data());
-  bool done = true;
+  const Window::Combining combining(window_, comm_.rank);
+  if (header.fetches != 0) gather(blocks, element, heard.reply.data());
   if (!compares) {
-    done = Window::combine(*op, *element, heard.data.data(), nullptr, blocks).ok();
-  } else if (header.fetches && std::memcmp(heard.reply.data(), heard.data.data(), heard.reply.size()) == 0) {
+    const Status combined = Window::combine(*op, *element, heard.data.data(), nullptr, blocks);
+    return combined.ok() ? Outcome::done : Outcome::refused;
+  }
+  const auto bytes = static_cast<size_t>(header.bytes);
+  if (header.fetches != 0 && std::memcmp(heard.reply.data(), heard.data.data(), bytes) == 0) {
     scatter(blocks, heard.data.data() + bytes);
   }
-  window_.end_combining(comm_.rank);
-  return done;
+  return Outcome::done;
 }
 
 /// False where it waits for a lock.
 bool Messages::perform_lock(Heard& heard) {
   PartLock lock(*window_.own_.board);
   const bool exclusive = heard.header.op != 0;
+  const PeerIndex origin = comm_.peers[heard.origin];
   if (heard.header.wanted == Wanted::unlock) {
     if (lock.unlock(exclusive)) window_.ring_all();
     return true;
   }
-  if (!lock.try_lock(exclusive)) {
+  if (!lock.try_lock(exclusive, origin)) {
     if (heard.waits_for_lock) return false;
     heard.waits_for_lock = true;
     lock.begin_wait();
-    if (!lock.try_lock(exclusive)) return false;
+    if (!lock.try_lock(exclusive, origin)) return false;
   }
   if (heard.waits_for_lock) lock.end_wait();
   return true;
@@ -464,25 +545,34 @@ bool Messages::perform_lock(Heard& heard) {
 void Messages::advance() {
   hear();
   for (size_t origin = 0; heard_in_all_ > 0 && origin < heard_.size(); ++origin) {
-    std::deque<std::unique_ptr<Heard>>& queue = heard_[origin];
-    while (!queue.empty() && carry_out(*queue.front())) {
-      if (queue.front()->going != nullptr) answered_.push_back(std::move(queue.front()));
-      queue.pop_front();
+    std::list<Heard>& queue = heard_[origin];
+    while (!queue.empty() && carry_out(queue.front())) {
+      if (queue.front().going != nullptr) {
+        answered_.splice(answered_.end(), queue, queue.begin());
+      } else {
+        queue.pop_front();
+      }
       --heard_in_all_;
     }
   }
-  std::erase_if(answered_, [this](const std::unique_ptr<Heard>& heard) {
-    if (!heard->going->complete) return false;
-    engine().destroy(heard->going);
+  std::erase_if(answered_, [this](const Heard& heard) {
+    if (!heard.going->complete) return false;
+    engine().destroy(heard.going);
     return true;
   });
-  const size_t finished = std::erase_if(asked_, [this](const std::unique_ptr<Asked>& asked) {
-    if (!asked->is_over()) return false;
+  bool finished = false;
+  for (auto asked = asked_.begin(); asked != asked_.end();) {
+    if (asked->data_unsent) send_data(*asked);
+    if (!asked->is_over()) {
+      ++asked;
+      continue;
+    }
     finish(*asked);
-    return true;
-  });
+    asked = asked_.erase(asked);
+    finished = true;
+  }
   // Its last message may have ended elsewhere, so that nothing has moved just now for who asks only then.
-  if (finished > 0 && LibraryLock::enabled) engine().wake_threads();
+  if (finished && LibraryLock::enabled) engine().wake_threads();
 }
 
 }  // namespace hearth::rma

@@ -3,17 +3,22 @@
 //   origin                                target, in any call of MPI
 //   request: what, where, how much  --->  looks whether the memory is in its part
 //   data, if any                    --->  carries it out
-//                                   <---  reply: data, or one byte; without a byte: refused, a lock since
-//                                         a member has died that may hold it
+//                                   <---  reply: the data that it fetches, then one byte, its Outcome; only
+//                                         that byte where nothing was done
 //
 // What one origin asks is carried out in its order; different origins do not wait for each other. Requests
 // say where data lie in blocks of bytes, so no datatype travels; what has many blocks or bytes goes in
 // several. The origin's data are packed when the call is made: its buffer is free at once.
+//
+// Memory that runs out at the target, inside any call of MPI there, must not fail that call. A request stays
+// in the queue of unexpected messages until there is memory to read it. Data of one block are received into
+// the window itself. Where there is no buffer for other data, they are dropped, and the reply says so: the
+// origin's next synchronization fails with MPI_ERR_NO_MEM.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -36,6 +41,9 @@ constexpr int kRequestTag = 2;
 constexpr int kFirstOperationTag = 16;  // of data and replies
 
 enum class Wanted : uint32_t { put, get, accumulate, compare_and_swap, lock, unlock };
+
+/// The last byte of a reply. A lock is refused because a member has died that may hold it.
+enum class Outcome : uint8_t { done = 1, refused, no_memory };
 
 /// What a request begins with; blocks follow.
 struct RequestHeader {
@@ -97,18 +105,26 @@ class Messages {
 
   Status ask_once(const Operation& operation, std::span<const datatype::Block> blocks, int64_t offset,
                   const std::shared_ptr<Awaited>& awaited);
+  Status ask_in_portions(const Operation& operation, std::span<const datatype::Block> blocks,
+                         const std::shared_ptr<Awaited>& awaited);
+  void send_data(Asked& asked);
   void finish(Asked& asked);
+  Status outcome_of(const Asked& asked) const;
   Status await_room();
   void hear();
+  bool take_request(PeerIndex from, int64_t bytes);
   bool read(Heard& heard);
+  bool lies_in_own(const Heard& heard) const;
   bool carry_out(Heard& heard);
-  bool perform(Heard& heard);
+  bool reply(Heard& heard);
+  Outcome perform(Heard& heard);
   bool perform_lock(Heard& heard);
   p2p::Engine& engine() const { return p2p::engine(); }
 
   Window& window_;
   objects::Comm& comm_;
-  std::vector<std::unique_ptr<Asked>> asked_;
+  // Lists, because an element moves from one to another without an allocation.
+  std::list<Asked> asked_;
   std::vector<int> pending_;  // by rank
   int pending_in_all_ = 0;
   int64_t pending_bytes_ = 0;
@@ -117,9 +133,9 @@ class Messages {
   int trouble_rank_ = 0;
 
   bool listening_ = false;
-  std::vector<std::deque<std::unique_ptr<Heard>>> heard_;  // by rank
+  std::vector<std::list<Heard>> heard_;  // by rank
   int heard_in_all_ = 0;
-  std::vector<std::unique_ptr<Heard>> answered_;  // whose replies are not gone yet
+  std::list<Heard> answered_;  // whose replies are not gone yet
 };
 
 }  // namespace hearth::rma

@@ -1,5 +1,6 @@
 // Epochs: fences, post-start-complete-wait, locks and flushes (MPI 5.0 section 12.5).
 #include <algorithm>
+#include <utility>
 
 #include "coll/coll.h"
 #include "datatype/predefined.h"
@@ -43,13 +44,16 @@ void Window::answer_others() const {
 }
 
 Status Window::await_replies(int rank) {
+  return await_replies(rank, [this, rank](p2p::WaitNote& note) {
+    if (const p2p::Request* request = messages_.awaited(rank))
+      note.progress(comm_.context, request->key.peer);
+  });
+}
+
+Status Window::await_replies(int rank, const p2p::Describe& describe) {
   answer_others();
   const auto left = [this, rank] { return rank < 0 ? messages_.pending() : messages_.pending(rank); };
-  p2p::engine().wait_until([&left] { return left() == 0; },
-                           [this, rank](p2p::WaitNote& note) {
-                             if (const p2p::Request* request = messages_.awaited(rank))
-                               note.request(*request);
-                           });
+  p2p::engine().wait_until([&left] { return left() == 0; }, describe);
   return messages_.take_trouble();
 }
 
@@ -102,10 +106,20 @@ Status Window::fence(int assertions) {
 
 // Post, start, complete, wait: messages without data.
 
-Status Window::await_all(std::vector<p2p::Request*>& requests) {
-  const Status status = p2p::engine().wait_all(requests);
+Status Window::await_all(std::vector<p2p::Request*>& requests, std::string_view call) {
+  const auto describe = [&](p2p::WaitNote& note) {
+    for (const p2p::Request* request : requests) {
+      if (request != nullptr && !request->complete) note.call(comm_.context, request->key.peer, call);
+    }
+  };
+  Status first;
+  for (p2p::Request*& request : requests) {
+    p2p::engine().await(*request, describe);
+    if (first.ok()) first = request->outcome;
+    p2p::engine().destroy(std::exchange(request, nullptr));
+  }
   requests.clear();
-  return status;
+  return first;
 }
 
 Status Window::tell_all(std::span<const PeerIndex> peers, int tag) {
@@ -122,6 +136,7 @@ Status Window::tell_all(std::span<const PeerIndex> peers, int tag) {
 
 Status Window::listen_to_all(std::span<const PeerIndex> peers, int tag,
                              std::vector<p2p::Request*>& requests) {
+  requests.reserve(requests.size() + peers.size());  // before the first receive: none may be lost
   for (const PeerIndex peer : peers) {
     p2p::Request* request = nullptr;
     HEARTH_TRY(p2p::engine().ireceive(nullptr, 0, datatype::predefined_type(MPI_BYTE), peer, tag,
@@ -159,15 +174,16 @@ Status Window::start(const objects::Group& group, int assertions) {
   HEARTH_TRY(check_assertions(assertions, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK"));
   if (started_ || all_locked_ || locks_ > 0) HEARTH_TRY(check_quiet("MPI_Win_start"));
   HEARTH_TRY(check_members(group, comm_));
+  std::vector<PeerIndex> peers = group.peers;  // before the first message
   if ((assertions & MPI_MODE_NOCHECK) == 0) {
     std::vector<p2p::Request*> posts;
     const Status posted = listen_to_all(group.peers, kPostTag, posts);
-    const Status come = await_all(posts);
+    const Status come = await_all(posts, "MPI_Win_post");
     HEARTH_TRY(posted.ok() ? come : posted);
   }
   fence_open_ = false;
   started_ = true;
-  started_for_ = group.peers;
+  started_for_ = std::move(peers);
   for (const PeerIndex peer : started_for_) accessible_[static_cast<size_t>(comm_.rank_of(peer))] = true;
   return {};
 }
@@ -188,7 +204,7 @@ void Window::end_exposure() {
 
 Status Window::wait() {
   if (!posted_) return fail(MPI_ERR_RMA_SYNC, "MPI_Win_post was not called before");
-  const Status status = await_all(exposure_);
+  const Status status = await_all(exposure_, "MPI_Win_complete");
   end_exposure();
   return status;
 }
@@ -202,38 +218,55 @@ Status Window::test(bool& over) {
 
 // Locks.
 
+void Window::describe_lock_wait(int rank, p2p::WaitNote& note) const {
+  shm::WindowBoard* const board = board_of(rank);
+  const PartLock::Holders holders = board == nullptr ? PartLock::Holders() : PartLock(*board).holders();
+  note.lock(comm_.context, peer(rank), holders.count);
+  if (holders.exclusive >= 0) return note.missing(holders.exclusive);
+  for (int other = 0; other < comm_.size && holders.count > 0; ++other) {
+    shm::WindowBoard* const shown = board_of(other);
+    if (shown != nullptr && SharedHolds(*shown).has(rank)) note.missing(peer(other));
+  }
+}
+
 Status Window::acquire(int rank, bool exclusive) {
+  HEARTH_TRY(await_lock(rank, exclusive));
+  if (!exclusive) SharedHolds(*own_.board).set(rank, true);
+  return {};
+}
+
+Status Window::await_lock(int rank, bool exclusive) {
   shm::WindowBoard* const board = board_of(rank);
   // Who holds it may have died, and its share of a count is not known: nobody can go on then.
   const std::span<const PeerIndex> members(comm_.peers, static_cast<size_t>(comm_.size));
   if (board == nullptr) {
     HEARTH_TRY(messages_.ask({.wanted = Wanted::lock, .target = rank, .exclusive = exclusive}, {}, nullptr));
-    const Status status = await_replies(rank);
+    const Status status =
+        await_replies(rank, [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
     if (status.error_class() != MPIX_ERR_PROC_FAILED || p2p::engine().is_dead(peer(rank))) return status;
     // The target may have heard of the death first.
     p2p::engine().wait_until([&] { return p2p::engine().has_dead(members); },
-                             [this](p2p::WaitNote& note) { note.collective(comm_.context, "lock"); });
+                             [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
     return p2p::engine().death_among(members);
   }
   answer_others();
   PartLock lock(*board);
-  if (lock.try_lock(exclusive)) return {};
+  const PeerIndex self = p2p::engine().self();
+  if (lock.try_lock(exclusive, self)) return {};
   bool locked = false;
   lock.begin_wait();
   p2p::engine().wait_until(
       [&] {
-        locked = locked || lock.try_lock(exclusive);
+        locked = locked || lock.try_lock(exclusive, self);
         return locked || p2p::engine().has_dead(members);
       },
-      [this, rank](p2p::WaitNote& note) {
-        note.collective(comm_.context, "lock");
-        note.missing(peer(rank));
-      });
+      [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
   lock.end_wait();
   return locked ? Status() : p2p::engine().death_among(members);
 }
 
 Status Window::release(int rank, bool exclusive) {
+  if (!exclusive) SharedHolds(*own_.board).set(rank, false);
   shm::WindowBoard* const board = board_of(rank);
   if (board == nullptr) {
     HEARTH_TRY(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "coll/coll.h"
 #include "datatype/predefined.h"
@@ -23,6 +24,11 @@ int place_of(PeerIndex peer) {
   const auto self = static_cast<size_t>(p2p::engine().self());
   if (!the_machines.empty() && the_machines[index] != the_machines[self]) return -1;
   return the_places.empty() ? static_cast<int>(peer) : the_places[index];
+}
+
+/// Attached regions are sorted by address; one without bytes precedes one that begins at the same address.
+std::pair<int64_t, int64_t> order_of(const datatype::Block& region) {
+  return {region.offset, region.bytes};
 }
 
 }  // namespace
@@ -165,7 +171,8 @@ Status Window::attach(void* base, int64_t bytes) {
                   base, static_cast<long long>(bytes));
     }
   }
-  attached_.push_back({begin, bytes});
+  attached_.insert(std::ranges::lower_bound(attached_, std::pair(begin, bytes), {}, order_of),
+                   {begin, bytes});
   return {};
 }
 
@@ -187,10 +194,19 @@ Status Window::detach(const void* base) {
 }
 
 bool Window::is_attached(uint64_t address, int64_t bytes) const {
-  const auto begin = static_cast<int64_t>(address);
-  return std::ranges::any_of(attached_, [begin, bytes](const datatype::Block& block) {
-    return begin >= block.offset && bytes <= block.bytes && begin - block.offset <= block.bytes - bytes;
-  });
+  auto begin = static_cast<int64_t>(address);
+  auto region = std::ranges::upper_bound(attached_, begin, {}, &datatype::Block::offset);
+  if (region == attached_.begin()) return false;
+  // Regions do not overlap: the last one that begins at or before `begin`, then those that follow without
+  // gap.
+  for (--region; region != attached_.end() && region->offset <= begin; ++region) {
+    const int64_t covered = region->offset + region->bytes - begin;
+    if (covered < 0) return false;
+    if (bytes <= covered) return true;
+    begin += covered;
+    bytes -= covered;
+  }
+  return false;
 }
 
 bool Window::is_own(uint64_t address, int64_t bytes) const {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/counts.h"
@@ -167,12 +168,23 @@ class Window final : public p2p::Polled {
   // access.cpp
   Status check_access(int rank);
   Status locate(const Target& target, Spot& spot);
+  /// Whether each of these bytes is attached, be it as part of one region or of several adjacent ones.
   bool is_attached(uint64_t address, int64_t bytes) const;
+  bool all_attached(const Target& target, const datatype::Span& span) const;
   /// Of what another process asks for: does it lie in this process's part?
   bool is_own(uint64_t address, int64_t bytes) const;
-  /// Keeps others from combining data in the same part at the same time.
-  void begin_combining(int rank);
-  void end_combining(int rank);
+  /// The accumulate lock of one process's part, held for a scope: one process at a time combines data there.
+  /// Pre: this process reaches the board.
+  class Combining {
+   public:
+    Combining(Window& window, int rank);
+    ~Combining();
+    Combining(const Combining&) = delete;
+    Combining& operator=(const Combining&) = delete;
+
+   private:
+    uint32_t& word_;
+  };
   /// to[i] = to[i] op packed[i], for elements that lie in blocks from `to` on.
   static Status combine(const objects::Op& op, const Type& element, const std::byte* packed, std::byte* to,
                         std::span<const datatype::Block> blocks);
@@ -181,11 +193,16 @@ class Window final : public p2p::Polled {
   Status check_rank(int rank) const;
   Status check_quiet(const char* before) const;
   Status acquire(int rank, bool exclusive);
+  Status await_lock(int rank, bool exclusive);
+  /// The holders, as far as this process can read their boards.
+  void describe_lock_wait(int rank, p2p::WaitNote& note) const;
   Status release(int rank, bool exclusive);
   void answer_others() const;
   Status await_replies(int rank);
+  Status await_replies(int rank, const p2p::Describe& describe);
   Status flush_all();
-  Status await_all(std::vector<p2p::Request*>& requests);
+  /// `call`: what the other sides have to call.
+  Status await_all(std::vector<p2p::Request*>& requests, std::string_view call);
   Status tell_all(std::span<const PeerIndex> peers, int tag);
   Status listen_to_all(std::span<const PeerIndex> peers, int tag, std::vector<p2p::Request*>& requests);
   void end_exposure();
@@ -196,7 +213,7 @@ class Window final : public p2p::Polled {
   std::vector<Part> parts_;                // by rank
   std::vector<std::byte*> here_;           // by rank
   std::vector<shm::WindowBoard*> boards_;  // by rank; one's own is always reached
-  std::vector<datatype::Block> attached_;  // addresses of this process; of a dynamic window
+  std::vector<datatype::Block> attached_;  // regions of this process in a dynamic window, sorted by address
   Messages messages_;
   bool by_messages_ = false;  // somebody reaches somebody only by them
   bool closed_ = false;

@@ -30,6 +30,8 @@ const char* name_of(CheckClass kind) {
       return "collectives with other arguments";
     case CheckClass::type_mismatch:
       return "messages of another type";
+    case CheckClass::reduced_text:
+      return "reductions of characters";
     case CheckClass::buffer_changed:
       return "buffers changed while they were sent";
     case CheckClass::buffer_overlap:

@@ -24,6 +24,7 @@ enum class CheckClass : uint32_t {
   collective_order,
   collective_arguments,
   type_mismatch,
+  reduced_text,
   buffer_changed,
   buffer_overlap,
   request_lifecycle,

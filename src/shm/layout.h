@@ -18,7 +18,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a0b;  // "Hearth", then the layout's version in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a0c;  // "Hearth", then the layout's version in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 1024;
 
@@ -236,21 +236,26 @@ struct alignas(kLineBytes) ControlRow {
   alignas(kLineBytes) uint64_t consumed[kChunkWords];
 };
 
+constexpr size_t kSharedHoldWords = 8;  // of 64 ranks each
+
 /// Words of one process's part of a window of one-sided communication (src/rma). In its own window of the
 /// arena, not in the segment: there are as many as the program makes windows.
 struct alignas(kLineBytes) WindowBoard {
-  /// Who has locked the part: src/rma/part_lock.h.
+  /// The lock of the part and its holders: src/rma/part_lock.h.
   uint64_t lock;
-  /// How many wait for that.
+  /// Number of processes that wait for it.
   uint32_t waiting;
   /// One more than the number in the job of the process that is combining data in the part; 0: nobody.
   alignas(kLineBytes) uint32_t combining;
+  /// Parts that the process of this board holds a shared lock of, a bit for each rank of the window. Only
+  /// that process writes here; waiters read it to find the holders.
+  alignas(kLineBytes) uint64_t shared[kSharedHoldWords];
 };
 
 static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLineBytes);
 static_assert(sizeof(CopyDesk) == kLineBytes && sizeof(AgreementEntry) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
-static_assert(sizeof(WindowBoard) == 2 * kLineBytes);
+static_assert(sizeof(WindowBoard) == 3 * kLineBytes);
 static_assert(kWidePartsBytes % 4096 == 0);
 static_assert(sizeof(ControlSlot) == 4 * kLineBytes);
 static_assert(sizeof(ControlRow) == (4 * kControlSlots + 3) * kLineBytes);

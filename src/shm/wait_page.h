@@ -33,19 +33,25 @@ enum class WaitKind : uint32_t {
   probe,
   finalize,
   collective,
-  polling  // looks again and again, without waiting in a call
+  polling,   // looks again and again, without waiting in a call
+  call,      // that `peer` has to make: `collective` names it
+  progress,  // of `peer`, which carries out one-sided operations in any call of MPI
+  lock  // of a window's part: `peer` is the target, `bytes` the number of holders or 0, `missing` the known
+        // ones
 };
+
+constexpr int32_t kNoRoot = -1;  // of a collective without one, or where it is not known
 
 /// An operation that is waited for.
 struct AwaitedOperation {
   uint32_t kind;      // WaitKind
   int32_t peer;       // process, or MPI_ANY_SOURCE
   int32_t peer_rank;  // the same as the communicator numbers it; MPI_UNDEFINED where that is not known
-  int32_t tag;
+  int32_t tag;        // of a collective: its root, as the communicator numbers it, or kNoRoot
   uint32_t context;
   uint32_t type;  // handle of a predefined datatype; 0: another
   uint64_t bytes;
-  char collective[kCollectiveNameBytes];  // "allreduce"; empty where that is not known
+  char collective[kCollectiveNameBytes];  // "allreduce"; empty where that is not known. The name of a call
 };
 
 /// One thread's wait.
@@ -56,19 +62,23 @@ struct WaitEntry {
   uint32_t operation_count;  // with those that find no place below
   uint64_t since_ns;         // os::now_ns() when it began
   uint64_t beat_ns;  // when it last looked in vain after a standstill; of a wait that is over: when it ended
-  uint32_t missing_count;  // of a collective: processes that have not come as far as this one; likewise
+  uint32_t missing_count;  // of a collective: processes that have not come as far as this one; likewise. Of a
+                           // lock: holders
   uint32_t caller_count;
   int32_t missing[kMissingMax];
   uint64_t callers[kCallersMax];  // where the calls return to, from inside the library outward
   AwaitedOperation operations[kOperationsMax];
 };
 
+/// The own communicator of a window has the window's name, in words.
+enum class CommKind : uint32_t { intra = 0, inter, window };
+
 /// A communicator that an operation or message here belongs to.
 struct ShownComm {
-  uint32_t context;  // the first number of its block
-  int32_t rank;      // of this process in it
-  int32_t size;      // 0: no entry
-  uint32_t is_inter;
+  uint32_t context;                // the first number of its block
+  int32_t rank;                    // of this process in it
+  int32_t size;                    // 0: no entry
+  uint32_t kind;                   // CommKind
   uint64_t members[kMemberWords];  // processes that may send to this one in it: bit p % 64 of word p / 64
   char name[kCommNameBytes];
 };

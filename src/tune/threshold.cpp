@@ -154,12 +154,27 @@ std::optional<uint64_t> Hints::at(param::Id parameter) const {
   return std::nullopt;
 }
 
+namespace {
+
+/// nullptr: no hint, or one that is not looked up per communicator.
+const Threshold* threshold_of_hint(const std::string& key) {
+  if (!key.starts_with(kHintPrefix)) return nullptr;
+  const Threshold* threshold = find_threshold(key.substr(kHintPrefix.size()));
+  if (threshold == nullptr || threshold->parameter == param::Id::p2p_inline_bytes_max) return nullptr;
+  return threshold;
+}
+
+}  // namespace
+
+bool Hints::knows(const std::string& key) {
+  return threshold_of_hint(key) != nullptr;
+}
+
 Status Hints::read(std::span<const std::pair<std::string, std::string>> entries) {
   std::vector<std::pair<param::Id, uint64_t>> values = values_;
   for (const auto& [key, text] : entries) {
-    if (!key.starts_with(kHintPrefix)) continue;
-    const Threshold* threshold = find_threshold(key.substr(kHintPrefix.size()));
-    if (threshold == nullptr || threshold->parameter == param::Id::p2p_inline_bytes_max) continue;
+    const Threshold* threshold = threshold_of_hint(key);
+    if (threshold == nullptr) continue;
     int64_t number = 0;
     if (text != kNeverWord && !param::parse(threshold->parameter, text, number)) {
       return fail(MPI_ERR_INFO_VALUE, "%s is \"%s\": expected %s, never or auto", key.c_str(), text.c_str(),

@@ -51,6 +51,8 @@ const char* name_of(param::Id parameter);
 /// (docs/tuning.md). For messages that do not fit the ring: nothing is looked up for shorter ones.
 class Hints {
  public:
+  /// Whether read() takes over the value of this key.
+  static bool knows(const std::string& key);
   bool empty() const { return values_.empty(); }
   std::optional<uint64_t> at(param::Id parameter) const;
   /// Takes over what the entries of an info object say; keys that name no threshold are not looked at. "auto"

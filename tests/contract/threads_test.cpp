@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "base/atomic.h"
+#include "base/lock.h"
 #include "base/os_wait.h"
 #include "job.h"
 #include "mpi.h"
 #include "p2p/engine.h"
 #include "p2p/wait_note.h"
+#include "shm/wait.h"
 
 namespace hearth::contract {
 namespace {
@@ -124,6 +126,101 @@ TEST_F(Threads, sleepers_are_woken) {
   // The backstop is 100 ms a sleep, and each round has three.
   const uint64_t lost_wakeups_would_take_ns = uint64_t{kRounds} * 100'000'000;
   EXPECT_LT(os::now_ns() - start_ns, lost_wakeups_would_take_ns / 2);
+}
+
+/// Two threads of one rank, which wait for words that other ranks store, as one waits for the lock of a
+/// window: no packet announces them, only the bell. Sleeps end by being woken only.
+class ThreadsOfOneRank : public testing::Test {
+ protected:
+  static constexpr uint64_t kForeverNs = uint64_t{3600} * 1'000'000'000;
+  static constexpr uint64_t kLimitNs = uint64_t{20} * 1'000'000'000;
+
+  ThreadsOfOneRank() : engine_(setup_of(job_)), bell_(job_.segment(), 0) { LibraryLock::enabled = true; }
+  ~ThreadsOfOneRank() override { LibraryLock::enabled = false; }
+
+  static p2p::EngineSetup setup_of(Job& job) {
+    p2p::EngineSetup setup;
+    setup.size = job.size();
+    setup.transport = &job.endpoint(0);
+    setup.relation = [](PeerIndex) { return topo::Relation::l3; };
+    setup.backstop_ns = kForeverNs;
+    return setup;
+  }
+
+  void wait_for(const uint32_t& word, uint32_t value) {
+    const LockGuard guard;
+    engine_.wait_until([&] { return atomic::load_acquire(word) >= value; }, [](p2p::WaitNote&) {});
+  }
+  void store(uint32_t& word, uint32_t value) {
+    atomic::store_release(word, value);
+    bell_.ring();
+  }
+  template <class Done>
+  static bool comes(Done done) {
+    const uint64_t end_ns = os::now_ns() + kLimitNs;
+    while (!done() && os::now_ns() < end_ns) os::yield_processor();
+    return done();
+  }
+  uint64_t sleeps() {
+    const LockGuard guard;
+    return engine_.counters().sleeps;
+  }
+  /// For threads that sleep in vain.
+  void wake_all() {
+    const LockGuard guard;
+    engine_.wake_threads();
+  }
+
+  Job job_{Kind::shm, 2, 1};
+  Engine engine_;
+  shm::Bell bell_;
+};
+
+TEST_F(ThreadsOfOneRank, a_bell_wakes_the_thread_that_it_is_for) {
+  uint32_t first = 0, second = 0, awake = 0;
+  std::thread leader([&] { wait_for(first, 1); });
+  ASSERT_TRUE(comes([&] { return sleeps() == 1; }));
+  std::thread follower([&] {
+    wait_for(second, 1);
+    atomic::store_release(awake, 1u);
+  });
+  ASSERT_TRUE(comes([&] { return sleeps() == 2; }));
+  store(second, 1);
+  EXPECT_TRUE(comes([&] { return atomic::load_acquire(awake) == 1; })) << "the leader has slept on";
+  store(first, 1);
+  wake_all();
+  leader.join();
+  follower.join();
+}
+
+// The words are stored at any moment of the threads' way to sleep.
+TEST_F(ThreadsOfOneRank, no_wake_up_is_lost_on_the_way_to_sleep) {
+  constexpr uint32_t kRounds = 20'000;
+  uint32_t words[2] = {}, seen[2] = {};
+  std::vector<std::thread> waiters;
+  for (int i = 0; i < 2; ++i) {
+    waiters.emplace_back([&, i] {
+      for (uint32_t round = 1; round <= kRounds; ++round) {
+        wait_for(words[i], round);
+        atomic::store_release(seen[i], round);
+      }
+    });
+  }
+  std::mt19937 chance(1);
+  bool in_time = true;
+  for (uint32_t round = 1; round <= kRounds && in_time; ++round) {
+    const int first = static_cast<int>(chance() % 2);
+    for (const int i : {first, 1 - first}) {
+      for (uint32_t pause = chance() % 200; pause > 0; --pause) atomic::cpu_relax();
+      store(words[i], round);
+    }
+    in_time = comes(
+        [&] { return atomic::load_acquire(seen[0]) == round && atomic::load_acquire(seen[1]) == round; });
+  }
+  EXPECT_TRUE(in_time) << "round " << seen[0] << " and " << seen[1];
+  for (uint32_t& word : words) store(word, kRounds);
+  wake_all();
+  for (std::thread& waiter : waiters) waiter.join();
 }
 
 }  // namespace

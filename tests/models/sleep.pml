@@ -3,6 +3,10 @@
  * may die at any step; the launcher, which tells deaths. Nobody wakes by the clock here: the 100 ms after which
  * every sleep ends are a backstop and not a way of waking.
  *
+ * The news are packets, which any thread of the rank takes in. Those of waker 1 may also be a word that
+ * thread 1 waits for (the lock of a window that is released): no thread takes it in, only the condition of
+ * thread 1 reads it.
+ *
  * Processors as in x86-64: a store lies in its processor's buffer until that drains, in order; loads do not
  * wait for it. aarch64 needs no more: what it may reorder besides is ordered by the same two fences. */
 
@@ -23,6 +27,7 @@ bool follows[THREADS];     /* is in Engine::followers_ */
 bool naps[THREADS];        /* Waiter::asleep, and in the futex */
 bool taken[WAKERS];        /* the rank has taken this in */
 bool lock = false;         /* LibraryLock */
+bool by_word;              /* thread 1 waits for a word, not for a packet */
 
 /* What a full fence does, or a system call, or the end of a process. */
 inline drain(w) {
@@ -90,19 +95,21 @@ end:
   od
 }
 
-#define VISIBLE(w) (news[w] || told[w])
+#define VISIBLE(w) ((news[w] && !(by_word && w == 1)) || told[w])
+/* Engine::Over: the wait of thread t, which waits for waker t, is over. */
+#define OVER(t) (taken[t] || (by_word && t == 1 && news[1]))
 
-/* Engine::wake_threads(): thread t waits for waker t. */
+/* Engine::wake_threads() */
 #ifdef BROKEN_OWN_THREADS
 #define WAKE_THREADS skip
 #else
 #define WAKE_THREADS                                                                   \
   if                                                                                   \
-  :: leader != NOBODY && taken[leader] && asleep -> asleep = false; futex_wake()       \
+  :: leader != NOBODY && OVER(leader) && asleep -> asleep = false; futex_wake()        \
   :: else -> skip                                                                      \
   fi;                                                                                  \
-  if :: follows[0] && taken[0] -> naps[0] = false :: else -> skip fi;                  \
-  if :: follows[1] && taken[1] -> naps[1] = false :: else -> skip fi
+  if :: follows[0] && OVER(0) -> naps[0] = false :: else -> skip fi;                   \
+  if :: follows[1] && OVER(1) -> naps[1] = false :: else -> skip fi
 #endif
 
 proctype Thread(byte self) {
@@ -119,7 +126,7 @@ proctype Thread(byte self) {
 round:
      atomic { PROGRESS }
      if
-     :: taken[self] ->
+     :: OVER(self) ->
 #ifndef BROKEN_SUCCESSION
         atomic { if :: leader == NOBODY && follows[1 - self] -> naps[1 - self] = false :: else -> skip fi }
 #endif
@@ -156,7 +163,13 @@ round:
 #endif
         if
         :: moved -> asleep = false /* end() */
-        :: else ->
+#ifndef BROKEN_CONDITIONS
+        :: !moved && OVER(self) -> asleep = false /* likewise */
+        :: !moved && !OVER(self) ->
+           atomic { WAKE_THREADS };
+#else
+        :: !moved ->
+#endif
            leader = self;
            /* Nobody may be left to sleep on what this thread has taken in for it. */
            assert(!naps[1 - self] || !taken[1 - self]);
@@ -165,7 +178,8 @@ round:
            !sleeping;
            atomic { !lock -> lock = true }
            leader = NOBODY;
-           asleep = false /* end() */
+           asleep = false; /* end() */
+           atomic { WAKE_THREADS } /* earlier than before the next sleep; not needed */
         fi
      fi;
      lock = false
@@ -174,6 +188,7 @@ round:
 
 init {
   atomic {
+    if :: by_word = true :: by_word = false fi;
     run Buffers();
     run Waker(0);
     run Waker(1);

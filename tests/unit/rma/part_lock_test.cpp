@@ -15,31 +15,31 @@ namespace {
 TEST(PartLock, IsForOneAloneOrForSeveral) {
   shm::WindowBoard board = {};
   PartLock lock(board);
-  EXPECT_TRUE(lock.try_lock(false));
-  EXPECT_TRUE(lock.try_lock(false));
-  EXPECT_FALSE(lock.try_lock(true));
+  EXPECT_TRUE(lock.try_lock(false, 0));
+  EXPECT_TRUE(lock.try_lock(false, 0));
+  EXPECT_FALSE(lock.try_lock(true, 0));
   EXPECT_FALSE(lock.unlock(false));
-  EXPECT_FALSE(lock.try_lock(true)) << "one of two is still there";
+  EXPECT_FALSE(lock.try_lock(true, 0)) << "one of two is still there";
   EXPECT_FALSE(lock.unlock(false));
-  EXPECT_TRUE(lock.try_lock(true));
-  EXPECT_FALSE(lock.try_lock(false));
-  EXPECT_FALSE(lock.try_lock(true));
+  EXPECT_TRUE(lock.try_lock(true, 0));
+  EXPECT_FALSE(lock.try_lock(false, 0));
+  EXPECT_FALSE(lock.try_lock(true, 0));
   EXPECT_FALSE(lock.unlock(true));
-  EXPECT_TRUE(lock.try_lock(true));
+  EXPECT_TRUE(lock.try_lock(true, 0));
   EXPECT_FALSE(lock.unlock(true));
 }
 
 TEST(PartLock, NobodyJoinsOthersOnceSomebodyWantsItAlone) {
   shm::WindowBoard board = {};
   PartLock lock(board);
-  ASSERT_TRUE(lock.try_lock(false));
-  EXPECT_FALSE(lock.try_lock(true));
-  EXPECT_FALSE(lock.try_lock(false)) << "it would keep the other one out";
+  ASSERT_TRUE(lock.try_lock(false, 0));
+  EXPECT_FALSE(lock.try_lock(true, 0));
+  EXPECT_FALSE(lock.try_lock(false, 0)) << "it would keep the other one out";
   static_cast<void>(lock.unlock(false));
-  EXPECT_FALSE(lock.try_lock(false)) << "it is not its turn";
-  EXPECT_TRUE(lock.try_lock(true));
+  EXPECT_FALSE(lock.try_lock(false, 0)) << "it is not its turn";
+  EXPECT_TRUE(lock.try_lock(true, 0));
   static_cast<void>(lock.unlock(true));
-  EXPECT_TRUE(lock.try_lock(false)) << "the wish is granted";
+  EXPECT_TRUE(lock.try_lock(false, 0)) << "the wish is granted";
   static_cast<void>(lock.unlock(false));
   EXPECT_EQ(board.lock, 0u);
 }
@@ -47,13 +47,52 @@ TEST(PartLock, NobodyJoinsOthersOnceSomebodyWantsItAlone) {
 TEST(PartLock, WhoeverGivesItBackKnowsOfThoseWhoWait) {
   shm::WindowBoard board = {};
   PartLock lock(board);
-  ASSERT_TRUE(lock.try_lock(true));
+  ASSERT_TRUE(lock.try_lock(true, 0));
   lock.begin_wait();
   EXPECT_TRUE(lock.unlock(true));
-  ASSERT_TRUE(lock.try_lock(false));
+  ASSERT_TRUE(lock.try_lock(false, 0));
   lock.end_wait();
   EXPECT_FALSE(lock.unlock(false));
   EXPECT_EQ(board.waiting, 0u);
+}
+
+TEST(PartLock, NamesItsHolders) {
+  shm::WindowBoard board = {};
+  PartLock lock(board);
+  EXPECT_EQ(lock.holders().count, 0u);
+  ASSERT_TRUE(lock.try_lock(true, 5));
+  EXPECT_FALSE(lock.try_lock(true, 6)) << "it only announces its wish";
+  EXPECT_EQ(lock.holders().count, 1u);
+  EXPECT_EQ(lock.holders().exclusive, 5);
+  static_cast<void>(lock.unlock(true));
+  EXPECT_EQ(lock.holders().count, 0u);
+  ASSERT_TRUE(lock.try_lock(true, 6));
+  EXPECT_EQ(lock.holders().exclusive, 6);
+  static_cast<void>(lock.unlock(true));
+  ASSERT_TRUE(lock.try_lock(false, 7));
+  ASSERT_TRUE(lock.try_lock(false, 8));
+  EXPECT_FALSE(lock.try_lock(true, 9));
+  EXPECT_EQ(lock.holders().count, 2u);
+  EXPECT_LT(lock.holders().exclusive, 0);
+  static_cast<void>(lock.unlock(false));
+  static_cast<void>(lock.unlock(false));
+  EXPECT_TRUE(lock.try_lock(true, 9));
+  EXPECT_EQ(lock.holders().exclusive, 9);
+}
+
+TEST(PartLock, ABoardListsTheSharedHoldsOfItsProcess) {
+  shm::WindowBoard board = {};
+  SharedHolds holds(board);
+  holds.set(3, true);
+  holds.set(64, true);
+  holds.set(100000, true);
+  EXPECT_TRUE(holds.has(3));
+  EXPECT_TRUE(holds.has(64));
+  EXPECT_FALSE(holds.has(0));
+  EXPECT_FALSE(holds.has(100000)) << "beyond the bits";
+  holds.set(3, false);
+  EXPECT_FALSE(holds.has(3));
+  EXPECT_TRUE(holds.has(64));
 }
 
 // A counter that only its holder changes, and that does not change while several look at it.
@@ -67,7 +106,7 @@ TEST(PartLock, KeepsThreadsApart) {
       PartLock lock(board);
       for (int round = 0; round < kRounds; ++round) {
         const bool alone = (round + thread) % 3 == 0;
-        while (!lock.try_lock(alone)) os::yield_processor();
+        while (!lock.try_lock(alone, 0)) os::yield_processor();
         const int64_t seen = counter;
         if (alone) counter = seen + 1;
         EXPECT_EQ(counter, alone ? seen + 1 : seen);
