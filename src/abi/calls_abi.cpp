@@ -262,4 +262,18 @@ MPI_Win win_fromint(int win) {
   return handle_of<objects::Win>(win);
 }
 
+// A status has the same eight integers in Fortran. MPI 5.0 section 19.3.5 lets neither argument be a constant
+// that ignores statuses; these are null pointers.
+int status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {
+  static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint));
+  if (c_status == nullptr || f_status == nullptr) return MPI_ERR_ARG;
+  std::memcpy(f_status, c_status, sizeof *c_status);
+  return MPI_SUCCESS;
+}
+int status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) {
+  if (c_status == nullptr || f_status == nullptr) return MPI_ERR_ARG;
+  std::memcpy(c_status, f_status, sizeof *c_status);
+  return MPI_SUCCESS;
+}
+
 }  // namespace hearth::mpi

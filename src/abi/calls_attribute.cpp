@@ -75,10 +75,12 @@ Status comm_set_attr(Comm& comm, int comm_keyval, void* attribute_val) {
   return objects::set_attribute(objects::holder_of(comm), comm_keyval, attribute_val);
 }
 
+// The attributes of the environment belong to MPI_COMM_WORLD; in the Sessions Model, communicators have
+// MPI_TAG_UB alone (MPI 5.0 section 9.1.2).
 Status comm_get_attr(Comm& comm, int comm_keyval, void* attribute_val, int& flag) {
   if (const int* value = predefined_attribute(comm_keyval)) {
-    *static_cast<const int**>(attribute_val) = value;
-    flag = 1;
+    flag = comm_keyval == MPI_TAG_UB || comm.group->session == nullptr;
+    if (flag) *static_cast<const int**>(attribute_val) = value;
     return {};
   }
   return get(objects::holder_of(comm), comm_keyval, attribute_val, flag);

@@ -4,6 +4,7 @@
 
 #include "abi/comm_making.h"
 #include "abi/handle.h"
+#include "abi/hints.h"
 #include "abi/names.h"
 #include "abi/send_buffers.h"
 #include "hearth_calls.h"
@@ -87,22 +88,22 @@ Status comm_set_name(Comm& comm, const char* comm_name) {
   return {};
 }
 
-// Hints. All are kept and given back; those that name thresholds or algorithms are followed (docs/tuning.md,
-// docs/collectives.md).
+// Hints. Assertions are kept and change nothing; those that name thresholds or algorithms take effect
+// (docs/tuning.md, docs/collectives.md).
 
 Status comm_set_info(Comm& comm, Info* info) {
   if (info == nullptr) return {};
   HEARTH_TRY(abi::check_hints(*info));
   if (comm.info == nullptr) comm.info = objects::pools.infos.create();
   if (comm.info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for the communicator's hints");
-  objects::merge(*comm.info, *info);
+  abi::keep_hints(*info, abi::kCommHints, *comm.info);
   return abi::apply_hints(comm);
 }
 
 Status comm_get_info(Comm& comm, Info*& info_used) {
   info_used = objects::pools.infos.create();
   if (info_used == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another info object");
-  if (comm.info != nullptr) info_used->entries = comm.info->entries;
+  abi::list_hints(comm.info, abi::kCommHints, *info_used);
   return {};
 }
 

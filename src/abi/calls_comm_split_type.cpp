@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "abi/process_sets.h"
 #include "abi/runtime.h"
 #include "hearth_calls.h"
 #include "mpi.h"
@@ -80,9 +81,9 @@ int color_by_resource(std::string_view name) {
 }
 
 int color_by_process_set(std::string_view name) {
-  if (name == "mpi://WORLD") return kEverybody;
-  if (name == "mpi://SELF") return p2p::engine().self();
-  return kNobody;
+  abi::ProcessSet set = abi::ProcessSet::world;
+  if (!abi::find_process_set(name, set)) return kNobody;
+  return set == abi::ProcessSet::world ? kEverybody : p2p::engine().self();
 }
 
 /// By the largest hardware that not all ranks share: each part is smaller than the communicator. `found` is

@@ -65,6 +65,28 @@ int first_complete(int count, const MPI_Request* handles, bool& any_live) {
   return -1;
 }
 
+// Polls for a call that tests whether all requests are complete. A single poll handles a bounded number of
+// packets: one poll per call would make n requests take O(n) calls that each read the array, O(n^2) in all.
+// So the call polls again while packets arrive, at most once per request, and resumes at the first request
+// that was incomplete.
+bool progress_all(int count, const MPI_Request* handles) {
+  int next = 0;
+  const auto all_complete = [&] {
+    for (; next < count; ++next) {
+      const Request* request = request_at(handles, next);
+      if (is_live(request) && !request->complete) return false;
+    }
+    return true;
+  };
+  bool complete = all_complete();
+  bool moved = true;
+  for (int polls = 0; !complete && moved && polls < count; ++polls) {
+    moved = p2p::engine().progress_once();
+    complete = all_complete();
+  }
+  return complete;
+}
+
 // For whoever asks what a call waits for.
 void describe_from(int first, int count, const MPI_Request* handles, p2p::WaitNote& note) {
   for (int i = first; i < count; ++i) {
@@ -184,18 +206,7 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
 
 Status testall(int count, MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses) {
   HEARTH_TRY(check_all(count, array_of_requests));
-  const auto all_complete = [&] {
-    for (int i = 0; i < count; ++i) {
-      const Request* request = request_at(array_of_requests, i);
-      if (is_live(request) && !request->complete) return false;
-    }
-    return true;
-  };
-  flag = all_complete();
-  if (!flag) {
-    p2p::engine().progress_once();
-    flag = all_complete();
-  }
+  flag = progress_all(count, array_of_requests);
   return flag ? waitall(count, array_of_requests, array_of_statuses) : Status();
 }
 
@@ -284,12 +295,7 @@ Status request_get_status(Request* request, int& flag, MPI_Status* status) {
 Status request_get_status_all(int count, const MPI_Request* array_of_requests, int& flag,
                               MPI_Status* array_of_statuses) {
   HEARTH_TRY(check_all(count, array_of_requests));
-  p2p::engine().progress_once();
-  flag = 1;
-  for (int i = 0; i < count; ++i) {
-    const Request* request = request_at(array_of_requests, i);
-    if (is_live(request) && !request->complete) flag = 0;
-  }
+  flag = progress_all(count, array_of_requests);
   if (!flag) return {};
   Outcomes outcomes(array_of_statuses);
   for (int i = 0; i < count; ++i) {

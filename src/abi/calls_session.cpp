@@ -8,6 +8,8 @@
 
 #include "abi/comm_making.h"
 #include "abi/handle.h"
+#include "abi/hints.h"
+#include "abi/process_sets.h"
 #include "abi/runtime.h"
 #include "abi/send_buffers.h"
 #include "abi/state.h"
@@ -18,6 +20,7 @@
 namespace hearth::mpi {
 namespace {
 
+using abi::ProcessSet;
 using objects::Errhandler;
 using objects::Group;
 using objects::Info;
@@ -59,16 +62,8 @@ Status make_info(Info*& info) {
   return info != nullptr ? Status() : fail(MPI_ERR_NO_MEM, "no memory for another info object");
 }
 
-// Process sets, in the order of MPI_Session_get_nth_pset.
-enum class ProcessSet { world, self };
-constexpr const char* kSetNames[] = {"mpi://WORLD", "mpi://SELF"};
-
 Status find_set(const char* name, ProcessSet& set) {
-  for (size_t i = 0; i < std::size(kSetNames); ++i) {
-    if (std::strcmp(name, kSetNames[i]) != 0) continue;
-    set = static_cast<ProcessSet>(i);
-    return {};
-  }
+  if (abi::find_process_set(name, set)) return {};
   return fail(MPI_ERR_ARG, "there is no process set \"%.80s\". Remedy: use mpi://WORLD or mpi://SELF", name);
 }
 
@@ -113,28 +108,29 @@ Status session_get_info(Session& session, Info*& info_used) {
   const Level* level = std::find_if(std::begin(kLevels), std::end(kLevels), [&session](const Level& row) {
     return row.value == session.thread_level;
   });
-  info_used->entries = {{kThreadLevel, level->name}, {"mpi_memory_alloc_kinds", "mpi,system"}};
+  info_used->entries = {{kThreadLevel, level->name}, {abi::kMemoryKindsKey, abi::kMemoryKinds}};
   return {};
 }
 
 Status session_get_num_psets(Session&, Info*, int& npset_names) {
-  npset_names = static_cast<int>(std::size(kSetNames));
+  npset_names = static_cast<int>(std::size(abi::kProcessSetNames));
   return {};
 }
 
 // pset_len is the room at pset_name, then the room that the name needs, the closing 0 included.
 Status session_get_nth_pset(Session&, Info*, int n, int& pset_len, char* pset_name) {
-  constexpr int count = std::size(kSetNames);
+  constexpr int count = std::size(abi::kProcessSetNames);
   if (n < 0 || n >= count) {
     return fail(MPI_ERR_ARG, "n is %d, but there are %d process sets, counted from 0", n, count);
   }
   if (pset_len < 0) return fail(MPI_ERR_ARG, "pset_len is %d: it must not be negative", pset_len);
   if (pset_len > 0) {
     if (pset_name == nullptr) return fail(MPI_ERR_ARG, "pset_name is a null pointer");
-    const std::string shown = std::string(kSetNames[n]).substr(0, static_cast<size_t>(pset_len) - 1);
+    const std::string shown =
+        std::string(abi::kProcessSetNames[n]).substr(0, static_cast<size_t>(pset_len) - 1);
     std::memcpy(pset_name, shown.c_str(), shown.size() + 1);
   }
-  pset_len = static_cast<int>(std::strlen(kSetNames[n])) + 1;
+  pset_len = static_cast<int>(std::strlen(abi::kProcessSetNames[n])) + 1;
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include "abi/comm_making.h"
 #include "abi/error.h"
 #include "abi/handle.h"
+#include "abi/hints.h"
 #include "abi/names.h"
 #include "abi/runtime.h"
 #include "coll/coll.h"
@@ -41,12 +42,15 @@ class Making {
     // What becomes of its errors is the user's to say (MPI 5.0 section 12.6.1).
     win_->errhandler = &abi::predefined_errhandler(MPI_ERRORS_ARE_FATAL);
     objects::retain(*win_->errhandler);
-    if (info != nullptr) HEARTH_TRY(set_hints(*win_, *info));
+    if (info != nullptr) HEARTH_TRY(set_hints(*win_, *info, abi::kWindowHints | allocation_hints(flavor)));
     abi::Share share;
     HEARTH_TRY(abi::agree_on_allotment(comm, share));
     objects::retain(*comm.group);
     HEARTH_TRY(abi::make_intracomm(*comm.errhandler, std::move(share), comm.group, win_->comm));
-    win_->comm->name = "the window's own communicator";
+    win_->comm->of_window = true;
+    win_->comm->name = "a window on " + (comm.name.empty()      ? std::string("a communicator without a name")
+                                         : comm.predefined != 0 ? comm.name
+                                                                : "communicator '" + comm.name + "'");
     HEARTH_TRY(abi::runtime().memory.allocate(sizeof(shm::WindowBoard), nullptr, win_->board));
     own.board = new (win_->board) shm::WindowBoard{};
     return {};
@@ -90,10 +94,15 @@ class Making {
   Win& win() const { return *win_; }
   Win* take() { return std::exchange(win_, nullptr); }
 
-  static Status set_hints(Win& win, const Info& info) {
+  static unsigned allocation_hints(int flavor) {
+    if (flavor == MPI_WIN_FLAVOR_SHARED) return abi::kAllocationHints | abi::kSharedAllocationHints;
+    return flavor == MPI_WIN_FLAVOR_ALLOCATE ? abi::kAllocationHints : 0;
+  }
+
+  static Status set_hints(Win& win, const Info& info, unsigned scopes) {
     if (win.info == nullptr) win.info = objects::pools.infos.create();
     if (win.info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for the window's hints");
-    objects::merge(*win.info, info);
+    abi::keep_hints(info, scopes, *win.info);
     return {};
   }
 
@@ -276,19 +285,20 @@ Status win_get_name(Win& win, char* win_name, int& resultlen) {
 
 Status win_set_name(Win& win, const char* win_name) {
   abi::set_name(win.name, win_name);
+  if (!win.name.empty()) win.comm->name = "window '" + win.name + "'";
   return {};
 }
 
-// Hints are kept and given back.
+// Hints are kept and change nothing, except those of the allocation, which MPI_Win_set_info ignores.
 
 Status win_set_info(Win& win, Info* info) {
-  return info == nullptr ? Status() : Making::set_hints(win, *info);
+  return info == nullptr ? Status() : Making::set_hints(win, *info, abi::kWindowHints);
 }
 
 Status win_get_info(Win& win, Info*& info_used) {
   info_used = objects::pools.infos.create();
   if (info_used == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another info object");
-  if (win.info != nullptr) info_used->entries = win.info->entries;
+  abi::list_hints(win.info, abi::kWindowHints | Making::allocation_hints(win.flavor), *info_used);
   return {};
 }
 

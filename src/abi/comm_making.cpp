@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "abi/hints.h"
 #include "abi/requests.h"
 #include "abi/runtime.h"
 #include "base/chaos.h"
@@ -106,7 +107,7 @@ Status set_hints(Comm& comm, const Info* info) {
   HEARTH_TRY(check_hints(*info));
   comm.info = objects::pools.infos.create();
   if (comm.info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for the communicator's hints");
-  comm.info->entries = info->entries;
+  keep_hints(*info, kCommHints, *comm.info);
   return {};
 }
 

@@ -164,4 +164,12 @@ objects::Win* win_among(Call call, const uint64_t* words) {
   return object_among<objects::Win>(call, words, {Kind::win, Kind::win_named}, Kind::win_inout);
 }
 
+objects::Group* group_among(Call call, const uint64_t* words) {
+  return object_among<objects::Group>(call, words, {Kind::group}, Kind::group_inout);
+}
+
+p2p::Request* request_among(Call call, const uint64_t* words) {
+  return object_among<p2p::Request>(call, words, {Kind::request}, Kind::request_inout);
+}
+
 }  // namespace hearth::abi

@@ -37,6 +37,10 @@ Listener listener_of(const objects::Win& win) {
   return {win.errhandler, to_handle(&win)};
 }
 
+Listener listener_of(const objects::Session& session) {
+  return {session.errhandler, to_handle(&session), true};
+}
+
 Listener file_listener() {
   return {&default_file_errhandler(), MPI_FILE_NULL};
 }
@@ -56,16 +60,29 @@ Listener general_listener() {
 }
 
 /// Returns if the handler does.
+/// The exit code for a fatal error is its class, which no shell takes for a signal (128 and more).
+constexpr int kExitCodeMax = 125;
+
+/// Ends the job, or with `own` only this process, because of an error.
+[[noreturn]] void end_fatally(int code, const char* text, bool own) {
+  const int error_class = class_of_code(code);
+  const char* name = class_name(error_class);
+  char line[kLineBytes + MPI_MAX_ERROR_STRING];
+  std::snprintf(line, sizeof line, "%s%s%s", name == nullptr ? "" : name, name == nullptr ? "" : ": ", text);
+  const int exit_code = error_class <= kExitCodeMax ? error_class : 1;
+  own ? end_own_process(exit_code, line) : end_job(exit_code, line);
+}
+
 void invoke(const Listener& listener, int code, const char* text) {
   using objects::ErrhandlerKind;
   void* object = const_cast<void*>(listener.object);
   switch (listener.handler->kind) {
     case ErrhandlerKind::errors_are_fatal:
-      end_job(code, text);
+      end_fatally(code, text, false);
     case ErrhandlerKind::errors_abort:
       // A session is this process's own affair (MPI 5.0 section 9.3). The processes of a communicator end
       // with the whole job, as MPI_Abort has it too: mpiexec knows no smaller unit.
-      listener.is_session ? end_own_process(code, text) : end_job(code, text);
+      end_fatally(code, text, listener.is_session);
     case ErrhandlerKind::errors_return:
       return;
     case ErrhandlerKind::user_comm: {
@@ -150,6 +167,14 @@ objects::Session* session_among(Call call, const uint64_t* words) {
   return nullptr;
 }
 
+/// nullptr where the group comes from the World Model, or from a session that has ended.
+objects::Session* session_of_group_among(Call call, const uint64_t* words) {
+  const objects::Group* group = group_among(call, words);
+  if (group == nullptr || group->session == nullptr) return nullptr;
+  // The pointer may be stale: find() examines any value.
+  return find<objects::Session>(reinterpret_cast<MPI_Session>(const_cast<objects::Session*>(group->session)));
+}
+
 /// Functions that make a session or make a communicator out of nothing take the handler of their own errors
 /// as an argument.
 bool handler_among(Call call, const uint64_t* words, Listener& listener) {
@@ -178,10 +203,13 @@ Listener listener_of(Call call, const uint64_t* words) {
   if (in_group(call, "io")) return file_listener();
   if (const objects::Comm* comm = comm_among(call, words)) return listener_of(*comm);
   if (const objects::Win* win = win_among(call, words)) return listener_of(*win);
-  if (const objects::Session* session = session_among(call, words)) {
-    return {session->errhandler, to_handle(session), true};
-  }
+  if (const objects::Session* session = session_among(call, words)) return listener_of(*session);
   if (Listener listener; handler_among(call, words, listener)) return listener;
+  // Indirect references: the communicator that a request was made on, the session that a group comes from.
+  if (const p2p::Request* request = request_among(call, words);
+      request != nullptr && request->comm != nullptr)
+    return listener_of(*request->comm);
+  if (const objects::Session* session = session_of_group_among(call, words)) return listener_of(*session);
   return general_listener();
 }
 

@@ -66,6 +66,8 @@ int make_error_code(int error_class, const char* text);
 constexpr int kInHandlerCode = 2047;
 /// MPI_ERR_UNKNOWN for a number that is no code.
 int class_of_code(int code);
+/// "MPI_ERR_RANK"; nullptr for a class that the program added.
+const char* class_name(int error_class);
 /// Writes at most MPI_MAX_ERROR_STRING characters, the closing 0 included; the length without it.
 int text_of_code(int code, char* text);
 
@@ -90,5 +92,7 @@ const char* handle_name(uint64_t value);
 objects::Comm* comm_among(Call call, const uint64_t* words);
 /// Likewise.
 objects::Win* win_among(Call call, const uint64_t* words);
+objects::Group* group_among(Call call, const uint64_t* words);
+p2p::Request* request_among(Call call, const uint64_t* words);
 
 }  // namespace hearth::abi

@@ -147,6 +147,11 @@ int class_of_code(int code) {
   return found != all->user.end() ? found->second.error_class : MPI_ERR_UNKNOWN;
 }
 
+const char* class_name(int error_class) {
+  const ClassText* row = find_class(error_class);
+  return row == nullptr ? nullptr : row->name;
+}
+
 int text_of_code(int code, char* text) {
   // For signal handlers, so without the mutex.
   if (code == kInHandlerCode) return write_text(text, kInHandlerText);

@@ -11,9 +11,16 @@ static const struct {
   int number;
 } calls[] = {
     {"close_range", SYS_close_range},
+#ifdef SYS_epoll_wait
+    {"epoll_wait", SYS_epoll_wait},
+#else
+    {"epoll_wait", SYS_epoll_pwait},
+#endif
     {"fallocate", SYS_fallocate},
     {"get_mempolicy", SYS_get_mempolicy},
+    {"getpid", SYS_getpid},
     {"getrandom", SYS_getrandom},
+    {"kill", SYS_kill},
     {"madvise", SYS_madvise},
     {"mbind", SYS_mbind},
     {"membarrier", SYS_membarrier},

@@ -85,6 +85,24 @@ static void truncation(int rank) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* Of a partitioned one, with the program's tag, not that of a partition's own message. */
+static void partitioned_truncation(int rank) {
+  int sent[8] = {0}, received[2] = {0};
+  MPI_Request requests[2];
+  MPI_Status statuses[2];
+  int code;
+  MPI_Psend_init(sent, 4, 2, MPI_INT, rank, 77, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+  MPI_Precv_init(received, 1, 2, MPI_INT, rank, 77, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+  MPI_Startall(2, requests);
+  MPI_Pready_range(0, 3, requests[0]);
+  MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  code = MPI_Wait(&requests[1], &statuses[1]);
+  EXPECT(code, MPI_ERR_TRUNCATE, "tag 77; 4 partitions of 8 bytes");
+  EXPECT(code, MPI_ERR_TRUNCATE, "1 partitions of 8 bytes");
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+}
+
 static void types(void) {
   int value = 0;
   MPI_Datatype pair;
@@ -132,6 +150,7 @@ int main(int argc, char** argv) {
   communicators();
   beyond_64_bits(rank);
   truncation(rank);
+  partitioned_truncation(rank);
   types();
   forked_child();
 

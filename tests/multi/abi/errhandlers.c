@@ -58,6 +58,10 @@ static void try_comm(void) {
   /* Without an object, or with one that is none: MPI_COMM_SELF's. */
   expect_call(MPI_Type_contiguous(-1, MPI_INT, NULL), MPI_ERR_COUNT, MPI_COMM_SELF);
   int flag = -1;
+  MPI_Group group;
+  MPI_Comm_group(world, &group);
+  expect_call(MPI_Group_incl(group, -1, NULL, NULL), MPI_ERR_ARG, MPI_COMM_SELF); /* of no session */
+  MPI_Group_free(&group);
   expect_call(MPI_Comm_test_inter(MPI_COMM_NULL, &flag), MPI_ERR_COMM, MPI_COMM_SELF);
   /* A request's errors are its communicator's. */
   int number = 1;
@@ -66,6 +70,13 @@ static void try_comm(void) {
   MPI_Isend(&number, 1, MPI_INT, rank_, 1, copy, &requests[1]);
   MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
   expect_call(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, copy);
+  MPI_Recv_init(&number, 1, MPI_INT, rank_, 1, copy, &requests[0]);
+  expect_call(MPI_Pready(0, requests[0]), MPI_ERR_REQUEST, copy);
+  MPI_Start(&requests[0]);
+  expect_call(MPI_Start(&requests[0]), MPI_ERR_REQUEST, copy);
+  MPI_Cancel(&requests[0]);
+  MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  MPI_Request_free(&requests[0]);
   /* Called by the user: any code, and the call succeeds. */
   CHECK(MPI_Comm_call_errhandler(copy, MPI_ERR_OTHER) == MPI_SUCCESS, "call_errhandler fails");
   expect_call(MPI_ERR_OTHER, MPI_ERR_OTHER, copy);

@@ -123,7 +123,7 @@ static void test_nothing_to_do(void) {
 static void test_nobody(void) {
   int word = -1, flag = 0;
   MPI_Status status;
-  MPI_Request request;
+  MPI_Request request = MPI_REQUEST_NULL;
   MPI_Message message = MPI_MESSAGE_NULL;
   spoil(&status);
   MPI_Recv(&word, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &status);
@@ -167,7 +167,7 @@ static void test_nobody(void) {
 /* A status that is looked at stays to be completed. */
 static void test_looked_at(void) {
   int in = -1, flag = 0, count = 0;
-  MPI_Request request;
+  MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status;
   MPI_Irecv(&in, 1, MPI_INT, rank_, 7, MPI_COMM_WORLD, &request);
   MPI_Request_get_status(request, &flag, &status);
@@ -196,14 +196,16 @@ static void test_looked_at(void) {
 /* Partitions of this many numbers go around the ring. */
 static void pass_around(int partitions, int numbers, int receive_partitions) {
   int out[64], in[64], flag = 0;
-  MPI_Request requests[2];
+  MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   const int total = partitions * numbers;
   for (int i = 0; i < total; ++i) out[i] = 100 * rank_ + i;
   memset(in, -1, sizeof in);
-  MPI_Psend_init(out, partitions, numbers, MPI_INT, (rank_ + 1) % size_, 4, MPI_COMM_WORLD, MPI_INFO_NULL,
-                 &requests[0]);
-  MPI_Precv_init(in, receive_partitions, receive_partitions == 0 ? 0 : total / receive_partitions, MPI_INT,
-                 (rank_ + size_ - 1) % size_, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+  int code = MPI_Psend_init(out, partitions, numbers, MPI_INT, (rank_ + 1) % size_, 4, MPI_COMM_WORLD,
+                            MPI_INFO_NULL, &requests[0]);
+  CHECK(code == MPI_SUCCESS, "MPI_Psend_init returns %d", code);
+  code = MPI_Precv_init(in, receive_partitions, receive_partitions == 0 ? 0 : total / receive_partitions,
+                        MPI_INT, (rank_ + size_ - 1) % size_, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+  CHECK(code == MPI_SUCCESS, "MPI_Precv_init returns %d", code);
   expect_nothing_to_do(requests, "inactive partitioned requests");
   for (int turn = 0; turn < 2; ++turn) {
     MPI_Status statuses[2];
@@ -232,7 +234,7 @@ static void pass_around(int partitions, int numbers, int receive_partitions) {
 
 static void test_partitioned(void) {
   int flag = 0;
-  MPI_Request request, null = MPI_REQUEST_NULL;
+  MPI_Request request = MPI_REQUEST_NULL, null = MPI_REQUEST_NULL;
   pass_around(1, 1, 1);
   pass_around(4, 0, 2);
   pass_around(6, 4, 3);

@@ -196,6 +196,10 @@ static void try_errors(void) {
   CHECK(class_of(MPI_Pready_range(1, 0, sending)) == MPI_ERR_ARG, "range backwards");
   CHECK(class_of(MPI_Parrived(sending, 0, &flag)) == MPI_ERR_REQUEST, "a send arrives");
   CHECK(class_of(MPI_Parrived(receiving, 2, &flag)) == MPI_ERR_ARG, "arrived: partition 2 of 2");
+  if (promised()) {
+    CHECK(class_of(MPI_Cancel(&sending)) == MPI_ERR_REQUEST, "a partitioned send is cancelled");
+    CHECK(class_of(MPI_Cancel(&receiving)) == MPI_ERR_REQUEST, "a partitioned receive is cancelled");
+  }
   CHECK(MPI_Pready(0, sending) == MPI_SUCCESS, "ready");
   CHECK(class_of(MPI_Pready(0, sending)) == MPI_ERR_ARG, "ready twice");
   CHECK(MPI_Pready(1, sending) == MPI_SUCCESS, "ready");

@@ -117,6 +117,45 @@ static void try_errors(void) {
   MPI_Session_finalize(&session);
 }
 
+/* MPI_TAG_UB is the only predefined attribute in the Sessions Model (MPI 5.0 section 9.1.2), also of
+ * communicators that are made from others. */
+static void check_attributes(MPI_Comm comm) {
+  static const int absent[] = {MPI_IO,     MPI_HOST,        MPI_WTIME_IS_GLOBAL, MPI_UNIVERSE_SIZE,
+                               MPI_APPNUM, MPI_LASTUSEDCODE};
+  MPI_Comm copy;
+  MPI_Comm_dup(comm, &copy);
+  for (int i = 0; i < 2; ++i) {
+    int* value = NULL;
+    int flag = -1;
+    MPI_Comm_get_attr(i == 0 ? comm : copy, MPI_TAG_UB, &value, &flag);
+    CHECK(flag == 1 && *value >= 32767, "MPI_TAG_UB: flag %d", flag);
+    for (size_t k = 0; promised() && k < sizeof absent / sizeof absent[0]; ++k) {
+      flag = -1;
+      MPI_Comm_get_attr(i == 0 ? comm : copy, absent[k], &value, &flag);
+      CHECK(flag == 0, "attribute %d: flag %d", absent[k], flag);
+    }
+  }
+  MPI_Comm_free(&copy);
+}
+
+/* Names of process sets in any case. */
+static void check_cases(void) {
+  static const char* const names[] = {"mpi://world", "MPI://World", "mpi://self", "mpi://Self"};
+  MPI_Session session = open_session();
+  for (int i = 0; i < 4; ++i) {
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Info info = MPI_INFO_NULL;
+    int size = -1;
+    MPI_Group_from_session_pset(session, names[i], &group);
+    MPI_Group_size(group, &size);
+    CHECK(size == (i < 2 ? size_ : 1), "%s has %d processes", names[i], size);
+    MPI_Group_free(&group);
+    MPI_Session_get_pset_info(session, names[i], &info);
+    MPI_Info_free(&info);
+  }
+  MPI_Session_finalize(&session);
+}
+
 int main(void) {
   /* The first session tells us who we are. */
   MPI_Session session = open_session();
@@ -124,9 +163,11 @@ int main(void) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size_);
   use(comm, 0);
+  check_attributes(comm);
   MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);
 
+  if (promised()) check_cases(); /* MPICH and Open MPI know other cases, not all of them */
   work((void*)0L);
   use_buffer();
   try_errors();

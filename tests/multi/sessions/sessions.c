@@ -99,6 +99,16 @@ static void try_errors(MPI_Session session) {
   CHECK(MPI_Session_call_errhandler(session, MPI_ERR_OTHER) == MPI_SUCCESS, "call_errhandler");
   CHECK(calls == 2 && last_code == MPI_ERR_OTHER && last_session == session, "%d calls", calls);
 
+  /* Errors of calls on a group: of the session that the group comes from (MPI 5.0 section 9.3). */
+  MPI_Group empty = MPI_GROUP_NULL;
+  const int too_many = size_ + 1;
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  code = MPI_Group_incl(group, 1, &too_many, &empty);
+  CHECK(class_of(code) == MPI_ERR_RANK && calls == 3 && last_code == code && last_session == session,
+        "class %d, %d calls", class_of(code), calls);
+  MPI_Group_free(&group);
+  calls = 2;
+
   /* MPI_Session_init's own errors: by the handler that it was given, without a session. */
   MPI_Session none = session;
   MPI_Info_create(&info);
