@@ -116,7 +116,7 @@ CLI::App& add_tune(CLI::App& app, TuneOptions& options, CheckOptions& check, boo
   CLI::App& tune = *app.add_subcommand("tune", "measure this machine and write its profile of thresholds");
   tune.add_flag("--quick", options.quick, "only what matters most, in seconds");
   tune.add_flag(
-      "--unasked", options.unasked,
+      "--background", options.background,
       "as mpiexec does it in the background: seconds, at the lowest priority, only on an idle machine "
       "that has no profile");
   CLI::Option* check_flag = tune.add_flag(
@@ -243,7 +243,7 @@ int main(int count, char** words) {
     if (!collectives.empty()) return report(run_bench_collectives(bench_options, collectives));
     if (bench.parsed()) return report(run_bench(bench_options));
     if (checks) return report(run_check(check_options));
-    tune_options.quick = tune_options.quick || tune_options.unasked;
+    tune_options.quick = tune_options.quick || tune_options.background;
     return report(run_tune(tune_options));
   } catch (const CLI::ParseError& error) {
     return app.exit(error);

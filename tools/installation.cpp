@@ -19,7 +19,7 @@ Status find_installation(Installation& installation) {
   installation.tune_collective_probe = installation.root / "libexec" / "hearth" / "tune_collective_probe";
   installation.skew_probe = installation.root / "libexec" / "hearth" / "skew_probe";
   installation.paper_probe = installation.root / "libexec" / "hearth" / "paper_probe";
-  installation.library = installation.root / "lib" / "libmpi_abi.so.1";
+  installation.library = installation.root / HEARTH_LIBDIR / "libmpi_abi.so.1";
   return {};
 }
 

@@ -34,6 +34,12 @@ const char* kind_name(shm::WaitKind kind) {
       return "collective";
     case shm::WaitKind::polling:
       return "polling";
+    case shm::WaitKind::call:
+      return "call";
+    case shm::WaitKind::progress:
+      return "progress";
+    case shm::WaitKind::lock:
+      return "lock";
   }
   return "";
 }
@@ -52,13 +58,23 @@ Json wait_json(const SeenRank& rank, const SeenWait& wait, uint64_t now_ns) {
   for (const SeenOperation& operation : wait.operations) {
     Json one = {{"kind", kind_name(operation.kind)},
                 {"communicator", launch::comm_words(rank, operation.context)}};
-    if (operation.kind != shm::WaitKind::collective && operation.kind != shm::WaitKind::request) {
+    if (operation.kind == shm::WaitKind::lock) {
+      one["target"] = operation.peer;
+      one["holders"] = operation.bytes;
+    }
+    if (launch::is_message(operation.kind)) {
       one["peer"] = peer_json(operation.peer);
       one["tag"] = tag_json(operation.tag);
       one["bytes"] = operation.bytes;
       one["datatype"] = operation.type == nullptr ? Json() : Json(operation.type);
     }
-    if (!operation.collective.empty()) one["collective"] = operation.collective;
+    if (operation.kind == shm::WaitKind::collective && operation.tag >= 0) one["root"] = operation.tag;
+    if (operation.kind == shm::WaitKind::call) {
+      one["peer"] = operation.peer;
+      one["call"] = operation.collective;
+    } else if (!operation.collective.empty()) {
+      one["collective"] = operation.collective;
+    }
     operations.push_back(one);
   }
   return {{"call", wait.function},

@@ -78,7 +78,7 @@ std::string peers_text(const SeenWait& wait) {
 std::string tag_text(const SeenWait& wait) {
   if (wait.operation_count != 1 || wait.operations.empty()) return "-";
   const SeenOperation& operation = wait.operations[0];
-  if (operation.kind == shm::WaitKind::collective || operation.kind == shm::WaitKind::request) return "-";
+  if (!launch::is_message(operation.kind)) return "-";
   return operation.tag == MPI_ANY_TAG ? "any" : std::to_string(operation.tag);
 }
 

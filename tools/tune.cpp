@@ -34,13 +34,13 @@ namespace hearth::tools {
 namespace {
 
 // All questions together; what starting jobs and ending them takes comes on top.
-constexpr uint64_t kTimeUs = 100'000'000, kQuickTimeUs = 6'000'000, kUnaskedTimeUs = 4'000'000;
+constexpr uint64_t kTimeUs = 100'000'000, kQuickTimeUs = 6'000'000, kBackgroundTimeUs = 4'000'000;
 constexpr uint64_t kQuestionUsMin = 10'000, kQuestionUsMax = 400'000, kQuickQuestionUsMax = 120'000;
 // A single question may take six rounds of slow messages: after this time the rest keeps its defaults.
 constexpr uint64_t kDeadlineNs = 110'000'000'000, kQuickDeadlineNs = 12'000'000'000,
-                   kUnaskedDeadlineNs = 7'000'000'000;
+                   kBackgroundDeadlineNs = 7'000'000'000;
 // Of one job, whatever happens.
-constexpr int kLimitS = 300, kUnaskedLimitS = 9;
+constexpr int kLimitS = 300, kBackgroundLimitS = 9;
 constexpr uint64_t kQuickBytesMax = uint64_t{4} << 20;
 
 std::string length_text(uint64_t bytes) {
@@ -80,7 +80,7 @@ class Tuner {
         profile_(profile) {}
 
   Status run(const Installation& place) {
-    HEARTH_TRY(job_.start(place, pair_.a, pair_.b, options_.unasked ? kUnaskedLimitS : kLimitS));
+    HEARTH_TRY(job_.start(place, pair_.a, pair_.b, options_.background ? kBackgroundLimitS : kLimitS));
     if (!options_.quick) {
       for (const Choice& choice : choices()) HEARTH_TRY(choose(choice));
     }
@@ -99,7 +99,7 @@ class Tuner {
 
   Status ask(const Question& question, const std::string& what, tune::Comparison& answer) {
     show(what, question.bytes);
-    if (options_.unasked && disturbance_.look())
+    if (options_.background && disturbance_.look())
       return fail(MPI_ERR_OTHER, "others use the machine now, so nothing is written");
     HEARTH_TRY(job_.ask(question, answer));
     progress_.step();
@@ -289,12 +289,12 @@ Status measure(const TuneOptions& options, const Installation& place, const std:
                int processors, tune::Profile& profile) {
   const size_t questions = questions_per_relation(options.quick) * pairs.size() +
                            (options.quick ? 0 : collective_questions(processors));
-  const uint64_t time_us = options.unasked ? kUnaskedTimeUs : options.quick ? kQuickTimeUs : kTimeUs;
+  const uint64_t time_us = options.background ? kBackgroundTimeUs : options.quick ? kQuickTimeUs : kTimeUs;
   const uint64_t question_us =
       std::clamp(time_us / questions, kQuestionUsMin, options.quick ? kQuickQuestionUsMax : kQuestionUsMax);
-  const uint64_t deadline_ns = os::now_ns() + (options.unasked ? kUnaskedDeadlineNs
-                                               : options.quick ? kQuickDeadlineNs
-                                                               : kDeadlineNs);
+  const uint64_t deadline_ns = os::now_ns() + (options.background ? kBackgroundDeadlineNs
+                                               : options.quick    ? kQuickDeadlineNs
+                                                                  : kDeadlineNs);
   Progress progress(questions);
   for (const RelationPair& pair : pairs) {
     Tuner tuner(options, pair, question_us, deadline_ns, progress, profile);
@@ -304,7 +304,7 @@ Status measure(const TuneOptions& options, const Installation& place, const std:
   return tune_collectives(place, processors, question_us, deadline_ns, progress, profile);
 }
 
-/// Held as long as one measures unasked: there is no file that could be left behind.
+/// Held as long as one measures in the background: there is no file that could be left behind.
 Status be_the_only_one(os::Descriptor& held) {
   held = os::listen_under_name("hearth-tune-" + std::to_string(os::own_user()));
   return held.open() ? Status() : fail(MPI_ERR_OTHER, "another one is measuring");
@@ -335,7 +335,7 @@ Status run_tune(const TuneOptions& options) {
                 "there is no place for the profile: neither XDG_CACHE_HOME nor HOME names a folder. Remedy: "
                 "--output FILE, and HEARTH_PROFILE=FILE for the jobs that are to use it");
   }
-  if (options.unasked) HEARTH_TRY(disturb_nobody(output, held));
+  if (options.background) HEARTH_TRY(disturb_nobody(output, held));
   // Before the measuring, which takes its time.
   for (const std::string& name : {output, options.plot_file}) {
     if (!name.empty()) HEARTH_TRY(check_writable(name));
@@ -346,17 +346,17 @@ Status run_tune(const TuneOptions& options) {
   tune::Profile profile;
   profile.made = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)));
   profile.made_by = std::string("hearth tune") +
-                    (options.unasked ? " --unasked"
-                     : options.quick ? " --quick"
-                                     : "") +
+                    (options.background ? " --background"
+                     : options.quick    ? " --quick"
+                                        : "") +
                     ", version " HEARTH_VERSION;
   profile.machine = tune::MachineIdentity::of(machine);
   const Status measured = measure(options, place, pairs, processors_of(machine), profile);
-  if (!measured.ok() && options.unasked) remove_empty_folder_of(output);
+  if (!measured.ok() && options.background) remove_empty_folder_of(output);
   HEARTH_TRY(measured);
   HEARTH_TRY(write_file(output, tune::profile_text(profile)));
   if (!options.plot_file.empty()) HEARTH_TRY(write_file(options.plot_file, chart_of(profile)));
-  if (output == "-" || options.unasked) return {};
+  if (output == "-" || options.background) return {};
   print_table(profile);
   fmt::print("\nwritten to {}\n", output);
   return {};

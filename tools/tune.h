@@ -10,8 +10,8 @@
 namespace hearth::tools {
 
 struct TuneOptions {
-  bool quick = false;    // the most important thresholds only, in seconds
-  bool unasked = false;  // as mpiexec starts it: quick, and only where nobody is disturbed and none is there
+  bool quick = false;       // the most important thresholds only, in seconds
+  bool background = false;  // as mpiexec starts it: quick, and only on an idle machine without a profile
   std::string output_file;  // instead of the user's own place; "-": standard output
   std::string plot_file;    // the curves and crossovers, as SVG
 };

@@ -1,13 +1,13 @@
-// The measuring that nobody has asked for: after a good job at a terminal, where the machine has no profile,
-// mpiexec starts `hearth tune --unasked` and goes. That looks whether the machine is idle, measures for some
-// seconds at the lowest priority, and leaves the profile behind or nothing. For mpiexec, in its one thread.
+// With HEARTH_AUTO_TUNE=yes: after a successful job at a terminal, on a machine without a profile, mpiexec
+// starts `hearth tune --background` and exits. That process checks whether the machine is idle, measures for
+// some seconds at the lowest priority, and writes the profile or nothing.
 #pragma once
 
 #include "topo/machine.h"
 
 namespace hearth::launch {
 
-/// Starts it, where all of that is so. Never waits, and says nothing: the job is over and was good.
-void tune_unasked(const topo::Machine& machine, bool has_profile, char** environment);
+/// Starts it if these conditions hold. Does not wait and prints nothing, because the job has ended well.
+void tune_in_background(const topo::Machine& machine, bool has_profile, char** environment);
 
 }  // namespace hearth::launch

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/chaos.h"
+#include "base/os_process.h"
 #include "launch/bootstrap_mpiexec.h"
 #include "launch/bootstrap_node.h"
 #include "launch/bootstrap_words.h"
@@ -53,6 +54,7 @@ void begin_chaos() {
 }
 
 Status bootstrap(Bootstrap& result) {
+  HEARTH_TRY(os::check_process_id());
   const LauncherSigns signs = find_launcher();
   if (signs.server == LauncherSigns::Server::none && mpiexec_named()) return attach_to_mpiexec(result);
   if (started_by_rank(signs) || alone_by_count(signs)) return become_singleton(result);

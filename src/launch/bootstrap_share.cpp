@@ -83,6 +83,12 @@ class Host {
           listen_to(static_cast<size_t>(event.token - 1));
         }
       }
+      if (poller_.refusal() != 0) {
+        return fail(MPI_ERR_OTHER,
+                    "cannot wait for the other ranks of this machine: epoll_wait: %s. Remedy: "
+                    "allow it in the sandbox",
+                    std::strerror(poller_.refusal()));
+      }
     }
     return {};
   }

@@ -12,11 +12,17 @@
 namespace hearth::launch {
 namespace {
 
+// What mpiexec writes when the job is over.
+constexpr int32_t kDismissed = 0;
+
 [[noreturn]] void watch(int pipe) {
   std::vector<int32_t> groups;
   int32_t group;
   // Numbers are written whole: they are shorter than what a pipe takes at once.
-  while (os::read_some(pipe, &group, sizeof group) == sizeof group) groups.push_back(group);
+  while (os::read_some(pipe, &group, sizeof group) == sizeof group) {
+    if (group == kDismissed) os::end_process(0);
+    groups.push_back(group);
+  }
   for (const int32_t leader : groups) os::signal_group(leader, SIGKILL);
   os::end_process(0);
 }
@@ -44,6 +50,8 @@ Status Guardian::start(char** arguments) {
 
 Guardian::~Guardian() {
   if (pid_ <= 0) return;
+  // Either is enough: a stopped process does not read, and a sandbox may refuse kill.
+  os::write_some(pipe_.number(), &kDismissed, sizeof kDismissed);
   os::signal_process(pid_, SIGKILL);
   os::reap(pid_);
 }

@@ -120,7 +120,7 @@ std::string library_beside(const std::string& name) {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return "";
-  const std::filesystem::path library = self.parent_path().parent_path() / "lib" / name;
+  const std::filesystem::path library = self.parent_path().parent_path() / HEARTH_LIBDIR / name;
   const std::string path = library.string();
   return std::filesystem::exists(library, error) && path.find_first_of(": ") == std::string::npos ? path : "";
 }

@@ -23,6 +23,9 @@ constexpr uint64_t kPromptNs = 100 * kNsPerMs;
 constexpr size_t kStateLines = 16;
 // --check looks for deadlocks too, after so long a wait.
 constexpr uint64_t kCheckWhyNs = 1000 * kNsPerMs;
+// Without --why and --check, only waits for ended ranks are looked for, after so long.
+constexpr uint64_t kUnaskedWhyNs = 10'000 * kNsPerMs;
+constexpr uint64_t kStubbornNs = 1000 * kNsPerMs;
 constexpr int kTimeoutCode = 124;  // as timeout(1) does it
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
@@ -62,7 +65,9 @@ int Job::run(char** own_environment) {
   os::raise_descriptor_limit();
   signals_ = std::make_unique<os::SignalInbox>(kSignals);
   const uint64_t signals = token_of(static_cast<uint32_t>(Source::signals), 0);
-  if (signals_->descriptor() < 0 || !poller_.add(signals_->descriptor(), signals, true, false)) {
+  const bool added = signals_->descriptor() >= 0 && poller_.add(signals_->descriptor(), signals, true, false);
+  if (added) poller_.wait(0);
+  if (!added || poller_.refusal() != 0) {
     say(std::string("cannot wait for signals (signalfd, epoll): ") + std::strerror(errno) +
         ". Remedy: raise the limit on open files (ulimit -n), or allow these calls where a sandbox refuses "
         "them");
@@ -70,8 +75,9 @@ int Job::run(char** own_environment) {
     return 1;
   }
   if (spec_.timeout_ns != 0) limit_at_ = os::now_ns() + spec_.timeout_ns;
-  why_ns_ = spec_.why_ns == 0 && check_.wanted() ? kCheckWhyNs : spec_.why_ns;
-  if (why_ns_ != 0) why_at_ = os::now_ns() + why_ns_;
+  why_asked_ = spec_.why_ns != 0 || check_.wanted();
+  why_ns_ = spec_.why_ns != 0 ? spec_.why_ns : why_asked_ ? kCheckWhyNs : kUnaskedWhyNs;
+  why_at_ = os::now_ns() + why_ns_;
 
   if (!start_ranks(own_environment)) {
     start_failed_ = true;
@@ -96,6 +102,7 @@ void Job::loop() {
 }
 
 bool Job::finished() const {
+  if (cannot_kill_) return true;
   if (running_ > 0) return false;
   return streams_open_ == 0 || due(drain_until_, os::now_ns());
 }
@@ -133,8 +140,8 @@ void Job::handle(Source source, uint32_t index) {
 
 int Job::next_timeout_ms() const {
   uint64_t next = 0;
-  for (const uint64_t time :
-       {limit_at_, terminate_at_, kill_at_, drain_until_, prompt_at_, why_at_, mourned_at_, words_at_}) {
+  for (const uint64_t time : {limit_at_, terminate_at_, kill_at_, drain_until_, prompt_at_, why_at_,
+                              mourned_at_, words_at_, stubborn_at_}) {
     if (time != 0 && (next == 0 || time < next)) next = time;
   }
   if (next == 0) return -1;
@@ -156,6 +163,13 @@ void Job::handle_times() {
   if (due(kill_at_, now)) {
     kill_at_ = 0;
     signal_ranks(SIGKILL);
+  }
+  if (due(stubborn_at_, now)) {
+    stubborn_at_ = 0;
+    if (running_ > 0) {
+      say(running_words("rank") + (running_ == 1 ? " has" : " have") +
+          " not ended yet; the same signal once more kills " + (running_ == 1 ? "it" : "them"));
+    }
   }
   if (due(why_at_, now)) look_for_standstill();
   if (due(mourned_at_, now)) look_for_survivors();
@@ -188,6 +202,7 @@ void Job::handle_signal(int signal) {
         signal_ranks(SIGKILL);
         return;
       }
+      stubborn_at_ = os::now_ns() + kStubbornNs;
       break;
     case SIGQUIT:
       quiet_ = true;
@@ -214,9 +229,20 @@ void Job::signal_ranks(int signal) {
     // is ended with the others, but is none of the receivers of a forwarded signal.
     const bool to_all = signal == SIGTERM || signal == SIGKILL;
     if (rank.ended && !to_all) continue;
-    if (!os::signal_group(rank.pid, signal) && !rank.ended) os::signal_process(rank.pid, signal);
+    const bool reached =
+        os::signal_group(rank.pid, signal) || (!rank.ended && os::signal_process(rank.pid, signal));
+    if (!reached && !rank.ended && signal == SIGKILL && errno == EPERM) give_up_killing();
     if (signal == SIGTERM) os::signal_group(rank.pid, SIGCONT);
   }
+}
+
+// Ranks have asked the kernel to kill them when mpiexec ends (PR_SET_PDEATHSIG), which no sandbox refuses.
+void Job::give_up_killing() {
+  if (cannot_kill_) return;
+  cannot_kill_ = true;
+  say("cannot kill " + running_words("rank") + " (kill): " + std::strerror(errno) +
+      ". mpiexec ends now, and the kernel kills its ranks. Remedy: allow kill where a sandbox refuses it");
+  if (exit_code_ == 0) exit_code_ = 1;
 }
 
 // ---- ends of ranks
@@ -261,7 +287,7 @@ void Job::rank_has_ended(uint32_t index) {
     if (death_code_ != 0 && !ending_) exit_code_ = code_of_survivors();
     mourned_at_ = 0;
     drain_until_ = os::now_ns() + kDrainNs;
-    kill_at_ = terminate_at_ = limit_at_ = why_at_ = 0;
+    kill_at_ = terminate_at_ = limit_at_ = why_at_ = stubborn_at_ = 0;
   }
 }
 
@@ -293,7 +319,7 @@ void Job::end_job(int exit_code, bool at_once) {
   if (ending_) return;
   ending_ = true;
   exit_code_ = exit_code;
-  limit_at_ = why_at_ = 0;
+  limit_at_ = why_at_ = stubborn_at_ = 0;
   const uint64_t grace_ns = param::get_time_ns(param::Id::launch_grace);
   const uint64_t now = os::now_ns();
   terminate_at_ = at_once ? 0 : now + grace_ns;
@@ -329,7 +355,7 @@ void Job::clear_up() {
   say_what_they_did(true);
   signal_ranks(SIGKILL);
   for (Rank& rank : ranks_) {
-    if (rank.pid > 0) os::reap(rank.pid);
+    if (rank.pid > 0 && (rank.ended || !cannot_kill_)) os::reap(rank.pid);
     rank.pid = -1;  // the number may be given to others now
     rank.output.drain();
     rank.error.drain();
@@ -341,7 +367,7 @@ void Job::clear_up() {
   for (flush_all();; flush_all()) {
     const bool all_written =
         std::all_of(sinks_.begin(), sinks_.end(), [](const auto& sink) { return sink->empty(); });
-    if (all_written || interrupts_ > interrupts_before) return;
+    if (all_written || interrupts_ > interrupts_before || poller_.refusal() != 0) return;
     for (const os::Poller::Event& event : poller_.wait(-1)) {
       const auto source = static_cast<Source>(event.token >> 32);
       if (source == Source::signals || source == Source::sink)

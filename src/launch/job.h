@@ -91,6 +91,7 @@ class Job {
   void judge(uint32_t rank);
   void end_job(int exit_code, bool at_once);
   void signal_ranks(int signal);
+  void give_up_killing();
   void time_is_over();
   void reader_is_gone();
   void clear_up();
@@ -106,6 +107,7 @@ class Job {
   void say_why();
   void look_for_standstill();
   bool has_news_of_standstill(uint64_t now_ns);
+  bool some_rank_has_left() const;
 
   // Words
   void say(const std::string& text);
@@ -158,7 +160,8 @@ class Job {
   uint64_t moves_seen_ = 0;           // a fingerprint of all waits, and since when it is the same
   uint64_t still_since_ns_ = 0;
   bool still_told_ = false;
-  uint64_t why_ns_ = 0;         // what is asked for by --why or --check; 0: nothing
+  bool why_asked_ = false;      // by --why or --check
+  uint64_t why_ns_ = 0;         // how long a wait lasts before it is examined
   uint64_t not_before_ns_ = 0;  // of waits that have been looked at and were no deadlock
 
   uint32_t running_ = 0;
@@ -169,6 +172,7 @@ class Job {
   bool quiet_ = false;  // whoever ended the job from outside need not be told
   bool start_failed_ = false;
   bool die_of_broken_pipe_ = false;
+  bool cannot_kill_ = false;  // the system refuses signals to ranks, which then outlive clear_up()
   long long memory_kills_before_ = 0;
   bool go_on_ = false;  // in spite of a death
   int death_code_ = 0;  // mpiexec's exit code for the first death
@@ -184,7 +188,8 @@ class Job {
   uint64_t prompt_at_ = 0;
   uint64_t why_at_ = 0;
   uint64_t words_at_ = 0;
-  uint64_t mourned_at_ = 0;  // survivors must have said by then that they go on
+  uint64_t stubborn_at_ = 0;  // ranks that have not reacted to SIGINT or SIGTERM by then are reported
+  uint64_t mourned_at_ = 0;   // survivors must have said by then that they go on
 };
 
 }  // namespace hearth::launch

@@ -1,4 +1,5 @@
-// mpiexec --why, and what is said when time is over or somebody presses the quit key: who waits for whom.
+// Reports which rank waits for which: with --why, at the time limit, on the quit signal, and by default for
+// ranks that wait for ranks that have ended.
 #include <algorithm>
 
 #include "base/atomic.h"
@@ -10,6 +11,8 @@ namespace {
 
 // How often is looked whether something stands still: a few loads for each rank.
 constexpr uint64_t kLookNs = 200'000'000;
+// The interval without --why, when only waits for ended ranks are of interest.
+constexpr uint64_t kUnaskedLookNs = 1'000'000'000;
 // And how soon after a closer look, which found no deadlock, is the next one: it takes a fifth of a second.
 constexpr uint64_t kAgainNs = 500'000'000;
 
@@ -31,25 +34,36 @@ void Job::say_why() {
   for (const std::string& line : explain(observer_.look_well(true)).lines) say(line);
 }
 
-// A wait that has lasted so long is told of once. One that waits for ranks that compute is told of only when
-// nothing at all has moved for so long.
+// Reports a wait of at least why_ns_ once. With --why, a wait for ranks that compute is reported too, if
+// nothing at all has moved for so long. Without it, only waits that cannot end because the awaited ranks have
+// ended are reported, and end the job unless --keep-waiting is given.
 void Job::look_for_standstill() {
   const uint64_t now = os::now_ns();
-  why_at_ = now + std::min(kLookNs, why_ns_);
+  why_at_ = now + std::min(why_asked_ ? kLookNs : kUnaskedLookNs, why_ns_);
+  if (!why_asked_ && !some_rank_has_left()) return;
   if (!has_news_of_standstill(now)) return;
   tell_observer();
   const Explanation why = explain(observer_.look_well(false));
-  const bool stuck = why.verdict > Verdict::waiting;
-  const bool still = why.verdict == Verdict::waiting && now >= still_since_ns_ + why_ns_ && !still_told_;
+  const bool stuck = why_asked_ ? why.verdict > Verdict::waiting : why.verdict == Verdict::in_vain;
+  const bool still =
+      why_asked_ && why.verdict == Verdict::waiting && now >= still_since_ns_ + why_ns_ && !still_told_;
   not_before_ns_ = os::now_ns() + std::max(why_ns_, kAgainNs);
   if (!stuck && !still) return;
   still_told_ = true;
   for (const std::string& line : why.lines) say(line);
   if (!stuck) return;
-  std::string all;
-  for (const std::string& line : why.lines) all += (all.empty() ? "" : "\n") + line;
-  check_.note_deadlock(all);
-  if (check_.fatal()) end_job(1, true);
+  // A program that polls may do anything next: a suspicion is no finding, and no reason to end the job.
+  const bool proven = why.verdict != Verdict::suspected;
+  if (proven) {
+    std::string all;
+    for (const std::string& line : why.lines) all += (all.empty() ? "" : "\n") + line;
+    check_.note_deadlock(all);
+  }
+  if (!why_asked_) {
+    say(spec_.keep_waiting ? "the job goes on (--keep-waiting)"
+                           : "ending " + running_words("rank") + "; --keep-waiting lets them wait");
+  }
+  if ((proven && check_.fatal()) || (!why_asked_ && !spec_.keep_waiting)) end_job(1, true);
   for (uint32_t index = 0; index < rank_count(); ++index) {
     const SeenRank& rank = observer_.latest().ranks[index];
     for (const SeenWait& wait : rank.waits) {
@@ -57,6 +71,15 @@ void Job::look_for_standstill() {
     }
     if (rank.polling) waits_told_[index] = std::max(waits_told_[index], rank.polling->since_ns);
   }
+}
+
+// Whether a rank can no longer act although the job goes on: it has ended or called MPI_Finalize.
+bool Job::some_rank_has_left() const {
+  for (uint32_t index = 0; index < rank_count(); ++index) {
+    const auto phase = atomic::load_relaxed(segment_.rank(static_cast<int>(index)).phase);
+    if (ranks_[index].ended || static_cast<shm::RankPhase>(phase) == shm::RankPhase::finalized) return true;
+  }
+  return false;
 }
 
 bool Job::has_news_of_standstill(uint64_t now_ns) {
@@ -82,7 +105,7 @@ bool Job::has_news_of_standstill(uint64_t now_ns) {
     still_since_ns_ = now_ns;
     still_told_ = false;
   }
-  const bool still = waits && !still_told_ && now_ns >= still_since_ns_ + why_ns_;
+  const bool still = why_asked_ && waits && !still_told_ && now_ns >= still_since_ns_ + why_ns_;
   return still || (news && now_ns >= not_before_ns_);
 }
 

@@ -27,6 +27,7 @@
 #include "launch/placement.h"
 #include "launch/program.h"
 #include "launch/traffic_file.h"
+#include "launch/variables.h"
 #include "mpi.h"
 #include "shm/arena.h"
 #include "shm/segment.h"
@@ -83,6 +84,30 @@ Status check_room(const JobSpec& job, int ranks, int processors) {
                      (processors == 1 ? " processor" : " processors");
   note(text + " (--oversubscribe silences this)");
   return {};
+}
+
+std::vector<std::string> names_of(char** environment) {
+  std::vector<std::string> names;
+  for (char** entry = environment; *entry != nullptr; ++entry) {
+    const std::string variable = *entry;
+    names.push_back(variable.substr(0, variable.find('=')));
+  }
+  return names;
+}
+
+void check_variables(const JobSpec& job, char** environment) {
+  std::vector<std::string> names = names_of(environment);
+  for (const EnvironmentEdit& edit : job.environment) names.push_back(edit.name);
+  for (const ProgramSpec& program : job.programs) {
+    for (const EnvironmentEdit& edit : program.environment) names.push_back(edit.name);
+  }
+  for (const std::string& line : unknown_variables(names)) note(line);
+  remove_unreadable_variables();
+}
+
+Status check_input(const JobSpec& job, int ranks) {
+  if (job.input_rank < ranks) return {};
+  return fail(MPI_ERR_ARG, "--stdin %d: the ranks of this job are 0 to %d", job.input_rank, ranks - 1);
 }
 
 void name_ignored(const JobSpec& job) {
@@ -161,16 +186,13 @@ void report_seats(const JobSpec& job, const topo::Machine& machine, const std::v
 // A job for other machines goes to a launcher that can reach them. Returns when that cannot be.
 int leave_to_others(const JobSpec& job, const std::string& other_host, char** environment) {
   std::vector<std::string> variables;
-  std::vector<std::string> names;
-  for (char** entry = environment; *entry != nullptr; ++entry) {
-    variables.emplace_back(*entry);
-    names.push_back(variables.back().substr(0, variables.back().find('=')));
-  }
+  for (char** entry = environment; *entry != nullptr; ++entry) variables.emplace_back(*entry);
   const char* search_path = find_variable(variables, "PATH");
   const bool in_allocation = find_variable(variables, "SLURM_JOB_ID") != nullptr;
   Handover handover;
   if (!hand_over(job, search_path == nullptr ? "" : search_path,
-                 param::get_text(param::Id::launch_hosts_with), in_allocation, names, handover)
+                 param::get_text(param::Id::launch_hosts_with), in_allocation, names_of(environment),
+                 handover)
            .ok()) {
     note("'" + other_host + "' is not this machine ('" + os::host_name() + "')");
     return complain(kUsageCode);
@@ -201,11 +223,13 @@ int mpiexec(char** arguments, char** environment) {
   if (job.show_help) return std::fputs(help_text().c_str(), stdout) < 0 ? 1 : 0;
   if (job.show_version) return std::puts("mpiexec (Hearth MPI) " HEARTH_VERSION) < 0 ? 1 : 0;
   chaos::begin(chaos::Plan::kLauncher, job.chaos);
+  check_variables(job, environment);
   int slots = 0;
   const std::string other = first_other_host(job.hosts, os::host_name(), slots);
   if (!other.empty()) return leave_to_others(job, other, environment);
   name_ignored(job);
 
+  if (!os::check_process_id().ok()) return complain(1);
   // Before anything is opened or allocated that the guardian would have to let go.
   Guardian guardian;
   if (!guardian.start(arguments).ok()) return complain(1);
@@ -214,6 +238,7 @@ int mpiexec(char** arguments, char** environment) {
   if (!find_machine(job, machine).ok()) return complain(kUsageCode);
   fill_in_ranks(job, machine, slots);
   const int ranks = ranks_of(job);
+  if (!check_input(job, ranks).ok()) return complain(kUsageCode);
   const int processors = processors_to_share(machine);
   if (!check_room(job, ranks, processors).ok()) return complain(kUsageCode);
   std::vector<Seat> seats = seat_ranks(machine, job.placement, ranks, processors);
@@ -234,7 +259,7 @@ int mpiexec(char** arguments, char** environment) {
   Job running(job, guardian, segment, arena, report.board(), check, std::move(seats));
   const int code = check.finish(running.run(environment));
   report.write(job, segment, code);
-  if (code == 0) tune_unasked(machine, has_profile, environment);
+  if (code == 0) tune_in_background(machine, has_profile, environment);
   return code;
 }
 

@@ -189,6 +189,9 @@ const Option kOptions[] = {
        return Status();
      }},
 
+    {"keep-waiting", "", "do not end a job whose ranks wait for ranks that have ended: docs/why.md",
+     [](Parser& p, const Words&) { p.job.keep_waiting = true; return Status(); }},
+
     {"check", "[=HOW]",
      "say what the program does that MPI forbids; HOW is fatal, strict or both: docs/checks.md",
      [](Parser& p, const Words& v) { p.job.check = v.empty() ? "yes" : v[0]; return Status(); }},
@@ -266,7 +269,7 @@ const Option kOptions[] = {
     {"q quiet", "", nullptr, ignore},
     {"display-allocation", "", nullptr, ignore},
     {"report-state-on-timeout get-stack-traces", "", nullptr, ignore},
-    {"disable-hostname-propagation disable-auto-cleanup no-local nolocal local", "", nullptr, ignore},
+    {"disable-hostname-propagation no-local nolocal local", "", nullptr, ignore},
 };
 // clang-format on
 
@@ -283,22 +286,6 @@ const Option* find_option(const std::string& name) {
   return nullptr;
 }
 
-// Letters to change, add or leave out to make one word the other.
-size_t distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 std::string printed(const std::string& name) {
   return (name.size() == 1 ? "-" : "--") + name;
 }
@@ -309,7 +296,7 @@ Status unknown_option(const std::string& word) {
   size_t best = 3;  // further away is no misspelling
   for (const Option& option : kOptions) {
     for (const std::string& known : split(option.names, ' ')) {
-      const size_t steps = distance(name, known);
+      const size_t steps = edit_distance(name, known);
       if (known.size() > 2 && steps < best) {
         best = steps;
         nearest = known;
@@ -323,6 +310,16 @@ Status unknown_option(const std::string& word) {
               word.c_str(), printed(nearest).c_str());
 }
 
+// "-n4" as users of Open MPI and MPICH type it: an option with one number, written together with it.
+const Option* find_with_number(const std::string& name, std::string& number) {
+  const size_t digits = name.find_first_of("0123456789");
+  if (digits == 0 || digits == std::string::npos) return nullptr;
+  number = name.substr(digits);
+  if (number.find_first_not_of("0123456789") != std::string::npos) return nullptr;
+  const Option* option = find_option(name.substr(0, digits));
+  return option != nullptr && std::strcmp(option->arguments, "N") == 0 ? option : nullptr;
+}
+
 // Takes one option and its arguments from words[next...].
 Status take_option(Parser& parser, const Words& words, size_t& next) {
   std::string word = words[next++];
@@ -333,7 +330,12 @@ Status take_option(Parser& parser, const Words& words, size_t& next) {
     values.push_back(word.substr(equals + 1));
     word.resize(equals);
   }
-  if (option == nullptr) return unknown_option(words[next - 1]);
+  if (std::string number; option == nullptr) {
+    option = find_with_number(without_dashes(word), number);
+    if (option == nullptr) return unknown_option(words[next - 1]);
+    values.push_back(number);
+    word.resize(word.size() - number.size());
+  }
   parser.option = word;
   const bool may_be_left_out = option->arguments[0] == '[';
   size_t wanted = std::strlen(option->arguments) == 0 ? 0 : split(option->arguments, ' ').size();
@@ -352,6 +354,9 @@ Status take_option(Parser& parser, const Words& words, size_t& next) {
 Status finish_program(Parser& parser) {
   if (parser.program.command.empty()) {
     return fail(MPI_ERR_ARG, "no program to start; the form is mpiexec -n 2 program arguments");
+  }
+  if (parser.program.command[0].empty()) {
+    return fail(MPI_ERR_ARG, "the program's name is empty. Likely cause: an unset variable of the shell");
   }
   parser.job.programs.push_back(std::move(parser.program));
   parser.program = {};

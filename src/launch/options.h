@@ -49,6 +49,7 @@ struct JobSpec {
   int input_rank = 0;                      // who gets standard input; -1: nobody
   uint64_t timeout_ns = 0;                 // 0: none
   uint64_t why_ns = 0;                     // --why; 0: not asked for
+  bool keep_waiting = false;               // --keep-waiting
   std::string check;                       // --check: as HEARTH_CHECK; "": not said
   std::string check_json;                  // "" for none
   bool survive = false;                    // the death of a rank is no reason to end the others

@@ -11,6 +11,8 @@ namespace {
 // A pipe that poll() calls writable takes at least this much without blocking.
 constexpr size_t kPieceBytes = 4096;
 constexpr size_t kReadBytes = size_t{64} << 10;
+// Not on the stack, which may be short (ulimit -s); all streams are read by one thread.
+std::array<char, kReadBytes> read_buffer;
 // A pipe holds at most a MiB unless root allows more; whoever still writes while we drain is not waited for.
 constexpr size_t kDrainBytesMax = size_t{4} << 20;
 // A line longer than this is handed on in parts.
@@ -84,7 +86,7 @@ void RankStream::take(std::string_view text) {
 }
 
 bool RankStream::read() {
-  std::array<char, kReadBytes> piece;
+  std::array<char, kReadBytes>& piece = read_buffer;
   const intptr_t bytes = os::read_some(pipe_.number(), piece.data(), piece.size());
   if (bytes > 0) take({piece.data(), static_cast<size_t>(bytes)});
   if (bytes < 0 && errno != EAGAIN) broken_ = errno;
@@ -92,7 +94,7 @@ bool RankStream::read() {
 }
 
 void RankStream::drain() {
-  std::array<char, kReadBytes> piece;
+  std::array<char, kReadBytes>& piece = read_buffer;
   for (size_t total = 0; open() && total < kDrainBytesMax;) {
     const intptr_t bytes = os::read_some(pipe_.number(), piece.data(), piece.size());
     if (bytes < 0 && errno == EAGAIN) return;

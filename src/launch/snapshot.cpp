@@ -10,6 +10,7 @@
 #include "base/os_wait.h"
 #include "hearth_calls.h"
 #include "launch/stack_guess.h"
+#include "launch/thread_states.h"
 #include "mpi.h"
 #include "shm/ring.h"
 
@@ -100,7 +101,7 @@ SeenComm read_comm(const shm::ShownComm& shown) {
   SeenComm comm;
   comm.context = shown.context;
   comm.size = shown.size;
-  comm.is_inter = shown.is_inter != 0;
+  comm.kind = static_cast<shm::CommKind>(shown.kind);
   comm.name.assign(shown.name, strnlen(shown.name, sizeof shown.name));
   for (int process = 0; process < shm::kMemberWords * 64; ++process) {
     if ((shown.members[process / 64] >> process % 64 & 1) != 0) comm.members.push_back(process);
@@ -264,7 +265,8 @@ void Observer::look(bool stacks) {
     const Known& known = processes_[at];
     const shm::RankBlock& block = kept_.empty() ? segment_.rank(index) : kept_[at];
     // Its own account first: what mpiexec has started may be a shell around it.
-    const bool same_numbers = block.pid != 0 && block.pid_numbering == os::process_numbering();
+    const bool same_numbers =
+        block.pid != 0 && os::same_numbering(block.pid_numbering, os::process_numbering());
     const int pid = same_numbers ? static_cast<int>(block.pid) : known.pid;
     const bool waits = atomic::load_relaxed(block.waiting.version) != 0 && pid > 0 && !known.ended;
     SeenRank rank;
@@ -277,6 +279,11 @@ void Observer::look(bool stacks) {
     rank.process.pid = pid;
     rank.process.ended = rank.process.ended || known.ended;
     look_at_process(rank.process, times_[at], now.now_ns);
+    if (rank.threads_multiple && !rank.waits.empty() && !rank.process.ended) {
+      std::vector<int> waiting;
+      for (const SeenWait& wait : rank.waits) waiting.push_back(wait.thread);
+      rank.process.acting_threads = count_acting_threads(pid, waiting);
+    }
     // Who has ended since what is looked at was kept was alive then.
     if (!kept_.empty()) rank.process.ended = known.ended;
     const bool sleeps = rank.process.state == 'S' || rank.process.state == 'D';
@@ -310,6 +317,7 @@ const Snapshot& Observer::look_well(bool has_time) {
   for (size_t index = 0; index < latest_.ranks.size(); ++index) {
     SeenRank& rank = latest_.ranks[index];
     const SeenRank& earlier = before.ranks[index];
+    rank.process.acting_threads = std::max(rank.process.acting_threads, earlier.process.acting_threads);
     rank.settled = rank.phase == earlier.phase && rank.process.ended == earlier.process.ended;
     const size_t dropped = std::erase_if(rank.waits, [&earlier](const SeenWait& wait) {
       return std::none_of(earlier.waits.begin(), earlier.waits.end(), [&wait](const SeenWait& other) {

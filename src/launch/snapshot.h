@@ -48,7 +48,7 @@ struct SeenMessage {
 struct SeenComm {
   uint32_t context = 0;
   int size = 0;
-  bool is_inter = false;
+  shm::CommKind kind = shm::CommKind::intra;
   std::string name;
   std::vector<int> members;  // processes that may send to this one in it
 };
@@ -59,6 +59,7 @@ struct SeenProcess {
   bool ended = false;  // or a zombie
   char state = '?';    // as ps shows it
   int threads = 0;
+  int acting_threads = 0;   // of a rank that waits: see launch/thread_states.h
   double processors = -1;   // that it used between two looks; below 0: not known
   std::string blocked_in;   // the kernel's function, "" where nothing is known
   std::string called_from;  // by what lies on its stack, as good a guess as that is; likewise

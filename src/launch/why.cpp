@@ -70,6 +70,8 @@ class Analysis {
   std::vector<int> needs(int self, const SeenWait& wait) const {
     std::set<int> ranks(wait.missing.begin(), wait.missing.end());
     for (const SeenOperation& operation : wait.operations) {
+      // The holders of a lock are needed, which are listed, not the target.
+      if (operation.kind == shm::WaitKind::lock) continue;
       const std::vector<int> from = sources(self, operation);
       ranks.insert(from.begin(), from.end());
     }
@@ -117,11 +119,12 @@ class Analysis {
   }
 
  private:
-  /// Threads that do not wait in MPI but may call it, and are at work.
+  /// Threads that do not wait in MPI but may call it: at work, or asleep for a time or for a file.
   static bool other_threads_act(const SeenRank& seen) {
     constexpr double kWorks = 0.05;
     const auto waiting = static_cast<int>(seen.waits.size());
-    return seen.threads_multiple && seen.process.threads > waiting && seen.process.processors > kWorks;
+    if (!seen.threads_multiple || seen.process.threads <= waiting) return false;
+    return seen.process.acting_threads > 0 || seen.process.processors > kWorks;
   }
 
   static bool acts_in(const std::vector<bool>& acts, int index) {
@@ -129,11 +132,17 @@ class Analysis {
   }
 
   bool can_end(int self, const SeenWait& wait, const std::vector<bool>& acts) const {
+    const auto missing_act = [&] {
+      return std::all_of(wait.missing.begin(), wait.missing.end(),
+                         [&](int missing) { return acts_in(acts, missing); });
+    };
     const auto ends = [&](const SeenOperation& operation) {
-      if (operation.kind == shm::WaitKind::collective) {
-        return std::all_of(wait.missing.begin(), wait.missing.end(),
-                           [&](int missing) { return acts_in(acts, missing); });
+      // All holders of a lock have to release it. One that is not known may do so at any time.
+      if (operation.kind == shm::WaitKind::collective || operation.kind == shm::WaitKind::lock) {
+        return missing_act();
       }
+      // A rank that waits in MPI progresses.
+      if (operation.kind == shm::WaitKind::progress && !has_ended(operation.peer)) return true;
       // Of the user's own making, or nothing that a message ends.
       if (operation.peer < 0 && operation.peer != MPI_ANY_SOURCE) return true;
       const std::vector<int> from = sources(self, operation);
@@ -321,6 +330,11 @@ Explanation explain(const Snapshot& snapshot) {
     const std::vector<int> actors = awaited_actors(analysis, waiters);
     const bool news = std::any_of(waiters.begin(), waiters.end(),
                                   [&](int waiter) { return analysis.may_have_news(analysis.rank(waiter)); });
+    const bool unknown = std::any_of(waiters.begin(), waiters.end(), [&](int waiter) {
+      return std::ranges::any_of(analysis.rank(waiter).waits, [](const SeenWait& wait) {
+        return wait.kind == shm::WaitKind::lock && wait.missing.empty();
+      });
+    });
     std::vector<int> stopped;
     for (const int waiter : waiters) {
       if (is_stopped(analysis.rank(waiter).process)) stopped.push_back(waiter);
@@ -328,6 +342,7 @@ Explanation explain(const Snapshot& snapshot) {
     lines.push_back("no deadlock: " + verb(waiters, "waits", "wait") +
                     (!actors.empty()    ? " for " + ranks_words(actors)
                      : !stopped.empty() ? ", and " + verb(stopped, "is stopped", "are stopped")
+                     : unknown          ? std::string(" for a lock whose holder is not known")
                      : news             ? std::string(", and not all of them have had time to look for news")
                                         : std::string(" for what other threads or programs may do")));
   } else {

@@ -66,7 +66,7 @@ void add_near_misses(const Snapshot& snapshot, int index, bool stuck, std::vecto
     if (!is_collective(posted.context)) patterns.insert({posted.peer, posted.tag, posted.context});
   }
   for (const SeenMessage& message : rank.unexpected) {
-    if (is_collective(message.context)) continue;
+    if (is_collective(message.context) || is_of_window(rank, message.context)) continue;
     const Pattern* nearest = nullptr;
     const char* difference = nullptr;
     for (const Pattern& pattern : patterns) {
@@ -96,6 +96,7 @@ struct Collective {
   std::vector<int> present;
   std::set<int> missing;
   std::map<std::string, std::vector<int>> functions;
+  std::map<int, std::vector<int>> roots;
   const SeenRank* seen_by = nullptr;
   uint32_t context = 0;
 };
@@ -112,6 +113,7 @@ std::map<uint32_t, Collective> collectives_of(const Snapshot& snapshot) {
       const std::string& behind_request = wait.operations[0].collective;
       one.functions[behind_request.empty() ? call_words(wait) : behind_request + " behind a request"]
           .push_back(index);
+      if (wait.operations[0].tag >= 0) one.roots[wait.operations[0].tag].push_back(index);
       one.seen_by = &rank;
       one.context = wait.operations[0].context;
     }
@@ -129,6 +131,15 @@ void add_collectives(const Snapshot& snapshot, std::vector<std::string>& lines) 
         text += ranks_words(at->second) + " in " + at->first;
       }
       lines.push_back(text + ". All its ranks have to call them in the same order");
+      continue;
+    }
+    if (one.roots.size() > 1) {
+      std::string text = "  different roots of " + one.functions.begin()->first + " on " + comm + ": ";
+      for (auto at = one.roots.begin(); at != one.roots.end(); ++at) {
+        if (at != one.roots.begin()) text += ", ";
+        text += ranks_words(at->second) + " with root " + std::to_string(at->first);
+      }
+      lines.push_back(text + ". All its ranks have to name the same root");
       continue;
     }
     for (const int present : one.present) one.missing.erase(present);

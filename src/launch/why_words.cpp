@@ -81,6 +81,16 @@ std::string missing_words(const SeenWait& wait) {
   return text;
 }
 
+/// "held by ranks 1 and 2 and another rank that is not known".
+std::string holders_words(const SeenWait& wait) {
+  const uint64_t holders = wait.operations[0].bytes;
+  const uint64_t known = wait.missing_count;
+  if (known == 0) return "whose holder is not known";
+  std::string text = "held by " + missing_words(wait);
+  if (known < holders) text += " and " + std::to_string(holders - known) + " that are not known";
+  return text;
+}
+
 /// Where a rank that is outside was before.
 std::string last_wait_words(const SeenWait& wait, uint64_t now_ns) {
   std::string text = "; its last wait was in " + wait.function;
@@ -116,6 +126,11 @@ std::string ranks_words(const std::vector<int>& given) {
   return "ranks " + join(words);
 }
 
+bool is_of_window(const SeenRank& rank, uint32_t context) {
+  const SeenComm* comm = comm_of(rank, context);
+  return comm != nullptr && comm->kind == shm::CommKind::window;
+}
+
 std::string comm_words(const SeenRank& rank, uint32_t context) {
   const uint32_t block = context / kContextsEach * kContextsEach;
   if (block == kWorldContext) return "MPI_COMM_WORLD";
@@ -124,11 +139,17 @@ std::string comm_words(const SeenRank& rank, uint32_t context) {
   const SeenComm* comm = comm_of(rank, context);
   const std::string number = "context " + std::to_string(block);
   if (comm == nullptr) return "a communicator (" + number + ")";
-  const std::string kind = comm->is_inter ? "intercommunicator" : "communicator";
+  if (comm->kind == shm::CommKind::window) return comm->name;
+  const bool is_inter = comm->kind == shm::CommKind::inter;
+  const std::string kind = is_inter ? "intercommunicator" : "communicator";
   const std::string size = std::to_string(comm->size) + (comm->size == 1 ? " rank" : " ranks");
   if (comm->name.empty())
-    return "a" + std::string(comm->is_inter ? "n " : " ") + kind + " of " + size + " (" + number + ")";
+    return "a" + std::string(is_inter ? "n " : " ") + kind + " of " + size + " (" + number + ")";
   return kind + " '" + comm->name + "' of " + size;
+}
+
+bool is_message(shm::WaitKind kind) {
+  return kind == shm::WaitKind::send || kind == shm::WaitKind::receive || kind == shm::WaitKind::probe;
 }
 
 std::string operation_words(const SeenOperation& operation) {
@@ -143,6 +164,12 @@ std::string operation_words(const SeenOperation& operation) {
     case shm::WaitKind::collective:
       return operation.collective.empty() ? "a collective operation"
                                           : "the collective " + operation.collective;
+    case shm::WaitKind::call:
+      return operation.collective + " by " + peer_words(operation);
+    case shm::WaitKind::progress:
+      return peer_words(operation) + " to progress in a call of MPI";
+    case shm::WaitKind::lock:
+      return "the lock on the memory of " + peer_words(operation);
     default:
       return "a request of another kind";
   }
@@ -163,6 +190,8 @@ std::string call_words(const SeenWait& wait) {
       return "a collective operation";
     case shm::WaitKind::polling:
       return "MPI_Test or its like";
+    case shm::WaitKind::lock:
+      return "a lock of a window";
     default:
       return "a wait for requests";
   }
@@ -177,12 +206,17 @@ std::string wait_words(const SeenRank& rank, const SeenWait& wait, uint64_t now_
   if (only_collective) {
     const std::string& name = wait.operations[0].collective;
     if (!name.empty()) text += " (" + name + ")";
+    if (wait.operations[0].tag >= 0) text += " with root " + std::to_string(wait.operations[0].tag);
     text += " on " + comm_words(rank, wait.operations[0].context);
     text += wait.missing.empty() ? "" : " for " + missing_words(wait);
   } else if (!wait.operations.empty()) {
     text += " for " + operations_words(wait);
     if (one_context(wait)) text += ", on " + comm_words(rank, wait.operations[0].context);
-    if (!wait.missing.empty()) text += ", in the collective for " + missing_words(wait);
+    if (wait.kind == shm::WaitKind::lock) {
+      text += ", " + holders_words(wait);
+    } else if (!wait.missing.empty()) {
+      text += ", in the collective for " + missing_words(wait);
+    }
   } else if (wait.kind == shm::WaitKind::finalize) {
     text += " for the other ranks to take what it sent";
   }

@@ -13,6 +13,10 @@ namespace hearth::launch {
 std::string ranks_words(const std::vector<int>& ranks);
 /// "MPI_COMM_WORLD", "'rows'", "a communicator of 4 ranks (context 16)"; as that rank shows it.
 std::string comm_words(const SeenRank& rank, uint32_t context);
+/// A send, a receive or a probe, which has a peer and a tag.
+bool is_message(shm::WaitKind kind);
+/// Whether the context is that of a window's own communicator, whose messages are not the program's.
+bool is_of_window(const SeenRank& rank, uint32_t context);
 /// "a message from rank 1, tag 7".
 std::string operation_words(const SeenOperation& operation);
 /// The name of the call: "MPI_Recv", or what is known of it: "a receive".

@@ -14,4 +14,7 @@ Words split(const std::string& text, char separator);
 /// Whether the whole text is a decimal number from `least` to `most`.
 bool to_number(const std::string& text, int least, int most, int& value);
 
+/// Letters to change, insert or delete to turn one word into the other (Levenshtein distance).
+size_t edit_distance(const std::string& a, const std::string& b);
+
 }  // namespace hearth::launch

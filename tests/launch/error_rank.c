@@ -34,6 +34,14 @@ int main(int argc, char** argv) {
     MPI_Session_finalize(&session);
     return 0;
   }
+  if (is(what, "sessions-only")) {
+    MPI_Session session; /* its handler is not that of errors without an object */
+    MPI_Session_init(MPI_INFO_NULL, handler_of(argv[2]), &session);
+    MPI_Type_free(NULL);
+    printf("went on\n");
+    MPI_Session_finalize(&session);
+    return 0;
+  }
   if (is(what, "before-init")) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     printf("went on\n");
@@ -48,7 +56,7 @@ int main(int argc, char** argv) {
     printf("went on\n");
     MPI_Barrier(MPI_COMM_WORLD);
   } else if (is(what, "self")) {
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler_of(argv[2]));
+    if (argc > 2) MPI_Comm_set_errhandler(MPI_COMM_SELF, handler_of(argv[2]));
     if (rank == 1) MPI_Type_free(NULL);
     printf("went on\n");
     MPI_Barrier(MPI_COMM_WORLD);

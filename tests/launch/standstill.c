@@ -58,6 +58,17 @@ static void different_collectives(void) {
   if (rank != 0) MPI_Bcast(buffer, LONG_BYTES, MPI_BYTE, size - 1, MPI_COMM_WORLD);
 }
 
+/* Each rank gathers at itself. */
+static void different_roots(int count, int nonblocking) {
+  MPI_Request request;
+  if (nonblocking) {
+    MPI_Igather(buffer, count, MPI_BYTE, other_buffer, count, MPI_BYTE, rank, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Gather(buffer, count, MPI_BYTE, other_buffer, count, MPI_BYTE, rank, MPI_COMM_WORLD);
+  }
+}
+
 static void any_source(void) {
   if (rank == 0) receive(MPI_ANY_SOURCE, 4, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -76,6 +87,26 @@ static void threads(void) {
   pthread_create(&other, NULL, thread_receives, &tags[0]);
   thread_receives(&tags[1]);
   pthread_join(other, NULL);
+}
+
+static void* answered(void* unused) {
+  (void)unused;
+  receive(1, 2, MPI_COMM_WORLD);
+  return NULL;
+}
+
+/* A thread of rank 0 waits for the answer to what another one sends once it has slept. */
+static void thread_sleeps(double for_seconds) {
+  pthread_t other;
+  if (rank == 0) {
+    pthread_create(&other, NULL, answered, NULL);
+    usleep((useconds_t)(1e6 * for_seconds));
+    send(1, 1, MPI_COMM_WORLD);
+    pthread_join(other, NULL);
+  } else if (rank == 1) {
+    receive(0, 1, MPI_COMM_WORLD);
+    send(0, 2, MPI_COMM_WORLD);
+  }
 }
 
 static void several(void) {
@@ -137,6 +168,69 @@ static void traffic(double for_seconds) {
   }
 }
 
+static MPI_Win open_window(MPI_Comm comm) {
+  MPI_Win window;
+  int* base;
+  MPI_Win_allocate(64, 4, MPI_INFO_NULL, comm, &base, &window);
+  MPI_Win_set_name(window, "the table");
+  return window;
+}
+
+static void lock(MPI_Win window, int type, int target) {
+  MPI_Win_lock(type, target, 0, window);
+}
+
+/* Rank 0 holds a lock on the memory of rank 1 for a while; all others wait for it, and nothing is wrong. */
+static void slow_lock(int type, double for_seconds) {
+  MPI_Win window = open_window(MPI_COMM_WORLD);
+  if (rank == 0) lock(window, type, 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    usleep((useconds_t)(1e6 * for_seconds));
+  } else {
+    lock(window, MPI_LOCK_EXCLUSIVE, 1);
+  }
+  MPI_Win_unlock(1, window);
+  MPI_Win_free(&window);
+}
+
+/* Each of ranks 0 and 1 holds the lock that the other one wants, on the memory of two more ranks. */
+static void crossed_locks(int type) {
+  MPI_Win window = open_window(MPI_COMM_WORLD);
+  if (rank < 2) lock(window, type, 2 + rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank < 2) {
+    lock(window, MPI_LOCK_EXCLUSIVE, 3 - rank);
+    MPI_Win_unlock(3 - rank, window);
+    MPI_Win_unlock(2 + rank, window);
+  }
+  MPI_Win_free(&window);
+}
+
+/* Rank 0 starts an access epoch at rank 1, which has opened no exposure epoch but waits for a message; or
+ * rank 1 has, and rank 0 never completes. */
+static void missing_epoch(int posts) {
+  MPI_Win window = open_window(MPI_COMM_WORLD);
+  MPI_Group world, other;
+  const int peer = rank ^ 1;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_incl(world, 1, &peer, &other);
+  if (rank == 1 && posts) MPI_Win_post(other, 0, window);
+  if (rank == 0) MPI_Win_start(other, 0, window);
+  if (rank == 0 && posts) receive(1, 5, MPI_COMM_WORLD);
+  if (rank == 1 && posts) MPI_Win_wait(window);
+  if (rank == 1) receive(0, 6, MPI_COMM_WORLD);
+}
+
+/* Rank 0 polls for a message of no rank, and sends after that time. */
+static void poll_for(double for_seconds) {
+  const double end = seconds() + for_seconds;
+  int flag;
+  while (rank == 0 && seconds() < end) MPI_Iprobe(1, 6, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  if (rank == 0) send(1, 7, MPI_COMM_WORLD);
+  if (rank == 1) receive(0, 7, MPI_COMM_WORLD);
+}
+
 static void poll(void) {
   int flag = 0;
   while (!flag) MPI_Iprobe(rank ^ 1, 6, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
@@ -145,7 +239,9 @@ static void poll(void) {
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   int level;
-  MPI_Init_thread(&argc, &argv, is(what, "threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  MPI_Init_thread(&argc, &argv,
+                  is(what, "threads") || is(what, "thread-sleeps") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (is(what, "head-to-head")) {
@@ -158,10 +254,18 @@ int main(int argc, char** argv) {
     one_is_missing();
   } else if (is(what, "different")) {
     different_collectives();
+  } else if (is(what, "roots")) {
+    different_roots(atoi(argv[2]), 0);
+  } else if (is(what, "nonblocking-roots")) {
+    different_roots(atoi(argv[2]), 1);
   } else if (is(what, "any-source")) {
     any_source();
   } else if (is(what, "threads")) {
     threads();
+  } else if (is(what, "thread-sleeps")) {
+    thread_sleeps(atof(argv[2]));
+  } else if (is(what, "poll-for")) {
+    poll_for(atof(argv[2]));
   } else if (is(what, "several")) {
     several();
   } else if (is(what, "chain")) {
@@ -178,10 +282,28 @@ int main(int argc, char** argv) {
   } else if (is(what, "stop")) {
     if (rank == 1) raise(SIGSTOP);
     MPI_Barrier(MPI_COMM_WORLD);
+  } else if (is(what, "slow-lock")) {
+    slow_lock(MPI_LOCK_EXCLUSIVE, atof(argv[2]));
+  } else if (is(what, "slow-shared-lock")) {
+    slow_lock(MPI_LOCK_SHARED, atof(argv[2]));
+  } else if (is(what, "crossed-locks")) {
+    crossed_locks(MPI_LOCK_EXCLUSIVE);
+  } else if (is(what, "crossed-shared-locks")) {
+    crossed_locks(MPI_LOCK_SHARED);
+  } else if (is(what, "no-post")) {
+    missing_epoch(0);
+  } else if (is(what, "no-complete")) {
+    missing_epoch(1);
   } else if (is(what, "poll")) {
     poll();
   } else if (is(what, "gone")) {
     if (rank == 0) receive(1, 1, MPI_COMM_WORLD);
+  } else if (is(what, "relay")) { /* rank 1 ends at once; what rank 0 waits for comes late, from rank 2 */
+    if (rank == 0) receive(2, 1, MPI_COMM_WORLD);
+    if (rank == 2) {
+      usleep((useconds_t)(1e6 * atof(argv[2])));
+      send(0, 1, MPI_COMM_WORLD);
+    }
   } else {
     fprintf(stderr, "unknown: %s\n", what);
     return 2;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The measuring that nobody has asked for: when mpiexec starts it, and what it does then."""
+"""Measuring in the background (HEARTH_AUTO_TUNE=yes): when mpiexec starts it, and what it does then."""
 
 import json
 import os
@@ -18,7 +18,8 @@ TWO = len(os.sched_getaffinity(0)) >= 2
 
 class AtTerminal(LaunchTest):
     def home(self, extra=None):
-        return {"HOME": str(self.folder), "HEARTH_PROFILE": ""} | (extra or {})
+        own = {"HOME": str(self.folder), "HEARTH_PROFILE": "", "HEARTH_AUTO_TUNE": "yes"}
+        return own | (extra or {})
 
     def run_at_terminal(self, *command, env=None, code=0):
         """Runs it with all three descriptors on a terminal of its own; its seconds, and what it wrote."""
@@ -65,7 +66,7 @@ class WhenItIsStarted(AtTerminal):
         self.assertTrue(self.is_started())
         *descriptors, words = self.called.read_text().splitlines()
         arguments = words.split()
-        self.assertEqual(arguments[:2], ["tune", "--unasked"])
+        self.assertEqual(arguments[:2], ["tune", "--background"])
         self.assertEqual(arguments[2], arguments[3], "it has no session of its own")
         left = [line for line in descriptors if "pts/" in line or "pipe:" in line]
         self.assertEqual(left, [], "it holds what was the job's")
@@ -74,7 +75,7 @@ class WhenItIsStarted(AtTerminal):
         good = (self.mpiexec, "-n", "2", "true")
         profile = self.folder / ".cache" / "hearth" / "profile.json"
         self.run_at_terminal(self.mpiexec, "-n", "2", "false", code=1)
-        self.run_at_terminal(*good, env={"HEARTH_AUTO_TUNE": "no"})
+        self.run_at_terminal(*good, env={"HEARTH_AUTO_TUNE": ""})  # by default
         self.run_at_terminal(*good, env={"HEARTH_PROFILE": "none"})
         self.run_at_terminal(*good, env={"HEARTH_TUNED": "p2p_part_bytes_max:l3=4096"})
         self.run_at_terminal("sh", "-c", '"$0" -n 2 true 2>errors', self.mpiexec)
@@ -113,7 +114,7 @@ class WhatItDoes(AtTerminal):
         if not self.profile().exists() and os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0)):
             self.skipTest("others use the machine")
         document = json.loads(self.profile().read_text())
-        self.assertTrue(document["made_by"].startswith("hearth tune --unasked"), document["made_by"])
+        self.assertTrue(document["made_by"].startswith("hearth tune --background"), document["made_by"])
         self.assertIn("p2p_single_copy_bytes_min", next(iter(document["relations"].values()))["thresholds"])
         left = sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())
         self.assertEqual(left, [".cache/hearth/profile.json", "stat"])
@@ -124,7 +125,7 @@ class WhatItDoes(AtTerminal):
         self.assertEqual(self.profile().stat().st_mtime_ns, before)
 
     def tune(self, prefix):
-        return subprocess.run([*prefix, str(BIN / "hearth"), "tune", "--unasked"], text=True, check=False,
+        return subprocess.run([*prefix, str(BIN / "hearth"), "tune", "--background"], text=True, check=False,
                               env=self.environment(self.home()), capture_output=True, timeout=LIMIT_S)
 
     def test_on_a_busy_machine_it_gives_up(self):
@@ -137,8 +138,8 @@ class WhatItDoes(AtTerminal):
 
     def test_never_two_at_a_time(self):
         prefix = self.prefix(1)
-        with subprocess.Popen([*prefix, str(BIN / "hearth"), "tune", "--unasked"], stderr=subprocess.DEVNULL,
-                              env=self.environment(self.home())) as first:
+        with subprocess.Popen([*prefix, str(BIN / "hearth"), "tune", "--background"],
+                              stderr=subprocess.DEVNULL, env=self.environment(self.home())) as first:
             name = f"@hearth-tune-{os.getuid()}"
             self.assertTrue(wait_until(lambda: name in Path("/proc/net/unix").read_text()))
             self.assertIn("another one is measuring", self.tune(prefix).stderr)

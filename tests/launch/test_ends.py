@@ -189,6 +189,15 @@ class Signals(LaunchTest):
         run.communicate(timeout=LIMIT_S)
         self.assertEqual(run.returncode, 130)
 
+    def test_interrupt_that_ranks_ignore_is_reported(self):
+        run = self.running("SIGINT", "SIGTERM")
+        run.send_signal(signal.SIGTERM)
+        self.assertEqual(
+            run.stderr.readline(),
+            "mpiexec: 2 ranks have not ended yet; the same signal once more kills them\n",
+        )
+        self.finish(run)
+
     def test_stop_and_continue(self):
         run = self.running("SIGTERM")
         first, _ = [

@@ -24,21 +24,37 @@ class Handlers(LaunchTest):
 
     def test_on_a_communicator(self):
         for handler in "abort", "fatal":
-            err = self.ends("comm", handler).stderr
-            self.assertRegex(err, r"rank 1 ended the job with code \d+: MPI_Send\(.*dest is 2, but the ranks")
+            result = self.ends("comm", handler)
+            self.assertEqual(result.returncode, 6)  # the class, MPI_ERR_RANK
+            self.assertRegex(
+                result.stderr,
+                r"rank 1 ended the job with code 6: MPI_ERR_RANK: MPI_Send\(.*dest is 2, but the ranks",
+            )
         self.goes_on("comm", "return")
 
     def test_without_an_object(self):
         for handler in "abort", "fatal":
             self.assertRegex(self.ends("self", handler).stderr, r"rank 1 ended the job .*MPI_Type_free\(")
         self.goes_on("self", "return")
+        # MPI_COMM_SELF begins with the initial handler; what the program sets there counts more.
+        self.ends("self")
+        initial = "--initial-errhandler", "mpi_errors_return"
+        self.goes_on("self", options=initial)
+        self.assertRegex(self.ends("self", "fatal", options=initial).stderr, r"rank 1 .*MPI_Type_free\(")
+
+    def test_without_an_object_or_MPI_COMM_SELF(self):
+        """Without MPI_Init there is no MPI_COMM_SELF: the initial handler, whatever the session has."""
+        initial = "--initial-errhandler", "mpi_errors_return"
+        for handler in "fatal", "return":
+            self.assertRegex(self.ends("sessions-only", handler).stderr, r"ended the job .*MPI_Type_free\(")
+            self.goes_on("sessions-only", handler, options=initial)
 
     def test_on_a_session(self):
         self.assertRegex(self.ends("session", "fatal").stderr, r"MPI_Group_from_session_pset\(.*NOWHERE")
         self.goes_on("session", "return")
         # The rank's own end: it says why itself, and mpiexec sees a rank that has ended.
         result = self.run_mpiexec("-n", 2, "--oversubscribe", PROGRAM, "session", "abort", code=None)
-        self.assertRegex(result.stderr, r"(?m)^hearth: MPI_Group_from_session_pset\(.*NOWHERE")
+        self.assertRegex(result.stderr, r"(?m)^hearth: MPI_ERR_ARG: MPI_Group_from_session_pset\(.*NOWHERE")
         self.assertRegex(result.stderr, r"ended with exit code [1-9]")
         self.assertNotIn("ended the job", result.stderr)
         self.assertNotIn("went on", result.stdout)
@@ -48,13 +64,16 @@ class Handlers(LaunchTest):
             for when in "default", "after-finalize":
                 self.ends(when, options=initial)
             result = self.run_mpiexec("-n", 1, *initial, PROGRAM, "before-init", code=None)
-            self.assertRegex(result.stderr, r"hearth: MPI_Comm_rank\(.*called before MPI_Init")
+            self.assertRegex(result.stderr, r"hearth: MPI_ERR_OTHER: MPI_Comm_rank\(.*called before MPI_Init")
         for when in "default", "before-init", "after-finalize":
             self.goes_on(when, options=("--initial-errhandler", "mpi_errors_return"))
 
     def test_long_words_are_told_to_their_end(self):
         err = self.ends("truncation").stderr
-        self.assertRegex(err, r"ended the job with code \d+: MPI_Recv\(.*MPI_Probe for the length first\n")
+        self.assertRegex(
+            err,
+            r"ended the job with code 15: MPI_ERR_TRUNCATE: MPI_Recv\(.*MPI_Probe for the length first\n",
+        )
 
     def test_initial_handler_that_is_none(self):
         result = self.run_mpiexec("-initial-errhandler", "ignore", PROGRAM, code=None)

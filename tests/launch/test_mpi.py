@@ -63,6 +63,24 @@ class Job(LaunchTest):
         self.assertRegex(err, r"process \d+ has been rank \d of this job already")
 
 
+class Variables(LaunchTest):
+    def test_unknown_variable_is_reported_once(self):
+        result = self.run_mpiexec(
+            "-n", 2, "--oversubscribe", "-x", "HEARTH_PEER=1", PROGRAM, env={"HEARTH_SHARE_HEEP": "no"}
+        )
+        self.assertEqual(
+            result.stderr,
+            "mpiexec: note: unknown variable HEARTH_SHARE_HEEP; did you mean HEARTH_SHARE_HEAP?\n"
+            "mpiexec: note: unknown variable HEARTH_PEER; `hearth info` lists all\n",
+        )
+
+    def test_value_that_cannot_be_read_is_reported_once(self):
+        result = self.run_mpiexec(
+            "-n", 2, "--oversubscribe", PROGRAM, env={"HEARTH_SHM_RING_BYTES": "many"}
+        )
+        self.assertEqual(result.stderr.count("HEARTH_SHM_RING_BYTES"), 1, result.stderr)
+
+
 class OneGoes(LaunchTest):
     def ended(self, *arguments, code):
         start = time.monotonic()

@@ -21,6 +21,10 @@ class Start(LaunchTest):
     def test_number_of_ranks(self):
         for option in ("-n", "-np", "--np", "-c", "--n", "-ppn"):
             self.assertEqual(len(self.lines(option, 3, "--oversubscribe", "echo", "x")), 3, option)
+        for option in ("-n3", "-np3", "--np=3", "-c3", "-N3"):
+            self.assertEqual(len(self.lines(option, "--oversubscribe", "echo", "x")), 3, option)
+        for option in ("-n3x", "-x3", "-3"):
+            self.assertIn("unknown option", self.run_mpiexec(option, "true", code=2).stderr, option)
         self.assertEqual(self.lines("echo", "x"), ["x"])
 
     def test_several_programs(self):
@@ -61,6 +65,9 @@ class Start(LaunchTest):
     def test_script_without_interpreter_line(self):
         self.script("plain", "echo from $0 $1\n")
         self.assertEqual(self.lines("./plain", "one"), ["from ./plain one"])
+
+    def test_empty_program_name(self):
+        self.assertIn("name is empty", self.run_mpiexec("-n", 2, "", code=2).stderr)
 
     def test_missing_program(self):
         out = self.run_mpiexec("-n", 1, "no-such-program", code=127).stderr
@@ -288,6 +295,7 @@ class Options(LaunchTest):
 
     def test_help_and_version(self):
         out = self.run_mpiexec("--help").stdout
+        self.assertEqual(out.count("--disable-auto-cleanup"), 1)
         for option in ("--bind-to", "--timeout", "--tag-output", "--genv", "-x"):
             self.assertIn(option, out)
         self.assertRegex(self.run_mpiexec("--version").stdout, r"^mpiexec \(Hearth MPI\) \d+\.\d+\.\d+\n$")
@@ -418,6 +426,10 @@ class StandardInput(LaunchTest):
             self.lines("-n", 1, "--stdin", "none", *shell(f"echo {RANK} $(cat)"), input="x"), ["0"]
         )
 
+
+    def test_input_for_a_rank_that_is_not_there(self):
+        err = self.run_mpiexec("--stdin", 7, "-n", 2, "--oversubscribe", "true", code=2).stderr
+        self.assertEqual(err, "mpiexec: --stdin 7: the ranks of this job are 0 to 1\n")
     def test_large(self):
         size = 5_000_000
         self.assertEqual(self.lines("-n", 1, *shell("wc -c"), input="x" * size), [str(size)])

@@ -166,6 +166,18 @@ class Refused(JobTest):
         self.right(prefix)
         self.told(prefix, r"rank 1 .* was killed by SIGKILL", arguments=("die",))
 
+    def test_calls_of_the_launcher(self):
+        self.told(refused(MULTI, "getpid"), "mpiexec: the system refuses getpid", "Remedy: ")
+        self.told((), "MPI_Init.*: the system refuses getpid", each=(refused(MULTI, "getpid"), ()))
+        self.told(refused(MULTI, "epoll_wait"), "cannot wait for signals .*epoll.*: Operation not permitted",
+                  "Remedy: ")
+        self.right(refused(MULTI, "kill"))
+        # tearDown() looks whether the kernel has killed the rank.
+        rank = ["sh", "-c", "test $PMI_RANK = 1 && exit 3; exec sleep 300"]
+        result = self.run_in(refused(MULTI, "kill"), MPIEXEC, "--oversubscribe", "-n", 2, *rank)
+        self.assertEqual(result.returncode, 3)
+        self.assertRegex(result.stderr, "cannot kill 1 rank .*: Operation not permitted.* Remedy: ")
+
     def test_memory_nodes_and_processors(self):
         self.right(refused(MULTI, "mbind,get_mempolicy,move_pages"))
         self.right(refused(MULTI, "sched_setaffinity,sched_getaffinity,setpriority"))
@@ -329,6 +341,9 @@ class Limits(JobTest):
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"cannot start a process: .* Remedy: .*ulimit -u")
 
+    def test_short_stack(self):
+        self.right(limited(f"stack={64 << 10}"))
+
     def test_others(self):
         self.right(limited("memlock=0", "core=0", f"stack={256 << 10}", "nice=0", "sigpending=0"))
 
@@ -402,8 +417,8 @@ class Signals(JobTest):
         for threads in ("", "HEARTH_TEST_THREADS"):
             with self.subTest(threads):
                 env = {threads: "1"} if threads else None
-                self.told((), r"rank 1 ended the job with code \d+: MPI_Barrier: called by a signal handler",
-                          "Remedy: ", arguments=("call",), env=env)
+                self.told((), r"rank 1 ended the job with code \d+: MPI_ERR_OTHER: MPI_Barrier: called by a "
+                          "signal handler", "Remedy: ", arguments=("call",), env=env)
                 result = self.told((), r"rank 1 ended the job with code 7: MPI_Abort\(", arguments=("abort",),
                                    env=env)
                 self.assertEqual(result.returncode, 7)

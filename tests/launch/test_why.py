@@ -77,6 +77,16 @@ class StandStill(LaunchTest):
         own = r"(this one \(\d\)|rank \d) in (barrier|bcast)"
         self.assertRegex(err, rf"is in (bcast|barrier) of \d+ bytes, {own}")
 
+    def test_different_roots(self):
+        for words, call in ((("roots", 8), "MPI_Gather"), (("roots", 1000000), "MPI_Gather"),
+                            (("nonblocking-roots", 8), "gather behind a request")):
+            with self.subTest(words):
+                err = self.why(2, *words)
+                self.assert_cycle(err, 0, 1)
+                self.assertIn(f"different roots of {call} on MPI_COMM_WORLD: rank 0 with root 0, "
+                              "rank 1 with root 1. All its ranks have to name the same root\n", err)
+                self.assertRegex(err, r"rank 1 waits in .* with root 1 on MPI_COMM_WORLD for rank 0, for")
+
     def test_any_source(self):
         err = self.why(3, "any-source")
         self.assertIn("mpiexec: deadlock: ranks 0 to 2 wait for each other", err)
@@ -104,6 +114,29 @@ class StandStill(LaunchTest):
         )
         self.assertRegex(err, r"rank 1 waits in MPI_Waitall for all of: a message from rank 2, tag 0")
 
+    def test_crossed_locks(self):
+        for locks in ("crossed-locks", "crossed-shared-locks"):
+            with self.subTest(locks):
+                err = self.why(4, locks)
+                self.assertIn("the cycle: rank 0 -> 1 -> 0\n", err)
+                for waits, target, holds in ((0, 3, 1), (1, 2, 0)):
+                    self.assertRegex(
+                        err,
+                        rf"rank {waits} waits in MPI_Win_lock for the lock on the memory of rank {target}, "
+                        rf"on window 'the table', held by rank {holds}, for",
+                    )
+
+    def test_missing_epochs(self):
+        err = self.why(2, "no-post")
+        self.assert_cycle(err, 0, 1)
+        self.assertIn(
+            "rank 0 waits in MPI_Win_start for MPI_Win_post by rank 1, on window 'the table', for", err)
+        self.assertNotIn("tag 0", err)
+        err = self.why(2, "no-complete")
+        self.assert_cycle(err, 0, 1)
+        self.assertIn(
+            "rank 1 waits in MPI_Win_wait for MPI_Win_complete by rank 0, on window 'the table', for", err)
+
     def test_pollers_are_suspected(self):
         err = self.why(2, "poll")
         self.assertIn("mpiexec: suspected deadlock: ranks 0 and 1 wait for each other", err)
@@ -123,7 +156,9 @@ class NothingIsWrong(LaunchTest):
     """A long computation, and a rank that sleeps: told as what they are."""
 
     def why(self, *arguments):
-        return self.run_mpiexec("-n", 2, "--oversubscribe", "--why=0.5", PROGRAM, *arguments).stderr
+        options = [word for word in arguments if str(word).startswith("--")]
+        words = arguments[len(options):]
+        return self.run_mpiexec("-n", 2, "--oversubscribe", "--why=0.5", *options, PROGRAM, *words).stderr
 
     def test_long_computation(self):
         err = self.why("compute", 3)
@@ -137,6 +172,30 @@ class NothingIsWrong(LaunchTest):
         err = self.why("sleep", 3)
         self.assertIn("mpiexec: no deadlock: rank 0 waits for rank 1\n", err)
         self.assertRegex(err, r"rank 1 is outside MPI, and sleeps")
+
+    def test_a_thread_that_sleeps(self):
+        err = self.why("--check=fatal", "thread-sleeps", 3)
+        self.assertIn("mpiexec: no deadlock: ranks 0 and 1 wait", err)
+
+    def test_polling_for_a_time_ends_no_job(self):
+        err = self.why("--check=fatal", "poll-for", 3)
+        self.assertIn("mpiexec: suspected deadlock: ranks 0 and 1 wait for each other", err)
+        self.assertIn("check: nothing found", err)
+
+    def test_a_lock_that_is_held_for_long(self):
+        for lock in ("slow-lock", "slow-shared-lock"):
+            with self.subTest(lock):
+                err = self.run_mpiexec("-n", 3, "--oversubscribe", "--why=0.5", "--check=fatal",
+                                       PROGRAM, lock, 3).stderr
+                self.assertIn("mpiexec: no deadlock: ranks 1 and 2 wait for rank 0\n", err)
+                self.assertRegex(err, "lock on the memory of rank 1, on .*, held by rank 0, for")
+
+    def test_a_lock_of_another_machine(self):
+        err = self.run_mpiexec("-n", 3, "--oversubscribe", "--why=0.5", PROGRAM, "slow-lock", 3,
+                               env={"HEARTH_PRETEND_MACHINES": "3"}).stderr
+        self.assertNotIn("mpiexec: deadlock", err)
+        self.assertRegex(err, "rank 2 waits in MPI_Win_lock for the lock on the memory of rank 1, on .*, "
+                              "whose holder is not known, for")
 
     def test_one_that_is_stopped(self):
         run = self.start("-n", 2, "--oversubscribe", "--timeout", 2, PROGRAM, "stop")

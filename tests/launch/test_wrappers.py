@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""mpicc, mpicxx, the pkg-config file and CMake's FindMPI, in the build tree and in a moved installation."""
+"""mpicc, mpicxx, pkg-config, and CMake's FindMPI and find_package(hearth), in the build tree and in a moved
+installation."""
 
 import os
 import shutil
@@ -36,12 +37,14 @@ class Wrappers(LaunchTest):
     def installation(self, name):
         """What an installation holds, put together under another name."""
         prefix = self.folder / name
-        for folder in ("bin", "include", "lib/pkgconfig"):
+        for folder in ("bin", "include", "lib/pkgconfig", "lib/cmake/hearth"):
             (prefix / folder).mkdir(parents=True)
         for wrapper in (BUILD / "installed").iterdir():
             shutil.copy(wrapper, prefix / "bin", follow_symlinks=False)
         shutil.copy(BUILD / "generated/mpi.h", prefix / "include")
         shutil.copy(BUILD / "hearth.pc", prefix / "lib/pkgconfig")
+        for file in BUILD.glob("hearth-config*.cmake"):
+            shutil.copy(file, prefix / "lib/cmake/hearth")
         for library in (BUILD / "lib").glob("libmpi_abi.so*"):
             shutil.copy(library, prefix / "lib", follow_symlinks=False)
         return prefix
@@ -134,6 +137,16 @@ class Wrappers(LaunchTest):
         self.run_tool("cmake", "--build", "build")
         for program in ("hello_c", "hello_cxx"):
             self.hello(f"build/{program}")
+
+    def test_cmake_finds_the_package(self):
+        if shutil.which("cmake") is None:
+            self.skipTest("no cmake here")
+        prefix = self.installation("moved here")
+        source = SOURCES.with_name("find_hearth")
+        out = self.run_tool("cmake", "-S", source, "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+        self.assertIn(f"found: 0.1.0 {prefix}/bin/mpiexec", out)
+        self.run_tool("cmake", "--build", "build")
+        self.hello("build/hello")
 
 
 if __name__ == "__main__":

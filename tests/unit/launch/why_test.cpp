@@ -2,14 +2,23 @@
 #include "launch/why.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 #include "base/contexts.h"
+#include "base/os_look.h"
 #include "base/os_process.h"
 #include "base/os_stack.h"
+#include "base/os_wait.h"
 #include "launch/stack_guess.h"
 #include "launch/symbols.h"
+#include "launch/thread_states.h"
 #include "launch/why_words.h"
 #include "mpi.h"
 
@@ -60,9 +69,17 @@ class Why : public testing::Test {
   }
   SeenWait& meets(int index, const char* function, std::vector<int> missing) {
     SeenWait& wait = add(index, function, WaitKind::collective,
-                         {message(WaitKind::collective, MPI_PROC_NULL, 0, kCollectiveContext)});
+                         {message(WaitKind::collective, MPI_PROC_NULL, shm::kNoRoot, kCollectiveContext)});
     wait.missing_count = missing.size();
     wait.missing = std::move(missing);
+    return wait;
+  }
+  SeenWait& locks(int index, int target, uint64_t holders, std::vector<int> known) {
+    SeenOperation operation = message(WaitKind::lock, target, 0, kOther);
+    operation.bytes = holders;
+    SeenWait& wait = add(index, "MPI_Win_lock", WaitKind::lock, {operation});
+    wait.missing_count = known.size();
+    wait.missing = std::move(known);
     return wait;
   }
   void computes(int index) { rank(index).process.processors = 1; }
@@ -123,6 +140,62 @@ TEST_F(Why, HeadToHeadSends) {
   EXPECT_SAYS(why, "send before they receive");
 }
 
+TEST_F(Why, ALockIsWaitedForFromItsHolder) {
+  have(3);
+  locks(1, 1, 1, {0});
+  locks(2, 1, 1, {0});
+  computes(0);
+  const Explanation why = explained();
+  EXPECT_EQ(why.verdict, Verdict::waiting);
+  EXPECT_EQ(why.lines[0], "no deadlock: ranks 1 and 2 wait for rank 0");
+  EXPECT_SAYS(why, "in MPI_Win_lock for the lock on the memory of rank 1, on a communicator");
+  EXPECT_SAYS(why, "held by rank 0");
+}
+
+TEST_F(Why, LocksInACycle) {
+  have(4);
+  locks(0, 2, 1, {1});
+  locks(1, 2, 1, {0});
+  receives(2, 3);
+  computes(3);
+  const Explanation why = explained();
+  EXPECT_EQ(why.verdict, Verdict::deadlock);
+  EXPECT_EQ(why.stuck, (std::vector<int>{0, 1}));
+  EXPECT_EQ(why.cycles, (std::vector<std::vector<int>>{{0, 1}}));
+}
+
+TEST_F(Why, AnUnknownHolderMayReleaseALock) {
+  have(2);
+  locks(0, 1, 0, {});
+  receives(1, 0);
+  const Explanation why = explained();
+  EXPECT_EQ(why.verdict, Verdict::waiting);
+  EXPECT_EQ(why.lines[0], "no deadlock: ranks 0 and 1 wait for a lock whose holder is not known");
+  EXPECT_SAYS(why, "whose holder is not known, for 5.0 s");
+}
+
+TEST_F(Why, AllSharedHoldersHaveToReleaseALock) {
+  have(3);
+  locks(0, 1, 3, {1, 2});
+  receives(1, 0);
+  computes(2);
+  const Explanation why = explained();
+  EXPECT_EQ(why.verdict, Verdict::deadlock) << "rank 1 never releases it, whatever the unknown holder does";
+  EXPECT_EQ(why.stuck, (std::vector<int>{0, 1}));
+  EXPECT_SAYS(why, "held by ranks 1 and 2 and 1 that are not known");
+}
+
+TEST_F(Why, RootsThatDiffer) {
+  have(3);
+  meets(0, "MPI_Gather", {1, 2}).operations[0].tag = 0;
+  meets(1, "MPI_Gather", {0, 2}).operations[0].tag = 1;
+  receives(2, 0);
+  const Explanation why = explained();
+  EXPECT_EQ(why.verdict, Verdict::deadlock);
+  EXPECT_SAYS(why, "different roots of MPI_Gather on MPI_COMM_WORLD: rank 0 with root 0, rank 1 with root 1");
+  EXPECT_SAYS(why, "rank 1 waits in MPI_Gather with root 1 on MPI_COMM_WORLD for ranks 0 and 2");
+}
+
 TEST_F(Why, WrongTag) {
   have(2);
   receives(0, 1, 9);
@@ -141,7 +214,8 @@ TEST_F(Why, WrongCommunicatorOrSender) {
   receives(0, 1, 9);
   receives(1, 0, 7);
   sends(2, 1);
-  rank(1).comms = {{.context = kOther, .size = 2, .is_inter = false, .name = "rows", .members = {0, 1}}};
+  rank(1).comms = {
+      {.context = kOther, .size = 2, .kind = shm::CommKind::intra, .name = "rows", .members = {0, 1}}};
   rank(1).unexpected = {{0, 7, kOther, 40}, {2, 7, kWorldContext, 4}};
   const Explanation why = explained();
   EXPECT_EQ(why.verdict, Verdict::deadlock);
@@ -179,7 +253,8 @@ TEST_F(Why, AnySource) {
   meets(1, "MPI_Barrier", {0});
   computes(2);
   EXPECT_EQ(explained().verdict, Verdict::waiting) << "rank 2 may send";
-  rank(0).comms = {{.context = kWorldContext, .size = 2, .is_inter = false, .name = "", .members = {0, 1}}};
+  rank(0).comms = {
+      {.context = kWorldContext, .size = 2, .kind = shm::CommKind::intra, .name = "", .members = {0, 1}}};
   EXPECT_EQ(explained().verdict, Verdict::deadlock) << "rank 2 is not in the communicator";
   rank(0).comms.clear();
   meets(2, "MPI_Barrier", {0});
@@ -213,7 +288,10 @@ TEST_F(Why, ThreadsOfARank) {
     rank(index).process.threads = 2;
   }
   rank(1).process.threads = 2;
-  EXPECT_EQ(explained().verdict, Verdict::deadlock) << "the other thread of rank 1 sleeps";
+  EXPECT_EQ(explained().verdict, Verdict::deadlock) << "the other thread of rank 1 sleeps in a futex";
+  rank(1).process.acting_threads = 1;
+  EXPECT_EQ(explained().verdict, Verdict::waiting) << "it sleeps for a time, and may send then";
+  rank(1).process.acting_threads = 0;
   rank(1).process.processors = 1;
   EXPECT_EQ(explained().verdict, Verdict::waiting) << "it is at work";
   rank(1).process.processors = 0;
@@ -223,6 +301,50 @@ TEST_F(Why, ThreadsOfARank) {
   EXPECT_SAYS(why, "; another thread waits in MPI_Recv for a message from rank 0, tag 2");
   rank(1).waits_left_out = 1;
   EXPECT_EQ(explained().verdict, Verdict::waiting) << "a wait that is not shown may end";
+}
+
+TEST(ThreadStates, OnlyAFutexWithoutALimitNeedsAnotherThread) {
+  const auto untimed = [](const std::string& text) { return os::is_untimed_futex_wait(text.c_str()); };
+  const std::string futex = std::to_string(SYS_futex) + " 0x7f00 ";
+  const std::string tail = " 0x0 0x0 0x7ffc 0x7ff1";
+  EXPECT_TRUE(untimed(futex + "0x80 0x2 0x0" + tail));
+  EXPECT_TRUE(untimed(futex + "0x189 0x2 0x0" + tail)) << "FUTEX_WAIT_BITSET, as in pthread_join";
+  EXPECT_FALSE(untimed(futex + "0x80 0x2 0x7ffe" + tail)) << "it has a limit";
+  EXPECT_FALSE(untimed(futex + "0x81 0x2 0x0" + tail)) << "FUTEX_WAKE";
+  EXPECT_FALSE(untimed(std::to_string(SYS_nanosleep) + " 0x7f00 0x80 0x2 0x0" + tail));
+  EXPECT_FALSE(untimed("running\n"));
+}
+
+TEST(ThreadStates, ThreadsOfThisProcessAreCounted) {
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool over = false;
+  const int self = static_cast<int>(os::thread_id());
+  // The thread sanitizer adds a thread of its own, which naps.
+  const int before = count_acting_threads(getpid(), {self});
+  const auto wait = [&](auto how) {
+    std::unique_lock lock(mutex);
+    how(lock);
+  };
+  std::thread idle([&] { wait([&](auto& lock) { ended.wait(lock, [&] { return over; }); }); });
+  std::thread naps(
+      [&] { wait([&](auto& lock) { ended.wait_for(lock, std::chrono::hours(1), [&] { return over; }); }); });
+  const auto settled = [&](int count) {
+    for (int tries = 0; tries < 2000; ++tries) {
+      if (count_acting_threads(getpid(), {self}) == before + count) return true;
+      os::sleep_ns(5'000'000);
+    }
+    return false;
+  };
+  EXPECT_TRUE(settled(1)) << "the one whose sleep has a limit";
+  {
+    const std::lock_guard lock(mutex);
+    over = true;
+  }
+  ended.notify_all();
+  idle.join();
+  naps.join();
+  EXPECT_TRUE(settled(0));
 }
 
 TEST_F(Why, ChainOfThree) {
