@@ -3,7 +3,8 @@
 
     generate.py --out FOLDER     mpi.h, declarations, entry points and the symbol map, into FOLDER
     generate.py --coverage FILE  the page that says what is implemented
-    generate.py --coverage FILE --check   nothing; fails when the page is out of date
+    generate.py --beyond FILE    the page that lists what mpi.h has beyond the standard's header
+    generate.py --coverage FILE --beyond FILE --check   nothing; fails when a page is out of date
 
 A file is written only when its content changes.
 """
@@ -15,16 +16,21 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from generator import calls, checks, coverage, entries, header, table  # noqa: E402
+from generator import beyond, calls, checks, coverage, entries, header, table  # noqa: E402
 from generator.writer import write_if_changed  # noqa: E402
+
+
+def removed_functions():
+    return (HERE / "mpi_removed.in.h").read_text(encoding="utf-8")
 
 
 def outputs(groups, functions, constants):
     """{file name: text} of the build folder."""
+    section = beyond.header_section(functions, removed_functions())
     types = (HERE / "mpi_types.in.h").read_text(encoding="utf-8")
     callbacks = (HERE / "mpi_callbacks.in.h").read_text(encoding="utf-8")
     return {
-        "mpi.h": header.mpi_header(groups, functions, constants, types, callbacks),
+        "mpi.h": header.mpi_header(groups, functions, constants, types, callbacks, section),
         "mpi-ext.h": header.extension_header(functions, constants),
         "hearth_calls.h": calls.calls_header(groups, functions),
         "hearth_calls_table.cpp": calls.calls_table(functions, constants),
@@ -41,6 +47,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--coverage", type=Path)
+    parser.add_argument("--beyond", type=Path)
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     try:
@@ -49,13 +56,16 @@ def main():
         if arguments.out:
             for name, text in outputs(groups, functions, constants).items():
                 write_if_changed(arguments.out / name, text)
+        pages = []
         if arguments.coverage:
-            page = coverage.coverage_page(groups, functions)
-            if arguments.check:
-                if arguments.coverage.read_text(encoding="utf-8") != page:
-                    sys.exit(f"{arguments.coverage} is out of date: run api/generate.py --coverage on it")
-            else:
-                write_if_changed(arguments.coverage, page)
+            pages.append((arguments.coverage, coverage.coverage_page(groups, functions)))
+        if arguments.beyond:
+            pages.append((arguments.beyond, beyond.page(functions, constants, removed_functions())))
+        for path, text in pages:
+            if not arguments.check:
+                write_if_changed(path, text)
+            elif path.read_text(encoding="utf-8") != text:
+                sys.exit(f"{path} is out of date: run api/generate.py on it")
     except table.TableError as error:
         sys.exit(f"api/generate.py: {error}")
 

@@ -14,7 +14,7 @@ FILES = {
     "coll": ["coll"],
     "objects": ["comm", "group", "op", "attr"],
     "datatype": ["datatype"],
-    "environment": ["error", "info", "init", "misc", "timer", "abi"],
+    "environment": ["error", "info", "init", "misc", "timer", "abi", "fortran"],
     "process": ["topo", "session", "dpm", "ulfm"],
     "rma": ["rma"],
     "io": ["io"],
@@ -271,7 +271,8 @@ def entry_files(functions):
     """{file name: text}"""
     files = {}
     for stem, groups in FILES.items():
-        text = (f'// {C_NOTE}\n#include "abi/at_once.h"\n#include "abi/entry.h"\n#include "mpi-ext.h"\n\n'
+        text = (f'// {C_NOTE}\n#define HEARTH_MPI_NO_INLINE\n'
+                '#include "abi/at_once.h"\n#include "abi/entry.h"\n#include "mpi-ext.h"\n\n'
                 'using namespace hearth;\nusing namespace hearth::abi;\n\nextern "C" {\n')
         for function in functions:
             if function.group in groups:

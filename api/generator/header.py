@@ -40,16 +40,16 @@ def _enumerations(constants):
     return text
 
 
-def mpi_header(groups, functions, constants, types, callbacks):
+def mpi_header(groups, functions, constants, types, callbacks, beyond):
     declarations = ""
     constants = [constant for constant in constants if not constant.extension]
-    extensions = {function.group for function in functions if function.prefix != "MPI_"}
+    others = {function.group for function in functions if not function.in_abi}
     for group, title in groups.items():
-        if group in extensions:
+        if group in others:
             continue
         declarations += f"\n/* {title} */\n"
         for function in functions:
-            if function.group != group or function.prefix != "MPI_":
+            if function.group != group or not function.in_abi:
                 continue
             for name, large in function.forms():
                 declarations += prototype(function, name, large, "MPI_") + ";"
@@ -61,7 +61,7 @@ def mpi_header(groups, functions, constants, types, callbacks):
     others = _constants([constant for constant in constants
                          if constant.kind != "macro" and not constant.kind.startswith("enum ")])
     return f"""/* MPI 5.0 in its standard binary interface: values and layouts are those of
-   every library that has it.
+   every library that has it. The last section is beyond the standard's header, and marked.
    {C_NOTE} */
 #ifndef HEARTH_MPI_H
 #define HEARTH_MPI_H
@@ -74,7 +74,7 @@ extern "C" {{
 
 {_enumerations(constants)}
 {callbacks}{others}
-{declarations}
+{declarations}{beyond}
 #ifdef __cplusplus
 }}
 #endif

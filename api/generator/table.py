@@ -31,7 +31,7 @@ class Function:
 
     @property
     def implementation(self):
-        return self.marks.get("calls", self.name).lower()
+        return (self.marks.get("inline") or self.marks.get("calls", self.name)).lower()
 
     @property
     def returns(self):
@@ -45,6 +45,11 @@ class Function:
     def direct(self):
         """Returns a value instead of an error code."""
         return "returns" in self.marks
+
+    @property
+    def in_abi(self):
+        """Declared by the header of the standard ABI."""
+        return self.prefix == "MPI_" and "inline" not in self.marks
 
     def forms(self):
         """(name, large) of each function that this row stands for."""
@@ -92,7 +97,7 @@ def _parse_row(line, group, where):
         word, _, value = mark.strip().partition(" ")
         if word:
             if word not in ("any_time", "no_lock", "in_handler", "returns", "calls", "alias", "at_once",
-                            "deprecated", "form", "extension"):
+                            "deprecated", "form", "extension", "inline"):
                 raise TableError(f"{where}: unknown mark '{word}'")
             parsed[word] = value
     parameters = [_parse_parameter(token, where) for token in TOKEN.findall(rest)]

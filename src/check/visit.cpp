@@ -42,6 +42,27 @@ void tell_thread(Checker& all, const Arguments& call, const void* return_address
   all.report.tell(finding);
 }
 
+// MPI_REPLACE and MPI_NO_OP, which take any type, are not for collectives.
+bool is_arithmetic(MPI_Op op) {
+  constexpr uintptr_t kPredefinedLast = 0x3f;
+  return op != MPI_OP_NULL && reinterpret_cast<uintptr_t>(op) <= kPredefinedLast;
+}
+
+void tell_reduced_text(Checker& all, const Arguments& call, const void* return_address) {
+  if (call.handle<MPI_Datatype>("datatype") != MPI_CHAR || !is_arithmetic(call.handle<MPI_Op>("op"))) return;
+  Finding finding;
+  finding.kind = shm::CheckClass::reduced_text;
+  finding.what = std::string(call.name()) + " reduces elements of MPI_CHAR with a predefined operation";
+  finding.details = {"called by rank " + std::to_string(all.report.rank()) + " at " +
+                     all.report.site_words(all.report.site_of(return_address))};
+  finding.why =
+      "MPI_CHAR is text, on which no predefined operation is defined (MPI 5.0 section 6.9.2). This library "
+      "and "
+      "others take it as a small integer. Remedy: MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR or MPI_INT8_T";
+  finding.key = hash_of("reduced text");
+  all.report.tell(finding);
+}
+
 }  // namespace
 
 Checker& checker() {
@@ -104,6 +125,7 @@ void Visit::begin_call() {
     ++all.calling;
     state.counted = true;
   }
+  if (call_.has("op") && call_.has("datatype")) tell_reduced_text(all, call_, return_address_);
   if (function == Call::finalize) {
     if (all.sessions.empty()) all.requests.tell_left();
     all.communicators.let_go();

@@ -299,8 +299,9 @@ Status copy(const void* from, Count from_count, const Type& from_type, void* to,
 
 Span span_of(const Type& type, Count count) {
   if (count == 0 || type.size == 0) return {0, 0};
-  const int64_t last = (count - 1) * type.extent;
-  return {type.true_lower_bound + std::min<int64_t>(0, last), type.true_extent + std::max(last, -last)};
+  const int64_t last = saturated_product(count - 1, type.extent);
+  return {saturated_sum(type.true_lower_bound, std::min<int64_t>(0, last)),
+          saturated_sum(type.true_extent, std::max(last, -last))};
 }
 
 }  // namespace hearth::datatype

@@ -2,6 +2,7 @@
 // back, so that a transport never has to know what it carries.
 #pragma once
 
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -44,7 +45,7 @@ enum class Element : uint8_t {
   logical32,
   logical64,
   logical128,  // Fortran LOGICAL of a width in bits
-  character,   // MPI_CHAR, MPI_WCHAR, MPI_CHARACTER: no reduction in C
+  character,   // MPI_WCHAR, MPI_CHARACTER: no reduction
   float_int,
   double_int,
   long_int,
@@ -53,7 +54,10 @@ enum class Element : uint8_t {
   long_double_int,  // pairs for MINLOC and MAXLOC
   real_real,
   double_double,  // Fortran pairs
-  value_index     // a pair of MPI_Type_get_value_index: its members are in Type::types
+  value_index,    // a pair of MPI_Type_get_value_index: its members are in Type::types
+  // MPI_CHAR is text in MPI 5.0 section 6.9.2, without reductions. Programs reduce it as the small integer
+  // that it is in C, and the other libraries accept that.
+  c_char = CHAR_MIN < 0 ? int8 : uint8
 };
 
 struct Type : objects::Object, Shape {

@@ -206,6 +206,17 @@ CASE(part_bcast_root) {
 }
 
 // Right ones.
+CASE(sum_of_characters) {
+  UNUSED;
+  char one = 1, sum = 0;
+  MPI_Allreduce(&one, &sum, 1, MPI_CHAR, MPI_SUM, W);
+  if (sum != 2) MPI_Abort(W, 3);
+}
+CASE(ok_sum_of_signed_characters) {
+  UNUSED;
+  signed char one = 1, sum = 0;
+  MPI_Allreduce(&one, &sum, 1, MPI_SIGNED_CHAR, MPI_SUM, W);
+}
 CASE(ok_different_maps) {
   UNUSED;
   MPI_Datatype column;
@@ -300,6 +311,6 @@ PROGRAM(ROW(barrier_allreduce), ROW(bcast_reduce_swapped), ROW(ibarrier_barrier)
         ROW(reduce_count), ROW(gather_count), ROW(gather_type), ROW(gatherv_count), ROW(scatter_count),
         ROW(scatterv_type), ROW(allgather_count), ROW(allgatherv_counts), ROW(alltoall_type),
         ROW(alltoallv_counts), ROW(alltoallw_types), ROW(reduce_scatter_counts), ROW(iallreduce_count),
-        ROW(part_bcast_root), ROW(ok_different_maps), ROW(ok_in_place), ROW(ok_arrays_of_counts),
-        ROW(ok_nothing), ROW(ok_own_operation), ROW(ok_overlapping_starts), ROW(ok_parts),
-        ROW(ok_many_rounds))
+        ROW(part_bcast_root), ROW(sum_of_characters), ROW(ok_sum_of_signed_characters),
+        ROW(ok_different_maps), ROW(ok_in_place), ROW(ok_arrays_of_counts), ROW(ok_nothing),
+        ROW(ok_own_operation), ROW(ok_overlapping_starts), ROW(ok_parts), ROW(ok_many_rounds))

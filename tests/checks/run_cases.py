@@ -24,6 +24,7 @@ OUTCOMES = {
     "deadlock": "deadlocks",
     "order": "collectives in another order",
     "arguments": "collectives with other arguments",
+    "text": "reductions of characters",
     "type": "messages of another type",
     "changed": "buffers changed while they were sent",
     "overlap": "buffers that overlap",

@@ -254,8 +254,8 @@ static void test_wrong_operation(void) {
   MPI_Error_class(MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD), &class_);
   CHECK(class_ == MPI_ERR_OP && out == 2, "MPI_BAND of doubles: class %d", class_);
   if (promised()) {
-    MPI_Error_class(MPI_Reduce_local(&in, &out, 1, MPI_CHAR, MPI_SUM), &class_);
-    CHECK(class_ == MPI_ERR_OP && out == 2, "MPI_SUM of characters: class %d", class_);
+    MPI_Error_class(MPI_Reduce_local(&in, &out, 1, MPI_WCHAR, MPI_SUM), &class_);
+    CHECK(class_ == MPI_ERR_OP && out == 2, "MPI_SUM of wide characters: class %d", class_);
   }
   CHECK(MPI_Reduce_local(&in, &out, 1, MPI_DOUBLE, MPI_SUM) == MPI_SUCCESS && out == 3, "Reduce_local");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);

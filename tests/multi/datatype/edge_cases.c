@@ -527,6 +527,16 @@ static void test_attributes(void) {
         "an attribute whose key was freed cannot be deleted");
 }
 
+/* Of two names of one type, the standard calls the second one the synonym (MPI 5.0 table 3.2). */
+static void check_names_of_synonyms(void) {
+  char name[MPI_MAX_OBJECT_NAME];
+  int length;
+  MPI_Type_get_name(MPI_LONG_LONG, name, &length);
+  CHECK(strcmp(name, "MPI_LONG_LONG_INT") == 0, "MPI_LONG_LONG is %s", name);
+  MPI_Type_get_name(MPI_C_FLOAT_COMPLEX, name, &length);
+  CHECK(strcmp(name, "MPI_C_COMPLEX") == 0, "MPI_C_FLOAT_COMPLEX is %s", name);
+}
+
 int main(int argc, char** argv) {
   start_with_codes(argc, argv);
   test_without_data();
@@ -542,6 +552,7 @@ int main(int argc, char** argv) {
   test_value_index();
 #endif
   test_attributes();
+  check_names_of_synonyms();
   MPI_Finalize();
   return 0;
 }

@@ -212,6 +212,7 @@ TEST(Reduce, Integers) {
   check_integer<unsigned>(MPI_UNSIGNED);
   check_integer<unsigned long>(MPI_UNSIGNED_LONG);
   check_integer<unsigned long long>(MPI_UNSIGNED_LONG_LONG);
+  check_integer<char>(MPI_CHAR);  // beyond the standard
   check_integer<signed char>(MPI_SIGNED_CHAR);
   check_integer<unsigned char>(MPI_UNSIGNED_CHAR);
   check_integer<int8_t>(MPI_INT8_T);
