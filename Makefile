@@ -1,11 +1,15 @@
 # Thin front doors; the work is done by CMake (CMakePresets.json), CTest and scripts/.
 #
 #   make           build, and leave a runnable installation in build/install
+#   make install   install under PREFIX (/usr/local), below DESTDIR if that is set
+#   make quick     after a change: the fast tests, in less than two minutes
 #   make run       two ranks exchange data: the benchmark's table, then a program in Python
 #   make test      everything that can be tested on this machine
 #   make soak      the tests that take long
 #   make check-conformance   mpi4py's suite and programs of others, at all numbers of ranks
 #   make check-hpcc          HPCC: Linpack, PTRANS, RandomAccess, FFT, at 2, 4 and 8 ranks
+#   make check-programs      FFTW, LAMMPS and PETSc, built from their source archives, and HPCC; takes an hour
+#   make check-clang         everything built by Clang, and tested
 #   make check-sanitizers    everything under the address, undefined-behaviour and thread sanitizers
 #   make check-peers         our own test programs on other MPI libraries: that proves the tests
 #   make check-hosts         the same programs and HPCC on two, three and four hosts, made of namespaces, and mpi4py's
@@ -15,6 +19,9 @@
 #   make check-surroundings  all tests without single copy, room in /dev/shm, /sys, a second processor, with all of
 #                            the heap shared, and with none, in turn
 #   make check-chaos         each system call failed in turn, ranks killed at each named point, many seeds of disorder
+#   make check-verdicts      random right programs under --check=fatal and --why: none may be called wrong; RUNS
+#                            (1000) of them from SEED (the clock) on
+#   make check-allocations   each allocation of the library failed in turn, in each program of tests/multi: hours
 #   make check-models        the protocols in shared memory, every state of small models of them, by SPIN
 #   make fuzz      every parser, and whatever reads memory or messages of others, with libFuzzer, each for
 #                  FUZZ_SECONDS (60)
@@ -23,15 +30,26 @@
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
 #   make clean     remove what was built;  make distclean: and what was fetched
-.DEFAULT_GOAL := install
+.DEFAULT_GOAL := all
+PREFIX ?= /usr/local
 .NOTPARALLEL:
-.PHONY: install run test soak check-conformance check-hpcc check-sanitizers check-peers check-hosts check-scale check-lab \
-  check-surroundings check-chaos check-models check-valgrind fuzz check-aarch64 compare format clean distclean check \
-  system python
+.PHONY: all install quick run test soak check-conformance check-hpcc check-clang check-programs check-sanitizers \
+  check-peers check-hosts check-scale check-lab check-surroundings check-chaos check-verdicts check-allocations \
+  check-models check-valgrind fuzz check-aarch64 compare format clean distclean check system python
 
-install: check
+all: check
 	@scripts/build.sh release hearth_installation
 	@cmake --install build/release >build/install.log || { cat build/install.log; exit 1; }
+
+# What `make` has built; as root too, since nothing is built as long as it is up to date.
+install: check
+	@scripts/build.sh release hearth_installation
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+quick: check
+	@scripts/build.sh release hearth_quick_tests
+	@ctest --test-dir build/release --parallel "$$(nproc)" --output-on-failure --no-label-summary \
+	  --label-regex "unit|contract|tidy|quick" --label-exclude "soak|more"
 
 check:
 	@scripts/setup.sh check
@@ -40,14 +58,14 @@ system:
 	@scripts/setup.sh system
 
 # Both need the packages before anything is built, and the library before mpi4py.
-python: system install
+python: system all
 	@scripts/setup.sh python
 
 run: python
 	build/install/bin/hearth bench
 	build/install/bin/mpiexec -n 2 .venv/bin/python examples/exchange.py
 
-test: system install
+test: system all
 	@scripts/setup.sh foreign
 	@scripts/setup.sh netpipe
 	@scripts/setup.sh hpcc
@@ -56,7 +74,7 @@ test: system install
 soak: python
 	@ctest --test-dir build/release --output-on-failure --label-regex soak
 
-check-peers: install
+check-peers: all
 	@scripts/build.sh release
 	@tests/conformance/peers.py --table build/release/tests/multi_table.txt
 
@@ -75,35 +93,55 @@ check-scale:
 	@scripts/build.sh release contract_scale
 	@HEARTH_SCALE_RANKS=1024,4096 build/release/tests/contract/contract_scale --gtest_filter=Scale.figures_of_large_jobs
 
-check-lab: install
+check-lab: all
 	@scripts/setup.sh lab
 	@scripts/build.sh release lab_pages launch_job
 	@HEARTH_BUILD=build/release python3 -B tests/lab/check.py
 
-check-surroundings: system install
+check-surroundings: system all
 	@scripts/setup.sh foreign
 	@scripts/setup.sh netpipe
 	@scripts/setup.sh hpcc
 	@scripts/build.sh release
 	@python3 -B tests/launch/surroundings.py --build build/release
 
-check-chaos: install
+check-chaos: all
 	@scripts/build.sh release multi_traffic failing_malloc
 	@status=0; for form in "seeds.py --count 300" sweep.py kills.py; do \
 	  HEARTH_BUILD=build/release python3 -B tests/chaos/$$form || status=1; \
 	done; exit $$status
 
-check-conformance: system install
+RUNS ?= 1000
+SEED ?= clock
+check-verdicts: all
+	@scripts/build.sh release verdicts_right
+	@HEARTH_BUILD=build/release python3 -B tests/verdicts/check.py --runs $(RUNS) --seed $(SEED)
+
+check-allocations: all
+	@HEARTH_BUILD=build/release python3 -B tests/chaos/allocations.py --every
+
+check-conformance: system all
 	@scripts/setup.sh foreign
 	@scripts/setup.sh netpipe
 	@scripts/setup.sh hpcc
 	@scripts/build.sh release
 	@ctest --test-dir build/release --parallel "$$(nproc)" --output-on-failure --label-regex conformance
 
-check-hpcc: system install
+check-hpcc: system all
 	@scripts/setup.sh hpcc
 	@scripts/build.sh release
 	@ctest --test-dir build/release --verbose --tests-regex '^hpcc$$'
+
+check-programs: check-hpcc
+	@scripts/setup.sh programs
+	@python3 -B tests/conformance/programs.py --folder .cache/programs --prefix build/install \
+	  --work build/programs --blas .cache/hpcc/libopenblas.a
+
+check-clang: python
+	@scripts/setup.sh clang
+	@scripts/build.sh clang
+	@ctest --test-dir build/clang --parallel "$$(nproc)" --output-on-failure --no-label-summary \
+	  --label-exclude "soak|more"
 
 check-sanitizers: python
 	@scripts/build.sh asan all hearth_spared

@@ -66,6 +66,10 @@ function(hearth_multi_program target source)
   add_dependencies(${target} hearth_generated)
 endfunction()
 
+# One or two for each part of the library; `make quick` runs them with up to three ranks.
+set(quick_programs ring pt2pt_random pt2pt_probe pt2pt_persistent requests_partitioned coll_move coll_reduce
+  coll_edge_cases_nonblocking rma_transfer rma_lock objects_comms datatype_edge_cases sessions)
+
 # hearth_multi_test(NAME name SOURCE source | PROGRAM name RANKS n... [TIMEOUT seconds]
 #                   [ENV NAME=VALUE...] [ARGS word...] [OPTIONS mpiexec-option...] [LABELS label...]
 #                   [MEASURES] [THREADS] [OWN] [FAULT])
@@ -126,6 +130,11 @@ function(hearth_multi_test)
   endif()
   # CTest's own limit comes later than mpiexec's, which says what each rank was waiting for.
   math(EXPR limit_s "${ARG_TIMEOUT} + 20")
+  set(is_quick OFF)
+  if(ARG_NAME IN_LIST quick_programs)
+    set(is_quick ON)
+    add_dependencies(hearth_quick_tests ${program} mpiexec)
+  endif()
   foreach(ranks IN LISTS ARG_RANKS)
     set(test ${test_prefix}multi.${ARG_NAME}.${ranks})
     add_test(NAME ${test}
@@ -133,6 +142,9 @@ function(hearth_multi_test)
               $<TARGET_FILE:${program}> ${ARG_ARGS})
     set_tests_properties(${test} PROPERTIES
       LABELS "${labels}" TIMEOUT ${limit_s} PROCESSORS ${ranks})
+    if(is_quick AND ranks LESS_EQUAL 3)
+      set_property(TEST ${test} APPEND PROPERTY LABELS quick)
+    endif()
     # Who chooses a way for messages means ordinary memory.
     if(ARG_ENV MATCHES "HEARTH_P2P_" AND NOT ARG_ENV MATCHES "HEARTH_SHARE_HEAP")
       list(APPEND ARG_ENV HEARTH_SHARE_HEAP=0)

@@ -3,7 +3,7 @@
 namespaces: `make check-hosts`.
 
     check_hosts.py --build DIR --cache DIR [--launcher hydra --launcher prrte --launcher slurm]
-                   [--only PATTERN] [--what programs --what mpi4py --what hpcc] [--hosts 2]
+                   [--only PATTERN] [--repeat N] [--what programs --what mpi4py --what hpcc] [--hosts 2]
 
 Prints one line for each job, and the output of those that fail. Needs root, and launchers of other libraries,
 which it fetches, and Debian's slurm-wlm.
@@ -106,7 +106,8 @@ class Check:
             if not re.search(self.options.only, test) or ranks is None or test in ONE_MACHINE:
                 continue
             command = [*launcher(self.hosts, ranks, each), program, *words]
-            self.run(f"{name}: {test}, {ranks} ranks", self.hosts.on("h1", command), limit + 60)
+            for _ in range(self.options.repeat):
+                self.run(f"{name}: {test}, {ranks} ranks", self.hosts.on("h1", command), limit + 60)
 
     def mpi4py(self, name, launcher):
         ranks = 2 * len(self.hosts.names)
@@ -139,6 +140,7 @@ def main():
     parser.add_argument("--launcher", action="append", choices=LAUNCHERS)
     parser.add_argument("--what", action="append", choices=("programs", "mpi4py", "hpcc"))
     parser.add_argument("--only", default="", help="programs whose name this pattern finds")
+    parser.add_argument("--repeat", type=int, default=1, help="how often each program runs")
     parser.add_argument("--hosts", type=int, default=2)
     options = parser.parse_args()
     options.build = options.build.resolve()
