@@ -92,6 +92,17 @@ RANLIB = ranlib
 # those of other libraries do not.
 RENAMED = {r"\bMPI_Address\b": "MPI_Get_address", r"\bMPI_Type_struct\b": "MPI_Type_create_struct"}
 
+# RandomAccess with more than four ranks keeps four receives posted, and stops receiving when each rank has said that
+# it has finished, although one of the other receives may hold an update that has arrived before. The updates that it
+# drops so are errors in its tables, with any library. The patch takes what has arrived.
+LAST_RECEIVES = ("RandomAccess/*.c", re.compile(r"while \(NumberReceiving > 0\) \{\n(#ifdef USE_MULTIPLE_RECV\n)"
+                                               r" *MPI_Waitany\(NumRecvs, inreq, &index, &status\);"),
+                 r"""for (;;) {
+\1    have_done = 1;
+    if (NumberReceiving > 0) MPI_Waitany(NumRecvs, inreq, &index, &status);
+    else MPI_Testany(NumRecvs, inreq, &index, &have_done, &status);
+    if (!have_done) break;""")
+
 SECTIONS = ["MPIRandomAccess", "StarRandomAccess", "MPIRandomAccess_LCG", "StarRandomAccess_LCG", "PTRANS",
             "StarDGEMM", "StarSTREAM", "MPIFFT", "StarFFT", "LatencyBandwidth", "HPL"]
 
@@ -111,6 +122,14 @@ def build(folder, mpicc, work, environment=None, renamed=()):
             text = re.sub(pattern, name, text)
         if text != old:
             path.write_text(text, encoding="latin-1")
+    pattern, found, replacement = LAST_RECEIVES
+    patched = 0
+    for path in source.glob(pattern):
+        text, count = found.subn(replacement, path.read_text(encoding="latin-1"))
+        path.write_text(text, encoding="latin-1")
+        patched += count
+    if patched == 0:
+        raise Failed("the last receives of RandomAccess are not where they were in HPCC 1.5.0")
     make = MAKE.replace("{blas}", str(folder / "libopenblas.a")).replace("{mpicc}", str(mpicc))
     (source / "hpl" / "Make.Test").write_text(make)
     result = subprocess.run(["make", f"-j{os.cpu_count()}", "arch=Test"], cwd=source, env=environment,
@@ -156,7 +175,7 @@ def verdicts(text, ranks):
     # of its own; the two that run on one rank, drawn by lot, tell only where that is rank 0.
     if not re.search(r"1 tests completed and passed residual checks,", text):
         found.append("Linpack's residual")
-    if text.count("locations (passed)") < 4 or re.search(r"^Found .*\(failed\)", text, re.MULTILINE):
+    if text.count("Found 0 errors") < 4 or re.search(r"^Found [1-9]", text, re.MULTILINE):
         found.append("RandomAccess found errors")
     if re.search(r"^Node\(s\) with error [1-9]", text, re.MULTILINE):
         found.append("a rank found errors")
