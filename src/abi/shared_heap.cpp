@@ -37,7 +37,7 @@ std::byte* grow(void* context, size_t bytes, size_t alignment) {
   auto& arena = *static_cast<shm::Arena*>(context);
   if (!take_share(bytes)) return nullptr;
   if (bytes >= kHugePageBytes) alignment = std::max(alignment, kHugePageBytes);
-  std::byte* piece = arena.grow(bytes, alignment);
+  std::byte* piece = arena.grow(shm::Arena::Half::heap, bytes, alignment);
   if (piece == nullptr) return nullptr;
   arena.show_in_core_files(piece, bytes);
   if (bytes >= kHugePageBytes) os::prefer_huge_pages(piece, bytes);
@@ -63,12 +63,12 @@ std::byte* populate_huge(std::byte* next, const std::byte* end) {
 
 // Huge pages first: one page table entry and one call for 512 pages. They need an aligned range, Linux 6.1,
 // and contiguous memory; the rest is populated with small pages. That the window's offset in the file and its
-// address agree in their last 21 bits is map_sparse()'s doing.
-void populate(void*, std::byte* from, size_t bytes) {
+// address agree in their last 21 bits is the doing of os::reserve_shared().
+void populate(void* context, std::byte* from, size_t bytes) {
   std::byte* const end = from + bytes;
   const size_t before =
       (kHugePageBytes - reinterpret_cast<uintptr_t>(from) % kHugePageBytes) % kHugePageBytes;
-  if (before + kHugePageBytes > bytes) {
+  if (before + kHugePageBytes > bytes || !static_cast<shm::Arena*>(context)->heap_is_shared()) {
     os::populate_pages(from, bytes);
     return;
   }
@@ -86,7 +86,11 @@ bool is_present(void*, const std::byte* from, size_t bytes) {
 }
 
 bool is_reachable(void* context) {
-  return static_cast<shm::Arena*>(context)->reachable();
+  return static_cast<shm::Arena*>(context)->heap_is_reachable();
+}
+
+void before_fork(void* context) {
+  static_cast<shm::Arena*>(context)->take_heap_back();
 }
 
 // Sanitizers, for one, do not like libraries loaded in front of them.
@@ -113,14 +117,14 @@ void take_out_of_preloads() {
 const char* share_heap(shm::Arena& arena) {
   using param::Id;
   const std::string& wish = param::get_text(Id::share_heap);
-  if (hearth_heap_open_3 == nullptr || wish == "0") return nullptr;
+  if (hearth_heap_open_4 == nullptr || wish == "0") return nullptr;
   take_out_of_preloads();
   const bool bounded = wish == "bounded";
   // Not an explicit request, so the reason is not reported.
   if (!arena.usable()) return bounded ? nullptr : arena.reason().c_str();
   heap::Window window = {.context = &arena,
-                         .begin = arena.memory_of_self(),
-                         .bytes = arena.window_bytes(),
+                         .begin = arena.begin_of(shm::Arena::Half::heap),
+                         .bytes = arena.half_bytes(),
                          .page_bytes = os::page_bytes(),
                          .bytes_min = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_min)),
                          .bytes_max = SIZE_MAX,
@@ -129,6 +133,7 @@ const char* share_heap(shm::Arena& arena) {
                          .give_back = give_back,
                          .populate = populate,
                          .is_present = is_present,
+                         .before_fork = before_fork,
                          .is_reachable = is_reachable,
                          .reserve = os::reserve,
                          .commit = os::commit,
@@ -140,7 +145,7 @@ const char* share_heap(shm::Arena& arena) {
     }
     bytes_left = static_cast<uint64_t>(param::get_bytes(Id::share_heap_bytes_total));
   }
-  const char* const why_not = hearth_heap_open_3(&window);
+  const char* const why_not = hearth_heap_open_4(&window);
   return bounded ? nullptr : why_not;
 }
 

@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/atomic.h"
 #include "base/chaos.h"
 #include "base/os_io.h"
 
@@ -188,32 +189,108 @@ void* map_shared(int descriptor, size_t bytes) {
   return address == MAP_FAILED ? nullptr : address;
 }
 
-void* map_sparse(int descriptor, uint64_t offset, size_t bytes) {
-  if (refuses(Call::map)) return nullptr;
-  // Huge pages need an address that agrees with the offset in its last bits, which the system chooses only
-  // where its settings give the file huge pages.
+namespace {
+
+// Huge pages need an address that agrees with the offset in its last bits, which the system chooses only
+// where its settings give the file huge pages.
+void* map_aligned(int descriptor, uint64_t offset, size_t bytes, int protection) {
   const size_t slack = bytes >= kHugePageBytes ? kHugePageBytes : 0;
   void* reserved =
       ::mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return nullptr;
   auto* const begin = static_cast<std::byte*>(reserved);
   const size_t before = slack == 0 ? 0 : (offset - reinterpret_cast<uintptr_t>(begin)) % slack;
-  void* address = ::mmap(begin + before, bytes, PROT_READ | PROT_WRITE,
-                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor, static_cast<off_t>(offset));
-  const int map_error = errno;
+  void* address = ::mmap(begin + before, bytes, protection, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                         descriptor, static_cast<off_t>(offset));
+  const int error = errno;
   if (before > 0) ::munmap(begin, before);
   if (slack > before) ::munmap(begin + before + bytes, slack - before);
-  if (address == MAP_FAILED) {
-    ::munmap(begin + before, bytes);
-    errno = map_error;
-    return nullptr;
-  }
-  // A core file of the whole would touch, and so make, every page of it.
-  if (!refuses(Call::advise) && ::madvise(address, bytes, MADV_DONTDUMP) == 0) return address;
+  if (address != MAP_FAILED) return address;
+  ::munmap(begin + before, bytes);
+  errno = error;
+  return nullptr;
+}
+
+bool advise(void* address, size_t bytes, int advice) {
+  return !refuses(Call::advise) && ::madvise(address, bytes, advice) == 0;
+}
+
+// Unmaps unless all went well, and keeps errno.
+void* kept_if(bool good, void* address, size_t bytes) {
+  if (good) return address;
   const int error = errno;
   ::munmap(address, bytes);
   errno = error;
   return nullptr;
+}
+
+}  // namespace
+
+void* map_sparse(int descriptor, uint64_t offset, size_t bytes) {
+  if (refuses(Call::map)) return nullptr;
+  void* address = map_aligned(descriptor, offset, bytes, PROT_READ | PROT_WRITE);
+  if (address == nullptr) return nullptr;
+  // A core file of the whole would touch, and so make, every page of it.
+  return kept_if(advise(address, bytes, MADV_DONTDUMP), address, bytes);
+}
+
+void* reserve_shared(int descriptor, uint64_t offset, size_t bytes) {
+  if (refuses(Call::map)) return nullptr;
+  void* address = map_aligned(descriptor, offset, bytes, PROT_NONE);
+  if (address == nullptr) return nullptr;
+  const bool advised = advise(address, bytes, MADV_DONTDUMP) && advise(address, bytes, MADV_DONTFORK);
+  return kept_if(advised, address, bytes);
+}
+
+bool make_accessible(void* address, size_t bytes) {
+  return !refuses(Call::protect) && ::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+bool make_inaccessible(void* address, size_t bytes) {
+  return !refuses(Call::protect) && ::mprotect(address, bytes, PROT_NONE) == 0;
+}
+
+bool map_private_over(void* address, int descriptor, uint64_t offset, size_t bytes) {
+  return !refuses(Call::map) &&
+         ::mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, descriptor,
+                static_cast<off_t>(offset)) == address;
+}
+
+bool detach_pages(std::byte* address, size_t bytes) {
+  if (populate_pages(address, bytes)) return true;
+  if (errno != EINVAL) return false;
+  // Before Linux 5.14: a store to each page that changes nothing.
+  for (size_t at = 0; at < bytes; at += page_bytes()) {
+    const std::byte value = atomic::load_relaxed(address[at]);
+    atomic::compare_exchange(address[at], value, value);
+  }
+  return true;
+}
+
+bool map_zeros_over(void* address, size_t bytes) {
+  return !refuses(Call::map) &&
+         ::mmap(address, bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == address;
+}
+
+bool reserve_at(void* address, size_t bytes) {
+  if (refuses(Call::map)) return false;
+  void* reserved = ::mmap(address, bytes, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (reserved == address) return true;
+  if (reserved != MAP_FAILED) ::munmap(reserved, bytes);
+  return false;
+}
+
+bool make_unreachable(void* address, size_t bytes) {
+  return !refuses(Call::map) &&
+         ::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+             address;
+}
+
+bool punch_hole(int descriptor, uint64_t offset, size_t bytes) {
+  return !refuses(Call::room) && ::fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                             static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
 }
 
 bool map_sparse_over(void* address, int descriptor, uint64_t offset, size_t bytes) {
@@ -228,7 +305,7 @@ void put_in_core_files(void* address, size_t bytes) {
 
 bool populate_pages(void* address, size_t bytes) {
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, of Linux 5.14
-  return !refuses(Call::advise) && ::madvise(address, bytes, kPopulateWrite) == 0;
+  return advise(address, bytes, kPopulateWrite);
 }
 
 bool populate_huge_page(std::byte* address) {
@@ -261,11 +338,11 @@ bool only_private_memory_gets_huge_pages() {
 }
 
 bool drop_shared_pages(void* address, size_t bytes) {
-  return !refuses(Call::advise) && ::madvise(address, bytes, MADV_REMOVE) == 0;
+  return advise(address, bytes, MADV_REMOVE);
 }
 
 bool drop_private_pages(void* address, size_t bytes) {
-  return !refuses(Call::advise) && ::madvise(address, bytes, MADV_DONTNEED) == 0;
+  return advise(address, bytes, MADV_DONTNEED);
 }
 
 bool next_data(int descriptor, uint64_t from, uint64_t& first, uint64_t& last) {
@@ -284,16 +361,6 @@ void* map_private(size_t bytes) {
   void* address =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return address == MAP_FAILED ? nullptr : address;
-}
-
-bool move_over(void* from, void* to, size_t bytes) {
-  return !refuses(Call::remap) && ::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;
-}
-
-bool make_unreachable(void* address, size_t bytes) {
-  return !refuses(Call::map) &&
-         ::mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
-             address;
 }
 
 namespace {

@@ -48,6 +48,29 @@ void* map_sparse(int descriptor, uint64_t offset, size_t bytes);
 bool map_sparse_over(void* address, int descriptor, uint64_t offset, size_t bytes);
 /// Lets a part of a sparse mapping go into core files.
 void put_in_core_files(void* address, size_t bytes);
+/// Reserves addresses for a range of a sparse shared file. Access faults before make_accessible(), so that
+/// mlockall() populates nothing; a child made by fork, _Fork() or clone() has nothing mapped there. No page
+/// goes into core files. nullptr with errno on failure.
+void* reserve_shared(int descriptor, uint64_t offset, size_t bytes);
+/// Lets whole pages of a reservation be read and written.
+bool make_accessible(void* address, size_t bytes);
+/// The contrary: access faults, and mlockall() populates nothing there. The contents stay.
+bool make_inaccessible(void* address, size_t bytes);
+/// Replaces a shared mapping of a file by a private one with the same contents. Other threads may use the
+/// pages meanwhile: a store reaches either the file, before, or the private mapping. Pages that are never
+/// stored to show the file.
+bool map_private_over(void* address, int descriptor, uint64_t offset, size_t bytes);
+/// Copies pages of a private mapping of a file, so that they no longer depend on it. Other threads may use
+/// the pages meanwhile. False when there is no memory.
+bool detach_pages(std::byte* address, size_t bytes);
+/// Puts fresh private memory in the place of another mapping.
+bool map_zeros_over(void* address, size_t bytes);
+/// Reserves addresses where nothing is mapped: access faults, and no other mapping gets them.
+bool reserve_at(void* address, size_t bytes);
+/// Puts nothing in the place of a mapping: access faults, and no other mapping gets the addresses.
+bool make_unreachable(void* address, size_t bytes);
+/// Returns the memory of a range of a shared-memory file, which then reads as zeros.
+bool punch_hole(int descriptor, uint64_t offset, size_t bytes);
 /// Puts memory behind pages of a mapping that have none yet, as a store to each would; false where the system
 /// does not know how, or refuses. Pre: whole pages.
 bool populate_pages(void* address, size_t bytes);
@@ -70,10 +93,6 @@ bool drop_private_pages(void* address, size_t bytes);
 bool next_data(int descriptor, uint64_t from, uint64_t& first, uint64_t& last);
 /// Sparse memory of this process alone; nullptr with errno on failure.
 void* map_private(size_t bytes);
-/// Puts a private mapping in the place of another mapping of the same length, in one step.
-bool move_over(void* from, void* to, size_t bytes);
-/// Puts nothing in the place of a mapping: touching it is a fault, and nobody else gets the addresses.
-bool make_unreachable(void* address, size_t bytes);
 /// Takes room for a range of a shared file now, so that touching it cannot raise SIGBUS.
 bool reserve_room(int descriptor, size_t offset, size_t bytes);
 /// Asks that pages of this range come from a memory node, as long as it has some: from others otherwise. Of a

@@ -50,7 +50,7 @@ bool ChunkStages::advance() {
     if (!moved) return false;
   }
   if (int late = 0; is_still_read(late)) return wait_for(late);
-  ring_.end_turn(consumed_);
+  end_turn(consumed_);
   return true;
 }
 
@@ -67,9 +67,15 @@ void ChunkStages::lend() {
   constexpr int64_t kLongerAhead = 8;
   const bool runs_ahead = !part_.takes || kind_ == Collective::scan;
   const auto least = static_cast<int64_t>(param::get_bytes(param::Id::coll_lend_bytes_min));
+  uint64_t offset = 0;
   lent_ = offered_.bytes >= (runs_ahead ? kLongerAhead * least : least) &&
-          area_.can_lend(offered_.place, offered_.bytes);
-  ring_.lend(lent_ ? Loan::of(turn_, area_.offset_of(offered_.place)) : Loan{0});
+          area_.expose(offered_.place, offered_.bytes, offset);
+  ring_.lend(lent_ ? Loan::of(turn_, offset) : Loan{0});
+}
+
+void ChunkStages::end_turn(uint64_t position) {
+  ring_.end_turn(position);
+  area_.end_exposure();
 }
 
 const std::byte* ChunkStages::source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all,
@@ -116,7 +122,7 @@ bool ChunkStages::look() {
   if (const Status failure = area_.failure(); !failure.ok()) {
     outcome = failure;
     ring_.withdraw_loan();
-    ring_.end_turn(put_.begin);
+    end_turn(put_.begin);
     return true;
   }
   const int rank = awaited_rank_;
@@ -156,7 +162,7 @@ void ChunkStages::show_produced(ChunkRing::Word word, uint64_t end, int to) {
 bool ChunkStages::give_up(Status status) {
   if (outcome.ok()) outcome = status;
   ring_.withdraw_loan();
-  ring_.end_turn(put_.begin);
+  end_turn(put_.begin);
   return true;
 }
 

@@ -116,6 +116,7 @@ class ChunkStages : public Encounter {
   void announce();
   void show_produced(ChunkRing::Word word, uint64_t end, int to);
   void show_consumed(uint64_t end) { ring_.show_consumed(consumed_ = end); }
+  void end_turn(uint64_t position);
   [[gnu::cold]] bool give_up(Status status);
   bool advance_put();
   bool advance_take();

@@ -304,6 +304,7 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
       area_(area),
       index_(index_of(area)),
       chunk_ring_(*this) {
+  if (!segment.open_chunks(index_)) throw std::bad_alloc();
   for (const objects::PeerIndex process : members_of(comm)) {
     rows_.push_back(&segment.control_row(index_, place_of(process)));
     bells_.emplace_back(segment, place_of(process));

@@ -276,13 +276,15 @@ class ControlArea {
   void offer_to_read() {
     if (__builtin_expect(!has_offered_to_read_, 0)) map_windows();
   }
-  /// Whether all others can read these bytes where they lie.
-  bool can_lend(const void* place, int64_t bytes) {
-    return arena_ != nullptr && arena_->holds(place, static_cast<size_t>(bytes)) &&
-           (all_read_ || look_who_reads());
+  /// Lets all others read these bytes where they lie, until end_exposure(): one range at a time. False where
+  /// they cannot; else `offset` is their place in the window.
+  bool expose(const void* place, int64_t bytes, uint64_t& offset) {
+    if (arena_ == nullptr || !(all_read_ || look_who_reads())) return false;
+    exposure_ = arena_->expose(place, static_cast<size_t>(bytes));
+    offset = exposure_.offset();
+    return static_cast<bool>(exposure_);
   }
-  /// Pre: can_lend().
-  uint64_t offset_of(const void* place) const { return arena_->offset_of(place); }
+  void end_exposure() { exposure_.end(); }
   /// What a rank lends, at that offset in its window.
   const std::byte* lent_by(int rank, uint64_t offset, int64_t bytes) const;
 
@@ -367,6 +369,7 @@ class ControlArea {
   const objects::PeerIndex* peers_ = nullptr;
   const shm::Segment& segment_;
   shm::Arena* const arena_;
+  shm::Exposure exposure_;
   bool has_offered_to_read_ = false;
   bool all_read_ = false;  // the others have
   const int32_t area_;

@@ -541,6 +541,7 @@ void Schedule::let_go() {
   machines_ = nullptr;
   other_peers_ = nullptr;
   other_size_ = 0;
+  root_ = -1;
   next_ = 0;
   comm_ = nullptr;
   messages_ = {};

@@ -36,7 +36,9 @@ struct Window {
   void (*populate)(void* context, std::byte* from, size_t bytes);
   /// Whether (nearly) all of these pages have memory behind them.
   bool (*is_present)(void* context, const std::byte* from, size_t bytes);
-  /// Whether the window's memory can be touched: not in some children made by fork. Called after a fork.
+  /// Before a fork, while no other function of the window runs: stops sharing, if that is possible.
+  void (*before_fork)(void* context);
+  /// In a child made by fork: whether the window's memory can be touched.
   bool (*is_reachable)(void* context);
 
   /// Private address space that reads as zeros where it is committed.
@@ -50,5 +52,5 @@ struct Window {
 /// Opens the heap to a window, once in a process, by one thread. Returns nullptr, or the reason why not. The
 /// window and what its functions need stay for the rest of the process. The symbol is null where
 /// libhearth_heap.so was not preloaded; its number changes with Window.
-extern "C" [[gnu::weak, gnu::visibility("default")]] const char* hearth_heap_open_3(
+extern "C" [[gnu::weak, gnu::visibility("default")]] const char* hearth_heap_open_4(
     const hearth::heap::Window* window);

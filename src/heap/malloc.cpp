@@ -74,7 +74,11 @@ bool is_fork_safe = false;
   is_fork_safe = pthread_atfork(before_fork, in_parent, in_child) == 0;
 }
 
-// Registered after the arena's handlers, which give the child its copy of the window.
+// Registered after the arena's handlers, so that they run before and after those: the arena sees whether the
+// heap is shared, and the child has its window.
+void stop_sharing() {
+  blocks.stop_sharing();
+}
 void reopen_in_child() {
   blocks.reopen_in_child();
 }
@@ -200,10 +204,10 @@ void* hearth_heap_malloc(size_t bytes) {
   return blocks.holds(memory) ? blocks.usable_bytes(memory) : private_usable_bytes(memory);
 }
 
-[[gnu::visibility("default")]] const char* hearth_heap_open_3(const Window* window) {
+[[gnu::visibility("default")]] const char* hearth_heap_open_4(const Window* window) {
   if (!in_force()) return "the program has a malloc of its own";
   // Before the first block: without the handlers a child could wait for the lock forever.
-  static const bool reopens = is_fork_safe && pthread_atfork(nullptr, nullptr, reopen_in_child) == 0;
+  static const bool reopens = is_fork_safe && pthread_atfork(stop_sharing, nullptr, reopen_in_child) == 0;
   return reopens ? blocks.open(*window) : "no memory";
 }
 }

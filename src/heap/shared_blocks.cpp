@@ -146,11 +146,13 @@ void SharedBlocks::trim(size_t pages_max) {
     if (!extents_.take_oldest(static_cast<uint32_t>(excess), extent)) return;
     std::byte* const from = address_of(extent.first);
     const size_t bytes = size_t{extent.pages} * window_.page_bytes;
+    ++giving_back_;
     if (!holds_lock_for_fork) pthread_mutex_unlock(&mutex_);
     const bool touched = window_.is_present(window_.context, from, bytes);
     const bool done = window_.give_back(window_.context, from, bytes);
     const uint64_t now = touched ? window_.now_ns() : 0;
     if (!holds_lock_for_fork) pthread_mutex_lock(&mutex_);
+    if (--giving_back_ == 0) pthread_cond_broadcast(&none_gives_back_);
     extents_.release(extent.first, done ? State::empty : State::resident);
     if (!done) return;
     if (!touched) continue;
@@ -216,6 +218,12 @@ bool SharedBlocks::resize(void* block, size_t bytes) {
   }
   errno = error;
   return done;
+}
+
+void SharedBlocks::stop_sharing() {
+  const Guard guard(mutex_);
+  while (giving_back_ > 0) pthread_cond_wait(&none_gives_back_, &mutex_);
+  if (table_ != nullptr && !is_parents_) window_.before_fork(window_.context);
 }
 
 void SharedBlocks::lock_for_fork() {

@@ -47,7 +47,9 @@ class SharedBlocks {
   /// Shrinks or grows a block where it lies. False when it cannot grow there.
   bool resize(void* block, size_t bytes);
 
-  // Around a fork, in the thread that forks, which may use the heap in between.
+  // Around a fork, in the thread that forks, which may use the heap in between. stop_sharing() comes before
+  // the handlers of the window's owner, lock_for_fork() after them.
+  void stop_sharing();
   void lock_for_fork();
   void unlock_in_parent();
   /// Closes the heap: the child still shares the window's memory with its parent.
@@ -84,11 +86,13 @@ class SharedBlocks {
   }
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t none_gives_back_ = PTHREAD_COND_INITIALIZER;
   Window window_ = {};
   size_t bytes_min_ = SIZE_MAX;  // atomic; SIZE_MAX: closed
   size_t bytes_end_ = 0;         // atomic; of the window's bytes, blocks lie in front of this
   Page* table_ = nullptr;
   Extents extents_{nullptr};
+  int giving_back_ = 0;           // threads in trim() that have released the lock
   uint32_t freed_pages_max_ = 0;  // of the blocks whose size counts for the bound
   bool is_parents_ = false;       // the window's memory, in a child made by fork
   // Bytes that were touched, freed and given back a moment ago, and when.

@@ -627,7 +627,8 @@ class Engine {
   // single_copy.cpp
   static bool cells_hold(const PairProtocol& limits, uint64_t bytes);
   static bool offers_arena(Peer& peer);
-  uint8_t offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address);
+  uint8_t offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address,
+                shm::Exposure& exposure);
   enum class Copied : uint8_t { whole, by_sender, not_now, never };
   Copied copy_from_sender(ReceiveStream& stream, const Request& request);
   Copied copy_by_method(ReceiveStream& stream, std::byte* to, size_t bytes);

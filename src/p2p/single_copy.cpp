@@ -98,7 +98,8 @@ bool Engine::offers_arena(Peer& peer) {
 }
 
 // What the sender offers: flags of the rendezvous packet, and where the bytes lie.
-uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address) {
+uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address,
+                      shm::Exposure& exposure) {
   const PairProtocol& limits = limits_for(request.key);
   if (bytes < std::min(limits.arena_bytes_min, limits.single_copy_bytes_min) ||
       !datatype::is_one_run(*request.type, request.count)) {
@@ -109,8 +110,11 @@ uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64
   const std::byte* data = first_byte(request);
   if (bytes >= limits.arena_bytes_min && !peer.arena_declined && arena_->holds(data, bytes) &&
       (request.key.peer == self_ || offers_arena(peer))) {
-    address = arena_->offset_of(data);
-    return kInArena;
+    exposure = arena_->expose(data, bytes);
+    if (exposure) {
+      address = exposure.offset();
+      return kInArena;
+    }
   }
   if (bytes < limits.single_copy_bytes_min || peer.single_copy_declined) return 0;
   address = reinterpret_cast<uint64_t>(data);
@@ -146,14 +150,18 @@ bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size
   if (data == nullptr) return false;
   if (!datatype::is_one_run(*request.type, request.count)) {
     datatype::unpack(*request.type, request.buffer, 0, data, bytes);
-  } else if (std::byte* to = first_byte(request);
-             bytes >= limits_for(stream.from, request.key.context).cooperative_bytes_min &&
-             stream.from != self_ && arena_->holds(to, bytes)) {
-    ReceivingFromArena copier(transport_, stream.from, to, data);
-    return copy_together(stream, arena_->offset_of(to), 0, bytes, single_copy::kPlainPieces, copier);
-  } else {
-    copy_to_buffer(stream.fresh, to, data, bytes);
+    return true;
   }
+  std::byte* const to = first_byte(request);
+  shm::Exposure exposure;  // the sender writes there, until copy_together() returns
+  if (bytes >= limits_for(stream.from, request.key.context).cooperative_bytes_min && stream.from != self_) {
+    exposure = arena_->expose(to, bytes);
+  }
+  if (exposure) {
+    ReceivingFromArena copier(transport_, stream.from, to, data);
+    return copy_together(stream, exposure.offset(), 0, bytes, single_copy::kPlainPieces, copier);
+  }
+  copy_to_buffer(stream.fresh, to, data, bytes);
   return true;
 }
 

@@ -109,7 +109,8 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   const PeerIndex to = request.key.peer;
   RendezvousStart start = {};
   start.bytes = static_cast<uint64_t>(bytes);
-  const uint8_t offered = offer(request, peer, start.bytes, start.address);
+  shm::Exposure exposure;
+  const uint8_t offered = offer(request, peer, start.bytes, start.address, exposure);
   const size_t start_bytes = rendezvous_bytes(offered);
   std::byte* line = transport_.claim(to, start_bytes, status);
   if (line == nullptr) {
@@ -136,6 +137,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   request.send_stream = stream;
 
   stream->offered = offered;
+  stream->exposure = std::move(exposure);
   stream->held = held || offered != 0 || !fill_part(*stream, start.part);
   auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | offered);
   if (limits.part_bytes_max == 0 && transport_.carries_buffers(to) &&

@@ -8,6 +8,7 @@
 #include "p2p/envelope.h"
 #include "p2p/fresh_pages.h"
 #include "p2p/match.h"
+#include "shm/arena.h"
 
 namespace hearth::p2p {
 
@@ -29,7 +30,8 @@ struct SendStream {
   bool travels = false;         // in cells that go to and fro (kept_cells.h)
   bool cleared = false;         // the receiver has matched: the ring may carry fragments
   bool held = false;            // nothing may be sent before clear_to_send or finished
-  uint8_t offered = 0;          // the buffer itself is lent: kSingleCopy or kInArena
+  uint8_t offered = 0;          // the buffer itself is exposed: kSingleCopy or kInArena
+  shm::Exposure exposure;       // with kInArena
   bool buffer_awaited = false;  // the transport is to carry the whole buffer, as soon as there is room for it
   bool to_answer = false;       // an invitation to write must still be answered, with these flags
   uint8_t answer_flags = 0;

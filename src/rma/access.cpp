@@ -139,7 +139,8 @@ Status Window::locate(const Target& target, Spot& spot) {
                   reinterpret_cast<const void*>(first), static_cast<long long>(span.bytes));
     }
     spot.here = reinterpret_cast<std::byte*>(spot.address);
-  } else if (part.arena_begins != 0 && first >= part.arena_begins) {
+  } else if (first >= part.arena_begins && first < part.arena_ends &&
+             static_cast<uint64_t>(span.bytes) <= part.arena_ends - first) {
     std::byte* const here =
         reach(peer(target.rank), first - part.arena_begins, static_cast<size_t>(span.bytes));
     if (here != nullptr) spot.here = here - span.lowest;

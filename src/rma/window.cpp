@@ -65,23 +65,26 @@ Window::Window(Comm& comm, const OwnPart& own)
 
 Window::~Window() = default;
 
-Window::Part Window::tell(const Comm& comm, const OwnPart& own) {
-  const auto offset_of = [](const void* memory, size_t bytes) {
-    return the_arena != nullptr && the_arena->holds(memory, bytes) ? the_arena->offset_of(memory) : kNowhere;
-  };
-  Part part;
-  part.board = offset_of(own.board, sizeof *own.board);
-  part.offset = own.dynamic ? kNowhere : offset_of(own.base, static_cast<size_t>(own.bytes));
-  part.owner = comm.rank;
-  if (own.owner >= 0) {
-    part.owner = own.owner;
-    part.offset = own.owner_offset;
+Window::Part Window::tell() {
+  Part part = {};
+  part.board = kNowhere;
+  part.offset = kNowhere;
+  part.owner = comm_.rank;
+  if (the_arena != nullptr) {
+    shared_ = own_.dynamic ? the_arena->expose_heap()
+                           : the_arena->expose(own_.base, static_cast<size_t>(own_.bytes));
+    if (shared_ && !own_.dynamic) part.offset = shared_.offset();
+    if (the_arena->holds(own_.board, sizeof *own_.board)) part.board = the_arena->offset_of(own_.board);
+    part.arena_begins = reinterpret_cast<uintptr_t>(the_arena->begin_of(shm::Arena::Half::blocks));
+    part.arena_ends = part.arena_begins + the_arena->reachable_end();
   }
-  std::byte* const window = the_arena == nullptr ? nullptr : the_arena->memory_of(own_place, 0, 0);
-  part.arena_begins = reinterpret_cast<uintptr_t>(window);
-  part.base = reinterpret_cast<uintptr_t>(own.base);
-  part.bytes = own.bytes;
-  part.displacement_unit = own.displacement_unit;
+  if (own_.owner >= 0) {
+    part.owner = own_.owner;
+    part.offset = own_.owner_offset;
+  }
+  part.base = reinterpret_cast<uintptr_t>(own_.base);
+  part.bytes = own_.bytes;
+  part.displacement_unit = own_.displacement_unit;
   return part;
 }
 
@@ -121,7 +124,7 @@ Status Window::agree_on_ways() {
 
 Status Window::open(Comm& comm, const OwnPart& own, std::unique_ptr<Window>& made) {
   std::unique_ptr<Window> window(new Window(comm, own));
-  const Part part = tell(comm, own);
+  const Part part = window->tell();
   Type& byte = datatype::predefined_type(MPI_BYTE);
   HEARTH_TRY(coll::run<coll::allgather>(comm, &part, Count{sizeof part}, byte, window->parts_.data(),
                                         Count{sizeof part}, byte));

@@ -140,7 +140,8 @@ class Window final : public p2p::Polled {
   struct Part {
     uint64_t board;         // where the board is in its window of the arena; kNowhere
     uint64_t offset;        // where the part is in the owner's window; kNowhere
-    uint64_t arena_begins;  // where its own window begins in its memory; 0: nowhere
+    uint64_t arena_begins;  // where its own window of the arena begins in its memory; 0: nowhere
+    uint64_t arena_ends;    // and where peers no longer reach it
     uint64_t base;          // the part's address in its memory
     int64_t bytes;
     int64_t displacement_unit;
@@ -158,7 +159,7 @@ class Window final : public p2p::Polled {
   enum class Held : uint8_t { no, asked_for, shared, exclusive, unchecked };
 
   Window(Comm& comm, const OwnPart& own);
-  static Part tell(const Comm& comm, const OwnPart& own);
+  Part tell();
   void look_around();
   Status agree_on_ways();
   PeerIndex peer(int rank) const { return comm_.peers[rank]; }
@@ -210,8 +211,9 @@ class Window final : public p2p::Polled {
 
   Comm& comm_;
   const OwnPart own_;
-  std::vector<Part> parts_;                // by rank
-  std::vector<std::byte*> here_;           // by rank
+  shm::Exposure shared_;          // of the own part; of a dynamic window, of all that may be attached
+  std::vector<Part> parts_;       // by rank
+  std::vector<std::byte*> here_;  // by rank
   std::vector<shm::WindowBoard*> boards_;  // by rank; one's own is always reached
   std::vector<datatype::Block> attached_;  // regions of this process in a dynamic window, sorted by address
   Messages messages_;

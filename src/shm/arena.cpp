@@ -21,6 +21,8 @@ constexpr uint64_t kWindowBytesUsual = uint64_t{1} << 30;
 constexpr uint64_t kWindowBytesMin = uint64_t{64} << 20;
 // All windows together: a quarter of the 47 bits that a process has.
 constexpr uint64_t kArenaBytesMax = uint64_t{1} << 45;
+// A peer's window is made accessible in steps of this length.
+constexpr uint64_t kAccessibleStep = uint64_t{4} << 20;
 // Of a limited address space the program needs the rest.
 constexpr uint64_t kAddressSpaceShare = 4;
 
@@ -46,11 +48,13 @@ Arena& Arena::operator=(Arena&& other) noexcept {
   std::swap(base_, other.base_);
   std::swap(window_bytes_, other.window_bytes_);
   std::swap(windows_, other.windows_);
-  std::swap(unreachable_, other.unreachable_);
   std::swap(used_, other.used_);
+  std::swap(exposures_, other.exposures_);
+  std::swap(heap_is_private_, other.heap_is_private_);
+  std::swap(heap_is_detached_, other.heap_is_detached_);
   std::swap(self_, other.self_);
-  std::swap(private_, other.private_);
-  std::swap(reachable_, other.reachable_);
+  std::swap(is_child_, other.is_child_);
+  std::swap(heap_is_reachable_, other.heap_is_reachable_);
   std::swap(file_, other.file_);
   std::swap(identity_, other.identity_);
   std::swap(reason_, other.reason_);
@@ -59,8 +63,8 @@ Arena& Arena::operator=(Arena&& other) noexcept {
 
 void Arena::forget() {
   ignore_forks_for(*this);
-  for (std::byte* window : windows_) {
-    if (window != nullptr) os::release(window, window_bytes_);
+  for (const PeerWindow& window : windows_) {
+    if (window.begin != nullptr) os::release(window.begin, window_bytes_);
   }
   windows_.clear();
   base_ = nullptr;
@@ -108,16 +112,16 @@ Status Arena::attach(os::Descriptor file, uint32_t rank_count, int self, Arena& 
   Arena made;
   made.self_ = self;
   made.window_bytes_ = window;
-  auto* base = static_cast<std::byte*>(os::map_sparse(file.number(), made.file_offset(), window));
+  auto* base = static_cast<std::byte*>(os::reserve_shared(file.number(), made.file_offset(), window));
   if (base == nullptr) {
     return fail(MPI_ERR_NO_MEM,
                 "cannot map a window of %llu bytes: %s. Remedy: raise the limit on address space (ulimit -v)",
                 number(window), std::strerror(errno));
   }
   os::set_close_on_exec(file.number(), true);
-  made.windows_.assign(rank_count, nullptr);
-  made.unreachable_.assign(rank_count, false);
-  made.windows_[static_cast<size_t>(self)] = made.base_ = base;
+  made.windows_.resize(rank_count);
+  made.base_ = base;
+  made.windows_[static_cast<size_t>(self)] = {base, {window / 2, window}};
   made.identity_ = os::identity_of(file.number());
   made.file_ = std::move(file);
   made.reason_.clear();
@@ -130,30 +134,76 @@ bool Arena::has_file() const {
   return file_.open() && os::identity_of(file_.number()) == identity_;
 }
 
-std::byte* Arena::map_window_of(int rank, uint64_t offset) {
-  const auto index = static_cast<size_t>(rank);
-  if (unreachable_[index]) return nullptr;
-  void* window = nullptr;
+bool Arena::map_window_of(int rank) {
+  PeerWindow& window = windows_[static_cast<size_t>(rank)];
+  if (window.refused) return false;
   if (has_file()) {
-    window = os::map_sparse(file_.number(), static_cast<uint64_t>(rank) * window_bytes_, window_bytes_);
+    window.begin = static_cast<std::byte*>(
+        os::reserve_shared(file_.number(), static_cast<uint64_t>(rank) * window_bytes_, window_bytes_));
   }
-  if (window == nullptr) {
-    unreachable_[index] = true;
-    return nullptr;
-  }
-  windows_[index] = static_cast<std::byte*>(window);
-  return windows_[index] + offset;
+  window.refused = window.begin == nullptr;
+  window.accessible_end[static_cast<size_t>(Half::heap)] = half_bytes();
+  return !window.refused;
 }
 
-std::byte* Arena::grow(size_t bytes, size_t alignment) {
+// A peer's window becomes accessible as far as its messages reach: mlockall() populates what is accessible.
+std::byte* Arena::extend_window_of(int rank, uint64_t offset, size_t bytes) {
+  PeerWindow& window = windows_[static_cast<size_t>(rank)];
+  if (window.begin == nullptr && !map_window_of(rank)) return nullptr;
+  const auto half = static_cast<size_t>(offset >= half_bytes());
+  const uint64_t half_end = half == 0 ? half_bytes() : window_bytes_;
+  uint64_t& end = window.accessible_end[half];
+  if (offset + bytes > half_end) return nullptr;
+  if (offset + bytes > end) {
+    const uint64_t wanted = std::min(round_up(offset + bytes, kAccessibleStep), half_end);
+    if (!os::make_accessible(window.begin + end, wanted - end)) return nullptr;
+    end = wanted;
+  }
+  return window.begin + offset;
+}
+
+bool Arena::is_private(Half half) const {
+  return is_child_ || (half == Half::heap && atomic::load_relaxed(heap_is_private_) != 0);
+}
+
+size_t Arena::reachable_end() const {
+  return __builtin_expect(atomic::load_relaxed(heap_is_private_) == 0, 1) ? window_bytes_ : half_bytes();
+}
+
+Exposure Arena::expose(const void* address, size_t bytes) {
+  if (!holds(address, bytes)) return {};
+  const uint64_t offset = offset_of(address);
+  if (offset + bytes <= half_bytes()) return {this, offset, false};
+  // Either take_heap_back() sees this exposure, or this thread sees that the heap is private: the fence
+  // stands between store and load here and there.
+  atomic::fetch_add(exposures_, uint32_t{1});
+  atomic::fence_full();
+  Exposure exposure(this, offset, true);
+  if (atomic::load_relaxed(heap_is_private_) != 0) return {};
+  return exposure;
+}
+
+void Exposure::end() {
+  Arena* const arena = std::exchange(arena_, nullptr);
+  // Pairs with the acquire in take_heap_back(): what peers wrote has been seen.
+  if (arena != nullptr && counted_) atomic::fetch_add(arena->exposures_, UINT32_MAX);
+}
+
+std::byte* Arena::grow(Half half, size_t bytes, size_t alignment) {
   HEARTH_DCHECK(bytes % os::page_bytes() == 0 && std::has_single_bit(alignment));
-  if (bytes == 0 || bytes > window_bytes_) return nullptr;
+  if (bytes == 0 || bytes > half_bytes()) return nullptr;
+  std::byte* const begin = begin_of(half);
+  uint64_t& used_bytes = used_[static_cast<size_t>(half)];
   for (;;) {
-    const uint64_t used = atomic::load_relaxed(used_);
-    const auto address = reinterpret_cast<uintptr_t>(base_);
+    const uint64_t used = atomic::load_relaxed(used_bytes);
+    const auto address = reinterpret_cast<uintptr_t>(begin);
     const uint64_t from = round_up(address + used, alignment) - address;
-    if (from > window_bytes_ || bytes > window_bytes_ - from) return nullptr;
-    if (atomic::compare_exchange(used_, used, from + bytes)) return base_ + from;
+    if (from > half_bytes() || bytes > half_bytes() - from) return nullptr;
+    if (!atomic::compare_exchange(used_bytes, used, from + bytes)) continue;
+    std::byte* const piece = begin + from;
+    const bool ready =
+        is_private(half) ? os::map_zeros_over(piece, bytes) : os::make_accessible(piece, bytes);
+    return ready ? piece : nullptr;  // the addresses of a refused piece are lost
   }
 }
 
@@ -166,8 +216,10 @@ void Arena::show_in_core_files(std::byte* from, size_t bytes) {
 }
 
 bool Arena::give_back(std::byte* from, size_t bytes) {
-  HEARTH_DCHECK(holds(from, bytes));
-  return private_ ? os::drop_private_pages(from, bytes) : os::drop_shared_pages(from, bytes);
+  const bool in_heap = from >= begin_of(Half::heap);
+  if (!is_private(in_heap ? Half::heap : Half::blocks)) return os::drop_shared_pages(from, bytes);
+  // A page that is dropped shows the file again, which has to be empty there.
+  return (!in_heap || heap_is_detached_) && os::drop_private_pages(from, bytes);
 }
 
 }  // namespace hearth::shm

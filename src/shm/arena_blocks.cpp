@@ -17,7 +17,11 @@ using Allocator =
 
 // Such blocks begin at a page, so that a copy of them touches no page of a neighbour.
 constexpr size_t kPageAlignedBytes = size_t{64} << 10;
-constexpr size_t kAreaBytesMin = size_t{1} << 20;
+// The area grows by at least so much, and by this share of what it has.
+constexpr size_t kGrownBytesMin = size_t{4} << 20;
+constexpr size_t kGrownShare = 8;
+// The allocator's own state, and headers.
+constexpr size_t kStateBytes = size_t{4} << 10;
 // The word in front of the next header, which the allocator lets a block use.
 constexpr size_t kSharedTailBytes = 8;
 
@@ -28,31 +32,47 @@ Allocator& allocator_at(std::byte* area) {
 std::byte* up(std::byte* address, size_t step) {
   return reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(address) + step - 1) / step * step);
 }
+size_t up(size_t bytes) {
+  return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+}
 std::byte* down(std::byte* address, size_t step) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(address) / step * step);
 }
 
 }  // namespace
 
-bool ArenaBlocks::take_area(Arena& arena) {
-  if (area_ != nullptr) return true;
-  // The heap may have taken more than its half.
-  for (size_t bytes = arena.window_bytes() / 2; bytes >= kAreaBytesMin; bytes /= 2) {
-    area_ = arena.grow(bytes, kHugePageBytes);
-    if (area_ == nullptr) continue;
-    area_bytes_ = bytes;
-    shown_to_ = area_;
-    new (area_) Allocator(bytes, 0);
+// Makes the area longer by `bytes` or more.
+bool ArenaBlocks::grow(Arena& arena, size_t bytes) {
+  if (ended_ || bytes > arena.half_bytes()) return false;
+  const size_t usual = std::max({bytes, kGrownBytesMin, area_bytes_ / kGrownShare});
+  for (const size_t wanted : {up(usual), up(bytes)}) {
+    std::byte* const piece = arena.grow(Arena::Half::blocks, wanted, kHugePageBytes);
+    if (piece == nullptr) continue;
+    if (area_ == nullptr) {
+      area_ = shown_to_ = piece;
+      new (area_) Allocator(wanted, 0);
+    } else if (piece == area_ + area_bytes_) {
+      allocator_at(area_).grow(wanted);
+    } else {
+      ended_ = true;
+      return false;
+    }
+    area_bytes_ += wanted;
     return true;
   }
   return false;
 }
 
 std::byte* ArenaBlocks::allocate(Arena& arena, size_t bytes, size_t alignment) {
-  if (!take_area(arena) || bytes > area_bytes_ || alignment > area_bytes_) return nullptr;
+  if (bytes > arena.half_bytes() || alignment > arena.half_bytes()) return nullptr;
   if (bytes >= kPageAlignedBytes) alignment = std::max(alignment, os::page_bytes());
   if (bytes >= kHugePageBytes) alignment = std::max(alignment, kHugePageBytes);
-  auto* block = static_cast<std::byte*>(allocator_at(area_).allocate_aligned(bytes, alignment));
+  const auto allocated = [&] {
+    return static_cast<std::byte*>(area_ == nullptr ? nullptr
+                                                    : allocator_at(area_).allocate_aligned(bytes, alignment));
+  };
+  std::byte* block = allocated();
+  if (block == nullptr && grow(arena, bytes + alignment + kStateBytes)) block = allocated();
   if (block == nullptr) return nullptr;
   HEARTH_DCHECK(arena.holds(block, bytes) && reinterpret_cast<uintptr_t>(block) % alignment == 0);
   if (bytes >= kHugePageBytes) os::prefer_huge_pages(block, bytes);

@@ -1,6 +1,6 @@
 // Blocks of the own window for MPI_Alloc_mem and its like, by the best-fit allocator of Boost.Interprocess.
 //
-//   area      one piece of Arena::grow(), half the window, taken at the first request: addresses only
+//   area      the first half of the window, taken piece by piece from Arena::grow() as it fills
 //   block     | allocator's header, 64 bytes | the caller's bytes ... |
 //
 // Pages come as they are touched. A large block begins at a huge page's boundary; freed, its memory goes back
@@ -29,10 +29,11 @@ class ArenaBlocks {
   void free(Arena& arena, std::byte* block, size_t bytes);
 
  private:
-  bool take_area(Arena& arena);
+  bool grow(Arena& arena, size_t bytes);
 
   std::byte* area_ = nullptr;  // where the allocator's state begins
   size_t area_bytes_ = 0;
+  bool ended_ = false;             // the next piece would not follow the area
   std::byte* shown_to_ = nullptr;  // core files have the area up to here
 };
 

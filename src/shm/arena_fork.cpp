@@ -1,13 +1,20 @@
-// What a fork does to arenas. Memory that is mapped shared stays shared with a child: it would write into its
-// parent's data. So the child replaces its window by a copy of its own, in the same place, before fork()
-// returns there, and the parent waits until that is done: what it changes afterwards does not show.
+// What a fork does to arenas. Memory that is mapped shared would stay shared with a child, whose stores would
+// change its parent's data.
+//
+// The heap is made private before the first fork, in place and for good (take_heap_back, called by
+// libhearth_heap.so, whose lock it needs). fork() then treats it as any other private memory.
+//
+// Memory of MPI_Alloc_mem and windows stays shared, and so does a heap that peers use at this moment. It is
+// not mapped in children (MADV_DONTFORK): access by a child of _Fork() or clone() faults. A child of fork()
+// gets a copy in the same place before fork() returns there. The parent waits for the copy, so that the child
+// has the values at the time of the fork:
 //
 //   before:  lock, a pipe
-//   parent:  reads the pipe until a byte comes, or its end when the child is gone; unlock
+//   parent:  reads the pipe until a byte comes, or its end if the child has died; unlock
 //   child:   copies the pages that exist; a byte into the pipe; unlock
 //
-// Where there is no memory for a copy the child finds nothing there that it can touch, which is well for one
-// that executes another program.
+// If there is no memory for a copy, access by the child faults, which suits a child that executes another
+// program.
 #include <pthread.h>
 
 #include <algorithm>
@@ -46,9 +53,11 @@ void complain(uint64_t bytes, const char* why) {
 
 [[noreturn]] void refuse_stack() {
   std::fputs(
-      "hearth: fork by a thread or coroutine whose stack other ranks can reach, as malloc gave it: parent "
-      "and "
-      "child would share it. Remedy: mpiexec --no-share-heap, or a stack of mmap\n",
+      "hearth: fork by a thread or coroutine whose stack other ranks can reach: parent and child would share "
+      "it. "
+      "Likely cause: it lies in memory of MPI_Alloc_mem, or in a block of malloc that a pending message "
+      "uses. "
+      "Remedy: a stack of mmap, or mpiexec --no-share-heap\n",
       stderr);
   std::abort();
 }
@@ -122,47 +131,91 @@ void ignore_forks_for(const Arena& arena) {
 
 // What was handed out and touched, as offsets in the window.
 template <class Action>
-void Arena::for_each_piece_with_pages(Action action) const {
-  const uint64_t begin = file_offset();
-  const uint64_t end = begin + atomic::load_relaxed(used_);
+void Arena::for_each_piece_with_pages(Half half, Action action) const {
+  const uint64_t begin = file_offset() + begin_offset(half);
+  const uint64_t end = begin + atomic::load_relaxed(used_[static_cast<size_t>(half)]);
   uint64_t first = 0;
   uint64_t last = 0;
   for (uint64_t from = begin; from < end && os::next_data(file_.number(), from, first, last); from = last) {
     if (first >= end) break;
-    action(first - begin, std::min(last, end) - begin);
+    action(first - file_offset(), std::min(last, end) - file_offset());
   }
 }
 
-bool Arena::copy_into(std::byte* copy) const {
-  if (!has_file()) return false;
-  for_each_piece_with_pages(
-      [this, copy](uint64_t from, uint64_t to) { std::memcpy(copy + from, base_ + from, to - from); });
-  return true;
-}
-
-uint64_t Arena::bytes_to_copy() const {
+uint64_t Arena::bytes_in(Half half) const {
   uint64_t bytes = 0;
-  if (private_ || !has_file()) return bytes;
-  for_each_piece_with_pages([&bytes](uint64_t from, uint64_t to) { bytes += to - from; });
+  for_each_piece_with_pages(half, [&bytes](uint64_t from, uint64_t to) { bytes += to - from; });
   return bytes;
 }
 
+uint64_t Arena::bytes_to_copy() const {
+  if (base_ == nullptr || !has_file()) return 0;
+  return (is_private(Half::blocks) ? 0 : bytes_in(Half::blocks)) +
+         (is_private(Half::heap) ? 0 : bytes_in(Half::heap));
+}
+
+// Threads that run on write to the heap meanwhile: nothing may be lost between copying a page and replacing
+// it. So the mapping is replaced first, by a private one of the same file, and its pages are copied in place,
+// as a store to each would copy them.
+bool Arena::take_heap_back() {
+  if (base_ == nullptr || is_private(Half::heap) || !has_file()) return false;
+  const uint64_t pages_bytes = bytes_in(Half::heap);
+  if (pages_bytes == 0) return false;
+  if (pages_bytes > kSmallBytes && pages_bytes > os::available_memory_bytes()) return false;
+  atomic::store_relaxed(heap_is_private_, uint32_t{1});
+  // Pairs with the fence in expose().
+  atomic::fence_full();
+  const uint64_t begin = begin_offset(Half::heap);
+  const uint64_t used = atomic::load_relaxed(used_[static_cast<size_t>(Half::heap)]);
+  if (atomic::load_acquire(exposures_) != 0 ||
+      !os::map_private_over(base_ + begin, file_.number(), file_offset() + begin, used)) {
+    atomic::store_relaxed(heap_is_private_, uint32_t{0});
+    return false;
+  }
+  bool detached = true;
+  for_each_piece_with_pages(Half::heap, [this, &detached](uint64_t from, uint64_t to) {
+    detached = detached && os::detach_pages(base_ + from, to - from);
+  });
+  heap_is_detached_ = detached && os::punch_hole(file_.number(), file_offset() + begin, used);
+  return true;
+}
+
+// A half that was shared is not mapped in the child.
+bool Arena::restore(Half half, bool copy) {
+  std::byte* const begin = begin_of(half);
+  const uint64_t used = atomic::load_relaxed(used_[static_cast<size_t>(half)]);
+  // Of a heap that was taken back only the addresses that are not handed out yet are missing.
+  const bool has_pages = half == Half::heap && atomic::load_relaxed(heap_is_private_) != 0;
+  const uint64_t kept = has_pages ? used : 0;
+  if (!os::reserve_at(begin + kept, half_bytes() - kept)) return false;
+  if (has_pages || used == 0) return true;
+  if (!copy || !has_file() || !os::make_accessible(begin, used)) return false;
+  return copy_pages(half) || (HEARTH_CHECK(os::make_unreachable(begin, half_bytes())), false);
+}
+
+bool Arena::copy_pages(Half half) {
+  bool copied = true;
+  for_each_piece_with_pages(half, [this, &copied](uint64_t from, uint64_t to) {
+    while (copied && from < to) {
+      const intptr_t bytes = os::read_at(file_.number(), base_ + from, to - from, file_offset() + from);
+      copied = bytes > 0;
+      from += static_cast<uint64_t>(bytes);
+    }
+  });
+  return copied;
+}
+
 void Arena::become_private(bool copy) {
-  if (base_ == nullptr || private_) return;
-  private_ = true;
-  const bool used = atomic::load_relaxed(used_) > 0;
-  auto* memory = copy || !used ? static_cast<std::byte*>(os::map_private(window_bytes_)) : nullptr;
-  const bool ready = memory != nullptr && (!used || copy_into(memory));
-  if (!ready || !os::move_over(memory, base_, window_bytes_)) {
-    HEARTH_CHECK(os::make_unreachable(base_, window_bytes_));
-    reachable_ = false;
-    atomic::store_relaxed(used_, uint64_t{window_bytes_});  // grow() has nothing more to give
+  if (base_ == nullptr || is_child_) return;
+  for (const Half half : {Half::blocks, Half::heap}) {
+    if (restore(half, copy)) continue;
+    atomic::store_relaxed(used_[static_cast<size_t>(half)], uint64_t{half_bytes()});  // grow() finds no room
+    if (half == Half::heap) heap_is_reachable_ = atomic::load_relaxed(heap_is_private_) != 0;
   }
-  for (std::byte*& window : windows_) {
-    if (window != nullptr && window != base_) os::release(window, window_bytes_);
-    if (window != base_) window = nullptr;
+  is_child_ = true;
+  for (PeerWindow& window : windows_) {
+    if (window.begin != base_) window = {.refused = true};
   }
-  unreachable_.assign(unreachable_.size(), true);
   file_.reset();
 }
 

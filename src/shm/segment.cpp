@@ -257,6 +257,7 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   made.geometry_.magic = kMagic;
   made.pool_bytes_ = pool_bytes(plan);
   made.bind_parts(memory);
+  made.close_chunks();
   // The blocks are touched by every rank from the start: take their room now, as ENOSPC and not as SIGBUS.
   HEARTH_TRY(made.take_room(plan, blocks_offset(), cells_offset(plan) - blocks_offset()));
   if (plan.area_count > 0) {
@@ -303,6 +304,7 @@ void Segment::bind_parts(std::span<const RankMemory> memory) const {
 Status Segment::attach(int descriptor, Segment& segment) {
   Segment made;
   HEARTH_TRY(map(descriptor, os::map_shared, made));
+  made.close_chunks();
   os::set_close_on_exec(descriptor, true);
   segment = std::move(made);
   return {};
@@ -411,6 +413,18 @@ ControlRow& Segment::control_row(int area, int process) const {
 
 bool Segment::reserve_area(int area) const {
   return os::reserve_room(descriptor_, static_cast<size_t>(area_memory(area) - base_), geometry_.area_bytes);
+}
+
+// Of all areas, by far most of the segment. If that is refused, mlockall() populates more.
+void Segment::close_chunks() const {
+  const uint64_t bytes = geometry_.rings_offset - geometry_.chunks_offset;
+  if (bytes > 0) static_cast<void>(os::make_inaccessible(base_ + geometry_.chunks_offset, bytes));
+}
+
+bool Segment::open_chunks(int area) const {
+  if (geometry_.chunk_bytes == 0) return true;
+  const uint64_t bytes = geometry_.rank_count * (kWidePartsBytes + geometry_.chunk_bytes);
+  return os::make_accessible(base_ + geometry_.chunks_offset + static_cast<uint64_t>(area) * bytes, bytes);
 }
 
 std::byte* Segment::wide_parts(int area, int process) const {

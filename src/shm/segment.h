@@ -81,7 +81,11 @@ class Segment {
   ControlRow& control_row(int area, int process) const;
   /// Takes memory for an area's rows now; false when it is short.
   bool reserve_area(int area) const;
-  /// The chunk memory of a process in an area: whole pages, taken from the system as they are touched.
+  /// Lets this process use the chunks of an area, and the wide parts; false when the system refuses. Before
+  /// it, access faults.
+  bool open_chunks(int area) const;
+  /// The chunk memory of a process in an area: whole pages, taken from the system as they are touched. Pre:
+  /// open_chunks().
   std::span<std::byte> chunks(int area, int process) const;
   /// The wide parts of its slots there. Pre: there are chunks.
   std::byte* wide_parts(int area, int process) const;
@@ -97,6 +101,7 @@ class Segment {
   static Status map(int descriptor, void* (*how)(int descriptor, size_t bytes), Segment& segment);
   Status take_room(const SegmentPlan& plan, uint64_t offset, uint64_t bytes) const;
   void bind_parts(std::span<const RankMemory> memory) const;
+  void close_chunks() const;
 
   std::byte* base_ = nullptr;
   size_t bytes_ = 0;

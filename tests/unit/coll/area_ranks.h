@@ -105,7 +105,7 @@ struct AreaPart {
     if (arena != nullptr) {
       const size_t page = os::page_bytes();
       const size_t bytes = (2 * count * sizeof(int) + page - 1) / page * page;
-      memory = reinterpret_cast<int*>(arena->grow(bytes, page));
+      memory = reinterpret_cast<int*>(arena->grow(shm::Arena::Half::blocks, bytes, page));
       ASSERT_NE(memory, nullptr);
     } else {
       own.resize(2 * count);

@@ -29,6 +29,9 @@ struct Memory {
   size_t used = 0;
   size_t given_back = 0;  // atomic, as the next one
   size_t populated = 0;
+  int giving_back = 0;  // threads inside give_back(); atomic
+  int forks = 0;
+  int overlaps = 0;  // of before_fork() with give_back()
   bool reachable = true;
   uint64_t time_ns = 5'000'000'000;
   ~Memory() { os::release(begin, kWindowBytes); }
@@ -44,7 +47,10 @@ std::byte* grow(void*, size_t bytes, size_t alignment) {
 }
 bool give_back(void*, std::byte* from, size_t bytes) {
   atomic::fetch_add(memory->given_back, bytes);
-  return os::drop_private_pages(from, bytes);
+  atomic::fetch_add(memory->giving_back, 1);
+  const bool done = os::drop_private_pages(from, bytes);
+  atomic::fetch_add(memory->giving_back, -1);
+  return done;
 }
 void populate(void*, std::byte* from, size_t bytes) {
   atomic::fetch_add(memory->populated, bytes);
@@ -52,6 +58,10 @@ void populate(void*, std::byte* from, size_t bytes) {
 }
 bool is_present(void*, const std::byte* from, size_t) {
   return os::is_page_present(from);
+}
+void before_fork(void*) {
+  ++memory->forks;
+  if (atomic::load_relaxed(memory->giving_back) != 0) ++memory->overlaps;
 }
 bool is_reachable(void*) {
   return memory->reachable;
@@ -81,6 +91,7 @@ class BlockLife : public testing::Test {
                            .give_back = give_back,
                            .populate = populate,
                            .is_present = is_present,
+                           .before_fork = before_fork,
                            .is_reachable = is_reachable,
                            .reserve = os::reserve,
                            .commit = os::commit,
@@ -285,6 +296,23 @@ TEST_F(BlockLife, AChildOpensTheHeapWhenItHasItsOwnWindow) {
     EXPECT_TRUE(all_are(block, kMiB, 3));
     blocks_->free(block);
   }
+}
+
+// The window's owner changes how pages are given back: no thread may be at it.
+TEST_F(BlockLife, SharingStopsWhileNoPageIsGivenBack) {
+  open(0);
+  bool stop = false;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([this, &stop] {
+      while (!atomic::load_relaxed(stop)) blocks_->free(filled(kMiB, 1));
+    });
+  }
+  for (int i = 0; i < 300; ++i) blocks_->stop_sharing();
+  atomic::store_relaxed(stop, true);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(memory_.forks, 300);
+  EXPECT_EQ(memory_.overlaps, 0);
 }
 
 }  // namespace

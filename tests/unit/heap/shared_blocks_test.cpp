@@ -59,6 +59,7 @@ class FakeWindow {
             },
         .is_present = [](void* context, const std::byte*,
                          size_t) { return static_cast<FakeWindow*>(context)->present; },
+        .before_fork = [](void*) {},
         .is_reachable = [](void*) { return true; },
         .reserve = map,
         .commit = [](void*, size_t) { return true; },

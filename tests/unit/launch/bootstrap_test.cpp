@@ -92,7 +92,7 @@ TEST_F(BootstrapTest, MapsItsWindowOfTheArena) {
   inherited_.release();
   arena_for_rank_.release();
   ASSERT_TRUE(result.arena.usable()) << result.arena.reason();
-  std::byte* memory = result.arena.grow(4096, 4096);
+  std::byte* memory = result.arena.grow(shm::Arena::Half::blocks, 4096, 4096);
   ASSERT_NE(memory, nullptr);
   EXPECT_TRUE(result.arena.holds(memory, 4096));
   EXPECT_EQ(result.arena.memory_of(2, 0, 4096), memory) << "not the window of its rank";

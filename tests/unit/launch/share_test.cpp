@@ -72,7 +72,7 @@ class ShareTest : public testing::Test {
     // What one puts into its window of the arena the others read there.
     for (size_t i = 0; i < kLocals.size(); ++i) {
       ASSERT_TRUE(arenas_[i].usable()) << arenas_[i].reason();
-      std::byte* own = arenas_[i].grow(4096, 4096);
+      std::byte* own = arenas_[i].grow(shm::Arena::Half::blocks, 4096, 4096);
       ASSERT_NE(own, nullptr);
       *own = static_cast<std::byte>(i + 1);
       for (shm::Arena& arena : arenas_) {

@@ -91,16 +91,27 @@ TEST(ArenaBlocks, MoreThanThereIsIsNoBlock) {
   EXPECT_LT(bytes_in_memory(pair.first), kReturnedBytes) << "it took memory for what nobody has touched";
 }
 
-TEST(ArenaBlocks, AHeapThatHasTakenTheWindowLeavesNoRoom) {
+TEST(ArenaBlocks, GrowsPieceByPieceToTheEndOfItsHalf) {
   ArenaPair pair;
   ArenaBlocks blocks;
-  const size_t window = pair.first.window_bytes();
-  ASSERT_NE(pair.first.grow(window - (size_t{16} << 20), 4096), nullptr);
-  std::byte* block = blocks.allocate(pair.first, 4096, 64);
-  ASSERT_NE(block, nullptr) << "less than half the window is room as well";
+  const size_t half = pair.first.half_bytes();
+  const size_t bytes = half / 16;
+  size_t count = 0;
+  while (std::byte* block = blocks.allocate(pair.first, bytes, 64)) {
+    ASSERT_TRUE(pair.first.holds(block, bytes));
+    std::memset(block, 1, 1);
+    std::memset(block + bytes - 1, 1, 1);
+    ++count;
+  }
+  EXPECT_GE(count, 14u);
+  EXPECT_NE(blocks.allocate(pair.first, 4096, 64), nullptr) << "short blocks fit the rest";
+  EXPECT_NE(pair.first.grow(Arena::Half::heap, half, 4096), nullptr) << "blocks took memory of the heap";
+}
+
+TEST(ArenaBlocks, AHalfThatIsUsedUpHasNoBlocks) {
   ArenaPair full;
   ArenaBlocks none;
-  ASSERT_NE(full.first.grow(window, 4096), nullptr);
+  ASSERT_NE(full.first.grow(Arena::Half::blocks, full.first.half_bytes(), 4096), nullptr);
   EXPECT_EQ(none.allocate(full.first, 1, 64), nullptr);
 }
 

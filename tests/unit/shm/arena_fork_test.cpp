@@ -1,6 +1,9 @@
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -36,7 +39,7 @@ TEST(ArenaFork, TheChildHasACopyOfItsOwn) {
   ArenaPair pair;
   watch_forks_for(pair.first);
   watch_forks_for(pair.second);
-  std::byte* memory = pair.first.grow(kBytes, 4096);
+  std::byte* memory = pair.first.grow(Arena::Half::blocks, kBytes, 4096);
   std::memset(memory, 1, kBytes);
   std::byte* seen = pair.second.memory_of(0, 0, kBytes);
   const int child = os::fork_process();
@@ -45,7 +48,7 @@ TEST(ArenaFork, TheChildHasACopyOfItsOwn) {
     std::memset(memory, 2, kBytes);
     if (pair.first.memory_of(1, 0, 1) != nullptr) os::end_process(2);
     // It may go on using its window.
-    std::byte* more = pair.first.grow(kBytes, 4096);
+    std::byte* more = pair.first.grow(Arena::Half::blocks, kBytes, 4096);
     if (more == nullptr) os::end_process(3);
     std::memset(more, 3, kBytes);
     if (!pair.first.give_back(more, kBytes) || !all_are(more, 0)) os::end_process(4);
@@ -55,7 +58,80 @@ TEST(ArenaFork, TheChildHasACopyOfItsOwn) {
   EXPECT_EQ(exit_code_of(child), 0);
   EXPECT_TRUE(all_are(memory, 4)) << "the child wrote into its parent's memory";
   EXPECT_TRUE(all_are(seen, 4));
-  EXPECT_TRUE(all_are(pair.first.grow(kBytes, 4096), 0));
+  EXPECT_TRUE(all_are(pair.first.grow(Arena::Half::blocks, kBytes, 4096), 0));
+}
+
+// Pages that this process and its children share with the parent, or have alone, by the system's count.
+long private_kib() {
+  long kib = 0;
+  char line[200];
+  std::FILE* file = std::fopen("/proc/self/smaps_rollup", "r");
+  while (file != nullptr && std::fgets(line, sizeof line, file) != nullptr) {
+    long value = 0;
+    if (std::sscanf(line, "Private_Dirty: %ld", &value) == 1) kib += value;
+  }
+  if (file != nullptr) std::fclose(file);
+  return kib;
+}
+
+TEST(ArenaFork, AHeapThatWasTakenBackIsCopiedOnWrite) {
+  ArenaPair pair;
+  watch_forks_for(pair.first);
+  constexpr size_t kHeapBytes = size_t{64} << 20;
+  std::byte* heap = pair.first.grow(Arena::Half::heap, kHeapBytes, 4096);
+  std::memset(heap, 1, kHeapBytes);
+  ASSERT_TRUE(pair.first.take_heap_back());
+  EXPECT_EQ(pair.first.bytes_to_copy(), 0u);
+  const int child = os::fork_process();
+  if (child == 0) {
+    if (private_kib() > 16 << 10) os::end_process(1);  // 64 MiB of a copy would show
+    if (!all_are(heap + kHeapBytes - kBytes, 1)) os::end_process(2);
+    std::memset(heap, 2, kBytes);
+    std::byte* more = pair.first.grow(Arena::Half::heap, kBytes, 4096);
+    if (more == nullptr || !all_are(more, 0)) os::end_process(3);
+    std::memset(more, 3, kBytes);
+    if (!pair.first.give_back(heap, kBytes) || !all_are(heap, 0)) os::end_process(4);
+    os::end_process(0);
+  }
+  EXPECT_EQ(exit_code_of(child), 0);
+  EXPECT_TRUE(all_are(heap, 1));
+}
+
+TEST(ArenaFork, AnExposedHeapIsCopiedForTheChild) {
+  ArenaPair pair;
+  watch_forks_for(pair.first);
+  std::byte* heap = pair.first.grow(Arena::Half::heap, kBytes, 4096);
+  std::memset(heap, 1, kBytes);
+  const Exposure exposure = pair.first.expose(heap, kBytes);
+  EXPECT_FALSE(pair.first.take_heap_back());
+  const int child = os::fork_process();
+  if (child == 0) {
+    const bool right = all_are(heap, 1);
+    std::memset(heap, 2, kBytes);
+    os::end_process(right ? 0 : 1);
+  }
+  EXPECT_EQ(exit_code_of(child), 0);
+  EXPECT_TRUE(all_are(heap, 1));
+  EXPECT_TRUE(all_are(pair.second.memory_of(0, exposure.offset(), kBytes), 1));
+}
+
+// fork() without the handlers, as _Fork() and clone() make children.
+TEST(ArenaFork, AChildWithoutHandlersTouchesNothing) {
+  ArenaPair pair;
+  watch_forks_for(pair.first);
+  std::byte* memory = pair.first.grow(Arena::Half::blocks, kBytes, 4096);
+  std::memset(memory, 1, kBytes);
+  std::byte* seen = pair.second.memory_of(0, 0, kBytes);
+  for (std::byte* place : {memory, seen}) {
+    const auto child = static_cast<int>(::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+    if (child == 0) {
+      ::signal(SIGSEGV, SIG_DFL);
+      *static_cast<volatile std::byte*>(place) = std::byte{2};
+      os::end_process(1);
+    }
+    EXPECT_EQ(exit_code_of(child), -SIGSEGV);
+  }
+  EXPECT_TRUE(all_are(memory, 1));
 }
 
 TEST(ArenaFork, AnUnusedWindowCanBeUsedInTheChild) {
@@ -63,13 +139,13 @@ TEST(ArenaFork, AnUnusedWindowCanBeUsedInTheChild) {
   watch_forks_for(pair.first);
   const int child = os::fork_process();
   if (child == 0) {
-    std::byte* memory = pair.first.grow(kBytes, 4096);
+    std::byte* memory = pair.first.grow(Arena::Half::blocks, kBytes, 4096);
     if (memory == nullptr) os::end_process(1);
     std::memset(memory, 2, kBytes);
     os::end_process(0);
   }
   EXPECT_EQ(exit_code_of(child), 0);
-  EXPECT_TRUE(all_are(pair.first.grow(kBytes, 4096), 0));
+  EXPECT_TRUE(all_are(pair.first.grow(Arena::Half::blocks, kBytes, 4096), 0));
 }
 
 TEST(ArenaFork, BlocksLiveOnInTheChild) {
@@ -94,7 +170,7 @@ TEST(ArenaFork, BlocksLiveOnInTheChild) {
 TEST(ArenaFork, AChildOfAChildIsNothingSpecial) {
   ArenaPair pair;
   watch_forks_for(pair.first);
-  std::byte* memory = pair.first.grow(kBytes, 4096);
+  std::byte* memory = pair.first.grow(Arena::Half::blocks, kBytes, 4096);
   std::memset(memory, 1, kBytes);
   const int child = os::fork_process();
   if (child == 0) {
@@ -114,12 +190,12 @@ TEST(ArenaFork, AChildOfAChildIsNothingSpecial) {
 TEST(ArenaFork, WithoutACopyTheChildTouchesNothing) {
   ArenaPair pair;
   watch_forks_for(pair.first);
-  std::byte* memory = pair.first.grow(kBytes, 4096);
+  std::byte* memory = pair.first.grow(Arena::Half::blocks, kBytes, 4096);
   std::memset(memory, 1, kBytes);
   os::close_descriptor(pair.first.descriptor());  // without it nobody knows which pages there are
   const int child = os::fork_process();
   if (child == 0) {
-    if (pair.first.grow(4096, 4096) != nullptr) os::end_process(1);
+    if (pair.first.grow(Arena::Half::blocks, 4096, 4096) != nullptr) os::end_process(1);
     std::signal(SIGSEGV, SIG_DFL);  // a sanitizer has a handler
     *memory = std::byte{2};
     os::end_process(2);
@@ -134,7 +210,7 @@ TEST(ArenaFork, AStackInTheWindowEndsTheProcess) {
   if (child == 0) {
     ArenaPair pair;
     watch_forks_for(pair.first);
-    std::byte* stack = pair.first.grow(kBytes, 4096);
+    std::byte* stack = pair.first.grow(Arena::Half::blocks, kBytes, 4096);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, stack, kBytes);
@@ -154,7 +230,7 @@ TEST(ArenaFork, AStackInTheWindowEndsTheProcess) {
 TEST(ArenaFork, ThreadsMayForkAtTheSameTime) {
   ArenaPair pair;
   watch_forks_for(pair.first);
-  std::byte* memory = pair.first.grow(kBytes, 4096);
+  std::byte* memory = pair.first.grow(Arena::Half::blocks, kBytes, 4096);
   std::memset(memory, 1, kBytes);
   std::vector<std::thread> threads;
   int wrong = 0;

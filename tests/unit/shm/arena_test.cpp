@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arena_pair.h"
+#include "base/atomic.h"
 #include "base/os_memory.h"
 
 namespace hearth::shm {
@@ -38,7 +39,7 @@ TEST(Arena, WindowsFollowTheMemory) {
 
 TEST(Arena, OneRanksMemoryIsReachedByTheOther) {
   ArenaPair pair;
-  std::byte* mine = pair.first.grow(3 * os::page_bytes(), os::page_bytes());
+  std::byte* mine = pair.first.grow(Arena::Half::blocks, 3 * os::page_bytes(), os::page_bytes());
   ASSERT_NE(mine, nullptr);
   std::memset(mine, 7, 3 * os::page_bytes());
   const uint64_t offset = pair.first.offset_of(mine + 5000);
@@ -53,7 +54,7 @@ TEST(Arena, OneRanksMemoryIsReachedByTheOther) {
 
 TEST(Arena, HoldsTheOwnWindowOnly) {
   ArenaPair pair;
-  std::byte* mine = pair.first.grow(os::page_bytes(), os::page_bytes());
+  std::byte* mine = pair.first.grow(Arena::Half::blocks, os::page_bytes(), os::page_bytes());
   const size_t window = pair.first.window_bytes();
   EXPECT_TRUE(pair.first.holds(mine, window - pair.first.offset_of(mine)));
   EXPECT_FALSE(pair.first.holds(mine, window - pair.first.offset_of(mine) + 1));
@@ -73,10 +74,113 @@ TEST(Arena, RefusesWhatLiesOutsideAWindow) {
   ArenaPair pair;
   const size_t window = pair.first.window_bytes();
   EXPECT_NE(pair.second.memory_of(0, window - 1, 1), nullptr);
+  EXPECT_EQ(pair.second.memory_of(0, window / 2 - 1, 2), nullptr) << "no block lies in both halves";
   EXPECT_EQ(pair.second.memory_of(0, window - 1, 2), nullptr);
   EXPECT_EQ(pair.second.memory_of(0, window + 1, 0), nullptr);
   EXPECT_EQ(pair.second.memory_of(0, UINT64_MAX, 1), nullptr);
   EXPECT_EQ(pair.second.memory_of(0, 1, SIZE_MAX), nullptr);
+}
+
+TEST(Arena, UnusedAddressesAreNotPopulated) {
+  ArenaPair pair;
+  constexpr size_t kBytes = size_t{1} << 20;
+  ASSERT_NE(pair.first.grow(Arena::Half::blocks, kBytes, 4096), nullptr);
+  ASSERT_NE(pair.first.grow(Arena::Half::heap, kBytes, 4096), nullptr);
+  ASSERT_NE(pair.second.memory_of(0, 0, kBytes), nullptr);
+  EXPECT_TRUE(os::populate_pages(pair.first.begin_of(Arena::Half::blocks), kBytes));
+  // As mlockall() would.
+  EXPECT_FALSE(os::populate_pages(pair.first.begin_of(Arena::Half::blocks), pair.first.half_bytes()));
+  EXPECT_EQ(pages_in(pair.first, 0, pair.first.window_bytes()), kBytes / os::page_bytes());
+}
+
+TEST(Arena, ExposuresOfTheHeapKeepItShared) {
+  ArenaPair pair;
+  constexpr size_t kBytes = size_t{1} << 20;
+  std::byte* const block = pair.first.grow(Arena::Half::blocks, kBytes, 4096);
+  std::byte* const heap = pair.first.grow(Arena::Half::heap, kBytes, 4096);
+  std::memset(heap, 1, kBytes);
+  const Exposure of_block = pair.first.expose(block, kBytes);
+  EXPECT_TRUE(of_block);
+  Exposure of_heap = pair.first.expose(heap + 100, 1000);
+  ASSERT_TRUE(of_heap);
+  EXPECT_EQ(*pair.second.memory_of(0, of_heap.offset(), 1000), std::byte{1});
+  EXPECT_FALSE(pair.first.take_heap_back());
+  EXPECT_TRUE(pair.first.holds(heap, kBytes));
+  Exposure moved = std::move(of_heap);
+  EXPECT_FALSE(of_heap);
+  EXPECT_FALSE(pair.first.take_heap_back());
+  moved.end();
+  EXPECT_TRUE(pair.first.take_heap_back());
+  EXPECT_FALSE(pair.first.holds(heap, 1));
+  EXPECT_FALSE(pair.first.expose(heap, 1));
+  EXPECT_TRUE(pair.first.expose(block, kBytes)) << "blocks stay shared";
+}
+
+TEST(Arena, AHeapTakenBackKeepsItsContents) {
+  ArenaPair pair;
+  constexpr size_t kBytes = size_t{1} << 20;
+  const size_t page = os::page_bytes();
+  std::byte* const heap = pair.first.grow(Arena::Half::heap, 2 * kBytes, page);
+  std::memset(heap, 7, kBytes);
+  const uint64_t offset = pair.first.offset_of(heap);
+  EXPECT_EQ(pages_in(pair.first, offset, 2 * kBytes), kBytes / page);
+  EXPECT_TRUE(pair.first.take_heap_back());
+  EXPECT_EQ(pages_in(pair.first, offset, 2 * kBytes), 0u) << "no page is kept twice";
+  EXPECT_EQ(heap[0], std::byte{7});
+  EXPECT_EQ(heap[kBytes - 1], std::byte{7});
+  EXPECT_EQ(heap[kBytes], std::byte{0});
+  std::memset(heap, 8, kBytes);
+  EXPECT_EQ(*pair.second.memory_of(0, offset, 1), std::byte{0}) << "a peer must not see private memory";
+  // Pages that are given back, and new ones, are zeros.
+  EXPECT_TRUE(pair.first.give_back(heap, kBytes));
+  EXPECT_EQ(heap[0], std::byte{0});
+  std::byte* const more = pair.first.grow(Arena::Half::heap, kBytes, page);
+  ASSERT_NE(more, nullptr);
+  EXPECT_EQ(more[0], std::byte{0});
+  std::memset(more, 9, kBytes);
+  EXPECT_EQ(pages_in(pair.first, offset, 4 * kBytes), 2u)
+      << "only the page that was read before it was written, and the one that the peer has read";
+  EXPECT_FALSE(pair.first.take_heap_back()) << "once is enough";
+}
+
+TEST(Arena, AnEmptyHeapStaysShared) {
+  ArenaPair pair;
+  EXPECT_FALSE(pair.first.take_heap_back());
+  std::byte* const heap = pair.first.grow(Arena::Half::heap, 4096, 4096);
+  EXPECT_FALSE(pair.first.take_heap_back()) << "nothing to copy yet";
+  EXPECT_TRUE(pair.first.holds(heap, 4096));
+}
+
+// Threads store to the heap while it is taken back: no store may be lost.
+TEST(Arena, ThreadsStoreWhileTheHeapIsTakenBack) {
+  for (int round = 0; round < 20; ++round) {
+    ArenaPair pair;
+    constexpr size_t kBytes = size_t{2} << 20;
+    auto* const words = reinterpret_cast<uint64_t*>(pair.first.grow(Arena::Half::heap, kBytes, 4096));
+    constexpr size_t kWords = kBytes / sizeof(uint64_t);
+    constexpr size_t kThreads = 3;
+    bool stop = false;
+    uint64_t stored[kThreads] = {};
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        // Each thread counts its own words up, in turns.
+        uint64_t count = 0;
+        while (!atomic::load_relaxed(stop)) {
+          ++count;
+          for (size_t at = t; at < kWords; at += 512) words[at] = count;
+        }
+        stored[t] = count;
+      });
+    }
+    while (atomic::load_relaxed(words[0]) < 3) std::this_thread::yield();
+    EXPECT_TRUE(pair.first.take_heap_back());
+    atomic::store_relaxed(stop, true);
+    for (std::thread& thread : threads) thread.join();
+    for (size_t t = 0; t < kThreads; ++t) {
+      for (size_t at = t; at < kWords; at += 512) ASSERT_EQ(words[at], stored[t]) << "word " << at;
+    }
+  }
 }
 
 TEST(Arena, GrowsAlignedAndApartInManyThreads) {
@@ -87,7 +191,8 @@ TEST(Arena, GrowsAlignedAndApartInManyThreads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&pair, &mine = pieces[static_cast<size_t>(t)], t] {
-      for (int i = 0; i < kEach; ++i) mine.push_back(pair.first.grow(8192, t % 2 == 0 ? 4096 : 65536));
+      for (int i = 0; i < kEach; ++i)
+        mine.push_back(pair.first.grow(Arena::Half::blocks, 8192, t % 2 == 0 ? 4096 : 65536));
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -109,18 +214,19 @@ TEST(Arena, GrowsAlignedAndApartInManyThreads) {
 
 TEST(Arena, ComesToItsEnd) {
   ArenaPair pair;
-  const size_t window = pair.first.window_bytes();
-  EXPECT_EQ(pair.first.grow(window + 4096, 4096), nullptr);
-  EXPECT_NE(pair.first.grow(window - 4096, 4096), nullptr);
-  EXPECT_EQ(pair.first.grow(8192, 4096), nullptr);
-  EXPECT_NE(pair.first.grow(4096, 4096), nullptr);
-  EXPECT_EQ(pair.first.grow(4096, 4096), nullptr);
+  const size_t half = pair.first.half_bytes();
+  EXPECT_EQ(pair.first.grow(Arena::Half::blocks, half + 4096, 4096), nullptr);
+  EXPECT_NE(pair.first.grow(Arena::Half::blocks, half - 4096, 4096), nullptr);
+  EXPECT_EQ(pair.first.grow(Arena::Half::blocks, 8192, 4096), nullptr);
+  EXPECT_NE(pair.first.grow(Arena::Half::blocks, 4096, 4096), nullptr);
+  EXPECT_EQ(pair.first.grow(Arena::Half::blocks, 4096, 4096), nullptr);
+  EXPECT_NE(pair.first.grow(Arena::Half::heap, half, 4096), nullptr) << "each half is used up by itself";
 }
 
 TEST(Arena, GivesMemoryBackAndKeepsAddresses) {
   ArenaPair pair;
   const size_t bytes = 64 * os::page_bytes();
-  std::byte* mine = pair.first.grow(bytes, os::page_bytes());
+  std::byte* mine = pair.first.grow(Arena::Half::blocks, bytes, os::page_bytes());
   EXPECT_EQ(pages_in(pair.first, 0, bytes), 0u) << "memory before it was touched";
   std::memset(mine, 1, bytes);
   EXPECT_EQ(pages_in(pair.first, 0, bytes), 64u);
@@ -147,7 +253,7 @@ TEST(Arena, FilesOfAnotherKindAreRefused) {
 
 TEST(Arena, AProgramThatClosesOurDescriptorLosesPeersOnly) {
   ArenaPair pair;
-  std::byte* mine = pair.second.grow(4096, 4096);
+  std::byte* mine = pair.second.grow(Arena::Half::blocks, 4096, 4096);
   os::close_descriptor(pair.second.descriptor());
   const os::Descriptor stranger = os::open_to_read("/dev/null");  // takes the lowest number, perhaps this one
   EXPECT_EQ(pair.second.memory_of(0, 0, 1), nullptr);

@@ -43,6 +43,7 @@ class BoundSegment : public testing::Test {
     }
     for (int area = 0; area < 2; ++area) {
       ASSERT_TRUE(segment_.reserve_area(area));
+      ASSERT_TRUE(segment_.open_chunks(area));
       for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
         std::memset(&segment_.control_row(area, rank), area * 10 + rank + 1, sizeof(ControlRow));
         const std::span<std::byte> chunks = segment_.chunks(area, rank);
