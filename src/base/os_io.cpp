@@ -25,7 +25,7 @@ uint32_t interest(bool readable, bool writable) {
   return (readable ? uint32_t{EPOLLIN} : 0u) | (writable ? uint32_t{EPOLLOUT} : 0u);
 }
 
-// Short words of the launcher to itself, which come whole, stay so.
+// Short copies for tests, but never of the launcher's short internal messages, which are read as a whole.
 size_t at_once(size_t bytes) {
   constexpr size_t kShortBytes = 512;
   return bytes <= kShortBytes ? bytes : kShortBytes + chaos::shortened(bytes - kShortBytes);
@@ -79,7 +79,7 @@ FileIdentity identity_of(int descriptor) {
 Descriptor duplicate_out_of_the_way(int descriptor) {
   if (refuses(Call::duplicate)) return Descriptor();
   Descriptor high(::fcntl(descriptor, F_DUPFD_CLOEXEC, kHighDescriptor));
-  // A low limit on descriptors: any number will do.
+  // If the limit on descriptors is low, any number will do.
   return high.open() ? std::move(high) : Descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
 }
 
