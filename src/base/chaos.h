@@ -3,7 +3,7 @@
 //   seed=N        legal but unusual behaviour, drawn from N and the rank: delays at the named points of
 //                 chaos.def, another order of polling the peers, sleeps that end early, short copies,
 //                 parameters with extreme values. A number alone means the same.
-//   fail=KIND:n   the n-th call of a kind of chaos.def fails, with the errno given there; any:n: of all kinds
+//   fail=KIND:n   the n-th call of a kind of chaos.def fails, with the errno given there; any:n: all kinds
 //   kill=POINT:n  SIGKILL at the n-th passage of a named point
 //   rank=R        only in rank R, or in `mpiexec`; without it calls fail in every rank, and rank 0 is killed
 //

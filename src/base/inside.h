@@ -24,7 +24,7 @@ class Inside {
   static Gate gate() { return gate_; }
   static bool is_open() { return gate_ == Gate::open; }
   static void set_gate(Gate gate) {
-    // Keeps the compiler from moving any part of a call before its begin or after its end.
+    // Keeps the compiler from moving any part of a call across the change of the gate.
     asm volatile("" : : : "memory");
     gate_ = gate;
     asm volatile("" : : : "memory");

@@ -25,7 +25,8 @@ uint32_t interest(bool readable, bool writable) {
   return (readable ? uint32_t{EPOLLIN} : 0u) | (writable ? uint32_t{EPOLLOUT} : 0u);
 }
 
-// Short copies for tests, but never of the launcher's short internal messages, which are read as a whole.
+// Fault injection: transfers fewer bytes, but never of a short message, because the launcher relies on its
+// short internal messages to arrive whole.
 size_t at_once(size_t bytes) {
   constexpr size_t kShortBytes = 512;
   return bytes <= kShortBytes ? bytes : kShortBytes + chaos::shortened(bytes - kShortBytes);

@@ -8,7 +8,8 @@
 namespace hearth::os {
 
 size_t page_bytes();
-/// For tests: page_bytes() returns this multiple of the real page size from now on; 0: the real size.
+/// For tests: page_bytes() returns this value from now on, a multiple of the real page size; 0: the real
+/// size.
 void simulate_page_bytes(size_t bytes);
 /// Physical memory of the machine.
 uint64_t machine_memory_bytes();

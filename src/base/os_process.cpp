@@ -211,7 +211,7 @@ void become_detached(int kept_descriptor, const char* name, char** arguments) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, 0);
   if (::chdir("/") != 0) errno = 0;  // only avoids keeping a folder busy
-  // Own name in ps, and for tools that kill processes by name, which would take this one for its parent.
+  // A name of its own in ps, so that tools that kill the parent by its name spare this process.
   ::prctl(PR_SET_NAME, name);
   for (char** argument = arguments; *argument != nullptr; ++argument) {
     const size_t bytes = std::strlen(*argument);

@@ -59,7 +59,7 @@ struct Comm : Object, Allotment {
   /// a revocation; otherwise 0.
   int failure = 0;
   uint32_t last_death = 0;           // of a member; 0: none
-  uint32_t deaths_acknowledged = 0;  // number of acknowledged deaths, in the order of deaths
+  uint32_t deaths_acknowledged = 0;  // deaths up to this number are acknowledged
   /// Agreements (coll/agreement.h) started, and completed, by this process.
   uint32_t agreements = 0;
   uint32_t agreements_over = 0;

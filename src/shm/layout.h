@@ -165,11 +165,11 @@ struct alignas(kLineBytes) AgreementEntry {
   uint32_t owner;        // 1 + the communicator's context id; 0: free
   uint32_t contributed;  // number of the agreement to which the next three words belong
   uint32_t flags;
-  uint32_t acknowledged;  // number of acknowledged deaths, in the order of deaths
+  uint32_t acknowledged;  // deaths up to this number are acknowledged
   uint32_t decided;       // number of the agreement to which the remaining words, its outcome, belong
   uint32_t decided_flags;
   uint32_t decided_acknowledged;
-  uint32_t deaths;   // number of deaths that the outcome includes, in the order of deaths
+  uint32_t deaths;   // the outcome includes the deaths up to this number
   uint32_t context;  // of a new communicator
   int32_t area;      // collective region of a new communicator
   uint32_t passed;   // the last agreement that is complete in this process
