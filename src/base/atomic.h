@@ -1,6 +1,6 @@
-// The only place that names memory orders. Shared structures hold plain integers; every access to a word
-// that another thread or process may touch goes through these functions. docs/memory_model.md argues
-// each pair; a comment at each use names the line it pairs with.
+// The only file that names memory orders. Shared structures hold plain integers; every access to a word that
+// another thread or process may access goes through these functions. docs/memory_model.md argues each pair; a
+// comment at each use names the line it pairs with.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ template <class T>
 inline T fetch_and(T& word, T value) {
   return std::atomic_ref<T>(word).fetch_and(value, std::memory_order_acq_rel);
 }
-/// Stores `desired` when the word is `expected`; true when it did.
+/// Stores `desired` if the word equals `expected`; returns whether it did.
 template <class T>
 inline bool compare_exchange(T& word, T expected, T desired) {
   return std::atomic_ref<T>(word).compare_exchange_strong(expected, desired, std::memory_order_acq_rel,

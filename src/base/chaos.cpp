@@ -42,8 +42,8 @@ Plan plan;
 int self = 0;
 bool fails_here = false;
 bool kills_here = false;
-uint64_t passages = 0;  // of the point where this process is to be killed
-uint64_t calls = 0;     // of the kind that is to fail
+uint64_t passages = 0;  // of the point at which this process is to be killed
+uint64_t calls = 0;     // of the kind of call that is to fail
 uint64_t drawn = 0;
 
 uint64_t mix(uint64_t word) {
@@ -54,7 +54,7 @@ uint64_t mix(uint64_t word) {
   return word ^ word >> 31;
 }
 
-// The numbers of this rank, one after another, whichever thread asks.
+// This rank's sequence of pseudo-random numbers, shared by all threads.
 uint64_t next_word() {
   const uint64_t number = atomic::fetch_add(drawn, uint64_t{1});
   return mix(mix(plan.seed + 0x9e3779b97f4a7c15 * static_cast<uint64_t>(self + 3)) + number);
@@ -128,8 +128,8 @@ Status take_word(const std::string& word, Plan& read) {
   return {};
 }
 
-// Parameters at the ends of what they may be. Those that all processes of a job must have alike depend on the
-// seed alone.
+// Extreme values of parameters. Parameters that must be equal in all processes of a job depend on the seed
+// only.
 
 struct Choice {
   param::Id id;
@@ -208,7 +208,7 @@ void begin(int rank, const std::string& instead) {
     return;
   }
   begin(read, rank);
-  // Once in a job: mpiexec says it where there is one.
+  // Printed once per job: by mpiexec, or by rank 0 if there is no mpiexec.
   const bool first = rank == Plan::kLauncher || (rank == 0 && std::getenv("HEARTH_SEGMENT") == nullptr);
   if (plan.disorder && first) {
     std::fprintf(stderr, "chaos: seed %llu (replay with --chaos seed=%llu)\n",

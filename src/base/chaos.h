@@ -1,19 +1,18 @@
-// Faults on purpose, for tests: `HEARTH_CHAOS` and `mpiexec --chaos` (docs/reliability.md).
+// Fault injection for tests: `HEARTH_CHAOS` and `mpiexec --chaos` (docs/reliability.md).
 //
-//   seed=N        legal disorder, drawn from N and the rank: delays at the named points of chaos.def, the
-//   order
-//                 in which peers are looked at, sleeps that end early, copies that come short, parameters at
-//                 the ends of what they may be. A number alone is the same.
-//   fail=KIND:n   the n-th call of a kind of chaos.def fails, as the system would have it; any:n of all kinds
+//   seed=N        legal but unusual behaviour, drawn from N and the rank: delays at the named points of
+//                 chaos.def, another order of polling the peers, sleeps that end early, short copies,
+//                 parameters with extreme values. A number alone means the same.
+//   fail=KIND:n   the n-th call of a kind of chaos.def fails, with the errno given there; any:n: all kinds
 //   kill=POINT:n  SIGKILL at the n-th passage of a named point
-//   rank=R        only there, or `mpiexec`; without it every rank fails, and rank 0 is killed
+//   rank=R        only in rank R, or in `mpiexec`; without it calls fail in every rank, and rank 0 is killed
 //
-// What was done is said on standard error, so that whoever goes through all n knows when there are no more.
-// While nothing is asked for, all of it costs one load of a flag where a point or a call is. Points stand
-// where something else takes long already: never on the shortest way of a message.
+// Each injected fault is printed on standard error, so that a test that increases n knows when to stop. If no
+// faults are requested, each point and call costs one load of a flag. Points are placed where an operation
+// takes long anyway, never on the fast path of a message.
 //
-// Any thread may pass points; begin() comes first, from one. All state is the process's own; a child that
-// fork makes has a copy.
+// Any thread may pass points; begin() must have been called before, by one thread. All state is private to
+// the process; a child made by fork has a copy.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +41,7 @@ enum class Call : uint8_t {
   count_
 };
 
-/// What was asked for.
+/// What the option requests.
 struct Plan {
   static constexpr int kEveryRank = -1;
   static constexpr int kLauncher = -2;
@@ -52,16 +51,17 @@ struct Plan {
   int rank = kEveryRank;
   uint64_t fail_at = 0;      // 0: no call fails
   Call fail = Call::count_;  // count_: any
-  uint64_t kill_at = 0;      // 0: nobody is killed
+  uint64_t kill_at = 0;      // 0: no process is killed
   Point kill = Point::count_;
 };
-/// Reads what `HEARTH_CHAOS` and --chaos say.
+/// Parses the value of `HEARTH_CHAOS` or --chaos.
 Status parse(const std::string& text, Plan& plan);
 
-/// Begins what HEARTH_CHAOS, or `instead` where that is not empty, asks for, in a rank or (Plan::kLauncher)
-/// in mpiexec; nothing where it is empty or cannot be read, which is said. Before parameters are used.
+/// Starts the injection that `instead`, or HEARTH_CHAOS if `instead` is empty, requests, in a rank or in
+/// mpiexec (Plan::kLauncher). Does nothing if the text is empty; reports a text that cannot be parsed. Called
+/// before parameters are used.
 void begin(int rank, const std::string& instead = "");
-/// The same for who has the plan already.
+/// The same with a parsed plan.
 void begin(const Plan& plan, int rank);
 
 namespace detail {
@@ -71,24 +71,24 @@ inline bool armed = false;
 [[gnu::cold]] size_t draw_below(size_t end);
 }  // namespace detail
 
-/// The process is at a named point.
+/// Marks a named point.
 inline void at(Point point) {
   if (__builtin_expect(detail::armed, 0)) detail::pass(point);
 }
-/// Whether a system call is to fail, with errno as the system would set it. Asked instead of making it.
+/// Called before a system call: whether it is to fail instead; errno is set then.
 inline bool refuses(Call call) {
   return __builtin_expect(detail::armed, 0) && detail::refuse(call);
 }
-/// A number below `end`, which is 0 where no disorder is wanted.
+/// A pseudo-random number below `end`; 0 unless disorder is requested.
 inline size_t draw(size_t end) {
   return __builtin_expect(detail::armed, 0) ? detail::draw_below(end) : 0;
 }
-/// How much of so many bytes is to be copied at once: all but where short copies are wanted.
+/// How many of these bytes to copy at a time: all of them unless short copies are requested.
 inline size_t shortened(size_t bytes) {
   const size_t left_out = draw(bytes);
   return draw(2) == 0 ? bytes : bytes - left_out;
 }
-/// Whether short messages take a longer way on which there are points.
+/// Whether short messages must take a slower path that contains points.
 bool wants_detours();
 
 }  // namespace hearth::chaos

@@ -1,5 +1,5 @@
-// Assertions about our own code. A failed check is a defect of the library, never of its user: user
-// errors are Status values. Checks of conditions that cost something on the data path are HEARTH_DCHECK.
+// Assertions. A failed check is a defect of the library; errors of its user are Status values. Checks that
+// would cost time on the data path are HEARTH_DCHECK.
 #pragma once
 
 namespace hearth {

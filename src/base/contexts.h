@@ -1,22 +1,21 @@
-// Context numbers keep messages apart that have nothing to do with each other. A message matches a receive
-// only under the same number. Each communicator has a block of them, unique in the job; the segment counts
-// the blocks up (JobHeader::next_context).
+// Context ids separate the messages of different communicators: a message matches a receive only if both have
+// the same id. Each communicator has a block of ids that is unique in the job; the segment counts the blocks
+// (JobHeader::next_context).
 #pragma once
 
 #include <cstdint>
 
 namespace hearth {
 
-/// Numbers of one communicator.
+/// Ids per communicator.
 constexpr uint32_t kContextsEach = 4;
 
-// What lies in the block, counted from its first number, Comm::context, which is that of point-to-point
-// calls.
+// Offsets in the block from its first id, Comm::context, which point-to-point calls use.
 constexpr uint32_t kCollectiveContext = 1;
-/// Where two leaders agree on a new communicator, under the user's tag (MPI_Intercomm_create).
+/// For the leaders of MPI_Intercomm_create, which agree on a new communicator under the user's tag.
 constexpr uint32_t kLeaderContext = 2;
 
-/// Whether a message in this context belongs to a collective call.
+/// Whether messages with this id belong to a collective call.
 constexpr bool is_collective(uint32_t context) {
   return context % kContextsEach != 0;
 }
@@ -24,9 +23,9 @@ constexpr bool is_collective(uint32_t context) {
 // Blocks that exist from the start.
 constexpr uint32_t kWorldContext = 0;
 constexpr uint32_t kSelfContext = 4;
-/// For communicators that are made from no other one (MPI_Comm_create_from_group).
+/// For communicators created without a parent (MPI_Comm_create_from_group).
 constexpr uint32_t kInvitationContext = 8;
-/// Of agreements among processes on several machines (coll/agreement_messages.cpp).
+/// For agreements among processes on several machines (coll/agreement_messages.cpp).
 constexpr uint32_t kAgreementContext = 12;
 constexpr uint32_t kFirstFreeContext = 16;
 

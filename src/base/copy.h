@@ -1,4 +1,4 @@
-// Copying of message bytes: short ones in place here, long ones by an engine.
+// Copying of message bytes: short copies inline here, long ones by an engine.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +31,13 @@ struct Word16 {
 };
 }  // namespace detail
 
-/// Like memcpy, for at most 64 bytes: in place, without a call, 1 to 3 ns instead of 5 to 8.
+/// Like memcpy, for at most 64 bytes: inline, because a call of memcpy takes longer than such a copy.
 inline void copy_line(void* to_address, const void* from_address, size_t bytes) {
   auto* to = static_cast<std::byte*>(to_address);
   const auto* from = static_cast<const std::byte*>(from_address);
   if (bytes == 8) return detail::copy_word<uint64_t>(to, from);
   if (bytes > 32) {
-    // 33 to 64: two halves of 16 from each end.
+    // 33 to 64 bytes: two words of 16 bytes from each end.
     detail::copy_word<detail::Word16>(to, from);
     detail::copy_word<detail::Word16>(to + 16, from + 16);
     detail::copy_two<detail::Word16>(to + bytes - 32, from + bytes - 32, 32);
@@ -53,15 +53,16 @@ inline void copy_line(void* to_address, const void* from_address, size_t bytes) 
   }
 }
 
-/// Beyond, the engines' loops: they go through the lines in the order in which these come from another
-/// processor's cache, where glibc's memcpy takes both ends first (256 bytes to 2 KiB a tenth slower, near and
-/// far). Beyond 2 KiB memcpy takes `rep movsb` where the processor praises it, and that falls to a twelfth of
-/// its speed at some alignments (copy_engine.cpp).
+/// Longer copies use the engines' loops, which touch the lines in the order in which they arrive from another
+/// processor's cache. glibc's memcpy starts at both ends, which is a tenth slower from 256 bytes to 2 KiB,
+/// with and without a shared cache. Beyond 2 KiB, memcpy uses `rep movsb` if the processor advertises it as
+/// fast, and that drops to a twelfth of its speed at some alignments (copy_engine.cpp).
 constexpr size_t kMemcpyBytesMax = 192;
-/// Up to here there is nothing to choose: it fits the first-level cache, and asking a device takes longer.
+/// Up to this length the cached engine is always right: the data fit the L1 cache, and a device has a higher
+/// latency.
 constexpr size_t kCachedBytesMax = 16384;
 
-/// Like memcpy, for whoever reads the bytes next on this processor or one near it.
+/// Like memcpy, for bytes that are read next on this processor or on one that shares a cache with it.
 inline void copy_bytes(void* to, const void* from, size_t bytes) {
   if (bytes <= 64) {
     copy_line(to, from, bytes);

@@ -9,13 +9,13 @@
 namespace hearth::copy::dsa {
 namespace {
 
-// A queue that is full now is full for about as long as a copy takes: then the processor had better copy.
+// A full queue stays full for about the duration of a copy; after so many attempts the processor copies.
 constexpr int kSubmissionsMax = 64;
-// What the processor copies where a page was absent: so the page comes, and there is progress whatever the
-// device says. A buffer of absent pages is quicker through the processor altogether.
+// Bytes that the processor copies after a page fault: this makes the page present and guarantees progress. A
+// buffer with more absent pages than kFaultsMax is copied faster by the processor.
 constexpr size_t kAssistBytes = 4096;
 constexpr int kFaultsMax = 16;
-// Looks at the completion record between two looks at the clock.
+// Polls of the completion record between two reads of the clock.
 constexpr int kLooksPerClock = 256;
 
 }  // namespace
@@ -45,8 +45,8 @@ bool Mover::submit(const Descriptor& descriptor) {
   return false;
 }
 
-// One descriptor: how many bytes the device has copied, all of them or, with an absent page or a failure,
-// fewer.
+// Submits one descriptor and returns how many bytes the device has copied: all of them, or fewer after a page
+// fault or failure.
 size_t Mover::transfer(std::byte* to, const std::byte* from, size_t bytes, bool& page_absent) {
   completion_ = {};
   Descriptor descriptor;
@@ -59,11 +59,11 @@ size_t Mover::transfer(std::byte* to, const std::byte* from, size_t bytes, bool&
 
   const uint64_t start_ns = os::now_ns();
   uint8_t status;
-  // Pairs with the device's own writing of the record, which comes after that of the data.
+  // Pairs with the device's store of the status, which follows its stores of the data.
   for (int looks = 1; (status = atomic::load_acquire(completion_.status)) == kPending; ++looks) {
     atomic::cpu_relax();
     if (looks % kLooksPerClock == 0 && os::now_ns() - start_ns > patience_ns_) {
-      fail();  // nothing is written any more, so the caller may copy by itself
+      fail();  // the device no longer writes, so the caller may copy
       return 0;
     }
   }
@@ -72,7 +72,8 @@ size_t Mover::transfer(std::byte* to, const std::byte* from, size_t bytes, bool&
       return bytes;
     case kPageFault:
       page_absent = true;
-      // A result other than zero: copied from the end, as for ranges that overlap; then nothing is known.
+      // A nonzero result means that the device copied from the end, as it does for overlapping ranges: then
+      // the number of completed bytes is of no use.
       return completion_.result == 0 ? std::min<size_t>(completion_.bytes_completed, bytes) : 0;
     default:
       fail();
@@ -83,7 +84,7 @@ size_t Mover::transfer(std::byte* to, const std::byte* from, size_t bytes, bool&
 size_t Mover::copy(void* to_address, const void* from_address, size_t bytes) {
   auto* to = static_cast<std::byte*>(to_address);
   const auto* from = static_cast<const std::byte*>(from_address);
-  // Pairs with the store below: one descriptor at a time, so that a queue of our own never overflows.
+  // Pairs with the store below. One descriptor at a time, so that a dedicated queue never overflows.
   if (!works() || atomic::exchange(in_use_, 1u) != 0) return 0;
   size_t done = 0;
   for (int faults = 0; done < bytes && faults <= kFaultsMax;) {

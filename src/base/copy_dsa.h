@@ -1,10 +1,10 @@
-// Intel's Data Streaming Accelerator as a copy engine: what is in it that is logic. A descriptor of 64 bytes
-// goes to a work queue; the device copies, by the process's own addresses, and writes a completion record.
-// Layouts and codes are those of the "Intel Data Streaming Accelerator Architecture Specification" (341204);
-// the test compares them with the kernel's linux/idxd.h. The device itself is behind Queue: base/os_dsa.h has
-// the real one, tests have one made of software.
+// Intel's Data Streaming Accelerator as a copy engine: the part of it that needs no device. A descriptor of
+// 64 bytes is submitted to a work queue; the device copies, using virtual addresses of the process, and
+// writes a completion record. Layouts and codes follow the "Intel Data Streaming Accelerator Architecture
+// Specification" (341204); the test compares them with the kernel's linux/idxd.h. The interface Queue hides
+// the device: base/os_dsa.h has the real one, tests have one in software.
 //
-// Owned by copy_engine.cpp, one Mover for the process; any thread.
+// Owned by copy_engine.cpp, one Mover per process; any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace hearth::copy::dsa {
 
-/// What is submitted.
+/// A request to the device.
 struct alignas(64) Descriptor {
   uint32_t process = 0;    // filled in on the way to the device
   uint32_t operation = 0;  // flags, and the operation in the highest eight bits
@@ -26,7 +26,7 @@ struct alignas(64) Descriptor {
 };
 static_assert(sizeof(Descriptor) == 64);
 
-/// What the device writes when it is done; its first byte last.
+/// What the device writes on completion; it writes the first byte last.
 struct alignas(32) Completion {
   uint8_t status = 0;
   uint8_t result = 0;
@@ -47,31 +47,31 @@ constexpr uint8_t kPending = 0;
 constexpr uint8_t kSuccess = 1;
 constexpr uint8_t kPageFault = 3;  // the bytes before the fault are copied
 
-/// A way to a device.
+/// A work queue of a device.
 class Queue {
  public:
   enum class Answer { accepted, busy, broken };
 
   virtual ~Queue() = default;
-  /// Hands over a descriptor. Every earlier store of this thread is visible to the device.
+  /// Submits a descriptor. Earlier stores of this thread are visible to the device.
   virtual Answer submit(const Descriptor& descriptor) = 0;
-  /// Gives the queue up. Post: the device touches no memory of this process any more, what it had accepted is
-  /// done or dropped, and submit() answers broken.
+  /// Closes the queue. Post: accepted descriptors are completed or dropped, the device no longer accesses
+  /// memory of this process, and submit() returns broken.
   virtual void close() = 0;
 };
 
-/// Copies by way of a queue, as long as that works.
+/// Copies by a queue until the device fails.
 class Mover {
  public:
-  /// `transfer_bytes_max`: of one descriptor. `patience_ns`: how long one may take.
+  /// `transfer_bytes_max`: limit of one descriptor. `patience_ns`: how long one descriptor may take.
   Mover(Queue& queue, size_t transfer_bytes_max, uint64_t patience_ns)
       : queue_(queue), transfer_bytes_max_(transfer_bytes_max), patience_ns_(patience_ns) {}
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
 
-  /// How many bytes, counted from the beginning, are copied when it returns; the caller copies the rest.
-  /// Fewer than all where the queue is full, where another thread uses it, where too many pages are absent,
-  /// and for ever after the device has failed once.
+  /// Returns how many bytes, from the beginning, it has copied; the caller copies the rest. It copies less
+  /// than all if the queue is full, if another thread uses it, if too many pages are absent, and always after
+  /// the device has failed once.
   size_t copy(void* to, const void* from, size_t bytes);
 
   bool works() const;
@@ -86,7 +86,7 @@ class Mover {
   const uint64_t patience_ns_;
   uint32_t in_use_ = 0;
   uint32_t failed_ = 0;
-  // Not on the stack: a device that went astray may write it after all patience.
+  // Not on the stack: a faulty device may write it after the timeout.
   Completion completion_;
 };
 

@@ -18,7 +18,7 @@
 namespace hearth::copy {
 namespace {
 
-/// What was found out about the processor.
+/// Properties of the processor.
 struct Processor {
   const VectorLoops* loops[4] = {};  // ends with null
   bool fast_string_copy = false;
@@ -53,9 +53,9 @@ const Processor& processor() {
   return asked;
 }
 
-// Zen 3 falls to a twentieth of its speed where the destination lies less than a line behind the source,
-// counted within a page (FSRM there; glibc's bug 30994 has measurements). Where the ranges really lie that
-// close, it would copy bytes that it has just written, one at a time.
+// Zen 3 drops to a twentieth of its speed if the destination begins less than a line after the source, modulo
+// the page size (FSRM there; glibc's bug 30994 has measurements). If the ranges really are that close, it
+// would read bytes that it has just written, one at a time.
 bool string_copy_collapses(const void* to, const void* from) {
   const unsigned difference = alignment_difference(to, from);
   return difference > 0 && difference < kLineBytes;
@@ -68,10 +68,10 @@ void run_rep_movsb([[maybe_unused]] std::byte* to, [[maybe_unused]] const std::b
 #endif
 }
 
-// Whole lines go past the caches, the rest at both ends through them. The streaming loop ends with a fence on
-// x86: its stores may become visible after ordinary stores that follow them. The next reader learns of the
-// bytes by a release store of our caller (a commit word, a mark of a cell, a packet that says "finished"),
-// which is an ordinary store there; without the fence it could be seen before the bytes.
+// Whole lines are stored past the caches, the rest at both ends through them. On x86 the streaming loop ends
+// with a fence, because its stores may become visible after later ordinary stores. The caller publishes the
+// bytes by a release store (a commit word, the mark of a bounce buffer, a packet), which is an ordinary store
+// on x86; without the fence the reader could see it before the bytes.
 void run_non_temporal(const VectorLoops& loops, std::byte* to, const std::byte* from, size_t bytes) {
   const size_t head = -reinterpret_cast<uintptr_t>(to) % kLineBytes;
   if (bytes < head + kLineBytes) return run_cached(to, from, bytes);
@@ -81,13 +81,14 @@ void run_non_temporal(const VectorLoops& loops, std::byte* to, const std::byte* 
   copy_line(to + head + lines, from + head + lines, bytes - head - lines);
 }
 
-// Between cores that share no cache a line that the reader has read costs the writer a journey before it can
-// be written; a store past the caches does not ask for it. Copied and then read there: 1.3 times as fast at 4
-// KiB, twice at 16 KiB, five times from 64 KiB to 1 MiB (development machine, far state, November 2026).
+// Between cores without a shared cache, a store to a line that the reader has read must first fetch the line;
+// a non-temporal store does not. A copy followed by a read on the other core is 1.3 times as fast at 4 KiB,
+// twice at 16 KiB, five times from 64 KiB to 1 MiB (development machine, cores without a shared cache,
+// November 2026).
 constexpr size_t kFarPastCachesBytesMin = 4096;
 
-// Where source and destination together do not fit the last cache, what is written falls out of it before
-// anybody reads it. At half of that cache: 1.3 times as fast, no slower with the reading afterwards.
+// If source and destination together exceed the last-level cache, the destination is evicted before it is
+// read. Measured at half of that cache: 1.3 times as fast, and reading the destination takes no longer.
 uint64_t past_caches_bytes_min() {
   const uint64_t chosen = param::get_bytes(param::Id::copy_past_caches_bytes_min);
   if (chosen != 0) return chosen;
@@ -95,11 +96,11 @@ uint64_t past_caches_bytes_min() {
   return cache_bytes > 0 ? cache_bytes / 2 : UINT64_MAX;
 }
 
-// One descriptor takes microseconds. Only a device that hangs takes this long; a swapped-out page may take a
-// good part of it.
+// One descriptor takes microseconds. Only a device that hangs takes this long; a page that is swapped in may
+// take a good part of it.
 constexpr uint64_t kDsaPatience_ns = 2'000'000'000;
 
-/// A queue that has just copied two pages, or null. Made at the first use; lives as long as the process.
+/// A queue that has just copied two pages, or null. Created at first use; lives as long as the process.
 dsa::Mover* find_accelerator() {
   alignas(kLineBytes) static std::byte from[8192];
   alignas(kLineBytes) static std::byte to[8192];
@@ -111,7 +112,7 @@ dsa::Mover* find_accelerator() {
     std::memset(to, 0, sizeof to);
     auto* mover = new dsa::Mover(*opened.queue, opened.transfer_bytes_max, kDsaPatience_ns);
     if (mover->copy(to, from, sizeof from) == sizeof from && std::memcmp(to, from, sizeof from) == 0) {
-      static_cast<void>(opened.queue.release());  // the mover's, for ever
+      static_cast<void>(opened.queue.release());  // belongs to the mover, which is never deleted
       return mover;
     }
     delete mover;
@@ -192,9 +193,9 @@ void run(Engine engine, void* to_address, const void* from_address, size_t bytes
   run_cached(to, from, bytes);
 }
 
-// rep_movsb is not chosen: where it does not collapse, the cached loop was as fast from 4 KiB to 16 MiB. It
-// is there for processors where that is otherwise, and for a tuned profile to say so. Nor is four_pages: who
-// reads what another processor has written finds out by the clock (p2p/cell_reader.h).
+// Never returns rep_movsb: at the alignments at which it is fast, the cached loop was as fast from 4 KiB to
+// 16 MiB; it exists for other processors and for tuned profiles. Never returns four_pages: the adaptive copy
+// policy chooses it by measured times (p2p/cell_reader.h).
 Engine choose(size_t bytes, [[maybe_unused]] unsigned alignment_difference, bool cache_shared) {
   if (bytes < kFarPastCachesBytesMin) return Engine::cached;
   const uint64_t dsa_bytes_min = param::get_bytes(param::Id::copy_dsa_bytes_min);

@@ -1,10 +1,10 @@
-// The loops of the vector engines, once for every instruction set. Instantiated only by the files that are
-// compiled for one (copy_loop_*.cpp), each of which says what a vector is; copy_engine.cpp chooses from what
-// they offer at run time. Tests and benchmarks call each.
+// The loops of the vector engines, as templates over the instruction set. Instantiated only in files that are
+// compiled for one set (copy_loop_*.cpp) and define its vector type; copy_engine.cpp chooses among them at
+// run time. Tests and benchmarks call each.
 //
-// Those files are compiled for processors that this one may not be. So nothing here may leave a function
-// behind that the linker could take for others': Vector types are local to their file, which makes the
-// templates local too, and no inline function of another header is used.
+// These files may use instructions that the processor lacks. So they must not emit a function that the linker
+// could use in place of another file's: the Vector types are local to their file, which makes the template
+// instances local too, and no inline function of another header is used.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@ namespace hearth::copy {
 constexpr size_t kLineBytes = 64;
 constexpr size_t kPageBytes = 4096;
 
-/// What one instruction set offers.
+/// The loops of one instruction set.
 struct VectorLoops {
   const char* name;
   /// Pre: more than a line of bytes, no overlap.
   void (*cached)(std::byte* to, const std::byte* from, size_t bytes);
-  /// Four pages of the source in turns, a line of each: the processor fetches ahead in every page that is
-  /// being read, so more lines of another processor's cache are under way at once. Pre: as above.
+  /// Alternates between four pages of the source, a line of each at a time. The processor prefetches in each
+  /// page that is being read, so more lines are in flight from another processor's cache. Pre: as above.
   void (*four_pages)(std::byte* to, const std::byte* from, size_t bytes);
-  /// Past the caches; ends with whatever it takes that a later release store covers its stores. Pre: whole
-  /// lines, `to` at the beginning of one, no overlap. Null where there are no such stores.
+  /// Non-temporal stores, then the fence that lets a later release store publish them. Pre: whole lines, `to`
+  /// aligned to a line, no overlap. Null if the instruction set has no such stores.
   void (*streaming)(std::byte* to, const std::byte* from, size_t bytes);
 };
 
@@ -33,17 +33,16 @@ const VectorLoops& baseline_loops();
 const VectorLoops& avx2_loops();
 const VectorLoops& avx512_loops();
 
-/// What this processor can run, by its own word: the best first, the baseline last. The place after the last
-/// holds null.
+/// The loops that this processor supports, best first, the baseline last, then null.
 const VectorLoops* const* usable_loops();
 
-/// How far ahead of the copying the source is fetched. Behind the end of a page the processor does not fetch
-/// by itself, and data that another processor has just written takes long to come. 256 bytes was the best of
-/// 0 to 2048 or as good, near and far; 1024 and more lose a tenth at 1 MiB (development machine, November
-/// 2026).
+/// How far ahead of the copy the source is prefetched. The processor's own prefetching stops at the end of a
+/// page, and data that another processor has just written have a long latency. 256 bytes was the best of 0 to
+/// 2048, or as good, with and without a shared cache; 1024 and more lose a tenth at 1 MiB (development
+/// machine, November 2026).
 constexpr size_t kAheadBytes = 256;
 
-/// `Instructions` has the type Vector, and stream() and finish() where it has stores past the caches.
+/// `Instructions` has the type Vector, and stream() and finish() if it has non-temporal stores.
 template <class Instructions>
 struct Loop {
   using Vector = typename Instructions::Vector;
@@ -62,7 +61,7 @@ struct Loop {
 #pragma GCC unroll 4
     for (size_t line = 0; line < kStepBytes; line += kLineBytes) __builtin_prefetch(from + line, 0, 3);
   }
-  // Four loads, then four stores: more of them are under way at once than in turns.
+  // Four loads, then four stores: more loads are in flight than if they alternated.
   [[gnu::always_inline]] static void step(std::byte* to, const std::byte* from) {
     const Vector first = load(from);
     const Vector second = load(from + kVectorBytes);
@@ -74,7 +73,7 @@ struct Loop {
     store(to + 3 * kVectorBytes, fourth);
   }
 
-  // At last one vector that ends where the copy ends: some bytes are written twice, and the same.
+  // The last vector ends where the copy ends, so some bytes are written twice, with the same values.
   [[gnu::always_inline]] static void finish_at(std::byte* to, const std::byte* from, size_t done,
                                                size_t bytes) {
     for (; bytes - done > kVectorBytes; done += kVectorBytes) store(to + done, load(from + done));
@@ -82,10 +81,11 @@ struct Loop {
   }
 
   static void cached(std::byte* to, const std::byte* from, size_t bytes) {
-    // One vector as the addresses are, then stores that cross no line.
+    // One unaligned vector first, then aligned stores, which cross no line.
     store(to, load(from));
     size_t done = kVectorBytes - reinterpret_cast<uintptr_t>(to) % kVectorBytes;
-    // Lines behind the end may be somebody else's, who is about to write them: they are not fetched.
+    // Does not prefetch beyond the end: those lines may belong to another process that is about to write
+    // them.
     for (; bytes - done >= kAheadBytes + kStepBytes; done += kStepBytes) {
       prefetch_step(from + done + kAheadBytes);
       step(to + done, from + done);
@@ -94,7 +94,7 @@ struct Loop {
     finish_at(to, from, done, bytes);
   }
 
-  // Without a word about what comes next: with it, the four take as long as one.
+  // No software prefetch: with it, four pages take as long as one.
   static void four_pages(std::byte* to, const std::byte* from, size_t bytes) {
     constexpr size_t kRuns = 4;
     store(to, load(from));
@@ -115,7 +115,7 @@ struct Loop {
     finish_at(to, from, done, bytes);
   }
 
-  // Without fetching ahead: it gained nothing here.
+  // No prefetch: it gained nothing here.
   static void streaming(std::byte* to, const std::byte* from, size_t bytes) {
     for (size_t done = 0; done < bytes; done += kLineBytes) {
       for (size_t part = 0; part < kLineBytes; part += kVectorBytes)

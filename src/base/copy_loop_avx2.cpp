@@ -1,4 +1,4 @@
-// Vectors of 32 bytes. Compiled with -mavx2: called only where the processor has it.
+// Vectors of 32 bytes. Compiled with -mavx2: called only if the processor supports it.
 #include <immintrin.h>
 
 #include "base/copy_loop.h"

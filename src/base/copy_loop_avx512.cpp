@@ -1,4 +1,4 @@
-// Vectors of 64 bytes, a line each. Compiled with -mavx512f: called only where the processor has it.
+// Vectors of 64 bytes, a whole line. Compiled with -mavx512f: called only if the processor supports it.
 #include <immintrin.h>
 
 #include "base/copy_loop.h"

@@ -1,5 +1,5 @@
-// Vectors of 16 bytes, which every x86-64 (SSE2) and every aarch64 (NEON) has; elsewhere the compiler makes
-// do.
+// Vectors of 16 bytes, which every x86-64 (SSE2) and every aarch64 (NEON) has. On other processors the
+// compiler emulates them.
 #include "base/copy_loop.h"
 
 #if defined(__x86_64__)
@@ -15,12 +15,13 @@ struct Baseline {
   [[gnu::always_inline]] static void stream(std::byte* to, Vector vector) {
     _mm_stream_si128(reinterpret_cast<__m128i*>(to), vector);
   }
-  // See copy_engine.cpp, where the fence is argued.
+  // copy_engine.cpp explains the fence.
   [[gnu::always_inline]] static void finish() {
     _mm_sfence();
   }
 #elif defined(__aarch64__)
-  // There is only a store of pairs; half a line at a time would do as well, but the loop above knows vectors.
+  // aarch64 has non-temporal stores of pairs only. A pair of 16-byte registers would do as well, but the loop
+  // works on single vectors.
   [[gnu::always_inline]] static void stream(std::byte* to, Vector vector) {
     const auto low = vector[0];
     const auto high = vector[1];

@@ -1,4 +1,5 @@
-// Whether this build tells what it does to shared memory (coll/footprint.h). Only a test's build does.
+// Whether this build reports the library's accesses to shared memory to the counters of tests/counts. Only
+// that test's build does.
 #pragma once
 
 namespace hearth {

@@ -1,13 +1,13 @@
-// Counts, displacements and arrays of them, as the MPI calls hand them over: int in the small form of a
-// function, MPI_Count or MPI_Aint in its _c form. Inside the library there is one code path, in 64 bits.
+// Counts, displacements and arrays of them, as passed to MPI calls: int in the small form of a function,
+// MPI_Count or MPI_Aint in its _c form. The library has one code path, in 64 bits.
 #pragma once
 
 #include <cstdint>
 
 namespace hearth {
 
-/// Lengths from arguments, which may exceed 64 bits: the nearest that 64 bits can hold. No memory is as long,
-/// so a saturated length fails where memory is allocated or a range is checked.
+/// Products and sums of arguments that may exceed 64 bits: saturated. No memory is that long, so a saturated
+/// length fails when memory is allocated or a range is checked.
 inline int64_t saturated_product(int64_t one, int64_t other) {
   int64_t product;
   if (!__builtin_mul_overflow(one, other, &product)) return product;
@@ -19,17 +19,16 @@ inline int64_t saturated_sum(int64_t one, int64_t other) {
   return one > 0 ? INT64_MAX : -INT64_MAX;
 }
 
-/// A number of elements.
 using Count = int64_t;
 
-/// Which form of an MPI function was called, where that makes a difference beyond the width of its counts.
+/// Which form of an MPI function was called, for differences beyond the width of its counts.
 enum class Form : bool { small, large };
 
 /// A read-only view of an array of int or of 64-bit integers; element access widens.
 class CountArray {
  public:
   CountArray() = default;
-  // Implicit on purpose: entry points hand over what they got.
+  // Implicit on purpose: entry points pass their arguments on.
   CountArray(const int* values) : values_(values), wide_(false) {}
   CountArray(const int64_t* values) : values_(values), wide_(true) {}
 

@@ -1,5 +1,5 @@
-// A global that is ready before any constructor runs and never goes away: programs call MPI from constructors
-// before main and from exit handlers after it.
+// A global that is constant-initialised and never destroyed: programs call MPI from constructors before main
+// and from exit handlers after it.
 #pragma once
 
 namespace hearth {
@@ -10,7 +10,7 @@ union Immortal {
   constexpr Immortal() : value() {}
   template <class... Arguments>
   constexpr explicit Immortal(Arguments... arguments) : value(arguments...) {}
-  ~Immortal() {}  // NOLINT(modernize-use-equals-default): leaves the value alone
+  ~Immortal() {}  // NOLINT(modernize-use-equals-default): does not destroy the value
 };
 
 }  // namespace hearth

@@ -3,7 +3,7 @@
 namespace hearth {
 namespace {
 
-// Read and written by the thread itself and its signal handlers only.
+// Accessed by the thread itself and its signal handlers only.
 thread_local volatile uint32_t marks = 0;
 
 }  // namespace
@@ -31,7 +31,7 @@ Inside::Before Inside::let_user_in() {
 
 void Inside::user_is_back(Before before) {
   marks = before.marks;
-  // The user may have ended MPI, or begun to use threads.
+  // The user's function may have ended MPI or started to use threads.
   if (before.gate == Gate::inside && gate() == Gate::open) set_gate(Gate::inside);
 }
 

@@ -5,7 +5,7 @@
 namespace hearth {
 namespace {
 
-// The address of a thread-local names its thread; never 0.
+// The address of a thread-local variable identifies its thread; never 0.
 thread_local char self_mark;
 uint64_t self() {
   return reinterpret_cast<uint64_t>(&self_mark);

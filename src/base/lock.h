@@ -1,10 +1,9 @@
-// The library's one lock. Every MPI call holds it while it touches the library's state, so that all inner
-// code is written for one thread at a time. Where the program did not ask for MPI_THREAD_MULTIPLE it is
-// never taken: one predictable branch.
+// The library's only lock. Every MPI call holds it while it accesses the library's state, so that all inner
+// code is single-threaded. If the program did not ask for MPI_THREAD_MULTIPLE, the lock is never taken, which
+// costs one predictable branch.
 //
-// A thread that waits inside MPI gives the lock up between two looks (LibraryLock::breathe). User callbacks
-// (reduction, error handler, attribute functions) run with the lock held and may call MPI again: the lock
-// counts its owner's entries.
+// A thread that waits inside MPI yields the lock between two polls. User callbacks (reduction, error handler,
+// attribute functions) run with the lock held and may call MPI again: the lock is recursive.
 #pragma once
 
 #include <pthread.h>
@@ -26,13 +25,13 @@ class LibraryLock {
   static void unlock() {
     if (__builtin_expect(enabled, 0)) unlock_slow();
   }
-  /// Lets other threads in, if any waits. Called by a waiting loop that found nothing to do; whatever the
-  /// caller knows about shared state may be different afterwards.
+  /// Yields the lock if other threads wait for it. Called in a wait loop whose poll found nothing; the shared
+  /// state may have changed afterwards.
   static void breathe() {
     if (__builtin_expect(enabled, 0)) breathe_slow();
   }
 
-  /// Gives the lock up entirely, whatever its depth, and takes it back: around a sleep.
+  /// Releases the lock at any depth, and acquires it again: around a sleep.
   static uint32_t release_all();
   static void acquire_all(uint32_t depth);
 
@@ -41,12 +40,12 @@ class LibraryLock {
   static void unlock_slow();
   static void breathe_slow();
 
-  // A plain mutex, which is fast, plus two counts that keep it fair: a thread that only polls (breathe)
-  // stands back until one of the waiters has had its turn.
+  // A plain mutex, which is fast, plus two counts that keep it fair: a thread that only polls leaves the lock
+  // free until a waiter has acquired it.
   static inline pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   static inline uint32_t waiters_ = 0;
-  static inline uint32_t turns_ = 0;  // how often the lock was taken
-  static inline uint32_t depth_ = 0;  // entries of the owner; guarded by mutex_
+  static inline uint32_t turns_ = 0;  // how often the lock was acquired
+  static inline uint32_t depth_ = 0;  // recursion depth of the owner; guarded by mutex_
   static inline uint64_t owner_ = 0;  // thread that holds mutex_, 0 for none
 };
 

@@ -22,16 +22,17 @@ namespace {
 
 using copy::dsa::Queue;
 
-constexpr size_t kTransferBytesDefault = size_t{2} << 20;  // the driver's own default
+constexpr size_t kTransferBytesDefault = size_t{2} << 20;  // the driver's default
 constexpr size_t kTransferBytesMax = size_t{1} << 31;
 
-// The two instructions, by their bytes: compilers of today know them only for processors that have them.
+// The two instructions as bytes, because compilers accept them only when compiling for processors that have
+// them.
 #if defined(__x86_64__)
-// MOVDIR64B: to a queue that one process has for itself, which takes whatever there is room for.
+// MOVDIR64B submits to a dedicated queue, which never reports that it is full.
 void store_64(void* portal, const copy::dsa::Descriptor& descriptor) {
   asm volatile(".byte 0x66, 0x0f, 0x38, 0xf8, 0x02" : : "a"(portal), "d"(&descriptor) : "memory");
 }
-// ENQCMD: to a queue that processes share, which may say that it is full.
+// ENQCMD submits to a shared queue, which may report that it is full.
 bool enqueue_64(void* portal, const copy::dsa::Descriptor& descriptor) {
   bool full;
   asm volatile(".byte 0xf2, 0x0f, 0x38, 0xf8, 0x02"
@@ -50,7 +51,7 @@ bool processor_can(bool shared) {
   constexpr unsigned kEnqcmd = 1u << 29;
   return (ecx & (shared ? kEnqcmd : kMovdir64b)) != 0;
 }
-// What the device is to read has left this processor's store buffer.
+// Drains the store buffer, so that the device sees earlier stores.
 void fence_stores() {
   _mm_sfence();
 }
@@ -65,8 +66,9 @@ bool processor_can(bool /*shared*/) {
 void fence_stores() {}
 #endif
 
-/// Descriptors go through a page of the device. Only the mapping holds the device file, which children of
-/// fork do not inherit: giving the mapping back is the end, and the driver waits for what is under way then.
+/// Submits descriptors through a mapped page of the device. Only the mapping keeps the device file open, and
+/// children of fork do not inherit it. Unmapping it closes the queue; the driver then waits for descriptors
+/// in progress.
 class PortalQueue : public Queue {
  public:
   PortalQueue(void* portal, bool shared) : portal_(portal), shared_(shared) {}
@@ -91,8 +93,8 @@ class PortalQueue : public Queue {
   bool shared_;
 };
 
-/// Descriptors go through the kernel, which does not let users map the page of devices that could be led
-/// astray by it (INTEL-SA-01084).
+/// Submits descriptors through write(): the kernel does not map the page of devices that a user program could
+/// exploit through it (INTEL-SA-01084).
 class WrittenQueue : public Queue {
  public:
   explicit WrittenQueue(os::Descriptor file) : file_(std::move(file)) {}

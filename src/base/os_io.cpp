@@ -25,7 +25,8 @@ uint32_t interest(bool readable, bool writable) {
   return (readable ? uint32_t{EPOLLIN} : 0u) | (writable ? uint32_t{EPOLLOUT} : 0u);
 }
 
-// Short words of the launcher to itself, which come whole, stay so.
+// Fault injection: transfers fewer bytes, but never of a short message, because the launcher relies on its
+// short internal messages to arrive whole.
 size_t at_once(size_t bytes) {
   constexpr size_t kShortBytes = 512;
   return bytes <= kShortBytes ? bytes : kShortBytes + chaos::shortened(bytes - kShortBytes);
@@ -79,7 +80,7 @@ FileIdentity identity_of(int descriptor) {
 Descriptor duplicate_out_of_the_way(int descriptor) {
   if (refuses(Call::duplicate)) return Descriptor();
   Descriptor high(::fcntl(descriptor, F_DUPFD_CLOEXEC, kHighDescriptor));
-  // A low limit on descriptors: any number will do.
+  // If the limit on descriptors is low, any number will do.
   return high.open() ? std::move(high) : Descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
 }
 

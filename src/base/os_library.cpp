@@ -12,7 +12,7 @@
 namespace hearth::os {
 
 void* open_library(const std::string& name, std::string& problem) {
-  // Whoever chooses the working folder must not choose the code.
+  // A relative path would let the working folder determine which code is loaded.
   if (name.find('/') != std::string::npos && name[0] != '/') {
     problem =
         "'" + name + "' is a path that depends on the working folder. Remedy: write it from the root on";
@@ -36,7 +36,7 @@ void* function_in(void* library, const char* name) {
 
 namespace {
 
-// The loader knows the program by the word that started it.
+// The loader knows the program only as argv[0].
 const char* own_program_path() {
   static char path[PATH_MAX];
   static const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);

@@ -22,7 +22,7 @@ void* map_to_read(int descriptor, size_t bytes) {
 bool is_untimed_futex_wait(const char* text) {
   long number = -1;
   unsigned long long word, operation, value, limit;
-  // The number of the call and its arguments; "running" of a thread that is in none.
+  // The number of the system call and its arguments; "running" if the thread is in none.
   if (std::sscanf(text, "%ld 0x%llx 0x%llx 0x%llx 0x%llx", &number, &word, &operation, &value, &limit) != 5) {
     return false;
   }

@@ -1,18 +1,18 @@
-// Looking at what belongs to other processes, and showing it on a terminal: for the tools.
+// Inspection of other processes, and terminal control: for the tools.
 #pragma once
 
 #include <cstddef>
 
 namespace hearth::os {
 
-/// Maps a shared file for reading only; nullptr with errno on failure.
+/// Maps a shared file read-only; nullptr with errno on failure.
 void* map_to_read(int descriptor, size_t bytes);
 
-/// Whether a thread sleeps in a futex without a time limit, by the text of its /proc/PID/task/TID/syscall.
+/// Whether a thread sleeps in a futex without a timeout, given the text of its /proc/PID/task/TID/syscall.
 bool is_untimed_futex_wait(const char* text);
 
-/// Has a terminal hand over each key as it is pressed, without showing it, for as long as this lives. The
-/// settings from before come back with its end; of a process that is killed the shell restores them.
+/// Sets a terminal to deliver each key without waiting for a line and without echo, for the lifetime of the
+/// object. The destructor restores the settings; if the process is killed, the shell restores them.
 class KeyByKey {
  public:
   explicit KeyByKey(int terminal);
@@ -30,7 +30,7 @@ struct TerminalSize {
   int columns;
   int lines;
 };
-/// 80 by 24 where it does not say.
+/// 80 by 24 if unknown.
 TerminalSize size_of_terminal(int terminal);
 
 }  // namespace hearth::os

@@ -37,8 +37,8 @@ bool lists(std::string_view list, std::string_view word) {
   return found;
 }
 
-// The path of our group in the hierarchy of `controller`, from lines "number:controllers:path" in which
-// version 2 has no controllers. False when there is no such hierarchy.
+// The path of this process's group in the hierarchy of `controller`, from lines "number:controllers:path", in
+// which version 2 lists no controllers. False if there is no such hierarchy.
 bool group_path(std::string_view groups, bool version2, std::string_view controller, std::string& path) {
   bool found = false;
   split(groups, '\n', [&](std::string_view line) {
@@ -93,7 +93,7 @@ long long counter_in(const std::string& text, const char* name) {
   return value;
 }
 
-// Processors that a quota of `quota_us` in each `period_us` is worth, rounded up.
+// A quota of `quota_us` per `period_us` in processors, rounded up.
 int processors_of(long long quota_us, long long period_us) {
   if (quota_us <= 0 || period_us <= 0) return 0;
   const long long processors = (quota_us + period_us - 1) / period_us;
@@ -125,7 +125,7 @@ int quota_of_folder(const std::string& folder, bool version2) {
 
 std::vector<int> allowed_processors() {
   std::vector<int> result;
-  // The kernel refuses a mask shorter than its own: double until it fits.
+  // The kernel refuses a mask shorter than its own: double the length until it fits.
   for (int limit = 1024; limit <= kProcessorsMax; limit *= 2) {
     const size_t bytes = CPU_ALLOC_SIZE(limit);
     cpu_set_t* set = CPU_ALLOC(limit);
@@ -140,14 +140,14 @@ std::vector<int> allowed_processors() {
     if (!too_short) break;
   }
   if (!result.empty()) return result;
-  // A sandbox that does not let us ask.
+  // Fallback for sandboxes that refuse sched_getaffinity.
   const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
   for (int processor = 0; processor < online; ++processor) result.push_back(processor);
   return result;
 }
 
 size_t last_level_cache_bytes() {
-  // Not from sysconf(_SC_LEVEL3_CACHE_SIZE): in virtual machines it answered ten times what there is.
+  // Not from sysconf(_SC_LEVEL3_CACHE_SIZE), which returned ten times the real size in virtual machines.
   const std::vector<int> processors = allowed_processors();
   const int first = processors.empty() ? 0 : processors.front();
   return last_level_cache_bytes_in("/sys/devices/system/cpu/cpu" + std::to_string(first) + "/cache");
@@ -184,9 +184,11 @@ std::vector<ControlGroup> control_groups_in(const std::string& groups, const std
     group.version2 = version2;
     group.mount = mount.mount;
     if (!group_path(groups, version2, controller, group.path)) return;
-    // In a container the mount may begin at our own group, while the path is told from the host's top.
+    // In a container the mount may begin at this process's group, while /proc/self/cgroup gives the path from
+    // the host's root.
     if (mount.root != "/" && lies_in(group.path, mount.root)) group.path.erase(0, mount.root.size());
-    // Limits are looked for upward from there, folder by folder.
+    // An unusable path counts as the root of the mount: limits are searched from the group upward, folder by
+    // folder.
     if (group.path == "/" || !group.path.starts_with("/") || group.path.starts_with("/..")) {
       group.path.clear();
     }
@@ -195,7 +197,7 @@ std::vector<ControlGroup> control_groups_in(const std::string& groups, const std
   return result;
 }
 
-// A limit holds for everything below it: the smallest one from the group up to the top counts.
+// A limit applies to all groups below it, so the smallest one from the group up to the root counts.
 int quota_processors_of(const ControlGroup& group) {
   int limit = 0;
   for (std::string path = group.path;; path.resize(path.rfind('/'))) {
@@ -204,8 +206,7 @@ int quota_processors_of(const ControlGroup& group) {
   }
 }
 
-// Where they are counted is looked up once: this is asked when a rank has died, and others wait for the
-// answer.
+// The groups are determined once: this is called when a rank has died, while processes wait for the result.
 long long out_of_memory_kills() {
   static const std::vector<ControlGroup> groups = control_groups("memory");
   for (const ControlGroup& group : groups) {

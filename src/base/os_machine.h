@@ -1,4 +1,4 @@
-// What the system says about the machine and about this process's share of it.
+// Properties of the machine and this process's share of it, as the system reports them.
 #pragma once
 
 #include <cstddef>
@@ -7,44 +7,44 @@
 
 namespace hearth::os {
 
-/// Processors that this process may run on, in rising order: its affinity mask; where the system does not let
-/// us ask, all that are online.
+/// The affinity mask of this process, in rising order; all online processors if the system does not report
+/// it.
 std::vector<int> allowed_processors();
 
-/// Bytes of the last cache between the first of these processors and memory; 0 when the system does not tell.
+/// Size of the last-level cache of the first of these processors; 0 if unknown.
 size_t last_level_cache_bytes();
-/// The same from a folder in the form of /sys/devices/system/cpu/cpu0/cache.
+/// The same from a folder with the layout of /sys/devices/system/cpu/cpu0/cache.
 size_t last_level_cache_bytes_in(const std::string& folder);
 
-/// The control group in which this process is, as far as it can be seen from here.
+/// The control group of this process, as visible in its mount namespace.
 struct ControlGroup {
   std::string mount;  // where the hierarchy is mounted
-  std::string path;   // the group's place below, "" for the top; otherwise it begins with a slash
+  std::string path;   // of the group below the mount; "" for the root, otherwise begins with a slash
   bool version2 = false;
 };
-/// The hierarchies that limit `controller` ("cpu", "memory") for this process: none, one, or, where both
-/// versions are mounted, two.
+/// The hierarchies that limit `controller` ("cpu", "memory") for this process: none, one, or two if both
+/// versions are mounted.
 std::vector<ControlGroup> control_groups(const char* controller);
-/// The same from the texts of /proc/self/cgroup and /proc/self/mountinfo.
+/// The same from the contents of /proc/self/cgroup and /proc/self/mountinfo.
 std::vector<ControlGroup> control_groups_in(const std::string& groups, const std::string& mounts,
                                             const char* controller);
-/// Processors' worth of time that a group and those above it grant, rounded up; 0 when none sets a limit.
+/// The limit of processor time of a group and its ancestors, in processors, rounded up; 0 if none sets a
+/// limit.
 int quota_processors_of(const ControlGroup& group);
 
-/// How often the kernel has ended a process because memory ran out: in this process's control group where
-/// there is one, otherwise in the whole system. -1 when it does not tell.
+/// Number of out-of-memory kills: in this process's control group if it has one, otherwise in the whole
+/// system. -1 if unknown.
 long long out_of_memory_kills();
 
-/// The machine's own name.
 std::string host_name();
 
-/// Equal for two processes exactly when one machine, since its start, runs both and they find each other by
-/// abstract socket names: the same network namespace.
+/// Identifies a boot of a machine and a network namespace: equal for two processes exactly if they run in the
+/// same ones, so that they can connect by abstract socket names.
 std::string shared_surroundings();
 
-/// Whether a file or folder is there.
+/// Whether a file or folder exists.
 bool path_exists(const char* path);
-/// Whether it is a file, not a folder, that this process may execute.
+/// Whether it is a regular file that this process may execute.
 bool is_executable(const char* path);
 
 }  // namespace hearth::os

@@ -87,7 +87,8 @@ void* reserve(size_t bytes) {
 bool commit(void* address, size_t bytes) {
   if (refuses(Call::protect) || ::mprotect(address, bytes, PROT_READ | PROT_WRITE) != 0) return false;
 #if defined(__SANITIZE_ADDRESS__)
-  // Objects in pools own memory of the heap; the leak check looks for owners in mapped memory only when told.
+  // Objects in pools own memory of the heap; the leak checker searches mapped memory only if it is
+  // registered.
   __lsan_register_root_region(address, bytes);
 #endif
   return true;
@@ -99,7 +100,7 @@ void release(void* address, size_t bytes) {
 
 namespace {
 
-// -1 with the errno that was there before the descriptor was closed.
+// Returns -1; keeps the errno from before closing the descriptor.
 int give_up(int descriptor) {
   const int error = errno;
   ::close(descriptor);
@@ -107,20 +108,20 @@ int give_up(int descriptor) {
   return -1;
 }
 
-// The system would end this process by SIGXFSZ.
+// Beyond the limit the system would end this process by SIGXFSZ.
 bool is_too_long(size_t bytes) {
   if (bytes <= file_limit_bytes()) return false;
   errno = EFBIG;
   return true;
 }
 
-// Of calls that a sandbox refuses or a kernel does not know, not of ones that failed.
+// Whether a sandbox refuses the call or the kernel does not know it, as opposed to a failure.
 bool is_refused(int error) {
   return error == EPERM || error == EACCES || error == ENOSYS || error == EINVAL;
 }
 
-// In a folder of its own, which is gone again, as is the file's name, when this returns. mkdtemp makes it
-// 0700 and chooses a name that nobody can guess.
+// Creates the file in a folder of its own and removes both names before it returns. mkdtemp gives the folder
+// mode 0700 and a name that cannot be guessed.
 int open_unnamed_by_hand(const char* folder) {
   std::string own = std::string(folder) + "/hearth-XXXXXX";
   if (::mkdtemp(own.data()) == nullptr) return -1;
@@ -134,7 +135,7 @@ int open_unnamed_by_hand(const char* folder) {
 }
 
 int open_unnamed(const char* folder) {
-  // Never has a name, and O_EXCL means that it never gets one.
+  // The file never has a name; O_EXCL prevents it from getting one later.
   const int descriptor = ::open(folder, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
   const bool unknown = descriptor < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL);
   return unknown ? open_unnamed_by_hand(folder) : descriptor;
@@ -191,8 +192,8 @@ void* map_shared(int descriptor, size_t bytes) {
 
 namespace {
 
-// Huge pages need an address that agrees with the offset in its last bits, which the system chooses only
-// where its settings give the file huge pages.
+// Huge pages need an address that equals the offset modulo their size. The system chooses such an address
+// only if its settings permit huge pages for the file.
 void* map_aligned(int descriptor, uint64_t offset, size_t bytes, int protection) {
   const size_t slack = bytes >= kHugePageBytes ? kHugePageBytes : 0;
   void* reserved =
@@ -230,7 +231,7 @@ void* map_sparse(int descriptor, uint64_t offset, size_t bytes) {
   if (refuses(Call::map)) return nullptr;
   void* address = map_aligned(descriptor, offset, bytes, PROT_READ | PROT_WRITE);
   if (address == nullptr) return nullptr;
-  // A core file of the whole would touch, and so make, every page of it.
+  // Writing the whole range to a core file would touch, and so allocate, every page of it.
   return kept_if(advise(address, bytes, MADV_DONTDUMP), address, bytes);
 }
 
@@ -304,14 +305,14 @@ void put_in_core_files(void* address, size_t bytes) {
 }
 
 bool populate_pages(void* address, size_t bytes) {
-  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, of Linux 5.14
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14
   return advise(address, bytes, kPopulateWrite);
 }
 
 bool populate_huge_page(std::byte* address) {
-  constexpr int kCollapse = 25;  // MADV_COLLAPSE, of Linux 6.1
+  constexpr int kCollapse = 25;  // MADV_COLLAPSE, Linux 6.1
   if (refuses(Call::advise)) return false;
-  // A range without any page is refused.
+  // The kernel refuses a range without any page.
   *const_cast<volatile std::byte*>(address) = std::byte{0};
   return ::madvise(address, kHugePageBytes, kCollapse) == 0;
 }
@@ -328,7 +329,7 @@ void prefer_huge_pages(void* address, size_t bytes) {
 }
 
 bool only_private_memory_gets_huge_pages() {
-  // Each file names all choices, the one in force in brackets.
+  // Each file lists all choices, the selected one in brackets.
   const auto chosen = [](const char* file, const char* choice) {
     return read_text(file).find(choice) != std::string::npos;
   };
@@ -346,7 +347,8 @@ bool drop_private_pages(void* address, size_t bytes) {
 }
 
 bool next_data(int descriptor, uint64_t from, uint64_t& first, uint64_t& last) {
-  // The file's position is of no use to anybody: all sharers of the descriptor may move it.
+  // Moving the file position is harmless: all processes that share the descriptor may move it, so none relies
+  // on it.
   const off_t data = ::lseek(descriptor, static_cast<off_t>(from), SEEK_DATA);
   if (data < 0) return false;
   const off_t hole = ::lseek(descriptor, data, SEEK_HOLE);
@@ -365,8 +367,8 @@ void* map_private(size_t bytes) {
 
 namespace {
 
-// For sandboxes and file systems without fallocate(): every page is touched by the kernel, which reports a
-// full file system where a store of ours would be SIGBUS.
+// For sandboxes and file systems without fallocate(): the kernel touches every page and reports a full file
+// system by an error, where a store by this process would raise SIGBUS.
 bool touch_room(int descriptor, size_t offset, size_t bytes) {
   const size_t first = offset / page_bytes() * page_bytes();
   const size_t length = (offset + bytes - first + page_bytes() - 1) / page_bytes() * page_bytes();
@@ -399,7 +401,7 @@ bool prefer_node(void* address, size_t bytes, int node, bool move) {
   if (node >= static_cast<int>(kNodesMax)) return errno = EINVAL, false;
   if (node >= 0) nodes[static_cast<size_t>(node) / kWordBits] = 1ul << static_cast<size_t>(node) % kWordBits;
   if (refuses(Call::node)) return false;
-  // The kernel takes one bit less than it is told.
+  // The kernel reads one bit less than the number passed.
   return ::syscall(SYS_mbind, address, bytes, node >= 0 ? MPOL_PREFERRED : MPOL_DEFAULT,
                    node >= 0 ? nodes.data() : nullptr, node >= 0 ? kNodesMax + 1 : 0,
                    move ? MPOL_MF_MOVE : 0) == 0;

@@ -1,4 +1,4 @@
-// Memory from the operating system. Nothing here is called on the data path.
+// Memory from the operating system. Not on the data path.
 #pragma once
 
 #include <cstddef>
@@ -7,46 +7,47 @@
 
 namespace hearth::os {
 
-/// Bytes of a page.
 size_t page_bytes();
-/// For tests: page_bytes() returns this multiple of the real page size from now on; 0: the real one.
+/// For tests: page_bytes() returns this value from now on, a multiple of the real page size; 0: the real
+/// size.
 void simulate_page_bytes(size_t bytes);
-/// Bytes of memory that the machine has.
+/// Physical memory of the machine.
 uint64_t machine_memory_bytes();
-/// The most memory that this process has had at a time; 0 when nobody tells.
+/// The peak resident memory of this process; 0 if unknown.
 uint64_t own_memory_bytes_max();
-/// The least bytes that can be had now without ending somebody's process; UINT64_MAX when nobody tells.
+/// The kernel's estimate of the memory that can be allocated now without an out-of-memory kill; UINT64_MAX if
+/// unknown.
 uint64_t available_memory_bytes();
-/// Limits of this process, UINT64_MAX where there is none: its address space, and the length of a file.
+/// Limits of this process on its address space and on the length of a file; UINT64_MAX if there is none.
 uint64_t address_space_limit_bytes();
 uint64_t file_limit_bytes();
 
-/// Reserves address space without memory behind it; nullptr when the system refuses.
-/// Pre: bytes is a multiple of the page. Post: touching it faults until commit().
+/// Reserves address space without memory; nullptr on failure. Pre: bytes is a multiple of the page. Post: an
+/// access faults until commit().
 void* reserve(size_t bytes);
-/// Puts zeroed memory behind a part of a reservation; false when there is none.
+/// Makes a part of a reservation accessible, as zeros; false on failure.
 bool commit(void* address, size_t bytes);
-/// Gives a reservation or mapping back.
+/// Unmaps a reservation or mapping.
 void release(void* address, size_t bytes);
 
-/// A shared file that no path names. The system's own memory where it gives that (sealed against shrinking),
-/// else a file in a folder, which nobody else can open: touch none of it but behind reserve_room(), or a full
-/// file system is SIGBUS. -1 with errno on failure, EFBIG where ulimit -f is too low. The descriptor is
-/// close-on-exec.
+/// Creates a shared file without a path: a memfd, sealed against shrinking, or, if the system refuses memfds,
+/// an unnamed file in a folder, which no other process can open. Access a range only after reserve_room(),
+/// otherwise a full file system raises SIGBUS. -1 with errno on failure, EFBIG if ulimit -f is too low. The
+/// descriptor is close-on-exec.
 int create_shared_memory(const char* label, size_t bytes);
-/// The same of the system's own memory alone: sparse, and any of it may be touched.
+/// The same, but only as a memfd: sparse, and any part of it may be accessed.
 int create_sparse_memory(const char* label, size_t bytes);
-/// What create_shared_memory() does where the system refuses its own memory: the file in one of these
-/// folders, of those with room for all of it the first, else of any. -1 with errno of the last.
+/// The fallback of create_shared_memory(): a file in the first of these folders that has room for all of it,
+/// otherwise in the first that accepts it. -1 with the errno of the last attempt.
 int create_file_in(std::span<const char* const> folders, size_t bytes);
 /// Maps a shared file readable and writable; nullptr with errno on failure.
 void* map_shared(int descriptor, size_t bytes);
-/// Maps a part of a sparse shared file; nothing of it counts as memory, or goes into core files, before it is
-/// touched and asked for. Pre: the offset is a multiple of the page. nullptr with errno on failure.
+/// Maps a part of a sparse shared file. It takes memory only where it is accessed, and goes into core files
+/// only after put_in_core_files(). Pre: the offset is a multiple of the page. nullptr with errno on failure.
 void* map_sparse(int descriptor, uint64_t offset, size_t bytes);
-/// The same, from the file's place on, over what is mapped at `address`; false with errno on failure.
+/// The same, in place of an existing mapping at `address`; false with errno on failure.
 bool map_sparse_over(void* address, int descriptor, uint64_t offset, size_t bytes);
-/// Lets a part of a sparse mapping go into core files.
+/// Includes a part of a sparse mapping in core files.
 void put_in_core_files(void* address, size_t bytes);
 /// Reserves addresses for a range of a sparse shared file. Access faults before make_accessible(), so that
 /// mlockall() populates nothing; a child made by fork, _Fork() or clone() has nothing mapped there. No page
@@ -71,44 +72,42 @@ bool reserve_at(void* address, size_t bytes);
 bool make_unreachable(void* address, size_t bytes);
 /// Returns the memory of a range of a shared-memory file, which then reads as zeros.
 bool punch_hole(int descriptor, uint64_t offset, size_t bytes);
-/// Puts memory behind pages of a mapping that have none yet, as a store to each would; false where the system
-/// does not know how, or refuses. Pre: whole pages.
+/// Allocates the missing pages of a mapping, as a store to each would; false if the system cannot or refuses.
+/// Pre: whole pages.
 bool populate_pages(void* address, size_t bytes);
-/// Puts a huge page behind a range that is as long and aligned like one, whatever the system's settings for
-/// huge pages of shared memory are; false where the system cannot. Its first byte becomes 0. Pre: the range
-/// is empty.
+/// Allocates a huge page for a range of its size and alignment, regardless of the system's settings for huge
+/// pages of shared memory; false if the system cannot. Sets its first byte to 0. Pre: the range has no pages.
 bool populate_huge_page(std::byte* address);
-/// Whether there is memory behind a page.
+/// Whether the page is in memory.
 bool is_page_present(const void* address);
-/// Asks for huge pages, where the system gives them to such memory.
+/// Requests huge pages; takes effect where the system permits them for this kind of memory.
 void prefer_huge_pages(void* address, size_t bytes);
-/// Whether it gives them to private memory that did not ask, and not to shared memory.
+/// Whether the system gives huge pages to private memory without a request, and none to shared memory.
 bool only_private_memory_gets_huge_pages();
-/// Gives the pages of a range back to the system, which then reads as zeros; of a shared mapping for all who
-/// map it. False when the system refuses.
+/// Return the pages of a range to the system; it reads as zeros afterwards, a shared mapping in all processes
+/// that map it. False if the system refuses.
 bool drop_shared_pages(void* address, size_t bytes);
 bool drop_private_pages(void* address, size_t bytes);
-/// The next stretch of a sparse file that has pages, at or behind `from`: begins at `first`, ends before
-/// `last`.
+/// The next range of a sparse file that has pages, at or after `from`: begins at `first`, ends before `last`.
 bool next_data(int descriptor, uint64_t from, uint64_t& first, uint64_t& last);
-/// Sparse memory of this process alone; nullptr with errno on failure.
+/// Maps sparse private memory; nullptr with errno on failure.
 void* map_private(size_t bytes);
-/// Takes room for a range of a shared file now, so that touching it cannot raise SIGBUS.
+/// Allocates room for a range of a shared file, so that an access cannot raise SIGBUS.
 bool reserve_room(int descriptor, size_t offset, size_t bytes);
-/// Asks that pages of this range come from a memory node, as long as it has some: from others otherwise. Of a
-/// shared file this holds for all who map it. -1: from wherever the system takes them. With `move` those that
-/// are there already go there too. False with errno where the system refuses. Pre: whole pages.
+/// Requests that pages of this range are allocated on a memory node while it has free ones, otherwise on
+/// others; of a shared file this holds for all processes that map it. -1: the system's default. With `move`
+/// existing pages are migrated. False with errno if the system refuses. Pre: whole pages.
 bool prefer_node(void* address, size_t bytes, int node, bool move = false);
-/// Whether this process was started with a policy for its memory of its own (numactl and its kind).
+/// Whether this process was started with a memory policy (by numactl, for example).
 bool has_memory_policy();
-/// The memory node of a page that has been touched; -1 where the system does not tell.
+/// The memory node of an allocated page; -1 if unknown.
 int node_of_page(const void* address);
-/// Bytes of the file behind a descriptor; 0 with errno on failure.
+/// Length of the file; 0 with errno on failure.
 size_t file_bytes(int descriptor);
 
-/// Copies from another process; the number of bytes copied, or -1 with errno.
+/// Copies from another process (CMA); the number of bytes copied, or -1 with errno.
 intptr_t read_process(int pid, void* to, const void* from, size_t bytes);
-/// Copies to another process; the number of bytes copied, or -1 with errno.
+/// Copies to another process (CMA); the number of bytes copied, or -1 with errno.
 intptr_t write_process(int pid, void* to, const void* from, size_t bytes);
 
 }  // namespace hearth::os

@@ -1,11 +1,10 @@
-// The function that a library stands in front of. Compiled into the library that asks: the search begins
-// behind it.
+// The function that a library interposes. Compiled into the interposing library, because the search begins
+// after the library that calls.
 #pragma once
 
 namespace hearth::os {
 
-/// The next function of this name in the order in which the system's loader searches; nullptr when there is
-/// none.
+/// The next function of this name in the loader's search order (RTLD_NEXT); nullptr if there is none.
 void* next_function(const char* name);
 
 }  // namespace hearth::os

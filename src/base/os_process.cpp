@@ -33,7 +33,7 @@ using chaos::refuses;
 
 constexpr int kLowestPriority = 19;
 
-// What this process was given by whoever started it, for the processes that it starts.
+// The settings with which this process was started; processes that it starts get them back.
 struct Inherited {
   bool signals_changed = false;
   sigset_t mask;
@@ -62,7 +62,7 @@ Affinity affinity_of(std::span<const int> processors) {
   return affinity;
 }
 
-// From here to the exec only calls that are safe after fork.
+// Between fork and exec: async-signal-safe calls only.
 
 [[noreturn]] void complain_and_leave(const SpawnPlan& plan, SpawnStep step) {
   const SpawnFailure failure = {plan.tag, step, errno};
@@ -84,7 +84,7 @@ void replace_descriptor(const SpawnPlan& plan, int from, int to) {
     complain_and_leave(plan, SpawnStep::descriptors);
 }
 
-// The program, or the shell for a script without a first line that names its interpreter.
+// Executes the program, or, for a script without an interpreter line, the shell.
 void execute(const SpawnPlan& plan, char** shell_arguments) {
   if (refuses(Call::execute)) return;
   ::execve(plan.program, plan.arguments, plan.environment);
@@ -96,7 +96,7 @@ void execute(const SpawnPlan& plan, char** shell_arguments) {
 [[noreturn]] void run_child(const SpawnPlan& plan, int parent, const Affinity& affinity,
                             char** shell_arguments) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // the parent ended before we asked to be told
+  if (::getppid() != parent) ::_exit(127);  // the parent ended before PR_SET_PDEATHSIG was set
   ::setpgid(0, 0);
   if (plan.announce >= 0) {
     const int32_t self = ::getpid();
@@ -120,7 +120,7 @@ void execute(const SpawnPlan& plan, char** shell_arguments) {
 }  // namespace
 
 bool fill_with_chance(void* to, size_t bytes) {
-  // Up to 256 bytes come whole, or not at all.
+  // getrandom returns up to 256 bytes completely or fails.
   return !refuses(Call::random) && ::getrandom(to, bytes, 0) == static_cast<ssize_t>(bytes);
 }
 
@@ -150,7 +150,7 @@ int spawn(const SpawnPlan& plan) {
   const int pid = refuses(Call::fork) ? -1 : ::fork();
   if (pid == 0) run_child(plan, self, affinity, shell_arguments.data());
   const int error = errno;
-  // The child does the same; whoever comes first, a signal to the group finds it.
+  // Parent and child both set the group, so that it exists for a signal whichever runs first.
   if (pid > 0) ::setpgid(pid, pid);
   if (affinity.set != nullptr) CPU_FREE(affinity.set);
   errno = error;
@@ -180,7 +180,7 @@ void end_process(int code) {
 
 namespace {
 
-// Without /proc every number up to the limit is tried; the limit may be 10^9.
+// Without /proc, tries every number up to the limit, which may be 10^9.
 void close_one_by_one(unsigned first, unsigned last) {
   const long most = ::sysconf(_SC_OPEN_MAX) - 1;
   for (long descriptor = first; descriptor <= std::min<long>(last, most); ++descriptor)
@@ -210,8 +210,8 @@ void become_detached(int kept_descriptor, const char* name, char** arguments) {
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, 0);
-  if (::chdir("/") != 0) errno = 0;  // only keeps a folder busy
-  // Its own name in ps and for whoever ends processes by their parent's name.
+  if (::chdir("/") != 0) errno = 0;  // only avoids keeping a folder busy
+  // A name of its own in ps, so that tools that kill the parent by its name spare this process.
   ::prctl(PR_SET_NAME, name);
   for (char** argument = arguments; *argument != nullptr; ++argument) {
     const size_t bytes = std::strlen(*argument);
@@ -228,7 +228,7 @@ bool start_detached(const char* path, char* const* arguments, char* const* envir
   if (pid != 0) return pid > 0;
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, 0);
-  if (::chdir("/") != 0) errno = 0;  // only keeps a folder busy
+  if (::chdir("/") != 0) errno = 0;  // only avoids keeping a folder busy
   give_inherited_back();
   const int nothing = ::open("/dev/null", O_RDWR);
   for (int descriptor = 0; descriptor <= 2; ++descriptor) {
@@ -293,7 +293,7 @@ void ignore_unless_handled(int signal) {
 }
 
 void die_of_signal(int signal) {
-  // No second core file: the process that really failed has left its own.
+  // No second core file: the process that failed first has written one.
   const rlimit no_core = {0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::signal(signal, SIG_DFL);
@@ -330,7 +330,7 @@ SignalInbox::SignalInbox(std::span<const int> signals) {
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &inherited.on_broken_pipe);
   ::sigaction(SIGXFSZ, &ignore, &inherited.on_long_file);
-  // With SIGCHLD ignored the kernel would reap our children itself and tell us nothing.
+  // If SIGCHLD were ignored, the kernel would reap the children without notice.
   ::signal(SIGCHLD, SIG_DFL);
   inherited.signals_changed = true;
   if (!refuses(Call::signals)) descriptor_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));

@@ -22,10 +22,10 @@ namespace {
 using chaos::Call;
 using chaos::refuses;
 
-constexpr int kWaitingMax = 4096;  // who may have connected before the first is accepted
+constexpr int kWaitingMax = 4096;  // connections that wait to be accepted
 constexpr size_t kDescriptorsMax = 8;
 
-// The first byte of an abstract name is zero, and no zero ends it.
+// An abstract name begins with a zero byte and is not terminated by one.
 socklen_t fill_address(const std::string& name, sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;
@@ -34,7 +34,7 @@ socklen_t fill_address(const std::string& name, sockaddr_un& address) {
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + letters);
 }
 
-// Room for the control message that carries descriptors.
+// Control message that carries descriptors.
 struct alignas(cmsghdr) ControlRoom {
   std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> bytes = {};
 };
@@ -43,7 +43,7 @@ struct alignas(cmsghdr) ControlRoom {
 
 namespace {
 
-// The address with another port; 0 bytes for kinds that have none.
+// The address with another port; returns its length, 0 for address families without ports.
 socklen_t with_port(std::span<const std::byte> address, uint16_t port, sockaddr_storage& changed) {
   changed = {};
   std::memcpy(&changed, address.data(), std::min(address.size(), sizeof changed));
@@ -87,7 +87,7 @@ Descriptor watch_at(std::span<const std::byte> address, uint16_t port, uint64_t 
   Descriptor socket(
       refuses(Call::socket) ? -1 : ::socket(other.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.open()) return {};
-  // One question after a third of the time, two more before its end.
+  // One keepalive probe after a third of the time, two more before its end.
   constexpr int kQuestions = 3;
   const int third_s = std::max(1, static_cast<int>(silent_ns / 1'000'000'000) / kQuestions);
   set_option(socket.number(), SOL_SOCKET, SO_KEEPALIVE, 1);

@@ -1,4 +1,4 @@
-// Where a thread is: the calls that led here. For reports, not on the data path.
+// The call stack of a thread, for reports; not on the data path.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace hearth::os {
 
-/// Fills in where the calls return to, the innermost first, from the caller of this function outward; how
-/// many. Stops where the system's tables do not say how to go on. Takes no memory.
+/// Stores return addresses, innermost first, from the caller of this function outward; returns how many.
+/// Stops where unwind information is missing. Allocates no memory.
 int callers(std::span<uint64_t> addresses);
-/// Whether these bytes of code end with a call of this kind of processor.
+/// Whether these bytes of code end with a call instruction.
 bool ends_with_call(std::span<const std::byte> code);
-/// The system's number of this thread.
+/// The system's id of this thread.
 int thread_id();
 
 }  // namespace hearth::os

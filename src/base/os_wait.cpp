@@ -20,7 +20,7 @@ constexpr uint64_t kNsPerSecond = 1'000'000'000;
 }  // namespace
 
 void futex_wait(uint32_t& word, uint32_t expected, uint64_t timeout_ns) {
-  // It may end early.
+  // A wait may end early at any time.
   if (chaos::draw(4) == 1 || chaos::refuses(chaos::Call::futex)) return;
   timespec timeout;
   timeout.tv_sec = static_cast<time_t>(timeout_ns / kNsPerSecond);

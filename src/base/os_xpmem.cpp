@@ -19,7 +19,7 @@ constexpr int kReadWrite = 2;
 constexpr int kPermitMode = 1;
 constexpr uint64_t kOwnerOnly = 0600;
 
-// What the commands take and give back.
+// Arguments and results of the commands.
 struct MakeCommand {
   uint64_t address = 0;
   size_t bytes = SIZE_MAX;  // the whole address space

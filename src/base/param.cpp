@@ -30,11 +30,11 @@ constexpr Declaration kDeclarations[] = {
 };
 constexpr const char* kAutomaticWord = "auto";
 
-// Texts that are one of a few words, or several of them with commas between. Not those that mpiexec reads: it
-// starts no job with a wrong one.
+// Text parameters that accept only certain words, or a comma-separated list of them. Without the parameters
+// that mpiexec reads, because it starts no job if one is wrong.
 struct Words {
   Id id;
-  std::string_view words;  // with a space between each two
+  std::string_view words;  // separated by spaces
   bool several = false;
 };
 constexpr Words kWords[] = {
@@ -196,14 +196,14 @@ struct Table {
     const Declaration& declaration = kDeclarations[index];
     const std::string name = environment_name(declaration.name);
     const char* given = std::getenv(name.c_str());
-    // An empty variable counts as unset, as shells make it hard to tell the two apart.
+    // An empty variable counts as unset, because shells make it hard to tell the two apart.
     if (given != nullptr && *given != '\0') {
       if (parse_value(index, given, value.number)) {
         value.text = given;
         value.source = "environment";
         return;
       }
-      // All ranks read the same environment: one of them says it.
+      // All ranks read the same environment, so only rank 0 reports it.
       const char* rank = std::getenv("HEARTH_RANK");
       const bool speaks = rank == nullptr || std::strcmp(rank, "0") == 0;
       if (speaks)

@@ -1,4 +1,5 @@
-// Parameters: one declaration each in param.def, read once from the environment, printable with their source.
+// Parameters: each is declared once in param.def, read once from the environment, and printable with its
+// source.
 #pragma once
 
 #include <cstdint>
@@ -16,46 +17,46 @@ enum class Id : int {
 
 enum class Kind { bytes, count, time_ns, flag, text };
 
-/// Each returns the value in force. The first call reads the environment; a value that cannot be read is
-/// reported once on standard error with the form that is expected, and the default is used.
+/// Return the value in force. The first call reads the environment. A value that cannot be parsed is reported
+/// once on standard error with the expected form, and the default is used.
 uint64_t get_bytes(Id id);
 int64_t get_count(Id id);
 uint64_t get_time_ns(Id id);
 bool get_flag(Id id);
 const std::string& get_text(Id id);
 
-/// The number of a parameter whose default is "auto", when nobody has set it.
+/// The number of a parameter whose default is "auto", if it is not set.
 constexpr int64_t kAutomatic = -1;
-/// For parameters that may be automatic: the value as it is, whether it is kAutomatic, and its source.
+/// For parameters that may be automatic: the number, whether it is kAutomatic, and its source.
 int64_t get_number(Id id);
 bool is_automatic(Id id);
 const char* source(Id id);
 
-/// The number that a text means for a parameter that is no text; false where it means none, or is none of the
-/// words that a text may be.
+/// Parses the value of a parameter. False if the text is not a number of the parameter's kind or, for a text
+/// parameter, not one of its allowed words.
 bool parse(Id id, const std::string& text, int64_t& number);
-/// What a text has to look like, as in "bytes, as in 4096, 32K, 2M or 1G".
+/// The form of a parameter's values, as in "bytes, as in 4096, 32K, 2M or 1G".
 std::string expected_form(Id id);
 
-/// One row of what `hearth info` prints.
+/// One row of the table that `hearth info` prints.
 struct Row {
   const char* name;         // as in param.def
   std::string environment;  // HEARTH_...
   Kind kind;
   const char* kind_name;
   const char* standard;  // default
-  std::string value;     // in force, as it was written
-  int64_t number;        // the same, of all kinds but text; kAutomatic for "auto"
+  std::string value;     // in force, as written
+  int64_t number;        // the same as a number, except for text; kAutomatic for "auto"
   const char* source;    // "default", "environment", "tool" or "chaos"
   const char* text;
 };
 std::vector<Row> rows();
 
-/// Changes the value of a row of rows(), by its place there, for whoever asks from now on (MPI_T_cvar_write).
-/// Called before the value is used, by one thread. False for a value that the parameter cannot have.
+/// Set the value of a row by its index in rows() (MPI_T_cvar_write). Called by one thread, before the value
+/// is used. False if the parameter cannot have this value.
 bool set_number(size_t row, int64_t value);
 bool set_text(size_t row, const std::string& value);
-/// The same for base/chaos.h. Pre: nobody has set it, and the value is a legal one.
+/// The same for base/chaos.h. Pre: the parameter has its default, and the value is a legal one.
 void disturb(Id id, int64_t value);
 
 }  // namespace hearth::param

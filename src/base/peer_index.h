@@ -1,11 +1,11 @@
-// How processes are named inside the library.
+// The index of a process inside the library.
 #pragma once
 
 #include <cstdint>
 
 namespace hearth {
 
-/// A process's rank in MPI_COMM_WORLD. Not to be mixed with a rank in some communicator.
+/// A process's rank in MPI_COMM_WORLD, as opposed to its rank in another communicator.
 using PeerIndex = int32_t;
 
 }  // namespace hearth

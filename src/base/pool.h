@@ -1,8 +1,8 @@
-// A pool of objects of one type at stable addresses, behind every MPI handle of that type.
+// Pool of objects of one type at stable addresses. Each type of MPI handle has one.
 //
-// The pool reserves one range of addresses and puts memory behind it as it grows; it never gives memory
-// back. So any handle, however wrong, can be examined without a crash: contains() tells whether it is an
-// address of an object that is alive. The owner of the pool calls it under the library's lock.
+// The pool reserves one address range and commits memory as it grows; it never returns memory. So any handle,
+// even an invalid one, can be checked without a fault: contains() tells whether it is the address of a live
+// object. Accessed under the library's lock.
 //
 //   | slot 0 | slot 1 | slot 2 | ...  committed ... | reserved, no memory behind it |
 #pragma once
@@ -17,14 +17,14 @@
 
 namespace hearth {
 
-/// T has a public `uint32_t slot` (set by the pool) and a public `uint32_t alive` that its constructor leaves
-/// alone: the pool sets it to kAlive on create() and to 0 on destroy().
+/// T has a public `uint32_t slot`, which the pool sets, and a public `uint32_t alive`, which T's constructor
+/// must not write: create() sets it to kAlive and destroy() to 0.
 template <class T>
 class Pool {
  public:
   static constexpr uint32_t kAlive = 0x4d504921;
 
-  /// Costs nothing until the first create(), so that a pool may be a constant-initialised global.
+  /// Takes no memory until the first create(), so that a pool may be a constant-initialised global.
   constexpr explicit Pool(size_t slots_max = size_t{1} << 24) : slots_max_(slots_max) {}
   ~Pool() {
     if (base_ != nullptr) os::release(base_, reserved_bytes_);
@@ -32,7 +32,7 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// A new object, or nullptr when memory is exhausted. The last one destroyed is used first: it is warm.
+  /// A new object, or nullptr if memory is exhausted. Reuses the slot destroyed last, which is in the cache.
   template <class... Arguments>
   T* create(Arguments&&... arguments) {
     T* place = free_;
@@ -56,7 +56,7 @@ class Pool {
     HEARTH_DCHECK(contains(object));
     const uint32_t slot = object->slot;
     object->~T();
-    // The slot stays readable; `slot` and `alive` are the two words of a dead object that mean something.
+    // The slot stays readable: `slot` and `alive` keep their meaning in a dead object.
     object->slot = slot;
     object->alive = 0;
     next_free(object) = free_;
@@ -64,16 +64,16 @@ class Pool {
     --live_;
   }
 
-  /// Whether `address` is an object of this pool that is alive now. Safe for any value.
+  /// Whether `address` is a live object of this pool. Safe for any value.
   bool contains(const void* address) const {
     const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base_);
-    if (offset >= used_ * sizeof(T)) return false;  // also where the pool has no memory yet: used_ is 0 then
+    if (offset >= used_ * sizeof(T)) return false;  // also if the pool has no memory yet: used_ is 0 then
     if (offset % alignof(T) != 0) return false;
     const T* object = static_cast<const T*>(address);
     return object->alive == kAlive && reinterpret_cast<const T*>(base_) + object->slot == object;
   }
 
-  /// The object of a slot number, or nullptr when none is alive there.
+  /// The object in a slot; nullptr if none is alive there.
   T* at(size_t slot) const {
     if (slot >= used_) return nullptr;
     T* object = reinterpret_cast<T*>(base_) + slot;
@@ -87,20 +87,21 @@ class Pool {
  private:
   static constexpr size_t kGrowBytes = size_t{1} << 16;
   static constexpr size_t kSlotsMin = 1024;
-  // There are a dozen pools.
+  // There are a dozen pools, so together they take a tenth of the address space at most.
   static constexpr uint64_t kAddressSpaceShare = 128;
   static_assert(sizeof(T) >= sizeof(T*) + 2 * sizeof(uint32_t));
 
   static size_t round_up(size_t bytes) { return (bytes + kGrowBytes - 1) / kGrowBytes * kGrowBytes; }
 
-  // The link of a free slot lies in its last bytes, away from `slot` and `alive`, which T keeps in front.
+  // The link of a free slot is in its last bytes: `slot` and `alive`, at the beginning of T, keep their
+  // values.
   static T*& next_free(T* place) {
     return *reinterpret_cast<T**>(reinterpret_cast<std::byte*>(place) + sizeof(T) - sizeof(T*));
   }
 
   bool grow() {
-    // Half the wish until the address space has room. Where that is limited (ulimit -v), all but a little of
-    // it is the program's.
+    // Halves the size until it can be reserved. If the address space is limited (ulimit -v), leaves most of
+    // it to the program.
     const uint64_t bytes_max = os::address_space_limit_bytes() / kAddressSpaceShare;
     for (size_t slots = slots_max_; slots >= kSlotsMin && base_ == nullptr; slots /= 2) {
       if (slots * sizeof(T) > bytes_max && slots / 2 >= kSlotsMin) continue;

@@ -6,13 +6,13 @@
 namespace hearth {
 namespace {
 
-constexpr int kTextBytes = 480;  // fits MPI_MAX_ERROR_STRING with the call's name in front
+constexpr int kTextBytes = 480;  // fits MPI_MAX_ERROR_STRING together with the name of the call
 thread_local char last_text[kTextBytes];
 
 }  // namespace
 
 Status fail(int error_class, const char* format, ...) {
-  // Formatted aside first: an argument may be last_failure_text() itself.
+  // Formatted into a buffer first: an argument may be last_failure_text() itself.
   char text[kTextBytes];
   va_list arguments;
   va_start(arguments, format);

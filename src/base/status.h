@@ -1,8 +1,9 @@
-// The result of every call inside the library: success, or an MPI error class whose words are kept aside.
+// The result of every call inside the library: success, or an MPI error class whose message is stored
+// separately.
 //
-// A Status is one int in a register, so success costs nothing. The first function that sees an error
-// words it with fail(); callers pass the Status up unchanged, and src/abi adds the name of the MPI call
-// and its arguments. The words live in thread-local storage until the thread's next failure.
+// A Status is one int in a register, so success costs nothing. The function that detects an error writes the
+// message with fail(); callers return the Status unchanged, and src/abi adds the name of the MPI call and its
+// arguments. The message is thread-local and valid until the thread's next failure.
 #pragma once
 
 namespace hearth {
@@ -21,19 +22,20 @@ class [[nodiscard]] Status {
   int error_class_ = 0;
 };
 
-/// Words an error: what is wrong, where, the likely cause and the remedy. Returns a Status of that class.
+/// Returns a Status of that class and stores a message: what is wrong, where, the likely cause and the
+/// remedy.
 [[gnu::cold, gnu::format(printf, 2, 3)]] Status fail(int error_class, const char* format, ...);
 
-/// An error that a function of the user returned: the MPI call returns exactly this code, and its words are
-/// those that the code has.
+/// For an error code that a user function returned: the MPI call returns exactly this code, whose message is
+/// the one registered for the code.
 [[gnu::cold]] Status fail_with_code(int error_code);
 
-/// The words of this thread's last failure; "" when there was none, or when it was a fail_with_code().
+/// The message of this thread's last failure; "" if there was none, or if it was a fail_with_code().
 const char* last_failure_text();
 
 }  // namespace hearth
 
-/// Returns from the calling function when `expression` is an error.
+/// Returns from the calling function if `expression` is an error.
 #define HEARTH_TRY(expression)                                          \
   do {                                                                  \
     if (::hearth::Status try_status = (expression); !try_status.ok()) { \

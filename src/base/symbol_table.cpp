@@ -15,7 +15,7 @@
 namespace hearth {
 namespace {
 
-// Tables beyond this are not read: some programs have gigabytes of them.
+// Larger tables are not read: some programs have gigabytes of them.
 constexpr uint64_t kTableBytesMax = uint64_t{256} << 20;
 
 template <class T>
@@ -33,7 +33,7 @@ bool read_table(int file, uint64_t offset, uint64_t count, uint64_t each, std::v
   return true;
 }
 
-/// Without the parameters, which overloads of a function differ by and readers do not need.
+/// Without the parameters, which only distinguish overloads.
 std::string without_parameters(const std::string& text) {
   const size_t last = text.rfind(')');
   if (last == std::string::npos) return text;
@@ -47,7 +47,7 @@ std::string without_parameters(const std::string& text) {
 
 }  // namespace
 
-// Without what the compiler says about parts and copies of a function, too.
+// Also removes the compiler's suffixes for parts and clones of a function.
 std::string readable_name(const char* name) {
   int status = 0;
   char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
@@ -65,7 +65,7 @@ SymbolTable::SymbolTable(const std::string& path) {
 }
 
 void SymbolTable::read(const std::string& path) {
-  // Who names it may be wrong, and to open a pipe would be to wait for its other end.
+  // The path may be wrong, and opening a pipe would block.
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return;
   const os::Descriptor file = os::open_to_read(path.c_str());
@@ -82,7 +82,7 @@ void SymbolTable::read(const std::string& path) {
   if (elf.e_shnum == 0 || !read_table(file.number(), elf.e_shoff, elf.e_shnum, elf.e_shentsize, sections)) {
     return;
   }
-  // The full table where the file was not stripped of it.
+  // The full table, unless the file is stripped.
   const Elf64_Shdr* symbols = nullptr;
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type == SHT_SYMTAB || (section.sh_type == SHT_DYNSYM && symbols == nullptr)) {
@@ -116,7 +116,7 @@ uint64_t SymbolTable::address_of(uint64_t file_offset) const {
 }
 
 uint64_t SymbolTable::address_from_begin(uint64_t distance) const {
-  // The kernel maps a file from the page that its first segment begins in.
+  // The kernel maps a file from the page in which its first segment begins.
   const uint64_t page = os::page_bytes();
   const auto first = std::min_element(loads_.begin(), loads_.end(), [](const Load& one, const Load& other) {
     return one.address < other.address;
@@ -127,7 +127,7 @@ uint64_t SymbolTable::address_from_begin(uint64_t distance) const {
 const char* SymbolTable::function_at(uint64_t address, uint64_t& beyond) const {
   auto next = std::upper_bound(functions_.begin(), functions_.end(), address,
                                [](uint64_t at, const Function& function) { return at < function.address; });
-  // Aliases and parts of functions lie among them: the nearest one that reaches so far.
+  // The list also contains aliases and parts of functions: takes the nearest one that includes the address.
   for (int steps = 0; next != functions_.begin() && steps < 8; ++steps) {
     --next;
     if (next->bytes != 0 && address - next->address >= next->bytes) continue;

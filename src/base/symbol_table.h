@@ -1,5 +1,4 @@
-// The functions that an ELF file names, for who has an address in a program: mpiexec and the hearth tool. The
-// library does not use it.
+// The functions of an ELF file, by address: for mpiexec and the hearth tool. The library does not use it.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +12,14 @@ namespace hearth {
 /// The functions of one ELF file.
 class SymbolTable {
  public:
-  /// Empty where the file cannot be read or is none.
+  /// Empty if the file cannot be read or is not an ELF file.
   explicit SymbolTable(const std::string& path);
-  /// From a place in the file to the address that its own tables use.
+  /// Converts an offset in the file to an address in the file's own tables.
   uint64_t address_of(uint64_t file_offset) const;
-  /// The same from a distance to where the file begins in memory.
+  /// The same for the distance from the beginning of the file's mapping.
   uint64_t address_from_begin(uint64_t distance) const;
-  /// nullptr where no function is at that address.
+  /// The function that contains an address, and the distance from its beginning in `beyond`; nullptr if there
+  /// is none.
   const char* function_at(uint64_t address, uint64_t& beyond) const;
 
  private:
@@ -36,10 +36,10 @@ class SymbolTable {
   void read(const std::string& path);
 
   std::vector<Load> loads_;
-  std::vector<Function> functions_;  // by address
+  std::vector<Function> functions_;  // sorted by address
 };
 
-/// Files that have been read are kept, for the next process that maps them.
+/// Cache of the files that have been read, because many processes map the same ones.
 class SymbolTables {
  public:
   const SymbolTable& of(const std::string& path);
@@ -48,7 +48,7 @@ class SymbolTables {
   std::map<std::string, std::unique_ptr<SymbolTable>> tables_;
 };
 
-/// A name of C++ in the program's words, without parameters.
+/// A demangled C++ name without parameters.
 std::string readable_name(const char* name);
 
 }  // namespace hearth

@@ -15,9 +15,10 @@ bool has_avx512() {
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
-/// Whether vectors of 64 bytes are moved as a whole and at full speed. Intel's first generations slow down
-/// for a while when they meet one; VBMI2 came with those that do not. AMD's Zen 4 moves halves: AVX2 was as
-/// fast or up to a tenth faster there (November 2026). VP2INTERSECT came with Zen 5, which moves them whole.
+/// Whether 64-byte vectors run at full width and full speed. Intel's first generations reduce their clock for
+/// a while when they execute one; VBMI2 identifies those that do not. AMD's Zen 4 executes them in halves:
+/// AVX2 was as fast or up to a tenth faster there (November 2026). VP2INTERSECT identifies Zen 5, which
+/// executes them whole.
 bool has_whole_avx512() {
   return __builtin_cpu_is("amd") ? __builtin_cpu_supports("avx512vp2intersect")
                                  : __builtin_cpu_supports("avx512vbmi2");

@@ -11,19 +11,19 @@ namespace {
 
 struct Keyval {
   KeyvalKind kind = KeyvalKind::comm;
-  bool owned = false;       // by its user: not freed yet
-  uint32_t references = 0;  // its user and every attribute under it; 0: the place is free
+  bool owned = false;       // by the user: not freed yet
+  uint32_t references = 0;  // by the user and by each attribute with this key; 0: the entry is free
   CopyFunction copy = {nullptr};
   DeleteFunction erase = {nullptr};
   void* extra_state = nullptr;
 };
 
-// Beyond the keys that the standard defines.
+// Greater than the keys that the standard defines.
 constexpr int kFirstUserKeyval = 1024;
-// The ABI's constants MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN; "null" functions are nullptr.
+// The ABI's constants MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN; the "null" functions are nullptr.
 const auto kDuplicate = reinterpret_cast<MPI_Comm_copy_attr_function*>(uintptr_t{1});
 
-// Made on first use and never destroyed: programs free keys in destructors that run after main.
+// Created at first use and never destroyed: programs free keys in destructors that run after main.
 std::vector<Keyval>& keyvals() {
   static auto& all = *new std::vector<Keyval>;
   return all;
@@ -50,11 +50,11 @@ bool is_predefined(int keyval) {
          (keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL);
 }
 
-/// What a key is used for. One that was freed still names the attributes that are under it, until they are
-/// deleted (MPI 5.0 section 7.7.2).
+/// The use of a key. A freed key still identifies existing attributes, until they are deleted (MPI 5.0
+/// section 7.7.2).
 enum class Use { anything, old_attributes };
 
-/// Whether the user may use it on objects of this kind.
+/// Whether the user may use the key on objects of this kind.
 Status check_keyval(KeyvalKind kind, int keyval, Use use = Use::anything) {
   if (is_predefined(keyval)) {
     return fail(MPI_ERR_KEYVAL,
@@ -89,7 +89,7 @@ Status outcome_of(int code, const char* function, int keyval) {
               keyval, code);
 }
 
-// By value: a function of the user may create keys, which moves the table.
+// By value: a user function may create keys, which moves the table.
 Status call_delete(const AttributeHolder& holder, Attribute attribute) {
   const Keyval key = keyval_at(attribute.keyval);
   if (key.erase.comm == nullptr) return {};
@@ -110,7 +110,7 @@ Status call_delete(const AttributeHolder& holder, Attribute attribute) {
   return outcome_of(code, "delete", attribute.keyval);
 }
 
-/// What the copy of an attribute holds, and whether there is one.
+/// Returns the value of the attribute's copy, and in `wanted` whether there is to be a copy.
 Status call_copy(const AttributeHolder& from, Attribute attribute, void*& value, int& wanted) {
   const Keyval key = keyval_at(attribute.keyval);
   wanted = 0;
@@ -137,9 +137,9 @@ Status call_copy(const AttributeHolder& from, Attribute attribute, void*& value,
   return outcome_of(code, "copy", attribute.keyval);
 }
 
-/// The attribute itself, once its delete function has agreed.
+/// Removes the attribute itself, after its delete function has succeeded.
 void remove(const AttributeHolder& holder, int keyval) {
-  // Looked up again: the delete function may have changed the list.
+  // Found again, because the delete function may have changed the list.
   const auto place = find(*holder.attributes, keyval);
   if (place == holder.attributes->end()) return;
   holder.attributes->erase(place);

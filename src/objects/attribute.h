@@ -1,7 +1,7 @@
-// Attributes: values that users attach to communicators, datatypes and windows under a key (MPI 5.0 section
-// 7.7). A key has functions that run when an object is duplicated and when a value goes away.
+// Attributes: values that users attach to communicators, datatypes and windows by a key (MPI 5.0 section
+// 7.7). A key has functions that are called when an object is duplicated and when a value is deleted.
 //
-// Called under the library's lock, which the user's functions run with; they may call MPI again.
+// Under the library's lock. User functions run with the lock held and may call MPI.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct Attribute {
   int keyval;
   void* value;
 };
-/// In the order in which they were set; they go away in the reverse order.
+/// In the order in which they were set; deleted in reverse order.
 using Attributes = std::vector<Attribute>;
 
-/// What a key is for; keys of one kind are no keys of another.
+/// The kind of objects that a key is for; a key is valid only for its kind.
 enum class KeyvalKind : uint8_t { comm, type, win };
 
 union CopyFunction {
@@ -35,30 +35,32 @@ union DeleteFunction {
   MPI_Win_delete_attr_function* win;
 };
 
-/// An object whose attributes are meant.
+/// An object with attributes.
 struct AttributeHolder {
   KeyvalKind kind;
-  void* handle;  // in the ABI's form
+  void* handle;  // as the ABI represents it
   Attributes* attributes;
 };
 AttributeHolder holder_of(Comm& comm);
 
-/// A new key. The functions may be the ABI's constants for "do not copy", "copy" and "nothing to do".
+/// Creates a key. The functions may be the ABI's constants for "do not copy", "copy" and "do nothing".
 int create_keyval(KeyvalKind kind, CopyFunction copy, DeleteFunction erase, void* extra_state);
-/// Takes the key from its user; attributes under it keep its functions. Sets it to MPI_KEYVAL_INVALID.
+/// Frees the user's key and sets it to MPI_KEYVAL_INVALID; existing attributes keep its functions.
 Status free_keyval(KeyvalKind kind, int& keyval);
 
-// A key that is free or of another kind is MPI_ERR_KEYVAL; a function of the user that fails makes the call
-// fail with the code that it returned.
+// An invalid key, or one of another kind, is MPI_ERR_KEYVAL. If a user function fails, the call fails with
+// the code that it returned.
 
-/// A value that was there goes through the key's delete function first.
+/// Calls the key's delete function first if the attribute has a value.
 Status set_attribute(const AttributeHolder& holder, int keyval, void* value);
 Status get_attribute(const AttributeHolder& holder, int keyval, void*& value, bool& found);
 Status delete_attribute(const AttributeHolder& holder, int keyval);
-/// All of them, the last one set first. Stops at the first failure; that attribute and earlier ones stay.
+/// Deletes all attributes, the one set last first. Stops at the first failure and keeps that attribute and
+/// those set before it.
 Status delete_attributes(const AttributeHolder& holder);
 Status delete_attributes(Comm& comm);
-/// As the keys' copy functions wish. `to` has no attributes before; it has none after a failure.
+/// Copies the attributes that the keys' copy functions select. Pre: `to` has no attributes. After a failure
+/// it has none.
 Status copy_attributes(const AttributeHolder& from, const AttributeHolder& to);
 
 }  // namespace hearth::objects

@@ -1,4 +1,5 @@
-// Communicators: a group, a context that keeps its messages apart, and what users attach to it.
+// Communicators: a group, a context id that separates its messages from others, and the objects that users
+// attach to it.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +22,20 @@ namespace hearth::objects {
 
 constexpr int32_t kNoArea = -1;
 
-/// What one process fetches for all that a new communicator, or the parts of a split, will consist of, and
-/// tells them.
+/// Resources of a new communicator, or of all parts of a split: one process allocates them for all members
+/// and sends them the result.
 struct Allotment {
-  /// The first of the numbers that keep this communicator's messages apart (base/contexts.h).
+  /// The first of the communicator's context ids (base/contexts.h).
   uint32_t context = 0;
-  /// Where its processes meet in collectives (coll/control_area.h); those of each machine in an area there,
-  /// where they are on several. This process counts as a member of that area until it leaves.
+  /// Its collective region (coll/control_area.h); of a communicator on several machines, the region of each
+  /// machine. This process counts as a member of the region until it leaves it.
   int32_t area = kNoArea;
 };
 
 struct Comm : Object, Allotment {
   int rank = 0;  // in the local group
   int size = 0;  // of the local group
-  /// Peer table of the group that ranks in calls refer to: the local group, or the remote one of an
+  /// Peer table of the group that ranks in calls refer to: the local group, or the remote group of an
   /// intercommunicator. peers[rank] is a PeerIndex.
   const PeerIndex* peers = nullptr;
   int peer_count = 0;
@@ -42,45 +43,47 @@ struct Comm : Object, Allotment {
   Group* remote_group = nullptr;             // nullptr for an intracommunicator; one reference held otherwise
   std::shared_ptr<const Topology> topology;  // shared with duplicates; nullptr for none
   Errhandler* errhandler = nullptr;
-  Info* info = nullptr;  // hints in force; nullptr when none
-  /// This process's view of the area; made by the first collective that goes there. Where the processes are
-  /// on several machines it is one of those on this machine only, under the second name.
+  Info* info = nullptr;  // hints in force; nullptr if there are none
+  /// This process's view of the region, created by the first collective that uses it. `machine_control` is
+  /// the view of a communicator on several machines; its region includes only the processes of this machine.
   coll::ControlArea* control = nullptr;
   coll::ControlArea* machine_control = nullptr;
-  /// On several machines: whether those of this machine have agreed on an area, or that there is none.
+  /// On several machines: whether the processes of this machine have agreed on a region, or on having none.
   bool area_settled = false;
-  /// How many collectives, and how many persistent ones, were called here so far: the same on all ranks.
-  /// Their messages are told apart by it.
+  /// Number of collectives, and of persistent ones, called so far; equal on all ranks. It separates the
+  /// messages of different collectives.
   uint32_t collectives = 0;
   uint32_t persistent_collectives = 0;
-  // Failures (p2p/failure.cpp). Deaths by their numbers (shm/liveness.h).
-  /// What collective calls come to: MPIX_ERR_PROC_FAILED since a member has died, MPIX_ERR_REVOKED; else 0.
+  // Failures (p2p/failure.cpp). Deaths are identified by their numbers (shm/liveness.h).
+  /// The error of collective calls: MPIX_ERR_PROC_FAILED after the death of a member, MPIX_ERR_REVOKED after
+  /// a revocation; otherwise 0.
   int failure = 0;
   uint32_t last_death = 0;           // of a member; 0: none
-  uint32_t deaths_acknowledged = 0;  // the first so many
-  /// Agreements (coll/agreement.h) begun here, and over here.
+  uint32_t deaths_acknowledged = 0;  // deaths up to this number are acknowledged
+  /// Agreements (coll/agreement.h) started, and completed, by this process.
   uint32_t agreements = 0;
   uint32_t agreements_over = 0;
   std::string name;
-  bool of_window = false;  // the own communicator of a window: `name` is the window's, in words
+  bool of_window = false;  // internal communicator of a window: `name` is shown for the window
   Attributes attributes;
 
-  /// Neighbours in the topology, from which and to which neighbourhood collectives go; 0 without one.
+  /// Neighbours of this process in the topology, for neighbourhood collectives; 0 without a topology.
   int in_degree() const { return topology == nullptr ? 0 : static_cast<int>(topology->sources.size()); }
   int out_degree() const { return topology == nullptr ? 0 : static_cast<int>(topology->destinations.size()); }
 
   bool is_inter() const { return remote_group != nullptr; }
-  /// Rank, as calls on this communicator name it, of a process; MPI_UNDEFINED when it is not in it.
+  /// The rank of a process as calls on this communicator use it; MPI_UNDEFINED if it is not in it.
   int rank_of(PeerIndex peer) const { return (is_inter() ? remote_group : group)->rank_of(peer); }
 };
 
-/// What src/coll does when a communicator with an area ends.
+/// Hooks that src/coll sets. Called when a communicator with a collective region is freed.
 inline void (*leave_area)(Comm& comm) = nullptr;
-/// And when no collective of a communicator may go there any more, because of a failure.
+/// Called when collectives of a communicator must no longer use its region, because of a failure.
 inline void (*close_area)(Comm& comm) = nullptr;
-/// And when a process has died that may have been in some.
+/// Called after the death of a process, which may have been a member of regions.
 inline void (*leave_areas_of)(PeerIndex process) = nullptr;
-/// And for areas of which this process was not told, when somebody has died. Until all have left those.
+/// Called repeatedly after a death: leaves regions that count this process as a member although it was never
+/// informed of them.
 inline void (*leave_areas_untold)() = nullptr;
 
 }  // namespace hearth::objects

@@ -1,4 +1,4 @@
-// MPI error handlers (MPI 5.0 section 9.3): what is done when a call on an object fails.
+// MPI error handlers (MPI 5.0 section 9.3).
 #pragma once
 
 #include "mpi.h"
@@ -18,7 +18,7 @@ enum class ErrhandlerKind : uint8_t {
 
 struct Errhandler : Object {
   ErrhandlerKind kind = ErrhandlerKind::errors_are_fatal;
-  /// The user's function; which member counts is said by `kind`.
+  /// The user's function; `kind` selects the member.
   union {
     MPI_Comm_errhandler_function* comm_function = nullptr;
     MPI_File_errhandler_function* file_function;

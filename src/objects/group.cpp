@@ -29,7 +29,7 @@ bool has(const Group& group, PeerIndex peer) {
   return group.rank_of(peer) != MPI_UNDEFINED;
 }
 
-/// Marks ranks; each must be in range and new.
+/// Marks ranks; each must be in range and not marked yet.
 Status mark(const Group& group, int count, const int* ranks, std::vector<bool>& marks) {
   marks.assign(static_cast<size_t>(group.size()), false);
   for (int i = 0; i < count; ++i) {
@@ -80,7 +80,7 @@ Peers subtract(const Group& one, const Group& other) {
 }
 
 Status expand(int count, const RankRange* ranges, std::vector<int>& ranks) {
-  // A longer list must name a rank twice, and is refused by whoever gets it: no need to build all of it.
+  // A longer list must contain a rank twice, which the caller rejects: no need to build all of it.
   constexpr int64_t kRanksMax = int64_t{1} << 26;
   for (int i = 0; i < count; ++i) {
     const int64_t first = ranges[i][0];

@@ -11,11 +11,11 @@
 namespace hearth::objects {
 
 struct Info : Object {
-  /// In the order of first setting, as MPI_Info_get_nthkey needs.
+  /// In the order of first insertion, as MPI_Info_get_nthkey requires.
   std::vector<std::pair<std::string, std::string>> entries;
 };
 
-/// What is in `more` comes to `info`, in the place of values under the same keys.
+/// Inserts the entries of `more` into `info`, replacing values with the same keys.
 inline void merge(Info& info, const Info& more) {
   for (const auto& [key, value] : more.entries) {
     const auto place = std::ranges::find(info.entries, key, &std::pair<std::string, std::string>::first);

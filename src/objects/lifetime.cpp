@@ -7,7 +7,7 @@ namespace {
 
 template <class T>
 void give_back(Pool<T>& pool, T& object) {
-  object.alive = Pool<T>::kAlive;  // free_handle() had hidden it
+  object.alive = Pool<T>::kAlive;  // cleared by free_handle()
   pool.destroy(&object);
 }
 

@@ -1,5 +1,6 @@
-// Who keeps an object alive: its handle and every operation or object that uses it, one reference each. The
-// last one to let go destroys it. Called under the library's lock, retain and release also on the data path.
+// Reference counts of objects. The handle, and every operation or object that uses the object, hold one
+// reference each; the last release destroys it. Under the library's lock; retain and release are on the data
+// path.
 #pragma once
 
 #include "objects/comm.h"
@@ -31,8 +32,8 @@ inline void release(T& object) {
   if (__builtin_expect(--object.references == 0, 0)) destroy(object);
 }
 
-/// What the user's call to free does: the handle is invalid from here on, even where the object lives on.
-/// Pre: the object is not predefined.
+/// Implements MPI_..._free: invalidates the handle, even if references keep the object alive. Pre: the object
+/// is not predefined.
 template <class T>
 void free_handle(T& object) {
   object.alive = 0;

@@ -1,8 +1,7 @@
-// Which processes of a group share a machine: what collectives among several machines are composed by
-// (coll/levels.h). Belongs to the groups of communicators whose processes are on more than one; duplicates
-// share it with their group.
+// Division of a group's processes by machine, for collectives on several machines (coll/levels.h). Belongs to
+// the groups of communicators with processes on more than one machine; duplicates share it with their group.
 //
-// Takes three words for each process. Immutable once made, under the library's lock.
+// Takes three words per process. Immutable after creation, under the library's lock.
 #pragma once
 
 #include <memory>
@@ -16,20 +15,20 @@ namespace hearth::objects {
 using hearth::PeerIndex;
 
 struct Machines {
-  /// Machine after machine, in the order of their lowest ranks; the ranks of each ascend.
+  /// Sorted by machine, machines by their lowest rank, and by rank within a machine.
   std::vector<int> ranks;
-  std::vector<PeerIndex> peers;  // the same ones, as processes
-  std::vector<int> begins;       // where each machine begins in them, and where the last one ends
+  std::vector<PeerIndex> peers;  // the same processes as peers
+  std::vector<int> begins;       // first index of each machine in `ranks`, then the total
   std::vector<int> machine_of;   // by rank
   int own = 0;                   // the machine of the calling process
-  int place = 0;                 // and its place among those of that machine
+  int place = 0;                 // index of the calling process among those of its machine
   bool in_order = true;          // `ranks` is 0, 1, 2, ...
-  bool equal = true;             // as many processes on each
+  bool equal = true;             // all machines have the same number of processes
 
   int count() const { return static_cast<int>(begins.size()) - 1; }
   int begin(int machine) const { return begins[static_cast<size_t>(machine)]; }
   int size(int machine) const { return begin(machine + 1) - begin(machine); }
-  /// Whether there is something to compose: more than one machine, and some with several processes.
+  /// Whether some machine has several of the processes, so that collectives gain from the hierarchy.
   bool share() const { return machine_of.size() > begins.size() - 1; }
   std::span<const PeerIndex> peers_on(int machine) const {
     return std::span(peers).subspan(static_cast<size_t>(begin(machine)), static_cast<size_t>(size(machine)));
@@ -37,8 +36,8 @@ struct Machines {
   int rank_on(int machine, int at) const { return ranks[static_cast<size_t>(begin(machine) + at)]; }
 };
 
-/// Of these processes, of which the calling one has `rank`; `node_of` has the machine of each process of the
-/// job, numbered from 0. nullptr where all are on one.
+/// Divides these processes; the calling one has `rank`. `node_of` has the machine of each process of the job,
+/// numbered from 0. nullptr if all are on one machine.
 std::unique_ptr<const Machines> divide(const std::vector<PeerIndex>& peers, int rank,
                                        std::span<const int> node_of);
 

@@ -1,4 +1,4 @@
-// Reduction operations (MPI 5.0 section 6.9), predefined and the user's.
+// Reduction operations (MPI 5.0 section 6.9), predefined and user-defined.
 #pragma once
 
 #include "mpi.h"
@@ -27,7 +27,7 @@ enum class OpKind : uint8_t {
 struct Op : Object {
   OpKind kind = OpKind::user;
   bool commutative = true;
-  /// Of a user operation exactly one is set: the int form or the MPI_Count form.
+  /// A user operation has exactly one of them: the int form or the MPI_Count form.
   MPI_User_function* function = nullptr;
   MPI_User_function_c* function_c = nullptr;
 };

@@ -1,6 +1,6 @@
-// Where the objects behind MPI handles live: one pool for each type, and the table of predefined objects.
+// The pools of the objects of MPI handles, one per type, and the table of predefined objects.
 //
-// Globals of the process, ready before main. Users of the pools hold the library's lock.
+// Globals that are ready before main. Accessed under the library's lock.
 #pragma once
 
 #include "base/immortal.h"
@@ -15,7 +15,7 @@
 
 namespace hearth::objects {
 
-/// Predefined handles of the ABI lie below; user handles are addresses.
+/// Predefined handles of the ABI are below this limit; user handles are addresses.
 inline constexpr uint32_t kPredefinedLimit = 1024;
 
 struct Pools {
@@ -27,9 +27,8 @@ struct Pools {
   Pool<Session> sessions{size_t{1} << 16};
   Pool<Win> wins{size_t{1} << 16};
 
-  /// By the ABI's constant: the object that a predefined handle stands for, datatypes and messages included.
-  /// nullptr for NULL handles and for constants that name nothing; MPI_COMM_WORLD and MPI_COMM_SELF are set
-  /// by MPI_Init.
+  /// Predefined objects by the ABI's constant, including datatypes and messages. nullptr for NULL handles and
+  /// for unused constants; MPI_Init sets MPI_COMM_WORLD and MPI_COMM_SELF.
   Object* predefined[kPredefinedLimit] = {};
 };
 

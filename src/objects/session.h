@@ -1,7 +1,7 @@
-// MPI sessions (MPI 5.0 section 11.3): each a separate way into MPI for one part of a program.
+// MPI sessions (MPI 5.0 section 11.3), by which a part of a program uses MPI independently of other parts.
 //
-// What a session gives access to, the processes of the job, is the same for all; an object remembers only
-// what its user asked for.
+// All sessions give access to the same processes, those of the job. The object stores only what the user has
+// set.
 #pragma once
 
 #include "objects/errhandler.h"
@@ -11,7 +11,7 @@ namespace hearth::objects {
 
 struct Session : Object {
   Errhandler* errhandler = nullptr;  // one reference held
-  int thread_level = 0;              // MPI_THREAD_*: what it was given
+  int thread_level = 0;              // MPI_THREAD_*: the level provided
 };
 
 }  // namespace hearth::objects

@@ -70,7 +70,7 @@ Topology make_graph(Graph graph, int rank) {
 
 namespace {
 
-/// Rising.
+/// In rising order.
 std::vector<int> divisors_of(int number) {
   std::vector<int> low;
   std::vector<int> high;
@@ -83,14 +83,15 @@ std::vector<int> divisors_of(int number) {
   return low;
 }
 
-/// Whether `factors` factors of at most `largest` can make `product`.
+/// Whether `factors` factors of at most `largest` can have a product of at least `product`.
 bool within_reach(int64_t product, int factors, int64_t largest) {
   int64_t most = 1;
   for (int i = 0; i < factors && most < product; ++i) most *= largest;
   return most >= product;
 }
 
-/// Divides a number into factors in falling order: tries all that can still be better than the best.
+/// Splits a number into factors in falling order: depth-first search that prunes branches that cannot improve
+/// the best result.
 class Division {
  public:
   Division(int nodes, int factors) : divisors_(divisors_of(nodes)), current_(static_cast<size_t>(factors)) {
@@ -99,7 +100,7 @@ class Division {
   const std::vector<int>& best() const { return best_; }
 
  private:
-  // What is left for the factors from `place` on is `rest`; none may be above `largest`.
+  // `rest` is the product of the factors from `place` on; none may exceed `largest`.
   void descend(size_t place, int rest, int largest) {
     const int left = static_cast<int>(current_.size() - place);
     if (left == 1) {
@@ -115,8 +116,8 @@ class Division {
       if (factor > largest || factor > rest) return;
       if (rest % factor != 0 || !within_reach(rest, left, factor)) continue;
       current_[place] = factor;
-      // The last factor is at most the root of what is left, which bounds the difference from below, and
-      // falls as this factor grows.
+      // The last factor is at most this root of the rest. That bounds the difference from below, and the
+      // bound rises with this factor.
       const double last_max = std::pow(static_cast<double>(rest / factor), 1.0 / (left - 1));
       if (current_.front() - std::floor(last_max + 1e-9) >= least_difference_) return;
       descend(place + 1, rest / factor, factor);

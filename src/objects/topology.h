@@ -1,5 +1,5 @@
-// Topologies: who are the neighbours of a process in a communicator (MPI 5.0 chapter 8). Belongs to a
-// communicator and its duplicates; immutable once made. Arguments have been checked.
+// Topologies: the neighbours of a process in a communicator (MPI 5.0 chapter 8). Belongs to a communicator
+// and its duplicates; immutable after creation. Callers have checked the arguments.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct Cartesian {
 
   int dimensions() const { return static_cast<int>(dims.size()); }
   int size() const;
-  /// Coordinates beyond a periodic dimension count around it.
+  /// Coordinates outside of a periodic dimension wrap around.
   int rank_of(std::span<const int> coordinates) const;
   std::vector<int> coordinates_of(int rank) const;
-  /// The rank `displacement` steps on; MPI_PROC_NULL beyond an edge.
+  /// The rank at a distance of `displacement` along a dimension; MPI_PROC_NULL beyond an edge.
   int neighbor(int rank, int dimension, int64_t displacement) const;
 };
 
-/// All ranks' neighbours: those of rank r are edges[index[r - 1]] to edges[index[r] - 1].
+/// The neighbours of all ranks: those of rank r are edges[index[r - 1]] to edges[index[r] - 1].
 struct Graph {
   std::vector<int> index;
   std::vector<int> edges;
@@ -33,7 +33,7 @@ struct Graph {
   std::span<const int> neighbors(int rank) const;
 };
 
-/// This process's edges are Topology::sources and destinations; here are their weights, if they have any.
+/// This process's edges are Topology::sources and destinations; these are their weights, if any.
 struct DistributedGraph {
   bool weighted = false;
   std::vector<int> source_weights;
@@ -42,8 +42,8 @@ struct DistributedGraph {
 
 struct Topology {
   std::variant<Cartesian, Graph, DistributedGraph> shape;
-  /// With whom this process talks in neighbourhood collectives, a block of the buffers each; MPI_PROC_NULL
-  /// beyond the edge of a grid. Of a grid: for each dimension the neighbour below, then the one above.
+  /// The peers of this process in neighbourhood collectives, one block of the buffers each; MPI_PROC_NULL
+  /// beyond the edge of a grid. In a grid, for each dimension the neighbour below, then the one above.
   std::vector<int> sources;
   std::vector<int> destinations;
 
@@ -55,9 +55,9 @@ struct Topology {
 Topology make_cartesian(Cartesian grid, int rank);
 Topology make_graph(Graph graph, int rank);
 
-/// Fills in the dimensions that are 0, so that their product is `nodes` and they are as near to each other as
-/// possible: least difference between the largest and the smallest; of equals, the smaller largest ones. In
-/// falling order. MPI_ERR_DIMS where that is not possible.
+/// Fills in the dimensions that are 0, in falling order, so that the product of all is `nodes` and they are
+/// as close to each other as possible: the least difference between the largest and the smallest; among
+/// equals, the smaller largest ones. MPI_ERR_DIMS if that is not possible.
 Status choose_dimensions(int nodes, std::span<int> dims);
 
 }  // namespace hearth::objects

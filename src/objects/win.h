@@ -1,5 +1,4 @@
-// Windows of one-sided communication (MPI 5.0 chapter 12) as their users see them. What they do is in
-// src/rma.
+// RMA windows (MPI 5.0 chapter 12): the objects of their handles. src/rma implements the operations.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +19,20 @@ namespace hearth::objects {
 struct Comm;
 
 struct Win : Object {
-  /// A communicator of its own, of the same processes; one reference held.
+  /// Internal communicator of the same processes; one reference held.
   Comm* comm = nullptr;
   rma::Window* window = nullptr;
   Errhandler* errhandler = nullptr;  // one reference held
-  Info* info = nullptr;              // as given; nullptr when none was
-  // This process's part. The addresses of the last four are what MPI_Win_get_attr gives.
+  Info* info = nullptr;              // as passed by the user; nullptr if none was
+  // This process's part. MPI_Win_get_attr returns the addresses of bytes, displacement_unit, flavor and
+  // model.
   void* base = nullptr;
   MPI_Aint bytes = 0;
   int displacement_unit = 1;
   int flavor = 0;  // MPI_WIN_FLAVOR_CREATE ...
   int model = 0;
-  void* allocated = nullptr;  // memory of the library's, to be given back
-  void* board = nullptr;      // likewise, for the window's own words
+  void* allocated = nullptr;  // memory that the library allocated and must free
+  void* board = nullptr;      // likewise, for the shared words of the window
   std::string name;
   Attributes attributes;
 };

@@ -7,11 +7,11 @@
 namespace hearth::shm {
 namespace {
 
-// Memory is taken for so much of the pool at once.
+// The pool allocates memory in steps of this size.
 constexpr size_t kStepBytes = size_t{256} << 10;
-// From here on the reader's processor has learned to fetch ahead, past the end of a run, and would take lines
-// away that the owner is about to write: an empty cell follows. 16 KiB messages gain a fifth
-// (docs/performance.md).
+// A run of at least this length is followed by an empty cell. The reader's processor prefetches beyond the
+// end of such a run and would otherwise take lines from the owner that the owner is about to write. 16 KiB
+// messages gain a fifth (docs/performance.md).
 constexpr size_t kGuardedBytes = 8192;
 
 }  // namespace
@@ -37,7 +37,8 @@ bool CellPool::make_room(size_t cells) {
   return true;
 }
 
-// The first cell from `first` on, of `count`, that a receiver still has; `first + count` when none has.
+// The first of `count` cells from `first` on that a receiver has not returned; `first + count` if there is
+// none.
 size_t CellPool::first_busy(size_t first, size_t count) const {
   for (size_t cell = first; cell < first + count; ++cell) {
     const uint32_t run = run_of_[cell];
@@ -49,9 +50,9 @@ size_t CellPool::first_busy(size_t first, size_t count) const {
 int CellPool::take(size_t bytes, bool gap) {
   size_t count = std::max<size_t>((bytes + cell_bytes_ - 1) / cell_bytes_, 1);
   if (gap && bytes >= kGuardedBytes) ++count;
-  // Once around the pool: each step passes at least one cell, and the end is met at most twice.
+  // One round through the pool: each step passes at least one cell, and the end is reached at most twice.
   for (size_t looked = 0; looked <= sent_.size() + count;) {
-    // Without memory for more, the pool stays as large as it is.
+    // If memory is short, the pool keeps its present size.
     if (turn_ + count > sent_.size() || !make_room(turn_ + count)) {
       if (turn_ == 0) return -1;
       looked += count;
@@ -67,7 +68,7 @@ int CellPool::take(size_t bytes, bool gap) {
     }
     const size_t first = turn_;
     turn_ += count;
-    // A longer run that began here before no longer covers what lies behind the new one.
+    // A longer run that began here before no longer covers the cells after the new one.
     for (size_t cell = turn_; cell < run_of_.size() && run_of_[cell] == first; ++cell) {
       run_of_[cell] = static_cast<uint32_t>(cell);
     }
@@ -84,7 +85,7 @@ bool CellPool::bring_over(size_t bytes_ahead) {
   if (over_ >= std::min(turn_ + bytes_ahead / cell_bytes_, ready_)) return false;
   if (first_busy(over_, 1) == over_) return false;
   std::byte* cell = memory(static_cast<int>(over_++));
-  // A free cell is its owner's alone, and what it holds is of no use any more.
+  // The owner has exclusive access to a free cell, and its contents are no longer needed.
   for (size_t at = 0; at < cell_bytes_; at += kLineBytes) {
     atomic::store_relaxed(*reinterpret_cast<uint64_t*>(cell + at), uint64_t{0});
   }
@@ -92,7 +93,7 @@ bool CellPool::bring_over(size_t bytes_ahead) {
 }
 
 bool CellPool::returned(const Segment& segment, int owner, int cell, uint32_t ticket) {
-  // Both count modulo 2^32.
+  // Pairs with the release store in mark_free(). Both numbers count modulo 2^32.
   const uint32_t mark = atomic::load_acquire(segment.cell_mark(owner, static_cast<uint32_t>(cell)));
   return static_cast<int32_t>(mark - ticket) >= 0;
 }
@@ -106,7 +107,7 @@ std::byte* CellPool::memory(int cell) const {
 }
 
 void CellPool::mark_free(const Segment& segment, int owner, int cell) {
-  // Pairs with the acquire load in returned(): our reads of the cell are over before its owner writes again.
+  // Pairs with the acquire load in returned(): the reads of the cell precede the owner's next writes.
   uint32_t& mark = segment.cell_mark(owner, static_cast<uint32_t>(cell));
   atomic::store_release(mark, atomic::load_relaxed(mark) + 1);
 }

@@ -56,7 +56,8 @@ const char* name_of(CheckClass kind) {
 
 size_t message_place(uint64_t comm, uint32_t to, int tag, uint64_t number) {
   const uint64_t stream = mix(mix(comm, to), static_cast<uint32_t>(tag));
-  // Messages that follow one another lie side by side, so that a stream meets itself only after a round.
+  // Successive messages have adjacent records, so that a stream overwrites its own records only after a full
+  // round.
   return static_cast<size_t>((stream + number) % kCheckMessages);
 }
 
@@ -147,7 +148,7 @@ void CheckBoard::add(CheckClass kind, uint32_t rank, const std::string& text) co
   finding.rank = rank;
   const size_t bytes = std::min(text.size(), sizeof finding.text - 1);
   std::memcpy(finding.text, text.data(), bytes);
-  // Pairs with mpiexec's load when it writes what was found.
+  // Pairs with mpiexec's load when it prints the findings.
   atomic::store_release(finding.written, 1u);
 }
 

@@ -1,11 +1,11 @@
-// The file that the ranks of a job share under `mpiexec --check`: what each says of its messages, of its
-// collectives and of the places that they were called from, so that another one, and at the end mpiexec, can
-// compare. Sparse: only what is used is memory.
+// The file that the ranks of a job share under `mpiexec --check`. Each rank records its messages, its
+// collectives and the call sites, so that other ranks and, at the end, mpiexec can compare. Sparse: only the
+// used parts take memory.
 //
-// mpiexec makes it; libhearth_check.so (src/check) maps it in every rank. A rank's part is written by that
-// rank alone, under the check library's lock, but for `taken` of a message and for counts, which are atomic.
-// Records may be overwritten by later ones of the same rank at any time: whoever reads one looks at its
-// version before and after, and takes what does not fit as not known.
+// mpiexec creates it; libhearth_check.so (src/check) maps it in every rank. A rank's part is written by that
+// rank only, under the check library's lock, except for `taken` of a message and for counts, which are
+// atomic. A rank may overwrite its older records at any time: a reader compares the version before and after,
+// and treats a record that changed as unknown.
 //
 //   BoardHeader | told, a set of keys | findings | RankPart, one per rank
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace hearth::shm {
 
-/// What --check looks for: one row of its summary each.
+/// The classes of errors that --check detects, each a row of its summary.
 enum class CheckClass : uint32_t {
   collective_order,
   collective_arguments,
@@ -41,25 +41,25 @@ const char* name_of(CheckClass kind);
 
 constexpr size_t kCheckTextBytes = 160;
 
-/// A place that MPI was called from. Written once; published by RankPart::sites.
+/// A call site. Written once; published by RankPart::sites.
 struct CheckSite {
   char text[kCheckTextBytes];
 };
 
-/// A type signature (MPI 5.0 section 3.3.1): a hash of the basic types one after another, and how many.
+/// A type signature (MPI 5.0 section 3.3.1): a hash of the sequence of basic types, and their number.
 struct SignatureWords {
   uint64_t hash = 0;
   uint64_t elements = 0;
-  uint16_t basic = 0;  // the handle, where all are of one type
+  uint16_t basic = 0;  // the handle, if all are of one type
   uint16_t flags = 0;  // kSignature*
   uint32_t unused = 0;
 };
-constexpr uint16_t kSignaturePacked = 1;   // MPI_PACKED is among them, which matches any type
-constexpr uint16_t kSignatureUnknown = 2;  // could not be found out
+constexpr uint16_t kSignaturePacked = 1;   // contains MPI_PACKED, which matches any type
+constexpr uint16_t kSignatureUnknown = 2;  // could not be determined
 
-/// A message that was sent, at a place that follows from receiver, communicator, tag and number.
+/// A message that was sent. Its index follows from receiver, communicator, tag and number.
 struct MessageRecord {
-  uint64_t version;  // even; one more while it is written
+  uint64_t version;  // even; odd while the record is written
   uint64_t comm;
   uint64_t number;  // of the messages to this process with this tag on this communicator, from 1
   uint64_t time_ns;
@@ -68,21 +68,21 @@ struct MessageRecord {
   int32_t tag;
   uint32_t site;
   uint16_t call;
-  uint16_t unordered;   // threads sent at the same time, so that the number is not sure
-  uint32_t taken;       // 1 once a receive has matched it: written by the receiver
-  uint32_t comm_place;  // of its communicator among the sender's
+  uint16_t unordered;   // threads sent at the same time, so the number is uncertain
+  uint32_t taken;       // 1 once a receive has matched it; written by the receiver
+  uint32_t comm_place;  // index of the communicator in the sender's table
 };
 
-/// A collective that a rank has begun.
+/// A collective that a rank has started.
 struct CollectiveRecord {
   uint64_t version;
   uint64_t comm;
   uint64_t number;  // of the collectives of that communicator, from 1
   SignatureWords send;
   SignatureWords receive;
-  uint64_t send_words;  // where the hashes for each peer begin in `words`, counted from 1 for ever; 0: none
+  uint64_t send_words;     // running index in `words`, from 1, of the first hash, one per peer; 0: none
   uint64_t receive_words;  // likewise
-  uint64_t shape;  // of what has to be equal apart from signatures, such as the directions of a Cartesian
+  uint64_t shape;  // of other arguments that must be equal, such as the directions of a Cartesian topology
   int32_t root;
   uint32_t site;
   uint16_t call;
@@ -90,9 +90,9 @@ struct CollectiveRecord {
   uint32_t rank;  // in the communicator
 };
 
-/// A communicator that a rank is a member of.
+/// A communicator of which a rank is a member.
 struct CheckComm {
-  uint64_t id;  // the same for all members; 0: none
+  uint64_t id;  // equal on all members; 0: none
   uint64_t collectives;
   uint32_t last_site;
   uint16_t last_call;
@@ -106,7 +106,7 @@ constexpr uint32_t kNoRank = UINT32_MAX;
 struct CheckFinding {
   uint32_t written;  // 1: complete
   uint32_t kind;     // CheckClass
-  uint32_t rank;     // kNoRank: mpiexec's own
+  uint32_t rank;     // kNoRank: of mpiexec
   char text[1012];
 };
 
@@ -119,17 +119,17 @@ constexpr size_t kCheckFindings = 256;
 constexpr size_t kCheckKeys = 4096;
 
 struct RankPart {
-  uint32_t attached;   // the rank has come as far as MPI_Init or MPI_Session_init
-  uint32_t finalized;  // and to the end of it
-  uint32_t uncounted;  // receives whose message is not known: then none of its messages is called lost
-  uint32_t sites;      // that are complete
-  uint32_t comms;      // entries in use, of which the last are lost where there are more
+  uint32_t attached;   // the rank has reached MPI_Init or MPI_Session_init
+  uint32_t finalized;  // the rank has reached the end of MPI
+  uint32_t uncounted;  // receives of unknown messages; if any, no message to this rank is reported as lost
+  uint32_t sites;      // complete entries
+  uint32_t comms;      // used entries; communicators beyond the table are not recorded
   uint32_t unused;
   uint64_t messages_sent;
   uint64_t messages_received;
   uint64_t messages_compared;
-  uint64_t messages_missed;  // received, but the sender's record was not there any more
-  uint64_t records_lost;     // overwritten before they were taken
+  uint64_t messages_missed;  // received, but the sender's record had been overwritten
+  uint64_t records_lost;     // overwritten before they were received
   uint64_t collectives;
   uint64_t words_written;
   CheckSite site[kCheckSites];
@@ -142,13 +142,13 @@ struct RankPart {
 struct BoardHeader {
   uint64_t magic;
   uint32_t ranks;
-  uint32_t findings;  // places taken, which may be more than there are
+  uint32_t findings;  // claimed entries; may exceed the table
   uint64_t found[kCheckClasses];
   uint64_t told[kCheckKeys];  // keys of findings that concern several ranks
   CheckFinding finding[kCheckFindings];
 };
 
-/// The place of a message's record, of a collective's.
+/// The index of the record of a message, and of a collective.
 size_t message_place(uint64_t comm, uint32_t to, int tag, uint64_t number);
 size_t collective_place(uint64_t comm, uint64_t number);
 
@@ -162,7 +162,7 @@ class CheckBoard {
   CheckBoard& operator=(const CheckBoard&) = delete;
 
   static Status create(uint32_t ranks, CheckBoard& board);
-  /// False where the file is none of ours.
+  /// False if the file is not a check board.
   static bool attach(os::Descriptor file, CheckBoard& board);
 
   bool usable() const { return header_ != nullptr; }
@@ -171,11 +171,11 @@ class CheckBoard {
   BoardHeader& header() const { return *header_; }
   RankPart& part(uint32_t rank) const;
 
-  /// True for the first who tells of this key, from whichever process.
+  /// True for the first call with this key in any process.
   bool tell_once(uint64_t key) const;
-  /// Counts a finding, and keeps its text while there is room.
+  /// Counts a finding and stores its text while there is room.
   void add(CheckClass kind, uint32_t rank, const std::string& text) const;
-  /// The text of a place that a rank has called from.
+  /// The text of a rank's call site.
   std::string site_words(uint32_t rank, uint32_t site) const;
 
  private:

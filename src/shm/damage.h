@@ -1,7 +1,8 @@
-// Shared memory that holds what no rank writes: some program of the job has written there by mistake. Whoever
-// reads such a word says so and goes no further, since nothing in the segment can be believed any more.
+// Corruption checks. A word of shared memory has a value that no rank writes, so a program of the job has
+// overwritten it by mistake. The process that reads such a word reports it and stops, because no word of the
+// segment can be trusted.
 //
-// Called by whoever reads the segment, on any thread. The words live in this process's own memory.
+// Any thread. The message is built in private memory.
 #pragma once
 
 #include "base/status.h"
@@ -10,11 +11,11 @@ namespace hearth::shm {
 
 /// Ends the job, or throws (tests). Must not return.
 using DamageHandler = void (*)(Status);
-/// As long as there is none, the process says it on standard error and aborts.
+/// Without a handler, damaged() prints the message on standard error and aborts.
 void set_damage_handler(DamageHandler handler);
 
-/// "rank 3's ring to rank 1 holds a packet of 99999 bytes where at most 56 can lie": what is there, and what
-/// can be. The likely cause and the remedy are added.
+/// Reports the value found and the range allowed: "rank 3's ring to rank 1 holds a packet of 99999 bytes
+/// where at most 56 can lie". Adds the likely cause and the remedy.
 [[noreturn, gnu::cold, gnu::noinline, gnu::format(printf, 1, 2)]] void damaged(const char* format, ...);
 
 }  // namespace hearth::shm

@@ -10,18 +10,18 @@
 namespace hearth::shm {
 namespace {
 
-// That no death has: of a process that is marked.
+// `dead` of a process marked by mark(): not the number of any death.
 constexpr uint32_t kNoNumber = ~0u;
 
 }  // namespace
 
 uint32_t Liveness::deaths() const {
-  // Pairs with the release in tell(): the numbers of so many deaths are there.
+  // Pairs with the release in tell(): the numbers of that many deaths are stored.
   return DeathCount{atomic::load_acquire(segment_->job().deaths)}.count();
 }
 
 uint32_t Liveness::death_of(int rank) const {
-  // Pairs with the release in tell(): the cause is there, and so is all that the process had stored.
+  // Pairs with the release in tell(): the cause is stored, as is everything that the process had stored.
   return atomic::load_acquire(segment_->rank(rank).dead);
 }
 
@@ -62,9 +62,10 @@ void Liveness::mark(int rank) const {
   if (atomic::load_relaxed(dead) == 0) atomic::store_release(dead, kNoNumber);
 }
 
-// The number of a death is claimed, given to the rank, and counted, by whoever comes first; each step is the
-// same whoever takes it, and as often as it is taken. Before it claims, a process has read a word that claims
-// nothing, so that all deaths counted until then have their numbers: a rank without one is in none of them.
+// Counting a death takes three steps: claim the next number for the rank, store the number in the rank's
+// block, increment the count. Any process may take a step, and repeating one changes nothing. A process
+// claims a number only if the word that it read contains no claim: then all deaths counted so far have their
+// numbers, so a rank without a number is not among them.
 void Liveness::tell(int rank, DeathCause cause, int code) const {
   RankBlock& block = segment_->rank(rank);
   uint64_t& word = segment_->job().deaths;
@@ -85,11 +86,11 @@ void Liveness::tell(int rank, DeathCause cause, int code) const {
     } else if (number <= seen.count() || number == kNoNumber) {
       break;
     } else if (atomic::load_acquire(word) == seen.word) {
-      // Numbered since the word was read, it may not be counted yet; but then the word has changed.
+      // A number stored after the word was read may not be counted yet, but then the word has changed.
       damaged("rank %d's death has number %u of %u", rank, number, seen.count());
     }
   }
-  // Pairs with the fence in Sleeper::prepare: a rank that has not seen the count yet has its word set.
+  // Pairs with the fence in Sleeper::prepare: a rank that has not seen the new count has set `asleep`.
   atomic::fence_full();
   for (int other = 0; other < segment_->rank_count(); ++other) {
     uint32_t& asleep = segment_->rank(other).asleep;

@@ -1,15 +1,16 @@
-// Who has died. On one machine it is told in the segment, to every rank of the job: by the launcher, or,
-// where that is another library's, by whichever ranks find out (abi/neighbours.h).
+// Deaths of ranks. On one machine they are published in the segment to every rank of the job: by mpiexec or,
+// under another library's launcher, by the ranks that detect them (abi/neighbours.h).
 //
-//   who tells:  cause and code -> claims the next number (compare-exchange) -> number of the death (release)
-//               -> how many have died (compare-exchange) -> wakes all
-//   rank:       how many have died (acquire), whenever it has waited for a while -> who -> cause and code
+//   publisher: cause and code -> claims the next number (compare-exchange) -> number of the death (release)
+//               -> count of deaths (compare-exchange) -> wakes all ranks
+//   rank:      polls the count (acquire) after waiting for a while -> number of each rank -> cause and code
 //
-// Who finds a number claimed and not counted completes that first, since the claimant may have died.
+// A process that reads a claimed number that is not counted yet first completes the update, because the
+// claimant may have died.
 //
-// Deaths have numbers in the order in which they were told, the same for all: "the first n deaths" is
-// a set of processes that any two ranks can agree on by one number. A process that is told dead runs no more,
-// and everything that it ever stored is there to be read.
+// Deaths are numbered in the order in which they are published, so "the first n deaths" is the same set of
+// processes for all ranks, and two ranks agree on such a set by one number. A process is published as dead
+// only after it has ended; everything that it stored stays readable.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +20,17 @@
 
 namespace hearth::shm {
 
-/// What a rank knows of deaths, whoever has told it. Under the library's lock.
+/// This rank's view of the deaths, independent of how they are published. Under the library's lock.
 class Deaths {
  public:
   virtual ~Deaths() = default;
-  /// How many have died.
+  /// Number of dead ranks.
   virtual uint32_t deaths() const = 0;
-  /// Which death a rank's was, from 1; 0 as long as it lives.
+  /// The number of a rank's death, from 1; 0 while it is alive.
   virtual uint32_t death_of(int rank) const = 0;
   /// "rank 3 of MPI_COMM_WORLD (process 4711) was killed by SIGSEGV". Pre: it is dead.
   virtual void describe(int rank, char* text, size_t bytes) const = 0;
-  /// Says to the launcher that this job goes on without the dead.
+  /// Informs the launcher that the job continues without the dead ranks.
   virtual void go_on() const = 0;
 };
 
@@ -43,11 +44,11 @@ class Liveness final : public Deaths {
   void describe(int rank, char* text, size_t bytes) const override;
   void go_on() const override;
 
-  // The side of who tells.
-  /// Notes a death, unless it is noted, and wakes all ranks that sleep. Several may tell the same death if
-  /// all give the same cause.
+  // For publishers of deaths.
+  /// Publishes a death, unless it is published already, and wakes all sleeping ranks. Several processes may
+  /// publish the same death with the same cause.
   void tell(int rank, DeathCause cause, int code) const;
-  /// Marks a process that has ended, where the job ends too and nobody is told.
+  /// Marks a process that has ended, without publishing its death, because the job ends too.
   void mark(int rank) const;
   bool goes_on() const;
 

@@ -1,26 +1,26 @@
 // A ring carries packets from one process to another: one writer, one reader, no lock, no read-modify-write.
-// It lies in shared memory and belongs to the receiver; writer and reader each keep their position in
-// memory of their own.
+// It lies in shared memory and belongs to the receiver; writer and reader each keep their position in private
+// memory.
 //
 //   line 0            credit: written by the reader, read by the writer
-//   line 1            empty: processors fetch lines in aligned pairs, and the credit must not come along
+//   line 1            empty: processors fetch lines in aligned pairs; keeps slots out of the credit's pair
 //   lines 2..n+1      slots of half a cache line; n is a power of two
 //
-// A packet is one or several consecutive slots, 16 bytes of header in front of the payload. So two messages
-// of up to 16 bytes share a line: when many are under way, what limits them is how many lines go from one
-// cache to the other.
+// A packet takes one or several consecutive slots: a header of 16 bytes, then the payload. So two messages of
+// up to 16 bytes share a line, because the rate of messages is limited by the number of lines that move from
+// one cache to the other.
 //
 //   | commit word (8) | match word (8) | payload 16 ... | payload goes on in the next slots, no gap |
 //
 //   commit word = kind 6 | lap 2 | flags 7 | bytes 17 | cookie 32
 //
 // The writer fills in everything else and then stores the packet's commit word (release). The reader polls
-// that one word (acquire). What tells it from whatever lay there before is the lap: 1, 2, 3, 1, ... each time
-// round, never 0. Most words behind a packet are commit words of the lap before, or zero, and need no care.
-// Those that old payload was written over may look like anything: the writer knows them (a bit for each slot,
-// in its own memory), and stores zero there before the packet in front of them becomes visible. So a stream
-// of short messages writes each line once, and to no other. A packet that would not fit before the end of the
-// ring is preceded by one of kind `pad`.
+// that word (acquire). The lap, 1, 2, 3, 1, ... in successive rounds, never 0, distinguishes it from the
+// previous contents. Most words after a packet are commit words of the previous lap, or zero, which the
+// reader ignores. A word that was overwritten by payload may have any value. The writer records such words (a
+// bit for each slot, in private memory) and stores zero there before it publishes the packet in front of
+// them. So a stream of short messages writes each line once, and no other line. If a packet does not fit
+// before the end of the ring, a packet of kind `pad` fills the rest.
 //
 // Invariants: reader.tail <= writer.head < reader.tail + slots; the word at writer.head is not of its lap.
 #pragma once
@@ -38,15 +38,15 @@ namespace hearth::shm {
 
 constexpr size_t kHeaderBytes = 16;
 constexpr size_t kSlotBytes = kLineBytes / 2;
-/// Lines in front of the slots.
+/// Lines before the slots.
 constexpr size_t kRingHeadLines = 2;
 
-/// What stands in front of every packet.
+/// The header of a packet.
 struct PacketHeader {
   uint64_t commit;
-  uint64_t match;  // of the layer above: context and tag
+  uint64_t match;  // of the layer above: context id and tag
 
-  /// Of lap 0; the writer puts its own in. Pre: kind < 64, flags < 128, bytes < 128 KiB.
+  /// A commit word of lap 0; the writer adds its own lap. Pre: kind < 64, flags < 128, bytes < 128 KiB.
   static constexpr uint64_t make_commit(uint8_t kind, uint8_t flags, uint32_t bytes, uint32_t cookie) {
     return uint64_t{kind} | uint64_t{flags} << 8 | uint64_t{bytes} << 15 | uint64_t{cookie} << 32;
   }
@@ -57,20 +57,20 @@ struct PacketHeader {
 };
 static_assert(sizeof(PacketHeader) == kHeaderBytes);
 
-/// Laps as they stand in the commit word.
+/// Laps, at their position in the commit word.
 constexpr uint64_t kLapMask = 0xc0;
 constexpr uint64_t kFirstLap = 0x40;
 constexpr uint64_t lap_after(uint64_t lap) {
   return lap == kLapMask ? kFirstLap : lap + kFirstLap;
 }
 
-/// Kind of the filler in front of the ring's end; all other kinds belong to the layer above.
+/// Kind of the packet that fills the rest of the ring; all other kinds belong to the layer above.
 constexpr uint8_t kPadKind = 0x3f;
 
-/// The longest payload of a packet that takes no more than a line's size.
+/// The longest payload of a packet that is no longer than a cache line.
 constexpr size_t kLinePayloadBytes = kLineBytes - kHeaderBytes;
 
-/// Slots that a packet with so many bytes of payload takes.
+/// Slots of a packet with this payload.
 constexpr uint32_t slots_of(size_t payload_bytes) {
   return static_cast<uint32_t>((kHeaderBytes + payload_bytes + kSlotBytes - 1) / kSlotBytes);
 }
@@ -79,35 +79,35 @@ constexpr uint32_t slots_of_short(size_t payload_bytes) {
   return payload_bytes <= kSlotBytes - kHeaderBytes ? 1 : 2;
 }
 
-/// The longest payload for a ring of so many lines. Any packet fits once the reader has read everything,
-/// wherever the positions stand: with its pad and the slot behind it, it takes at most three quarters of the
-/// ring, and the reader may hold back the news of a quarter.
+/// The longest payload for a ring with this many lines. Any packet fits once the reader has read everything,
+/// at any position: with its pad and the slot after it, it takes at most three quarters of the ring, and the
+/// reader may delay the credit for a quarter.
 constexpr size_t payload_bytes_max(uint32_t ring_lines) {
   const size_t bytes = size_t{ring_lines} * 3 / 8 * kLineBytes - kHeaderBytes;
   return bytes < 65535 ? bytes : 65535;
 }
 
-/// The reader's word to the writer, in line 0.
+/// Flow control from the reader to the writer, in line 0.
 struct Credit {
   uint32_t consumed;        // slots read so far, modulo 2^32
-  uint32_t unexpected_kib;  // KiB of this writer's messages that wait unmatched at the reader
+  uint32_t unexpected_kib;  // KiB of this writer's unexpected messages at the reader
 
   uint64_t word() const { return uint64_t{consumed} | uint64_t{unexpected_kib} << 32; }
   static Credit of(uint64_t word) { return {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)}; }
 };
 
-/// Whose ring it is, for words about what is wrong with it.
+/// The processes of a ring, for error messages.
 struct RingEnds {
   int from = -1;
   int to = -1;
 };
 
-/// Slots that the reader of a ring has said it has read, modulo 2^32, for who looks from outside.
+/// Slots that the reader has acknowledged, modulo 2^32, for tools.
 inline uint32_t slots_consumed(const std::byte* ring) {
   return Credit::of(atomic::load_relaxed(*reinterpret_cast<const uint64_t*>(ring))).consumed;
 }
 
-/// Views of a packet by its first slot.
+/// Access to a packet by its first slot.
 inline PacketHeader& header_at(std::byte* slot) {
   return *reinterpret_cast<PacketHeader*>(slot);
 }
@@ -124,8 +124,8 @@ inline const std::byte* payload_at(const std::byte* slot) {
 class RingWriter {
  public:
   RingWriter() = default;
-  /// `memory` is a zeroed ring of `lines` that no writer has used yet; `reader` tells the process that
-  /// reads it; `notes` are note_words(lines) words for the writer alone, which outlive it.
+  /// `memory` is a zeroed ring of `lines` that no writer has used yet; `reader` wakes the process that reads
+  /// it; `notes` are note_words(lines) words of private memory, which must outlive the writer.
   RingWriter(std::byte* memory, uint32_t lines, Bell reader, uint64_t* notes, RingEnds ends = {})
       : slots_(memory + kRingHeadLines * kLineBytes),
         stop_(2 * lines),
@@ -139,13 +139,13 @@ class RingWriter {
 
   bool open() const { return slots_ != nullptr; }
 
-  /// Where a packet of `payload_bytes` may be written, or nullptr when the reader has not made room yet.
-  /// Claiming again without commit gives the same place.
+  /// Where to write a packet with this payload; nullptr if the ring is full. Another claim without commit
+  /// returns the same slot.
   std::byte* claim(size_t payload_bytes) {
     const uint32_t slots = slots_of(payload_bytes);
     return __builtin_expect(place_ + slots < stop_, 1) ? at(place_) : make_room(slots);
   }
-  /// Makes the packet at the claimed place visible. Pre: claim() of the same payload size gave a place, and
+  /// Publishes the packet in the claimed slot. Pre: claim() of the same payload size has returned a slot, and
   /// the payload has been written there.
   void commit(uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie, uint64_t match) {
     header_at(at(place_)).match = match;
@@ -158,17 +158,17 @@ class RingWriter {
   uint32_t slots_written() const { return head(); }
   /// Packets that commit_short() has published, modulo 2^32.
   uint32_t short_packets_written() const { return head() - other_slots_; }
-  /// Lets claim_short() give place for no more than so many packets before claim() is needed again, for who
-  /// wants to see one message in so many; the last limit counts. It ends early where the ring goes round.
+  /// Limits claim_short() to that many packets until claim() is called, for a caller that must see one
+  /// message out of that many; the last limit counts. The limit ends early at the end of the ring.
   void limit_short(uint32_t packets) {
     renew();
     if (packets + 2 < stop_ - place_) stop_ = place_ + packets + 2;
   }
 
-  /// claim() for a packet of at most kLinePayloadBytes, in the usual case only: otherwise nullptr, and
-  /// claim() may know better.
+  /// claim() for a packet of at most kLinePayloadBytes, without updating the credit: if it returns nullptr,
+  /// claim() may still succeed.
   std::byte* claim_short() { return __builtin_expect(place_ + 2 < stop_, 1) ? at(place_) : nullptr; }
-  /// commit() for what claim_short() gave, of slots_of_short() slots.
+  /// commit() for a slot from claim_short(); `slots` is slots_of_short().
   [[gnu::always_inline]] void commit_short(uint32_t slots, uint64_t commit_word, uint64_t match) {
     const uint32_t place = place_;
     std::byte* slot = at(place);
@@ -185,18 +185,18 @@ class RingWriter {
     reader_.ring();
   }
 
-  /// Brings the lines over where the next packet of so many bytes will be written, for a writer who has time:
-  /// they lie in the reader's cache since they were read, and cost a journey each otherwise. A store does it;
-  /// prefetching for writing brought nothing where it was measured. What it clears is nobody's, and the line
-  /// that the reader looks at stays as it is.
-  /// False: not all of them are free yet.
+  /// Prefetches for write the lines of the next packet with this payload; called while the writer is idle.
+  /// The lines are in the reader's cache since it read them, and would cost a cache miss each. Stores zeros,
+  /// because prefetch instructions for writing gained nothing where it was measured. The cleared slots are
+  /// free, and the line that the reader polls is not written. Returns false if some of the slots are not free
+  /// yet.
   bool bring_over(size_t payload_bytes) {
     const uint32_t slots = slots_of(payload_bytes);
     if (place_ + slots >= stop_) refresh();
     const uint32_t to_end = count_ - place_;
     const bool around = slots > to_end;
     if (free() <= slots + (around ? to_end : 0)) return false;
-    // Up to the slot behind the packet.
+    // Including the slot after the packet.
     const uint32_t first = around ? 0 : line_behind(place_);
     const uint32_t last = (around ? 0 : place_) + slots;
     const uint32_t end = last < count_ ? last + 1 : count_;
@@ -207,11 +207,11 @@ class RingWriter {
     return true;
   }
 
-  /// What the reader said last, as far as this writer has looked.
+  /// KiB of this writer's unexpected messages, as of the last update of the credit.
   uint32_t unexpected_kib() const { return unexpected_kib_; }
-  /// Looks at the credit line now.
+  /// Updates the credit.
   void look() { refresh(); }
-  /// Whether the reader has taken everything (as of now).
+  /// Whether the reader has read everything. Updates the credit.
   bool drained() {
     refresh();
     return free() == count_;
@@ -221,7 +221,7 @@ class RingWriter {
   std::byte* at(uint32_t place) const { return slots_ + size_t{place} * kSlotBytes; }
   // Slots written so far.
   uint32_t head() const { return base_ + place_; }
-  // Slots from head() on that the reader has read, as far as this writer knows.
+  // Free slots from head() on, as of the last update of the credit.
   uint32_t free() const { return consumed_ + count_ - head(); }
 
   // Pre: room for `slots` and one more. The release store pairs with the acquire load in RingReader::peek.
@@ -231,7 +231,7 @@ class RingWriter {
     if (slots > 1) spoil(place_ + 1, place_ + slots);
     place_ += slots;
     other_slots_ += slots;
-    // The ring's first slot always holds a commit word of the lap before.
+    // The ring's first slot always holds a commit word of the previous lap.
     if (__builtin_expect(place_ == count_, 0)) {
       go_round();
     } else {
@@ -241,8 +241,7 @@ class RingWriter {
     take_next_line();
   }
 
-  // The first word of a slot is clean if it cannot be taken for a commit word when the writer comes there
-  // next.
+  // A slot is clean if its first word cannot be mistaken for a commit word when the writer reaches it next.
   void spoil(uint32_t slot, uint32_t end) {
     for (; slot < end; slot += 64 - slot % 64) clean_[slot / 64] &= ~mask_of(slot, end);
   }
@@ -254,16 +253,16 @@ class RingWriter {
     zero(slot);
   }
   void zero(uint32_t slot) { atomic::store_relaxed(header_at(at(slot)).commit, uint64_t{0}); }
-  // Of the word of clean_ that has `slot`: the bits from there on, up to `end`.
+  // Mask for the word of clean_ that contains `slot`: the bits from `slot` on, up to `end`.
   static uint64_t mask_of(uint32_t slot, uint32_t end) {
     const uint32_t to_end = end - slot < 64 - slot % 64 ? end - slot : 64 - slot % 64;
     return ~uint64_t{0} >> (64 - to_end) << (slot % 64);
   }
 
-  // The first slot of the line behind the one where this slot lies.
+  // The first slot of the next line.
   static uint32_t line_behind(uint32_t slot) { return (slot + 2) & ~1u; }
-  // Has the line ready where a packet after the next one may begin, or go on: what it says cannot be seen
-  // before the stores in front, so it holds nothing up.
+  // Clears the first slot of the next line, so that the line is in the cache for a packet that begins or
+  // continues there. The store becomes visible after the earlier stores, so it delays none of them.
   void take_next_line() {
     if (const uint32_t slot = line_behind(place_); slot < stop_) clear(slot);
   }
@@ -274,13 +273,13 @@ class RingWriter {
     lap_ = lap_after(lap_);
     renew();
   }
-  // How far we may write without looking at the credit line.
+  // Computes how far the writer may write without reading the credit line.
   void renew() { stop_ = free() < count_ - place_ ? place_ + free() : count_; }
 
   [[gnu::noinline]] std::byte* make_room(uint32_t slots) {
     const uint32_t to_end = count_ - place_;
     const uint32_t wanted = slots <= to_end ? slots : to_end + slots;
-    // One slot stays free: the one behind the packet may have to be cleared.
+    // One slot stays free: the one after the packet may have to be cleared.
     if (free() <= wanted) refresh();
     if (free() <= wanted) return nullptr;
     if (slots > to_end) publish(to_end, PacketHeader::make_commit(kPadKind, 0, 0, 0));
@@ -288,7 +287,7 @@ class RingWriter {
   }
 
   // The acquire load pairs with the release store in RingReader::publish_credit: slots counted as consumed
-  // have really been read before we write over them.
+  // have been read before the writer overwrites them.
   void refresh() {
     const Credit credit =
         Credit::of(atomic::load_acquire(*reinterpret_cast<uint64_t*>(slots_ - kRingHeadLines * kLineBytes)));
@@ -298,21 +297,21 @@ class RingWriter {
     renew();
   }
 
-  // The reader cannot have read more than was written, nor less than it had said before.
+  // The count is corrupt if it exceeds the slots written or is less than a previous count.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(const Credit& credit) const;
 
   static constexpr uint64_t kEvenSlots = 0x5555555555555555;
 
   std::byte* slots_ = nullptr;
-  uint32_t place_ = 0;         // of the next packet
-  uint32_t stop_ = 0;          // a packet that ends before it goes in as it is
+  uint32_t place_ = 0;         // slot of the next packet
+  uint32_t stop_ = 0;          // a packet that ends before it needs no check of the credit
   uint64_t* clean_ = nullptr;  // a bit for each slot
   uint64_t lap_ = kFirstLap;
   uint32_t count_ = 0;  // slots
   uint32_t base_ = 0;   // slots written in former laps
   uint32_t consumed_ = 0;
   uint32_t unexpected_kib_ = 0;
-  uint32_t other_slots_ = 0;  // of those written, what short packets of one slot each do not account for
+  uint32_t other_slots_ = 0;  // slots written, minus the number of short packets
   Bell reader_;
   RingEnds ends_;
 };
@@ -340,49 +339,49 @@ class RingReader {
     }
     return at(place_);
   }
-  /// Whether the packet that peek() shows can be so long: no packet goes on past the ring's end. One of at
-  /// most kLinePayloadBytes at next_slot() can.
+  /// Whether the packet from peek() can have this length: no packet extends beyond the end of the ring. A
+  /// packet of at most kLinePayloadBytes at next_slot() always fits.
   bool holds(size_t payload_bytes) const { return slots_of(payload_bytes) <= count_ - place_; }
-  /// For one that cannot.
+  /// Reports a packet that does not fit.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(const PacketHeader& header) const;
-  /// Where the next packet will be, as far as has_come() may be used there; otherwise nullptr.
+  /// The slot of the next packet, if peek_word() may be used on it; otherwise nullptr.
   const std::byte* next_slot() const {
     return __builtin_expect(place_ + 2 < stop_, 1) ? at(place_) : nullptr;
   }
-  /// The commit word of a packet, as the writer hands it over, in this lap.
+  /// Adds the current lap to a commit word of lap 0.
   uint64_t commit_word(uint64_t of_lap_0) const { return of_lap_0 | lap_; }
-  /// The word at next_slot(), for a reader who knows which packet of at most kLinePayloadBytes it wants, and
-  /// lets peek() see to any other.
+  /// The word at next_slot(), for a reader that accepts only certain packets of at most kLinePayloadBytes and
+  /// leaves all others to peek().
   static uint64_t peek_word(const std::byte* slot) {
     // As in peek().
     return atomic::load_acquire(header_at(slot).commit);
   }
-  /// Whether such a word means that there is a packet.
+  /// Whether such a word is a commit word of a packet.
   bool is_packet(uint64_t word) const { return (word & kLapMask) == lap_; }
   /// consume() for a packet of slots_of_short() slots at next_slot().
   void consume_short(uint32_t slots) {
     if (slots == 2) ++other_slots_;
     place_ += slots;
   }
-  /// Packets that were taken in this way, modulo 2^32.
+  /// Packets consumed by consume_short(), modulo 2^32.
   uint32_t short_packets_read() const { return tail() - other_slots_; }
-  /// Lets next_slot() tell of no more than so many packets before peek() is needed again; the last limit
-  /// counts. It ends where the writer is told, or the ring goes round.
+  /// Limits next_slot() to that many packets until peek() is called; the last limit counts. The limit ends
+  /// when a credit is published, or at the end of the ring.
   void limit_short(uint32_t packets) {
     renew();
     if (packets + 2 < stop_ - place_) stop_ = place_ + packets + 2;
   }
   void lift_limit() { renew(); }
 
-  /// Has the processor fetch the lines behind the next packet's first.
+  /// Prefetches the lines after the first line of the next packet.
   void fetch_ahead() const {
     for (uint32_t line = 1; line <= kFetchAhead; ++line) {
       __builtin_prefetch(at((place_ + 2 * line) & (count_ - 1)));
     }
   }
 
-  /// Gives the slots of the packet that peek() showed back to the writer, who is told in batches of a quarter
-  /// ring: a credit costs a line transfer.
+  /// Releases the slots of the packet from peek(). Publishes the credit once per quarter of the ring, because
+  /// each credit costs a line transfer.
   void consume(size_t payload_bytes) {
     const uint32_t slots = slots_of(payload_bytes);
     place_ += slots;
@@ -390,7 +389,7 @@ class RingReader {
     if (__builtin_expect(place_ >= stop_, 0)) turn();
   }
 
-  /// Tells the writer the present state at once.
+  /// Publishes the credit now.
   void publish_credit() {
     const Credit credit = {tail(), static_cast<uint32_t>(unexpected_bytes >> 10)};
     // Pairs with the acquire load in RingWriter::refresh.
@@ -400,7 +399,7 @@ class RingReader {
     writer_.ring();
   }
 
-  /// Bytes of this writer's messages that wait unmatched; kept by the layer above.
+  /// Bytes of this writer's unexpected messages; maintained by the layer above.
   uint64_t unexpected_bytes = 0;
 
  private:
@@ -410,7 +409,7 @@ class RingReader {
   // Slots read so far.
   uint32_t tail() const { return base_ + place_; }
 
-  // At the ring's end, or when the writer is to be told.
+  // Called at the ring's end, or when a credit is due.
   [[gnu::noinline]] void turn() {
     if (place_ == count_) {
       place_ = 0;
@@ -429,12 +428,12 @@ class RingReader {
   }
 
   std::byte* slots_ = nullptr;
-  uint32_t place_ = 0;  // of the next packet
+  uint32_t place_ = 0;  // slot of the next packet
   uint32_t stop_ = 0;   // where the next turn() is due
   uint64_t lap_ = kFirstLap;
   uint32_t count_ = 0;        // slots
   uint32_t base_ = 0;         // slots read in former laps
-  uint32_t published_ = 0;    // tail() when the writer was last told
+  uint32_t published_ = 0;    // tail() in the last published credit
   uint32_t other_slots_ = 0;  // as in the writer
   Bell writer_;
   RingEnds ends_;

@@ -20,19 +20,20 @@
 namespace hearth::shm {
 namespace {
 
-// Below these, large jobs would rather wait than save.
+// Lower limits of the reductions for large jobs: smaller values cost more time than the saved memory is
+// worth.
 constexpr uint32_t kRingLinesMin = 64;
 constexpr uint32_t kCellCountMin = 32;
 constexpr uint64_t kChunkBytesMin = 512 * 1024;
-// The shortest that the longest answer fits beside its pad.
+// The shortest ring that holds the longest reply packet and its pad.
 constexpr uint32_t kRingLinesLeast = 16;
 constexpr uint32_t kRingLinesMax = 1 << 20;
 constexpr uint32_t kCellBytesMax = 1 << 30;
 constexpr uint32_t kCellCountMax = 1 << 20;
-// No file of this system is longer, nor fits into more addresses.
+// Upper limit of file lengths and of the user address space.
 constexpr uint64_t kSegmentBytesMax = uint64_t{1} << 47;
 
-// Memory is bound to nodes page by page. All processes that map a segment have the same kernel, and so the
+// Memory is bound to nodes page by page. All processes that map a segment run on one kernel, so they have the
 // same page size.
 uint64_t to_pages(uint64_t bytes) {
   const uint64_t page = os::page_bytes();
@@ -83,13 +84,13 @@ uint64_t rings_offset(const SegmentPlan& plan) {
   return to_pages(chunks_offset(plan) + uint64_t{plan.area_count} * plan.rank_count * plan.long_bytes());
 }
 
-// Chunks are touched without asking for room, which only the system's own memory allows.
+// Pipeline buffers are used without reserve_room(), which only a memfd permits.
 bool has_memory_files() {
   static const bool there = os::Descriptor(os::create_sparse_memory("hearth", os::page_bytes())).open();
   return there;
 }
 
-/// The plan that a segment was made by, as far as it says so.
+/// The plan of an existing segment, as far as its header has it.
 SegmentPlan plan_of(const JobGeometry& geometry) {
   SegmentPlan plan;
   plan.rank_count = geometry.rank_count;
@@ -102,7 +103,7 @@ SegmentPlan plan_of(const JobGeometry& geometry) {
   return plan;
 }
 
-/// Whether everything that it says lies in the segment, where a plan of these numbers has it.
+/// Whether the header is consistent: all offsets and lengths equal those of a plan with its numbers.
 bool is_sound(const JobGeometry& geometry) {
   constexpr uint32_t kRanksMax = 1 << 20;
   if (geometry.rank_count == 0 || geometry.rank_count > kRanksMax || geometry.area_count > kAreasMax ||
@@ -110,7 +111,7 @@ bool is_sound(const JobGeometry& geometry) {
       geometry.ring_lines > kRingLinesMax || geometry.cell_count == 0 || geometry.cell_bytes == 0) {
     return false;
   }
-  // What there is most of has to fit, so that no product below leaves 64 bits.
+  // Checks the largest parts first, so that no product below overflows 64 bits.
   const uint64_t ranks = geometry.rank_count;
   const uint64_t chunks = geometry.area_count * ranks;
   const uint64_t lines = geometry.segment_bytes / kLineBytes;
@@ -132,8 +133,8 @@ bool is_sound(const JobGeometry& geometry) {
 SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   SegmentPlan plan;
   plan.rank_count = rank_count;
-  // Rings halve each time the ranks grow fourfold beyond 16, pools beyond 64, so that a job in which all talk
-  // to all stays in a bounded budget: docs/performance.md has the table.
+  // Rings are halved each time the number of ranks grows fourfold beyond 16, pools beyond 64, so that a job
+  // with traffic between all pairs stays within a bounded budget: docs/performance.md has the table.
   const uint64_t ring_lines = param::get_bytes(param::Id::shm_ring_bytes) / kLineBytes;
   plan.ring_lines =
       static_cast<uint32_t>(std::bit_floor(std::clamp<uint64_t>(ring_lines, kRingLinesLeast, kRingLinesMax)));
@@ -142,7 +143,7 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   plan.cell_bytes = static_cast<uint32_t>((cell_bytes + kLineBytes - 1) / kLineBytes * kLineBytes);
   plan.cell_count = static_cast<uint32_t>(
       std::clamp<int64_t>(param::get_count(param::Id::shm_cell_count), 1, kCellCountMax));
-  // Who is alone has nobody to meet.
+  // A single rank needs no collective region.
   const int64_t areas = rank_count > 1 ? param::get_count(param::Id::coll_areas) : 0;
   plan.area_count = static_cast<uint32_t>(std::clamp<int64_t>(areas, 0, kAreasMax));
   plan.chunk_bytes = to_pages(param::get_bytes(param::Id::coll_chunk_bytes));
@@ -152,7 +153,8 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
     if (plan.cell_count > kCellCountMin && ranks > 64) plan.cell_count /= 2;
   }
   if (!has_memory_files()) plan.chunk_bytes = 0;
-  // Areas are what one can do without where files or addresses are short (ulimit -f, -v).
+  // If the limits on files or address space are low (ulimit -f, -v), reduces the number of collective
+  // regions, which are optional.
   const uint64_t bytes_max = std::min(os::file_limit_bytes(), os::address_space_limit_bytes()) / 2;
   while (plan.area_count > 0 && plan.segment_bytes() > bytes_max) plan.area_count /= 2;
   return plan;
@@ -163,7 +165,7 @@ uint64_t SegmentPlan::long_bytes() const {
 }
 
 uint64_t SegmentPlan::segment_bytes() const {
-  const uint64_t pairs = uint64_t{rank_count} * rank_count;  // a rank may talk to itself
+  const uint64_t pairs = uint64_t{rank_count} * rank_count;  // including each rank's ring to itself
   return to_pages(rings_offset(*this) + pairs * ring_bytes(*this));
 }
 
@@ -234,7 +236,7 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
                 "(ulimit -v)",
                 static_cast<unsigned long long>(bytes), std::strerror(errno));
   }
-  // The header first: it says where everything else lies.
+  // The header first: it has the offsets of all other parts.
   HEARTH_TRY(made.take_room(plan, 0, blocks_offset()));
   JobHeader& job = made.job();
   job.segment_bytes = bytes;
@@ -258,7 +260,8 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   made.pool_bytes_ = pool_bytes(plan);
   made.bind_parts(memory);
   made.close_chunks();
-  // The blocks are touched by every rank from the start: take their room now, as ENOSPC and not as SIGBUS.
+  // Every rank uses the blocks from the start. Allocates them now, so that a lack of memory is ENOSPC instead
+  // of SIGBUS.
   HEARTH_TRY(made.take_room(plan, blocks_offset(), cells_offset(plan) - blocks_offset()));
   if (plan.area_count > 0) {
     HEARTH_TRY(made.take_room(plan, areas_offset(plan), area_bytes(plan)));
@@ -284,8 +287,8 @@ Status Segment::take_room(const SegmentPlan& plan, uint64_t offset, uint64_t byt
               static_cast<unsigned long long>(cells_offset(plan)), plan.rank_count, std::strerror(errno));
 }
 
-// Before any of their pages is there. A sandbox may refuse this: then memory lies where it is first touched,
-// which is right for cells too.
+// Called before any of these pages is allocated. If a sandbox refuses, pages are allocated at first touch,
+// which is right for bounce buffers too.
 void Segment::bind_parts(std::span<const RankMemory> memory) const {
   const auto bind = [&](uint64_t offset, uint64_t bytes_each, int16_t RankMemory::*node) {
     for (size_t first = 0; first < memory.size();) {

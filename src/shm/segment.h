@@ -1,5 +1,6 @@
-// The shared segment of a job on one machine: made by the launcher (or by a singleton for itself), mapped by
-// every rank through an inherited descriptor, named nowhere, gone with the last process that has it.
+// The shared segment of a job on one machine: created by the launcher (or by a singleton for itself), mapped
+// by every rank through an inherited descriptor. It has no name and is freed when the last process that has
+// it open ends.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace hearth::shm {
 
-/// Sizes of a segment; the default of each comes from the parameter table (base/param) for the rank count.
+/// Sizes of a segment; for_ranks() takes the defaults from the parameter table (base/param), adapted to the
+/// number of ranks.
 struct SegmentPlan {
   uint32_t rank_count = 1;
   uint32_t ring_lines = 0;
@@ -19,14 +21,14 @@ struct SegmentPlan {
   uint32_t cell_count = 0;
   uint32_t area_count = 0;
   uint64_t chunk_bytes = 0;
-  bool rings_in_pages = false;  // each in pages of its own, so that each can lie near its receiver
+  bool rings_in_pages = false;  // each ring in pages of its own, to place it on its receiver's memory node
 
   static SegmentPlan for_ranks(uint32_t rank_count);
-  /// Of one process in one area: what is beside its row. 0 without chunks.
+  /// Overflow and pipeline buffers of one process in one region; 0 without pipeline buffers.
   uint64_t long_bytes() const;
   /// Address space of the whole segment.
   uint64_t segment_bytes() const;
-  /// Memory really used: by every rank before it talks, and more by each pair that talks.
+  /// Memory that is really allocated: for each rank before it communicates, and for each pair that does.
   uint64_t bytes_per_rank() const;
   uint64_t bytes_per_pair() const;
 };
@@ -40,60 +42,61 @@ class Segment {
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
-  /// Makes a segment in a sealed memory file. The descriptor is close-on-exec. `memory`: for each rank, on
-  /// which memory nodes its parts lie; empty where there is nothing to choose.
+  /// Creates a segment in a sealed memory file. The descriptor is close-on-exec. `memory`: the memory nodes
+  /// of each rank's parts; empty if there is no choice.
   static Status create(const SegmentPlan& plan, Segment& segment, std::span<const RankMemory> memory = {});
-  /// Maps the segment behind an inherited descriptor, which this object owns from now on, and checks that
-  /// it is one of ours and of this version.
+  /// Maps the segment of an inherited descriptor, which this object owns from now on, and checks that it is a
+  /// Hearth segment of this version.
   static Status attach(int descriptor, Segment& segment);
-  /// The same for whoever only looks at a job: nothing in it may be written. Takes the descriptor only when
-  /// it is one of ours.
+  /// The same with a read-only mapping, for tools. Takes ownership of the descriptor only on success.
   static Status look(int descriptor, Segment& segment);
 
   int descriptor() const { return descriptor_; }
   bool mapped() const { return base_ != nullptr; }
-  /// The words that live. Of what was decided once, geometry() is the copy that nobody can overwrite.
+  /// The header with the words that change. For the constants in it, geometry() is a private copy, which no
+  /// other process can overwrite.
   JobHeader& job() const { return *reinterpret_cast<JobHeader*>(base_); }
   const JobGeometry& geometry() const { return geometry_; }
   int rank_count() const { return static_cast<int>(geometry_.rank_count); }
   RankBlock& rank(int rank) const;
 
-  /// Bit s % 64 of word s / 64: rank s has opened a ring to `rank` that it may not know yet.
+  /// The connect bitmap of `rank`: bit s % 64 of word s / 64 is set when rank s has opened a ring to `rank`,
+  /// until `rank` has opened it too.
   std::span<uint64_t> knocks(int rank) const;
-  /// Number + 1 of the ring from `sender` to `receiver`; 0 while there is none.
+  /// Number + 1 of the ring from `sender` to `receiver`; 0 if there is none yet.
   uint32_t& ring_number(int receiver, int sender) const;
-  /// Rings that there is room for: what a ring's number is below.
+  /// Upper limit of the number of rings.
   uint64_t ring_count_max() const {
     return (geometry_.segment_bytes - geometry_.rings_offset) / geometry_.ring_bytes;
   }
   /// The memory of ring `number` (0-based).
   std::byte* ring_memory(uint32_t number) const;
-  /// Takes the next free ring and room for it, on the memory node of its receiver; -1 when memory is short.
+  /// Takes the next free ring and allocates it on the memory node of its receiver; -1 if memory is short.
   int64_t take_ring(int receiver) const;
 
-  // Control areas of collectives. Area 0 is MPI_COMM_WORLD's and has memory from the start.
-  /// Bit r % 64 of word r / 64: the row of process r is not all zeros any more.
+  // Collective regions. Region 0 belongs to MPI_COMM_WORLD and is allocated from the start.
+  /// Bit r % 64 of word r / 64: the row of process r may contain nonzero words.
   std::span<uint64_t> used_rows(int area) const;
-  /// The same for processes that have not left the area.
+  /// The same for processes that have not left the region.
   std::span<uint64_t> present(int area) const;
-  /// And for those that were in it when it was taken.
+  /// The same for the members when the region was taken.
   std::span<uint64_t> counted(int area) const;
   ControlRow& control_row(int area, int process) const;
-  /// Takes memory for an area's rows now; false when it is short.
+  /// Allocates the rows of a region; false if memory is short.
   bool reserve_area(int area) const;
-  /// Lets this process use the chunks of an area, and the wide parts; false when the system refuses. Before
-  /// it, access faults.
+  /// Makes the pipeline and overflow buffers of a region accessible to this process; false if the system
+  /// refuses. Before it, access faults.
   bool open_chunks(int area) const;
-  /// The chunk memory of a process in an area: whole pages, taken from the system as they are touched. Pre:
+  /// The pipeline buffers of a process in a region: whole pages, allocated as they are touched. Pre:
   /// open_chunks().
   std::span<std::byte> chunks(int area, int process) const;
-  /// The wide parts of its slots there. Pre: there are chunks.
+  /// The overflow buffers of its slots. Pre: there are pipeline buffers.
   std::byte* wide_parts(int area, int process) const;
 
   /// How often receivers have emptied a cell (shm/cells.h).
   uint32_t& cell_mark(int owner, uint32_t cell) const;
   std::byte* cell_memory(int owner, uint32_t cell) const;
-  /// Takes memory for some cells of a pool now; false when it is short.
+  /// Allocates some cells of a pool; false if memory is short.
   bool reserve_cells(int owner, uint32_t first, uint32_t count) const;
 
  private:
@@ -107,7 +110,7 @@ class Segment {
   size_t bytes_ = 0;
   int descriptor_ = -1;
   JobGeometry geometry_ = {};
-  uint64_t pool_bytes_ = 0;  // from the cells of one rank to those of the next
+  uint64_t pool_bytes_ = 0;  // distance from one rank's cells to the next rank's
 };
 
 }  // namespace hearth::shm

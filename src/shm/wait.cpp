@@ -4,14 +4,14 @@ namespace hearth::shm {
 
 Sleeper::Sleeper(const Segment& segment, int self)
     : word_(&segment.rank(self).asleep), membarrier_(os::membarrier_register()) {
-  // Every rank must be reachable by the others' membarrier, or all must fence.
+  // If one rank cannot register for membarrier, all wakers must fence.
   if (!membarrier_) atomic::store_release(segment.job().fences_needed, 1u);
 }
 
 void Sleeper::prepare() {
   atomic::store_relaxed(*word_, 1u);
-  // Pairs with the fence in Bell::ring. Our own full fence comes first in either case: membarrier makes
-  // the other processors fence, not necessarily this one.
+  // Pairs with the fence in Bell::ring. The full fence is needed in either case: membarrier makes the other
+  // processors fence, not necessarily this one.
   atomic::fence_full();
   if (membarrier_) os::membarrier();
 }

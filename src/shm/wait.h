@@ -1,15 +1,15 @@
-// Sleeping without losing a wake-up.
+// Sleeping without lost wake-ups.
 //
-// A rank that waits spins first, then offers its processor, then sleeps on its own `asleep` word. A rank
-// that has just stored something another may wait for (a packet, a credit, a cell's mark) looks at that
-// rank's `asleep` word and wakes it. This is Dekker's pattern:
+// A waiting rank spins first, then yields its processor, then sleeps on its `asleep` word. After a store that
+// another rank may wait for (a packet, a credit, a cell's mark), a rank reads that rank's `asleep` word and
+// wakes it. This is Dekker's pattern:
 //
-//   sleeper:  asleep = 1;  FENCE;  look at everything once more;  sleep
-//   waker:    store news;  FENCE;  asleep == 1 ?  wake
+//   sleeper:  asleep = 1;  FENCE;  poll everything once more;  sleep
+//   waker:    store data;  FENCE;  asleep == 1 ?  wake
 //
-// One of the two must see the other. The waker's fence would stand on the path of every message, so it is
-// only a compiler fence there; the sleeper, who has time, makes all running ranks execute a full one
-// (membarrier). Where the kernel refuses membarrier, job().fences_needed makes wakers pay for theirs.
+// At least one of the two sees the other's store. The waker's fence would be on the path of every message, so
+// it is only a compiler fence; the sleeper, which has time, makes all running ranks execute a full one
+// (membarrier). If the kernel refuses membarrier, job().fences_needed makes wakers execute full fences.
 // docs/memory_model.md has the argument.
 #pragma once
 
@@ -21,21 +21,21 @@
 
 namespace hearth::shm {
 
-/// One thread of a rank sleeps on the rank's word at a time; those beside it sleep on words of their own and
-/// leave it to that one to look after news (p2p/engine.cpp).
+/// One thread of a rank, the leader thread, sleeps on the rank's word; follower threads sleep on words of
+/// their own and rely on the leader's polling (p2p/engine.cpp).
 class Sleeper {
  public:
   Sleeper() = default;
   /// Registers this process. Pre: segment outlives the sleeper.
   Sleeper(const Segment& segment, int self);
 
-  /// Announces the sleep. The caller then looks once more at everything that could have woken it, and sleeps
-  /// unless there was something; end() in either case.
+  /// Announces the sleep. The caller then polls everything that could have woken it once more, sleeps unless
+  /// it found something, and calls end() in either case.
   void prepare();
-  /// Sleeps until woken or the time is over. The only one that is called without the library's lock.
+  /// Sleeps until woken or until the timeout. The only function that is called without the library's lock.
   void sleep(uint64_t timeout_ns) const;
   void end();
-  /// Wakes the thread of this very process that sleeps.
+  /// Wakes the sleeping thread of this process.
   void wake_own();
 
  private:
@@ -43,8 +43,8 @@ class Sleeper {
   bool membarrier_ = false;
 };
 
-/// How to wake one rank. Rung after every store that the rank may wait for: one load of a line that is nearly
-/// always shared in our cache.
+/// Wakes one rank. ring() follows every store that the rank may wait for; it loads one line, which is nearly
+/// always in the cache.
 class Bell {
  public:
   Bell() = default;
@@ -67,7 +67,7 @@ class Bell {
     os::futex_wake(*asleep_);
   }
 
-  // A bell that belongs to nobody: a word that is never set.
+  // For a bell without a rank: a word that is never set.
   static inline uint32_t nobody_ = 0;
   uint32_t* asleep_ = &nobody_;
   const uint32_t* fences_needed_ = &nobody_;

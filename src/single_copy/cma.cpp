@@ -1,5 +1,5 @@
-// Cross memory attach. The kernel pins and copies a page at a time; a call is limited to a few pages' worth
-// of work before it returns to us, so that a signal or a death of the target is noticed.
+// Cross memory attach (CMA). The kernel pins and copies a page at a time. The length of one call is limited,
+// so that a signal or the death of the target is noticed between calls.
 #include <algorithm>
 
 #include "base/os_memory.h"
@@ -8,7 +8,7 @@
 namespace hearth::single_copy {
 namespace {
 
-// 1 MiB a call: the cost of a call (about 0.5 us) is below one hundredth of the copy's.
+// 1 MiB per call: the cost of the call itself (about 0.5 us) is below one hundredth of the copy's.
 constexpr size_t kCallBytes = size_t{1} << 20;
 
 class Cma final : public Method {

@@ -1,10 +1,11 @@
-// The desk's claim word: the mark in the upper half, in the lower half how many blocks of 4 KiB are taken.
-// Its other word counts the sender's bytes; the highest bit says that the sender has left a piece undone.
+// The claim word of the control block: the mark in the upper half, the number of claimed blocks of 4 KiB in
+// the lower half. The word `copied` counts the sender's bytes; its highest bit means that the sender has not
+// copied a piece that it claimed.
 //
-// Orders. The receiver clears `copied`, then stores the claim word (release); a sender takes a piece by
-// compare-exchange (acquire) and so adds to a cleared count. It copies, then adds (release); the receiver
-// loads the count (acquire) and so sees the copied bytes. The sender's bytes were written before its
-// announcement of the message, which the receiver has read.
+// Memory order. The receiver clears `copied`, then stores the claim word (release); a sender claims a piece
+// by compare-exchange (acquire), so it adds to a cleared count. It copies, then adds (release); the receiver
+// loads the count (acquire), so it sees the copied bytes. The sender's message was written before the
+// announcement that the receiver has read.
 #include "single_copy/cooperative.h"
 
 #include <algorithm>
@@ -17,11 +18,11 @@ namespace hearth::single_copy {
 namespace {
 
 constexpr size_t kBlockBytes = 4096;
-// A piece is a share of what is left, so that both end at about the same time whoever was late: small ones at
-// the end, for which one waits little.
+// A piece is a third of the rest, so that both processes end at about the same time, whichever began later:
+// the last pieces are small, so the wait for the other process is short.
 constexpr size_t kShare = 3;
-// Looks at the sender's count between two offers of the processor, which are also when one asks whether it
-// lives: it takes 10 to 60 us for a piece if it is not held up.
+// Polls of the sender's count between two yields of the processor. Each yield also checks whether the sender
+// is alive. A piece takes the sender 10 to 60 us unless it is descheduled.
 constexpr int kLooksPerYield = 2000;
 constexpr uint64_t kUndone = uint64_t{1} << 63;
 
@@ -44,17 +45,19 @@ uint64_t claim_word(uint32_t mark, size_t blocks_taken) {
   return uint64_t{mark} << 32 | blocks_taken;
 }
 
-// Takes all that is left, so that nobody else does. How many bytes had been taken before.
+// Claims the rest of the message, so that the sender claims nothing more. Returns how many bytes were claimed
+// before.
 size_t close_desk(shm::CopyDesk& desk, const Message& message) {
   const uint64_t before = atomic::exchange(desk.claim, claim_word(message.mark, blocks_of(message.bytes)));
   return std::min(message.bytes, static_cast<size_t>(static_cast<uint32_t>(before)) * kBlockBytes);
 }
 
-// Waits until the sender has copied `bytes`, all that it took. False when it has left some of it undone.
+// Waits until the sender has copied `bytes`, all that it claimed. False if it has left a part of it uncopied.
 bool await_pieces(const shm::CopyDesk& desk, size_t bytes, Copier& copier) {
   bool gone = false;
   for (int look = 1;; ++look) {
-    // Pairs with the addition in report_piece. What a sender did before it went counts.
+    // Pairs with the addition in report_piece. After the sender's death the count is read once more, because
+    // its last additions are valid.
     const uint64_t copied = atomic::load_acquire(desk.copied);
     if (copied & kUndone) return false;
     if (copied >= bytes) return true;
@@ -97,16 +100,17 @@ bool receive_pieces(shm::CopyDesk& desk, const Message& message, Piece first, Co
   for (Piece piece = first; piece.bytes > 0; piece = take_piece(desk, message)) {
     chaos::at(chaos::Point::piece_taken);
     if (!copier.copy(piece)) {
-      // Nobody may write into the buffer any more once this returns.
+      // The sender must not write to the buffer after this function returns.
       const size_t taken = close_desk(desk, message);
-      // Less than we took ourselves: somebody has written over the desk.
+      // Less than this process has claimed: the control block is corrupt.
       if (taken < own + piece.bytes) return false;
       await_pieces(desk, taken - own - piece.bytes, copier);
       return false;
     }
     own += piece.bytes;
   }
-  // Which pieces are missing nobody knows any more, so all are copied again: it does not happen twice.
+  // The missing pieces are unknown, so the receiver copies the whole message. It happens once per pair:
+  // afterwards the sender no longer helps.
   return await_pieces(desk, message.bytes - own, copier) || copier.copy({0, message.bytes});
 }
 

@@ -1,5 +1,5 @@
-// Which methods this process has. XPMEM's device is opened at the first question, and only where somebody
-// asks.
+// The single-copy methods of this process. Opens XPMEM's device at first use, and only if XPMEM is among the
+// requested methods.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 namespace hearth::single_copy {
 namespace {
 
-/// Lives until the process ends: peers may be attached to what it has published.
+/// Lives until the process ends, because peers may be attached to the memory that it has published.
 struct OwnXpmem {
   std::unique_ptr<os::XpmemDevice> device;
   std::unique_ptr<Xpmem> method;

@@ -49,7 +49,7 @@ bool Xpmem::for_each_window(int64_t segment, uint64_t address, size_t bytes, Cop
   return true;
 }
 
-// The memory of that segment from an address on, up to the end of the window.
+// The attached memory of that segment from an address on, up to the end of its window.
 std::byte* Xpmem::memory_at(int64_t segment, uint64_t address) {
   const uint64_t number = address / window_bytes_;
   const auto found = std::find_if(windows_.begin(), windows_.end(), [segment, number](const Window& window) {

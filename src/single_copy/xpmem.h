@@ -1,14 +1,14 @@
-// XPMEM as a single-copy method: another process's memory is attached to the addresses of this one and copied
-// by plain loads and stores. Attaching costs a call of the system, and the first touch of each page a fault,
-// so what has been attached is kept: in windows of one size that begin at its multiples, as many as a bound
-// allows, the one that was used longest ago giving way. So there are few mappings however many buffers there
-// are.
+// XPMEM as a single-copy method: attaches another process's memory to this address space and copies by plain
+// loads and stores. An attachment costs a system call, and the first access to each page a fault. So
+// attachments are cached as windows of fixed size and alignment. Their number is limited, and the least
+// recently used one is detached. So there are few mappings, however many buffers are used.
 //
-// A window stays right when its owner unmaps and maps memory in it: the module follows. What the owner has
-// not mapped must not be touched; only buffers that are lent or posted are. An owner that dies takes its
-// memory along: a copy under way then ends this process too, as the end of a rank ends its job.
+// A window stays valid if its owner unmaps and maps memory in it, because the module follows such changes.
+// Addresses that the owner has not mapped must not be accessed; only exposed or posted buffers are. If an
+// owner dies, its memory is gone: a copy in progress then faults and ends this process too, as the death of a
+// rank ends its job.
 //
-// Owned by methods.cpp, one for the process, or by a test; under the library's lock.
+// One per process, owned by methods.cpp, or by a test; under the library's lock.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ namespace hearth::single_copy {
 
 class Xpmem final : public Method {
  public:
-  /// Few windows, and none so large that attaching it would map what nobody copies.
+  /// Large enough that windows are few, small enough that they map little memory that is never copied.
   static constexpr size_t kWindowBytes = size_t{16} << 20;
   static constexpr size_t kWindowsMax = 64;
 
-  /// Pre: window_bytes is a power of two and not less than a page. The device outlives this.
+  /// Pre: window_bytes is a power of two and at least a page. The device must outlive this object.
   explicit Xpmem(os::XpmemDevice& device, size_t window_bytes = kWindowBytes,
                  size_t windows_max = kWindowsMax)
       : device_(device), window_bytes_(window_bytes), windows_max_(windows_max) {}
@@ -48,7 +48,7 @@ class Xpmem final : public Method {
  private:
   struct Window {
     int64_t segment;
-    uint64_t number;  // of the window in that memory
+    uint64_t number;  // index of the window in the segment
     std::byte* memory;
     uint64_t last_use;
   };

@@ -7,10 +7,10 @@
 namespace hearth::tune {
 namespace {
 
-// The sign test turned round: how many of n sorted values may be cut off at each end so that the rest still
-// spans the median with 95 %. -1: even all of them do not.
+// Inverted sign test: how many of n sorted values may be removed at each end so that the rest contains the
+// median with 95 % confidence. -1: not even all of them do.
 int cut_off(int n) {
-  // Chance that at most `below` of n fair coins show heads, summed up from probability 2^-n.
+  // Probability of at most `below` heads in n tosses of a fair coin, summed from 2^-n.
   double chance = std::ldexp(1.0, -n);
   double sum = 0;
   int below = 0;

@@ -1,18 +1,18 @@
-// What repeated measurements say about a quantity: the median, and by the sign test an interval that holds
-// the true one with 95 % or more, whatever the noise is like. Knows nothing of what was measured. Used by
-// `hearth tune` and the benchmarks, in any thread.
+// Statistics of repeated measurements: the median, and an interval that contains the true median with at
+// least 95 % confidence for any distribution of the noise (sign test). Independent of what was measured. Used
+// by `hearth tune` and the benchmarks, in any thread.
 #pragma once
 
 #include <vector>
 
 namespace hearth::tune {
 
-/// The middle value, or the mean of the two in the middle; 0 of none.
+/// The middle value, or the mean of the two middle values; 0 if there are none.
 double median(std::vector<double> values);
 
 struct Interval {
   double middle = 0;
-  /// 0 and infinity where there are too few values to tell: below six.
+  /// 0 and infinity if there are fewer than six values.
   double low = 0, high = 0;
   int count = 0;
 

@@ -8,7 +8,7 @@
 namespace hearth::tune {
 namespace {
 
-// Of the first processor: a machine with many writes the same for each, which takes the kernel its time.
+// The entry of the first processor. The other entries are the same, and the kernel takes time to write each.
 std::string first_processor_text() {
   std::array<char, 8192> text;
   const os::Descriptor file = os::open_to_read("/proc/cpuinfo");
@@ -19,7 +19,7 @@ std::string first_processor_text() {
 
 std::string processor_of(const std::string& text) {
   const std::string name = value_in(text, "model name");
-  // The names of arm64, whose kernel writes no model.
+  // On arm64 the kernel reports these instead of a model name.
   if (name.empty()) return value_in(text, "CPU implementer") + " " + value_in(text, "CPU part");
   return name + " (" + value_in(text, "cpu family") + "." + value_in(text, "model") + "." +
          value_in(text, "stepping") + ")";

@@ -1,5 +1,5 @@
-// Which machine this is, as far as measured values depend on it: a profile made on another one is not used.
-// For the launcher and the tools, in one thread; the library does not link this.
+// Identifies a machine as far as measured values depend on it: a profile from a different machine is not
+// used. For the launcher and the tools, in one thread; the library does not link this.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@ namespace hearth::tune {
 
 struct MachineIdentity {
   std::string processor;    // model name, family, model and stepping
-  std::string topology;     // how many of each kind of object there are (topo::Machine::shape)
-  std::string kernel;       // "6.18": what it copies with changes with releases, not with patches
-  bool hypervisor = false;  // a virtual machine
+  std::string topology;     // number of objects of each kind (topo::Machine::shape)
+  std::string kernel;       // "6.18": the kernel's copy routines change with releases, not with patches
+  bool hypervisor = false;  // whether it is a virtual machine
 
   static MachineIdentity of(const topo::Machine& machine);
   bool operator==(const MachineIdentity&) const = default;
 };
 
-/// "" where both are the same, else the first difference in words.
+/// "" if both are equal, otherwise the first difference as text.
 std::string difference(const MachineIdentity& theirs, const MachineIdentity& here);
 
-// Parts of files like /proc/cpuinfo, for whoever else tells about the machine.
+// Parsers for files like /proc/cpuinfo, also for other reports about the machine.
 
-/// The value behind "name   : value"; "" when no line has it.
+/// The value in a line "name   : value"; "" if there is no such line.
 std::string value_in(const std::string& text, const std::string& name);
 bool has_word(const std::string& text, const std::string& word);
 

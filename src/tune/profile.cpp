@@ -23,7 +23,7 @@ Status wrong(const std::string& where, const std::string& what) {
   return fail(MPI_ERR_ARG, "%s: %s", where.c_str(), what.c_str());
 }
 
-/// A member of an object that must be there; nullptr with the error told otherwise.
+/// A required member of an object; nullptr with an error in `status` if it is missing.
 const Json* member(const Json& object, const char* name, const std::string& where, Status& status) {
   const auto found = object.find(name);
   if (found != object.end()) return &*found;
@@ -91,7 +91,7 @@ Status read_curve(const Json& points, const std::string& where, Curve& curve) {
   return {};
 }
 
-/// The parameter of that name which has a value for each relation, or for none.
+/// The parameter of that name that has a value per relation, or the one that has a single value.
 bool find_parameter(const std::string& name, bool of_relation, param::Id& parameter) {
   const Threshold* threshold = of_relation ? find_threshold(name) : nullptr;
   const Limit* limit = of_relation ? nullptr : find_limit(name);
@@ -100,7 +100,7 @@ bool find_parameter(const std::string& name, bool of_relation, param::Id& parame
   return true;
 }
 
-/// What is known of a relation, or of collectives, which have none.
+/// Reads the entries of a relation, or of collectives, which have no relation.
 Status read_part(std::optional<topo::Relation> relation, const Json& object, const std::string& where,
                  Profile& profile) {
   HEARTH_TRY(only(object, {"thresholds", "curves"}, where));

@@ -11,7 +11,8 @@
 namespace hearth::tune {
 namespace {
 
-// B from `from` on against B from `standard` on, at a length where the two differ: below 1 is better.
+// Compares using B from length `from` on with using B from `standard` on, at a length where the two differ: a
+// ratio below 1 means that the former is better.
 Comparison of_change(const Comparison& at, uint64_t from, uint64_t standard) {
   return from < standard ? at : swapped(at);
 }
@@ -30,8 +31,8 @@ bool worth_changing(std::span<const Comparison> measured, uint64_t from, uint64_
   return sure && sum / lengths <= std::log(1 - kGainMin);
 }
 
-// From which of the measured lengths on B should be used: the place with the least product of ratios. A ratio
-// near 1 that may be chance counts as 1.
+// Index of the measured length from which on B should be used: the one with the least product of ratios. A
+// ratio close to 1 that may be noise counts as 1.
 size_t best_place(std::span<const Comparison> measured) {
   size_t best = measured.size();
   double least = 0, sum = 0;
@@ -88,11 +89,11 @@ Crossover find_crossover(std::span<const uint64_t> coarse, std::span<const uint6
   result.best_bytes = place == coarse.size() ? kNever : coarse[place];
   if (place > 0) {
     const uint64_t below = coarse[place - 1];
-    // Where B is better at no coarse length there is no interval to look into.
+    // If B is better at no coarse length, there is no interval to search.
     const uint64_t above = result.best_bytes;
     const auto first = std::upper_bound(fine.begin(), fine.end(), below);
     const auto last = above == kNever ? first : std::lower_bound(fine.begin(), fine.end(), above);
-    auto low = first, high = last;  // B is better at *high, the answer lies in [low, high]
+    auto low = first, high = last;  // B is better at *high; the result is in [low, high]
     while (low < high) {
       const auto middle = low + (high - low) / 2;
       result.measured.push_back(measure(*middle));
@@ -106,7 +107,7 @@ Crossover find_crossover(std::span<const uint64_t> coarse, std::span<const uint6
   }
   std::sort(result.measured.begin(), result.measured.end(),
             [](const Comparison& x, const Comparison& y) { return x.bytes < y.bytes; });
-  // Better from the first length on, which is the first one that there is.
+  // Better from the smallest measured length on: counts as better at all lengths.
   if (result.best_bytes == fine.front()) result.best_bytes = 0;
   if (worth_changing(result.measured, result.best_bytes, standard_bytes))
     result.from_bytes = result.best_bytes;

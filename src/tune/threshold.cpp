@@ -46,7 +46,7 @@ bool is_default(param::Id parameter) {
   return std::strcmp(param::source(parameter), "default") == 0;
 }
 
-/// What a profile said, row by row.
+/// The values from a profile, by row.
 class Table {
  public:
   Table() {
@@ -54,7 +54,7 @@ class Table {
     if (words == nullptr || *words == '\0') return;
     std::vector<Tuned> values;
     if (!from_words(words, values).ok()) {
-      // All ranks read the same: one of them says it.
+      // All ranks read the same text, so only rank 0 reports an error.
       const char* rank = std::getenv("HEARTH_RANK");
       if (rank == nullptr || std::strcmp(rank, "0") == 0)
         std::fprintf(stderr, "hearth: %s; using defaults\n", last_failure_text());
@@ -156,7 +156,7 @@ std::optional<uint64_t> Hints::at(param::Id parameter) const {
 
 namespace {
 
-/// nullptr: no hint, or one that is not looked up per communicator.
+/// nullptr: not a hint, or a threshold that is not looked up per communicator.
 const Threshold* threshold_of_hint(const std::string& key) {
   if (!key.starts_with(kHintPrefix)) return nullptr;
   const Threshold* threshold = find_threshold(key.substr(kHintPrefix.size()));
