@@ -53,7 +53,7 @@ Status ChunkReduction::allreduce_shares(Schedule& schedule, Count count) {
   set_kind(Collective::allreduce, count * type_.size);
   kind_ = Kind::shares;
   set_part({.shares = true});
-  // In place too: only this rank reads its own share of the input, and its result comes after that.
+  // Exposed also in place: only this rank reads its own share of the input, before its result replaces it.
   offer_input(count);
   cut(count, size());
   return reserve(schedule, stage_count_ / size(), false);

@@ -411,7 +411,7 @@ Status ControlArea::fall_out_of_step(int rank) {
     return died_elsewhere(why.dead());
   }
   const bool was_told = is_out_of_step(rank_);
-  const bool has_left = is_out_of_step(rank);  // acquires what it shows
+  const bool has_left = is_out_of_step(rank);  // acquires the reason
   const Shown seen{has_left ? atomic::load_relaxed(row(rank).consumed[kSeen]) : 0};
   const Shown own{has_left ? atomic::load_relaxed(row(rank).consumed[kOwn]) : 0};
   show_out_of_step(seen, own);

@@ -33,7 +33,7 @@ Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks,
   });
 }
 
-// Gather on each machine, then from the leaders on the root. Blocks are packed, machine after machine. The
+// Gather on each machine, then from the leaders to the root. Blocks are packed, machine after machine. The
 // root receives them in place if the receive buffer has this layout.
 Status machines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
   Levels levels(schedule, root);

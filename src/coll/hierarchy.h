@@ -52,8 +52,8 @@ class Hierarchy {
   /// All groups of level 0.
   const std::vector<std::vector<int>>& lowest_groups() const { return lowest_; }
 
-  // Data from one rank to all: in each group one rank publishes them, the speaker. It is the root's delegate
-  // if the root is below the group, else the leader. Each rank but the root reads the slot of one speaker.
+  // Broadcast: in each group one rank, the speaker, publishes the data. It is the root's delegate if the root
+  // is below the group, else the leader. Each rank but the root reads the slot of one speaker.
   int speaker(size_t level, int root) const;
   /// The rank whose slot this rank reads; -1 on the root.
   int heard_by_self(int root) const;

@@ -50,7 +50,7 @@ class Levels {
     if (size() == 1) return {};
     return on_machine_of_any_size(build);
   }
-  /// The same, not left out if the machine has one rank.
+  /// The same, but added even if the machine has one rank.
   template <class Build>
   Status on_machine_of_any_size(Build build) {
     HEARTH_TRY(schedule_.settle_area());
@@ -111,7 +111,7 @@ class PackedBlocks {
   // Parts (Levels). `packed` is the address of position 0. It has room for all blocks or only for those that
   // the calling process accesses.
 
-  /// On a machine: gathers the blocks of its ranks on the leader.
+  /// On a machine: gathers the blocks of its ranks to the leader.
   Status gather(Schedule& schedule, const Levels& levels, std::byte* packed) const;
   /// The reverse: scatters them from the leader.
   Status scatter(Schedule& schedule, const Levels& levels, std::byte* packed) const;

@@ -303,7 +303,7 @@ bool Lines::is_of_use(int rank, const Said& said) {
   if (said.kind() != kind_) {
     const Disagreement other{rank, said.kind(), said.bytes()};
     const Disagreement own{rank_, kind_, heard_bytes_};
-    // A hierarchical collective takes two sequence numbers, so that the ranks would not match again.
+    // A hierarchical collective takes two sequence numbers: the ranks are out of step after it.
     const bool stays = area_.tree_bytes_max(said.kind()) < 0;
     note(stays ? disagree(other, own) : area_.fall_out_of_step(other, own));
     return false;
