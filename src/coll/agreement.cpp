@@ -15,7 +15,7 @@ AgreementPart part_of(objects::Comm& comm, uint32_t number, uint32_t flags, bool
   AgreementPart part{comm, number, flags, makes, comm.group->peers};
   if (!comm.is_inter()) return part;
   const objects::Peers& others = comm.remote_group->peers;
-  // The same order on both sides.
+  // Both groups must build the same order.
   part.members.insert(others[0] < part.members[0] ? part.members.begin() : part.members.end(), others.begin(),
                       others.end());
   return part;

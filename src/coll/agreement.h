@@ -1,9 +1,9 @@
-// Agreements among the processes of a communicator of which some may die meanwhile (MPIX_Comm_agree,
-// MPIX_Comm_shrink): who lives comes to one outcome, the same for all.
+// Fault-tolerant agreement among the processes of a communicator (MPIX_Comm_agree, MPIX_Comm_shrink): all
+// surviving members obtain the same outcome, even if members fail during the agreement.
 //
-// On one machine the members come to it by stores into memory that they share (agreement_stores.cpp), on
-// several by messages (agreement_messages.cpp); each file says why all come to the same one. Agreements of a
-// communicator have numbers and come about one after the other.
+// Members on one machine agree through shared memory (agreement_stores.cpp), members on several machines by
+// messages (agreement_messages.cpp); each file gives its proof. The agreements of a communicator are numbered
+// and run one after another.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,30 @@
 
 namespace hearth::coll {
 
-/// What the members have come to.
+/// The outcome, equal on all surviving members.
 struct AgreementOutcome {
-  uint32_t flags = 0;         // the bits that all have set who took part
-  objects::Peers lost;        // members that count as dead
-  objects::Peers unexpected;  // those of them whose deaths not all who took part had acknowledged
+  uint32_t flags = 0;         // bitwise AND of the flags of all participants
+  objects::Peers lost;        // members that are treated as failed
+  objects::Peers unexpected;  // failed members whose failure at least one participant had not acknowledged
   objects::Allotment allotment;
 };
 
-/// What one member brings along.
+/// The contribution of one member.
 struct AgreementPart {
   objects::Comm& comm;
   uint32_t number;
   uint32_t flags;
-  bool makes;              // the outcome has an allotment for a communicator of those who live
-  objects::Peers members;  // of both groups of an intercommunicator, in the same order everywhere
+  bool makes;              // allocate a context id and a region for a communicator of the survivors
+  objects::Peers members;  // of both groups of an intercommunicator; in the same order on all processes
 };
 
-/// How it comes about.
+/// The protocol of an agreement.
 class AgreementWay {
  public:
   virtual ~AgreementWay() = default;
-  /// True once there is an outcome. Never blocks.
+  /// Advances the protocol; true once there is an outcome. Never blocks.
   virtual bool advance(AgreementOutcome& outcome) = 0;
-  /// Says who is waited for.
+  /// Adds the processes that it waits for to the wait diagnostics.
   virtual void describe(p2p::WaitNote& note) const = 0;
 };
 std::unique_ptr<AgreementWay> agree_by_stores(AgreementPart part);
@@ -46,20 +46,21 @@ std::unique_ptr<AgreementWay> agree_by_messages(AgreementPart part);
 
 class Agreement : public p2p::Polled {
  public:
-  /// The segment outlives all agreements. `apart`: processes are on several machines, or as if.
+  /// The segment must outlive all agreements. `apart`: the processes are on several machines or simulated
+  /// nodes.
   static void set_up(const shm::Segment& segment, bool apart);
 
-  /// Begins. `makes`: the outcome has an allotment for a communicator of those who live.
+  /// Starts an agreement. `makes`: the outcome allocates a context id for a communicator of the survivors.
   Agreement(objects::Comm& comm, uint32_t flags, bool makes);
 
   /// True once there is an outcome.
   bool advance() override;
   const AgreementOutcome& outcome() const { return outcome_; }
-  /// Goes through with it, while other messages go on.
+  /// Blocks until there is an outcome; other messages progress meanwhile.
   void run();
-  /// Says who is waited for.
+  /// Adds the processes that it waits for to the wait diagnostics.
   void describe(p2p::WaitNote& note) const { way_->describe(note); }
-  /// Whether the outcome counts a member as dead.
+  /// Whether the outcome treats a member as failed.
   bool is_lost(objects::PeerIndex process) const;
 
  protected:
@@ -72,7 +73,7 @@ class Agreement : public p2p::Polled {
   AgreementOutcome outcome_;
 };
 
-/// In a blocking call.
+/// For a blocking call.
 class BlockingAgreement final : public Agreement {
  public:
   using Agreement::Agreement;

@@ -1,24 +1,28 @@
-// Agreements among processes on several machines.
+// Agreement among processes on several machines.
 //
-// The first of the members that is not known to be dead leads:
+// The leader is the first member that is not known to have failed:
 //
-//   all      ->  leader  part: flags, known deaths, those acknowledged, and the proposal that it took last
-//   leader   ->  all     proposal, once it has the parts of all that live
+//   all      ->  leader  part: flags, known failures, acknowledged failures, last accepted proposal
+//   leader   ->  all     proposal, once the leader has the parts of all live members
 //   all      ->  leader  yes
-//   leader   ->  all     decision, once all that live have said yes
+//   leader   ->  all     decision, once all live members have answered yes
 //   each     ->  all     the same decision, before it returns with it
 //
-// When a leader dies, who lives sends its part to the next one, and takes no proposal of an earlier leader
-// from then on. A leader that finds proposals in the parts proposes that of the latest leader once more.
+// If the leader fails, each survivor sends its part to the next leader and rejects proposals of earlier
+// leaders from then on. If a leader finds accepted proposals in the parts, it proposes that of the latest
+// leader again.
 //
-// Why all come to the same outcome: let d be the first leader that decides. All that lived then had said yes
-// to its proposal. A later leader has the parts of all that live, its own among them; each of them said yes
-// to d before it sent that part, since afterwards it would have refused. So the part has d's proposal, or
-// that of a leader between the two, which by the same argument is d's. Why it ends: each wait is for a
-// process that takes part or dies, and of deaths all hear. Who has returned is asked for nothing any more,
-// since its decision is on its way to all others.
+// All members obtain the same outcome: let d be the first leader that decides. All members that were alive
+// then had answered yes to d's proposal. A later leader has the parts of all live members, including its own.
+// Each of them answered yes to d before it sent that part, because it would have rejected d's proposal
+// afterwards. So each part holds d's proposal or that of a leader between the two, which equals d's by the
+// same argument.
 //
-// Machines that cannot reach each other take each other for dead, and agree among themselves.
+// The protocol terminates: each wait is for a process that participates or fails, and every process learns of
+// every failure. A process that has returned is not needed any more, because its decision is on its way to
+// all other members.
+//
+// Machines that cannot reach each other treat each other as failed and agree separately.
 #include "coll/agreement_messages.h"
 
 #include <algorithm>
@@ -44,14 +48,14 @@ using p2p::Request;
 
 enum class Kind : uint32_t { part, proposal, yes, decision, count_ };
 
-/// What a message begins with. Four sets of members follow (kSets), each of as many bytes as it needs.
+/// Message header. Four sets of members follow (Set), each of set_bytes().
 struct Header {
   Kind kind;
   uint32_t context;  // of the communicator
   uint32_t number;   // of the agreement
-  uint32_t leader;   // which member leads
+  uint32_t leader;   // index of the leader among the members
   uint32_t flags;
-  uint32_t proposed_by;  // 1 + the leader whose proposal this is, or the part has; 0: none
+  uint32_t proposed_by;  // 1 + index of the leader that made the proposal; 0: no proposal
   uint32_t proposed_flags;
   uint32_t proposed_context;
 };
@@ -63,10 +67,10 @@ constexpr size_t message_bytes(size_t members) {
   return sizeof(Header) + kSets * set_bytes(members);
 }
 
-using Members = std::vector<bool>;  // by place among the members
+using Members = std::vector<bool>;  // by index among the members
 
 struct Proposal {
-  uint32_t by = 0;  // 1 + the leader
+  uint32_t by = 0;  // 1 + index of the leader; 0: no proposal
   uint32_t flags = 0;
   uint32_t context = 0;
   Members lost;
@@ -79,25 +83,26 @@ struct Message {
   std::vector<std::byte> bytes;
 };
 
-/// All messages of agreements, of this process: those that come are kept until their agreement begins here.
+/// Sends and receives the agreement messages of this process. Messages of an agreement that has not started
+/// here yet are stored until it starts.
 class Mail {
  public:
   void send(std::vector<std::byte> bytes, PeerIndex to) {
     sent_.push_back({nullptr, to, std::move(bytes)});
     Transfer& transfer = sent_.back();
-    // To a dead one it fails at once, which is as good.
+    // A send to a failed process fails immediately, which is harmless.
     const Status status =
         p2p::engine().isend(transfer.bytes.data(), static_cast<Count>(transfer.bytes.size()), byte_type(), to,
                             kTag, kAgreementContext, transfer.request);
     if (!status.ok()) sent_.pop_back();
   }
 
-  /// Takes in what has come, and forgets what is over.
+  /// Receives the messages that have arrived and frees completed transfers.
   void look() {
     p2p::Engine& engine = p2p::engine();
     p2p::Received received;
     while (engine.has_come(MPI_ANY_SOURCE, kTag, kAgreementContext, received)) {
-      // What is longer is none of ours: it is cut, which is an error, and dropped.
+      // A longer message is invalid. It is truncated, so its receive fails, and it is dropped.
       const size_t bytes =
           std::min(static_cast<size_t>(received.bytes), message_bytes(static_cast<size_t>(engine.size())));
       coming_.push_back({nullptr, received.from, std::vector<std::byte>(bytes)});
@@ -161,10 +166,10 @@ class Mail {
     if (!is_over(message.header)) kept_.push_back(std::move(message));
   }
 
-  std::deque<Transfer> sent_;  // whose buffers are lent to the engine
+  std::deque<Transfer> sent_;  // the engine reads these buffers until the sends complete
   std::deque<Transfer> coming_;
   std::deque<Message> kept_;
-  std::map<uint32_t, uint32_t> over_;  // by context: the last agreement that is over here
+  std::map<uint32_t, uint32_t> over_;  // by context: the last agreement that completed here
 };
 
 Mail& mail() {
@@ -199,10 +204,10 @@ class ByMessages final : public AgreementWay {
 
   const AgreementPart part_;
   size_t self_ = 0;
-  Members dead_;  // as this process knows, or has heard
+  Members dead_;  // detected here or reported in a message
   bool begun_ = false;
-  size_t leader_ = 0;  // the latest whose proposals are taken
-  Proposal proposal_;  // taken last
+  size_t leader_ = 0;  // the latest leader whose proposals are accepted
+  Proposal proposal_;  // accepted last
   bool decided_ = false;
   // As the leader.
   std::vector<std::optional<Part>> parts_;
@@ -261,7 +266,7 @@ void ByMessages::follow(size_t leader) {
 void ByMessages::hear(const Message& message) {
   const Header& header = message.header;
   const auto sender = std::find(part_.members.begin(), part_.members.end(), message.from);
-  // Whatever comes from others is looked at before it is believed.
+  // Validate the message, because it comes from another process.
   if (sender == part_.members.end() || header.kind >= Kind::count_ || header.leader >= count() ||
       header.proposed_by > count() || message.bytes.size() != message_bytes(count())) {
     return;
@@ -280,7 +285,8 @@ void ByMessages::hear(const Message& message) {
       }
       return;
     case Kind::proposal:
-      // One that would lead after us takes us for dead; following it, nobody could lead after its death.
+      // Reject a leader with a higher index. It treats this process as failed, and after its failure this
+      // process would select no new leader.
       if (header.leader < leader_ || header.leader > self_ || from != header.leader) return;
       begun_ = true;
       leader_ = header.leader;

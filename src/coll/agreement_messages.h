@@ -3,7 +3,7 @@
 
 namespace hearth::coll {
 
-/// Begins anew: what has come, and what is on its way, belongs to an engine that is gone.
+/// Drops all stored and pending messages, which belong to an engine that no longer exists.
 void set_up_agreements_by_messages();
 
 }  // namespace hearth::coll

@@ -1,19 +1,23 @@
-// Agreements on one machine.
+// Agreement on one machine, through shared memory.
 //
-// Each process says what it has to say in an entry of its own block in the segment, and nobody else writes
-// there. The members are asked in the order of ranks: the first one that lives waits until every other one
-// has said its part or is dead, decides, and stores the outcome in its own entry. All others wait for that
-// outcome, or for its death; a dead one without an outcome is passed over, for the next in the order.
+// Each process publishes its contribution in an entry of its own block in the segment; only the owner writes
+// the entry. The members are queried in rank order. The first live member waits until every other member has
+// contributed or died, decides, and publishes the outcome in its own entry. All other members wait for that
+// outcome or for the death of that member. If it died without an outcome, they query the next member.
 //
-// Why all come to the same outcome: let d be the lowest rank that ever stores one. Whoever comes to an
-// outcome of a higher rank has passed d, and so has seen d told dead, and no outcome in its entry after that.
-// But a process that is told dead stores nothing more, and what it had stored is seen by who sees it told
-// dead (shm/liveness.h): a contradiction. Lower ranks than d have been passed by d itself: they are dead and
-// have stored none. Why it ends: each wait is for a process that lives and takes part, or its death is told.
+// All members obtain the same outcome: let d be the lowest rank that ever publishes an outcome. A process
+// that takes the outcome of a higher rank has skipped d, so it has seen d reported dead and, after that, no
+// outcome in d's entry. But a process that is reported dead stores nothing more, and all its stores are
+// visible to a process that sees it reported dead (shm/liveness.h): a contradiction. Ranks below d have been
+// skipped by d itself: they are dead and have published no outcome.
 //
-// Agreements of a communicator have numbers. An entry may say something new once its last outcome is known to
-// all who live: for the same communicator that is so when the next agreement is decided, since all have
-// said their part in it by then; an entry that goes over to another communicator is looked after by passed().
+// The protocol terminates: each wait is for a live process that participates, or the death of that process is
+// reported.
+//
+// The agreements of a communicator are numbered. An entry may be overwritten once its last outcome is known
+// to all live members. For the same communicator this holds when the next agreement is decided, because all
+// members have contributed to it by then. Before an entry is reused for another communicator, passed() checks
+// it.
 #include "coll/agreement_stores.h"
 
 #include <algorithm>
@@ -38,7 +42,7 @@ using shm::AgreementEntry;
 
 namespace {
 
-/// An entry of our own, and whose it was last.
+/// An entry of this process, and the members of the communicator that used it last.
 struct Place {
   AgreementEntry* entry = nullptr;
   objects::Peers members;
@@ -56,7 +60,7 @@ uint32_t deaths_told() {
   return shm::Liveness(*the_segment).deaths();
 }
 
-/// Of another process; nullptr when it has none.
+/// The entry that another process uses for this owner; nullptr if it has none.
 const AgreementEntry* entry_of(PeerIndex process, uint32_t owner) {
   for (const AgreementEntry& entry : the_segment->rank(process).agreements) {
     if (atomic::load_acquire(entry.owner) == owner) return &entry;
@@ -72,11 +76,11 @@ class ByStores final : public AgreementWay {
   void describe(p2p::WaitNote& note) const override;
 
  private:
-  /// In numbers of deaths, which are the same for all.
+  /// Deaths are given by their numbers, which are equal on all processes.
   struct Decision {
     uint32_t flags = 0;
-    uint32_t deaths = 0;        // the first so many count
-    uint32_t acknowledged = 0;  // the first so many were known to all who took part
+    uint32_t deaths = 0;        // deaths up to this number count
+    uint32_t acknowledged = 0;  // deaths up to this number were acknowledged by all participants
     objects::Allotment allotment;
   };
 
@@ -93,7 +97,7 @@ class ByStores final : public AgreementWay {
   const AgreementPart part_;
   const uint32_t owner_;
   Place* place_ = nullptr;
-  size_t asked_ = 0;  // the member that is to decide
+  size_t asked_ = 0;  // index of the member that is expected to decide
   Decision decision_;
 };
 
@@ -117,7 +121,7 @@ bool ByStores::advance(AgreementOutcome& outcome) {
 bool ByStores::has_decision() {
   const PeerIndex self = p2p::engine().self();
   for (; part_.members[asked_] != self; ++asked_) {
-    // In this order: what it stored before it died is there to be read afterwards.
+    // Read the death first: the entry then shows everything that the process stored before it died.
     const bool dead = is_told_dead(part_.members[asked_], deaths_told());
     if (read_decision(part_.members[asked_])) return true;
     if (!dead) return false;
@@ -145,7 +149,7 @@ bool ByStores::take_place() {
   place_->members = part_.members;
   AgreementEntry& entry = *place_->entry;
   if (entry.owner == owner_) return true;
-  // Readers look at the owner before and after: see read_decision().
+  // A reader checks `owner` before and after it reads the entry: see read_decision().
   atomic::store_release(entry.owner, 0u);
   atomic::fence_full();
   atomic::store_relaxed(entry.contributed, 0u);
@@ -155,8 +159,8 @@ bool ByStores::take_place() {
   return true;
 }
 
-// Whether nobody wants to know any more what the entry says: who has not decided is read only by who has not
-// come to an outcome yet, which it had before this process.
+// Whether no process needs the entry any more. If this process did not decide its last agreement, only the
+// deciding process reads the entry, and it had the outcome before this process.
 bool ByStores::passed(const Place& place) const {
   const AgreementEntry& own = *place.entry;
   if (own.decided != own.passed) return true;
@@ -200,7 +204,7 @@ bool ByStores::gather() {
 }
 
 void ByStores::decide(uint32_t flags, uint32_t acknowledged) {
-  // After all had their say: what any of them knew to be dead is among these.
+  // Read the death count after all contributions: it then includes every death that a contributor knew of.
   decision_ = {.flags = flags, .deaths = deaths_told(), .acknowledged = acknowledged, .allotment = {}};
   if (part_.makes) {
     objects::Peers living;

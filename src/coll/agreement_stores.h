@@ -5,7 +5,7 @@
 
 namespace hearth::coll {
 
-/// The segment outlives all agreements.
+/// The segment must outlive all agreements.
 void set_up_agreements_by_stores(const shm::Segment& segment);
 
 }  // namespace hearth::coll

@@ -14,7 +14,7 @@
 namespace hearth::coll {
 namespace {
 
-/// The own block may be in place.
+/// The address of the own block may be MPI_IN_PLACE.
 using AllgatherFunction = Status(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks);
 
 void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
@@ -42,8 +42,8 @@ Status tree(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
   });
 }
 
-// Each machine's blocks to its leader, the leaders exchange theirs, and all get all. Packed, machine after
-// machine; where that is how they lie anyway, in their places.
+// Gather on each machine, allgather among the leaders, broadcast of all blocks on each machine. Blocks are
+// packed, machine after machine, or stay in place if they already have this layout.
 Status machines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
   Levels levels(schedule);
   const objects::Machines& where = levels.machines();
@@ -72,7 +72,7 @@ Status machines(Schedule& schedule, const OwnBlock& own, const RankBlocks& block
   return {};
 }
 
-// Each rank collects, packed, the blocks of 1, 2, 4, ... ranks after it.
+// In round k each rank receives, packed, the blocks of the 2^k ranks that follow those it already has.
 Status bruck(Schedule& schedule, const OwnBlock& own_block, const RankBlocks& blocks) {
   keep_own(schedule, own_block, blocks);
   const int size = schedule.size();

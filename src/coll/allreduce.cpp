@@ -15,11 +15,11 @@
 namespace hearth::coll {
 namespace {
 
-/// `input` may be `receive`.
+/// `input` may be equal to `receive`.
 using AllreduceFunction = Status(Schedule& schedule, const void* input, void* receive, Count count,
                                  Type& type, Op& op);
 
-/// For algorithms that work in the place of the result.
+/// Copies the input to the result, for algorithms that work in place.
 void begin_in_place(Schedule& schedule, const void* input, void* receive, Count count, Type& type) {
   if (input != receive) schedule.copy(input, count, type, receive, count, type);
 }
@@ -49,7 +49,7 @@ Status tree(Schedule& schedule, const void* input, void* receive, Count count, T
                       [&](TreeLines& meeting) { meeting.allreduce(input, receive, count, type, op); });
 }
 
-// On each machine to its leader, among the leaders, and back.
+// Reduce on each machine, allreduce among the leaders, broadcast on each machine.
 Status machines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
   Levels levels(schedule);
   if (levels.size() == 1) begin_in_place(schedule, input, receive, count, type);
@@ -60,9 +60,9 @@ Status machines(Schedule& schedule, const void* input, void* receive, Count coun
   return levels.on_machine([&] { return bcast_in_group(schedule, receive, count, type, levels.leader()); });
 }
 
-/// Which ranks take part in the doubling: of the first ranks, as many as there are beyond a power of two, the
-/// even ones hand their elements to the odd ones and get the result from them. So each takes part for a run
-/// of consecutive ranks, and the order of ranks is kept.
+/// The ranks that take part in recursive doubling. If there are r ranks more than a power of two, the even
+/// ones of the first 2 r ranks send their elements to the next rank, which is odd, and receive the result
+/// from it. So each participant stands for a run of consecutive ranks, and rank order is kept.
 class Doubling {
  public:
   Doubling(int rank, int size) : rank_(rank) {
@@ -73,7 +73,7 @@ class Doubling {
   int players() const { return players_; }
   bool hands_over() const { return rank_ < 2 * handing_over_ && rank_ % 2 == 0; }
   bool takes_over() const { return rank_ < 2 * handing_over_ && rank_ % 2 == 1; }
-  /// The rank that this one meets in the round of `bit`. Pre: takes part.
+  /// The partner of this rank in the round of `bit`. Pre: this rank takes part.
   int partner(int bit) const {
     const int place = (rank_ < 2 * handing_over_ ? rank_ / 2 : rank_ - handing_over_) ^ bit;
     return place < handing_over_ ? 2 * place + 1 : place + handing_over_;
@@ -81,12 +81,12 @@ class Doubling {
 
  private:
   int rank_;
-  int players_ = 1;  // the largest power of two that is not above the number of ranks
+  int players_ = 1;  // the largest power of two that is <= the number of ranks
   int handing_over_ = 0;
 };
 
-// In each round two ranks exchange what they have and both compute the same: left op right, the lower ranks
-// on the left. So all ranks end with the same bits.
+// In each round two ranks exchange their partial results and compute the same: left op right, with the lower
+// ranks on the left. So all ranks end with the same bits.
 Status recursive_doubling(Schedule& schedule, const void* input, void* receive, Count count, Type& type,
                           Op& op) {
   begin_in_place(schedule, input, receive, count, type);
@@ -124,7 +124,7 @@ Status recursive_doubling(Schedule& schedule, const void* input, void* receive, 
   return {};
 }
 
-// Each rank reduces one share, then the shares go around.
+// Each rank reduces one share, then the shares go around the ring.
 Status ring(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
   begin_in_place(schedule, input, receive, count, type);
   const Shares shares(count, schedule.size());

@@ -14,7 +14,7 @@ namespace {
 
 using AlltoallFunction = Status(Schedule& schedule, const RankBlocks& out, const RankBlocks& in);
 
-/// Of a call in place the blocks that come are those that go.
+/// In place, the outgoing blocks are the incoming ones.
 Status lines(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   const void* send = out.place(0) == in.place(0) ? MPI_IN_PLACE : out.place(0);
   return meet_in_lines(schedule, [&](Lines& meeting) {
@@ -36,8 +36,8 @@ Status unequal_blocks(int64_t sent_bytes, int64_t received_bytes) {
               static_cast<long long>(sent_bytes), static_cast<long long>(received_bytes));
 }
 
-/// What `machines` moves. A rank's row has a block for each rank, ordered as the machines have their ranks; a
-/// leader has the rows of its machine.
+/// The data that `machines` moves. The row of a rank has a block for each rank, in machine order. A leader
+/// has the rows of its machine.
 class MachineRows {
  public:
   MachineRows(const Levels& levels, int64_t block_bytes)
@@ -46,7 +46,8 @@ class MachineRows {
   int64_t row_bytes() const { return static_cast<int64_t>(where_.ranks.size()) * block_bytes_; }
   int64_t bytes() const { return here_ * row_bytes(); }
 
-  /// Among the leaders: what each row has for a machine goes there; the rows are what has come instead.
+  /// Among the leaders: sends to each machine its blocks of all rows, and replaces the rows by the received
+  /// blocks.
   Status exchange(Schedule& schedule, std::byte* rows) const {
     const int machines = where_.count();
     std::byte* memory;
@@ -71,7 +72,7 @@ class MachineRows {
     HEARTH_TRY(alltoallv(schedule, leaving, CountArray(counts), CountArray(begins), byte, coming,
                          CountArray(counts), CountArray(begins), byte));
     schedule.next_round();
-    // A run of blocks for those here has come from each rank.
+    // From each rank, a run of blocks for the ranks of this machine has been received.
     for (int at = 0; at < static_cast<int>(where_.ranks.size()); ++at) {
       for (int to = 0; to < here_; ++to) {
         schedule.copy_bytes(coming + (at * here_ + to) * block_bytes_,
@@ -87,8 +88,8 @@ class MachineRows {
   const int64_t block_bytes_;
 };
 
-// Little data: each machine's rows to its leader, what goes from machine to machine in one message, and rows
-// of what has come to the ranks.
+// For short blocks: gather the rows of each machine on its leader, exchange one message per pair of machines,
+// scatter rows of the received blocks.
 Status machines(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   const int64_t block_bytes = out.bytes(0);
   if (block_bytes != in.bytes(0)) return unequal_blocks(block_bytes, in.bytes(0));
@@ -118,7 +119,7 @@ Status machines(Schedule& schedule, const RankBlocks& out, const RankBlocks& in)
   return {};
 }
 
-// In each round every rank sends to one rank and receives from one.
+// In each round every rank sends to one rank and receives from one rank.
 Status pairwise(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   const int own = schedule.rank();
   schedule.copy(out.place(own), out.count(own), out.type(own), in.place(own), in.count(own), in.type(own));
@@ -132,8 +133,8 @@ Status pairwise(Schedule& schedule, const RankBlocks& out, const RankBlocks& in)
   return {};
 }
 
-// Blocks are replaced by what comes. In the round of `sum` the ranks whose numbers add up to it, around the
-// circle, swap theirs.
+// Replaces each block by the received one. In round `sum`, two ranks swap blocks if their ranks add up to
+// `sum`, modulo the number of ranks.
 Status swap_in_place(Schedule& schedule, const RankBlocks& blocks) {
   const int size = schedule.size();
   const int own = schedule.rank();
@@ -155,13 +156,13 @@ Status swap_in_place(Schedule& schedule, const RankBlocks& blocks) {
   return {};
 }
 
-// Blocks travel packed, through other ranks: one whose way is d ranks long goes 2^k ranks in round k if bit k
-// of d is set. So there are log2(ranks) messages instead of one to each rank.
+// Blocks travel packed, through other ranks: a block with a distance of d ranks moves by 2^k ranks in round k
+// if bit k of d is set. So a rank sends log2(ranks) messages instead of one to each rank.
 Status bruck(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   const int64_t block_bytes = out.bytes(0);
   if (block_bytes != in.bytes(0)) return unequal_blocks(block_bytes, in.bytes(0));
   const int size = schedule.size();
-  // By the length of the way: what is to go there, later what has come.
+  // By distance: at first the block to send there, at the end the received block.
   std::byte* blocks;
   std::byte* outgoing;
   std::byte* incoming;

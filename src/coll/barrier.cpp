@@ -22,7 +22,7 @@ Status tree(Schedule& schedule) {
   return meet_in_tree(schedule, [](TreeLines& meeting) { meeting.barrier(); });
 }
 
-// All of a machine have come, all machines have, all may go.
+// Gather on each machine, barrier among the leaders, broadcast on each machine.
 Status machines(Schedule& schedule) {
   Levels levels(schedule);
   std::byte* come;
@@ -34,7 +34,7 @@ Status machines(Schedule& schedule) {
   return levels.on_machine([&] { return bcast_in_group(schedule, come, 1, byte, levels.leader()); });
 }
 
-// After round k every rank has heard, through others, of the 2^k ranks before it.
+// After the round of distance d, this rank knows that the 2 d - 1 ranks before it have arrived.
 Status dissemination(Schedule& schedule) {
   for (int distance = 1; distance < schedule.size(); distance *= 2) {
     schedule.next_round();

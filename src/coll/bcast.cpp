@@ -33,7 +33,7 @@ Status chunks(Schedule& schedule, void* buffer, Count count, Type& type, int roo
   });
 }
 
-// From machine to machine, then on each.
+// Broadcast among the leaders, then on each machine.
 Status machines(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
   Levels levels(schedule, root);
   HEARTH_TRY(levels.among_leaders(
@@ -41,7 +41,7 @@ Status machines(Schedule& schedule, void* buffer, Count count, Type& type, int r
   return levels.on_machine([&] { return bcast_in_group(schedule, buffer, count, type, levels.leader()); });
 }
 
-// Each rank that has the data sends to the rank half the remaining distance away.
+// Each rank that has the data sends them to the rank half the remaining distance away.
 Status binomial(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
   const Tree ranks(schedule.rank(), schedule.size(), root);
   if (!ranks.is_root()) {
@@ -54,7 +54,7 @@ Status binomial(Schedule& schedule, void* buffer, Count count, Type& type, int r
   return {};
 }
 
-// From rank to rank, in pieces: while one piece goes on, the next one comes in.
+// From rank to rank, in pieces: a rank receives the next piece while it forwards the previous one.
 Status chain(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
   constexpr int64_t kPieceBytes = 64 * 1024;
   const int64_t bytes = count * type.size;

@@ -10,7 +10,7 @@
 
 namespace hearth::coll {
 
-/// The address `count` elements on.
+/// The address `count` elements further.
 inline std::byte* advance(void* buffer, const datatype::Type& type, Count count) {
   return static_cast<std::byte*>(buffer) + count * type.extent;
 }
@@ -18,7 +18,7 @@ inline const std::byte* advance(const void* buffer, const datatype::Type& type, 
   return static_cast<const std::byte*>(buffer) + count * type.extent;
 }
 
-/// A rank's own block. Its address may be MPI_IN_PLACE.
+/// A rank's own block; `buffer` may be MPI_IN_PLACE.
 struct OwnBlock {
   void* buffer;
   Count count;
@@ -27,7 +27,7 @@ struct OwnBlock {
   int64_t bytes() const { return count * type.size; }
 };
 
-/// A buffer with a block for each rank. The arrays are read when a block is asked for.
+/// A buffer with a block for each rank. The arrays are read when a block is requested.
 class RankBlocks {
  public:
   /// Blocks of `each` elements, one after another.
@@ -44,7 +44,7 @@ class RankBlocks {
     if (types_ != nullptr) return static_cast<std::byte*>(buffer_) + displacements_[rank];
     return advance(buffer_, *type_, counts_.null() ? each_ * rank : displacements_[rank]);
   }
-  /// Whether the data of all are one run of bytes, block after block.
+  /// Whether the data of all ranks are contiguous, block after block.
   bool one_after_another() const { return types_ == nullptr && counts_.null() && type_->contiguous; }
   Count count(int rank) const { return counts_.null() ? each_ : counts_[rank]; }
   datatype::Type& type(int rank) const { return types_ != nullptr ? *types_[rank] : *type_; }
@@ -59,7 +59,7 @@ class RankBlocks {
   datatype::Type* const* types_ = nullptr;
 };
 
-/// `count` elements in as many shares as there are ranks, equal but for one element.
+/// `count` elements divided into one share per rank; the lengths differ by at most one element.
 class Shares {
  public:
   Shares(Count count, int ranks) : each_(count / ranks), longer_(static_cast<int>(count % ranks)) {}
@@ -70,7 +70,7 @@ class Shares {
 
  private:
   Count each_;
-  int longer_;  // so many shares, the first ones, have one element more
+  int longer_;  // number of shares, from the first, that have one element more
 };
 
 }  // namespace hearth::coll

@@ -14,7 +14,7 @@ ChunkBlocks blocks_of(const RankBlocks& blocks) {
           .type = &type};
 }
 
-/// One block, whichever rank is asked for.
+/// The same block for every rank.
 ChunkBlocks one_block(void* buffer, Count count, Type& type) {
   return {.base = static_cast<std::byte*>(buffer), .stride = 0, .bytes = count * type.size, .type = &type};
 }
@@ -44,7 +44,7 @@ void ChunkMoves::keep_own(Schedule& schedule, const OwnBlock& own, int own_rank)
   schedule.copy(own.buffer, own.count, own.type, place, count, *in_.type);
 }
 
-// All that goes out of a rank, in one piece of memory, and as it is packed.
+// Exposes all data that leave this rank, if they are one piece of memory and equal to their packed form.
 void ChunkMoves::offer_blocks(const ChunkBlocks& blocks, int64_t bytes) {
   if (!blocks.type->contiguous || !puts()) return;
   const std::byte* const first = apart_ ? blocks.place(0) : blocks.place(rank());
@@ -144,7 +144,7 @@ bool ChunkMoves::put(int64_t stage, std::byte* chunk) {
   return true;
 }
 
-// When others can go on: their pieces are in the chunk.
+// The own block is copied after the pieces of the other ranks are published, so that those ranks can proceed.
 void ChunkMoves::after_put(int64_t stage) {
   const int64_t bytes = piece_of(stage, own_bytes_);
   if (bytes <= 0) return;

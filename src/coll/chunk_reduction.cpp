@@ -8,7 +8,7 @@ bool ChunkReduction::fits(const Schedule& schedule, const Type& type) {
   return has_chunks(schedule) && type.size <= kElementBytesMax;
 }
 
-/// In pieces for each of `parts` ranks.
+/// Cuts the vector into stages with a piece for each of `parts` ranks.
 void ChunkReduction::cut(Count count, int parts) {
   const int64_t bytes_each = (count + parts - 1) / parts * type_.size;
   const int64_t bytes = std::min(chunk_piece_bytes(bytes_each), ring().stage_bytes_max() / 2 / parts);
@@ -27,14 +27,15 @@ Status ChunkReduction::reserve_operands(Schedule& schedule, int operands, Count 
 
 Status ChunkReduction::reserve(Schedule& schedule, Count count, bool needs_result) {
   HEARTH_TRY(reserve_operands(schedule, size(), count));
-  // The user's function gets the last operand where the result is to be, and elements with gaps are unpacked
-  // there. Blocks have a result of their own.
+  // If the operation is the user's or elements have gaps, the result buffer first receives the last rank's
+  // operand. In place this would overwrite the own operand, unless that is the last one. Blocks have a result
+  // buffer of their own.
   const bool in_place = input_ == receive_ && kind_ != Kind::blocks && rank() != size() - 1 &&
                         (op_.kind == objects::OpKind::user || !type_.contiguous);
   return needs_result || in_place ? schedule.scratch(type_, count, result_) : Status();
 }
 
-// Where elements are as they are packed.
+// Exposes the input if its elements are contiguous, so that it is equal to its packed form.
 void ChunkReduction::offer_input(Count count) {
   if (type_.contiguous) offer(element(input_, 0) + type_.true_lower_bound, count * type_.size);
 }
@@ -42,7 +43,7 @@ void ChunkReduction::offer_input(Count count) {
 Status ChunkReduction::allreduce_whole(Schedule& schedule, Count count) {
   set_kind(Collective::allreduce, count * type_.size);
   kind_ = Kind::whole;
-  // In place results come where others still read.
+  // In place, results overwrite data that other ranks still read.
   if (input_ != receive_) offer_input(count);
   cut(count, 1);
   return reserve(schedule, stage_count_, false);
@@ -52,7 +53,7 @@ Status ChunkReduction::allreduce_shares(Schedule& schedule, Count count) {
   set_kind(Collective::allreduce, count * type_.size);
   kind_ = Kind::shares;
   set_part({.shares = true});
-  // Also in place: a rank's share of the input is read by that rank alone, before its result comes there.
+  // Exposed also in place: only this rank reads its own share of the input, before its result replaces it.
   offer_input(count);
   cut(count, size());
   return reserve(schedule, stage_count_ / size(), false);
@@ -62,7 +63,7 @@ Status ChunkReduction::reduce(Schedule& schedule, Count count, int root) {
   set_kind(Collective::reduce, count * type_.size);
   const bool at_root = rank() == root;
   root_ = root;
-  // Of two, the one that has the result does all the reducing: nothing goes to and fro.
+  // Of two ranks, the root reduces the whole vector, so that no data go back and forth.
   if (size() == 2) {
     kind_ = Kind::at_root;
     set_part({.puts = !at_root, .takes = at_root, .reader = root});
@@ -90,7 +91,7 @@ Status ChunkReduction::reduce_scatter(Schedule& schedule, const Count* begins, C
   const Count all = block_begin(size() - 1) + block_count(size() - 1);
   set_kind(Collective::reduce_scatter, all * type_.size);
   offer_input(all);
-  // In place the result lies where other blocks are still to be put from.
+  // In place, the result would overwrite blocks that have not been put yet.
   if (input_ == receive_) HEARTH_TRY(schedule.scratch(type_, block_count(rank()), block_result_));
   HEARTH_TRY(reserve(schedule, stage_count_, false));
   set_stages((longest + stage_count_ - 1) / stage_count_, part_bytes_ * size());
@@ -177,7 +178,7 @@ const std::byte* ChunkReduction::packed_operand(int from, uint64_t begin, const 
   return operand;
 }
 
-/// Of all ranks from `first` to `last`, in this order.
+/// Reduces the operands of the ranks from `first` to `last`, in this order.
 void ChunkReduction::reduce_operands(int first, int last, uint64_t begin, const Range& range, std::byte* to) {
   footprint::reduces((last - first) * range.count * type_.size);
   if (!type_.contiguous) return reduce_unpacked(first, last, begin, range, to);
@@ -188,7 +189,8 @@ void ChunkReduction::reduce_operands(int first, int last, uint64_t begin, const 
   note(datatype::reduce_all(op_, type_, {operands_, static_cast<size_t>(last - first + 1)}, to, range.count));
 }
 
-// From the last to the first, as reduce_all() does. Pre: the own elements do not lie at `to`, or come last.
+// From the last rank to the first, like reduce_all(). Pre: the own elements are not at `to`, or are the last
+// operand.
 void ChunkReduction::reduce_unpacked(int first, int last, uint64_t begin, const Range& range, std::byte* to) {
   const std::byte* const own = element(input_, range.begin);
   const auto bytes = static_cast<size_t>(range.count * type_.size);
@@ -218,7 +220,7 @@ bool ChunkReduction::reduce(int64_t stage, uint64_t begin) {
     return false;
   }
   if (own.count == 0) return false;
-  std::byte* place = nullptr;  // where the result stays
+  std::byte* place = nullptr;  // where the result stays; nullptr: not on this rank
   if (kind_ == Kind::blocks) {
     place = element(block_result_ != nullptr ? block_result_ : receive_, stage * stage_count_);
   } else if (root_ < 0 || root_ == rank()) {
@@ -240,7 +242,7 @@ void ChunkReduction::put_result(const void* result, const Range& range, uint64_t
   footprint::copies(bytes);
 }
 
-// What the rank before has reduced stands in for the operands of all ranks before.
+// The previous rank's result replaces the operands of all ranks before this one.
 bool ChunkReduction::reduce_link(const Range& range, uint64_t begin) {
   const bool first = rank() == 0;
   const bool last = rank() == size() - 1;

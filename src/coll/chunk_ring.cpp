@@ -18,7 +18,7 @@ void ChunkRing::look_who_has_consumed(int& awaited) {
   uint64_t least = UINT64_MAX;
   for (int rank = 0; rank < area_.size(); ++rank) {
     if (rank == area_.rank()) continue;
-    // Pairs with show_consumed(): what is written there now was read before.
+    // Pairs with show_consumed(): the data that are overwritten now were read before.
     const uint64_t consumed = atomic::load_acquire(area_.row(rank).consumed[0]);
     footprint::reads(area_.row(rank).consumed, sizeof consumed);
     if (consumed >= least) continue;
@@ -34,7 +34,7 @@ bool ChunkRing::is_consumed(int by, uint64_t end, int& awaited) {
     return consumed_by_all_ >= end;
   }
   awaited = by;
-  // Pairs with show_consumed(): our data may change now.
+  // Pairs with show_consumed(): the exposed data may change now.
   return atomic::load_acquire(area_.row(by).consumed[0]) >= end;
 }
 
@@ -42,14 +42,14 @@ void ChunkRing::lend(Loan loan) {
   const uint64_t next = loan.word | (shown_loan_ & Loan::kWithdrawn);
   if (next == shown_loan_) return;
   shown_loan_ = next;
-  // Pairs with loan(): show_produced() comes after it.
+  // Pairs with loan(): show_produced() follows.
   atomic::store_release(area_.own_row().produced[kLoan], next);
 }
 
 void ChunkRing::withdraw_loan() {
   shown_loan_ |= Loan::kWithdrawn;
   atomic::store_relaxed(area_.own_row().produced[kLoan], shown_loan_);
-  // Whoever reads what the program stores there now finds the word changed.
+  // A reader that sees data that the program stores there from now on also sees the changed word.
   atomic::fence_release();
 }
 

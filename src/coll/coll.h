@@ -1,9 +1,9 @@
-// What the collective operations of MPI 5.0 chapter 6 do on this process: each adds its steps to a Schedule,
+// The collective operations of MPI 5.0 chapter 6. Each function adds the steps of this process to a Schedule,
 // which serves the blocking, the non-blocking and the persistent form.
 //
-// Arguments are those of the MPI functions, checked; MPI_IN_PLACE is allowed where the standard allows it.
-// Arguments that do not count in this process may be anything. Arrays are read here and not afterwards.
-// Called under the library's lock.
+// Arguments are those of the MPI functions, already checked; MPI_IN_PLACE is allowed where the standard
+// allows it. Arguments that are not significant on this process may have any value. Arrays are read during
+// the call only. Called under the library's lock.
 #pragma once
 
 #include "base/counts.h"
@@ -15,7 +15,7 @@ namespace hearth::coll {
 
 Status barrier(Schedule& schedule);
 Status bcast(Schedule& schedule, void* buffer, Count count, Type& type, int root);
-/// Among the own group of an intercommunicator too.
+/// Broadcasts within the local group, also on an intercommunicator.
 Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type, int root);
 
 Status gather(Schedule& schedule, const void* send, Count send_count, Type& send_type, void* receive,
@@ -40,11 +40,13 @@ Status alltoallw(Schedule& schedule, const void* send, CountArray send_counts, C
                  Type* const* send_types, void* receive, CountArray receive_counts,
                  CountArray receive_displacements, Type* const* receive_types);
 
-// Reductions. The order in which ranks are combined depends on the number of ranks and on the size of the
-// data only, so a result is the same from run to run, and MPI_Allreduce has the same on all ranks. Operations
-// that do not commute are applied in the order of ranks. With coll_same_bits the size does not matter either.
+// Reductions. The order in which ranks are combined depends only on the number of ranks and the size of the
+// data, so results are the same from run to run, and MPI_Allreduce gives the same result on all ranks.
+// Operations that do not commute are applied in rank order. With coll_same_bits the order does not depend on
+// the size either.
 Status reduce(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op, int root);
-/// Among the own group of an intercommunicator too. `send` is not MPI_IN_PLACE, but may be `receive`.
+/// Reduces within the local group, also on an intercommunicator. `send` is not MPI_IN_PLACE, but may be equal
+/// to `receive`.
 Status reduce_in_group(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op,
                        int root);
 Status allreduce(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op);
@@ -82,7 +84,7 @@ inline constexpr bool kMeetsInArea<scan> = true;
 template <>
 inline constexpr bool kMeetsInArea<exscan> = true;
 
-// Blocking calls that need no schedule (coll/lines.h).
+// Fast paths of blocking calls, without a schedule (coll/lines.h).
 
 template <>
 struct ShortWay<barrier> {

@@ -21,20 +21,20 @@ using objects::Comm;
 using objects::kNoArea;
 using shm::AreaState;
 
-// Lives as long as the process is attached to its job.
+// Valid while the process is attached to its job.
 const shm::Segment* the_segment = nullptr;
 shm::Arena* the_arena = nullptr;
 std::span<const int> the_places;
-/// By the area's place: 1 + the last turn of which this process was told.
+/// By region: 1 + the last generation whose id this process received.
 std::array<uint64_t, shm::kAreasMax> the_turns_told;
-/// By place, as bits: those that this process knows to be dead.
+/// By local rank, as bits: processes known to be dead.
 std::vector<uint64_t> the_dead;
 
 int place_of(objects::PeerIndex process) {
   return the_places.empty() ? static_cast<int>(process) : the_places[static_cast<size_t>(process)];
 }
 
-/// Those who can meet in an area.
+/// The processes that can share a region.
 std::span<const objects::PeerIndex> members_of(const Comm& comm) {
   const objects::Machines* machines = comm.group->machines.get();
   return machines == nullptr ? std::span(comm.group->peers) : machines->peers_on(machines->own);
@@ -50,8 +50,8 @@ bool change(int area, AreaState seen, AreaState next) {
   return atomic::compare_exchange(states()[static_cast<size_t>(area)], seen.word, next.word);
 }
 
-// What is told of an area, and stands in communicators: place + kAreasMax * the turn's low bits. A word of
-// 2^25 turns ago would be taken for one of now.
+// A region id: index + kAreasMax * low bits of the generation. An id that is 2^25 generations old would pass
+// for a current one.
 constexpr uint32_t kTurnsTold = uint32_t{1} << 25;
 static_assert(uint64_t{kTurnsTold} * shm::kAreasMax == uint64_t{1} << 31);
 
@@ -59,20 +59,21 @@ int32_t told_of(int area, AreaState state) {
   return static_cast<int32_t>(state.turn() % kTurnsTold * shm::kAreasMax) + area;
 }
 
-/// That a process may still use an area. Of the living nobody but the process itself clears it: if it is seen
-/// set, and then the area's state, it is of that state's turn, which lasts until it is cleared.
+/// Whether a process may still use a region. While a process lives, only that process clears its bit. If the
+/// bit is read as set and then the state is read, the state has the generation of the bit, because the
+/// generation lasts until the bit is cleared.
 struct Bit {
   Bit(int area, int place)
       : word(the_segment->present(area)[static_cast<size_t>(place) / 64]), bit(uint64_t{1} << (place % 64)) {}
   bool is_set() const { return (atomic::load_acquire(word) & bit) != 0; }
-  /// Of several one clears it.
+  /// True in exactly one of several concurrent calls.
   bool clear() const { return is_set() && (atomic::fetch_and(word, ~bit) & bit) != 0; }
 
   uint64_t& word;
   const uint64_t bit;
 };
 
-/// The first that is free; kNoArea when as many are taken as may be. Pairs with the release in give_back().
+/// Claims the first free region; kNoArea if `most` regions are taken. Pairs with the release in give_back().
 int claim(uint32_t most, int own_place) {
   for (;;) {
     int found = kNoArea;
@@ -92,18 +93,19 @@ int claim(uint32_t most, int own_place) {
   }
 }
 
-/// Of who takes or clears it.
+/// Called by the process that allocates or clears the region.
 void give_back(int area) {
   const AreaState state = state_of(area);
   atomic::store_release(states()[static_cast<size_t>(area)], state.at(AreaState::kFree, 0).word);
 }
 
-/// Clears an area that is still as it was seen, and gives it back: once, by whoever comes first.
+/// Clears and frees a region whose state is still `seen`. If several processes call this, one succeeds.
 void clear(int area, AreaState seen, int own_place) {
   const shm::Segment& segment = *the_segment;
   if (!change(area, seen, seen.at(AreaState::kClearing, own_place))) return;
   chaos::at(chaos::Point::area_clearing);
-  // Who died while it took the area may not have come to take room. Then there is nothing to clear.
+  // A process that died during allocation may not have reserved the memory. If it cannot be reserved now,
+  // there is nothing to clear.
   if (seen.stage() != AreaState::kTaking || segment.reserve_area(area)) {
     int first = 0;
     for (uint64_t& word : segment.used_rows(area)) {
@@ -119,20 +121,20 @@ void clear(int area, AreaState seen, int own_place) {
   give_back(area);
 }
 
-/// Who leaves calls it afterwards, and who hears that one has died which may have been about to.
+/// Called after leaving, and after the death of a process that may have been about to call it.
 void clear_if_left(int area, int own_place) {
-  // Of two that leave at the same time one at least sees that both have.
+  // Of two processes that leave at the same time, at least one sees that both have left.
   atomic::fence_full();
   const AreaState state = state_of(area);
   if (state.stage() != AreaState::kUsed) return;
-  // Pairs with leave(): their loads and stores in the area come first.
+  // Pairs with leave(): accesses of the leaving processes happen before.
   for (const uint64_t& word : the_segment->present(area)) {
     if (atomic::load_acquire(word) != 0) return;
   }
   clear(area, state, own_place);
 }
 
-/// Of what a rank gives where all meet in groups; -1 for collectives that cannot.
+/// Maximum length of a rank's data in hierarchical slots; -1 for collectives that do not support them.
 int64_t longest_in_groups(Collective collective, int ranks) {
   switch (collective) {
     case Collective::barrier:
@@ -157,7 +159,7 @@ void ControlArea::set_up(const shm::Segment& segment, int own_place, shm::Arena*
   own_place_ = own_place;
   the_turns_told = {};
   the_dead.assign((static_cast<size_t>(segment.rank_count()) + 63) / 64, 0);
-  // Of that of MPI_COMM_WORLD nobody has to be told.
+  // All processes know the region of MPI_COMM_WORLD without receiving its id.
   if (!states().empty()) the_turns_told[0] = uint64_t{state_of(0).turn()} + 1;
   objects::leave_area = [](Comm& comm) {
     delete comm.control;
@@ -171,7 +173,7 @@ void ControlArea::set_up(const shm::Segment& segment, int own_place, shm::Arena*
     comm.machine_control->close_ways();
     comm.machine_control->show_death();
   };
-  // Those on other machines are in no area here.
+  // Processes on other machines use no region of this segment.
   objects::leave_areas_of = [](objects::PeerIndex process) {
     const int place = place_of(process);
     if (place < 0) return;
@@ -215,7 +217,7 @@ int32_t ControlArea::take_below(uint32_t most, std::span<const objects::PeerInde
   }
   const AreaState state = state_of(area).at(AreaState::kUsed, 0);
   the_turns_told[static_cast<size_t>(area)] = uint64_t{state.turn()} + 1;
-  // The others learn the number from us afterwards.
+  // The other processes receive the id from this process after this store.
   atomic::store_release(states()[static_cast<size_t>(area)], state.word);
   chaos::at(chaos::Point::area_taken);
   return told_of(area, state);
@@ -228,7 +230,7 @@ bool ControlArea::can_be(int32_t told) {
 
 int32_t ControlArea::accept(int32_t told) {
   if (told == kNoArea) return kNoArea;
-  // It came in a message.
+  // Validate the id, because it came in a message.
   const int area = index_of(told);
   if (!can_be(told)) {
     shm::damaged("a communicator was told to meet in area %d, and there are %u", area,
@@ -246,7 +248,7 @@ void ControlArea::leave(int32_t area, int place) {
   if (place == own_place_) chaos::at(chaos::Point::area_leaving);
   const int index = index_of(area);
   const Bit present(index, place);
-  // Who was told too late has left before.
+  // A process that received the id too late has already left.
   if (!present.is_set() || told_of(index, state_of(index)) != area || !present.clear()) return;
   if (place == own_place_) chaos::at(chaos::Point::area_left);
   clear_if_left(index, own_place_);
@@ -254,9 +256,9 @@ void ControlArea::leave(int32_t area, int place) {
 
 void ControlArea::leave_untold() {
   for (int area = 0; area < static_cast<int>(states().size()); ++area) {
-    // An area that was never taken has no memory to look at.
+    // A region that was never allocated has no memory to read.
     if (state_of(area).stage() != AreaState::kUsed || !Bit(area, own_place_).is_set()) continue;
-    // Acquires who was counted.
+    // Acquires the counted members.
     const AreaState state = state_of(area);
     if (state.stage() != AreaState::kUsed) continue;
     if (the_turns_told[static_cast<size_t>(area)] == uint64_t{state.turn()} + 1) continue;
@@ -272,7 +274,7 @@ void ControlArea::leave_all(int place) {
   for (int area = 0; area < static_cast<int>(states().size()); ++area) {
     const AreaState state = state_of(area);
     if (state.stage() == AreaState::kUsed) {
-      // What the dead one did before it died has been seen by who was told of it.
+      // The stores of the dead process are visible to a process that knows of its death.
       static_cast<void>(Bit(area, place).clear());
       clear_if_left(area, own_place_);
     } else if (state.stage() != AreaState::kFree && state.process() == place) {
@@ -328,9 +330,9 @@ void ControlArea::choose_ways() {
   for (size_t i = 0; i < std::size(line_bytes_max_); ++i) {
     const auto collective = static_cast<Collective>(i);
     const char* wished = wished_algorithm(collective, context_);
-    // That one is composed of others.
+    // The algorithm `machines` is composed of the others.
     if (wished != nullptr && std::strcmp(wished, "machines") == 0) wished = nullptr;
-    // Groups combine ranks in another order than the rest.
+    // Groups combine ranks in a different order from the other algorithms.
     const bool one_order =
         same_bits && (collective == Collective::reduce || collective == Collective::allreduce);
     const auto takes = [wished](const char* name, bool pays) {
@@ -368,8 +370,7 @@ bool ControlArea::look_who_is_done(uint32_t number, objects::PeerIndex& awaited)
   awaited = peers_[rank_];
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_) continue;
-    // Pairs with the release in show_done().
-    // Below zero: it is ahead of us.
+    // Pairs with the release in show_done(). A negative lag means that the rank is ahead of this one.
     const auto lag = static_cast<int32_t>(number - atomic::load_acquire(row(rank).done));
     footprint::reads(&row(rank).done, sizeof row(rank).done);
     if (lag <= behind) continue;
@@ -380,7 +381,8 @@ bool ControlArea::look_who_is_done(uint32_t number, objects::PeerIndex& awaited)
   return behind <= static_cast<int32_t>(shm::kControlSlots);
 }
 
-// Of a death on another machine the others of this one may hear later, or never, since they await only us.
+// If a process on another machine dies, the other ranks of this machine may detect it later or never, because
+// they wait only for this rank.
 void ControlArea::show_death() {
   if (comm_.failure != MPIX_ERR_PROC_FAILED) return;
   const objects::Peers& peers = comm_.group->peers;
@@ -389,7 +391,7 @@ void ControlArea::show_death() {
   if (dead != peers.end()) show_out_of_step(Shown::death_of(*dead), {});
 }
 
-// Who knows of a death goes other ways than who does not.
+// A death may explain the mismatch: a rank that knows of it takes another path than a rank that does not.
 Status ControlArea::death_behind() const {
   static_cast<void>(p2p::engine().look_for_failures());
   return failed();
@@ -410,7 +412,7 @@ Status ControlArea::fall_out_of_step(int rank) {
     return died_elsewhere(why.dead());
   }
   const bool was_told = is_out_of_step(rank_);
-  const bool has_left = is_out_of_step(rank);  // acquires what it shows
+  const bool has_left = is_out_of_step(rank);  // acquires the reason
   const Shown seen{has_left ? atomic::load_relaxed(row(rank).consumed[kSeen]) : 0};
   const Shown own{has_left ? atomic::load_relaxed(row(rank).consumed[kOwn]) : 0};
   show_out_of_step(seen, own);
@@ -418,7 +420,7 @@ Status ControlArea::fall_out_of_step(int rank) {
   return left_alone(seen.what(), own.what(), rank_);
 }
 
-// Only the first reason counts: others may be reading it.
+// Publishes the first reason only, because other ranks may be reading it.
 void ControlArea::show_out_of_step(Shown seen, Shown own) {
   if (!is_out_of_step(rank_)) {
     atomic::store_relaxed(own_->consumed[kSeen], seen.word);
@@ -437,10 +439,10 @@ void ControlArea::end_out_of_turn(uint32_t number) {
   ended_ = run < 64 ? ended_ >> run : 0;
 }
 
-// Every few collectives only: who waits for it has had the rest of the slots in the meantime.
+// Called every few collectives only: a waiting rank has used the remaining slots in the meantime.
 void ControlArea::show_done() {
   done_shown_ = done_;
-  // Pairs with the acquire in look_who_is_done(): what was read of other rows has been read.
+  // Pairs with the acquire in look_who_is_done(): all reads of other rows come before.
   atomic::store_release(own_->done, done_);
   footprint::writes(&own_->done, sizeof own_->done);
   ring_all();

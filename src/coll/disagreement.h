@@ -1,5 +1,5 @@
-// What ranks are told that call different collectives, or the same ones with different amounts of data. MPI
-// says that such a program is wrong; without this it would wait for ever.
+// Errors of a collective mismatch: ranks call different collectives, or the same one with different amounts
+// of data. MPI calls such a program erroneous; without detection it would hang.
 #pragma once
 
 #include <algorithm>
@@ -11,23 +11,24 @@
 
 namespace hearth::coll {
 
-/// What a rank does, as it or another one sees it.
+/// The call of a rank, as seen by itself or by another rank.
 struct Disagreement {
   int rank;
   Collective kind;
   int64_t bytes;
 };
 
-/// MPI_ERR_TRUNCATE where `other` has more data of the same kind, else MPI_ERR_OTHER.
+/// MPI_ERR_TRUNCATE if `other` has more data in the same kind of collective, else MPI_ERR_OTHER.
 [[gnu::cold]] Status disagree(const Disagreement& other, const Disagreement& own);
-/// To `rank`, which waits for one that has had such an error: `own.rank` saw `other`.
+/// For `rank`, which waits for a rank that reported a mismatch: `own.rank` saw `other`.
 [[gnu::cold]] Status left_alone(const Disagreement& other, const Disagreement& own, int rank);
-/// After such an error of this process, or of `rank` where it did not say why.
+/// After a mismatch on this process, or on `rank` if it published no reason.
 [[gnu::cold]] Status out_of_step(int rank);
-/// MPIX_ERR_PROC_FAILED: other ranks of this machine know of the death of that process, this one not yet.
+/// MPIX_ERR_PROC_FAILED: other ranks of this machine know of the death of that process, but this one does not
+/// yet.
 [[gnu::cold]] Status died_elsewhere(PeerIndex process);
 
-/// A disagreement, or a death, in a word that others read: 0 is none.
+/// A mismatch or a death in a word that other ranks read; 0: none.
 struct Shown {
   uint64_t word;
 
@@ -47,7 +48,7 @@ struct Shown {
 
  private:
   static constexpr uint64_t kDeath = uint64_t{3} << 62;
-  static constexpr uint64_t kBytesMax = (uint64_t{1} << 36) - 1;  // stands for more as well
+  static constexpr uint64_t kBytesMax = (uint64_t{1} << 36) - 1;  // larger values are clamped to it
   static constexpr uint64_t kSays = uint64_t{1} << 63;
 };
 

@@ -9,12 +9,12 @@
 namespace hearth::coll {
 namespace {
 
-// The best of several bursts counts, so that what disturbs one of them does not: the first one also opens the
-// rings. A burst is long beside a look at the clock and short beside a turn of the scheduler.
+// The fastest burst counts, which excludes disturbances; the first burst also opens the rings. A burst is
+// long compared to reading the clock and short compared to a time slice of the scheduler.
 constexpr int kBursts = 6;
 constexpr int kTripsEach = 16;
 
-/// The time of one line, one way.
+/// The one-way time of a cache line in nanoseconds.
 int time_to(Schedule& schedule, int partner) {
   uint64_t best_ns = std::numeric_limits<uint64_t>::max();
   for (int burst = 0; burst < kBursts; ++burst) {
@@ -40,14 +40,15 @@ void answer(Schedule& schedule, int partner) {
 
 }  // namespace
 
-// All but the last sit around a circle; in each round it turns by one seat, and pairs are those whose seats
-// add up to the round. Who would meet himself meets the last one, or nobody where the number is odd.
+// Circle method: ranks form a pair in a round if their sum is the round, modulo the number of rounds. A rank
+// that would be its own partner meets the last rank, which is outside of the circle. If the number of ranks
+// is odd, it has no partner.
 int partner_in_round(int rank, int round, int ranks) {
   const int rounds = tournament_rounds(ranks);
-  const int last = rounds;  // not there where the number is odd
+  const int last = rounds;  // does not exist if the number of ranks is odd
   int partner = 0;
   if (rank == last) {
-    // Twice this seat is the round: half of rounds + 1 is the inverse of two.
+    // The rank whose double is the round: (rounds + 1) / 2 is the inverse of two modulo `rounds`.
     partner = static_cast<int>(int64_t{round} * ((rounds + 1) / 2) % rounds);
   } else {
     partner = (round - rank + rounds) % rounds;
@@ -61,7 +62,7 @@ Status measure_times(Schedule& schedule, std::span<int> times_ns) {
     const int partner = partner_in_round(schedule.rank(), round, schedule.size());
     if (partner < 0) continue;
     int& time_ns = times_ns[static_cast<size_t>(partner)];
-    // While threads of both make communicators, one of the two may know already what the other does not.
+    // If threads of both processes make communicators concurrently, only one of the two may know the time.
     int partner_knows = 0;
     schedule.send_bytes(&time_ns, sizeof time_ns, partner);
     schedule.receive_bytes(&partner_knows, sizeof partner_knows, partner);

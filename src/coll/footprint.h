@@ -1,5 +1,5 @@
-// What collectives do to memory that ranks share, told to whoever counts it: tests/counts has a build of this
-// folder in which it is told (base/counted.h). Everywhere else these functions are nothing.
+// Access counters of shared memory in collectives, for tests: tests/counts builds this folder with the
+// counters enabled (base/counted.h). In all other builds these functions are empty.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace hearth::coll::footprint {
 
-// What the counting program defines. Addresses are in the shared segment.
+// Defined by the counting program. Addresses are in the shared segment.
 void wrote(const void* address, int64_t bytes);
 void read(const void* address, int64_t bytes);
 void copied(int64_t bytes);
 void reduced(int64_t bytes);
 void looked_at_bell();
 
-/// This rank has stored something that others read.
+/// This rank has stored data that other ranks read.
 inline void writes(const void* address, int64_t bytes) {
   if constexpr (kCounted) wrote(address, bytes);
 }
-/// It has loaded what another one stored; looks that found nothing do not count.
+/// This rank has loaded data that another rank stored; unsuccessful polls do not count.
 inline void reads(const void* address, int64_t bytes) {
   if constexpr (kCounted) read(address, bytes);
 }

@@ -11,7 +11,7 @@
 namespace hearth::coll {
 namespace {
 
-/// `blocks` counts at the root only. In place: the root's own block is there already.
+/// `blocks` is significant on the root only. MPI_IN_PLACE: the root's own block is already in its place.
 using GatherFunction = Status(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root);
 
 void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
@@ -33,8 +33,8 @@ Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks,
   });
 }
 
-// Each machine's blocks to its leader, and from the leaders to the root. Packed, machine after machine; at
-// the root in their places, where that is how they lie anyway.
+// Gather on each machine, then from the leaders to the root. Blocks are packed, machine after machine. The
+// root receives them in place if the receive buffer has this layout.
 Status machines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
   Levels levels(schedule, root);
   const objects::Machines& where = levels.machines();
@@ -51,7 +51,7 @@ Status machines(Schedule& schedule, const OwnBlock& own, const RankBlocks& block
   } else if (at_root) {
     HEARTH_TRY(schedule.scratch(all.total(), packed));
   } else {
-    // Of this machine only, of this rank only.
+    // A leader needs room for the blocks of its machine, another rank for its own block.
     const int64_t first = levels.leads() ? all.machine_begin(where.own) : all.begin(own_at);
     HEARTH_TRY(schedule.scratch(levels.leads() ? all.machine_length(where.own) : block_bytes, packed));
     packed -= first;
@@ -73,7 +73,7 @@ Status machines(Schedule& schedule, const OwnBlock& own, const RankBlocks& block
   return {};
 }
 
-// Up a tree, packed: the root gets log2(ranks) messages.
+// Up a binomial tree, packed: the root receives log2(ranks) messages.
 Status binomial(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
   const Tree tree(schedule.rank(), schedule.size(), root);
   const int64_t block_bytes = tree.is_root() ? blocks.bytes(root) : own.bytes();

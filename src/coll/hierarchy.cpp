@@ -8,12 +8,12 @@ namespace {
 
 using shm::RankPlace;
 
-/// What ranks may share, nearest first.
+/// Hardware that ranks may share, closest first.
 constexpr int32_t RankPlace::*kShared[] = {&RankPlace::l3, &RankPlace::numa, &RankPlace::package};
-/// A level whose groups would be smaller than that on average costs more than it saves.
+/// Minimum average size of the groups of a level: smaller groups cost more than they save.
 constexpr size_t kGroupRanksMin = 4;
 
-/// In as few groups of one size, or one less, as the bound allows.
+/// Cuts the ranks into as few groups as the bound allows, whose sizes differ by at most one.
 void cut(std::span<const int> ranks, int group_max, std::vector<std::vector<int>>& groups) {
   const size_t bound = static_cast<size_t>(group_max);
   const size_t pieces = (ranks.size() + bound - 1) / bound;
@@ -52,7 +52,7 @@ std::vector<int> Hierarchy::add_level(const Groups& groups) {
   }
   if (lowest_.empty()) lowest_ = groups;
   widths_.push_back(width);
-  // The top has no leader.
+  // The top group has no leader.
   if (groups.size() == 1) return now;
   std::vector<int> next = leaders_.back();
   for (int& leader : next) leader = leader_of[static_cast<size_t>(leader)];

@@ -16,7 +16,7 @@ bool leads(const Schedule& schedule) {
   return schedule.rank() == kLeader;
 }
 
-/// A part of the work that talks with the other group.
+/// While it lives, the schedule's messages go to the other group.
 class Across {
  public:
   explicit Across(Schedule& schedule) : schedule_(schedule) {
@@ -34,8 +34,8 @@ class Across {
   Schedule& schedule_;
 };
 
-/// Calls meet(rank) for each rank of the other group, a round for each. In the round of `sum` those meet
-/// whose ranks in their groups add up to it.
+/// Calls meet(rank) for each rank of the other group, one per round. In round `sum`, two ranks meet if their
+/// ranks add up to `sum`, modulo the number of rounds.
 template <class Meet>
 void meet_all(Schedule& schedule, Meet meet) {
   const Across across(schedule);

@@ -52,7 +52,8 @@ bool all_equal(const int64_t* lengths, int count) {
   return std::all_of(lengths, lengths + count, [lengths](int64_t length) { return length == lengths[0]; });
 }
 
-/// To or from `root` of those that are among each other now, whose blocks have these lengths and places.
+/// Gathers on `root`, or scatters from it, among the ranks of the current part; their blocks have these
+/// lengths and offsets.
 Status gather_blocks(Schedule& schedule, std::byte* packed, const int64_t* lengths, const int64_t* begins,
                      int root) {
   const int rank = schedule.rank();

@@ -1,19 +1,20 @@
-// Collectives among ranks on several machines, composed of those of this folder: some among the ranks of one
-// machine, by what that machine's ranks have (lines, chunks, messages), some among one rank of each machine,
-// by messages. An algorithm `machines` of a collective is a few such parts in a row:
+// Collectives among ranks on several machines, composed of other algorithms of this folder. Parts among the
+// ranks of one machine use the means of that machine (slots, pipeline buffers, messages). Parts among one
+// rank of each machine, its leader, use messages. The algorithm `machines` of a collective is a sequence of
+// such parts:
 //
 //   reduce    on each machine: reduce to its leader     among leaders: reduce
 //   bcast     among leaders: bcast                      on each machine: bcast from its leader
 //
-//   machine 0   [ 0  1  2  3 ]      the leader of a machine is its lowest rank;
-//                 |                 of the root's machine it is the root
+//   machine 0   [ 0  1  2  3 ]      the leader of a machine is its lowest rank,
+//                 |                 on the root's machine the root
 //   machine 1   [ 4  5  6  7 ]
 //
-// In each part ranks count from 0: places on the machine, numbers of machines. So data cross the network once
-// for each machine, whatever the order of ranks, and each level has algorithms of its own table. What a part
-// brings may be used by the next one.
+// In each part ranks count from 0: local ranks on a machine, numbers of machines among leaders. Data cross
+// the network once per machine in any order of ranks, and each part selects its algorithm from its own table.
+// A part may use the results of the previous one.
 //
-// Made on the stack while a schedule is built.
+// Lives on the stack while a schedule is built.
 #pragma once
 
 #include <vector>
@@ -28,28 +29,28 @@ class Levels {
  public:
   static constexpr int kNoRoot = -1;
 
-  /// Pre: schedule.machines() is not nullptr. Where each machine is to be led by its last rank, the root is
-  /// `kLast`.
+  /// Pre: schedule.machines() is not nullptr. If `root` is kLast, the last rank of each machine is its
+  /// leader.
   static constexpr int kLast = -2;
   explicit Levels(Schedule& schedule, int root = kNoRoot);
 
   const objects::Machines& machines() const { return machines_; }
-  /// The machine of this rank, and how many ranks it has.
+  /// The machine of this rank, the number of its ranks, and the local rank of this one.
   int own() const { return machines_.own; }
   int size() const { return machines_.size(machines_.own); }
   int place() const { return machines_.place; }
   int root_machine() const { return root_machine_; }
-  /// The place of this machine's leader.
+  /// The local rank of this machine's leader.
   int leader() const { return leader_place(machines_.own); }
   bool leads() const { return leader() == machines_.place; }
 
-  /// A part among the ranks of this machine: `build()` adds its steps.
+  /// A part among the ranks of this machine; `build()` adds its steps. Left out if the machine has one rank.
   template <class Build>
   Status on_machine(Build build) {
     if (size() == 1) return {};
     return on_machine_of_any_size(build);
   }
-  /// The same where something is to be done by one rank alone too.
+  /// The same, but added even if the machine has one rank.
   template <class Build>
   Status on_machine_of_any_size(Build build) {
     HEARTH_TRY(schedule_.settle_area());
@@ -57,7 +58,7 @@ class Levels {
     const Schedule::Part part(schedule_, machines_.peers_on(machines_.own), machines_.place, true);
     return build();
   }
-  /// A part among the leaders; others have none in it.
+  /// A part among the leaders; it does nothing on other ranks.
   template <class Build>
   Status among_leaders(Build build) {
     if (!leads()) return {};
@@ -81,11 +82,11 @@ class Levels {
   int root_place_ = 0;
 };
 
-/// Packed blocks, one of each rank, in the order in which the machines have their ranks: each rank's, and
-/// those of a machine together.
+/// The layout of packed blocks, one per rank, machine after machine: of each rank's block, and of all blocks
+/// of a machine together.
 class PackedBlocks {
  public:
-  /// `bytes_of(rank)`: how long that rank's block is.
+  /// `bytes_of(rank)`: length of that rank's block.
   template <class BytesOf>
   Status lay_out(Schedule& schedule, const objects::Machines& machines, const BytesOf& bytes_of) {
     HEARTH_TRY(reserve(schedule, machines));
@@ -96,24 +97,26 @@ class PackedBlocks {
   }
 
   int64_t total() const { return total_; }
-  /// By the place of a rank among all.
+  /// By the position of a rank in machine order.
   int64_t begin(int at) const { return begins_[at]; }
   int64_t length(int at) const { return lengths_[at]; }
   int64_t machine_begin(int machine) const { return machine_begins_[machine]; }
   int64_t machine_length(int machine) const { return machine_lengths_[machine]; }
 
-  /// For calls with blocks of any lengths: of ranks from this place on; of machines.
+  /// Arguments of calls with blocks of any lengths: of the ranks from position `first` on; of the machines.
   CountArray lengths(int first) const { return CountArray(lengths_ + first); }
   CountArray begins(int first) const { return CountArray(begins_ + first); }
   CountArray machine_lengths() const { return CountArray(machine_lengths_); }
 
-  // Parts (Levels). `packed` has room for all blocks, on leaders; elsewhere what is said there.
+  // Parts (Levels). `packed` is the address of position 0. It has room for all blocks or only for those that
+  // the calling process accesses.
 
-  /// On a machine: what each has in its place, to the leader.
+  /// On a machine: gathers the blocks of its ranks to the leader.
   Status gather(Schedule& schedule, const Levels& levels, std::byte* packed) const;
-  /// And back: each has its block in its place then.
+  /// The reverse: scatters them from the leader.
   Status scatter(Schedule& schedule, const Levels& levels, std::byte* packed) const;
-  /// Among leaders: each machine's blocks to all, to the root's machine, or from there.
+  /// Among leaders: the blocks of each machine go to all leaders, to that of the root's machine, or from
+  /// there.
   Status allgather_machines(Schedule& schedule, std::byte* packed) const;
   Status gather_machines(Schedule& schedule, const Levels& levels, std::byte* packed) const;
   Status scatter_machines(Schedule& schedule, const Levels& levels, std::byte* packed) const;
@@ -129,7 +132,7 @@ class PackedBlocks {
   int64_t total_ = 0;
 };
 
-/// What the choice among algorithms of a communicator depends on, beside the call.
+/// Sets the members of `shape` that describe the machines of the communicator.
 void describe_machines(const Schedule& schedule, Shape& shape);
 
 }  // namespace hearth::coll

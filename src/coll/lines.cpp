@@ -27,7 +27,7 @@ namespace {
 
 }  // namespace
 
-// What a collective says and hears.
+// Setting the collective.
 
 void Lines::say(const void* elements, Type& type, int64_t bytes, int to) {
   said_ = elements;
@@ -70,10 +70,11 @@ void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op)
     incoming_ = room - type.true_lower_bound;
     result_ = incoming_ + (wide ? shm::kWidePayloadBytes : sizeof room_->bytes[0]);
   }
-  // Copies of a few bytes cost less than to ask whether they can be done without.
+  // For a few bytes, the copy costs less than checking whether it can be avoided.
   if (!is_wide(bytes_) || !type.contiguous || !folds_in_place(op, type)) return;
   keeps_first_ = true;
-  // In place the own part must last until it is reduced: of two, that is when the result comes.
+  // In place, the own operand must last until it is reduced. With two ranks this is when the result is
+  // written.
   if (own != result || area_.size() == 2) result_ = static_cast<std::byte*>(result);
 }
 
@@ -189,7 +190,7 @@ void Lines::exscan(const void* send, void* receive, Count count, Type& type, Op&
   hear(rank_ - 1, 0);
 }
 
-// Going through with it.
+// Execution.
 
 bool Lines::advance() {
   if (!spoken_ && !speak()) return false;
@@ -222,7 +223,7 @@ void Lines::describe(p2p::WaitNote& note) const {
   }
 }
 
-// The own block when others can go on.
+// Publishes the data first and then copies the own block, so that other ranks can proceed.
 bool Lines::speak() {
   if (said_to_ != kNobody) {
     if (__builtin_expect(!area_.may_write(number_, awaited), 0)) return false;
@@ -292,7 +293,8 @@ void Lines::take(int rank, const shm::ControlSlot& slot, const Said& said) {
   }
 }
 
-// Of another rank's data that are not what was expected: less is taken where a few are only copied.
+// Handles data that differ from what was expected; returns whether they are used. Shorter data are no error
+// if they are only copied and fit a slot.
 bool Lines::is_of_use(int rank, const Said& said) {
   if (!said.is_after(turns_)) {
     note(area_.fall_out_of_step(rank));
@@ -301,7 +303,7 @@ bool Lines::is_of_use(int rank, const Said& said) {
   if (said.kind() != kind_) {
     const Disagreement other{rank, said.kind(), said.bytes()};
     const Disagreement own{rank_, kind_, heard_bytes_};
-    // Those in groups take two numbers.
+    // A hierarchical collective takes two sequence numbers: the ranks are out of step after it.
     const bool stays = area_.tree_bytes_max(said.kind()) < 0;
     note(stays ? disagree(other, own) : area_.fall_out_of_step(other, own));
     return false;
@@ -313,7 +315,7 @@ bool Lines::is_of_use(int rank, const Said& said) {
   return use_ == Use::copy;
 }
 
-// It will not be heard.
+// Skips a rank that will not publish.
 void Lines::miss(int rank, Status status) {
   constexpr uint32_t kUnknown = 1u << 30;
   note(status);
@@ -321,8 +323,8 @@ void Lines::miss(int rank, Status status) {
   if (rank == next_) --next_;
 }
 
-// A rank that is in a long collective at this place says nothing here. One who may not even speak yet waits
-// for all, and those who are out of step never let it.
+// A rank that is in a long collective at this position publishes nothing here. A process that may not write
+// its slot yet waits for all ranks, and a rank that is out of step never frees the slot.
 bool Lines::look() {
   if (const Status failure = area_.failure(); !failure.ok()) {
     note(failure);
@@ -391,7 +393,7 @@ void Lines::keep_result() {
   }
 }
 
-// The short way of blocking calls: no schedule.
+// Fast path of blocking calls, without a schedule.
 
 namespace {
 
@@ -407,8 +409,8 @@ template <class Begin>
   return true;
 }
 
-/// In place, so that no argument is stored on its way: a copy of what `begin` holds waited 5 ns for the
-/// stores before it (8 bytes, a communicator of one rank).
+/// Inlined, so that no argument passes through memory: a copy of the captures of `begin` waited 5 ns for the
+/// preceding stores (8 bytes, a communicator of one rank).
 template <class Begin>
 [[gnu::always_inline]] inline bool at_once(Comm& comm, Collective collective, int64_t bytes, Status& outcome,
                                            const Begin& begin) {
@@ -419,7 +421,7 @@ template <class Begin>
     }
     return false;
   }
-  Lines::Room room;  // as it is: to clear it takes longer than most collectives
+  Lines::Room room;  // not cleared, which would take longer than most collectives
   Lines lines(*area, &room);
   begin(lines);
   lines.begin();
@@ -428,7 +430,8 @@ template <class Begin>
   return true;
 }
 
-/// What is wrong with a call its schedule says; 0 bytes need nobody.
+/// False for invalid calls, whose error the schedule reports, and for calls without data, which need no other
+/// rank.
 bool folds_at_once(const Type& type, const Op& op, Count count) {
   return type.contiguous && count * type.size != 0 && datatype::check_reduction(op, type).ok();
 }

@@ -1,17 +1,18 @@
-// Small collectives: everything that a process says fits one slot of its row in the control area, or the
-// slot's wide part, and everyone reads what concerns it from the rows of the others. No matching, no
-// requests; one line goes each way between two ranks. What a collective costs is the number of rows that a
-// process hears:
+// Flat shared-memory collectives, for small data: the data of a process fit a slot of its row in the
+// collective region, or the slot's overflow buffer, and each process reads the rows that it needs. There is
+// no matching and there are no requests; one cache line moves each way between two ranks. The cost of a
+// collective is the number of rows that a process reads:
 //
-//   barrier, allreduce, allgather, alltoall, reduce_scatter_block   all others
-//   reduce, gather       the root: all others; others: none
-//   bcast, scatter       the root: none; others: the root
-//   scan, exscan         all ranks before
+//   barrier, allreduce, allgather, alltoall, reduce_scatter_block   all other ranks
+//   reduce, gather       on the root: all other ranks; on other ranks: none
+//   bcast, scatter       on the root: none; on other ranks: the root
+//   scan, exscan         all lower ranks
 //
-// Where ranks outnumber processors this is best for any number of ranks: each is scheduled once.
+// If ranks outnumber processors, this is the best algorithm for any number of ranks, because each rank is
+// scheduled once.
 //
-// Reductions go from the last rank to the first, x[0] op (x[1] op (... op x[n - 1])): in the order of ranks,
-// and with the same bits everywhere.
+// Reductions combine ranks from the last to the first, x[0] op (x[1] op (... op x[n - 1])): in rank order,
+// and with the same bits on all ranks.
 #pragma once
 
 #include <cstddef>
@@ -23,22 +24,23 @@
 
 namespace hearth::coll {
 
-/// Whether a collective goes through the slots of its communicator's area: the same on all ranks. `bytes`:
-/// the most that a process says. Without an area: never.
+/// Whether a collective uses the flat slots of its communicator's region; equal on all ranks. `bytes`:
+/// maximum length of a process's data. False without a region.
 inline bool fits_lines(const ControlArea* area, Collective collective, int64_t bytes) {
   return area != nullptr && bytes <= area->line_bytes_max(collective);
 }
 
-/// One such collective on this process. One function says what it does, with the arguments of the MPI call;
-/// `send` may be MPI_IN_PLACE where that call allows it. Then it begins: it takes a number.
+/// One such collective on this process. First one function sets the collective, with the arguments of the MPI
+/// call; `send` may be MPI_IN_PLACE where that call allows it. Then begin() takes a sequence number.
 class Lines final : public Encounter {
  public:
-  /// For two short operands of a reduction. The program's stack may be small: long ones lie with the area.
+  /// Buffers for two short operands of a reduction. Long operands are in memory of the region's view, because
+  /// the program's stack may be small.
   struct Room {
     alignas(shm::kLineBytes) std::byte bytes[2][sizeof(shm::ControlSlot)];
   };
 
-  /// `room` lives as long as this, or reserve() is called before a reduction.
+  /// `room` must outlive this object. If it is nullptr, reserve() must be called for a reduction.
   explicit Lines(ControlArea& area, Room* room = nullptr) : area_(area), room_(room), rank_(area.rank()) {}
 
   void barrier();
@@ -52,7 +54,7 @@ class Lines final : public Encounter {
   void alltoall(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
                 Type& receive_type);
 
-  /// Before a reduction.
+  /// Allocates the operand buffers of a reduction in the schedule.
   Status reserve(Schedule& schedule, const Type& type, Count count) {
     HEARTH_TRY(schedule.scratch(type, count, incoming_));
     return schedule.scratch(type, count, result_);
@@ -63,7 +65,7 @@ class Lines final : public Encounter {
   void scan(const void* send, void* receive, Count count, Type& type, Op& op);
   void exscan(const void* send, void* receive, Count count, Type& type, Op& op);
 
-  /// As a step.
+  /// Adds the collective as a step.
   void join(Schedule& schedule) { schedule.meet(*this, said_type_, type_, op_); }
   void begin() override {
     number_ = area_.next_number();
@@ -108,38 +110,38 @@ class Lines final : public Encounter {
   uint32_t number_ = 0;
   const int rank_;
   Collective kind_ = Collective::count_;
-  uint64_t turns_ = 0;     // long collectives before it
-  uint32_t expected_ = 0;  // Said::what() of those that are heard
+  uint64_t turns_ = 0;     // long collectives called before
+  uint32_t expected_ = 0;  // Said::what() of the ranks that are read, if the calls match
 
-  // What is said, and who hears it.
+  // The data that this process publishes, and the reader.
   const void* said_ = nullptr;
   Type* said_type_ = nullptr;
   int64_t said_bytes_ = 0;
   int said_to_ = kNobody;
-  bool says_blocks_ = false;  // one for each rank, of which nobody hears this process's own
+  bool says_blocks_ = false;  // one block per rank; no rank reads this process's own block
   bool spoken_ = false;
 
-  // The own block, where it goes on beside the others'.
+  // The copy of the own block to its place in the result.
   struct {
     const void* from;
     Count from_count;
-    Type* from_type = nullptr;  // nullptr: nowhere
+    Type* from_type = nullptr;  // nullptr: no copy
     void* to;
     Count to_count;
     Type* to_type;
   } kept_;
 
-  // Who is heard: from first_ down to last_, but for this process.
+  // The ranks that are read: from first_ down to last_, without this one.
   int first_ = -1;
   int next_ = -1;
   int last_ = 0;
   bool hears_all_ = false;
-  uint32_t behind_ = 0;  // the most of those that were heard: Said::behind()
+  uint32_t behind_ = 0;  // maximum lag (Said::behind()) of the ranks that were read
 
-  // What is done with it: bytes [offset_, offset_ + bytes_) of what each says are `count_` elements of a
+  // The use of the data: bytes [offset_, offset_ + bytes_) of each rank's data are `count_` elements of a
   // block.
   Use use_ = Use::nothing;
-  bool blocks_ = false;  // of each rank in its own place
+  bool blocks_ = false;  // the block of each rank goes to its own place
   int64_t heard_bytes_ = 0;
   int64_t offset_ = 0;
   int64_t bytes_ = 0;
@@ -147,16 +149,17 @@ class Lines final : public Encounter {
   Count count_ = 0;
   Type* type_ = nullptr;
   Op* op_ = nullptr;
-  const void* own_ = nullptr;            // this process's part of a reduction
-  bool keeps_first_ = false;             // the first operand stays where it is until the second one comes
-  const void* first_operand_ = nullptr;  // there
+  const void* own_ = nullptr;            // this process's operand of a reduction
+  bool keeps_first_ = false;             // the first operand stays in its slot until the second one is read
+  const void* first_operand_ = nullptr;  // its address
   bool has_result_ = false;
 
   std::byte* incoming_ = nullptr;
   std::byte* result_ = nullptr;
 };
 
-/// A step of a schedule that has an area: `begin` says what it is, and calls reserve() before.
+/// Adds the collective as a step of a schedule that has a region. `begin` sets the collective and calls
+/// reserve() if necessary.
 template <class Begin>
 Status meet_in_lines(Schedule& schedule, Begin begin) {
   Lines* lines;

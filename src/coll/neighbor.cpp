@@ -7,13 +7,14 @@ namespace {
 
 using objects::Topology;
 
-// Between two processes, the first block sent is the first one received, and so on: several edges of a graph
-// from one process to another are told apart by their order. In a grid a block that goes down comes from
-// above, which matters where both are the same process, in periodic dimensions of one or two: so there the
-// receives from above come before those from below.
+// Messages between two processes match in order, so several edges of a graph from one process to another are
+// distinguished by their order. In a grid, a block that is sent down arrives from above. This matters if both
+// neighbours are the same process, in periodic dimensions of one or two: the receives from above come before
+// those from below.
 template <class SendTo>
 Status exchange(Schedule& schedule, const Topology& topology, const RankBlocks& in, SendTo send_to) {
-  // Where all processes have many neighbours, none may wait for some messages before it has begun all.
+  // If all processes have many neighbours, no process may wait for a message before it has started all of its
+  // own.
   schedule.lift_limit();
   const bool grid = topology.cartesian() != nullptr;
   const int sources = static_cast<int>(topology.sources.size());

@@ -1,5 +1,5 @@
-// Collectives among neighbours in a topology (MPI 5.0 section 8.6): a block to each destination and one from
-// each source. Blocks are numbered as the neighbours are. The arrays and the topology are read at once.
+// Collectives among neighbours in a topology (MPI 5.0 section 8.6): one block to each destination and one
+// from each source, numbered like the neighbours. The arrays and the topology are read during the call only.
 #pragma once
 
 #include "coll/blocks.h"

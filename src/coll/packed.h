@@ -1,5 +1,5 @@
-// The data of elements one after another, for algorithms that cut or join blocks: in place where they lie so,
-// else in a copy.
+// The packed data of elements, for algorithms that cut or join blocks: in place if the elements are
+// contiguous, else in a copy.
 #pragma once
 
 #include "coll/schedule.h"
@@ -18,11 +18,11 @@ class Packed {
     type_ = &type;
     return schedule.scratch(count * type.size, data_);
   }
-  /// A step: from the elements to data().
+  /// Adds a step that packs the elements into data().
   void fill(Schedule& schedule) {
     if (type_ != nullptr) schedule.pack(buffer_, count_, *type_, data_);
   }
-  /// A step: what came to data() goes to the elements.
+  /// Adds a step that unpacks data() into the elements.
   void empty(Schedule& schedule) {
     if (type_ != nullptr) schedule.unpack(data_, buffer_, count_, *type_);
   }

@@ -16,7 +16,7 @@
 namespace hearth::coll {
 namespace {
 
-/// `input` is never MPI_IN_PLACE; at the root it may be `receive` itself.
+/// `input` is never MPI_IN_PLACE; on the root it may be equal to `receive`.
 using ReduceFunction = Status(Schedule& schedule, const void* input, void* receive, Count count, Type& type,
                               Op& op, int root);
 
@@ -40,7 +40,7 @@ Status chunks(Schedule& schedule, const void* input, void* receive, Count count,
   });
 }
 
-// On each machine, then from machine to machine. The order of ranks is kept where machines are runs of them.
+// Reduce on each machine, then among the leaders. Rank order is kept if each machine has consecutive ranks.
 Status machines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
                 int root) {
   Levels levels(schedule, root);
@@ -60,8 +60,8 @@ Status machines(Schedule& schedule, const void* input, void* receive, Count coun
       [&] { return reduce_in_group(schedule, own, receive, count, type, op, levels.root_machine()); });
 }
 
-// Up a binomial tree, whose subtrees are consecutive ranks: rank order is kept. Where order counts, the tree
-// stands at rank 0 and the result goes on to the root.
+// Up a binomial tree, whose subtrees are consecutive ranks, so rank order is kept. If the order matters, the
+// root of the tree is rank 0, which sends the result on to the root.
 Status binomial(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
                 int root) {
   const int top = op.commutative ? root : 0;
@@ -69,7 +69,7 @@ Status binomial(Schedule& schedule, const void* input, void* receive, Count coun
   const Tree ranks(schedule.rank(), schedule.size(), top);
   const void* own = input;
   if (!ranks.is_leaf()) {
-    // The result of a step lies in the buffer of its right operand, so two buffers take turns.
+    // The result of a step is in the buffer of its right operand, so two buffers alternate.
     std::byte* incoming;
     std::byte* spare;
     HEARTH_TRY(schedule.scratch(type, count, incoming));
@@ -97,7 +97,7 @@ Status binomial(Schedule& schedule, const void* input, void* receive, Count coun
   return {};
 }
 
-// Large vectors: each rank reduces one share, the root collects them.
+// Large vectors: each rank reduces one share, and the root collects the shares.
 Status ring_gather(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
                    int root) {
   const bool at_root = schedule.rank() == root;
@@ -115,7 +115,7 @@ Status ring_gather(Schedule& schedule, const void* input, void* receive, Count c
   return {};
 }
 
-// From the last rank to the first, x[0] op (x[1] op (... op x[n - 1])), and on to the root.
+// From the last rank to the first, x[0] op (x[1] op (... op x[n - 1])), then to the root.
 Status in_order(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
                 int root) {
   const int rank = schedule.rank();

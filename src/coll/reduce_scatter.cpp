@@ -12,7 +12,7 @@
 namespace hearth::coll {
 namespace {
 
-/// Where each rank's block begins and how long it is, in elements.
+/// The begin and the length of each rank's block, in elements.
 class Blocks {
  public:
   /// Blocks of `counts[rank]`.
@@ -35,7 +35,8 @@ class Blocks {
   Count begin(int rank) const { return begins_ != nullptr ? begins_[rank] : each_ * rank; }
   Count count(int rank) const { return begins_ != nullptr ? begins_[rank + 1] - begins_[rank] : each_; }
   Count total() const { return total_; }
-  /// Of blocks of equal length; else begins() says where they begin, and where the last one ends.
+  /// The length of blocks of equal length; for others begins() has the begin of each block and the end of the
+  /// last one.
   Count each() const { return each_; }
   const Count* begins() const { return begins_; }
   bool equal() const { return begins_ == nullptr; }
@@ -46,7 +47,7 @@ class Blocks {
   Count total_ = 0;
 };
 
-/// `input` is never MPI_IN_PLACE, but may be `receive`.
+/// `input` is never MPI_IN_PLACE, but may be equal to `receive`.
 using ReduceScatterFunction = Status(Schedule& schedule, const void* input, void* receive,
                                      const Blocks& blocks, Type& type, Op& op);
 
@@ -66,8 +67,8 @@ Status chunks(Schedule& schedule, const void* input, void* receive, const Blocks
   });
 }
 
-// The vector on each machine to its leader, machine by machine among the leaders, and to the ranks. Blocks
-// lie machine after machine on the way.
+// Reduce of the vector on each machine, reduce_scatter among the leaders with one block per machine, scatter
+// on each machine. The leaders order the blocks machine after machine.
 Status machines(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
                 Op& op) {
   Levels levels(schedule);
@@ -106,7 +107,7 @@ Status machines(Schedule& schedule, const void* input, void* receive, const Bloc
   });
 }
 
-// Each rank gets everybody's share of its block and reduces it as it comes.
+// Each rank receives its block from every other rank and reduces each one as it arrives.
 Status pairwise(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
                 Op& op) {
   const int own = schedule.rank();
@@ -127,8 +128,8 @@ Status pairwise(Schedule& schedule, const void* input, void* receive, const Bloc
   return {};
 }
 
-// The same, but everybody's shares are kept and reduced from the last rank to the first. All are under way at
-// once, so that a rank of many on a processor is not woken for each.
+// The same, but the blocks of all ranks are stored and reduced from the last rank to the first. All messages
+// are in flight together, so that a rank that shares its processor is not woken for each.
 Status in_order(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
                 Op& op) {
   const int own = schedule.rank();
@@ -157,7 +158,7 @@ constexpr Algorithm<ReduceScatterFunction> kAlgorithms[] = {
 #include "coll/algorithms.def"
 };
 
-// The leader has the other group's result and gives each rank of the own group its block.
+// Each leader has the result of the other group and sends each rank of its own group its block.
 Status between_groups(Schedule& schedule, const void* send, void* receive, const Blocks& blocks, Type& type,
                       Op& op) {
   HEARTH_TRY(inter::check_buffer(send));

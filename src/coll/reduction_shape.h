@@ -1,4 +1,4 @@
-// What the choice of a reduction's algorithm depends on.
+// The inputs of algorithm selection for a reduction.
 #pragma once
 
 #include "coll/schedule.h"
@@ -6,7 +6,7 @@
 
 namespace hearth::coll {
 
-/// `count`: elements that a rank puts in. The same on all ranks; a question for those who choose algorithms.
+/// `count`: elements that each rank contributes. The result is equal on all ranks.
 Shape reduction_shape(const Schedule& schedule, Collective collective, Count count, const Type& type,
                       const Op& op);
 

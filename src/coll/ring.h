@@ -1,5 +1,5 @@
-// The ring on which large commutative reductions run: each rank talks to its neighbours only, and every byte
-// goes around once.
+// The ring for large commutative reductions: each rank exchanges messages with its two neighbours only, and
+// every byte goes around once.
 #pragma once
 
 #include "coll/blocks.h"
@@ -7,8 +7,8 @@
 
 namespace hearth::coll {
 
-/// `vector` holds this rank's elements, cut into a share for each rank. Afterwards the share of the next rank
-/// (ring_share()) holds the reduction over all ranks, the others partial ones.
+/// `vector` holds this rank's elements, cut into one share per rank. Afterwards the share ring_share() holds
+/// the reduction over all ranks, and the other shares hold partial results.
 Status ring_reduce(Schedule& schedule, void* vector, const Shares& shares, Type& type, Op& op);
 
 /// The share that ring_reduce() completes on a rank.
@@ -16,8 +16,9 @@ inline int ring_share(const Schedule& schedule, int rank) {
   return (rank + 1) % schedule.size();
 }
 
-/// Blocks go from each rank to the next until all have come by: first number `first` of this rank, which is
-/// one more on the next rank. `place_of` and `count_of` say where a block lies and how long it is.
+/// Each rank passes blocks to the next rank until all ranks have had all blocks. This rank starts with block
+/// `first`, the next rank with `first` + 1. `place_of` and `count_of` give the address and the length of a
+/// block.
 template <class PlaceOf, class CountOf>
 void go_around(Schedule& schedule, int first, PlaceOf place_of, CountOf count_of, Type& type) {
   const auto at = [&](int step) { return (first - step + schedule.size()) % schedule.size(); };

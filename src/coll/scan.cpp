@@ -13,7 +13,7 @@
 namespace hearth::coll {
 namespace {
 
-/// `input` is not MPI_IN_PLACE, but may be `result`.
+/// `input` is not MPI_IN_PLACE, but may be equal to `result`.
 using ScanFunction = Status(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
                             Type& type, Op& op);
 
@@ -43,8 +43,9 @@ Status chunks_chain(Schedule& schedule, const void* input, void* result, bool in
   });
 }
 
-// On each machine; its last rank then knows the reduction over all of it, and hears that over the machines
-// before, which comes before what its ranks have.
+// Scan on each machine; its last rank then has the reduction over the machine. An exclusive scan among these
+// ranks gives the reduction over all machines before. It is broadcast on the machine and combined with the
+// results, as the left operand.
 Status machines(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
                 Op& op) {
   Levels levels(schedule, Levels::kLast);
@@ -78,10 +79,10 @@ Status machines(Schedule& schedule, const void* input, void* result, bool inclus
   return {};
 }
 
-// Recursive doubling. After the round of `bit` a rank has in `partial` the reduction over its aligned run of
-// 2*bit ranks (or what exists of it), and in `result` that over the ranks of the run that come before it,
-// itself included in an inclusive scan. A run on the left is always whole, so the number of ranks does not
-// matter.
+// Recursive doubling. After the round of `bit`, `partial` is the reduction over the rank's aligned run of
+// 2*bit ranks, as far as they exist. `result` is the reduction over the ranks of that run before this rank,
+// including this rank in an inclusive scan. A run on the left is always complete, so any number of ranks
+// works.
 Status doubling(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
                 Op& op) {
   const int rank = schedule.rank();
@@ -114,7 +115,7 @@ Status doubling(Schedule& schedule, const void* input, void* result, bool inclus
   return {};
 }
 
-// Each rank gets the elements of all before it, and reduces them from the last to the first.
+// Each rank receives the elements of all ranks before it and reduces them from the last to the first.
 Status in_order(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
                 Op& op) {
   const int rank = schedule.rank();

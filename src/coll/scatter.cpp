@@ -11,7 +11,7 @@
 namespace hearth::coll {
 namespace {
 
-/// `blocks` counts at the root only. In place: the root's own block stays where it is.
+/// `blocks` is significant on the root only. MPI_IN_PLACE: the root's own block stays in its place.
 using ScatterFunction = Status(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root);
 
 void keep_own(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
@@ -33,8 +33,8 @@ Status chunks(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own,
   });
 }
 
-// From the root to the leaders, each machine's blocks, and on to its ranks. Packed, machine after machine; at
-// the root from their places, where that is how they lie anyway.
+// Scatter from the root to the leaders, then on each machine. Blocks are packed, machine after machine. The
+// root sends them from their place if the send buffer has this layout.
 Status machines(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
   Levels levels(schedule, root);
   const objects::Machines& where = levels.machines();
@@ -53,7 +53,7 @@ Status machines(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& ow
       schedule.pack(blocks.place(to), blocks.count(to), blocks.type(to), packed + all.begin(at));
     }
   } else {
-    // Of this machine only, of this rank only.
+    // A leader needs room for the blocks of its machine, another rank for its own block.
     const int64_t first = levels.leads() ? all.machine_begin(where.own) : all.begin(own_at);
     HEARTH_TRY(schedule.scratch(levels.leads() ? all.machine_length(where.own) : block_bytes, packed));
     packed -= first;
@@ -66,7 +66,7 @@ Status machines(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& ow
   return {};
 }
 
-// Down a tree, packed: the root sends log2(ranks) messages.
+// Down a binomial tree, packed: the root sends log2(ranks) messages.
 Status binomial(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
   const Tree tree(schedule.rank(), schedule.size(), root);
   const int64_t block_bytes = tree.is_root() ? blocks.bytes(root) : own.bytes();

@@ -19,9 +19,9 @@ namespace {
 
 using objects::PeerIndex;
 
-// Tags of collectives lie below all that users give, because MPI_Comm_create_group sends in the same context
-// under its caller's tag; those of persistent ones, which stay in use, below the others. A number comes again
-// only after as many collectives of the communicator as there are tags.
+// Tags of collectives are below all user tags, because MPI_Comm_create_group sends in the same context with
+// its caller's tag. Tags of persistent operations stay in use, so they have a range of their own below. A tag
+// is reused after kTags (kPersistentTags) collectives of the communicator.
 constexpr int kFirstTag = -1000;
 constexpr uint32_t kTags = 1u << 30;
 constexpr int kFirstPersistentTag = kFirstTag - static_cast<int>(kTags);
@@ -35,7 +35,7 @@ int take_tag(Comm& comm, bool persistent) {
   return kFirstTag - static_cast<int>(comm.collectives++ % kTags);
 }
 
-// Schedules for reuse, with the room that their lists have grown to.
+// Free list of schedules, which keep the capacity of their vectors.
 using Spare = std::vector<Schedule*>;
 constinit Immortal<Spare> spare;
 
@@ -77,7 +77,7 @@ Schedule::Schedule(const objects::Group& group, const Comm& comm, int tag)
 }
 
 Schedule::~Schedule() {
-  // Where building failed half way, messages may be under way to or from the stack.
+  // If adding steps failed, messages to or from the stack may still be in flight.
   if (messages_.under_way > 0) wait_for_messages(0);
 }
 
@@ -198,8 +198,8 @@ Status Schedule::scratch(const Type& type, Count count, std::byte*& elements) {
   return {};
 }
 
-// Carrying them out. An error does not stop the operation: other ranks count on our messages. Only where a
-// process has died do they find that out themselves, and nothing wrong must come from us.
+// Executing steps. An error does not stop the operation, because other ranks depend on this one's messages. A
+// process failure does: the other ranks detect it themselves, and this rank must not send invalid data.
 
 bool Schedule::has_failed() const {
   const int error_class = messages_.first_error.error_class();
@@ -240,7 +240,7 @@ void Schedule::start_send(const void* buffer, Count count, Type& type, PeerIndex
   p2p::Request* request = nullptr;
   const Status status = p2p::engine().isend(buffer, count, type, to, tag_, context_, request);
   if (!status.ok()) return note(status);
-  if (request == p2p::engine().completed_send()) return;  // it is in the ring: a receive may still wait
+  if (request == p2p::engine().completed_send()) return;  // complete, so a deferred receive stays deferred
   p2p::engine().entrust(request, messages_);
   post_waiting_receive();
 }
@@ -288,14 +288,14 @@ Status Schedule::finish() {
   return messages_.first_error;
 }
 
-// Schedules behind a request.
+// Non-blocking and persistent operations.
 
 void Encounter::describe(p2p::WaitNote& note) const {
   note.missing(awaited);
 }
 
 void Encounter::run(uint32_t context, int root) {
-  // Rounds in which nothing but this is looked at, before messages are minded too.
+  // Rounds that poll this operation only, before messages are progressed too.
   constexpr int kRounds = 64;
   p2p::Engine& engine = p2p::engine();
   for (int round = engine.spins() ? kRounds : 1; round > 0; --round) {
@@ -376,8 +376,8 @@ Status Schedule::make(Comm& comm, std::string_view name, bool persistent, Schedu
 
 namespace {
 
-// Among the ranks of this machine, from the first of them; nullptr: nothing. Not through an area: there may
-// be none yet.
+// Broadcasts a word from the first rank of this machine to the others; nullptr: does nothing. By messages,
+// because there may be no region yet.
 Status tell_machine(Schedule& schedule, int32_t* word) {
   if (word == nullptr) return {};
   const objects::Machines& machines = *schedule.machines();
@@ -392,7 +392,7 @@ Status tell_machine(Schedule& schedule, int32_t* word) {
 
 Status Schedule::obtain_area() {
   if (machines_ != nullptr) {
-    // Also where this machine has none, and perhaps another one: all count it among their collectives.
+    // Run on every machine, even if this one has no region: all ranks must count it among their collectives.
     const bool has_one = ControlArea::on_machine(*comm_) != nullptr;
     int32_t told = has_one && machines_->place == 0 && comm_->failure == 0
                        ? ControlArea::take_for_operation(machines_->peers_on(machines_->own))
@@ -406,7 +406,7 @@ Status Schedule::obtain_area() {
     return status;
   }
   if (ControlArea::of(*comm_) == nullptr) return {};
-  // With a dead member nobody is told, and no collective comes of it.
+  // If a member has failed, no region is allocated, and the broadcast fails.
   int32_t told = rank_ == 0 && comm_->failure == 0 ? ControlArea::take_for_operation(comm_->group->peers)
                                                    : objects::kNoArea;
   const Status status = run<bcast>(*comm_, &told, Count{sizeof told}, byte_type(), 0);
@@ -481,8 +481,8 @@ Status Schedule::launch(Schedule* schedule, Status built, p2p::Request*& request
   return {};
 }
 
-// Called when the request is started, then whenever as few messages are under way as it waits for, or an
-// encounter is over.
+// Called when the request is started, when the number of messages in flight has dropped to wake_at, and when
+// a shared-memory operation has completed.
 void Schedule::go_on() {
   for (; next_ < steps_.size(); ++next_) {
     const Step& step = steps_[next_];
@@ -512,13 +512,13 @@ void Schedule::go_on() {
   p2p::engine().complete(*messages_.owner, messages_.first_error);
 }
 
-// The engine asks, as long as the encounter at which go_on() stopped is not over.
+// Polled by the engine until the shared-memory operation at which go_on() stopped is complete.
 bool Schedule::advance() {
   Encounter& encounter = *steps_[next_].encounter;
   if (!encounter.advance() && !encounter.look()) return false;
   note(encounter.outcome);
   ++next_;
-  go_on();  // the schedule may be gone now
+  go_on();  // may free the schedule
   return true;
 }
 

@@ -2,21 +2,21 @@
 //
 //   receive, send, ... | next_round | copy, reduce, send, ... | next_round | ...
 //
-// or, beside them, work that meets other ranks in the communicator's control area (Encounter).
+// A step may also be a shared-memory operation in the communicator's collective region (meet()).
 //
-// Steps are carried out in the order in which they were added; messages are only started. next_round() is
-// where all messages started so far must be over, so that what follows may use what they brought. The same
-// algorithm serves the three forms of a collective:
+// Steps are executed in the order in which they were added; messages are only started. next_round() waits for
+// all messages started so far, so that later steps may use the received data. The same algorithm serves the
+// three forms of a collective:
 //
-//   blocking        each step is carried out as it is added (run());
-//   non-blocking    the steps are kept, and progress() goes through them behind a request (start());
-//   persistent      the same, and the request can be started again and again (prepare()).
+//   blocking        each step is executed as it is added (run());
+//   non-blocking    the steps are stored, and progress() executes them for a request (start());
+//   persistent      the same, and the request can be started repeatedly (prepare()).
 //
-// A pair of ranks agrees on the order of its messages within one collective; between collectives of a
-// communicator, which may be in flight together, a number in the tag keeps them apart.
+// Within one collective, two ranks add the messages between them in the same order. Collectives of a
+// communicator that are in flight together are distinguished by a number in the tag.
 //
-// Made and used under the library's lock. A schedule for a blocking call lies on the stack; the others are
-// kept in a list for reuse.
+// Made and used under the library's lock. The schedule of a blocking call is on the stack; the others are
+// recycled through a free list.
 #pragma once
 
 #include <climits>
@@ -45,32 +45,32 @@ using datatype::Type;
 using objects::Comm;
 using objects::Op;
 
-/// MPI_BYTE: packed data travel as bytes.
+/// MPI_BYTE: the type of packed data.
 Type& byte_type();
 
 class ControlArea;
 
-/// A part of a collective in which the ranks meet in shared memory, not by messages. Lies in the memory of
-/// its schedule (Schedule::make_encounter), or on the stack in a blocking call.
+/// A part of a collective that uses shared memory, not messages. It is in the memory of its schedule
+/// (Schedule::make_encounter), or on the stack in a blocking call.
 class Encounter : public p2p::Polled {
  public:
-  /// The first error so far; other ranks count on us to go on.
+  /// The first error so far. The operation continues, because other ranks depend on this one.
   Status outcome;
-  /// The process that is waited for, for the wait page.
+  /// The process that is waited for, for wait diagnostics.
   objects::PeerIndex awaited = 0;
 
-  /// Takes its place among those of its area, in the order in which the ranks call collectives; of a
-  /// persistent operation, with every start. What it has done before counts no more.
+  /// Takes the next sequence number or generation of its region, in the order in which the ranks call
+  /// collectives; for a persistent operation, at every start. Resets the state.
   virtual void begin() = 0;
-  /// When advance() is not over: whether it never will be because other ranks do something else. Then it has
-  /// an error as its outcome, and is over.
+  /// Called if advance() returned false. If the operation can never complete, because of a failure or a
+  /// collective mismatch, it sets the error in `outcome` and returns true: the operation is over.
   virtual bool look() = 0;
 
-  /// Goes through with it in a blocking call, while other messages go on.
+  /// Completes the operation in a blocking call; other messages progress meanwhile.
   void run(uint32_t context) { run(context, kOwnRoot); }
-  /// The same as a part of a collective with that root, or with none: -1. For wait diagnostics.
+  /// The same for a part of a collective with this root, -1 for none. For wait diagnostics.
   void run(uint32_t context, int root);
-  /// Says who has not come as far as this process.
+  /// Adds the ranks that it waits for to the wait diagnostics.
   virtual void describe(p2p::WaitNote& note) const;
 
  protected:
@@ -78,7 +78,7 @@ class Encounter : public p2p::Polled {
 
  private:
   static constexpr int kOwnRoot = -2;
-  /// Where it is all of a collective: its root, or -1.
+  /// The root if the operation is a whole collective; -1 for none.
   virtual int root() const { return -1; }
 };
 
@@ -86,30 +86,30 @@ class Schedule final : private p2p::Polled {
  public:
   /// For a blocking call on a communicator.
   explicit Schedule(Comm& comm);
-  /// For a blocking operation among some processes of a communicator, under a tag that is not negative. It
-  /// does not mind the deaths of others.
+  /// For a blocking operation among some processes of a communicator, with a tag >= 0. Failures of other
+  /// processes do not affect it.
   Schedule(const objects::Group& group, const Comm& comm, int tag);
   ~Schedule();
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  /// In the own group.
+  /// In the local group.
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// Of an intercommunicator; 0 where there is one group only.
+  /// Size of the remote group of an intercommunicator; 0 for an intracommunicator.
   int other_size() const { return other_size_; }
   bool is_inter() const { return other_size_ != 0; }
-  /// Which group's processes the ranks of the following messages name; the own one's at first.
+  /// Select the group to which the ranks of the following messages refer; initially the local group.
   void face_own_group() { peers_ = own_peers_; }
   void face_other_group() { peers_ = other_peers_; }
-  /// Where the ranks are, when it is on several machines; else, and between two groups, nullptr.
+  /// The machines of the ranks; nullptr if there is only one, and on an intercommunicator.
   const objects::Machines* machines() const { return machines_; }
   /// Comm::context.
   uint32_t context() const { return context_ - kCollectiveContext; }
-  /// The rank `distance` after or, if negative, before this one, around the circle.
+  /// The rank at this distance after this one (before, if negative), modulo the number of ranks.
   int neighbor(int distance) const { return (rank_ + distance % size_ + size_) % size_; }
 
-  /// Of the arguments of a collective: the root comes last, if there is one.
+  /// Takes the root from the arguments of a collective: the last argument, if it is an int.
   template <class... Arguments>
   void note_root(const Arguments&... arguments) {
     if constexpr (sizeof...(Arguments) > 0) {
@@ -118,7 +118,7 @@ class Schedule final : private p2p::Polled {
     }
   }
 
-  // Messages. One without data is left out, on both sides of it.
+  // Messages. A message without data is left out on both sides.
   void send(const void* buffer, Count count, Type& type, int to) {
     if (count * type.size != 0) put_send(buffer, count, type, to);
   }
@@ -131,7 +131,7 @@ class Schedule final : private p2p::Polled {
   void send_signal(int to) { put_send(nullptr, 0, byte_type(), to); }
   void receive_signal(int from) { put_receive(nullptr, 0, byte_type(), from); }
 
-  // Local work. Elements that are copied as MPI_BYTE are packed or unpacked.
+  // Local work. A copy to MPI_BYTE packs, a copy from MPI_BYTE unpacks.
   void copy(const void* from, Count from_count, Type& from_type, void* to, Count to_count, Type& to_type);
   void pack(const void* from, Count count, Type& type, std::byte* to) {
     copy(from, count, type, to, count * type.size, byte_type());
@@ -145,11 +145,11 @@ class Schedule final : private p2p::Polled {
   /// inout[i] = in[i] op inout[i]
   void reduce(Op& op, Type& type, const void* in, void* inout, Count count);
 
-  /// A part of the operation among some ranks only: until it ends rank() and size() are those among them, and
-  /// all that is added is meant so (coll/levels.h). Parts follow one another on all ranks in the same order.
+  /// A part of the operation among a subset of the ranks (coll/levels.h): while it lives, rank(), size() and
+  /// all added steps refer to the subset. All ranks make their parts in the same order.
   class Part {
    public:
-    /// `members` live as long as it does. `machine`: all of the communicator's on this machine.
+    /// `members` must outlive the part. `machine`: they are all ranks of the communicator on this machine.
     Part(Schedule& schedule, std::span<const objects::PeerIndex> members, int rank, bool machine);
     ~Part();
     Part(const Part&) = delete;
@@ -164,19 +164,19 @@ class Schedule final : private p2p::Polled {
     const objects::Machines* const machines_;
   };
 
-  /// Where the ranks meet; nullptr where they have messages only: between two groups, among some processes of
-  /// a communicator, among several machines, and where no area is left.
+  /// The collective region. nullptr if the ranks can only use messages: on an intercommunicator, among some
+  /// processes of a communicator, among several machines, and if no region was free.
   ControlArea* area() const { return area_; }
-  /// Where it is on several machines, the ranks of each agree on an area, once for a communicator, in the
-  /// first blocking operation: others must not wait for anybody, and use what there is.
+  /// If the communicator spans several machines, the ranks of each agree on a region once, in the first
+  /// blocking operation. Other operations must not wait, and use the region if there is one.
   Status settle_area();
-  /// A persistent operation's own area, where the communicator has one and there is another (control_area.h
-  /// says why). Collective: rank 0 takes it and tells the others.
+  /// Obtains a region for a persistent operation, if the communicator has one and another one is free
+  /// (control_area.h gives the reason). Collective: rank 0 allocates it and broadcasts its id.
   Status obtain_area();
-  /// What came before is over before it begins, and it is over before what follows. The types and the
-  /// operation are those that it uses; nullptr for none.
+  /// Adds a shared-memory operation as a step: earlier steps complete before it starts, and it completes
+  /// before later steps. It uses these types and this operation; nullptr for none.
   void meet(Encounter& encounter, Type* one = nullptr, Type* other = nullptr, Op* op = nullptr);
-  /// An encounter that lives as long as the schedule.
+  /// Makes a shared-memory operation that lives as long as the schedule.
   template <class T, class... Arguments>
   Status make_encounter(T*& encounter, Arguments&&... arguments) {
     static_assert(std::is_trivially_destructible_v<T>);
@@ -186,24 +186,25 @@ class Schedule final : private p2p::Polled {
     return {};
   }
 
-  /// Any number of messages may be under way from here on.
+  /// Removes the limit on messages in flight from here on.
   void lift_limit() { messages_max_ = INT_MAX; }
 
-  /// All messages before are over before anything behind begins.
+  /// Completes all earlier messages before any later step starts.
   void next_round();
 
   /// Memory that lives as long as the schedule.
   Status scratch(int64_t bytes, std::byte*& memory);
-  /// The same for elements. The address is the one that stands for them in calls; data may lie before it.
+  /// The same for elements. Returns the address that stands for them in calls; data may begin before it.
   Status scratch(const Type& type, Count count, std::byte*& elements);
 
-  /// Ends a blocking operation: waits for what is under way; the first error of any step.
+  /// Ends a blocking operation: completes all messages. Returns the first error of any step.
   Status finish();
 
-  /// Makes a request of a schedule that keeps its steps. `built` is what building it came to.
+  /// make() returns a schedule that stores its steps, launch() makes a request of it. `built`: status of
+  /// adding the steps.
   static Status make(Comm& comm, std::string_view name, bool persistent, Schedule*& schedule);
   static Status launch(Schedule* schedule, Status built, p2p::Request*& request);
-  /// Gives back one that keeps its steps, and of which no request was made.
+  /// Frees a schedule that stores its steps, together with its request or if none was made.
   void let_go();
 
   struct Step {
@@ -219,14 +220,14 @@ class Schedule final : private p2p::Polled {
     Op* op = nullptr;
     Encounter* encounter = nullptr;
   };
-  /// For whoever goes through them otherwise: tests that count what each does.
+  /// For tests that count the work of each step.
   const std::vector<Step>& steps() const { return steps_; }
 
  private:
   struct Hooks;
 
-  // Messages under way at once: wide rounds go on as earlier ones complete. A rank's steps must not depend on
-  // more than these, unless lift_limit() was called.
+  // Limit on messages in flight: long rounds continue as earlier messages complete. A rank's steps must not
+  // depend on more concurrent messages, unless lift_limit() was called.
   static constexpr int kMessagesMax = 32;
   static constexpr size_t kOwnBytes = 4096;
 
@@ -235,10 +236,10 @@ class Schedule final : private p2p::Polled {
   void set_up(Comm& comm, int tag);
   void keep(const Step& step);
   void hold(Type& type);
-  /// A step that is no next_round.
+  /// Executes a step other than next_round and meet.
   void carry_out(const Step& step);
-  /// Whether a process that takes part has died: then nothing is sent any more, and others, who find it out
-  /// themselves, do not wait for it.
+  /// Whether a process that takes part has failed. Then nothing more is sent. Other ranks detect the failure
+  /// themselves, so they do not wait for this rank.
   bool has_failed() const;
   std::span<const objects::PeerIndex> members() const { return {own_peers_, static_cast<size_t>(size_)}; }
   void put_send(const void* buffer, Count count, Type& type, int to);
@@ -254,26 +255,26 @@ class Schedule final : private p2p::Polled {
   void note(Status status) {
     if (!status.ok() && messages_.first_error.ok()) messages_.first_error = status;
   }
-  /// What was received counts only if nobody had died by then: others may have sent on what they did not
-  /// have.
+  /// Received data are valid only if no process had failed by then: otherwise a rank may have forwarded data
+  /// that it had not received.
   void note_failure();
   void go_on();
   bool advance() override;
 
-  const objects::PeerIndex* peers_ = nullptr;  // of the group that is faced
+  const objects::PeerIndex* peers_ = nullptr;  // of the selected group
   const objects::PeerIndex* own_peers_ = nullptr;
   const objects::PeerIndex* other_peers_ = nullptr;
   int other_size_ = 0;
   int rank_ = 0;
   int size_ = 0;
-  // The communicator's, or the persistent operation's own; on several machines that of this machine is the
-  // second one.
+  // The region of the communicator or of the persistent operation. On several machines, machine_area_ is the
+  // region of this machine.
   ControlArea* area_ = nullptr;
   ControlArea* machine_area_ = nullptr;
   const objects::Machines* machines_ = nullptr;
   uint32_t context_ = 0;
   int tag_ = 0;
-  std::string_view name_;  // "bcast"; of the non-blocking and persistent ones
+  std::string_view name_;  // "bcast"; empty for blocking operations
   int root_ = -1;          // of a rooted collective, for wait diagnostics
   bool keeps_steps_ = false;
   bool persistent_ = false;
@@ -281,8 +282,8 @@ class Schedule final : private p2p::Polled {
   int messages_max_ = kMessagesMax;
   bool among_some_ = false;
 
-  // At once only: a receive that is not posted yet. When nothing else is under way at the end of its round it
-  // takes the engine's short way.
+  // Blocking operations only: a deferred receive, which is not posted yet. If no other message is in flight
+  // at the end of its round, it takes the engine's fast path.
   bool has_waiting_ = false;
   struct {
     void* buffer;
@@ -291,9 +292,9 @@ class Schedule final : private p2p::Polled {
     objects::PeerIndex from;
   } waiting_;
 
-  Comm* comm_ = nullptr;  // the request holds the reference, or the caller; nullptr among some processes
+  Comm* comm_ = nullptr;  // referenced by the request or the caller; nullptr among some processes
 
-  // Kept steps only.
+  // Stored steps only.
   size_t next_ = 0;
   std::vector<Step> steps_;
   std::vector<Type*> types_;  // one reference held on each
@@ -304,11 +305,10 @@ class Schedule final : private p2p::Polled {
   alignas(64) std::byte own_[kOwnBytes];
 };
 
-// The three forms of a collective. `build` is its function of coll.h, the arguments those behind the
-// schedule.
+// The three forms of a collective. `build` is its function in coll.h; `arguments` follow the schedule.
 
-/// Specialised in coll.h for collectives that a blocking call may go through without a schedule: take() says
-/// whether it did, and how it went.
+/// Fast path of a blocking call without a schedule, specialised in coll.h for collectives that have one.
+/// take() returns whether it executed the call, with the status in its second argument.
 template <auto build>
 struct ShortWay {
   template <class... Arguments>
@@ -317,11 +317,11 @@ struct ShortWay {
   }
 };
 
-/// Specialised in coll.h: whether a collective asks for an area().
+/// Specialised in coll.h: whether a collective can use the region.
 template <auto build>
 inline constexpr bool kMeetsInArea = false;
 
-/// "bcast" of the function hearth::coll::bcast, as the compiler writes it where it names this one.
+/// "bcast" for the function hearth::coll::bcast, taken from the compiler's name of this function.
 template <auto build>
 constexpr std::string_view name_of_collective() {
   const std::string_view text = __PRETTY_FUNCTION__;
@@ -330,7 +330,7 @@ constexpr std::string_view name_of_collective() {
   return name.substr(name.find_last_of(":&") + 1);
 }
 
-/// Why it can have no collective any more; ok when it can.
+/// Why the communicator can run no more collectives; ok if it can.
 inline Status failure_of(const Comm& comm) {
   return __builtin_expect(comm.failure == 0, 1) ? Status() : p2p::engine().failure_of(comm);
 }

@@ -59,7 +59,7 @@ bool enter(Wishes& wishes, const std::string& collective, const std::string& nam
   return false;
 }
 
-/// "bcast=chain,allreduce=ring"; `refuse` gets each entry that means nothing.
+/// "bcast=chain,allreduce=ring"; calls `refuse` with each invalid entry.
 template <class Refuse>
 Wishes read_wishes(const std::string& text, const Refuse& refuse) {
   Wishes wishes = {};
@@ -95,7 +95,7 @@ Status read_hint(const std::string& text, Wishes& wishes) {
   return status;
 }
 
-/// By context, of communicators that have such hints.
+/// The communicators with such hints, by context.
 using Hinted = std::vector<std::pair<uint32_t, Wishes>>;
 constinit Immortal<Hinted> hinted;
 

@@ -1,4 +1,4 @@
-// What small collectives do to the data of a slot: in and out of the user's buffers.
+// Copies between the slots of small collectives and the user's buffers.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace hearth::coll {
 
-/// Elements that lie one after another, from where their data begin.
+/// The first byte of the data of contiguous elements.
 inline const std::byte* data_of(const void* elements, const datatype::Type& type) {
   return static_cast<const std::byte*>(elements) + type.true_lower_bound;
 }
@@ -35,7 +35,7 @@ inline void unpack_all(const std::byte* packed, void* elements, const datatype::
   }
 }
 
-/// Kernels of the library take such elements wherever a slot has them, 8 bytes aligned.
+/// Whether the library's reduction kernels can use elements where they are in a slot, aligned to 8 bytes.
 inline bool folds_in_place(const objects::Op& op, const datatype::Type& type) {
   return op.kind != objects::OpKind::user && type.predefined != 0 && type.size <= 8;
 }

@@ -1,5 +1,6 @@
-// A binomial tree over ranks. Counted from the root around the circle, rank v hangs below v without its
-// lowest set bit, and its subtree is the v .. v + lowest bit - 1 that exist: consecutive ranks.
+// A binomial tree over ranks. Let v be a rank counted from the root, modulo the number of ranks. The parent
+// of v is v without its lowest set bit, and its subtree is v ... v + lowest bit - 1, as far as they exist:
+// consecutive ranks.
 //
 //   0 --- 4 --- 6 --- 7        a subtree is sent or received as one run of blocks
 //   |     '---- 5
@@ -19,9 +20,10 @@ class Tree {
   }
 
   bool is_root() const { return place_ == 0; }
-  /// Whether there is nothing below.
+  /// Whether this rank has no children.
   bool is_leaf() const { return top_bit_ == 1 || !has_child(1); }
-  /// Children are named by one bit each, below this rank's lowest set bit. The highest such bit, 0 for none.
+  /// Children are identified by one bit each, below this rank's lowest set bit. Returns the highest such bit,
+  /// 0 if there is none.
   int top_bit() const { return top_bit_ / 2; }
   bool has_child(int bit) const { return place_ + bit < size_; }
   int child(int bit) const { return rank_at(place_ + bit); }
@@ -39,7 +41,7 @@ class Tree {
   int size_;
   int root_;
   int place_;
-  int top_bit_;  // the lowest set bit of place_; for the root a power of two that is not below size_
+  int top_bit_;  // the lowest set bit of place_; for the root the first power of two that is >= size_
 };
 
 }  // namespace hearth::coll

@@ -13,7 +13,7 @@ namespace {
 
 using datatype::Element;
 
-/// Whether a reduction comes to the same bits whatever is combined first. Integers wrap around.
+/// Whether a reduction gives the same bits in any order. Integers wrap around.
 bool order_is_free(const Op& op, const Type& type) {
   const bool whole = (type.element >= Element::bytes && type.element <= Element::int128) ||
                      (type.element >= Element::boolean8 && type.element <= Element::logical128);
@@ -22,7 +22,7 @@ bool order_is_free(const Op& op, const Type& type) {
 
 }  // namespace
 
-// What a collective is. Errors do not stop it: other ranks count on this one.
+// Setting the collective. Errors do not stop it, because other ranks depend on this one.
 
 void TreeLines::set_up_reduction(const void* send, void* receive, Count count, Type& type, Op* op) {
   from_ = send == MPI_IN_PLACE ? receive : send;
@@ -95,7 +95,7 @@ void TreeLines::begin() {
   passed_on_ = nullptr;
 }
 
-// Words.
+// Slots.
 
 bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*& payload) {
   const shm::ControlSlot* slot;
@@ -103,7 +103,7 @@ bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*&
   if (!area_.hear(rank, number, slot, said)) return wait_for(rank);
   behind_ = std::max(behind_, said.behind() - (number - number_));
   payload = slot->payload;
-  // A slot has no more, whatever its word says.
+  // A payload has no more bytes, even if a corrupt header says so.
   heard_bytes_ = std::min(said.bytes(), shm::kSlotPayloadBytes);
   footprint::reads(payload, said.bytes());
   if (__builtin_expect(said.what() == what_of(bytes, kind_, turns_), 1)) return true;
@@ -112,10 +112,10 @@ bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*&
   } else if (said.kind() != kind_ || said.bytes() > bytes || kind_ != Collective::bcast) {
     const Disagreement other{rank, said.kind(), said.bytes()};
     const Disagreement own{rank_, kind_, bytes};
-    // Another one need not take as many numbers.
+    // A collective of another kind may take a different number of sequence numbers.
     note(said.kind() == kind_ ? disagree(other, own) : area_.fall_out_of_step(other, own));
   }
-  // A broadcast of less than there is room for is none.
+  // A bcast may be shorter than the receive buffer.
   if (said.kind() != kind_ || (said.bytes() < bytes && kind_ != Collective::bcast)) payload = nullptr;
   return true;
 }
@@ -125,8 +125,8 @@ void TreeLines::say(uint32_t number, int64_t bytes) {
   area_.say(number, what_of(bytes, kind_, turns_), behind_ + (number - number_));
 }
 
-// The rank that is waited for is in a long collective at this place, or out of step: then it never says
-// what this one waits for.
+// If the awaited rank is in a long collective at this position, or out of step, it never publishes the
+// awaited data.
 bool TreeLines::look() {
   if (const Status failure = area_.failure(); !failure.ok()) {
     note(failure);
@@ -139,7 +139,7 @@ bool TreeLines::look() {
     if ((awaited_rank_ < 0 || rank == awaited_rank_) && area_.is_out_of_step(rank))
       return give_up(area_.fall_out_of_step(rank));
   }
-  // Or it has done something else where this one did not have to hear it.
+  // The awaited rank may have published data of another collective, which this rank did not have to read.
   const shm::ControlSlot* slot;
   Said said;
   if (awaited_rank_ >= 0 && area_.hear(awaited_rank_, number_, slot, said) && said.kind() != kind_)
@@ -165,7 +165,7 @@ void TreeLines::tell(const Hierarchy::Group& group) {
   }
 }
 
-// Values. What was heard last is folded first, the leader's own comes last.
+// Reduction. Operands are combined from the last member of a group to the leader's own.
 
 void TreeLines::fold(const std::byte* packed) {
   if (bytes_ == 0 || packed == nullptr) return;
@@ -196,7 +196,7 @@ void TreeLines::fold_own() {
   fold(values_[own_at_]);
 }
 
-// Going through with it.
+// Execution.
 
 bool TreeLines::advance() {
   while (phase_ != Phase::over) {
@@ -245,7 +245,7 @@ bool TreeLines::go_up() {
     next_ = static_cast<int>(hierarchy_->groups()[level_].members.size()) - 1;
     return true;
   }
-  // What is below is complete: up to the leader, or to the others at the top.
+  // The value of the ranks below is complete: publish it to the leader or, at the top, to the other members.
   const bool exchanges = root_ < 0;
   if (top && !exchanges && hierarchy_->top_delegate(root_) == rank_) {
     phase_ = Phase::across;
@@ -280,7 +280,7 @@ bool TreeLines::go_across() {
     if (!hear(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
     fold(payload);
   }
-  // Everyone has said how far he is.
+  // All ranks have published their lag now.
   area_.learn(number_, behind_);
   phase_ = root_ < 0 ? Phase::down : Phase::to_root;
   return true;
@@ -290,7 +290,7 @@ bool TreeLines::go_down() {
   const std::byte* result = values_[1 - own_at_];
   if (!hierarchy_->is_top() && !hear(hierarchy_->groups().back().members[0], number_ + 1, bytes_, result))
     return false;
-  // A leader tells all whom it leads: in all but its last group.
+  // A leader publishes to all groups that it leads: all of its groups but the last.
   const size_t led = hierarchy_->groups().size() - 1;
   if (led > 0) {
     if (!may_say(number_ + 1)) return false;
@@ -330,7 +330,7 @@ bool TreeLines::tell_root() {
   return true;
 }
 
-// What was heard goes on as it was said, also where this rank has no room for all of it.
+// Forwards the data as they were read, even if this rank's buffer is shorter.
 bool TreeLines::pass_on() {
   if (next_ < 0) {
     const int speaks = hierarchy_->heard_by_self(root_);

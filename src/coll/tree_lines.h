@@ -1,22 +1,23 @@
-// Small collectives among many ranks that have a processor each: what lines.h does, within the groups of a
-// hierarchy. Within a group everyone reads the leader's slot and the leader everyone's, at the top all read
-// all; so nobody reads the slots of more ranks than a group has, and nobody's slot is read by more.
+// Hierarchical shared-memory collectives: small data among many ranks that have a processor each. They work
+// like lines.h within the groups of a hierarchy. In a group, all members read the leader's slot, and the
+// leader reads the slots of all members; in the top group, all members read all slots. So no rank reads more
+// slots than a group has members, and no slot has more readers.
 //
-//   barrier, reduce, allreduce   up: leaders fold what their groups say; across: the top group exchanges what
-//                                it has; down: leaders tell their groups. After a reduce only the root is
-//                                told, by the member of the top group above it
-//   bcast                        from the root up and down: everyone hears one rank (Hierarchy::speaker)
-//   allgather                    leaders say the blocks of their whole group, and all hear all leaders
+//   barrier, reduce, allreduce   up: leaders reduce the data of their groups; across: the top group exchanges
+//                                its data; down: leaders publish the result to their groups. After a reduce
+//                                only the root reads the result, from its delegate in the top group
+//   bcast                        from the root up and down: each rank reads one rank (Hierarchy::speaker)
+//   allgather                    leaders publish the blocks of their groups, and all ranks read all leaders
 //
-// Where ranks outnumber processors lines.h is better: a leader would have to run twice.
+// If ranks outnumber processors, lines.h is better, because a leader would have to be scheduled twice.
 //
-// Each rank says one thing on the way up and another one on the way down, so most of these collectives take
-// two numbers of the area; those that go one way take one. The words carry how far the ranks below are
-// through with earlier collectives (Said::done), so that slots become free without a look at every rank.
+// Each rank publishes once on the way up and once on the way down, so most of these collectives take two
+// sequence numbers of the region; those with one way take one. The slot headers carry the maximum lag of the
+// ranks below (Said::behind), so that slots become free without reading the row of every rank.
 //
-// Reductions: each leader folds its group from the last member to itself, the top group likewise, so the
-// order of ranks is kept where groups are consecutive ranks (Hierarchy::by_rank), and all get the same bits.
-// Other groups serve operations whose result does not depend on the order. Elements lie one after another.
+// Reductions: each leader reduces its group from the last member to itself, and so does the top group. Rank
+// order is kept if groups are consecutive ranks (Hierarchy::by_rank), and all ranks get the same bits. Other
+// groups serve operations whose result does not depend on the order. Elements are contiguous.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +30,13 @@
 
 namespace hearth::coll {
 
-/// Whether a collective goes through the slots of its area in groups: the same on all ranks. `bytes`: the
-/// most that a rank gives. Asked where it does not fit lines (coll/lines.h).
+/// Whether a collective uses the hierarchical slots of its region; equal on all ranks. `bytes`: maximum
+/// length of a rank's data. Called if flat slots do not fit (coll/lines.h).
 inline bool fits_tree(const ControlArea* area, Collective collective, int64_t bytes) {
   return area != nullptr && bytes <= area->tree_bytes_max(collective);
 }
 
-/// One such collective on this process, like Lines.
+/// One such collective on this process, used like Lines.
 class TreeLines final : public Encounter {
  public:
   explicit TreeLines(ControlArea& area) : area_(area), rank_(area.rank()) {}
@@ -47,7 +48,7 @@ class TreeLines final : public Encounter {
   void reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root);
   void allreduce(const void* send, void* receive, Count count, Type& type, Op& op);
 
-  /// As a step.
+  /// Adds the collective as a step.
   void join(Schedule& schedule) { schedule.meet(*this, type_, from_type_, op_); }
   void begin() override;
   bool advance() override;
@@ -72,7 +73,8 @@ class TreeLines final : public Encounter {
     awaited = area_.process(rank);
     return false;
   }
-  /// Whether the rank has said as many bytes as are expected; then `payload` has them.
+  /// Polls a rank; true once it has published. `payload` is then its data, or nullptr if they are not as
+  /// expected.
   bool hear(int rank, uint32_t number, int64_t bytes, const std::byte*& payload);
   bool may_say(uint32_t number) {
     awaited_rank_ = -1;
@@ -88,11 +90,11 @@ class TreeLines final : public Encounter {
   void fold_own();
 
   ControlArea& area_;
-  uint32_t number_ = 0;  // up; the next one is down
+  uint32_t number_ = 0;  // for the way up; the next number is for the way down
   const int rank_;
   Collective kind_ = Collective::count_;
-  uint64_t turns_ = 0;     // long collectives before it
-  int awaited_rank_ = -1;  // to say something; -1 while it may not speak itself
+  uint64_t turns_ = 0;     // long collectives called before
+  int awaited_rank_ = -1;  // the rank that must publish next; -1 while this rank waits to write its own slot
   const Hierarchy* hierarchy_ = nullptr;
   Phase first_phase_ = Phase::up;
   Phase phase_ = Phase::up;
@@ -100,31 +102,31 @@ class TreeLines final : public Encounter {
 
   const void* from_ = nullptr;
   Count from_count_ = 0;
-  Type* from_type_ = nullptr;  // of an own block that is not in place
+  Type* from_type_ = nullptr;  // nullptr: the own block is in place
   void* to_ = nullptr;
   Count count_ = 0;
   Type* type_ = nullptr;
   Op* op_ = nullptr;
   int64_t bytes_ = 0;
-  int root_ = -1;  // of a reduce; -1: all get the result
+  int root_ = -1;  // of a bcast or reduce; -1: all ranks get the result
 
   size_t level_ = 0;     // on the way up
-  int next_ = -1;        // of a group's members, the one that is heard next
-  uint32_t behind_ = 0;  // the most of those below, and of all after the exchange at the top
+  int next_ = -1;        // index of the group member that is read next
+  uint32_t behind_ = 0;  // maximum lag of the ranks below; of all ranks after the exchange at the top
 
-  int64_t heard_bytes_ = 0;               // of what was heard last
-  const std::byte* passed_on_ = nullptr;  // bcast: where it lies
+  int64_t heard_bytes_ = 0;               // length of the data that were read last
+  const std::byte* passed_on_ = nullptr;  // bcast: the data to forward
 
-  // Packed values. The own one: the user's at first, then the fold of what is below.
+  // Packed values. The own value is the user's at first, then the reduction over the ranks below.
   bool has_own_ = false;
   bool has_value_ = false;
-  bool has_kept_own_ = false;  // allgather: in its place
+  bool has_kept_own_ = false;  // allgather: the own block is in its place
   int own_at_ = 0;
   alignas(shm::kLineBytes) std::byte values_[2][shm::kSlotPayloadBytes];
   alignas(shm::kLineBytes) std::byte incoming_[shm::kSlotPayloadBytes];
 };
 
-/// A step of a schedule that has an area: `begin` says what it is.
+/// Adds the collective as a step of a schedule that has a region. `begin` sets the collective.
 template <class Begin>
 Status meet_in_tree(Schedule& schedule, Begin begin) {
   TreeLines* meeting;

@@ -62,7 +62,7 @@ std::vector<Block> blocks_of(const Type& type, Count count, const Type& element)
   std::vector<Block> blocks = blocks_of(type, count);
   if (!has_gap(element)) return blocks;
   std::vector<Block> elements;
-  int64_t missing = 0;  // of the last element
+  int64_t missing = 0;  // bytes of the current element that are still to come
   for (Block block : blocks) {
     while (block.bytes > 0) {
       if (missing == 0) {

@@ -1,5 +1,5 @@
-// What elements of a datatype are made of, one by one: for one-sided operations, which combine data in
-// another process's memory and tell it where.
+// The blocks of memory that the data of a datatype occupy. For one-sided operations, which combine data in
+// the memory of another process and send it the blocks.
 //
 // Called under the library's lock.
 #pragma once
@@ -12,20 +12,20 @@
 
 namespace hearth::datatype {
 
-/// The one predefined type that all data of `type` are of: a pair such as MPI_DOUBLE_INT counts as one.
-/// nullptr where there are several, or none.
+/// The predefined type of all data of `type`; a pair such as MPI_DOUBLE_INT counts as one type. nullptr if
+/// there are several types, or none.
 const Type* element_of(const Type& type);
 
-/// Where the data of `count` elements lie, from the address that MPI calls take, in packed order. Neighbours
-/// are one block.
+/// The blocks of the data of `count` elements in packed order, with offsets from the buffer address of MPI
+/// calls. Adjacent blocks are merged.
 std::vector<Block> blocks_of(const Type& type, Count count);
 
-/// Whether one element of a predefined type has bytes between its members that are no data (MPI_SHORT_INT).
+/// Whether an element of a predefined type has padding between its members (MPI_SHORT_INT).
 inline bool has_gap(const Type& element) {
   return element.size != element.true_extent;
 }
-/// The same for data that are all of this element: no block begins or ends within one. Of elements with a gap
-/// each is a block, with its bytes of data.
+/// The same for data that consist of this element only: no block begins or ends within an element. If
+/// elements have padding, each is a block of its own, whose length counts the data only.
 std::vector<Block> blocks_of(const Type& type, Count count, const Type& element);
 
 }  // namespace hearth::datatype

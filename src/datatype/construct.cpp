@@ -44,7 +44,7 @@ Status check_block_length(int64_t length, Count index) {
               static_cast<long long>(index), static_cast<long long>(length));
 }
 
-/// The blocks of an indexed type; `unit` is what displacements count in.
+/// Joins the blocks of an indexed type; `unit` is the unit of displacements in bytes.
 template <class BlockLength>
 Status join_blocks(Count count, const BlockLength& block_length, CountArray displacements, int64_t unit,
                    const Type& old, Shape& shape) {
@@ -56,7 +56,7 @@ Status join_blocks(Count count, const BlockLength& block_length, CountArray disp
     const int64_t length = block_length(i);
     HEARTH_TRY(check_block_length(length, i));
     int64_t place;
-    // Blocks of one length share their layout.
+    // Consecutive blocks of equal length share their layout.
     if (length != length_before && !repeat(old, length, old.extent, block)) return too_large(old);
     length_before = length;
     if (length == 0) continue;
@@ -66,8 +66,8 @@ Status join_blocks(Count count, const BlockLength& block_length, CountArray disp
   return joiner.finish(shape) ? Status() : too_large(old);
 }
 
-/// What strides and displacements count in: the extent of the old type or, in the constructors with an h,
-/// bytes, which are then addresses to the standard.
+/// The unit of strides and displacements: the extent of the old type or, in the constructors with an h,
+/// bytes, which the standard treats as addresses.
 enum class Unit { element, byte };
 
 int64_t bytes_of(Unit unit, const Type& old) {
@@ -223,7 +223,7 @@ Status make_twin(const Type& old, Type*& made) {
 
 void destroy(Type& type) {
   for (Type* old : type.types) release(*old);
-  type.alive = Pool<Type>::kAlive;  // free_handle() had hidden it
+  type.alive = Pool<Type>::kAlive;  // free_handle() has cleared it
   pool.destroy(&type);
 }
 

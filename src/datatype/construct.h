@@ -1,8 +1,8 @@
-// Constructors of datatypes (MPI 5.0 section 5.1). Each returns a new type that holds a reference on what it
-// was made from, and keeps what it was given in the form that was called, for MPI_Type_get_contents. Called
-// under the library's lock.
+// Constructors of datatypes (MPI 5.0 section 5.1). Each returns a new type that holds a reference on its old
+// types and stores the arguments in the form that was called (int or MPI_Count), for MPI_Type_get_contents.
+// Called under the library's lock.
 //
-// Entry points have refused negative counts; entries of arrays are checked here.
+// Entry points have rejected negative counts; entries of arrays are checked here.
 #pragma once
 
 #include <span>
@@ -36,7 +36,7 @@ Status make_struct(CountArray block_lengths, CountArray displacements, std::span
 Status make_subarray(int dimensions, CountArray sizes, CountArray subsizes, CountArray starts, int order,
                      Type& old, Form form, Type*& made);
 
-/// What MPI_Type_create_darray takes.
+/// Arguments of MPI_Type_create_darray.
 struct DistributedArray {
   int processes;
   int rank;
@@ -50,9 +50,9 @@ struct DistributedArray {
 Status make_darray(const DistributedArray& array, Type& old, Form form, Type*& made);
 
 Status make_resized(Type& old, int64_t lower_bound, int64_t extent, Form form, Type*& made);
-/// Equal in all but name and attributes, and committed if the old one is.
+/// Equal except for name and attributes; committed if the old type is.
 Status make_duplicate(Type& old, Type*& made);
-/// A second type that says the same of its construction as the first: what MPI_Type_get_contents hands out.
+/// A second type with the same construction, which MPI_Type_get_contents returns.
 Status make_twin(const Type& old, Type*& made);
 
 }  // namespace hearth::datatype

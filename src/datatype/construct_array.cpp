@@ -1,5 +1,5 @@
 // Parts of arrays: MPI_Type_create_subarray and MPI_Type_create_darray (MPI 5.0 sections 5.1.3 and 5.1.4).
-// One dimension after another, the fastest first: each repeats the shape of those before it.
+// Both process one dimension after another, the fastest first: each repeats the shape of the previous ones.
 #include <algorithm>
 
 #include "datatype/construct.h"
@@ -21,13 +21,13 @@ Status check_frame(int dimensions, int order) {
   return {};
 }
 
-/// The dimension that comes `step` after the fastest one.
+/// The dimension that is `step` after the fastest one.
 int dimension_at(int step, int dimensions, int order) {
   return order == MPI_ORDER_FORTRAN ? step : dimensions - 1 - step;
 }
 
-/// Makes the type of a part of an array: `shape` says where the data lie, `whole_extent` how large the array
-/// is.
+/// Makes the type of a part of an array: `shape` has the layout of the data, `whole_extent` is the extent of
+/// the whole array.
 Status create_part(const Shape& shape, int64_t displacement, int64_t whole_extent, const Type& old,
                    Type*& made) {
   ShapeJoiner joiner;
@@ -50,7 +50,7 @@ Status check_subarray(int dimensions, CountArray sizes, CountArray subsizes, Cou
   return {};
 }
 
-/// The share that a process has of one dimension.
+/// The share of a process in one dimension.
 struct Share {
   int64_t block;        // elements in a full block
   int64_t first;        // index of the first element
@@ -69,7 +69,8 @@ Share share_of(int64_t size, int64_t block, int64_t grid, int64_t place) {
   return {block, place * block, broken ? mine - 1 : mine, broken ? last : 0, last_first};
 }
 
-/// `shape` is the share of the dimensions before; `stride` the bytes from one index to the next.
+/// `shape` is the share in the previous dimensions; `stride` is the distance in bytes from one index to the
+/// next.
 bool distribute(const Share& share, int64_t grid, int64_t stride, Shape& shape) {
   ShapeJoiner joiner;
   Shape block;
@@ -111,7 +112,7 @@ Status check_grid(const DistributedArray& array) {
   return {};
 }
 
-/// How many elements a block has in one dimension.
+/// The number of elements of a block in one dimension.
 Status block_of(const DistributedArray& array, int i, int64_t& block) {
   const int64_t size = array.sizes[i];
   const int64_t grid = array.grid[i];
@@ -144,7 +145,7 @@ Status block_of(const DistributedArray& array, int i, int64_t& block) {
   }
 }
 
-/// The place of the process in dimension `i` of the grid, whose last dimension varies fastest.
+/// The coordinate of the process in dimension `i` of the grid, whose last dimension varies fastest.
 int64_t place_in_grid(const DistributedArray& array, int i) {
   int64_t rank = array.rank;
   for (int after = array.dimensions - 1; after > i; --after) rank /= array.grid[after];
@@ -194,7 +195,7 @@ Status make_darray(const DistributedArray& array, Type& old, Form form, Type*& m
     const int i = dimension_at(step, array.dimensions, array.order);
     int64_t block = 0;
     HEARTH_TRY(block_of(array, i, block));
-    // A block longer than the array is the array.
+    // A block is at most as long as the array.
     block = std::min(block, array.sizes[i]);
     const Share share = share_of(array.sizes[i], block, array.grid[i], place_in_grid(array, i));
     if (!distribute(share, array.grid[i], stride, shape) ||

@@ -1,5 +1,5 @@
-// What a constructor was given, kept in the type that it makes: for MPI_Type_get_envelope and _contents
-// (MPI 5.0 section 5.1.13), and for whoever wants to know what a type is made of.
+// The arguments of a constructor, stored in the type that it makes: for MPI_Type_get_envelope and _contents
+// (MPI 5.0 section 5.1.13), and for code that inspects the construction of a type.
 #pragma once
 
 #include "base/status.h"
@@ -7,10 +7,10 @@
 
 namespace hearth::datatype {
 
-/// Takes a type from the pool, with `shape`.
+/// Takes a type from the pool and sets its shape.
 Status create(const Shape& shape, Type*& made);
 
-/// Puts the arguments of a constructor into `type`, in the order in which the standard lists them.
+/// Stores the arguments of a constructor in `type`, in the order of the standard.
 class Contents {
  public:
   Contents(Type& type, int combiner, Form form) : type_(type), form_(form) { type.combiner = combiner; }
@@ -19,7 +19,7 @@ class Contents {
     type_.integers.push_back(value);
     return *this;
   }
-  /// An integer, of MPI_Count in the large form.
+  /// An integer; an MPI_Count in the large form.
   Contents& count(int64_t value) {
     if (form_ == Form::large) {
       type_.counts.push_back(value);
@@ -28,7 +28,7 @@ class Contents {
     }
     return *this;
   }
-  /// An address, of MPI_Count in the large form.
+  /// An address; an MPI_Count in the large form.
   Contents& address(int64_t value) {
     (form_ == Form::large ? type_.counts : type_.addresses).push_back(value);
     return *this;

@@ -11,7 +11,7 @@
 namespace hearth::datatype {
 namespace {
 
-/// How elements of one predefined type are converted.
+/// The conversion of elements of one predefined type.
 struct Conversion {
   enum class Kind : uint8_t { reorder, integer, unsigned_integer, long_double };
 
@@ -59,7 +59,7 @@ uint64_t read_big_endian(const std::byte* from, int64_t bytes) {
   return value;
 }
 
-/// The integer of `bytes` bytes, with its sign carried into 64 bits where it has one.
+/// An integer of `bytes` bytes, extended to 64 bits with its sign if it has one.
 uint64_t extend(uint64_t value, int64_t bytes, bool has_sign) {
   const int unused = 64 - 8 * static_cast<int>(bytes);
   if (unused == 0) return value;
@@ -165,11 +165,11 @@ class Converter {
   const Type& type_;
 };
 
-// A piece of the native data, packed as for a message, goes through the stack.
+// The native data are packed as for a message, piece by piece, through a buffer on the stack.
 constexpr int64_t kPieceBytes = 2048;
 
-/// Calls visit(converter, part, offset, piece) for `part` elements of one basic type after the other: their
-/// packed bytes begin at `offset` of the message and fit into `piece`.
+/// Calls visit(converter, part, offset, piece) for each part of a run of elements of one basic type: the
+/// packed bytes of `part` elements begin at `offset` of the message and fit into `piece`.
 template <class Visit>
 Status for_each_piece(const Type& type, Count count, const Visit& visit) {
   int64_t offset = 0;
@@ -190,7 +190,7 @@ Status for_each_piece(const Type& type, Count count, const Visit& visit) {
 
 int64_t external32_bytes(const Type& type) {
   int64_t bytes = 0;
-  // Cannot fail: nothing that is visited does.
+  // Cannot fail, because the callback does not.
   (void)for_each_run(type, 1, [&](const Type& basic, Count count) {
     bytes += count * Converter(basic).element_bytes();
     return Status();

@@ -5,13 +5,13 @@
 namespace hearth::datatype {
 namespace {
 
-// A layout of up to so many blocks is taken apart where it becomes a piece of another: a list of blocks packs
-// faster than a list of layouts.
+// A layout of at most this many blocks is flattened when it becomes a piece of another one: a list of blocks
+// packs faster than a list of layouts.
 constexpr int64_t kUnrolledBlocksMax = 16;
-// So many blocks at equal distances make a loop; fewer are as fast in a list.
+// Minimum number of blocks at equal distances that become a loop; a list of fewer blocks is as fast.
 constexpr size_t kLoopedBlocksMin = 4;
 
-/// The distance between blocks of one size that are equally far apart; 0 when there is none.
+/// The distance between blocks of equal size, if it is constant; otherwise 0.
 int64_t common_distance(const std::vector<Block>& blocks) {
   if (blocks.size() < 2) return 0;
   const int64_t distance = blocks[1].offset - blocks[0].offset;
@@ -21,7 +21,7 @@ int64_t common_distance(const std::vector<Block>& blocks) {
   return distance;
 }
 
-/// Fills in what follows from the blocks or parts of a unit.
+/// Sets the members that follow from the blocks or parts of a unit.
 std::shared_ptr<Layout> complete(Layout&& unit) {
   auto layout = std::make_shared<Layout>(std::move(unit));
   const std::vector<Block>& blocks = layout->blocks;
@@ -64,7 +64,7 @@ LayoutPointer shift(const LayoutPointer& layout, int64_t offset) {
   return shifted;
 }
 
-/// How many blocks a layout has when it is taken apart; more than kUnrolledBlocksMax when that is not to be.
+/// Number of blocks of a flattened layout; more than kUnrolledBlocksMax if it must not be flattened.
 int64_t unrolled_blocks(const Layout& layout) {
   if (!layout.parts.empty()) return kUnrolledBlocksMax + 1;
   auto total = static_cast<int64_t>(layout.blocks.size());
@@ -96,19 +96,19 @@ LayoutPointer make_block(int64_t offset, int64_t bytes) {
 LayoutPointer repeat(const LayoutPointer& layout, int64_t count, int64_t stride) {
   if (count == 1) return layout;
   if (layout->one_block() && layout->unit_bytes == stride) {
-    // Blocks that touch are one block.
+    // Adjacent blocks are one block.
     return make_block(layout->blocks[0].offset, layout->unit_bytes * count);
   }
   auto repeated = std::make_shared<Layout>(*layout);
   const auto blocks = static_cast<int64_t>(layout->blocks.size());
   const int64_t distance = layout->loops.empty() ? common_distance(layout->blocks) : 0;
   if (distance != 0 && blocks * distance == stride) {
-    // The blocks go on from one unit to the next.
+    // The blocks continue at the same distance in the next unit.
     const LayoutPointer first = make_block(layout->blocks[0].offset, layout->blocks[0].bytes);
     return repeat(first, blocks * count, distance);
   }
   if (!layout->loops.empty() && layout->loops[0].count * layout->loops[0].stride == stride) {
-    // The outermost loop goes on.
+    // The outermost loop continues.
     repeated->loops[0].count *= count;
   } else {
     repeated->loops.insert(repeated->loops.begin(), Loop{count, stride, layout->bytes()});
@@ -143,7 +143,7 @@ void LayoutBuilder::close_blocks() {
 LayoutPointer LayoutBuilder::finish() {
   if (parts_.empty()) return make_blocks(std::move(blocks_));
   close_blocks();
-  // Layouts that are one and the same at equal distances, as in an array of blocks of vectors.
+  // The same layout at equal distances, as in an array of blocks of vectors.
   bool regular = true;
   const int64_t distance = parts_.size() > 1 ? parts_[1].offset - parts_[0].offset : 0;
   for (size_t i = 1; i < parts_.size(); ++i) {

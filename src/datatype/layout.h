@@ -1,14 +1,14 @@
-// Where the data of one element of a datatype lie, when they are not simply one after another.
+// The layout of the data of one element of a datatype, if they are not contiguous.
 //
-//   a unit:   a few blocks, packed in the order of the list; or parts, each with a layout of its own
-//   loops:    the unit again and again, each loop with a stride; the outermost first
+//   unit:    a few blocks, packed in the order of the list; or parts, each with a layout of its own
+//   loops:   repeat the unit, each with a stride; the outermost first
 //
 //   |##  #   |##  #   |##  #   |          |##  #   |##  #   |##  #   |
 //    unit     inner stride                 outer stride ^
 //
-// So a layout is as long as what is irregular about it, not as its number of blocks. It never changes once
-// made; datatypes and other layouts share it. Made under the library's lock, by the constructors of
-// datatypes; read by packing.
+// So the size of a layout depends on how irregular it is, not on the number of blocks. Layouts are immutable
+// and shared by datatypes and other layouts. Made under the library's lock, by the constructors of datatypes;
+// read by packing.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +32,16 @@ struct Part {
 
 struct Loop {
   int64_t count;
-  int64_t stride;      // in memory, from one turn to the next
-  int64_t turn_bytes;  // packed
+  int64_t stride;      // in memory, from one iteration to the next
+  int64_t turn_bytes;  // packed length of one iteration
 };
 
 struct Layout {
   std::vector<Loop> loops;
   std::vector<Block> blocks;
   std::vector<Part> parts;      // instead of blocks
-  std::vector<int64_t> starts;  // where each block or part begins in the packed unit, if not at a multiple
-  int64_t block_bytes = 0;      // of every block, where all are alike; otherwise 0
+  std::vector<int64_t> starts;  // begin of each block or part in the packed unit; empty if block_bytes != 0
+  int64_t block_bytes = 0;      // length of each block if all are equal; otherwise 0
   int64_t unit_bytes = 0;       // packed
 
   bool one_block() const { return loops.empty() && blocks.size() == 1; }
@@ -50,22 +50,22 @@ struct Layout {
 
 /// One block.
 LayoutPointer make_block(int64_t offset, int64_t bytes);
-/// All of `layout`, `count` times, `stride` bytes apart. Pre: count > 0.
+/// `count` copies of `layout`, `stride` bytes apart. Pre: count > 0.
 LayoutPointer repeat(const LayoutPointer& layout, int64_t count, int64_t stride);
 
-/// Makes a layout of pieces, one after another in packed order. Blocks that touch become one, blocks of one
-/// size at equal distances a loop, and what is small is taken apart into its blocks.
+/// Builds a layout of pieces that follow one another in packed order. Adjacent blocks are merged, blocks of
+/// equal size at equal distances become a loop, and small layouts are flattened to their blocks.
 class LayoutBuilder {
  public:
   void add_block(int64_t offset, int64_t bytes);
   void add_layout(int64_t offset, const LayoutPointer& layout);
-  /// Pre: something was added.
+  /// Pre: at least one piece was added.
   LayoutPointer finish();
 
  private:
   void close_blocks();
 
-  std::vector<Block> blocks_;  // since the last part
+  std::vector<Block> blocks_;  // added since the last part
   std::vector<Part> parts_;
 };
 

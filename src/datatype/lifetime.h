@@ -1,5 +1,5 @@
-// Who keeps a datatype alive: its handle, requests under way, and the datatypes made from it, one reference
-// each. Called under the library's lock, also on the data path.
+// References on datatypes: the handle, each request in flight and each datatype made from the type hold one.
+// Called under the library's lock, also on the data path.
 #pragma once
 
 #include "datatype/type.h"
@@ -14,7 +14,7 @@ inline void retain(Type& type) {
 inline void release(Type& type) {
   if (__builtin_expect(--type.references == 0, 0)) destroy(type);
 }
-/// What MPI_Type_free does: the handle is invalid from here on, even where the type lives on.
+/// Implements MPI_Type_free: the handle is invalid afterwards, even if the type still exists.
 /// Pre: the type is not predefined.
 inline void free_handle(Type& type) {
   type.alive = 0;

@@ -1,5 +1,5 @@
-// Packing starts and ends at any byte, so that long messages travel in pieces of whatever size the transport
-// likes. Nothing here allocates.
+// Packing starts and ends at any byte, so that a transport can use fragments of any length. Nothing here
+// allocates.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -11,8 +11,8 @@
 namespace hearth::datatype {
 namespace {
 
-// A direction has a place among the packed bytes that moves on. The loops below work on a copy of that place:
-// through a reference the compiler would have to read it again after every byte that it stores.
+// A direction holds a position in the packed bytes, which advances. The loops below use a local copy of it:
+// through a reference the compiler would have to reload it after every byte that it stores.
 
 /// From elements into packed bytes.
 struct Packing {
@@ -44,9 +44,8 @@ void copy_one(Direction& direction, typename Direction::Memory* memory, int64_t 
   direction.packed += bytes;
 }
 
-/// Puts words from memory together in a register and stores 16 bytes at a time: 0.15 ns a word instead of
-/// 0.26 (development machine, November 2026). There is no such gain the other way, where each word is a
-/// store.
+/// Collects words in a register and stores 16 bytes at a time: 0.15 ns per word instead of 0.26 (development
+/// machine, November 2026). The other direction gains nothing, because each word is a store.
 template <class Word>
 void gather_words(std::byte*& packed, const std::byte*& memory, int64_t& count, int64_t stride) {
   using Group [[gnu::vector_size(16)]] = Word;
@@ -64,7 +63,7 @@ void gather_words(std::byte*& packed, const std::byte*& memory, int64_t& count, 
   }
 }
 
-/// `count` whole blocks, `stride` apart: the inner loop of everything.
+/// `count` whole blocks, `stride` apart: the innermost loop.
 template <size_t bytes, class Direction>
 void copy_run_fixed(Direction& direction, typename Direction::Memory* memory, int64_t count, int64_t stride) {
   auto* packed = direction.packed;
@@ -93,7 +92,7 @@ void copy_run_long(Direction& direction, typename Direction::Memory* memory, int
   direction.packed = packed;
 }
 
-/// Blocks of the size of numbers and small structures are copied without a call.
+/// Blocks of the size of numbers and small structures are copied without a function call.
 template <class Direction>
 void copy_run(Direction& direction, typename Direction::Memory* memory, int64_t bytes, int64_t count,
               int64_t stride) {
@@ -149,8 +148,7 @@ void copy_blocks(Direction& direction, typename Direction::Memory* origin, const
   }
 }
 
-/// `count` whole turns, `stride` apart, of what `level` says: a loop of the layout, or the unit below all
-/// loops.
+/// `count` whole iterations, `stride` apart, of `level`: a loop of the layout, or the unit inside all loops.
 template <class Direction>
 void copy_turns(Direction& direction, const Layout& layout, size_t level, typename Direction::Memory* memory,
                 int64_t count, int64_t stride) {
@@ -170,7 +168,7 @@ void copy_turns(Direction& direction, const Layout& layout, size_t level, typena
   }
 }
 
-/// The block or part of a unit that has packed byte `from`.
+/// The index of the block or part of a unit that contains packed byte `from`.
 size_t index_at(const Layout& layout, int64_t from) {
   if (layout.block_bytes != 0) return static_cast<size_t>(from / layout.block_bytes);
   const auto after = std::upper_bound(layout.starts.begin(), layout.starts.end(), from);
@@ -185,7 +183,8 @@ template <class Direction>
 void copy_piece(Direction& direction, const Layout& layout, size_t level, typename Direction::Memory* memory,
                 int64_t from, int64_t bytes);
 
-/// Packed bytes [from, from + bytes) of turns that are `stride` apart and `turn_bytes` long when packed.
+/// Packed bytes [from, from + bytes) of iterations that are `stride` apart and have `turn_bytes` packed bytes
+/// each.
 template <class Direction>
 void copy_piece_of_turns(Direction& direction, const Layout& layout, size_t level,
                          typename Direction::Memory* memory, int64_t stride, int64_t turn_bytes, int64_t from,
@@ -209,7 +208,7 @@ void copy_piece_of_turns(Direction& direction, const Layout& layout, size_t leve
   if (bytes > 0) copy_piece(direction, layout, level, memory, 0, bytes);
 }
 
-/// Packed bytes [from, from + bytes) of one turn of what `level` says.
+/// Packed bytes [from, from + bytes) of one iteration of `level`.
 template <class Direction>
 void copy_piece(Direction& direction, const Layout& layout, size_t level, typename Direction::Memory* memory,
                 int64_t from, int64_t bytes) {
@@ -276,7 +275,7 @@ Status copy(const void* from, Count from_count, const Type& from_type, void* to,
       pack(from_type, from, 0, static_cast<std::byte*>(to) + to_type.true_lower_bound,
            static_cast<size_t>(fitting));
     } else {
-      // Through a piece of the stack that stays in the first-level cache.
+      // Through a buffer on the stack that stays in the L1 cache.
       std::byte piece[4096];
       for (int64_t done = 0; done < fitting;) {
         const auto part = static_cast<size_t>(std::min<int64_t>(sizeof piece, fitting - done));

@@ -1,4 +1,4 @@
-// Where user-defined datatypes live. Predefined ones: datatype/predefined.h.
+// The pool of user-defined datatypes. Predefined datatypes: datatype/predefined.h.
 #pragma once
 
 #include "base/immortal.h"

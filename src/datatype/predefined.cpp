@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kTypesMax = 96;
 
-// In memory as C lays out struct { First first; Second second; }, the standard's definition of pair types.
+// The layout of struct { First first; Second second; } in C, which is the standard's definition of pair
+// types.
 template <class First, class Second>
 struct Pair {
   First first;
@@ -41,7 +42,7 @@ struct Table {
     type.element = element;
   }
 
-  // A pair may have padding behind its second member (double, int) or between the two (short, int).
+  // A pair may have padding after its second member (double, int) or between the two (short, int).
   template <class First, class Second>
   void add_pair(const char* name, uint32_t constant, Element element) {
     using Struct = Pair<First, Second>;
@@ -64,7 +65,7 @@ struct Table {
     Type& type = add(name, constant);
     type.size = type.extent = type.true_extent = 0;
     type.supported = false;
-    type.committed = false;  // so that no communication accepts it
+    type.committed = false;  // so that communication rejects it
   }
 };
 

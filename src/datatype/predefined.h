@@ -1,5 +1,5 @@
-// The predefined datatypes, MPI_DATATYPE_NULL's stand-in included. They are entered into
-// objects::pools.predefined when the library is loaded, and never change but for names and attributes.
+// The predefined datatypes, including a substitute for MPI_DATATYPE_NULL. They are entered into
+// objects::pools.predefined when the library is loaded. Afterwards only their names and attributes change.
 #pragma once
 
 #include "datatype/type.h"
@@ -7,17 +7,17 @@
 
 namespace hearth::datatype {
 
-/// Enters the predefined types into objects::pools.predefined. The first call does it, others do nothing.
+/// Enters the predefined types into objects::pools.predefined. Calls after the first do nothing.
 void enter_predefined_types();
 
-/// The predefined type of an ABI constant (MPI_INT, ...); nullptr when the constant names none.
+/// The predefined type of an ABI constant (MPI_INT, ...); nullptr if the constant is no datatype.
 Type* predefined_type(uint32_t constant);
-/// Pre: it names one.
+/// Pre: the handle is a predefined datatype.
 inline Type& predefined_type(MPI_Datatype handle) {
   return *predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
 }
 
-/// A type without size that stands for MPI_DATATYPE_NULL where a datatype argument does not count.
+/// A type of size 0 that replaces MPI_DATATYPE_NULL where a datatype argument is not significant.
 Type& null_type();
 
 }  // namespace hearth::datatype

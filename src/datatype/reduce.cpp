@@ -82,7 +82,7 @@ const char* what_fits(OpKind kind) {
 }
 
 Status reduce_by_user(const Op& op, const Type& type, const void* in, void* inout, Count count) {
-  // Handle and count are copies: the function gets pointers and may write through them.
+  // Handle and count are copies, because the function receives pointers and may write through them.
   auto* from = static_cast<std::byte*>(const_cast<void*>(in));
   auto* to = static_cast<std::byte*>(inout);
   while (count > 0) {
@@ -121,9 +121,9 @@ Status reduce_by_parts(const Op& op, const Type& type, std::span<const void* con
   return {};
 }
 
-// Block by block, what has been combined so far stays in the first-level cache: as fast as holding it in
-// registers with loops for each number of sources (development machine, November 2026). The result of a block
-// is written when all of its sources have been read, so `to` may be one of them.
+// The intermediate results of a block stay in the L1 cache. This is as fast as keeping them in registers with
+// a loop for each number of sources (development machine, November 2026). The result of a block is written
+// after all of its sources have been read, so `to` may be one of them.
 template <class Kernel>
 void reduce_in_blocks(const Type& type, std::span<const void* const> sources, void* to, Count count,
                       Kernel kernel) {
@@ -145,7 +145,7 @@ void reduce_in_blocks(const Type& type, std::span<const void* const> sources, vo
 
 }  // namespace
 
-// Most compilers', before anything else is said.
+// The values of most Fortran compilers, until others are set.
 static_assert(std::endian::native == std::endian::little, "a narrow LOGICAL begins with its lowest byte");
 FortranBooleans fortran_booleans = {{std::byte{1}}, {}};
 

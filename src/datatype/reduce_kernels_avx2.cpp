@@ -1,4 +1,4 @@
-// Compiled with -mavx2: called only where the processor has it.
+// Compiled with -mavx2: called only if the processor supports it.
 #include "datatype/reduce_loops.h"
 
 namespace hearth::datatype {

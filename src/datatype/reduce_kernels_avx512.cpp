@@ -1,5 +1,5 @@
-// Compiled with -mavx512f and what else kernels of vectors of 64 bytes need (CMakeLists.txt): called only
-// where the processor has all of it.
+// Compiled with -mavx512f and the other options for 64-byte vectors (CMakeLists.txt): called only if the
+// processor supports all of them.
 #include "datatype/reduce_loops.h"
 
 namespace hearth::datatype {

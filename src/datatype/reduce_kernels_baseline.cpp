@@ -1,4 +1,4 @@
-// What every processor of the architecture has: SSE2, NEON.
+// For the vector instructions of every processor of the architecture: SSE2, NEON.
 #include "datatype/reduce_loops.h"
 
 namespace hearth::datatype {

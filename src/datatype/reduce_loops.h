@@ -1,12 +1,12 @@
-// The loops of the predefined operations, once for every instruction set. Instantiated only by the files that
-// are compiled for one (reduce_kernels_*.cpp); reduce.cpp chooses at run time. Elements are loaded and stored
-// byte by byte for the language, because the buffers of C programs may lie at any address; the compiler turns
-// that into vector code (these files are built with -O3). All of them give the same bits: no product and sum
-// are contracted (-ffp-contract=off).
+// The loops of the predefined operations, compiled once per instruction set. Instantiated only by the files
+// that are compiled for one (reduce_kernels_*.cpp); reduce.cpp selects at run time. Elements are loaded and
+// stored with memcpy, because the buffers of C programs may have any address; the compiler vectorizes this
+// (these files are built with -O3). All variants give the same bits, because products and sums are not
+// contracted (-ffp-contract=off).
 //
-// As in base/copy_loop.h, nothing here may leave a function behind that the linker could take for others':
-// the parameter is a type that is local to its file, which makes the templates local too, and no inline
-// function of another header is used that is not always in line.
+// As in base/copy_loop.h, this code must not emit a function that the linker could merge with one of another
+// file. The template parameter is a type that is local to its file, which makes the templates local too.
+// Inline functions of other headers are used only if they are always inlined.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ struct Pair {
   Second second;
 };
 
-/// The type to compute in. Sums and products of integers wrap around, so they are unsigned; of types shorter
-/// than int they are of 32 bits, because int arithmetic on promoted shorts may overflow.
+/// The type to compute in. Sums and products of integers wrap around, so it is unsigned. For types shorter
+/// than int it has 32 bits, because int arithmetic on promoted shorts may overflow.
 template <class T, class = void>
 struct Wide {
   using Type = T;
@@ -64,7 +64,7 @@ struct Wide<Half> {
   using Type = float;
 };
 
-/// `Instructions` is a name only: see above.
+/// `Instructions` only makes the templates local to a file: see above.
 template <class Instructions>
 struct ReduceLoops {
   template <class T>
@@ -162,7 +162,7 @@ struct ReduceLoops {
       return static_cast<T>((a != 0) != (b != 0));
     }
   };
-  // Of equal values the lower index wins (MPI 5.0 section 6.9.4).
+  // Of equal values the lower index is taken (MPI 5.0 section 6.9.4).
   struct MinimumPlace {
     template <class First, class Second>
     static Pair<First, Second> apply(Pair<First, Second> a, Pair<First, Second> b) {
@@ -178,7 +178,7 @@ struct ReduceLoops {
     }
   };
 
-  // A half as the number behind it: the compiler makes no vector code of a structure.
+  // A half is loaded as an integer, because the compiler does not vectorize structures.
   template <class T>
   static T load(const std::byte* from) {
     if constexpr (std::is_same_v<T, Half>) {
@@ -198,8 +198,8 @@ struct ReduceLoops {
     }
   }
 
-  // `to` may be `left` or `right`, so it is not __restrict; an element that is stored is never loaded later,
-  // which the pragmas say, each to its compiler.
+  // `to` may be `left` or `right`, so it is not __restrict. But an element that has been stored is never
+  // loaded later, which the pragmas tell the two compilers.
   template <class T, class Op>
   static void combine(const void* left, const void* right, void* to, size_t count) {
     const auto* a = static_cast<const std::byte*>(left);
@@ -213,7 +213,7 @@ struct ReduceLoops {
     }
   }
 
-  // Fortran's values are those of its compiler, not of C.
+  // The values of Fortran are those of its compiler, not of C.
   template <class T, class Op>
   static void combine_fortran(const void* left, const void* right, void* to, size_t count) {
     const auto* a = static_cast<const std::byte*>(left);
@@ -229,7 +229,7 @@ struct ReduceLoops {
     }
   }
 
-  // Member by member: the compiler makes vector code of that, not of a copy of the whole.
+  // Member by member: the compiler vectorizes this, but not a copy of the whole structure.
   template <class T, class Op>
   static void combine_complex(const void* left, const void* right, void* to, size_t count) {
     const auto* first = static_cast<const std::byte*>(left);
@@ -255,7 +255,7 @@ struct ReduceLoops {
       const std::byte* a = static_cast<const std::byte*>(left) + i * sizeof(Both);
       const std::byte* b = static_cast<const std::byte*>(right) + i * sizeof(Both);
       std::byte* result = static_cast<std::byte*>(to) + i * sizeof(Both);
-      // The padding between and behind the members is the user's.
+      // The padding between and after the members belongs to the user and is not written.
       const Both both = Op::apply(Both{load<First>(a), load<Second>(a + kSecond)},
                                   Both{load<First>(b), load<Second>(b + kSecond)});
       store(result, both.first);

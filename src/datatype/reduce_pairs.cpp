@@ -1,5 +1,5 @@
-// MPI_MINLOC and MPI_MAXLOC on the unnamed pairs of MPI_Type_get_value_index (MPI 5.0 section 6.9.4): any
-// number as the value, an integer of any width as the index.
+// MPI_MINLOC and MPI_MAXLOC on the unnamed pairs of MPI_Type_get_value_index (MPI 5.0 section 6.9.4): the
+// value is any number, the index an integer of any width.
 #include <cstring>
 
 #include "datatype/reduce.h"
@@ -9,7 +9,7 @@ namespace {
 
 using objects::OpKind;
 
-/// The indices as numbers that compare as the indices do.
+/// An unsigned number that orders like the index.
 uint64_t order_of(const std::byte* place, int64_t bytes, bool has_sign) {
   uint64_t value = 0;
   switch (bytes) {
@@ -53,7 +53,7 @@ void combine(OpKind op, const PairLayout& layout, const std::byte* left, const s
     Value b;
     std::memcpy(&a, left, sizeof a);
     std::memcpy(&b, right, sizeof b);
-    // Of equal values the lower index wins.
+    // Of equal values the lower index is taken.
     const bool left_wins =
         (op == OpKind::minloc ? a < b : b < a) || (a == b && order_at(left) < order_at(right));
     const std::byte* winner = left_wins ? left : right;
@@ -110,7 +110,7 @@ bool has_pair_kernel(Element value) {
 void reduce_pairs(OpKind op, const Type& pair, const void* left, const void* right, void* to, Count count) {
   const Type& value = *pair.types[0];
   const Type& index = *pair.types[1];
-  // The index is the last thing in the pair.
+  // The index is the last member of the pair.
   const PairLayout layout = {.extent = pair.extent,
                              .index_place = pair.true_extent - index.size,
                              .index_bytes = index.size,

@@ -6,7 +6,7 @@
 namespace hearth::datatype {
 namespace {
 
-/// The lowest and the highest place that a bound takes over copies of a shape.
+/// The lowest and the highest value of a bound among copies of a shape.
 struct Reach {
   int64_t low = 0;
   int64_t high = 0;
@@ -20,7 +20,7 @@ bool reach(int64_t bound, Count count, int64_t stride, Reach& result) {
   return true;
 }
 
-/// Places from `lower` to `upper` of one copy, over all copies.
+/// The lowest `lower` and the extent of all copies, from the bounds of one copy.
 bool reach_both(int64_t lower, int64_t upper, Count count, int64_t stride, int64_t& low, int64_t& extent) {
   Reach lows;
   Reach highs;
@@ -29,7 +29,7 @@ bool reach_both(int64_t lower, int64_t upper, Count count, int64_t stride, int64
   return !__builtin_sub_overflow(highs.high, lows.low, &extent);
 }
 
-/// Bounds that nobody gave: those of the data, and the extent rounded up so that elements stay aligned.
+/// Bounds that are not given: those of the data, with the extent rounded up so that elements stay aligned.
 bool take_natural_bounds(Shape& shape) {
   const int64_t beyond = shape.true_extent % shape.alignment;
   shape.lower_bound = shape.true_lower_bound;
@@ -37,7 +37,7 @@ bool take_natural_bounds(Shape& shape) {
                                  &shape.extent);
 }
 
-/// Pre: all but the layout is known, and the size is not 0.
+/// Pre: everything but the layout is set, and the size is not 0.
 void take_layout(Shape& shape, LayoutPointer layout) {
   shape.contiguous = layout->one_block() && shape.extent == shape.size;
   shape.layout = shape.contiguous ? nullptr : std::move(layout);

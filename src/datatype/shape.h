@@ -1,6 +1,6 @@
-// The shape of a datatype: how large one element is, where its data lie and where the next element begins
-// (MPI 5.0 sections 5.1.1 and 5.1.6). Constructors put the shapes of old types together here, whatever the
-// constructor is called; every sum and product is checked against 64 bits.
+// The shape of a datatype: the size of an element, the layout of its data, and the distance to the next
+// element (MPI 5.0 sections 5.1.1 and 5.1.6). All constructors combine the shapes of their old types here.
+// Every sum and product is checked for 64-bit overflow.
 //
 // Called under the library's lock.
 #pragma once
@@ -20,25 +20,25 @@ struct Shape {
   int64_t true_lower_bound = 0;
   /// The data of n elements are n*size consecutive bytes that start at buffer + true_lower_bound.
   bool contiguous = true;
-  /// The bounds come from MPI_Type_create_resized, a subarray or a distributed array, in this type or one
-  /// that it is made of: the standard's markers, which count instead of the bounds of the data.
+  /// The bounds were given by MPI_Type_create_resized, a subarray or a distributed array, in this type or in
+  /// one that it is made of (the standard's markers). They replace the bounds of the data.
   bool bounds_given = false;
-  /// What the C compiler asks of the predefined types in it: bounds that are not given are rounded to it.
+  /// The largest C alignment of the predefined types in it; an extent that is not given is rounded up to it.
   uint8_t alignment = 1;
-  /// Where the data lie; nullptr exactly where `contiguous`.
+  /// The layout of the data; nullptr if and only if `contiguous`.
   LayoutPointer layout;
 };
 
-/// `count` copies, `stride` bytes apart; false when a number leaves 64 bits. Pre: count >= 0.
+/// `count` copies, `stride` bytes apart; false on 64-bit overflow. Pre: count >= 0.
 [[nodiscard]] bool repeat(const Shape& unit, Count count, int64_t stride, Shape& result);
 
-/// The same data with bounds that are given. Pre: the upper bound fits into 64 bits.
+/// The same data with given bounds. Pre: the upper bound fits into 64 bits.
 Shape with_bounds(const Shape& shape, int64_t lower_bound, int64_t extent);
 
-/// A shape made of others, each with its displacement.
+/// Joins shapes, each at its displacement.
 class ShapeJoiner {
  public:
-  /// False when a number leaves 64 bits.
+  /// False on 64-bit overflow.
   [[nodiscard]] bool add(const Shape& piece, int64_t displacement);
   [[nodiscard]] bool finish(Shape& result);
 

@@ -19,7 +19,7 @@ Members pair(MPI_Datatype first, MPI_Datatype second) {
 }  // namespace
 
 Members members_of(const Type& type) {
-  // A duplicate has the element of its old type, and says by that type what it consists of.
+  // A duplicate has the element of its old type. Its signature is found through the old type.
   if (type.combiner == MPI_COMBINER_DUP) return {nullptr, nullptr};
   switch (type.element) {
     case Element::float_int:
@@ -71,7 +71,7 @@ bool basics_in_bytes(const Type& type, int64_t bytes, Count& basics) {
   for (size_t i = 0; rest > 0; ++i) {
     const Type& old = *type.types[i];
     if (old.size == 0) continue;
-    // Of a struct, as much as the member has; of other types all.
+    // In a struct at most the bytes of this member, in other types all of them.
     const int64_t whole = type.types.size() == 1 ? rest : block_length(type, i) * old.size;
     const int64_t part = std::min(rest, whole);
     const bool exact = basics_in_bytes(old, part, more);
@@ -91,7 +91,7 @@ bool bytes_of_basics(const Type& type, Count basics, int64_t& bytes) {
   if (const Members members = members_of(type); members.first != nullptr) {
     more = members.first->size;
   } else {
-    // Less than one element, whose bytes 64 bits can say.
+    // Less than one element, so the bytes fit 64 bits.
     for (size_t i = 0; rest > 0; ++i) {
       const Type& old = *type.types[i];
       if (old.size == 0) continue;

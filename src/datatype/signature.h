@@ -1,5 +1,5 @@
-// What a type's data consist of, one basic element after another in packed order, wherever they lie: the
-// standard's type signature (MPI 5.0 section 5.1). Pairs such as MPI_DOUBLE_INT count as two elements.
+// The type signature of the standard (MPI 5.0 section 5.1): the basic elements of a type in packed order,
+// wherever they are in memory. Pairs such as MPI_DOUBLE_INT count as two elements.
 //
 // Called under the library's lock; nothing allocates.
 #pragma once
@@ -16,20 +16,20 @@ struct Members {
 };
 Members members_of(const Type& type);
 
-/// How often member `index` of a struct comes: the block length it was made with.
+/// The block length of member `index` of a struct.
 Count block_length(const Type& type, size_t index);
 
-/// Basic elements in one element.
+/// Number of basic elements in one element.
 Count basics_in(const Type& type);
-/// Basic elements in the first `bytes` of many elements; false when a part of one is left over.
-/// Pre: type.size > 0.
+/// Number of basic elements in the first `bytes` packed bytes of an array of elements; false if the last one
+/// is incomplete. Pre: type.size > 0.
 bool basics_in_bytes(const Type& type, int64_t bytes, Count& basics);
-/// The bytes of the first `basics` basic elements of many; false when 64 bits cannot say them. Pre: type.size
-/// > 0.
+/// Packed bytes of the first `basics` basic elements of an array of elements; false on 64-bit overflow. Pre:
+/// type.size > 0.
 bool bytes_of_basics(const Type& type, Count basics, int64_t& bytes);
 
 /// Calls visit(const Type& basic, Count count) for each run of equal basic elements of `count` elements, in
-/// packed order, for as long as it returns an error-free Status.
+/// packed order, until it returns an error.
 template <class Visit>
 Status for_each_run(const Type& type, Count count, const Visit& visit) {
   if (count == 0 || type.size == 0) return {};

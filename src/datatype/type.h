@@ -1,5 +1,5 @@
-// Datatypes. A type knows its size and extent and can turn any range of its packed bytes into memory and
-// back, so that a transport never has to know what it carries.
+// Datatypes. A type has a size and an extent and packs or unpacks any range of its packed bytes, so that
+// transports do not depend on datatypes.
 #pragma once
 
 #include <climits>
@@ -16,7 +16,7 @@
 
 namespace hearth::datatype {
 
-/// The machine representation of one element of a predefined type: what a reduction operates on.
+/// The machine representation of one element of a predefined type, on which reductions operate.
 enum class Element : uint8_t {
   none,  // derived, or a type that no reduction accepts (MPI_PACKED)
   bytes,
@@ -55,19 +55,19 @@ enum class Element : uint8_t {
   real_real,
   double_double,  // Fortran pairs
   value_index,    // a pair of MPI_Type_get_value_index: its members are in Type::types
-  // MPI_CHAR is text in MPI 5.0 section 6.9.2, without reductions. Programs reduce it as the small integer
-  // that it is in C, and the other libraries accept that.
+  // MPI 5.0 section 6.9.2 treats MPI_CHAR as text, without reductions. Programs reduce it as the small
+  // integer that it is in C, and other libraries accept that.
   c_char = CHAR_MIN < 0 ? int8 : uint8
 };
 
 struct Type : objects::Object, Shape {
   bool committed = false;
   bool supported = true;   // false for predefined types that this compiler lacks: size is MPI_UNDEFINED
-  bool permanent = false;  // made by the library once and for all, such as MPI_Type_create_f90_real's
+  bool permanent = false;  // made once by the library, such as the types of MPI_Type_create_f90_real
   Element element = Element::none;
 
-  // What the constructor of a derived type was given, for MPI_Type_get_envelope and _contents. The large
-  // form of a constructor leaves its counts and addresses in `counts`.
+  // The arguments of the constructor of a derived type, for MPI_Type_get_envelope and _contents. The large
+  // form of a constructor stores its counts and addresses in `counts`.
   int combiner = 0;
   std::vector<int> integers;
   std::vector<int64_t> counts;
@@ -77,7 +77,7 @@ struct Type : objects::Object, Shape {
   std::string name;
   objects::Attributes attributes;
 
-  /// The standard's word: also for those that have no constant of their own.
+  /// Predefined in the sense of the standard: also if the type has no constant of its own.
   bool is_predefined() const { return predefined != 0 || permanent; }
 };
 
@@ -86,20 +86,20 @@ inline bool is_one_run(const Type& type, Count count) {
   return type.contiguous || (count == 1 && type.layout->one_block());
 }
 
-/// Copies packed bytes [offset, offset + bytes) of the elements at `buffer` to `packed`. How many elements
-/// there are is the caller's matter: the range lies inside of them.
+/// Copies packed bytes [offset, offset + bytes) of the elements at `buffer` to `packed`. The caller ensures
+/// that the range is within the elements.
 void pack(const Type& type, const void* buffer, int64_t offset, void* packed, size_t bytes);
-/// The reverse: puts `bytes` packed bytes at position `offset` of the message into the elements at `buffer`.
+/// The reverse: copies `bytes` packed bytes at position `offset` of the message to the elements at `buffer`.
 void unpack(const Type& type, void* buffer, int64_t offset, const void* packed, size_t bytes);
 
-/// Copies elements to elements of another type, as a message to oneself does: MPI_ERR_TRUNCATE when there is
-/// no room for all. The buffers do not overlap, or are the same.
+/// Copies elements to elements of another type, like a message to the own process: MPI_ERR_TRUNCATE if not
+/// all fit. The buffers do not overlap, or are the same.
 Status copy(const void* from, Count from_count, const Type& from_type, void* to, Count to_count,
             const Type& to_type);
 
 /// The memory that `count` elements occupy, from the first byte of data to the last.
 struct Span {
-  int64_t lowest;  // from the address that MPI calls take
+  int64_t lowest;  // from the buffer address of MPI calls
   int64_t bytes;
 };
 Span span_of(const Type& type, Count count);

@@ -12,7 +12,7 @@ Type& predefined(MPI_Datatype handle) {
   return *predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
 }
 
-/// All that were made. Never destroyed: see base/immortal.h.
+/// All types that were made. Never destroyed: see base/immortal.h.
 std::vector<Type*>& made_types() {
   static auto& types = *new std::vector<Type*>;
   return types;
@@ -34,7 +34,7 @@ Status add(const Shape& shape, Element element, Type*& made) {
   return {};
 }
 
-/// What a number of this kind can say, in decimal digits and as a range of decimal exponents.
+/// The precision of a kind of numbers in decimal digits, and its range of decimal exponents.
 struct NumberKind {
   int precision;
   int range;
@@ -70,7 +70,7 @@ bool is_index(Element element) {
   return element >= Element::int8 && element <= Element::uint64;
 }
 
-/// Pairs that have a name.
+/// Pairs that have a constant.
 Type* named_pair(const Type& value, const Type& index) {
   const struct {
     MPI_Datatype value, index, pair;
