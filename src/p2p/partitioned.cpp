@@ -161,7 +161,7 @@ struct ReceiveChannel : Channel {
   std::vector<int64_t> missing;  // of each partition of the receiver
 };
 
-/// Subtracts message `index` from what is missing of each partition that it covers.
+/// Subtracts message `index` from the missing length of each partition that it covers.
 void note_arrival(ReceiveChannel& channel, int64_t index) {
   const int64_t length = channel.partition_length;
   int64_t at = index * channel.message_length;

@@ -11,8 +11,8 @@
 namespace hearth::p2p {
 namespace {
 
-// Shortest payloads in the ring for which the store policy is adaptive. Data in many small blocks start
-// earlier: the receiver prefetches the lines, and takes a line away between two stores to it.
+// Shortest payloads in the ring that use the adaptive store policy. The limit is lower for data in many small
+// blocks, because the receiver's prefetch can take a line away between two stores to it.
 constexpr size_t kFilledBytesMin = 1025;
 constexpr size_t kGatheredBytesMin = 129;
 

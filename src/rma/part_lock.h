@@ -71,7 +71,7 @@ class PartLock {
     PeerIndex exclusive = -1;  // the only holder; below 0: all are shared holders
   };
   Holders holders() const {
-    // Precedes the loads of the shared holders' boards.
+    // The acquire load precedes the loads of the shared holders' boards.
     const uint64_t word = atomic::load_acquire(word_);
     if ((word & kExclusive) == 0) return {word & ~kWanted, -1};
     return {1, static_cast<PeerIndex>(static_cast<uint32_t>(word) - 1)};

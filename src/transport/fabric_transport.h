@@ -9,7 +9,7 @@
 // sender's memory directly to the receiver's; the tag contains sender and number.
 //
 // Memory is bounded. A sender may have kWindow packets in flight to one process. Each packet in the opposite
-// direction acknowledges packets (`taken`); if there is none, a packet for this purpose does (kTellsKind). If
+// direction acknowledges packets (`taken`); if there is none, a separate packet does (kTellsKind). If
 // the window is full, claim() returns nullptr. The number of posted receive buffers does not depend on the
 // number of processes.
 //
