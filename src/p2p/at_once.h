@@ -1,11 +1,10 @@
-// The path of nearly every message between ranks of one machine that fits the ring: from MPI_Send or
-// MPI_Isend into the ring, and out of the ring into MPI_Recv, or into the receive that MPI_Irecv posted when
-// MPI_Wait or MPI_Waitall comes to it. What is not the usual case is left, untouched, to send.cpp and
-// receive.cpp.
+// Fast path of messages between ranks of one machine that fit the ring: MPI_Send and MPI_Isend store the
+// message into the ring; MPI_Recv, or MPI_Wait and MPI_Waitall for a receive of MPI_Irecv, copy it out. In
+// any other case these functions return without side effects, and send.cpp and receive.cpp take over.
 //
-// For up to one cache line it is compiled into the MPI calls, without a single call of its own, so that no
-// register has to be saved: what a short message costs beside the transfer of its line is instructions, and
-// stores that wait behind the line's. Several lines are one call each.
+// Messages of up to one cache line are inlined into the MPI calls and make no function call, so no register
+// is saved: besides the transfer of its cache line, a short message costs only instructions, and stores that
+// queue behind those to the line. Messages of several lines are one call each.
 #pragma once
 
 #include "base/copy.h"
@@ -21,7 +20,7 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
                                         static_cast<uint32_t>(bytes), 0);
 }
 
-/// The bytes of `count` elements; false where 64 bits cannot say how many those are.
+/// Computes the bytes of `count` elements; false on overflow of 64 bits.
 [[gnu::always_inline]] inline bool bytes_fit(Count count, const datatype::Type& type, uint64_t& bytes) {
   int64_t product;
   const bool fit = !__builtin_mul_overflow(count, type.size, &product);
@@ -47,9 +46,9 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   return true;
 }
 
-// Waits for a little while for a short packet, which must be this very message: one comparison each instead
-// of one for every field. Nothing but this sender's ring is looked at. nullptr: it is for others to see what
-// came, if anything.
+// Polls the ring of one sender for a short packet with exactly this length and match word. A single
+// comparison of the commit word checks all of its fields. Returns nullptr if no packet arrives within
+// kRounds, or a different one; the general path then handles the ring.
 [[gnu::always_inline]] inline const std::byte* await_short(const shm::RingReader& lane, uint64_t bytes,
                                                            uint64_t match) {
   constexpr int kRounds = 64;
@@ -64,7 +63,7 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   return __builtin_expect(shm::header_at(slot).match == match, 1) ? slot : nullptr;
 }
 
-// Takes the next packet of the ring if it is this very message and comes within moments.
+// Consumes the next packet of the ring if it is exactly this message and arrives within the polling rounds.
 [[gnu::always_inline]] inline bool Engine::take_at_once(shm::RingReader& lane, void* buffer,
                                                         const datatype::Type& type, uint64_t bytes,
                                                         uint64_t match, int call) {
@@ -107,8 +106,8 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   return request;
 }
 
-// A message that fits the oldest posted receive is its own, and no message that fits the receive waits, or it
-// would not be posted.
+// The oldest posted receive takes the next message that matches it. No unexpected message matches it,
+// otherwise it would not have been posted.
 [[gnu::always_inline]] inline bool Engine::receive_posted_at_once(Request& request) {
   const datatype::Type& type = *request.type;
   const auto bytes = static_cast<uint64_t>(request.count * type.size);

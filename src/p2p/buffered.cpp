@@ -9,7 +9,7 @@
 namespace hearth::p2p {
 namespace {
 
-// Messages leave the buffer as plain bytes: packed already.
+// The type of packed data: plain bytes.
 datatype::Type& packed_type() {
   static datatype::Type type = [] {
     datatype::Type bytes;
@@ -73,7 +73,7 @@ void SendBuffer::flush(Engine& engine) {
                     });
 }
 
-// The first gap that is long enough; -1 when there is none.
+// Returns the offset of the first gap that is long enough; -1 if there is none.
 int64_t SendBuffer::find_room(int64_t bytes) const {
   int64_t at = 0;
   for (const Block& block : blocks_) {
@@ -93,7 +93,7 @@ Status SendBuffer::send(Engine& engine, const void* buffer, Count count, const d
                 static_cast<long long>(bytes));
   }
   reclaim(engine);
-  // The user counted MPI_BSEND_OVERHEAD for each message; what we need of it is the alignment.
+  // The user adds MPI_BSEND_OVERHEAD per message; only the alignment padding uses it.
   const int64_t needed = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   Block block = {0, needed, nullptr, nullptr};
   std::byte* place = nullptr;
@@ -107,7 +107,7 @@ Status SendBuffer::send(Engine& engine, const void* buffer, Count count, const d
   } else {
     block.offset = find_room(needed);
     if (block.offset < 0) {
-      // Some may just have left.
+      // Progress may complete pending messages and so free their blocks.
       engine.progress();
       reclaim(engine);
       block.offset = find_room(needed);

@@ -1,7 +1,8 @@
-// Buffered sends (MPI 5.0 section 3.6): memory that the user lends, out of which messages are sent.
+// Buffered sends (MPI 5.0 section 3.6): messages are copied into memory that the user provides and sent from
+// there.
 //
-// The bytes of a message are copied into the buffer only when they cannot go into the ring at once. A buffer
-// belongs to the process, to a communicator or to a session. Used under the library's lock.
+// Each message is packed into the buffer first. Its block is free again once the message has been sent. A
+// buffer belongs to the process, to a communicator or to a session. Used under the library's lock.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +18,16 @@ namespace hearth::p2p {
 class SendBuffer {
  public:
   bool attached() const { return attached_; }
-  /// `memory` is `bytes` long, or MPI_BUFFER_AUTOMATIC: the library takes memory as needed.
+  /// `memory` is `bytes` long, or MPI_BUFFER_AUTOMATIC: the library allocates memory as needed.
   Status attach(void* memory, int64_t bytes);
-  /// Waits until every message has left, then gives the memory back to the user.
+  /// Waits until every message has been sent, then returns the memory to the user.
   Status detach(Engine& engine, void*& memory, int64_t& bytes);
-  /// Waits until every message has left.
+  /// Waits until every message has been sent.
   void flush(Engine& engine);
-  /// Whether every message has left.
+  /// Whether every message has been sent.
   bool idle(Engine& engine);
 
-  /// Sends without ever waiting for the receiver. MPI_ERR_BUFFER when there is no room.
+  /// Never waits for the receiver. MPI_ERR_BUFFER if the buffer has no room.
   Status send(Engine& engine, const void* buffer, Count count, const datatype::Type& type, PeerIndex to,
               int tag, uint32_t context);
 

@@ -11,17 +11,17 @@
 namespace hearth::p2p {
 namespace {
 
-// Between what a line takes where a cache is shared (2 to 5 ns, 10 when the pages are new) and where not (30
+// Threshold between lines in a shared cache (2 to 5 ns, 10 on new pages) and lines in another cache (30 ns
 // and more).
 constexpr uint64_t kSlowNsPerLine = 16;
 constexpr uint64_t kLineBytes = 64;
-// So often a look, with plain stores and with streaming ones. It costs some 100 ns, and 2 us where plain
-// stores are slow; a streamed piece of 16 KiB takes 2 us.
+// Fragments per sample, with plain and with streaming stores. A sample costs about 100 ns, or 2 us if plain
+// stores are slow; a streamed fragment of 16 KiB takes 2 us.
 constexpr uint32_t kPiecesPerLook = 8;
 constexpr uint32_t kPiecesPerTrial = 64;
 constexpr size_t kLookBytesMin = 1024;
 constexpr size_t kLookBytesMax = 2048;
-// So many one after the other: an interrupt makes one piece slow, not several.
+// Consecutive slow samples before a switch: an interrupt slows down one fragment, not several.
 constexpr uint8_t kSlowLooks = 3;
 constexpr size_t kScratchBytes = 4096;
 
@@ -51,12 +51,12 @@ bool CellFiller::wants_look(size_t bytes) const {
 
 void CellFiller::fill(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* cell,
                       size_t bytes) {
-  // Stays in the first-level cache.
+  // Small enough to stay in L1.
   alignas(kLineBytes) std::byte scratch[kScratchBytes];
   ++pieces_;
   if (wants_look(bytes)) [[unlikely]] {
-    // By way of the scratch, so that nothing but the stores is timed; until they are done, not only on their
-    // way.
+    // Packs into the scratch buffer first, so that only the stores are timed. The fence waits until they are
+    // complete.
     const size_t part = std::min(bytes, kLookBytesMax);
     datatype::pack(type, buffer, offset, scratch, part);
     const uint64_t begin_ns = os::now_ns();
@@ -72,7 +72,7 @@ void CellFiller::fill(const datatype::Type& type, const void* buffer, int64_t of
     const auto* data = static_cast<const std::byte*>(buffer) + type.true_lower_bound + offset;
     return copy::run(copy::Engine::non_temporal, cell, data, bytes);
   }
-  // Blocks may be shorter than a line.
+  // Packs into the scratch buffer, because blocks may be shorter than a line.
   while (bytes > 0) {
     const size_t part = std::min(bytes, sizeof scratch);
     datatype::pack(type, buffer, offset, scratch, part);

@@ -1,14 +1,15 @@
-// How a sender writes into its cells for one receiver. Two kinds of stores do it:
+// Adaptive store policy: how a sender writes into bounce buffers for one receiver. There are two kinds of
+// stores:
 //
-//   plain      the bytes stay in this processor's cache until the receiver asks for them. Best where the two
-//              share a cache.
-//   streaming  past the caches. A cell that the receiver has read lies in its cache, and each line must be
-//              taken away from there before it is written again: 2 to 5 ns where a cache is shared, 30 to 60
-//              where none is, one line after the other. Streaming stores cost 5 ns in both cases.
+//   plain      the data stay in the sender's cache until the receiver reads them. Best if the two share a
+//              cache.
+//   streaming  non-temporal, past the caches. A bounce buffer that the receiver has read is in the receiver's
+//              cache, and plain stores have to invalidate its lines there one after the other: 2 to 5 ns per
+//              line with a shared cache, 30 to 60 without. Streaming stores take 5 ns in both cases.
 //
-// Which of the two is right the machine does not tell, or tells wrongly, or it changes while the job runs
-// (virtual processors move). So the filler looks at the clock now and then and goes over to the other kind.
-// One for each peer, owned by the engine, under the library's lock.
+// The reported topology does not decide this: it may be missing or wrong, or change while the job runs
+// (virtual processors migrate). So the policy samples the time of plain stores now and then, and switches if
+// necessary. One per peer, owned by the engine, under the library's lock.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +21,19 @@ namespace hearth::p2p {
 
 class CellFiller {
  public:
-  /// Found out, or fixed by p2p_stores.
+  /// Measured, or fixed by the parameter p2p_stores.
   enum class Choice : uint8_t { by_time, plain, streaming };
 
   explicit CellFiller(Choice choice = Choice::by_time)
       : choice_(choice), streams_(choice == Choice::streaming) {}
 
-  /// Packs bytes [offset, offset + bytes) of the message into a cell, or several in a row.
+  /// Packs bytes [offset, offset + bytes) of the message into one or several consecutive cells.
   void fill(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* cell, size_t bytes);
-  /// Whether plain stores have proved slow: the receiver is far away.
+  /// Whether plain stores were measured as slow: the two share no cache.
   bool streams() const { return streams_; }
-  /// Whether plain stores are known to be fast: the two share a cache.
+  /// Whether plain stores were measured as fast: the two share a cache.
   bool near() const { return !streams_ && (fast_looks_ == kSettledLooks || choice_ == Choice::plain); }
-  /// What a look at the clock says: so many bytes took so long with plain stores.
+  /// Updates the policy with a sample: plain stores of `bytes` bytes took `took_ns`.
   void judge(uint64_t bytes, uint64_t took_ns);
 
  private:
@@ -42,12 +43,12 @@ class CellFiller {
 
   Choice choice_;
   bool streams_;
-  uint8_t slow_looks_ = 0;  // one after the other
-  uint8_t fast_looks_ = 0;  // likewise, at most kSettledLooks
+  uint8_t slow_looks_ = 0;  // consecutive slow samples
+  uint8_t fast_looks_ = 0;  // consecutive fast samples, at most kSettledLooks
   uint32_t pieces_ = 0;
 };
 
-/// What the parameter says; any other word stands for by_time.
+/// The value of p2p_stores; unknown values mean by_time.
 CellFiller::Choice store_choice();
 
 }  // namespace hearth::p2p

@@ -9,15 +9,16 @@
 namespace hearth::p2p {
 namespace {
 
-// Until the next trial, unless the last one was lost. It takes two pieces and some 80 ns; a piece of 16 KiB
-// takes 300 ns near.
+// Fragments between two trials, unless the last one was lost. A trial covers two fragments and costs about 80
+// ns; a fragment of 16 KiB takes 300 ns with a shared cache.
 constexpr uint32_t kPiecesPerTrial = 32;
-// So many lost in a row: an interrupt makes one piece slow, not several.
+// Consecutive lost trials before a switch: an interrupt slows down one fragment, not several.
 constexpr uint8_t kLostMax = 3;
-// Of the time in use, by which the other way must be quicker: a sixteenth.
+// The other order must be faster by 1/kMargin of the time of the current one.
 constexpr uint64_t kMargin = 16;
-// Between what a line takes in order where a cache is shared (1.2 ns) and where not (4.3). Near, the other
-// way may seem quicker for a piece here and there; the messages are not.
+// Threshold of in-order reads, kSlowNs per kSlowBytes: between lines of a shared cache (1.2 ns per line) and
+// lines of another cache (4.3 ns). Below it the order is always in_order: four pages may be faster for single
+// fragments, but not for whole messages.
 constexpr uint64_t kSlowNs = 5;
 constexpr uint64_t kSlowBytes = 128;
 
@@ -51,7 +52,7 @@ void CellReader::read(void* to, const std::byte* cell, size_t bytes) {
   const bool is_second = first_bytes_ != 0;
   if (choice_ != Choice::by_time || (!is_second && lost_ == 0 && ++pieces_ < kPiecesPerTrial))
     return copy(four_pages_, to, cell, bytes);
-  // Each way begins every other trial: the first piece of a message takes longer than the next.
+  // Alternates which order goes first, because the first fragment of a message takes longer than the next.
   const bool four_pages = begins_with_four_ != is_second;
   const uint64_t begin_ns = os::now_ns();
   copy(four_pages, to, cell, bytes);

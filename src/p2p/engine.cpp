@@ -1,4 +1,4 @@
-// Life of the engine, its requests and its waiting.
+// The engine's construction, requests, progress and waiting.
 #include "p2p/engine.h"
 
 #include <algorithm>
@@ -17,18 +17,19 @@
 namespace hearth::p2p {
 namespace {
 
-// Rounds of polling between two looks at the clock: a look costs 25 ns, a round 5 to 20.
+// Polling rounds per clock reading: a reading costs 25 ns, a round 5 to 20.
 constexpr uint32_t kRoundsPerLook = 32;
-// Fruitless looks by a polling program between two offers of the processor.
+// Calls of progress_once() without progress before it yields the processor.
 constexpr uint32_t kFruitlessPerYield = 8;
-// And between two looks at the clock, after which the wait page says that the program polls.
+// Calls of progress_once() without progress per clock reading, after which the wait diagnostics may report
+// the program as polling.
 constexpr uint32_t kFruitlessPerNote = 64;
 
 }  // namespace
 
 WaitPolicy WaitPolicy::from_parameters(bool more_ranks_than_processors) {
   WaitPolicy policy;
-  // With more ranks than processors the one we wait for needs ours: offer it at once.
+  // With more ranks than processors, the awaited rank may need this processor: yield without spinning.
   policy.spin_ns = more_ranks_than_processors ? 0 : param::get_time_ns(param::Id::wait_spin);
   policy.yield_ns = param::get_time_ns(param::Id::wait_yield);
   return policy;
@@ -83,7 +84,7 @@ Engine::~Engine() {
 }
 
 void Engine::get_to_know(Peer& peer, PeerIndex index) {
-  single_copy::Target not_yet;  // it may not have started MPI
+  single_copy::Target not_yet;  // not used yet: the peer may not have initialized MPI
   peer.reachable = transport_.target_of(index, not_yet);
   peer.protocol = limits_of(index, peer);
   peer.filler = CellFiller(peer.reachable ? store_choice() : CellFiller::Choice::plain);
@@ -137,9 +138,9 @@ Status Engine::too_many_requests() const {
 
 void Engine::destroy(Request* request) {
   if (request == completed_send_) return;
-  if (__builtin_expect(request->queued, 0)) posted_.remove(*request);  // stall_receives()
+  if (__builtin_expect(request->queued, 0)) posted_.remove(*request);  // left posted by stall_receives()
   if (request->hooks != nullptr && request->hooks->release != nullptr) {
-    // A generalized request's free function may fail; the outcome has been told by then.
+    // The free function of a generalized request may fail, but the outcome has already been returned.
     static_cast<void>(request->hooks->release(*request));
   }
   if (request->type != nullptr) datatype::release(*request->type);
@@ -185,7 +186,7 @@ void Engine::advance_ready() try {
   while (ready_ != nullptr) {
     Request* request = ready_;
     ready_ = request->next;
-    request->hooks->advance(*request);  // it may be gone now
+    request->hooks->advance(*request);  // may have destroyed the request
   }
 } catch (const std::bad_alloc&) {
   out_of_memory("a step of an operation that consists of several messages");
@@ -243,7 +244,7 @@ void Engine::await_incomplete(const Request& request) {
   await_incomplete(request, [&request](WaitNote& note) { note.request(request); });
 }
 
-// Waiting for a buffer that is lent tells whether its receiver lags (skew.h).
+// A wait for a zero-copy send shows whether its receiver lags (skew.h).
 void Engine::await_incomplete(const Request& request, const Describe& describe) {
   const auto complete = [&request] { return request.complete; };
   if (request.kind != RequestKind::send || request.send_stream == nullptr ||
@@ -283,7 +284,7 @@ bool Engine::progress() try {
     for (size_t i = 0; i < sending_.size();) {
       SendStream* stream = sending_[i];
       moved |= push(*stream);
-      // A stream that ended has left the list.
+      // push() removes a finished stream from the list.
       if (i < sending_.size() && sending_[i] == stream) ++i;
     }
   }
@@ -294,7 +295,7 @@ bool Engine::progress() try {
   }
   if (__builtin_expect(!polled_.empty(), 0)) moved |= advance_polled();
   if (__builtin_expect(hooked_ != nullptr, 0)) moved |= advance_hooked();
-  // Threads of ours that sleep may have waited for what has just moved.
+  // Sleeping threads of this process may have waited for this progress.
   if (__builtin_expect(LibraryLock::enabled, 0) && moved) wake_threads();
   return moved;
 } catch (const std::bad_alloc&) {
@@ -321,7 +322,7 @@ bool Engine::progress_once() try {
   if (look_for_failures()) return true;
   chaos::at(chaos::Point::waiting);
   if (chaos::draw(8) == 1) shuffle();
-  // A program that polls in a loop of its own would keep the awaited rank from running.
+  // Otherwise a program that polls in a loop would keep the awaited rank from running.
   if (wait_policy_.spin_ns == 0 && fruitless_ % kFruitlessPerYield == 0) os::yield_processor();
   if (__builtin_expect(fruitless_ % kFruitlessPerNote == 0, 0)) note_polling();
   return false;
@@ -368,7 +369,7 @@ void Engine::out_of_memory(const char* what) const {
 bool Engine::idle(Waiter& waiter) try {
   if (has_chores_) do_chores();
   LibraryLock::breathe();
-  // The first look is not at once: it would keep news waiting that is just coming.
+  // The first clock reading comes after some rounds, because it would delay a message that is just arriving.
   const uint32_t rounds_per_look = wait_policy_.spin_ns != 0 ? kRoundsPerLook : 1;
   if (++waiter.rounds % rounds_per_look != 0) {
     atomic::cpu_relax();
@@ -385,7 +386,7 @@ bool Engine::idle(Waiter& waiter) try {
   const uint64_t waited = now - waiter.since_ns;
   if (waited < wait_policy_.spin_ns) return false;
   if (waited < wait_policy_.spin_ns + wait_policy_.yield_ns) {
-    // The lock is held by nobody while this thread is off the processor.
+    // Releases the lock while this thread is off the processor.
     const uint32_t depth = LibraryLock::release_all();
     os::yield_processor();
     LibraryLock::acquire_all(depth);
@@ -399,12 +400,12 @@ bool Engine::idle(Waiter& waiter) try {
   out_of_memory("wait diagnostics");
 }
 
-// Of the threads of this process that sleep one leads: it sleeps on the word that other processes ring, and
-// takes in whatever comes. The others sleep on words of their own, so that a message wakes the leader and the
-// thread that it is for, however many sleep.
+// Of several sleeping threads one is the leader: it sleeps on the rank's wake-up word and handles all
+// incoming packets. The followers sleep on futexes of their own. So a message wakes the leader and the thread
+// that it completes, however many threads sleep.
 void Engine::doze(Waiter& waiter) try {
   if (hooked_ != nullptr) {
-    // Somebody else's operation (a generalized request) may end without a packet: look again soon.
+    // A hooked operation (a generalized request) may end without a packet, so sleep only briefly.
     const uint32_t depth = LibraryLock::release_all();
     os::sleep_ns(wait_policy_.yield_ns);
     LibraryLock::acquire_all(depth);
@@ -423,17 +424,17 @@ void Engine::doze(Waiter& waiter) try {
 
 void Engine::lead(Waiter& waiter) {
   const uint64_t sleep_ns = std::min(backstop_ns_, transport_.prepare_sleep());
-  // The last look, after the fence in prepare_sleep(): whoever stored news before it is seen here, whoever
-  // stores later sees that we sleep (shm/wait.h). A store may end a wait without any packet (the lock of a
-  // window is released), so that progress() does not report it: the conditions of all sleeping threads are
-  // looked at.
+  // Last poll, after the fence in prepare_sleep(): it sees every store made before the fence, and the process
+  // that makes a later store sees that this rank sleeps (shm/wait.h). A store may end a wait without a
+  // packet, such as the release of a window's lock, which progress() does not report. So the conditions of
+  // all sleeping threads are evaluated.
   if (progress() || look_for_failures() || waiter.over()) {
     transport_.cancel_sleep();
     return;
   }
   wake_threads();
   chaos::at(chaos::Point::asleep);
-  // After a quarter of a second or so.
+  // About every quarter of a second with the router's short sleeps.
   if (++counters_.sleeps % kSleepsPerWatch == 0) watch_awaited();
   leader_ = &waiter;
   const uint32_t depth = LibraryLock::release_all();
@@ -441,8 +442,8 @@ void Engine::lead(Waiter& waiter) {
   LibraryLock::acquire_all(depth);
   leader_ = nullptr;
   transport_.end_sleep();
-  // The bell rings once for all threads of the rank: what it announced may be for a follower, which the next
-  // last look would wake only after this thread has polled and yielded.
+  // The wake-up word is shared by all threads of the rank, so the event may concern a follower. Without this
+  // call the next last poll would wake it, but only after this thread has polled and yielded.
   wake_threads();
 }
 
@@ -456,7 +457,7 @@ void Engine::follow(Waiter& waiter) {
   followers_.erase(std::find(followers_.begin(), followers_.end(), &waiter));
 }
 
-// Its wait cannot end, and the word not be gone, before it has the lock.
+// The waiter's futex stays valid: its thread needs the library's lock to end the wait.
 void Engine::wake_follower(Waiter& waiter) {
   if (atomic::load_relaxed(waiter.asleep) == 0) return;
   atomic::store_relaxed(waiter.asleep, 0u);
@@ -465,13 +466,13 @@ void Engine::wake_follower(Waiter& waiter) {
 
 void Engine::wake_threads() {
   if (leader_ != nullptr && leader_->over()) transport_.wake_own();
-  // What over() moves may come back to this place, but sleepers enter and leave the list by themselves only.
+  // over() may call this function again, but only a sleeping thread adds or removes its own entry.
   for (Waiter* follower : followers_) {
     if (follower->over()) wake_follower(*follower);
   }
 }
 
-// A thread that has slept and goes its way leaves nobody behind without a leader.
+// Wakes a follower if no leader is left; the follower becomes the leader.
 void Engine::end_wait(Waiter& waiter) {
   if (waiter.shown_at != kNotShown) hide_wait(waiter);
   if (waiter.watched) end_watched_wait(waiter);

@@ -1,13 +1,13 @@
 // The engine: point-to-point messages between the processes of a job, over any transport.
 //
-// A send of a short message, followed through: at_once::send (src/abi) -> Engine::send_at_once (at_once.h) ->
-// RingWriter::claim_short, the bytes are copied into the ring -> RingWriter::commit_short, whose last store
-// the peer sees; Engine::send is the way of all other messages. On the other side Engine::receive_at_once
-// takes it, or Engine::progress polls the rings, on_eager() finds the posted receive and unpacks, or keeps
-// the message.
+// The path of a short message: at_once::send (src/abi) -> Engine::send_at_once (at_once.h) ->
+// RingWriter::claim_short, copy into the ring -> RingWriter::commit_short, whose last store publishes the
+// packet. Engine::send handles all other messages. At the receiver, Engine::receive_at_once takes the packet,
+// or Engine::progress polls the rings and on_eager() matches it: it unpacks the data for a posted receive, or
+// adds the message to the unexpected queue.
 //
-// One engine per process; all calls under the library's lock. Ranks here are PeerIndex, contexts come from
-// the communicator; nothing in this folder knows an MPI handle.
+// One engine per process; all calls under the library's lock. Ranks are PeerIndex and contexts come from the
+// communicator: this folder does not know MPI handles.
 #pragma once
 
 #include <array>
@@ -50,72 +50,72 @@ struct PeerCounts;
 
 namespace hearth::p2p {
 
-/// What a receive or probe found.
+/// The envelope and length of a message that a receive or probe found.
 struct Received {
   PeerIndex from = 0;
   int tag = 0;
   int64_t bytes = 0;
 };
 
-/// An answer for which the ring had no room yet.
+/// An answer that waits for room in the ring.
 struct Answer {
   PacketKind kind;
   uint8_t flags;
   uint32_t cookie;
 };
 
-/// What the engine knows of one process.
+/// State for one process.
 struct Peer {
-  /// Short messages go straight into the ring: it is open, no sends wait in the backlog, and the peer is not
-  /// burdened with unmatched messages.
+  /// Fast path enabled: the ring is open, the backlog is empty, and the peer is not flow-blocked by unmatched
+  /// messages.
   bool at_once = false;
-  bool profiled = false;  // there is an Engine::ProfiledPeer
+  bool profiled = false;  // has an Engine::ProfiledPeer
   shm::RingWriter* lane_to = nullptr;
   shm::RingReader* lane_from = nullptr;
-  Request* backlog = nullptr;  // sends that found no room, oldest first; order of matching depends on it
+  Request* backlog = nullptr;  // sends that wait for room, oldest first, which preserves the matching order
   Request* backlog_last = nullptr;
   PairProtocol protocol;
   bool known = false;      // protocol has been looked up
-  bool reachable = false;  // the transport knows where its memory could be read
+  bool reachable = false;  // the transport has a single-copy target for its memory
   bool listed = false;     // in Engine::waiting_peers_
-  bool dead = false;       // and buried: nothing of it is waited for
+  bool dead = false;       // reaped: no operation waits for it
   enum class Ability : uint8_t { untried, works, refused };
-  Ability reading = Ability::untried;  // of this process, from the peer's memory by `method`
+  Ability reading = Ability::untried;  // whether this process can read the peer's memory by `method`
   Ability writing = Ability::untried;
   single_copy::Method* method = nullptr;
-  bool single_copy_declined = false;  // the peer said that neither it nor we can copy what we lend
-  bool writing_declined = false;      // the peer said that it cannot write to us
-  bool arena_declined = false;        // it cannot map our window
-  uint16_t copied_together = 0;       // messages of this peer to us, see single_copy/cooperative.h
+  bool single_copy_declined = false;  // the peer replied that single copy works in neither direction
+  bool writing_declined = false;      // the peer replied that it cannot write to this process
+  bool arena_declined = false;        // the peer cannot map this process's arena slice
+  uint16_t copied_together = 0;       // cooperative copies from this peer, see single_copy/cooperative.h
   CellFiller filler;
   CellReader reader = CellReader(load_choice());
   Skew skew;
   KeptCells kept;
-  uint32_t room_over = 0;  // the next packet's room has been brought over for so many bytes (meanwhile.cpp)
-  uint32_t arena_questions = 0;  // messages that the arena could carry
-  bool look_due = false;         // the next message through cells tells how far away the peer is
-  single_copy::Target target;    // once it has been looked for
+  uint32_t room_over = 0;        // payload bytes prefetched for the next packet (meanwhile.cpp)
+  uint32_t arena_questions = 0;  // messages eligible for the arena
+  bool look_due = false;         // the next message in bounce buffers samples whether the two share a cache
+  single_copy::Target target;    // set by the first read probe
   std::vector<Answer> answers;
-  std::vector<ReceiveStream*> streams;  // of which more pieces are to come
+  std::vector<ReceiveStream*> streams;  // long messages with outstanding fragments
 };
 
-/// What the engine counts beside what its queues and pools know: only where a message takes a longer way.
+/// Counters beyond those of queues and pools. The fast path does not count.
 struct EngineCounters {
-  uint64_t long_messages_sent = 0;  // announced first, then sent in pieces or copied by the receiver
+  uint64_t long_messages_sent = 0;  // by rendezvous: sent in fragments, or copied by the receiver
   uint64_t long_bytes_sent = 0;
   uint64_t long_bytes_received = 0;
   uint64_t single_copies = 0;  // made by this process as the receiver
   uint64_t single_copy_bytes = 0;
-  uint64_t invitations = 0;   // of a sender to copy with us
-  uint64_t bytes_helped = 0;  // copied by this process as the sender: together with the receiver, or alone
+  uint64_t invitations = 0;   // requests to senders: to join a cooperative copy, or to write the message
+  uint64_t bytes_helped = 0;  // copied by this process as the sender: cooperatively or alone
   uint64_t sleeps = 0;        // of waiting calls
 };
 
-/// Something that goes on when other processes store into shared memory, not when they send. Who stores it
-/// rings this process's bell (shm/wait.h).
+/// An operation that advances when other processes store to shared memory instead of sending a packet. The
+/// storing process wakes this one by its wake-up word (shm/wait.h).
 class Polled {
  public:
-  /// Does what can be done; true once it is over. Never blocks.
+  /// Advances as far as possible; returns true on completion. Never blocks.
   virtual bool advance() = 0;
 
  protected:
@@ -134,45 +134,45 @@ struct EngineSetup {
   int size = 1;
   transport::Transport* transport = nullptr;
   WaitPolicy wait;
-  /// What lies between this process and another.
+  /// The relation of this process to another one.
   std::function<topo::Relation(PeerIndex)> relation;
-  /// The first of a fresh block of context numbers (base/contexts.h).
+  /// Allocates a block of context ids and returns the first (base/contexts.h).
   std::function<uint32_t()> new_context;
-  /// The memory that all processes of the machine map, and where one of them shares its copying; without
-  /// them nothing is copied that way.
+  /// The arena, which all processes of the machine map, and the control block of each process for cooperative
+  /// copies. Without them these protocols are not used.
   shm::Arena* arena = nullptr;
   std::function<shm::CopyDesk*(PeerIndex)> desk;
-  /// The number of each process among those of its machine, by which the arena knows it; empty: all are on
-  /// one machine.
+  /// The local rank of each process, by which the arena addresses it; empty: all processes are on one
+  /// machine.
   std::vector<int> places;
-  /// How memory of other processes can be reached, the best way first.
+  /// Single-copy methods in order of preference.
   std::vector<single_copy::Method*> methods;
-  /// Where the rank says what it waits for; nullptr in tests.
+  /// For the wait diagnostics of this rank; nullptr in tests.
   shm::WaitPage* wait_page = nullptr;
-  /// Where it says how much it sends and receives past the rings; nullptr in tests.
+  /// Counters of the bytes sent and received outside of the rings; nullptr in tests.
   shm::LongTraffic* traffic = nullptr;
-  /// Who has died; nullptr where nobody tells.
+  /// Registry of dead processes; nullptr if deaths are not detected.
   const shm::Deaths* liveness = nullptr;
-  /// Finds out who has died, where the launcher does not; called by whoever has waited for long, again and
-  /// again. Null where nobody has to.
+  /// Runs the peer liveness monitor; called repeatedly by calls that wait long. Null if the launcher detects
+  /// deaths.
   void (*look_around)() = nullptr;
-  /// Takes in that a process has died, as another one says; null where all are told by the same.
+  /// Records the death of a process that another one reported. Null if all processes read the same registry.
   void (*hear_of_death)(PeerIndex process, PeerIndex from) = nullptr;
-  /// Who counts for --profile and --trace; nullptr where nobody does.
+  /// The recorder of --profile and --trace; nullptr without them.
   profile::Recorder* recorder = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
   void (*fatal)(Status) = nullptr;
-  /// Tells the user something once.
+  /// Prints a warning for the user.
   void (*warn)(const char* text) = nullptr;
-  /// A sleeping thread polls this often even if nothing wakes it. Tests set it so long that a lost wake-up
-  /// shows.
+  /// Longest sleep: a sleeping thread polls at least this often even without a wake-up. Tests set it high to
+  /// expose lost wake-ups.
   uint64_t backstop_ns = 100'000'000;
 };
 
 class WaitNote;
 
-/// Says what a wait is for, should it last (p2p/wait_note.h). Refers to a function that lives as long as the
-/// wait: a lambda among the arguments of the call.
+/// Callback that describes a wait for the wait diagnostics (p2p/wait_note.h). Refers to a function that has
+/// to outlive the wait, such as a lambda among the arguments of the call.
 class Describe {
  public:
   template <class Function>
@@ -186,8 +186,9 @@ class Describe {
   const void* function_;
 };
 
-/// Whether a wait is over. Its function lives as long as the wait, and says what is true now, not what it
-/// said before: whoever has moved something asks for those that sleep, too, under the library's lock.
+/// Predicate: whether a wait is over. Its function has to outlive the wait, and to evaluate the current state
+/// instead of a cached result: any thread that makes progress evaluates it for sleeping threads, under the
+/// library's lock.
 class Over {
  public:
   template <class Function>
@@ -215,150 +216,150 @@ class Engine {
   // Blocking calls. The buffer is `count` elements of `type`.
   Status send(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
               uint32_t context, SendMode mode = SendMode::standard);
-  /// `from` may be MPI_ANY_SOURCE, `tag` MPI_ANY_TAG. A longer message is cut and MPI_ERR_TRUNCATE.
+  /// `from` may be MPI_ANY_SOURCE, `tag` MPI_ANY_TAG. A longer message is truncated, with MPI_ERR_TRUNCATE.
   Status receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                  uint32_t context, Received* received = nullptr);
 
-  // The usual cases, compiled into the MPI calls (p2p/at_once.h): a message that fits the ring, its data in
-  // one piece, nothing queued that would go first. False or nullptr: nothing has been done. `call`: the
-  // number of the MPI function, for a profile.
+  // Fast paths, inlined into the MPI calls (p2p/at_once.h): the message fits the ring, its data are
+  // contiguous, and no queued operation has to go first. False or nullptr: no side effects. `call`: the
+  // number of the MPI function, for the profile.
   bool send_at_once(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
                     uint32_t context, int call);
-  /// Looks at the ring of that sender for a little while. The message is as long as there is room;
-  /// `from` is one process.
+  /// Polls the ring of `from`, a single process, for a bounded number of rounds. The message has to be
+  /// exactly as long as the buffer.
   bool receive_at_once(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                        uint32_t context, int call);
-  /// A posted receive, where no message waits that it might match, and few receives do. Throws nothing.
+  /// Posts a receive if the unexpected queue is empty and the posted queue is short. Does not throw.
   Request* post_at_once(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
                         objects::Comm& comm);
-  /// The same as receive_at_once() for a receive that has been posted; it is over then, but for the fields
-  /// that say so.
+  /// receive_at_once() for a posted receive. On success the request is finished, but its `complete` and
+  /// outcome fields are not set.
   bool receive_posted_at_once(Request& request);
-  /// destroy() for what is_plain_receive().
+  /// destroy() for requests with is_plain_receive().
   void destroy_plain(Request& request);
 
-  // Non-blocking calls. The request that comes back may be the shared one that is always complete.
+  // Non-blocking calls. The returned request may be completed_send(), which is shared and always complete.
   Status isend(const void* buffer, Count count, datatype::Type& type, PeerIndex to, int tag, uint32_t context,
                Request*& request, SendMode mode = SendMode::standard);
   Status ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag, uint32_t context,
                   Request*& request);
-  /// Waits until it is complete.
+  /// Waits until the request is complete.
   void await(const Request& request) {
     if (!request.complete) await_incomplete(request);
   }
-  /// As a part of what the caller waits for.
+  /// The same; `describe` describes the caller's wait, of which this request is a part.
   void await(const Request& request, const Describe& describe) {
     if (!request.complete) await_incomplete(request, describe);
   }
-  /// The same, returns the outcome, gives the request back and sets it to nullptr.
+  /// Waits, returns the outcome, destroys the request and sets the pointer to nullptr.
   Status wait(Request*& request);
-  /// The same for all; the first error. nullptr entries are skipped.
+  /// wait() for all; returns the first error. nullptr entries are skipped.
   Status wait_all(std::span<Request*> requests);
 
-  // Requests by hand, for persistent ones and for kinds that other layers define.
+  // Requests whose creation and start are separate: persistent ones, and kinds that other layers define.
   Request* make_request(RequestKind kind);
-  /// Starts a send or receive that make_request() made and the caller filled in.
+  /// Starts a send or receive that make_request() created and the caller filled in.
   void start(Request& request);
-  /// Gives a request back; with `hooks`, their release() is called.
+  /// Destroys a request; calls hooks->release() if it has hooks.
   void destroy(Request* request);
-  /// For a request whose handle is gone: destroyed now if complete, else on completion.
+  /// For a request whose handle was freed: destroys it now if it is complete or inactive, otherwise on
+  /// completion.
   void release(Request* request);
-  /// Registers a request whose hooks->advance is to be called by progress().
+  /// Registers a request whose hooks->advance progress() calls until it is complete.
   void add_hooked(Request& request);
-  /// Whether waiting begins with a while of looking only: not where others need this processor.
+  /// Whether waits begin with spinning; false if ranks outnumber processors.
   bool spins() const { return wait_policy_.spin_ns != 0; }
-  /// Has progress() advance it until it is over; not looked at any more then. In the order of these calls.
+  /// Registers an operation that progress() advances until it is over, in the order of registration.
   void poll(Polled& work);
-  /// Hands a request over: it counts in `group` until it is over, and is destroyed then.
+  /// Adds a request to `group`, which counts it until completion; the engine then destroys it.
   void entrust(Request* request, MessageGroup& group);
-  /// Ends an operation. The request may be gone afterwards.
+  /// Completes an operation. May destroy the request.
   void complete(Request& request, Status outcome) {
     request.outcome = outcome;
     request.complete = true;
     if (__builtin_expect(request.handle_freed, 0)) destroy_complete(request);
   }
-  /// The same from outside of progress(): the user of a request, or a call on it, says that it is over.
-  /// Threads that wait hear of it.
+  /// complete() for callers outside of progress(), such as a call on the request. Also wakes waiting threads.
   void finish(Request& request, Status outcome);
-  /// Wakes the threads that sleep although what they wait for has come. For who brings that about outside of
-  /// progress().
+  /// Wakes sleeping threads whose waits are over. For code outside of progress() that ends a wait.
   void wake_threads();
-  /// Takes a receive back that has not matched; true when it was cancelled.
+  /// Cancels a receive that has not matched; returns whether it was cancelled.
   bool cancel(Request& request);
-  /// A send that was over at once; one object for all.
+  /// The request of all sends that complete immediately; one shared object.
   Request* completed_send() { return completed_send_; }
 
   // Probing.
-  /// Whether a message is here, as far as progress() has seen to it.
+  /// Whether a matching message is in the unexpected queue. Does not progress.
   bool has_come(PeerIndex from, int tag, uint32_t context, Received& received);
   bool iprobe(PeerIndex from, int tag, uint32_t context, Received& received);
-  /// Waits for a message, or until none can come.
+  /// Waits until a message matches, or fails if none can arrive any more.
   Status probe(PeerIndex from, int tag, uint32_t context, Received& received);
-  /// Takes the message out of matching; nullptr when there is none.
+  /// Removes a matching message from the unexpected queue; nullptr if there is none.
   UnexpectedMessage* improbe(PeerIndex from, int tag, uint32_t context, Received& received);
   Status mprobe(PeerIndex from, int tag, uint32_t context, Received& received, UnexpectedMessage*& message);
-  /// Receives a message that improbe() or mprobe() took into a receive request.
+  /// Receives a message that improbe() or mprobe() has removed, into a receive request.
   void start_matched(Request& request, UnexpectedMessage* message);
 
-  /// Moves everything on that can move; whether anything did. Never blocks. Other operations than the
-  /// caller's allocate here, so bad_alloc must not reach the caller: the affected request completes with
-  /// MPI_ERR_NO_MEM, or, where half a step has been done, the job ends and says for what memory was needed.
-  /// Not noexcept: the fatal handler of a test leaves by an exception of its own.
+  /// Polls the transport and advances all pending operations; returns whether anything advanced. Never
+  /// blocks. Operations of other callers allocate memory here, so bad_alloc must not reach the caller: the
+  /// affected request completes with MPI_ERR_NO_MEM, or, if a step is half done, the job ends with an error
+  /// that names the memory. Not noexcept: the fatal handler of tests throws.
   bool progress();
-  /// For calls that look and return (Test, Iprobe): progress(), and every now and then without success the
-  /// processor is offered to others when ranks outnumber processors.
+  /// progress() for calls that return at once (Test, Iprobe). After several calls without progress it yields
+  /// the processor if ranks outnumber processors.
   bool progress_once();
-  /// Progresses until done() says so: spins, yields, then sleeps. A wait that lasts is shown on the wait
-  /// page: describe(WaitNote&) says then what it is for (p2p/wait_note.h), and again when the queues have
-  /// changed or some time has passed.
+  /// Progresses until done() returns true: spins, yields, then sleeps. A wait that lasts is published in the
+  /// wait diagnostics: describe(WaitNote&) writes them (p2p/wait_note.h), and again after changes of the
+  /// queues or some time.
   template <class Done>
   void wait_until(Done&& done, const Describe& describe);
-  /// True once nothing of ours is under way: all sends are with their receivers or in the rings, all answers
-  /// gone.
+  /// True if no send or answer is pending: all sends have reached their receivers or the rings, all answers
+  /// have been sent.
   bool quiet() const { return sends_under_way_ == 0 && waiting_peers_.empty() && transport_.quiet(); }
 
-  // Failures (failure.cpp): processes that have died, communicators that were revoked. docs/reliability.md.
+  // Failures (failure.cpp): dead processes and revoked communicators. docs/reliability.md.
 
-  /// Looks whether there are more, and ends what cannot be completed any more, with an error; whether
-  /// anything moved. Called by waiting loops that have found nothing for a while.
+  /// Checks for new failures and ends operations that cannot complete any more, with an error; returns
+  /// whether anything changed. Called by waiting loops that have found nothing for a while.
   bool look_for_failures() {
     const bool news = liveness_ != nullptr && liveness_->deaths() != deaths_seen_;
     return __builtin_expect(news || troubled_, 0) && handle_failures();
   }
-  /// The deaths that this process has reckoned with: the first so many.
+  /// How many deaths this process has handled, in the order in which they are numbered (shm/liveness.h).
   uint32_t deaths() const { return deaths_seen_; }
   const shm::Deaths* liveness() const { return liveness_; }
   bool is_dead(PeerIndex process) const { return peers_[static_cast<size_t>(process)].dead; }
-  /// Whether one of them is dead, as far as this process knows.
+  /// Whether this process knows that one of these is dead.
   bool has_dead(std::span<const PeerIndex> processes) const;
-  /// The same as an error, in the words of a death; ok when there is none.
+  /// MPIX_ERR_PROC_FAILED with the text of the death if one of these is dead, otherwise ok.
   Status death_among(std::span<const PeerIndex> processes) const;
-  /// MPIX_ERR_PROC_FAILED in the words of its death.
+  /// An error of this class with the text of the process's death.
   [[gnu::cold]] Status death_of(PeerIndex process, int error_class) const;
-  /// What collective calls come to: an error once a member has died, or the communicator was revoked.
+  /// The outcome of collective calls on `comm`: an error once a member has died or the communicator was
+  /// revoked.
   Status failure_of(const objects::Comm& comm) const;
-  /// Whether a message may still come; else the error.
+  /// Ok if a message can still arrive, otherwise the error.
   Status check_source(PeerIndex from, uint32_t context) const;
-  /// The outcome of a request that a failure has ended, in its own words.
+  /// The outcome of a request, with the text of the failure that ended it.
   [[gnu::cold]] Status reworded(const Request& request) const;
-  /// Of a communicator that has just been made: what happened meanwhile counts for it too.
+  /// Applies earlier deaths and revocations to a communicator that has just been created.
   void examine(objects::Comm& comm);
-  /// No operation on it completes any more, on any process (MPIX_Comm_revoke).
+  /// Revokes a communicator: its operations end with an error, on all processes (MPIX_Comm_revoke).
   void revoke(objects::Comm& comm);
-  /// Messages in a context of their own count as those of a communicator when that is revoked, from now on:
-  /// those of a partitioned operation (partitioned.cpp). `home`: any context of the communicator.
+  /// Makes the revocation of a communicator end the messages of a further context too, such as that of a
+  /// partitioned operation (partitioned.cpp). `home`: any context of the communicator.
   void adopt(uint32_t context, uint32_t home);
   void disown(uint32_t context);
-  /// Receives from any source wait on although these deaths, the first so many, were of members.
+  /// Acknowledges the first `deaths` deaths: receives from any source on `comm` continue despite them.
   void acknowledge(objects::Comm& comm, uint32_t deaths);
-  /// Ends the messages of one collective. Pre: a process that takes part is dead; what its calls come to.
+  /// Ends the messages of one collective with the error `failure`. Pre: a participating process is dead.
   void give_up(uint32_t context, int tag, Status failure);
 
-  /// Looks the limits of every pair up anew, for messages that begin from now on. Each limit is the sender's
-  /// alone, so that nobody else has to know.
+  /// Reloads the thresholds of every pair, for messages that start from now on. Only the sender uses a
+  /// threshold, so no other process has to be informed.
   void reconsider_protocols();
-  /// What the communicator whose first context this is asks for, for its messages beyond the ring that begin
-  /// from now on.
+  /// Sets the hints of a communicator, `context` being its first. They apply to messages that do not fit the
+  /// ring and start from now on.
   void set_hints(uint32_t context, const tune::Hints& hints);
 
   Pool<Request>& requests() { return requests_; }
@@ -367,44 +368,44 @@ class Engine {
   const PostedQueue& posted() const { return posted_; }
   const EngineCounters& counters() const { return counters_; }
   size_t sends_under_way() const { return sends_under_way_; }
-  /// The profile gets what has not been counted yet; nothing where none is wanted.
+  /// Adds everything not counted yet to the profile; no effect without a recorder.
   void complete_profile();
-  /// Slots of rings that this process has written, whatever was in them. Counted when asked, from positions
-  /// that come round after 2^32 slots of one ring, so it must be asked more often than that.
+  /// Ring slots that this process has written, by packets of all kinds. Computed from 32-bit positions, so it
+  /// has to be called before a ring advances by 2^32 slots.
   uint64_t slots_sent();
-  /// Memory that requests and messages have taken so far.
+  /// Memory of the pools of requests and messages.
   size_t pool_bytes() const;
 
  private:
   friend class WaitNote;
 
-  static constexpr int kCountedCall = -1;  // of a message whose call a profile has already
-  /// A wait in which something always moves looks for failures after so many moves.
+  static constexpr int kCountedCall = -1;  // the profile has already counted the call
+  /// A wait in which every round makes progress checks for failures every kMovesPerLook rounds.
   static constexpr uint32_t kMovesPerLook = 256;
   static constexpr uint64_t kSleepsPerWatch = 256;
   static constexpr int kNotShown = -1;
   static constexpr int kNoPlace = -2;
-  /// Beside Peer where a profile is wanted (profiled.cpp): messages that are still seen one by one, and what
-  /// rings have carried unseen.
+  /// Addition to Peer for the profile (profiled.cpp): how many messages are still recorded one by one, and
+  /// how many the rings have carried unrecorded.
   struct ProfiledPeer {
     profile::PeerCounts* counts = nullptr;
     uint32_t seen_sends_left = 0;
     uint32_t seen_receives_left = 0;
     uint32_t short_counted_to = 0;
     uint32_t short_counted_from = 0;
-    // Short messages that went the slow way, unseen like their neighbours: where the ring goes round, or
-    // where its limit came early. Together with those of the shortest way they are what the draws number.
+    // Short messages that took the slow path but were not recorded, because the ring wrapped around or its
+    // limit came early. The draws number these together with the messages of the fast path.
     uint32_t slow_to = 0;
     uint32_t slow_from = 0;
-    uint32_t drawn_send = 0;  // the number of the one that is to be looked at
+    uint32_t drawn_send = 0;  // number of the next message to record
     uint32_t drawn_receive = 0;
   };
-  /// Kept by a waiting loop where somebody counts (profiled.cpp).
+  /// State of a waiting loop for the profile (profiled.cpp).
   struct WatchedWait {
     profile::Wait kind{};
-    PeerIndex peer = 0;    // or a negative number: any, or several
-    uint64_t look_ns = 0;  // the last look at the clock
-    uint64_t idle_ns = 0;  // nothing moved for so long that has not been counted yet
+    PeerIndex peer = 0;    // negative: any, or several
+    uint64_t look_ns = 0;  // last clock reading
+    uint64_t idle_ns = 0;  // idle time not counted yet
     int site = -1;
     bool described = false;
     bool site_sought = false;
@@ -415,14 +416,14 @@ class Engine {
     Over over;
     uint32_t rounds = 0;
     uint32_t moves = 0;
-    int shown_at = kNotShown;  // entry of the wait page
+    int shown_at = kNotShown;  // entry in the wait diagnostics
     bool noted = false;        // end_wait() has something to do
-    uint64_t since_ns = 0;     // that nothing has moved
+    uint64_t since_ns = 0;     // start of the current time without progress
     uint64_t began_ns = 0;
     uint64_t queues_seen = 0;
     uint64_t shown_ns = 0;
     std::optional<WatchedWait> watched = {};
-    uint32_t asleep = 0;  // 1: sleeps on this very word, beside the one that leads; a futex
+    uint32_t asleep = 0;  // futex of a follower thread; 1: it sleeps
   };
 
   Peer& know(PeerIndex index) {
@@ -447,18 +448,19 @@ class Engine {
   bool advance_polled();
   bool advance_hooked();
   [[gnu::cold]] Status too_many_requests() const;
-  /// Passes some time, in which other threads may call; true when it has waited so long that it may sleep.
+  /// Pauses briefly, and lets other threads enter the library; returns true once the wait has lasted long
+  /// enough to sleep.
   bool idle(Waiter& waiter);
-  /// Sleeps until something comes. Pre: what is waited for was looked at since the lock was given up last.
+  /// Sleeps until a wake-up. Pre: the wait's condition was evaluated after the lock was last released.
   void doze(Waiter& waiter);
   void lead(Waiter& waiter);
   void follow(Waiter& waiter);
   static void wake_follower(Waiter& waiter);
   void end_wait(Waiter& waiter);
-  /// What is looked at in turn is looked at in another order (base/chaos.h).
+  /// Randomizes the order of polling (base/chaos.h).
   [[gnu::cold]] void shuffle();
 
-  // profiled.cpp: what only --profile and --trace need.
+  // profiled.cpp: for --profile and --trace only.
   bool traced() const;
   void look_at_lanes(Peer& peer);
   void note_in_ring(Peer& peer, size_t bytes, PeerIndex to, int tag);
@@ -478,14 +480,14 @@ class Engine {
   void end_watched_wait(Waiter& waiter);
 
   // failure.cpp
-  /// Why an operation of this key cannot be completed; ok when it can.
+  /// The reason why an operation with this key cannot complete; ok if it can.
   using Hopeless = std::function<Status(const MatchKey&)>;
   struct Revoked {
     uint32_t block;       // of contexts
-    objects::Comm* comm;  // nullptr once it is freed, or as long as it is not made yet
+    objects::Comm* comm;  // nullptr if it is freed or not created yet
   };
   [[gnu::cold]] bool handle_failures();
-  /// Has the transport look after those that receives wait for.
+  /// Has the transport monitor the processes that posted receives wait for.
   [[gnu::cold]] void watch_awaited();
   void pass_on(PeerIndex dead);
   void on_died(PeerIndex from, uint32_t process);
@@ -517,7 +519,7 @@ class Engine {
   void drop_unexpected(uint32_t block);
   bool drop_unexpected_once(uint32_t block);
   void forget_freed();
-  /// What answers to a send name it by.
+  /// The cookie by which answers identify a send.
   static uint32_t cookie_of(const Request& request) {
     return request.slot | static_cast<uint32_t>(request.epoch) << kSlotBits;
   }
@@ -541,7 +543,7 @@ class Engine {
                           PeerIndex to, uint64_t match, int call);
   bool burdened(Peer& peer, PeerIndex to);
   void settle(Peer& peer);
-  /// False when the ring has no room.
+  /// Returns false if the ring has no room.
   bool try_start_send(Request& request);
   void start_send(Request& request);
   bool start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool held);
@@ -573,12 +575,12 @@ class Engine {
     complete(request, __builtin_expect(bytes <= room, 1) ? Status() : truncation(request, from, tag, bytes));
   }
   void forget(UnexpectedMessage* message);
-  /// Of one in the queue, which nobody will receive.
+  /// Drops a message of the unexpected queue that will not be received.
   void discard(UnexpectedMessage* message);
   Status truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const;
   void on_damage(PeerIndex from, const shm::PacketHeader& header);
   [[noreturn, gnu::cold]] void out_of_memory(const char* what, size_t bytes, PeerIndex peer) const;
-  /// For what is no message.
+  /// For memory that belongs to no single message.
   [[noreturn, gnu::cold]] void out_of_memory(const char* what) const;
 
   // stream.cpp
@@ -595,7 +597,7 @@ class Engine {
   void keep_part(ReceiveStream& stream, const CellPart& part) const;
   void take_part(ReceiveStream& stream, const CellPart& part);
   [[noreturn, gnu::cold]] void refuse_part(PeerIndex from, const CellPart& part) const;
-  /// Of a message that is not received.
+  /// Releases the bounce buffers of a fragment whose message is not received.
   void return_part(PeerIndex from, const CellPart& part);
   void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
   void has_come(ReceiveStream& stream);
@@ -615,7 +617,7 @@ class Engine {
   void let_go(SendStream& stream);
   bool on_clear_to_send(Request& request, uint8_t flags);
 
-  // meanwhile.cpp: what can wait until this process waits.
+  // meanwhile.cpp: deferred work, done while a call is blocked.
   static int64_t withheld_bytes_max(size_t part_bytes_max, int processes);
   static int64_t kept_bytes_max(size_t part_bytes_max, int processes);
   void note_sent(PeerIndex to, int64_t bytes);
@@ -673,13 +675,13 @@ class Engine {
   uint64_t unexpected_kib_max_;
   size_t packet_bytes_max_;
   bool skew_aware_;
-  bool fresh_pages_;  // populated ahead of the copy
+  bool fresh_pages_;  // prefault ahead of the copy
   bool keep_cells_;
-  const int64_t kept_bytes_max_;  // of one peer
+  const int64_t kept_bytes_max_;  // per peer
 
   std::vector<Peer> peers_;
   std::vector<ProfiledPeer> profiled_;  // empty without a recorder
-  /// Communicators with thresholds of their own, by their block of contexts; limits by peer, once known.
+  /// Communicators with hints, by block of context ids; limits by peer, computed on first use.
   struct Hinted {
     uint32_t block;
     tune::Hints hints;
@@ -697,41 +699,40 @@ class Engine {
   std::vector<PeerIndex> waiting_peers_;  // with answers or a backlog
   std::vector<Polled*> polled_;
   Request* hooked_ = nullptr;
-  Request* ready_ = nullptr;  // whose group of messages has come down to what it waits for
+  Request* ready_ = nullptr;  // requests whose MessageGroup has reached wake_at
   Request* completed_send_ = nullptr;
   size_t sends_under_way_ = 0;
   uint32_t deaths_seen_ = 0;
-  bool troubled_ = false;                  // somebody has died, or something was revoked
-  bool detours_ = chaos::wants_detours();  // no message takes the shortest way: also while a revoked
-                                           // communicator is in use
-  uint8_t epoch_ = 1;                      // changes when sends end of which others may still speak; never 0
+  bool troubled_ = false;                  // a process has died or a communicator was revoked
+  bool detours_ = chaos::wants_detours();  // fast path disabled: chaos, or a revoked communicator
+  uint8_t epoch_ = 1;                      // changes when sends end whose answers may still arrive; never 0
   std::vector<Revoked> revoked_;
   struct Adopted {
     uint32_t block;
     uint32_t home;  // the block of the communicator
   };
   std::vector<Adopted> adopted_;
-  std::vector<PeerIndex> cell_receivers_;  // by own cell, of those that were sent
-  uint32_t fruitless_ = 0;                 // calls of progress_once in a row that moved nothing
-  uint64_t polling_since_ns_ = 0;          // the first of them at which the clock was read; 0: none
-  bool polling_shown_ = false;             // on the wait page
+  std::vector<PeerIndex> cell_receivers_;  // by own cell: the process that it was sent to
+  uint32_t fruitless_ = 0;                 // consecutive calls of progress_once() without progress
+  uint64_t polling_since_ns_ = 0;          // first clock reading during these; 0: none
+  bool polling_shown_ = false;             // in the wait diagnostics
   uint64_t polling_queues_seen_ = 0;
-  const MatchKey* probed_for_ = nullptr;  // by the probe that polls just now
-  // Threads that sleep: one leads, which others wake where there is news; the rest follow, woken by whoever
-  // has ended what they wait for, or to lead.
+  const MatchKey* probed_for_ = nullptr;  // key of the probe that polls
+  // Sleeping threads: the leader, which other processes wake, and the followers, which threads of this
+  // process wake when their wait is over, or to become the leader.
   Waiter* leader_ = nullptr;
   std::vector<Waiter*> followers_;
-  int unminded_ = 0;  // receive_from_lane() since the last progress()
+  int unminded_ = 0;  // receives from direct rings since the last progress() of receive_from_lane()
   EngineCounters counters_;
-  uint32_t chance_ = 1;               // of is_drawn()
-  uint64_t posted_lines_ = 0;         // posted receives that take_lines_at_once() has served, while profiled
+  uint32_t chance_ = 1;               // random state of is_drawn()
+  uint64_t posted_lines_ = 0;         // posted receives served by take_lines_at_once(), while profiled
   std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
   uint64_t slots_sent_ = 0;
 
   // meanwhile.cpp
   static constexpr int kChoresMax = 8;
   struct EmptiedCells {
-    PeerIndex from;  // who filled them
+    PeerIndex from;  // the process that filled them
     CellPart part;
   };
   struct Sent {
@@ -765,13 +766,13 @@ void Engine::wait_until(Done&& done, const Describe& describe) try {
       waiter.rounds = 0;
       if (++waiter.moves % kMovesPerLook == 0) look_for_failures();
       LibraryLock::breathe();
-    } else if (idle(waiter) && !done()) {  // another thread may have seen to it in idle()
+    } else if (idle(waiter) && !done()) {  // another thread may have completed it during idle()
       doze(waiter);
     }
   }
   if (__builtin_expect(waiter.noted, 0)) end_wait(waiter);
 } catch (const std::bad_alloc&) {
-  // What is waited for uses the caller's buffers: the wait cannot be left.
+  // The awaited operations use the caller's buffers, so the wait cannot be abandoned.
   out_of_memory("a wait");
 }
 

@@ -1,14 +1,14 @@
-// What becomes of operations when a process dies, or a communicator is revoked.
+// Operations after the death of a process or the revocation of a communicator.
 //
-// Looked at by waiting loops that have found nothing for a while, never on the path of a message. A death is
-// reckoned with once: what the process sent before is taken in, then every operation that needs it ends with
-// an error, and the cells that it had come back. From then on each slow look ends the receives that were
-// posted meanwhile. Collectives need all members: those of a communicator with a dead one end too
-// (coll/schedule.cpp).
+// Waiting loops that have found nothing for a while check for failures; the message path never does. Each
+// death is handled once: the packets that the process sent before are received, every operation that needs
+// the process ends with an error, and its bounce buffers are reclaimed. From then on each check also ends
+// receives that were posted later. Collectives need all members, so those of a communicator with a dead
+// member end too (coll/schedule.cpp).
 //
-// A revocation is a packet to every member, which each member that hears of it sends on to all others: so all
-// that live hear of it, whoever dies. It is also the word of its sender that it does not touch our buffers
-// for that communicator any more.
+// A revocation is a packet to every member, and each member that receives it forwards it to all others. So
+// all live members learn of it, whichever processes die. The packet also tells its receiver that the sender
+// no longer accesses buffers exposed for that communicator.
 #include <algorithm>
 #include <new>
 
@@ -31,7 +31,8 @@ uint32_t block_of(uint32_t context) {
   return (context & ~kOfferContext) / kContextsEach;
 }
 
-/// Of a collective call on the communicator itself, not of one among some of its processes.
+/// Whether the operation belongs to a collective call of the whole communicator, not of some of its
+/// processes.
 bool needs_all(const MatchKey& key) {
   return key.context % kContextsEach == kCollectiveContext && key.tag < MPI_ANY_TAG;
 }
@@ -65,7 +66,7 @@ Status revoked_status() {
 
 }  // namespace
 
-// What is known.
+// Queries.
 
 bool Engine::has_dead(std::span<const PeerIndex> processes) const {
   return std::any_of(processes.begin(), processes.end(),
@@ -169,7 +170,8 @@ bool Engine::handle_failures() try {
         },
         true);
   }
-  // Each time: who takes an area may hear of a death later than we.
+  // Repeated on each check: a process that takes a collective region may learn of the death later than this
+  // one.
   if (deaths_seen_ != 0 && objects::leave_areas_untold != nullptr) objects::leave_areas_untold();
   if (!revoked_.empty()) forget_freed();
   moved |= end_receives([this](const MatchKey& key) { return receive_hopeless(key); });
@@ -180,10 +182,9 @@ bool Engine::handle_failures() try {
   out_of_memory("the consequences of a failure");
 }
 
-// Of a death on another machine only those hear by themselves who exchange messages with the dead one, and
-// others may wait for these. So who hears of it tells as many others as the number of processes has bits, at
-// distances that double, and each of them likewise: everybody hears of it in as many steps, over few
-// connections.
+// Only processes that exchange messages with a dead process on another machine detect its death, and other
+// processes may wait for them. So each process that learns of it forwards it to ranks at distances 1, 2, 4,
+// ... in both directions: all learn of it in log2 P steps, over few connections.
 void Engine::pass_on(PeerIndex dead) {
   if (hear_of_death_ == nullptr) return;
   const auto count = static_cast<PeerIndex>(peers_.size());
@@ -201,7 +202,7 @@ void Engine::on_died(PeerIndex from, uint32_t process) {
 }
 
 void Engine::bury(PeerIndex process) {
-  // What it sent before it died counts.
+  // Receives what the process sent before it died.
   for (int round = 0; round < kDrainRoundsMax; ++round) {
     static_cast<void>(transport_.poll(&Engine::handle, this));
     shm::RingReader* lane = transport_.lane_from(process);
@@ -219,11 +220,12 @@ void Engine::bury(PeerIndex process) {
       },
       true);
   take_cells_back(process);
-  // Those on other machines have no place here, and visit nobody.
+  // Processes on other machines have no local rank and no slots in the control block.
   if (const int place = place_of(process); desk_ && place >= 0) Visit::end_of(*desk_(self_), place);
 }
 
-// Of all, each time: who died now may have counted one that died before among the members of a new area.
+// Repeats this for all dead processes: a process that died now may have counted an earlier dead one among the
+// members of a new collective region.
 void Engine::leave_areas_of_dead() const {
   if (objects::leave_areas_of == nullptr) return;
   for (size_t index = 0; index < peers_.size(); ++index) {
@@ -231,7 +233,7 @@ void Engine::leave_areas_of_dead() const {
   }
 }
 
-// Whatever it had not emptied it will not empty any more.
+// Reclaims the bounce buffers that a dead process has not released.
 void Engine::take_cells_back(PeerIndex process) {
   for (size_t at = 0; at < cell_receivers_.size(); ++at) {
     if (cell_receivers_[at] != process) continue;
@@ -260,8 +262,7 @@ void Engine::acknowledge(objects::Comm& comm, uint32_t deaths) {
   }
 }
 
-// Ending operations. Whoever hears of an end (hooks) may end others meanwhile, so that what was found is
-// looked at again.
+// Ending operations. Completion hooks may end further operations, so each one found is checked again.
 
 void Engine::end_receive(Request& request, PeerIndex from, Status status) {
   request.from = from;
@@ -293,7 +294,7 @@ bool Engine::end_receives(const Hopeless& why) {
     const std::vector<ReceiveStream*> streams = peer.streams;
     for (ReceiveStream* stream : streams) {
       if (stream->alive != Pool<ReceiveStream>::kAlive || stream->request == nullptr) continue;
-      // Its sender may be writing to the buffer, and will say when it has.
+      // The sender may be writing to the buffer; it answers when it has finished.
       if (stream->asked_to_write && !peer.dead) continue;
       Request& request = *stream->request;
       const Status status = why({request.key.context, stream->from, request.received_tag});
@@ -308,8 +309,9 @@ bool Engine::end_receives(const Hopeless& why) {
   return any;
 }
 
-// A receive from any source that a dead process might have served is over for who waits for it, but stays
-// posted (complete and queued): it is waited for again after the death has been acknowledged, or right away.
+// Completes receives from any source that a dead process might have served, but leaves them posted (complete
+// and queued). A later wait for such a receive continues it, after the death has been acknowledged or right
+// away.
 bool Engine::stall_receives() {
   bool any = false;
   for (MatchEntry* entry = posted_.first(); entry != nullptr; entry = entry->order.next) {
@@ -368,7 +370,7 @@ void Engine::end_sends(const Hopeless& why, bool lent_too) {
     if (request->complete || request->send_stream != nullptr || why(request->key).ok()) continue;
     if (std::find(ended.begin(), ended.end(), request) == ended.end()) ended.push_back(request);
   }
-  // Answers to them that are on their way must not be taken for answers to others.
+  // Answers to these sends may still arrive; the new epoch keeps them from matching later sends.
   if (!ended.empty() && ++epoch_ == 0) epoch_ = 1;
   for (Request* request : ended) {
     if (request->alive != Pool<Request>::kAlive || request->complete) continue;
@@ -390,7 +392,7 @@ void Engine::adopt(uint32_t context, uint32_t home) {
   adopted_.push_back({block_of(context), block_of(home)});
 }
 
-// While its communicator is revoked, messages may come yet.
+// The entry stays while the communicator is revoked, because messages may still arrive.
 void Engine::disown(uint32_t context) {
   if (revoked(context) != nullptr) return;
   std::erase_if(adopted_, [context](const Adopted& one) { return one.block == block_of(context); });
@@ -420,7 +422,7 @@ Engine::Revoked& Engine::note_revoked(uint32_t context) {
   return revoked_.back();
 }
 
-// Messages of the communicator must be refused, and the shortest way does not ask whose they are.
+// Disables the fast path, which does not check contexts, so that messages of the communicator are rejected.
 void Engine::take_detours(objects::Comm& comm) {
   comm.failure = MPIX_ERR_REVOKED;
   if (objects::close_area != nullptr) objects::close_area(comm);
@@ -441,7 +443,7 @@ void Engine::end_revoked(const Revoked& revoked) {
   const uint32_t block = revoked.block;
   drop_unexpected(block);
   static_cast<void>(end_receives([this](const MatchKey& key) { return receive_hopeless(key); }));
-  // Who has not heard of it may still read a buffer that was lent to it.
+  // Zero-copy sends go on: a receiver that has not learned of the revocation may still read the buffer.
   end_sends([this, block](
                 const MatchKey& key) { return home_of(key.context) == block ? revoked_status() : Status(); },
             false);
@@ -455,7 +457,7 @@ void Engine::revoke(objects::Comm& comm) {
 }
 
 void Engine::on_revoked(PeerIndex from, uint32_t context) {
-  // These belong to no communicator that anybody else could revoke.
+  // No other process can revoke a communicator with one of these contexts.
   if (context >= kSelfContext && context < kFirstFreeContext) return;
   if (revoked(context) == nullptr) {
     const Revoked& entry = note_revoked(context);
@@ -487,7 +489,8 @@ void Engine::drop_unexpected(uint32_t block) {
   }
 }
 
-// Whether there may be more: an offer of partitions that nobody will look at says where they travel.
+// Returns whether there may be more: a dropped offer of a partitioned send names a further context, whose
+// messages must be dropped too.
 bool Engine::drop_unexpected_once(uint32_t block) {
   std::vector<UnexpectedMessage*> dropped;
   for (MatchEntry* entry = unexpected_.first(); entry != nullptr; entry = entry->order.next) {
@@ -507,8 +510,8 @@ bool Engine::drop_unexpected_once(uint32_t block) {
   return more;
 }
 
-// Numbers of contexts do not come again, so the entries stay; but the shortest way is open again once nobody
-// here can use the communicators any more.
+// Context ids are not reused, so the entries stay. The fast path is enabled again once this process has freed
+// all revoked communicators.
 void Engine::forget_freed() {
   detours_ = chaos::wants_detours();
   for (Revoked& entry : revoked_) {

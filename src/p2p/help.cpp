@@ -1,5 +1,6 @@
-// What a sender does when the receiver of its lent buffer invites it: it helps to copy, in the arena or by a
-// single-copy method, or writes all of the message alone. And what this process can do to another's memory.
+// The sender's side of cooperative copies: on request of the receiver of a zero-copy message it copies
+// fragments, in the arena or by a single-copy method, or writes the whole message alone. Also probes which
+// access this process has to the memory of another one.
 #include "base/copy.h"
 #include "datatype/type.h"
 #include "p2p/engine.h"
@@ -46,7 +47,7 @@ single_copy::Message message_of(PeerIndex helper, const Invitation& invitation,
 
 }  // namespace
 
-// The first method by which a word of that very process could be read; nullptr: none.
+// The first method that can read a known word of exactly that process; nullptr: none.
 single_copy::Method* Engine::reader_of(PeerIndex index, Peer& peer) {
   if (peer.reading == Peer::Ability::untried) {
     peer.reading = Peer::Ability::refused;
@@ -64,7 +65,7 @@ single_copy::Method* Engine::reader_of(PeerIndex index, Peer& peer) {
   return peer.reading == Peer::Ability::works ? peer.method : nullptr;
 }
 
-// Only where reading has shown once that it is that very process.
+// The method for writes. Needs a successful read probe first, which verifies the identity of the process.
 single_copy::Method* Engine::writer_of(PeerIndex index, Peer& peer) {
   if (peer.writing == Peer::Ability::untried) {
     static_cast<void>(reader_of(index, peer));
@@ -74,12 +75,13 @@ single_copy::Method* Engine::writer_of(PeerIndex index, Peer& peer) {
   return peer.writing == Peer::Ability::works ? peer.method : nullptr;
 }
 
-// Where visits to that process are counted; nullptr when they are not.
+// The control block that counts concurrent accesses to that process's memory; nullptr if they are not
+// counted.
 shm::CopyDesk* Engine::visited(PeerIndex index, const single_copy::Method& method) const {
   return desk_ && method.takes_lock() ? desk_(index) : nullptr;
 }
 
-// False when it makes no sense. Nothing is copied but from a buffer that was lent in this way, and still is.
+// Returns false for an invalid request. Copies only from a buffer that was exposed in this way and still is.
 bool Engine::on_invitation(Request& request, uint8_t flags, const std::byte* payload) {
   Invitation invitation;
   copy_bytes(&invitation, payload, sizeof invitation);
@@ -99,7 +101,7 @@ bool Engine::on_invitation(Request& request, uint8_t flags, const std::byte* pay
   return right;
 }
 
-// The request may be gone afterwards.
+// May destroy the request.
 bool Engine::follow_invitation(Request& request, uint8_t flags, const Invitation& invitation) {
   SendStream& stream = *request.send_stream;
   switch (flags) {
@@ -118,13 +120,13 @@ bool Engine::follow_invitation(Request& request, uint8_t flags, const Invitation
   }
 }
 
-// False when the buffer does not lie in the receiver's window.
+// Returns false if the buffer is not inside the receiver's arena slice.
 bool Engine::help_in_arena(const Request& request, const Invitation& invitation) {
   const size_t window_bytes = arena_->window_bytes();
   if (invitation.to > window_bytes || invitation.bytes > window_bytes - invitation.to) return false;
   const PeerIndex receiver = request.key.peer;
   std::byte* to = arena_->memory_of(place_of(receiver), invitation.to, static_cast<size_t>(invitation.bytes));
-  if (to == nullptr) return true;  // this process has no room for the window
+  if (to == nullptr) return true;  // this process has no address space left for the slice
   SendingInArena copier(to, first_byte(request));
   const single_copy::Message message = message_of(self_, invitation, single_copy::kPlainPieces);
   counters_.bytes_helped += single_copy::send_pieces(*desk_(receiver), message, copier).bytes;
@@ -145,7 +147,7 @@ void Engine::help_by_method(const Request& request, const Invitation& invitation
   counters_.bytes_helped += help.bytes;
 }
 
-// The flags of the answer.
+// Returns the flags of the answer.
 uint8_t Engine::write_alone(const Request& request, const Invitation& invitation) {
   const PeerIndex receiver = request.key.peer;
   Peer& peer = know(receiver);

@@ -94,7 +94,7 @@ bool MatchBins::grow() noexcept {
 bool MatchBins::push(const MatchKey& key, MatchEntry& entry, int link) noexcept {
   MatchBin* bin = find(key);
   if (bin == nullptr) {
-    // Bins can chain: only the first array of heads is indispensable.
+    // Bins can chain, so only the first table is indispensable.
     if (bins_ >= heads_.size() && !grow() && heads_.empty()) return false;
     bin = spare_;
     if (bin != nullptr) {
@@ -140,7 +140,7 @@ MatchEntry* MatchBins::oldest(const MatchKey& key) const {
   return bin == nullptr ? nullptr : bin->head;
 }
 
-// The list of all.
+// The list of all entries.
 
 void MatchQueue::erase(MatchEntry& entry) {
   HEARTH_DCHECK(entry.queued);

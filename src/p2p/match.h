@@ -1,16 +1,16 @@
 // Matching of messages and receives (MPI 5.0 section 3.5): posted receives wait for messages, unexpected
-// messages wait for receives; the oldest that fits is taken.
+// messages wait for receives; the oldest match is taken.
 //
-// Both queues are plain lists while they are short or while what is looked for lies near the front, which
-// is nearly always. A search that had to walk far turns its queue into bins: one list per key, found by
-// hash, until the queue runs empty. A posted receive lies in the bin of its own pattern, and a message is
-// looked up under the four patterns that fit it. An unexpected message lies in the bins of all four patterns
-// that fit it, so that any receive finds its oldest message at the head of one bin.
+// Both queues are plain lists as long as searches find their entry near the front, which is nearly always. A
+// long search converts its queue to hash bins, one list per key, until the queue is empty. A posted receive
+// is in the bin of its own pattern; a message is looked up under the four patterns that match it. An
+// unexpected message is in the bins of all four patterns that match it, so any receive finds its oldest
+// message at the head of one bin.
 //
-// Bins only make searches faster. Where there is no memory for one, the queue drops all its bins and stays a
-// plain list until the next long search: no function here fails or throws.
+// Bins only make searches faster. If there is no memory for one, the queue drops all its bins and stays a
+// plain list until the next long search. So no function here fails or throws.
 //
-// Used under the library's lock, by the engine only. No entry is owned by a queue.
+// Used under the library's lock, by the engine only. The queues do not own their entries.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@
 
 namespace hearth::p2p {
 
-/// A place to receive from: peer may be MPI_ANY_SOURCE and tag MPI_ANY_TAG. A message's own has neither.
+/// The pattern of a receive, in which peer may be MPI_ANY_SOURCE and tag MPI_ANY_TAG, or the key of a
+/// message, which has no wildcards.
 struct MatchKey {
   uint32_t context = 0;
   objects::PeerIndex peer = 0;
@@ -33,8 +34,8 @@ struct MatchKey {
 struct MatchEntry;
 struct MatchBin;
 
-/// Places in a bin and in the list of all. Meaningful while the entry is queued, left alone otherwise: making
-/// a request must not cost clearing them.
+/// Links within a bin, and within the list of all entries. Valid only while the entry is queued, and
+/// uninitialized otherwise, because clearing them would slow down the creation of requests.
 struct MatchLink {
   MatchEntry* next;
   MatchEntry* previous;
@@ -45,7 +46,7 @@ struct MatchOrder {
   MatchEntry* previous;
 };
 
-/// Base of what can be queued. Small: a program may have many receives posted, and they should stay in the
+/// Base of queue entries. Small, because a program may have many receives posted, which should stay in the
 /// cache.
 struct MatchEntry {
   MatchEntry() {}  // NOLINT(modernize-use-equals-default): value-initialization would clear the links
@@ -53,19 +54,19 @@ struct MatchEntry {
 
   MatchKey key;
   bool queued = false;
-  MatchOrder order;   // the list of all, oldest first
-  MatchLink link;     // the bin of its own key
-  uint64_t sequence;  // of arrival in its queue, while that has bins
+  MatchOrder order;   // in the list of all entries, oldest first
+  MatchLink link;     // in the bin of its own key
+  uint64_t sequence;  // order of arrival, while the queue has bins
 };
 
-/// A message also lies in the bins of the three patterns with a wildcard.
+/// A message is also in the bins of the three patterns with a wildcard.
 struct MatchMessage : MatchEntry {
   MatchMessage() {}  // NOLINT(modernize-use-equals-default): see MatchEntry
 
   MatchLink wildcard_links[3];
 };
 
-/// A hash table of bins. A bin lives while it holds an entry.
+/// A hash table of bins. A bin exists while it has an entry.
 class MatchBins {
  public:
   ~MatchBins();
@@ -73,19 +74,19 @@ class MatchBins {
   MatchBins(const MatchBins&) = delete;
   MatchBins& operator=(const MatchBins&) = delete;
 
-  /// `link` 0 is the entry's own; 1 to 3 are a MatchMessage's wildcard links. False: no memory; the entry is
-  /// not there.
+  /// `link` 0 is the entry's own; 1 to 3 are a MatchMessage's wildcard links. False: out of memory, and the
+  /// entry was not added.
   [[nodiscard]] bool push(const MatchKey& key, MatchEntry& entry, int link) noexcept;
   void unlink(MatchEntry& entry, int link);
   /// The oldest entry under a key, or nullptr.
   MatchEntry* oldest(const MatchKey& key) const;
   size_t size() const { return bins_; }
-  /// Forgets all entries, whose links mean nothing any more.
+  /// Removes all entries, whose links become invalid.
   void clear() noexcept;
 
  private:
   MatchBin* find(const MatchKey& key) const;
-  /// Twice as many heads; false: no memory, all as before.
+  /// Doubles the table; false: out of memory, and the table is unchanged.
   bool grow() noexcept;
   void remove(MatchBin* bin);
 
@@ -94,7 +95,7 @@ class MatchBins {
   MatchBin* spare_ = nullptr;  // for reuse
 };
 
-/// What both queues share: the list of all entries.
+/// Base of both queues: the list of all entries.
 class MatchQueue {
  public:
   bool empty() const { return first_ == nullptr; }
@@ -105,7 +106,7 @@ class MatchQueue {
   MatchEntry* first() const { return first_; }
 
  protected:
-  // A search that walked this many entries makes the bins: below, walking costs less than hashing.
+  // A search over more entries than this creates the bins; a shorter walk is cheaper than hashing.
   static constexpr int kWalkMax = 16;
 
   void append(MatchEntry& entry) {
@@ -132,7 +133,7 @@ class MatchQueue {
   MatchBins bins_;
 };
 
-/// Receives that wait for messages.
+/// The posted queue: receives that wait for messages.
 class PostedQueue : public MatchQueue {
  public:
   void add(MatchEntry& entry) noexcept {
@@ -140,9 +141,9 @@ class PostedQueue : public MatchQueue {
     if (__builtin_expect(binned_, 0) && !add_to_bins(entry)) drop_bins();
   }
   void remove(MatchEntry& entry);
-  /// Removes and returns the oldest receive that a message fits, or nullptr.
+  /// Removes and returns the oldest receive that matches a message, or nullptr.
   MatchEntry* take(const MatchKey& message) {
-    // Nearly always it is the first, and has no wildcard.
+    // Nearly always the first entry matches and has no wildcard.
     MatchEntry* entry = first_;
     if (entry == nullptr) return nullptr;
     if (__builtin_expect(binned_ || !(entry->key == message), 0)) return search(message);
@@ -150,7 +151,7 @@ class PostedQueue : public MatchQueue {
     ++searched_;
     return entry;
   }
-  /// Whether a message that fits this entry is its own: no older one could take it.
+  /// Whether no older entry can take a message that matches this one.
   bool is_first(const MatchEntry& entry) const { return &entry == first_ && !binned_; }
   /// Pre: is_first(entry).
   void remove_first(MatchEntry& entry) {
@@ -159,7 +160,7 @@ class PostedQueue : public MatchQueue {
     entry.queued = false;
     ++removed_;
   }
-  /// How many were taken by remove_first(), without a search.
+  /// How many entries the fast path took by remove_first().
   uint64_t taken_at_once() const { return removed_ - searched_; }
 
  private:
@@ -168,15 +169,15 @@ class PostedQueue : public MatchQueue {
   MatchEntry* find_in_bins(const MatchKey& message) const;
   void make_bins() noexcept;
 
-  uint64_t searched_ = 0;  // of those removed, all others
+  uint64_t searched_ = 0;  // removals other than those of the fast path
 };
 
-/// Messages that wait for receives.
+/// The unexpected queue: messages that wait for receives.
 class UnexpectedQueue : public MatchQueue {
  public:
   void add(MatchMessage& entry) noexcept;
   void remove(MatchMessage& entry);
-  /// The oldest message that fits a receive, or nullptr. It stays in the queue.
+  /// The oldest message that matches a receive, or nullptr. It stays in the queue.
   MatchMessage* find(const MatchKey& pattern) noexcept;
 
  private:
@@ -184,7 +185,7 @@ class UnexpectedQueue : public MatchQueue {
   void make_bins() noexcept;
 };
 
-/// Whether a message fits the pattern of a receive.
+/// Whether a message matches the pattern of a receive.
 bool fits(const MatchKey& pattern, const MatchKey& message);
 
 }  // namespace hearth::p2p

@@ -1,13 +1,12 @@
-// What a process does while it waits: chores that would otherwise stand on the path of a message.
+// Deferred work, done while a call is blocked, to keep it off the critical path of messages:
 //
-//   cells it has emptied    are given back to their owners. The mark lies in the owner's cache; a processor
-//                           makes its stores visible in order, so an answer would wait behind the mark.
-//   room it will write to   is brought over from the cache of whoever read it last: the lines of the ring for
-//   a
-//                           packet as long as the last one to each peer, and the next cells.
+//   release of bounce buffers   The mark is in the owner's cache. Stores become visible in order, so an
+//                               answer would have to wait for the store of the mark.
+//   prefetch for write          Ring slots for a packet as long as the last one to each peer, and the next
+//                               bounce buffers, come from the cache of the process that read them last.
 //
-// Where cores share no cache each saves a message a journey of 250 ns or more; docs/performance.md has
-// figures.
+// If the cores share no cache, each of these saves a message a cache-to-cache transfer of 250 ns or more
+// (docs/performance.md).
 #include <algorithm>
 
 #include "p2p/engine.h"
@@ -15,7 +14,7 @@
 namespace hearth::p2p {
 namespace {
 
-// More would push the program's own data out of the second-level cache.
+// More would evict the program's own data from L2.
 constexpr int64_t kCellsAheadBytesMax = 64 << 10;
 
 }  // namespace
@@ -25,7 +24,7 @@ int64_t Engine::withheld_bytes_max(size_t part_bytes_max, int processes) {
   return std::min(kWithheldBytesMax, static_cast<int64_t>(part_bytes_max) / processes);
 }
 
-// Two thirds of a pool, of which part_bytes_max is a quarter, for all that may keep some of it.
+// Two thirds of a pool, of which part_bytes_max is a quarter, divided among all peers.
 int64_t Engine::kept_bytes_max(size_t part_bytes_max, int processes) {
   return static_cast<int64_t>(part_bytes_max) * 8 / 3 / std::max(processes - 1, 1);
 }
@@ -36,8 +35,8 @@ void Engine::note_sent(PeerIndex to, int64_t bytes) {
   has_chores_ = true;
 }
 
-// The owner goes on with other cells meanwhile. What all receivers together withhold is bounded, so that
-// it always has some, also if we leave MPI for a long time now.
+// Defers the release; the owner uses other buffers meanwhile. The bytes that all receivers together withhold
+// are bounded, so the owner always has some, even if this process does not call MPI for a long time.
 void Engine::give_back(PeerIndex from, const CellPart& part) {
   emptied_[static_cast<size_t>(emptied_count_++)] = {from, part};
   emptied_bytes_ += part.bytes;
@@ -60,7 +59,7 @@ void Engine::give_back_kept(PeerIndex peer) {
   give_back_now();
 }
 
-// One cell a call, so that news is looked for in between.
+// Prefetches one cell per call, so that polling continues in between.
 void Engine::do_chores() {
   give_back_now();
   for (int i = 0; i < sent_count_; ++i) {

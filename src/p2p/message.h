@@ -1,4 +1,4 @@
-// A message taken out of matching by MPI_Mprobe or MPI_Improbe (MPI 5.0 section 3.8.2).
+// A message removed from the unexpected queue by MPI_Mprobe or MPI_Improbe (MPI 5.0 section 3.8.2).
 #pragma once
 
 #include "objects/comm.h"

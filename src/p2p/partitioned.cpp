@@ -17,7 +17,7 @@ datatype::Type& byte_type() {
   return *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(MPI_BYTE)));
 }
 
-/// Both sides. Lives as long as its request, its offer or one of its messages does.
+/// State of either side. Lives as long as its request, its offer or one of its messages.
 struct Channel {
   Channel(Engine& its_engine, Request& its_request, int its_partitions)
       : engine(its_engine), request(&its_request), partitions(its_partitions) {}
@@ -27,7 +27,7 @@ struct Channel {
 
   Engine& engine;
   Request* request;  // nullptr once the user has freed it
-  int users = 1;     // the request, the offer while it is under way, messages under way
+  int users = 1;     // references: the request, the pending offer, pending messages
   const int partitions;
   int messages_left = 0;  // of this cycle
   Status outcome;         // the first error of this cycle
@@ -41,13 +41,13 @@ struct Channel {
   void note(Status status) {
     if (outcome.ok()) outcome = status;
   }
-  /// Pre: a user other than the request holds the channel, or nothing of it is used afterwards.
+  /// Pre: the caller holds a reference besides the request's, or does not use the channel afterwards.
   void finish_cycle() {
     if (request != nullptr) engine.finish(*request, outcome);
   }
 };
 
-/// The channel of a partitioned request, or of a message that hand_over() was given it for.
+/// The channel of a partitioned request, or of a message whose state hand_over() set to the channel.
 Channel& channel_of(const Request& request) {
   return *static_cast<Channel*>(request.state);
 }
@@ -58,7 +58,7 @@ void begin_cycle(Request& request) {
   channel_of(request).outcome = {};
 }
 
-/// The user has freed the request.
+/// Release hook of the request, which the user has freed.
 Status leave(Request& request) {
   Channel& channel = channel_of(request);
   channel.request = nullptr;
@@ -66,8 +66,8 @@ Status leave(Request& request) {
   return {};
 }
 
-/// Makes `hooks` hear of a message's end: they are told by the release of its request, which happens now if
-/// it is over. The engine does so for every request whose handle is gone.
+/// Has hooks->release called when a message completes: releases its request, which the engine destroys on
+/// completion, or now if it is complete.
 void hand_over(Engine& engine, Request* message, const RequestHooks& hooks, void* state) {
   message->hooks = &hooks;
   message->state = state;
@@ -116,8 +116,7 @@ void send_partition(SendChannel& channel, int partition) {
   hand_over(channel.engine, message, sent_partition_hooks, static_cast<Channel*>(&channel));
 }
 
-// Both sides of a message go through all partitions: a side that left alone would leave the other one
-// waiting.
+// Both sides process all partitions; if one side cancelled alone, the other would wait forever.
 Status refuse_to_cancel(Request&) {
   return fail(MPI_ERR_REQUEST,
               "a partitioned operation cannot be cancelled. Remedy: complete it: MPI_Pready for all "
@@ -142,27 +141,27 @@ const RequestHooks send_hooks = {
 
 struct ReceiveChannel;
 
-/// One message of the sender's as the receiver sees it.
+/// One message of the sender, at the receiver.
 struct Part {
   ReceiveChannel* channel;
-  std::byte*
-      aside;  // from malloc: where it lands when it begins or ends inside an element; nullptr otherwise
+  std::byte* aside;  // from malloc: temporary buffer of a message that begins or ends inside an element;
+                     // otherwise nullptr
 };
 
 struct ReceiveChannel : Channel {
   using Channel::Channel;
   bool offered = false;
-  Status refused;           // why the offer never comes
-  bool waiting = false;     // started before the offer came
+  Status refused;           // the error of an offer that will not arrive
+  bool waiting = false;     // started before the offer arrived
   std::vector<Part> parts;  // one per message
-  // How long a message of the sender's and a partition of ours are: in bytes or, where the data have none, in
-  // fractions of the whole.
+  // Length of a message of the sender, and of a partition of the receiver: in bytes, or for data without
+  // bytes in fractions of the whole.
   int64_t message_length = 0;
   int64_t partition_length = 0;
-  std::vector<int64_t> missing;  // of each of our partitions
+  std::vector<int64_t> missing;  // of each partition of the receiver
 };
 
-/// Notes that message `index` has arrived in whichever of our partitions it covers.
+/// Subtracts message `index` from the missing length of each partition that it covers.
 void note_arrival(ReceiveChannel& channel, int64_t index) {
   const int64_t length = channel.partition_length;
   int64_t at = index * channel.message_length;
@@ -182,7 +181,7 @@ void end_cycle(ReceiveChannel& channel) {
   channel.finish_cycle();
 }
 
-/// In the user's terms: the message of a partition has a tag of its own.
+/// Reports the user's tag and sizes; the tag and length of the message itself are internal.
 Status truncation(const ReceiveChannel& channel) {
   const Request& whole = *channel.request;
   const PartitionOffer& offer = channel.offer;
@@ -265,7 +264,7 @@ void post_all(ReceiveChannel& channel) {
   channel.missing.assign(static_cast<size_t>(channel.partitions), channel.partition_length);
   channel.messages_left = messages;
   if (messages == 0) return end_cycle(channel);
-  ++channel.users;  // the last message may end the cycle, and its user free the request
+  ++channel.users;  // the last message may end the cycle, and the user may free the request
   for (int index = 0; index < messages && channel.request != nullptr; ++index) {
     if (const Status status = post_part(channel, index); !status.ok()) {
       channel.note(status);
@@ -275,7 +274,7 @@ void post_all(ReceiveChannel& channel) {
   channel.let_go();
 }
 
-/// A cycle that brings nothing, since the offer does not come.
+/// Ends a cycle with the error of the offer, which will not arrive.
 void end_in_vain(ReceiveChannel& channel) {
   channel.note(channel.refused);
   end_cycle(channel);
@@ -341,7 +340,7 @@ Status make(Engine& engine, RequestKind kind, const PartitionedBuffer& buffer, c
   return {};
 }
 
-/// The offer is under way in `message`, or not: without it there is no request.
+/// Takes over the offer in `message` if it was started; otherwise destroys the request.
 Status follow_offer(Engine& engine, Status status, Request* message, const RequestHooks& hooks,
                     Request*& request) {
   if (!status.ok()) {
@@ -400,7 +399,7 @@ Status send_partitions(Request& request, int first, int last) {
       return fail(MPI_ERR_ARG, "partition %d is ready already: once in each cycle is enough", partition);
     }
   }
-  // The last message may end the cycle, and the request with it if its handle was freed.
+  // The last message may end the cycle and, if its handle was freed, destroy the request.
   ++channel.users;
   for (int partition = first; partition <= last; ++partition) send_partition(channel, partition);
   channel.let_go();

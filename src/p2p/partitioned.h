@@ -1,18 +1,19 @@
-// Partitioned messages (MPI 5.0 section 4.2): one buffer, sent piece by piece as its parts become ready.
+// Partitioned communication (MPI 5.0 section 4.2): one buffer, sent in partitions as they become ready.
 //
-// The two sides find each other once, when their requests are made: the sender offers a channel, which is a
-// context of its own and the shape of its partitions, in a message that only partitioned receives match. From
-// then on each partition of the sender is a message of that context whose tag is the partition's number. The
-// receiver, whose partitions may be others, posts a receive for each of the sender's.
+// The two sides match once, when their requests are created: the sender sends an offer, which only
+// partitioned receives match. It contains a newly allocated context id, the channel, and the layout of the
+// partitions. From then on each partition of the sender is a message in that context, with the number of the
+// partition as its tag. The receiver, whose partitions may be others, posts a receive for each partition of
+// the sender.
 //
 //   sender    |  0  |  1  |  2  |  3  |     four messages
 //   receiver  |   0    |  1   |   2   |     1 has arrived with messages 1 and 2
 //
-// What ends the operations of the communicator, a death or a revocation, ends these too: the engine knows
-// whose the channel's context is (Engine::adopt). A send whose partitions are not all ready ends once they
-// are.
+// A death or revocation that ends the operations of the communicator ends these too: Engine::adopt() records
+// which communicator the channel's context belongs to. A send of which some partitions are not ready ends
+// once they are.
 //
-// Used under the library's lock, on requests that MPI_Psend_init and MPI_Precv_init made.
+// Used under the library's lock, on requests of MPI_Psend_init and MPI_Precv_init.
 #pragma once
 
 #include "base/counts.h"
@@ -21,17 +22,17 @@
 
 namespace hearth::p2p {
 
-/// Offers travel in the context of their communicator with this bit, which the counted contexts never reach.
+/// Offers use the context of their communicator with this bit set, which allocated context ids never have.
 constexpr uint32_t kOfferContext = uint32_t{1} << 31;
 
-/// What the sender tells the receiver, once.
+/// The sender's offer, sent once.
 struct PartitionOffer {
   uint32_t context = 0;  // of the channel
   int32_t partitions = 0;
   int64_t partition_bytes = 0;
 };
 
-/// What one side says of its buffer: `partitions` times `count` elements.
+/// The buffer of one side: `partitions` times `count` elements.
 struct PartitionedBuffer {
   void* address;
   int partitions;
@@ -39,15 +40,16 @@ struct PartitionedBuffer {
   datatype::Type* type;
 };
 
-/// Inactive persistent requests. `key` is the communicator's context, the other process and the tag; the
-/// process may be MPI_PROC_NULL, never MPI_ANY_SOURCE. Requests of one key match in the order of these calls.
+/// Create inactive persistent requests. `key` is the communicator's context, the other process and the tag;
+/// the process may be MPI_PROC_NULL, never MPI_ANY_SOURCE. Requests of one key match in the order of these
+/// calls.
 Status make_partitioned_send(Engine& engine, const PartitionedBuffer& buffer, const MatchKey& key,
                              Request*& request);
 Status make_partitioned_receive(Engine& engine, const PartitionedBuffer& buffer, const MatchKey& key,
                                 Request*& request);
 
 /// Sends partitions first to last. MPI_ERR_REQUEST unless the request is an active partitioned send,
-/// MPI_ERR_ARG for a partition that is none or is ready already; then nothing is sent.
+/// MPI_ERR_ARG for a partition that does not exist or is ready already. On an error nothing is sent.
 Status send_partitions(Request& request, int first, int last);
 /// Whether a partition of an active receive is in its buffer. MPI_ERR_REQUEST unless the request is a
 /// partitioned receive. Does not progress.

@@ -1,6 +1,6 @@
-// What the engine does only where --profile or --trace asks for it. Waits are measured by the looks at the
-// clock that a waiting loop takes anyway, every kRoundsPerLook rounds: of a wait that is shorter nothing is
-// known. Copies that are made while a process waits are no part of its waiting.
+// Engine code for --profile and --trace only. Waits are measured by the clock readings that a waiting loop
+// makes anyway, every kRoundsPerLook rounds, so shorter waits are not recorded. Copies made during a wait do
+// not count as waiting.
 #include <algorithm>
 
 #include "base/os_wait.h"
@@ -16,9 +16,10 @@ static_assert(profile::kLineLengths == shm::kLinePayloadBytes + 1);
 
 namespace {
 
-// A wait that goes on is counted now and then, for whoever reads of a rank that never comes back.
+// Long waits are added to the profile in steps of this length, so that the profile of a rank which never
+// returns shows them.
 constexpr uint64_t kCountedNs = 50'000'000;
-// From so long on it is worth a look who called.
+// Idle time after which the call site is recorded.
 constexpr uint64_t kSiteNs = 1'000'000;
 
 profile::Wait kind_of(uint32_t kind) {
@@ -38,7 +39,7 @@ profile::Wait kind_of(uint32_t kind) {
   }
 }
 
-// Whether operations of one kind with one process are all that is waited for.
+// Whether all awaited operations are of one kind with one process.
 bool is_uniform(const shm::WaitEntry& entry) {
   const uint32_t known = std::min<uint32_t>(entry.operation_count, shm::kOperationsMax);
   for (uint32_t i = 1; i < known; ++i) {
@@ -50,7 +51,7 @@ bool is_uniform(const shm::WaitEntry& entry) {
   return known > 0;
 }
 
-// Short packets until the one that is drawn.
+// The number of short packets before the drawn one.
 uint32_t packets_until(uint32_t drawn, uint32_t packets) {
   return static_cast<uint32_t>(std::max(static_cast<int32_t>(drawn - packets), 0));
 }
@@ -71,12 +72,11 @@ void Engine::begin_profile(Peer& peer, PeerIndex index) {
       {peer.protocol.ring_bytes_max, peer.protocol.single_copy_bytes_min, peer.protocol.arena_bytes_min});
 }
 
-// Short messages go from MPI_Send into the ring and from there to MPI_Recv without anything here being asked
-// (at_once.h), whether they are counted or not. The first ones between two ranks are kept from that way. Of
-// the others the rings know the number; who sent them and how long they were is known of one in about
-// profile::kIntervalMean, where the ring is made to call for its slow way. Which one is drawn by chance: a
-// program that sends by turns would else show one of its turns only, and so would the places where the ring
-// goes round.
+// Sampling of short messages. The fast path (at_once.h) does not call this file, with a profile or without.
+// The first messages of a pair bypass the fast path and are recorded one by one. For the rest the rings know
+// the number; the call and the length are recorded for one message in about profile::kIntervalMean, at which
+// a limit makes the ring take its slow path. The interval is random. Fixed intervals, or the points where the
+// ring wraps around, might always sample the same call of a program that sends in a regular pattern.
 bool Engine::is_drawn(uint32_t packets, uint32_t& drawn) {
   if (static_cast<int32_t>(drawn - packets) > 0) return false;
   drawn = packets + profile::draw_interval(chance_);
@@ -147,7 +147,7 @@ void Engine::expect_receive_sample(Peer& peer) {
   peer.lane_from->limit_short(packets_until(seen.drawn_receive, packets));
 }
 
-// Whether it is not for a sample alone that the ring calls for its slow way.
+// Whether the ring takes its slow path for another reason than a sample.
 bool Engine::stops_of_itself(Peer& peer) {
   peer.lane_from->lift_limit();
   const bool stops = peer.lane_from->next_slot() == nullptr;
@@ -162,8 +162,8 @@ void Engine::complete_profile() {
   }
 }
 
-// A message from a process whose ring has not been read without a call in between. Where a trace is wanted it
-// never is, and each message comes by here; for a profile the first ones do.
+// A message from a process whose ring is not enabled for the fast path. Enables it, except for a trace, which
+// records every message here; a profile records the first ones.
 void Engine::meet(PeerIndex from, uint64_t bytes, int tag) {
   Peer& peer = peers_[static_cast<size_t>(from)];
   if (recorder_ != nullptr && !peer.profiled) know(from);
@@ -195,7 +195,8 @@ void Engine::watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins) {
   if (watched.idle_ns >= kCountedNs) count_wait(watched);
 }
 
-// What it is for as long as it lasts: with the first operation that is over it would look like another.
+// Describes a wait once, at its beginning: after its first operation completes it would look like another
+// wait.
 void Engine::describe_watched(const Waiter& waiter, WatchedWait& watched) {
   watched.described = true;
   shm::WaitEntry entry = {};

@@ -1,5 +1,5 @@
-// Which way a message goes, by what lies between the two processes and by its length. Looked up once per
-// pair, when it first talks; printed by `hearth info --explain`.
+// The protocol of a message, by the relation of the two processes and its length. The thresholds are looked
+// up once per pair, at its first message. `hearth info --explain` prints them.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,35 @@
 namespace hearth::p2p {
 
 enum class Protocol : uint8_t {
-  line,         // one cache line in the ring
-  lines,        // several lines in the ring
-  cells,        // copied through the sender's cells, in pieces that overlap
-  arena,        // the receiver copies from the sender's memory, which it maps; from some length on both copy
-  single_copy,  // the receiver copies from the sender's memory by the kernel
+  line,         // inline: one cache line in the ring
+  lines,        // eager: several lines in the ring
+  cells,        // bounce buffers of the sender, copied twice, in overlapping fragments
+  arena,        // the receiver copies from the sender's arena slice; long messages are copied cooperatively
+  single_copy,  // one copy from buffer to buffer, by CMA or XPMEM
 };
 
 const char* protocol_name(Protocol protocol);
 
-/// The limits in force for a pair.
+/// The thresholds of a pair.
 struct PairProtocol {
   uint64_t ring_bytes_max = 0;         // longest message inside the ring
   uint64_t single_copy_bytes_min = 0;  // shortest message offered for single copy; UINT64_MAX: never
-  uint64_t first_part_bytes = 0;       // of a long message sent through cells; pieces grow
-  uint64_t part_bytes_max = 0;         // 0: there are no cells between the two
-  int cells_in_flight_max = 0;         // that one message may hold before the receiver empties them
+  uint64_t first_part_bytes = 0;       // first fragment of a long message in bounce buffers; fragments grow
+  uint64_t part_bytes_max = 0;         // longest fragment; 0: no bounce buffers between the two
+  int cells_in_flight_max = 0;         // unread fragments that one message may have in bounce buffers
   uint64_t arena_bytes_min = 0;        // shortest message copied out of the arena; UINT64_MAX: never
-  uint64_t cooperative_bytes_min = 0;  // shortest message in the arena that both sides copy
-  // Shortest messages of single copy that are not read by the receiver: both sides copy, or the sender alone.
+  uint64_t cooperative_bytes_min = 0;  // shortest message in the arena that is copied cooperatively
+  // Shortest single-copy messages that both sides copy, and that the sender writes alone.
   uint64_t single_copy_cooperative_bytes_min = 0;
   uint64_t single_copy_write_bytes_min = 0;
-  uint32_t visitors_max = 0;  // processes that system calls let into one process's memory at the same time
+  uint32_t visitors_max = 0;  // concurrent CMA accesses to one process's memory
 
   /// `in_arena`: the sender's buffer lies in the arena.
   Protocol choose(uint64_t bytes, bool in_arena = false) const;
 };
 
-/// `limits`: what the transport can do at most, whatever the thresholds say; it grows smaller as jobs grow.
+/// `limits`: upper bounds of the transport, which take precedence over the thresholds. They shrink as jobs
+/// grow.
 using TransportLimits = transport::Limits;
 PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits,
                           const tune::Hints* hints = nullptr);

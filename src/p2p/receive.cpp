@@ -1,4 +1,4 @@
-// Receiving: packets meet posted receives, or wait for them.
+// Receiving: packets match posted receives, or join the unexpected queue.
 #include <cstdlib>
 #include <new>
 
@@ -15,25 +15,25 @@
 namespace hearth::p2p {
 namespace {
 
-// What an unexpected message costs beside its payload, for the account that slows its sender.
+// Memory of an unexpected message besides its payload; flow control counts it.
 constexpr int64_t kEntryBytes = sizeof(UnexpectedMessage);
 
 int64_t weight(const UnexpectedMessage& message) {
   return kEntryBytes + (message.stream == nullptr ? message.bytes : 0);
 }
 
-// Rounds that a blocking receive looks at nothing but its sender's ring, before it minds everything else too.
+// Rounds in which a blocking receive polls only its sender's ring, before it polls everything.
 constexpr int kLaneRounds = 64;
-// Messages in a row that may be received without a look at anything but their ring.
+// Consecutive messages that may be received from their ring alone, without progress() for other operations.
 constexpr int kUnmindedMax = 32;
 
 }  // namespace
 
-// What take_at_once() leaves to a function of its own: a message of several lines.
+// take_at_once() for a message of several lines; a function call.
 [[gnu::noinline]] bool Engine::take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes,
                                                   uint64_t match, int call) {
   if (lane.next_slot() == nullptr || !lane.holds(bytes) || unminded_ + 1 >= kUnmindedMax) {
-    return false;  // the others, too
+    return false;  // also if progress() is due
   }
   const uint64_t awaited = lane.commit_word(eager_commit(bytes));
   const std::byte* slot = lane.next_slot();
@@ -54,8 +54,8 @@ constexpr int kUnmindedMax = 32;
   return true;
 }
 
-// A message of any length inside the ring, when nothing is posted and nothing waits: the next packet of this
-// very sender is ours if it fits. Looks for a little while; false when nothing has been received.
+// Receives a message of any length inside the ring if both queues are empty: then the next packet of this
+// sender is the message, if it matches. Polls for a bounded number of rounds; false if nothing was received.
 bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                                uint32_t context, int64_t& bytes) {
   if (!posted_.empty() || !unexpected_.empty() || from < 0 || tag == MPI_ANY_TAG || !type.contiguous)
@@ -63,8 +63,8 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
   Peer& peer = peers_[static_cast<size_t>(from)];
   shm::RingReader* lane = peer.lane_from;
   if (lane == nullptr) return false;
-  // A program that always finds what it wants here must move its other messages on all the same. What comes
-  // by receive_at_once() comes here every quarter ring.
+  // Other operations have to advance even if every receive succeeds here, so progress() is called at
+  // intervals. receive_at_once() falls back to this function once per quarter of the ring.
   const bool at_turn =
       __builtin_expect(peer.profiled, 0) ? stops_of_itself(peer) : lane->next_slot() == nullptr;
   if (__builtin_expect(at_turn || ++unminded_ == kUnmindedMax, 0)) {
@@ -89,8 +89,8 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
   bytes = header.bytes();
   if (__builtin_expect(!lane->holds(static_cast<size_t>(bytes)), 0)) lane->refuse(header);
   if (bytes == room) {
-    // The usual case, apart: its length is known without the header, so the processor fetches the further
-    // lines while the header is still on its way.
+    // The usual case, separate: the length is known without the header, so the processor loads the further
+    // lines while the header is still in transit.
     copy_bytes(to, shm::payload_at(line), static_cast<size_t>(room));
   } else if (bytes < room && static_cast<size_t>(bytes) <= packet_bytes_max_) {
     copy_bytes(to, shm::payload_at(line), static_cast<size_t>(bytes));
@@ -116,7 +116,8 @@ Status Engine::receive(void* buffer, Count count, const datatype::Type& type, Pe
                [request](WaitNote& note) { note.request(*request); });
   }
   if (__builtin_expect(request->queued, 0)) {
-    // It may wait on only where its caller can see the failure first: in a non-blocking call.
+    // Left posted by stall_receives(). A blocking receive ends here with the error; only a non-blocking one
+    // may continue after its caller has seen the failure.
     posted_.remove(*request);
     const Status failure = check_source(from, context);
     request->outcome = failure.ok() ? reworded(*request) : failure;
@@ -167,7 +168,7 @@ bool Engine::cancel(Request& request) {
   return true;
 }
 
-// Packets. The first three functions are the path of a short message that was awaited.
+// Packets. The first three functions handle a short message whose receive is posted.
 
 inline void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, const std::byte* payload,
                                   int64_t bytes) {
@@ -235,7 +236,7 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       break;
     case PacketKind::invitation:
       if (__builtin_expect(engine.troubled_, 0) && engine.request_of(header.cookie(), from) == nullptr) {
-        // Who invites waits for an answer before it lets its buffer go.
+        // The receiver that asked for a write waits for an answer before it releases its buffer.
         if (header.flags() & kAlone) engine.answer(from, PacketKind::written, kNotWritten, header.cookie());
         return;
       }
@@ -255,7 +256,7 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
     case PacketKind::died:
       return engine.on_died(from, header.cookie());
     case PacketKind::buffer_came:
-      // Only the transport itself says so.
+      // Valid only from the transport itself, which passes no payload.
       if (payload == nullptr && engine.on_buffer_came(from, header.cookie())) return;
       break;
     case PacketKind::buffer_left:
@@ -275,18 +276,19 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
   }
   engine.on_damage(from, header);
 } catch (const std::bad_alloc&) {
-  // Half of what the packet asked for has been done, perhaps, and nobody can ask for it again.
+  // The packet may be half processed, and it will not be sent again.
   static_cast<Engine*>(engine_address)->out_of_memory("a packet", header.bytes(), from);
 }
 
-// Only a stray write into the shared segment makes a packet that means nothing. An answer to no send of ours
-// is dropped: nobody waits for it. Of any other packet somebody would miss what it should have been.
+// Only a stray write into the shared segment produces an invalid packet. An answer that refers to no pending
+// send is dropped, because no operation waits for it. Any other invalid packet ends the job, because the
+// message that it replaced would be missing.
 void Engine::on_damage(PeerIndex from, const shm::PacketHeader& header) {
   if (!is_answer(header.kind())) {
     shm::damaged("rank %d's packet to rank %d, of kind %u and %u bytes, is none that there is", from, self_,
                  unsigned{header.kind()}, unsigned{header.bytes()});
   }
-  // An answer to what a failure has ended means nothing either.
+  // After a failure, answers to the sends that it ended are expected.
   if (damage_told_ || troubled_) return;
   damage_told_ = true;
   static_cast<void>(
@@ -331,11 +333,11 @@ void Engine::deliver(Request& request, UnexpectedMessage* message) try {
     attach(stream, request, tag);
     return;
   }
-  // The request may be gone after deliver_bytes, the message must not be.
+  // deliver_bytes() may destroy the request; the message has to stay valid until it returns.
   deliver_bytes(request, from, tag, message->payload, message->bytes);
   forget(message);
 } catch (const std::bad_alloc&) {
-  // The message has left the queue.
+  // The message has left the queue, so the match cannot be repeated.
   out_of_memory("a message that was matched", sizeof(ReceiveStream), request.from);
 }
 

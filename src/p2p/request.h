@@ -1,7 +1,7 @@
-// Requests: operations under way (MPI 5.0 section 3.7).
+// Requests: pending operations (MPI 5.0 section 3.7).
 //
-// A request is made by a non-blocking or persistent call, advanced by the progress engine, and taken by
-// Wait, Test or Request_free. All under the library's lock.
+// A non-blocking or persistent call creates a request, the progress engine advances it, and Wait, Test or
+// Request_free takes it. All under the library's lock.
 #pragma once
 
 #include "base/counts.h"
@@ -21,7 +21,7 @@ enum class RequestKind : uint8_t {
   collective,
   buffer_flush,
   one_sided,
-  completed  // a send that was over before its call returned; one shared object stands for all
+  completed  // a send that completed before its call returned; one shared object for all
 };
 
 enum class SendMode : uint8_t { standard, synchronous, ready, buffered };
@@ -31,40 +31,40 @@ using objects::PeerIndex;
 struct Request;
 class WaitNote;
 
-/// What a kind of request that point-to-point does not know (generalized, collective schedule) brings along.
+/// Callbacks of request kinds that other layers define (generalized requests, collective schedules).
 struct RequestHooks {
-  /// Moves the operation on; sets request.complete when it is over. May be nullptr.
+  /// Advances the operation; sets request.complete on completion. May be nullptr.
   void (*advance)(Request&) = nullptr;
   /// Starts a persistent operation.
   Status (*start)(Request&) = nullptr;
   /// Fills the status of a complete operation (generalized requests ask the user).
   Status (*query)(Request&, MPI_Status&) = nullptr;
   Status (*cancel)(Request&) = nullptr;
-  /// Called once when the request object goes away; before that when a call takes its outcome, which then
-  /// includes what this returns.
+  /// Called once: when a call takes the outcome, which then includes the returned status, or else when the
+  /// request object is destroyed.
   Status (*release)(Request&) = nullptr;
-  /// Says what the operation waits for (p2p/wait_note.h). May be nullptr.
+  /// Describes what the operation waits for (p2p/wait_note.h). May be nullptr.
   void (*describe)(const Request&, WaitNote&) = nullptr;
 };
 
 struct SendStream;
 
-/// Messages under way that are awaited together, not one by one (Engine::entrust): the rounds of a
-/// collective.
+/// Pending messages that are awaited together (Engine::entrust), such as a round of a collective.
 struct MessageGroup {
   int under_way = 0;
-  /// When so few are left, the hooks of `owner` are advanced by progress(); without an owner somebody waits
-  /// for `under_way`.
+  /// progress() advances the hooks of `owner` when this many are left. Without an owner a caller waits for
+  /// `under_way`.
   int wake_at = 0;
   Request* owner = nullptr;
   Status first_error;
 };
 
-/// Three lines, of which the last is for the rarer kinds.
+/// Three cache lines; only the rarer kinds use the last one.
 struct alignas(64) Request : objects::Object, MatchEntry {
   explicit Request(RequestKind of_kind)
       : kind(of_kind), from(0), received_tag(0), received_bytes(0), next(nullptr), state(nullptr) {}
-  /// A send or receive. On the path of every message: what only a complete or queued one has is left alone.
+  /// A send or receive. On the critical path of messages, so fields that only complete or queued requests use
+  /// stay uninitialized.
   Request(RequestKind of_kind, void* at, Count elements, datatype::Type& of_type, const MatchKey& to_match)
       : MatchEntry(to_match), kind(of_kind), buffer(at), count(elements), type(&of_type) {}
 
@@ -74,12 +74,11 @@ struct alignas(64) Request : objects::Object, MatchEntry {
   bool persistent = false;
   bool active = true;  // a persistent request is inactive until it is started
   bool cancelled = false;
-  bool handle_freed = false;  // no handle, or none any more: the engine destroys it on completion
-  bool await_match = false;   // send: over only when the receiver has matched it
-  uint8_t epoch;              // send: a part of what answers call it by, once it may be answered; 0 before
+  bool handle_freed = false;  // no handle refers to it: the engine destroys it on completion
+  bool await_match = false;   // send: completes only after the receiver has matched it
+  uint8_t epoch;              // send: part of the cookie in answers; 0 until it may be answered
 
-  // The operation. Where it goes or comes from is in the base's `key`: context, peer (or MPI_ANY_SOURCE),
-  // tag.
+  // The operation. `key` in the base has its context, peer (or MPI_ANY_SOURCE) and tag.
   void* buffer = nullptr;
   Count count = 0;
   datatype::Type* type = nullptr;  // one reference held for as long as the request lives
@@ -87,26 +86,26 @@ struct alignas(64) Request : objects::Object, MatchEntry {
 
   // The outcome, valid once complete.
   Status outcome;
-  PeerIndex from;  // receive: who sent it; MPI_PROC_NULL for none
+  PeerIndex from;  // receive: the sender; MPI_PROC_NULL for none
   int received_tag;
   int64_t received_bytes;
 
-  // The engine's own.
+  // Used by the engine.
   Request* next;  // in the backlog of a peer, or among the hooked or the ready requests
   SendStream* send_stream = nullptr;
 
   const RequestHooks* hooks = nullptr;
-  void* state;  // the hooks' own
+  void* state;  // used by the hooks
   MessageGroup* group = nullptr;
 
-  /// A receive from MPI_Irecv, whatever has become of it: it has a type and a communicator, and is given back
-  /// once it is taken.
+  /// Whether this is a receive of MPI_Irecv, in any state: it has a type and a communicator, and is destroyed
+  /// when it is taken.
   bool is_plain_receive() const {
     return kind == RequestKind::receive && !persistent && hooks == nullptr && comm != nullptr;
   }
 };
 
-/// Where the data begin, of a request whose type and count make them one run of bytes.
+/// The first byte of the data of a request whose type and count make them contiguous.
 inline std::byte* first_byte(const Request& request) {
   return static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound;
 }

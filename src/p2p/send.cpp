@@ -1,4 +1,4 @@
-// Sending: into the ring at once where that is possible, else through the backlog of the peer.
+// Sending: directly into the ring if possible, otherwise through the peer's backlog.
 #include <new>
 
 #include "base/check.h"
@@ -11,15 +11,15 @@
 namespace hearth::p2p {
 namespace {
 
-// In the ring, where it is worth asking which kind of stores to use: earlier for data in many small blocks,
-// for the receiver, which looks at the lines ahead, takes a line away between two of them.
+// Shortest payloads in the ring that use the adaptive store policy. The limit is lower for data in many small
+// blocks, because the receiver's prefetch can take a line away between two stores to it.
 constexpr size_t kFilledBytesMin = 1025;
 constexpr size_t kGatheredBytesMin = 129;
 
 }  // namespace
 
-// Of the messages of one line most are as unseen here as on the shortest way, and cost as little: they are
-// told from others where the profile is made.
+// Most messages of one line are not recorded here, like those of the fast path, and cost as little. The
+// profile accounts for them by their number.
 inline void Engine::note_in_ring(Peer& peer, size_t bytes, PeerIndex to, int tag) {
   const bool is_frequent = profile::frequent_call >= 0;
   if (is_frequent && bytes <= shm::kLinePayloadBytes && is_unseen(peer)) {
@@ -55,7 +55,7 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   return true;
 }
 
-// What send_at_once() leaves to a function of its own: a message of several lines.
+// send_at_once() for a message of several lines; a function call.
 [[gnu::noinline]] bool Engine::send_lines_at_once(Peer& peer, const void* buffer, const datatype::Type& type,
                                                   uint64_t bytes, PeerIndex to, uint64_t match, int call) {
   shm::RingWriter& lane = *peer.lane_to;
@@ -76,7 +76,8 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   return true;
 }
 
-// Whether so much of ours waits unmatched at the peer that we must wait for its receives.
+// Whether the peer is flow-blocked: so many bytes of this process are unmatched there that sends have to wait
+// for receives.
 bool Engine::burdened(Peer& peer, PeerIndex to) {
   if (peer.lane_to == nullptr) return transport_.unexpected_kib_at(to) > unexpected_kib_max_;
   if (__builtin_expect(peer.lane_to->unexpected_kib() <= unexpected_kib_max_, 1)) return false;
@@ -84,7 +85,7 @@ bool Engine::burdened(Peer& peer, PeerIndex to) {
   return peer.lane_to->unexpected_kib() > unexpected_kib_max_;
 }
 
-// Whether the next sends may go at once.
+// Updates the fast-path flag of a peer.
 void Engine::settle(Peer& peer) {
   const bool clear = peer.lane_to != nullptr && peer.backlog == nullptr && !peer.dead && !detours_ &&
                      peer.lane_to->unexpected_kib() <= unexpected_kib_max_;
@@ -204,7 +205,7 @@ bool Engine::serve_waiting_peers() try {
     while (peer.backlog != nullptr) {
       Request* request = peer.backlog;
       Request* next = request->next;
-      if (!try_start_send(*request)) break;  // it may be gone once it has started
+      if (!try_start_send(*request)) break;  // a started request may be destroyed
       peer.backlog = next;
       moved = true;
     }
@@ -222,7 +223,7 @@ bool Engine::serve_waiting_peers() try {
   out_of_memory("a message that waited for room in the ring");
 }
 
-// Answers go to the peer out of the order of messages, which they are not part of.
+// Answers are not part of the order of messages, so they may overtake messages in the backlog.
 
 bool Engine::try_answer(PeerIndex to, const Answer& answer) {
   Status status;
@@ -242,8 +243,8 @@ void Engine::answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cooki
   out_of_memory("an answer that waits for room in the ring", sizeof(Answer), to);
 }
 
-// The request that an answer names; nullptr when the answer makes no sense, which is the fault of whoever
-// wrote into the ring.
+// The request that an answer refers to; nullptr for an invalid answer, which only a failure or a stray write
+// into the ring produces.
 Request* Engine::request_of(uint32_t cookie, PeerIndex from) {
   Request* request = requests_.at(cookie & ((uint32_t{1} << kSlotBits) - 1));
   const bool names_it = request != nullptr && request->kind == RequestKind::send && !request->complete &&

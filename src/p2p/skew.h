@@ -1,14 +1,14 @@
-// Process skew (hybrid-kernel-user-2008, section 4.2): a receiver that comes late to its messages. A message
-// that is copied straight from the sender's buffer keeps its sender until then; one in cells does not. So
-// while a receiver lags, messages that cells can hold go through them, although a single copy would be
-// faster.
+// Process skew (hybrid-kernel-user-2008, section 4.2): a receiver reaches its receives later than the sender
+// its sends. A zero-copy message blocks its sender until the receiver has copied it; a message in bounce
+// buffers does not. So while a receiver lags, messages that fit the bounce buffers use them, although a
+// single copy would be faster.
 //
-// The sender knows by its own waiting: longer than the copy can have taken, so the receiver was elsewhere.
-// Then a run of messages is buffered; after it one is lent again, and until its fate is known all others go
-// on through cells. If the sender waited for that one too, or soon waits again, the next run is twice as
-// long. Nothing is added to short messages, and nothing to the packets.
+// The sender detects skew by its own wait: if the wait was longer than the copy can have taken, the receiver
+// was elsewhere. Then the sender buffers a run of messages. After the run it sends one message by zero copy
+// as a trial, and buffers all others until the trial ends. If the sender waited for the trial too, or soon
+// waits again, the next run is twice as long. Short messages and packets have no extra cost.
 //
-// One for each peer, owned by the engine, under the library's lock.
+// One per peer, owned by the engine, under the library's lock.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace hearth::p2p {
 
 class Skew {
  public:
-  /// Asked before a message is lent that cells could hold as well.
+  /// Called before a zero-copy send of a message that also fits the bounce buffers.
   bool prefers_cells() {
     if (!lags_) return false;
     if (buffered_left_ == 0) {
@@ -29,16 +29,17 @@ class Skew {
     --buffered_left_;
     return true;
   }
-  /// A message that was lent is over, whether anybody waited for it or not.
+  /// A zero-copy send has ended, with or without a wait of the sender.
   void lent_is_over() {
     if (on_trial_) lags_ = on_trial_ = false;
   }
-  /// The sender waited so long for its receiver to copy so many bytes. After lent_is_over().
+  /// Updates the policy: the sender waited `waited_ns` for its receiver to copy `bytes` bytes. After
+  /// lent_is_over().
   void judge(uint64_t bytes, uint64_t waited_ns) {
     if (waited_ns <= kPatienceNs + bytes / kSlowestBytesPerNs) {
       if (!lags_ && ++in_time_ == kInTimeToForget) run_ = kShortestRun;
     } else if (!lags_) {
-      // Several that were lent together are late together: the first one counts.
+      // Several zero-copy messages sent together are late together; only the first one counts.
       lags_ = true;
       in_time_ = 0;
       buffered_left_ = run_;
@@ -47,20 +48,20 @@ class Skew {
   }
 
  private:
-  // A copy out of the arena runs at 30 bytes a nanosecond and more; through cells a message would take twice
-  // that, so longer waits are dearer than cells are.
+  // A copy from the arena reaches 30 bytes/ns or more, and bounce buffers take twice as long as that. If a
+  // wait was slower than this rate, bounce buffers would have been faster.
   static constexpr uint64_t kSlowestBytesPerNs = 16;
   static constexpr uint64_t kPatienceNs = 5'000;
-  // One message on trial waits for all that were sent before it, which may be as much as cells hold.
+  // A trial waits for all messages sent before it, which may fill the bounce buffers.
   static constexpr uint32_t kShortestRun = 16;
   static constexpr uint32_t kLongestRun = 1024;
-  // One may be in time by chance, the first of several for example that come in a row.
+  // A single message may be in time by chance, such as the first one of a burst.
   static constexpr uint32_t kInTimeToForget = 16;
 
   bool lags_ = false;
-  bool on_trial_ = false;  // one is lent, and nothing is known of it yet
+  bool on_trial_ = false;  // one zero-copy message is pending as a trial
   uint32_t buffered_left_ = 0;
-  uint32_t in_time_ = 0;  // one after the other
+  uint32_t in_time_ = 0;  // consecutive messages without a long wait
   uint32_t run_ = kShortestRun;
 };
 

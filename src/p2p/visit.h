@@ -1,8 +1,9 @@
-// A visit to the memory of another process by calls of the system: each takes the lock on that process's
-// pages, so that beyond some number visitors only wait for each other. Who visits stands at the desk of the
-// process that is visited, in the segment; what a visitor that died leaves there goes with its burial.
+// Limits the concurrent CMA accesses to one process. Each system call takes the lock on the target's page
+// tables, so beyond some number the callers only wait for each other. A caller registers in a slot of the
+// target's control block (shm::CopyDesk) in the segment. When a caller has died, its slots are cleared as it
+// is reaped.
 //
-// Made and unmade by the engine around a copy, under the library's lock.
+// Constructed and destroyed by the engine around a copy, under the library's lock.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,8 @@ namespace hearth::p2p {
 
 class Visit {
  public:
-  /// `desk`: nullptr where visits are not counted. `visitor`: this process's number in the segment. More
-  /// visitors than a desk has places for are not counted either.
+  /// `desk`: the target's control block; nullptr if its accesses are not counted. The last argument is the
+  /// local rank of this process. A limit above the number of slots is not enforced.
   Visit(shm::CopyDesk* desk, uint32_t visitors_max, int visitor)
       : counted_(desk != nullptr && visitors_max <= shm::kVisitorsMax) {
     for (uint32_t i = 0; counted_ && i < visitors_max && place_ == nullptr; ++i) {
@@ -34,10 +35,11 @@ class Visit {
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
 
-  /// False: there are as many as there may be.
+  /// False: the limit is reached.
   bool allowed() const { return !counted_ || place_ != nullptr; }
 
-  /// Ends the visits of a process that has died. Whoever does it first, a place is given back once.
+  /// Clears the slots of a process that has died. Several processes may do so; the compare-exchange frees
+  /// each slot once.
   static void end_of(shm::CopyDesk& desk, int visitor) {
     for (uint32_t& place : desk.visitors) {
       const uint32_t word = word_of(visitor);

@@ -1,4 +1,4 @@
-// The wait page of this rank: its waits, its queues, and the communicators that they name.
+// Wait diagnostics of this rank: its waits, its queues, and the communicators that these name.
 #include "p2p/wait_note.h"
 
 #include <algorithm>
@@ -15,20 +15,21 @@
 namespace hearth::p2p {
 namespace {
 
-// Requests that are looked at: a program may have had millions.
+// Request slots that are scanned at most: a program may have had millions.
 constexpr size_t kLookedAtMax = 65536;
-// Who else has come to a collective is looked up again so often; a sleeper looks around half as often.
+// Period after which the arrivals in a collective are refreshed; a sleeping thread wakes half as often.
 constexpr uint64_t kFreshNs = 50'000'000;
-// Nothing has moved for so long: less than what counts as a lasting wait (launch/why.h).
+// Time without progress after which the rank publishes that it stands still: less than a lasting wait
+// (launch/why.h).
 constexpr uint64_t kStandstillNs = 400'000'000;
-// A program that only looks is said to poll after so long.
+// Time after which a program that only tests or probes is reported as polling.
 constexpr uint64_t kPollingNs = 10'000'000;
 
-/// Readers see all of what happens in its life, or none.
+/// Seqlock write section: readers see all of its stores or none.
 class Writing {
  public:
   explicit Writing(shm::WaitPage& page) : page_(page) {
-    // Pairs with the reader's two looks at the version (launch/snapshot.cpp).
+    // Pairs with the reader's two loads of the version (launch/snapshot.cpp).
     atomic::store_relaxed(page_.version, page_.version + 1);
     atomic::fence_full();
   }
@@ -69,8 +70,8 @@ void show_caller(shm::WaitEntry& entry) {
   entry.caller_count = static_cast<uint32_t>(os::callers(entry.callers));
 }
 
-// Who concludes that nothing can come wants to know that we have looked since others did something, and that
-// no message comes in pieces just now.
+// Heartbeat for the deadlock detection: this rank has polled after other ranks acted, and no message is
+// arriving in fragments.
 void show_look(shm::WaitEntry& entry, uint64_t still_since_ns, uint64_t now_ns) {
   if (now_ns >= still_since_ns + kStandstillNs) atomic::store_relaxed(entry.beat_ns, now_ns);
 }
@@ -81,7 +82,7 @@ void clear_operations(shm::WaitEntry& entry) {
   entry.missing_count = 0;
 }
 
-/// Grows with every entry that comes or goes.
+/// Increases with every entry that is added or removed.
 uint64_t changes(const MatchQueue& queue) {
   return 2 * queue.total() - queue.size();
 }
@@ -112,7 +113,7 @@ WaitNote::WaitNote(Engine& engine, shm::WaitEntry& entry) : engine_(engine), ent
   atomic::store_relaxed(entry_.kind, static_cast<uint32_t>(shm::WaitKind::request));
 }
 
-// The first thing that is said decides, unless a second one follows.
+// The first entry decides the kind; a second one changes it to `request`.
 void WaitNote::kind(shm::WaitKind kind) {
   const bool first = entry_.operation_count == 0 && entry_.missing_count == 0;
   if (entry_.kind == static_cast<uint32_t>(shm::WaitKind::finalize)) return;
@@ -237,10 +238,9 @@ void WaitNote::polling(const MatchKey* probed_for) {
   });
 }
 
-// The engine's part.
+// Methods of the engine.
 
-// What others may ask for beside the waits: messages that nobody receives, receives that nothing has come
-// for.
+// Publishes the queues besides the waits: messages without a receive and receives without a message.
 void Engine::show_queues() {
   shm::WaitPage& page = *wait_page_;
   page.threads_multiple = LibraryLock::enabled ? 1 : 0;

@@ -1,6 +1,7 @@
-// What a wait is for, written to the rank's wait page (shm/wait_page.h) once it has lasted. Given to the
-// function that a waiting call hands to Engine::wait_until, by the waiting thread, under the library's lock:
-// a rank that has waited for so long has time.
+// Wait diagnostics: what a call waits for, published in the rank's block of the segment (shm/wait_page.h)
+// once the wait has lasted. A waiting call passes a function to Engine::wait_until(), and the waiting thread
+// calls it with a WaitNote, under the library's lock. The cost does not matter: the rank has been waiting for
+// long.
 #pragma once
 
 #include <cstdint>
@@ -11,40 +12,40 @@
 
 namespace hearth::p2p {
 
-/// The communicator that a context belongs to; nullptr when there is none here (any more).
+/// The communicator that a context belongs to; nullptr if this process has none (any more).
 objects::Comm* comm_of(uint32_t context);
 
 class WaitNote {
  public:
-  /// Pre: the page is being written.
+  /// Pre: a Writing of the page exists (wait_note.cpp).
   WaitNote(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry);
-  /// For the waiting process itself: on no page, so that communicators are not looked up.
+  /// Without a page, for use by the waiting process itself: communicators are not looked up.
   WaitNote(Engine& engine, shm::WaitEntry& entry);
 
-  /// One of the operations suffices; otherwise all are waited for.
+  /// The wait ends with any one of the operations; by default it needs all.
   void any_suffices() { entry_.any_suffices = 1; }
-  /// An operation that is not complete.
+  /// Adds an operation that is not complete.
   void request(const Request& request);
   void probe(const MatchKey& key);
-  /// A collective call; then who has not come as far as this process.
+  /// Adds a collective call; then missing() for each process that has not come as far as this one.
   void collective(uint32_t context, std::string_view name = {});
-  /// Of the collective that was noted last.
+  /// Sets the root of the collective that was added last.
   void root(int rank);
   void missing(PeerIndex process);
-  /// A call that the peer has to make: "MPI_Win_post".
+  /// Adds a call that the peer has to make: "MPI_Win_post".
   void call(uint32_t context, PeerIndex peer, std::string_view name);
-  /// That the peer progresses, in any call.
+  /// Adds the peer's progress, in any call.
   void progress(uint32_t context, PeerIndex peer);
-  /// The lock of the target's part of a window; then missing() for each known holder. `holders`: their
+  /// Adds the lock of the target's part of a window; then missing() for each known holder. `holders`: their
   /// number, 0 if it is not known.
   void lock(uint32_t context, PeerIndex target, uint64_t holders);
-  /// The other sides of a collective's messages that are under way.
+  /// Adds the peers of a collective's pending messages as missing.
   void missing_in_messages(uint32_t context, int tag);
-  /// Requests without a handle that are left on a communicator.
+  /// Adds requests without a handle that are left on a communicator.
   void left_requests(const objects::Comm& comm);
-  /// The end of MPI: sends that are not over.
+  /// The end of MPI: adds the sends that are not complete.
   void finalize();
-  /// A program that looks again and again: at all requests that it has under way, or at a probe.
+  /// A program that polls: adds all its pending requests, or the probe.
   void polling(const MatchKey* probed_for);
 
  private:

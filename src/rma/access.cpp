@@ -1,4 +1,4 @@
-// What one process does to the part of another: put, get, accumulate.
+// Accesses of a process to the part of another one: put, get, accumulate.
 #include <algorithm>
 #include <cstring>
 
@@ -36,12 +36,12 @@ std::vector<std::byte> packed(const Data& data) {
   return bytes;
 }
 
-/// Beyond, stores past the caches are faster even where the target has not read what was there: 1 MiB in 39
-/// us instead of 58 near and 388 far, but 64 KiB in 2.4 instead of 1.3 and 1.6 (development machine, November
-/// 2026).
+/// Longest store through the caches. Beyond it non-temporal stores are faster, even if the target has not
+/// read the old data: 1 MiB in 39 us instead of 58 with a shared cache and 388 without. For 64 KiB they are
+/// slower: 2.4 us instead of 1.3 and 1.6 (development machine, November 2026).
 constexpr size_t kStoredCachedBytesMax = size_t{128} << 10;
 
-/// For another process to read, which may be far from this one.
+/// Stores data for another process, which may share no cache with this one.
 Status store(const Data& origin, const Target& target, std::byte* here) {
   if (!origin.type->contiguous || !target.type->contiguous)
     return datatype::copy(origin.buffer, origin.count, *origin.type, here, target.count, *target.type);
@@ -56,7 +56,7 @@ Status store(const Data& origin, const Target& target, std::byte* here) {
   return {};
 }
 
-/// For this process to read.
+/// Loads data for this process.
 Status load(const std::byte* here, const Target& target, const Data& result) {
   if (!result.type->contiguous || !target.type->contiguous)
     return datatype::copy(here, target.count, *target.type, result.buffer, result.count, *result.type);
@@ -74,7 +74,7 @@ void set_over(p2p::Request** request) {
 Status Window::check_access(int rank) {
   const auto index = static_cast<size_t>(rank);
   Held& held = held_[index];
-  // Another thread of this process may be about to get it: one lock is for all of them.
+  // Another thread of this process may be acquiring the lock, which then counts for all threads.
   if (held == Held::asked_for) {
     p2p::engine().wait_until([&held] { return held != Held::asked_for; },
                              [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
@@ -87,7 +87,8 @@ Status Window::check_access(int rank) {
                 "MPI_Win_lock_all",
                 rank);
   }
-  // MPI_Win_lock_all has locked what it reaches. Others are asked once they are needed.
+  // MPI_Win_lock_all has locked the parts that this process reaches by loads and stores. The others are
+  // locked here, by a message, at the first access.
   Status status;
   if (!unchecked_) {
     held = Held::asked_for;
@@ -130,7 +131,7 @@ Status Window::locate(const Target& target, Spot& spot) {
     if (here_[index] != nullptr) spot.here = here_[index] + offset;
     return {};
   }
-  // Displacements are addresses.
+  // Dynamic window: displacements are addresses.
   spot.address = static_cast<uint64_t>(target.displacement);
   const uint64_t first = spot.address + static_cast<uint64_t>(span.lowest);
   if (target.rank == comm_.rank) {
@@ -176,9 +177,8 @@ Status Window::get(const Data& result, const Target& target, p2p::Request** requ
       moved(datatype::blocks_of(*target.type, target.count), spot.address), request);
 }
 
-// Combining. One process at a time does so in a part, and says which one it is: if it dies meanwhile, the
-// next one goes on. What the dead one was combining may be combined in part, which is what the standard
-// leaves open.
+// The accumulate lock stores its owner; if the owner died, the next waiter takes over. The dead owner's
+// operation may then be half done, which the standard leaves open.
 
 Window::Combining::Combining(Window& window, int rank) : word_(window.board_of(rank)->combining) {
   const uint32_t self = static_cast<uint32_t>(p2p::engine().self()) + 1;
@@ -221,7 +221,7 @@ Status Window::combine(const Op& op, const Type& element, const std::byte* packe
       packed += block.bytes;
       continue;
     }
-    // Pairs with bytes behind or between their members, which packed ones do not have.
+    // Pair types with padding, which packed pairs do not have.
     for (int64_t offset = 0; offset < block.bytes; offset += element.size) {
       alignas(kElementBytesMax) std::byte pair[kElementBytesMax] = {};
       datatype::unpack(element, pair, 0, packed, static_cast<size_t>(element.size));

@@ -24,10 +24,10 @@ using p2p::Request;
 
 constexpr size_t kBlocksMax = 500;  // of a request
 constexpr size_t kRequestBytesMax = sizeof(RequestHeader) + kBlocksMax * sizeof(Block);
-constexpr int64_t kDataBytesMax = int64_t{1} << 20;  // likewise; a multiple of every element that can be cut
-constexpr int64_t kPendingBytesMax = int64_t{32} << 20;  // of all requests of this process under way
-// Data go under the tag of their request, replies under one of their own: two processes may ask each other
-// under the same tag.
+constexpr int64_t kDataBytesMax = int64_t{1} << 20;      // likewise; a multiple of every element without gaps
+constexpr int64_t kPendingBytesMax = int64_t{32} << 20;  // of all pending requests of this process
+// Data use the tag of their request, replies another one: two processes may send each other requests with the
+// same tag.
 constexpr int kTags = 1 << 20;
 constexpr int reply_tag(int tag) {
   return tag + kTags;
@@ -37,7 +37,7 @@ Type& byte_type() {
   return datatype::predefined_type(MPI_BYTE);
 }
 
-/// How a request names the type of what is combined.
+/// Writes the ABI's constants of an element type into a request.
 void name_element(const Type& element, uint32_t (&names)[2]) {
   if (element.predefined != 0) {
     names[0] = element.predefined;
@@ -45,7 +45,7 @@ void name_element(const Type& element, uint32_t (&names)[2]) {
     names[0] = element.types[0]->predefined;
     names[1] = element.types[1]->predefined;
   } else {
-    // MPI_Type_create_f90_real and its like: any type of the same representation will do.
+    // MPI_Type_create_f90_real and similar: any predefined type of the same representation serves.
     for (uint32_t constant = 1; constant < objects::kPredefinedLimit; ++constant) {
       const Type* type = datatype::predefined_type(constant);
       if (type == nullptr || type->element != element.element || type->extent != element.extent) continue;
@@ -70,7 +70,7 @@ const objects::Op* op_named(uint32_t constant) {
   return static_cast<const objects::Op*>(objects::pools.predefined[constant]);
 }
 
-/// `element`: of what is combined; else nullptr.
+/// `element`: the element type of an accumulate operation; otherwise nullptr.
 void gather(std::span<const Block> blocks, const Type* element, std::byte* packed) {
   for (const Block& block : blocks) {
     const auto* const from = reinterpret_cast<const void*>(block.offset);
@@ -96,7 +96,7 @@ int64_t bytes_in(std::span<const Block> blocks) {
   return bytes;
 }
 
-/// Cuts blocks into what fits one request each.
+/// Splits blocks into portions that fit one request each.
 class Portions {
  public:
   explicit Portions(std::span<const Block> blocks) : left_(blocks.begin(), blocks.end()) {}
@@ -106,7 +106,7 @@ class Portions {
     int64_t room = kDataBytesMax;
     while (at_ < left_.size() && portion.size() < kBlocksMax) {
       Block& block = left_[at_];
-      // Only what is longer than a request is cut: elements with gaps are blocks of their own.
+      // Only a block longer than a request is split: elements with gaps are blocks of their own.
       if (block.bytes > room && (!portion.empty() || block.bytes <= kDataBytesMax)) break;
       const int64_t taken = std::min(block.bytes, room);
       portion.push_back({block.offset, taken});
@@ -126,13 +126,13 @@ class Portions {
 
 }  // namespace
 
-/// Of this process as the origin. Stays where it is: its buffers are lent to messages.
+/// A request of this process as the origin. It is not moved, because pending messages use its buffers.
 struct Messages::Asked {
   Operation operation;
   int64_t offset = 0;  // of its data in the packed result
   std::vector<std::byte> request;
   std::vector<std::byte> data;
-  std::vector<std::byte> reply;  // of a successful operation
+  std::vector<std::byte> reply;  // sized for a successful operation
   Request* sent_request = nullptr;
   Request* sent_data = nullptr;
   Request* replied = nullptr;
@@ -147,7 +147,7 @@ struct Messages::Asked {
   }
 };
 
-/// Of this process as the target.
+/// A request that this process serves as the target.
 struct Messages::Heard {
   int origin = 0;
   RequestHeader header = {};
@@ -155,12 +155,12 @@ struct Messages::Heard {
   std::vector<Block> blocks;
   std::vector<std::byte> data;
   std::vector<std::byte> reply;
-  bool is_read = false;        // the request
+  bool is_read = false;        // the request has been parsed
   bool in_window = false;      // data are received into the window itself
   Outcome outcome = {};        // once it has been carried out
   int64_t expected_bytes = 0;  // of `coming`
-  Request* coming = nullptr;   // the request, then the data
-  Request* going = nullptr;    // the reply
+  Request* coming = nullptr;   // receive of the request, then of the data
+  Request* going = nullptr;    // send of the reply
   bool waits_for_lock = false;
 };
 
@@ -172,8 +172,8 @@ Messages::Messages(Window& window)
 
 Messages::~Messages() = default;
 
-// What is under way has its buffers here. After an error of others there may be requests whose data have not
-// come, or come just now.
+// Pending messages use buffers of this object. After an error at an origin there may be requests whose data
+// have not arrived, or are arriving.
 void Messages::close() {
   const auto end_receive = [this](Request*& receive) {
     if (receive == nullptr) return;
@@ -193,11 +193,11 @@ void Messages::close() {
   listening_ = false;
 }
 
-// Asking.
+// The origin.
 
 Status Messages::ask(const Operation& operation, std::span<const Block> blocks, Request** request) {
   if (request == nullptr) return ask_in_portions(operation, blocks, nullptr);
-  // One more than replies, so that it does not end before all are under way.
+  // One more than the replies, so that it does not complete before all portions have been sent.
   const auto awaited = std::make_shared<Awaited>(Awaited{nullptr, 1, {}});
   Request* const made = engine().make_request(p2p::RequestKind::one_sided);
   if (made == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
@@ -208,7 +208,7 @@ Status Messages::ask(const Operation& operation, std::span<const Block> blocks, 
   if (status.ok()) {
     *request = made;
   } else {
-    engine().release(made);  // portions may be under way
+    engine().release(made);  // portions may be pending
   }
   return status;
 }
@@ -229,7 +229,7 @@ Status Messages::ask_in_portions(const Operation& operation, std::span<const Blo
               operation.target);
 }
 
-// All allocations come before the first message: what is sent cannot be taken back.
+// All allocations precede the first message, because a sent message cannot be withdrawn.
 Status Messages::ask_once(const Operation& operation, std::span<const Block> blocks, int64_t offset,
                           const std::shared_ptr<Awaited>& awaited) {
   HEARTH_TRY(await_room());
@@ -277,19 +277,21 @@ Status Messages::ask_once(const Operation& operation, std::span<const Block> blo
   return {};
 }
 
-// The target waits for the data of a request that it has: without memory for a send, advance() tries again.
+// The target waits for the data of a request that it has received. If there is no memory for the send,
+// advance() tries again.
 void Messages::send_data(Asked& asked) {
   RequestHeader header;
   std::memcpy(&header, asked.request.data(), sizeof header);
   const Status status =
       engine().isend(asked.data.data(), static_cast<Count>(asked.data.size()), byte_type(),
                      comm_.peers[asked.operation.target], header.tag, comm_.context, asked.sent_data);
-  // Any other error is the target's death, which the receive of the reply has as well.
+  // Any other error is the target's death, which ends the receive of the reply too.
   asked.data_unsent = status.error_class() == MPI_ERR_NO_MEM;
   if (!status.ok()) asked.sent_data = nullptr;
 }
 
-// The data of requests lie here twice until they have come: packed, and with the user.
+// Limits the memory of pending requests: until their data have arrived they exist twice, packed and in the
+// user's buffer.
 Status Messages::await_room() {
   if (pending_bytes_ <= kPendingBytesMax) return {};
   engine().wait_until([this] { return pending_bytes_ <= kPendingBytesMax; },
@@ -364,9 +366,10 @@ Status Messages::take_trouble() {
                                                : "");
 }
 
-// Answering.
+// The target.
 
-// Not by a receive from anybody, which ends when a member dies: the others are answered still.
+// Receives from each origin separately: a receive from any source ends when a member dies, but the other
+// members still have to be served.
 void Messages::hear() {
   p2p::Received received;
   while (listening_ && engine().has_come(MPI_ANY_SOURCE, kRequestTag, comm_.context, received)) {
@@ -374,7 +377,7 @@ void Messages::hear() {
   }
 }
 
-/// Receives one request. False: no memory, or its origin has died; the message stays where it is.
+/// Receives one request. False: no memory, or its origin has died; the message stays in the unexpected queue.
 bool Messages::take_request(PeerIndex from, int64_t bytes) try {
   std::list<Heard> made(1);
   Heard& heard = made.front();
@@ -405,7 +408,7 @@ bool Messages::lies_in_own(const Heard& heard) const {
   return bytes == heard.header.bytes;
 }
 
-/// Reads a request that has come whole, and receives its data. False where it is invalid.
+/// Parses a complete request, and posts the receive of its data. False if it is invalid.
 bool Messages::read(Heard& heard) {
   RequestHeader& header = heard.header;
   const size_t bytes = heard.request.size();
@@ -442,7 +445,7 @@ bool Messages::read(Heard& heard) {
       .ok();
 }
 
-/// True once it is done with.
+/// Returns true once the request is finished.
 bool Messages::carry_out(Heard& heard) {
   while (heard.coming != nullptr) {
     if (!heard.coming->complete) return false;
@@ -465,7 +468,7 @@ bool Messages::carry_out(Heard& heard) {
     } else if (perform_lock(heard)) {
       heard.outcome = Outcome::done;
     } else {
-      // Who holds it may have died: see Window::acquire().
+      // A dead member may hold the lock: see Window::await_lock().
       if (!engine().has_dead({comm_.peers, static_cast<size_t>(comm_.size)})) return false;
       PartLock(*window_.own_.board).end_wait();
       heard.outcome = Outcome::refused;
@@ -474,7 +477,7 @@ bool Messages::carry_out(Heard& heard) {
   return reply(heard);
 }
 
-/// False where there is no memory for the send: later again.
+/// False if there is no memory for the send: to be tried again.
 bool Messages::reply(Heard& heard) {
   const bool fetches = heard.outcome == Outcome::done && heard.header.fetches != 0;
   if (fetches) heard.reply.back() = static_cast<std::byte>(Outcome::done);
@@ -523,7 +526,7 @@ Outcome Messages::perform(Heard& heard) {
   return Outcome::done;
 }
 
-/// False where it waits for a lock.
+/// False if the lock is not free.
 bool Messages::perform_lock(Heard& heard) {
   PartLock lock(*window_.own_.board);
   const bool exclusive = heard.header.op != 0;
@@ -571,7 +574,8 @@ void Messages::advance() {
     asked = asked_.erase(asked);
     finished = true;
   }
-  // Its last message may have ended elsewhere, so that nothing has moved just now for who asks only then.
+  // A request's last message may have completed before this call. progress() then reports nothing, and does
+  // not wake sleeping threads.
   if (finished && LibraryLock::enabled) engine().wake_threads();
 }
 

@@ -1,19 +1,19 @@
 // One-sided operations by messages, for memory that the origin does not reach by loads and stores.
 //
 //   origin                                target, in any call of MPI
-//   request: what, where, how much  --->  looks whether the memory is in its part
-//   data, if any                    --->  carries it out
-//                                   <---  reply: the data that it fetches, then one byte, its Outcome; only
-//                                         that byte where nothing was done
+//   request: operation, place, length --->  checks that the memory is in its part
+//   data, if any                      --->  performs the operation
+//                                     <---  reply: the fetched data, then one byte, its Outcome; if nothing
+//                                           was done, that byte alone
 //
-// What one origin asks is carried out in its order; different origins do not wait for each other. Requests
-// say where data lie in blocks of bytes, so no datatype travels; what has many blocks or bytes goes in
-// several. The origin's data are packed when the call is made: its buffer is free at once.
+// The requests of one origin are performed in order; different origins do not wait for each other. Requests
+// describe data as blocks of bytes, so no datatype is sent; many blocks or bytes are split over several
+// requests. The origin's data are packed during the call, so its buffer is free afterwards.
 //
-// Memory that runs out at the target, inside any call of MPI there, must not fail that call. A request stays
-// in the queue of unexpected messages until there is memory to read it. Data of one block are received into
-// the window itself. Where there is no buffer for other data, they are dropped, and the reply says so: the
-// origin's next synchronization fails with MPI_ERR_NO_MEM.
+// If the target runs out of memory, inside any call of MPI there, that call must not fail. A request stays in
+// the unexpected queue until there is memory to read it. Data of one block are received into the window
+// itself. If there is no buffer for other data, they are dropped, and the reply reports it: the origin's next
+// synchronization fails with MPI_ERR_NO_MEM.
 #pragma once
 
 #include <cstddef>
@@ -45,21 +45,21 @@ enum class Wanted : uint32_t { put, get, accumulate, compare_and_swap, lock, unl
 /// The last byte of a reply. A lock is refused because a member has died that may hold it.
 enum class Outcome : uint8_t { done = 1, refused, no_memory };
 
-/// What a request begins with; blocks follow.
+/// Header of a request; blocks follow.
 struct RequestHeader {
   Wanted wanted;
   int32_t tag;
   uint32_t op;           // the ABI's constant of the operation; of lock and unlock: 1 for exclusive
-  uint32_t elements[2];  // the ABI's constants of what is combined: one type, or the members of a pair
+  uint32_t elements[2];  // the ABI's constants of the element type: one type, or the members of a pair
   uint32_t blocks;
-  uint32_t fetches;  // 1: the reply has what was there before
+  uint32_t fetches;  // 1: the reply contains the previous data
   uint32_t unused;
   int64_t bytes;  // of all blocks
 };
 
 class Messages {
  public:
-  /// What an operation consists of, besides its blocks.
+  /// An operation without its blocks.
   struct Operation {
     Wanted wanted;
     int target;
@@ -67,7 +67,7 @@ class Messages {
     const datatype::Type* element = nullptr;
     const std::byte* data = nullptr;  // packed: as many bytes as the blocks have, twice as many to compare
     bool exclusive = false;
-    // Where the reply's data go; nullptr: they do not.
+    // Destination of the reply's data; nullptr: none.
     void* result = nullptr;
     datatype::Type* result_type = nullptr;
   };
@@ -77,24 +77,24 @@ class Messages {
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 
-  /// From here on this process answers.
+  /// Starts to serve requests.
   void listen() { listening_ = true; }
-  /// No more. Pre: all operations of this process are over; not within advance().
+  /// Stops serving. Pre: all operations of this process have completed; not within advance().
   void close();
-  /// Asks a target; blocks are addresses in its memory. `request`: to be set, or nullptr.
+  /// Sends requests to a target; blocks are addresses in its memory. `request`: to be set, or nullptr.
   Status ask(const Operation& operation, std::span<const datatype::Block> blocks, p2p::Request** request);
-  /// Goes on; never blocks.
+  /// Advances requests in both directions; never blocks.
   void advance();
   /// Operations of this process that have no reply yet.
   int pending(int rank) const { return pending_[static_cast<size_t>(rank)]; }
   int pending() const { return pending_in_all_; }
-  /// For who waits for these: one of what is awaited.
+  /// A pending reply of this rank, or of any rank if it is below 0, for the wait diagnostics; nullptr: none.
   const p2p::Request* awaited(int rank) const;
-  /// The first that went wrong since the last call, in words.
+  /// Returns the deferred error: the first one since the last call.
   Status take_trouble();
 
  private:
-  /// The user's request: over when so many replies have come.
+  /// The user's request. It completes after so many more replies.
   struct Awaited {
     p2p::Request* request;
     int replies;
@@ -135,7 +135,7 @@ class Messages {
   bool listening_ = false;
   std::vector<std::list<Heard>> heard_;  // by rank
   int heard_in_all_ = 0;
-  std::list<Heard> answered_;  // whose replies are not gone yet
+  std::list<Heard> answered_;  // served, with a pending reply
 };
 
 }  // namespace hearth::rma

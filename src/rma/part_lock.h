@@ -2,8 +2,8 @@
 // by atomic operations.
 //
 //   bit  63          62       61 .. 0
-//        | exclusive | wanted | exclusive: 1 + the process that holds the lock; else the number of shared
-//        holders |
+//        | exclusive | wanted | if exclusive: 1 + the process that holds the lock;
+//        |           |        | otherwise: the number of shared holders
 //
 // A writer that does not get the lock sets `wanted`, which blocks new readers until a writer has had the
 // lock.
@@ -11,9 +11,9 @@
 // The wait diagnostics need the holders. The exclusive one is in the word, so the lock and its owner change
 // in one step. A shared holder sets the target's bit on its own board (WindowBoard::shared) by plain stores,
 // after it has acquired the lock and until before it releases it: a bit that is set names a holder, a holder
-// may lack its bit for a moment. list_holders() therefore returns the number in the word as well, and a
-// waiter that finds fewer bits than holders reports an unknown holder. If a holder dies, its mark stays: the
-// lock is never released, and the waiter ends its wait with an error (Window::acquire).
+// may lack its bit for a moment. holders() therefore returns the number in the word as well, and a waiter
+// that finds fewer bits than holders reports an unknown holder. If a holder dies, its mark stays: the lock is
+// never released, and the waiter ends its wait with an error (Window::await_lock).
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class PartLock {
         const bool is_free = (word & ~kWanted) == 0;
         if (!is_free && (word & kWanted) != 0) return false;
         const uint64_t owned = kExclusive | static_cast<uint32_t>(process + 1);
-        // Pairs with the release in unlock(): what the last holder has stored is seen.
+        // Pairs with the release in unlock(): the stores of the last holder are visible.
         if (atomic::compare_exchange(word_, word, is_free ? owned : word | kWanted)) {
           if (is_free) return true;
         }
@@ -47,14 +47,15 @@ class PartLock {
       word = atomic::load_relaxed(word_);
     }
   }
-  /// Returns whether processes wait, which have to be woken. Pre: locked that way.
+  /// Returns whether processes wait, which the caller has to wake. Pre: locked in this mode.
   [[nodiscard]] bool unlock(bool exclusive) {
     if (exclusive) {
       atomic::fetch_and(word_, kWanted);
     } else {
       atomic::fetch_add(word_, ~uint64_t{0});
     }
-    // The word before the number of waiters; begin_wait() has the other order.
+    // The store to the word precedes the load of the number of waiters. A waiter has the reverse order, by
+    // begin_wait().
     atomic::fence_full();
     return atomic::load_relaxed(waiting_) != 0;
   }
@@ -70,7 +71,7 @@ class PartLock {
     PeerIndex exclusive = -1;  // the only holder; below 0: all are shared holders
   };
   Holders holders() const {
-    // Before the loads of the shared holders' boards.
+    // The acquire load precedes the loads of the shared holders' boards.
     const uint64_t word = atomic::load_acquire(word_);
     if ((word & kExclusive) == 0) return {word & ~kWanted, -1};
     return {1, static_cast<PeerIndex>(static_cast<uint32_t>(word) - 1)};
@@ -84,7 +85,7 @@ class PartLock {
   uint32_t& waiting_;
 };
 
-/// The targets whose parts a process holds a shared lock of, on its own board: see above. Ranks beyond the
+/// The targets for whose parts a process holds a shared lock, on its own board: see above. Ranks beyond the
 /// bits are not recorded.
 class SharedHolds {
  public:

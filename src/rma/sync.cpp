@@ -25,7 +25,7 @@ Status Window::check_rank(int rank) const {
   return fail(MPI_ERR_RANK, "rank is %d, but the ranks of this window are 0 to %d", rank, comm_.size - 1);
 }
 
-/// No epoch but one of a fence.
+/// Fails if an epoch is open other than that of a fence.
 Status Window::check_quiet(const char* before) const {
   const char* open = started_      ? "MPI_Win_start has no MPI_Win_complete yet"
                      : posted_     ? "MPI_Win_post has no MPI_Win_wait or successful MPI_Win_test yet"
@@ -36,9 +36,10 @@ Status Window::check_quiet(const char* before) const {
   return fail(MPI_ERR_RMA_SYNC, "an epoch has not ended: %s. Remedy: end it before %s", open, before);
 }
 
-// What is under way.
+// Pending operations.
 
-// Who synchronizes again and again answers others meanwhile, also where it need not wait itself.
+// Serves requests of other processes, so that a process which synchronizes repeatedly without waiting serves
+// them too.
 void Window::answer_others() const {
   if (by_messages_) p2p::engine().progress_once();
 }
@@ -65,7 +66,7 @@ Status Window::flush(int rank) {
                 "first; other epochs are ended, not flushed",
                 rank);
   }
-  // What was stored is there for everybody, before anything that this process looks at next.
+  // Stores of this process are visible to all processes before its later loads.
   atomic::fence_full();
   return await_replies(rank);
 }
@@ -98,7 +99,7 @@ Status Window::fence(int assertions) {
                               "MPI_MODE_NOSTORE, NOPUT, NOPRECEDE and NOSUCCEED"));
   HEARTH_TRY(check_quiet("MPI_Win_fence"));
   const Status flushed = flush_all();
-  // All have their replies, so nobody has anything left to carry out.
+  // Each process has the replies of its own operations, so after the barrier none is left to perform.
   const Status met = coll::run<coll::barrier>(comm_);
   fence_open_ = (assertions & MPI_MODE_NOSUCCEED) == 0;
   return flushed.ok() ? met : flushed;
@@ -237,14 +238,15 @@ Status Window::acquire(int rank, bool exclusive) {
 
 Status Window::await_lock(int rank, bool exclusive) {
   shm::WindowBoard* const board = board_of(rank);
-  // Who holds it may have died, and its share of a count is not known: nobody can go on then.
+  // A dead member may hold the lock, and its share of the count of holders is unknown. So the lock cannot be
+  // acquired any more after a death.
   const std::span<const PeerIndex> members(comm_.peers, static_cast<size_t>(comm_.size));
   if (board == nullptr) {
     HEARTH_TRY(messages_.ask({.wanted = Wanted::lock, .target = rank, .exclusive = exclusive}, {}, nullptr));
     const Status status =
         await_replies(rank, [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
     if (status.error_class() != MPIX_ERR_PROC_FAILED || p2p::engine().is_dead(peer(rank))) return status;
-    // The target may have heard of the death first.
+    // The target may have learned of the death before this process.
     p2p::engine().wait_until([&] { return p2p::engine().has_dead(members); },
                              [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
     return p2p::engine().death_among(members);
@@ -318,7 +320,7 @@ Status Window::lock_all(int assertions) {
   all_locked_ = true;
   unchecked_ = (assertions & MPI_MODE_NOCHECK) != 0;
   for (int rank = 0; rank < comm_.size && !unchecked_; ++rank) {
-    if (board_of(rank) == nullptr) continue;  // once it is needed: check_access()
+    if (board_of(rank) == nullptr) continue;  // at the first access
     if (const Status status = acquire(rank, false); !status.ok()) {
       static_cast<void>(unlock_all());
       return status;

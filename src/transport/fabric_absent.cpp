@@ -1,4 +1,4 @@
-// In place of the fabric transport, in builds without libfabric's headers.
+// Replaces the fabric transport in builds without libfabric's headers.
 #include "mpi.h"
 #include "transport/network.h"
 

@@ -25,7 +25,7 @@ bool find(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// Providers that reach no other machine, or for tests of libfabric only.
+// False for providers that reach no other machine, or are meant for tests of libfabric only.
 bool is_for_others(std::string_view provider) {
   for (const std::string_view part : {"shm", "sockets", "udp", "sm2", "lnx"}) {
     if (provider == part || provider.starts_with(std::string(part) + ";")) return false;
@@ -39,7 +39,7 @@ bool is_loopback(const fi_info& info) {
   return fabric.starts_with("127.") || fabric.starts_with("::1/");
 }
 
-// An address that means something on its own link only.
+// Whether the address is valid on its own link only.
 bool is_link_local(const fi_info& info) {
   const std::string_view fabric = info.fabric_attr->name != nullptr ? info.fabric_attr->name : "";
   return fabric.starts_with("fe80:") || fabric.starts_with("169.254.");
@@ -52,7 +52,7 @@ FabricInfo make_hints(const FabricLibrary& library) {
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
-  // No threads of the provider's beside those of the program: it goes on when it is polled.
+  // Manual progress: the provider starts no threads, and progresses when it is polled.
   hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
   hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
@@ -63,14 +63,15 @@ FabricInfo make_hints(const FabricLibrary& library) {
   return hints;
 }
 
-// Whether an interface is the one that is asked for, by its name. Those asked for by address come alone.
+// Whether the interface has the requested name. For a requested address, libfabric returns only its
+// interface.
 bool is_named(const fi_info& info, const std::string& name) {
   return info.domain_attr->name != nullptr && name == info.domain_attr->name;
 }
 
-// libfabric 1.17 has two ways over TCP: its old one, with a layer on top that makes datagrams of connections,
-// and the one that was to become `tcp` in 1.18 and needs no layer. By that a long message takes three
-// quarters of the time (docs/fabric.md). What it was before 1.17 has not been tried.
+// libfabric 1.17 has two TCP providers: the older one, which needs a layer that emulates datagrams by
+// connections (ofi_rxm), and `net`, which became `tcp` in 1.18 and needs no layer. With `net` a long message
+// takes three quarters of the time (docs/fabric.md). Its versions before 1.17 have not been tested.
 bool is_newer_tcp(const fi_info& one, const fi_info& than, uint32_t version) {
   return FI_VERSION_GE(version, FI_VERSION(1, 17)) && std::strcmp(one.fabric_attr->prov_name, "net") == 0 &&
          std::strcmp(than.fabric_attr->prov_name, "tcp;ofi_rxm") == 0;
@@ -78,7 +79,7 @@ bool is_newer_tcp(const fi_info& one, const fi_info& than, uint32_t version) {
 
 bool is_better(const fi_info& one, const fi_info& than, uint32_t version) {
   if (is_newer_tcp(one, than, version)) return true;
-  // The order of libfabric counts first; within a provider, what reaches farthest.
+  // libfabric's order decides first; within a provider, addresses that are not link-local.
   if (std::strcmp(one.fabric_attr->prov_name, than.fabric_attr->prov_name) != 0) return false;
   return is_link_local(than) && !is_link_local(one);
 }
@@ -103,8 +104,9 @@ std::string names_of(const fi_info* list) {
   return text.empty() ? "none" : text;
 }
 
-// The layer that makes datagrams of connections (ofi_rxm) has buffers of 16 KiB, unless told otherwise in the
-// environment when libfabric is first asked: ours are to fit. Programs that this one starts do not see it.
+// Sets the buffer size of ofi_rxm to the length of the packets. Its default is 16 KiB, and it reads an
+// environment variable when libfabric is first queried. The variable is removed afterwards, so child
+// processes do not inherit it.
 class RoomInLayers {
  public:
   RoomInLayers() : own_(std::getenv(kName) == nullptr) {
@@ -124,8 +126,8 @@ class RoomInLayers {
 
 struct Offers {
   FabricInfo all;
-  const fi_info* best = nullptr;  // of them; nullptr where none will do
-  int error = 0;                  // of libfabric, where there are none
+  const fi_info* best = nullptr;  // the best of these; nullptr if none is suitable
+  int error = 0;                  // libfabric's error if there are none
 };
 
 Status ask(const FabricLibrary& library, Offers& offers) {
@@ -138,7 +140,7 @@ Status ask(const FabricLibrary& library, Offers& offers) {
     std::free(hints->fabric_attr->prov_name);
     hints->fabric_attr->prov_name = ::strdup(provider.c_str());
   }
-  // An address has a dot or a colon; names of interfaces have none, or then are found by name.
+  // A dot or a colon suggests an address. If it is an interface's name after all, the query by name finds it.
   const bool by_address = interface.find_first_of(".:") != std::string::npos;
   fi_info* list = nullptr;
   int error = -FI_ENODATA;

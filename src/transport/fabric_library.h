@@ -1,5 +1,5 @@
-// libfabric, opened at run time: its few functions that are symbols, and the choice of a provider and an
-// interface. Used once, when the library starts and a rank is on another machine.
+// libfabric, loaded at run time: its exported functions, and the choice of a provider and an interface. Used
+// once, when the library starts and a rank is on another machine.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -11,7 +11,7 @@
 
 namespace hearth::transport {
 
-/// The functions of libfabric that are no inline functions of its headers.
+/// The functions that libfabric exports; all others are inline functions of its headers.
 struct FabricLibrary {
   int (*getinfo)(uint32_t version, const char* node, const char* service, uint64_t flags,
                  const fi_info* hints, fi_info** info) = nullptr;
@@ -22,12 +22,13 @@ struct FabricLibrary {
   uint32_t (*version)() = nullptr;
 };
 
-/// What is asked of libfabric: features that came later are not used.
+/// The requested version of the API: later features are not used.
 constexpr uint32_t kFabricVersion = FI_VERSION(1, 11);
 
-/// Opened by the first call.
+/// The first call loads the library.
 Status fabric_library(const FabricLibrary*& library);
-/// One that takes its place: tests/fuzz/provider.h. It outlives all that is opened.
+/// Uses another implementation instead (tests/fuzz/provider.h), which has to outlive all objects opened by
+/// it.
 void use_fabric_library(const FabricLibrary& library);
 
 struct FreeInfo {
@@ -35,8 +36,8 @@ struct FreeInfo {
 };
 using FabricInfo = std::unique_ptr<fi_info, FreeInfo>;
 
-/// A provider and an interface for messages to other machines, as the parameters fabric_provider and
-/// fabric_interface ask for it.
+/// Chooses a provider and an interface for messages to other machines, by the parameters fabric_provider and
+/// fabric_interface.
 Status choose_fabric(const FabricLibrary& library, FabricInfo& chosen);
 /// "tcp;ofi_rxm on eth0".
 std::string name_of(const fi_info& info);

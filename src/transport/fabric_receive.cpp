@@ -1,4 +1,4 @@
-// The fabric transport's ends: packets that come, whole buffers, what cannot be reached, and leaving.
+// The fabric transport: received packets, whole buffers, unreachable processes, and shutdown.
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
@@ -89,7 +89,7 @@ int FabricTransport::poll(PacketHandler handler, void* receiver) {
   return packets;
 }
 
-// Something that libfabric was asked for is over. Whether the engine has heard of it.
+// Handles the completion of a libfabric operation. Returns how many packets the engine got.
 int FabricTransport::end(Operation& operation, size_t bytes, PacketHandler handler, void* receiver) {
   switch (operation.kind) {
     case Operation::Kind::receive: {
@@ -119,7 +119,7 @@ int FabricTransport::end(Operation& operation, size_t bytes, PacketHandler handl
   return 1;
 }
 
-// Whether the packets of a message end where it does, and only one that is alone is the transport's own.
+// Whether the packets fill the message exactly, and a packet of the transport itself is alone in it.
 bool FabricTransport::is_sound(const Buffer& buffer) {
   for (size_t at = offsetof(Wire, header); at + sizeof(PacketHeader) <= buffer.bytes;) {
     const auto& header = *reinterpret_cast<const PacketHeader*>(buffer.data + at);
@@ -132,8 +132,8 @@ bool FabricTransport::is_sound(const Buffer& buffer) {
   return false;
 }
 
-// Packets have come, and perhaps those can be handed over now that came before them. Nothing in them is
-// believed before the key is right. How many the engine has got.
+// Handles a received message, then early ones that are in order now. Nothing in a message is used before its
+// key is verified. Returns how many packets the engine got.
 int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, void* receiver) {
   const Wire& wire = *reinterpret_cast<const Wire*>(buffer->data);
   buffer->bytes = static_cast<uint32_t>(bytes);
@@ -149,7 +149,8 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
   }
   Peer& from = peers_[wire.from];
   from.talks = true;
-  // What was late, or queued, says less than what came before it; more than was sent nobody can have taken.
+  // Ignores the acknowledgement of a late or queued packet, which is older than the last one, and an
+  // acknowledgement of more packets than were sent, which is invalid.
   if (const uint32_t more = wire.taken - from.taken_there; more <= from.sent - from.taken_there) {
     from.taken_there = wire.taken;
     from.unexpected_kib_there = wire.unmatched_kib;
@@ -271,7 +272,8 @@ void FabricTransport::look_who_is_gone() {
   }
 }
 
-// Who waits for a process that it has never talked with hears of the end of its machine.
+// Monitors one process of each machine: a process may wait for a peer with which it has exchanged no packets,
+// and has to learn of the failure of the peer's machine.
 void FabricTransport::watch_machines() {
   machines_watched_ = true;
   std::vector<int> seen;
@@ -284,7 +286,7 @@ void FabricTransport::watch_machines() {
   }
 }
 
-// Nobody there answers: those that are not watched do not either.
+// The machine does not answer, so all its processes are lost, including those that are not monitored.
 void FabricTransport::lose_machine_of(PeerIndex index, const char* why) {
   lose(index, why);
   if (setup_.node_of.empty()) return;
@@ -294,7 +296,7 @@ void FabricTransport::lose_machine_of(PeerIndex index, const char* why) {
   }
 }
 
-// What is on its way to a lost process may never be over, and is not waited for.
+// Counting of pending sends. Those to a lost process may never complete, and are not waited for.
 void FabricTransport::count_out(PeerIndex index) {
   ++under_way_;
   ++peer(index).under_way;
@@ -307,7 +309,7 @@ void FabricTransport::count_left(PeerIndex index) {
   --other.under_way;
 }
 
-// Once, and the job goes on.
+// Warns once; the job continues.
 void FabricTransport::refuse(const char* what) {
   if (refusal_told_) return;
   refusal_told_ = true;
@@ -320,7 +322,8 @@ void FabricTransport::lose(PeerIndex index, const char* why) {
   other.lost = true;
   under_way_ -= other.under_way;
   other.under_way = 0;
-  // Nothing is written to the program's memory any more, should it come back.
+  // Cancels receives into user buffers, so that nothing is written there if the process becomes reachable
+  // again.
   for (size_t slot = 0; slot < lent_.slots_used(); ++slot) {
     Lent* lent = lent_.at(slot);
     if (lent == nullptr || lent->peer != index || lent->kind != Operation::Kind::buffer_comes) continue;
@@ -331,18 +334,18 @@ void FabricTransport::lose(PeerIndex index, const char* why) {
     other.queue = first->next;
     give_buffer(first);
   }
-  // Who has said that it leaves may be gone.
+  // A process that has announced its shutdown may end.
   if (other.has_left() || leaving_since_ns_ != 0) return;
   if (setup_.lost != nullptr) setup_.lost(setup_.context, index, why);
 }
 
-// The end.
+// Shutdown.
 
 void FabricTransport::leave() {
   leaving_since_ns_ = os::now_ns();
   for (size_t i = 0; i < peers_.size(); ++i) {
     if (!peers_[i].talks || peers_[i].lost) continue;
-    // Who was only listened to has no way yet.
+    // A peer that has only sent packets is not connected yet.
     if (peers_[i].number == FI_ADDR_UNSPEC && !connect(static_cast<PeerIndex>(i)).ok()) continue;
     Buffer* buffer = take_buffer();
     if (buffer == nullptr) continue;
@@ -361,7 +364,7 @@ bool FabricTransport::has_left() {
       }))) {
     return false;
   }
-  // A later session begins anew with whoever talks then.
+  // Resets the state for a later session.
   for (Peer& other : peers_) other.talks = other.leaves = false;
   leaving_since_ns_ = 0;
   return true;

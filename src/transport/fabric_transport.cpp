@@ -33,7 +33,7 @@ Status FabricTransport::open(const NetworkSetup& setup, std::unique_ptr<FabricTr
 }
 
 FabricTransport::~FabricTransport() {
-  // Now that nothing comes or leaves any more, what was lent is let go.
+  // Closes the endpoint first, so that no transfer is active when its buffers are released.
   endpoint_.reset();
   for (size_t slot = 0; slot < lent_.slots_used(); ++slot) {
     if (Lent* lent = lent_.at(slot); lent != nullptr) lent_.destroy(lent);
@@ -43,7 +43,6 @@ FabricTransport::~FabricTransport() {
 Status FabricTransport::open_endpoint() {
   const Status opened = open_objects();
   if (!opened.ok()) return opened;
-  // Nothing is on its way yet, so they are all taken.
   for (int i = 0; i < kPosted; ++i) {
     Buffer* buffer = take_buffer();
     if (buffer == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for the network's receive buffers");
@@ -105,8 +104,8 @@ Status FabricTransport::open_objects() {
               way_.c_str(), doing, library_->strerror(-error));
 }
 
-// A provider in layers has buffers of one length, which is what may be injected: a longer packet it would
-// announce and fetch by itself, and that takes three times as long.
+// A provider in layers (ofi_rxm) has buffers of one length, its inject size. It would transfer a longer
+// packet by a rendezvous of its own, which takes three times as long.
 void FabricTransport::choose_lengths() {
   inject_bytes_max_ = info_->tx_attr->inject_size;
   const std::string_view provider = info_->fabric_attr->prov_name;
@@ -115,7 +114,7 @@ void FabricTransport::choose_lengths() {
   packet_bytes_max_ = std::min(packet_bytes_max_, inject_bytes_max_ - sizeof(Wire));
 }
 
-// The port of the guard stands in front of libfabric's address.
+// The port of the connection monitor precedes libfabric's address.
 void FabricTransport::introduce(PeerIndex index, std::span<const std::byte> address) {
   peer(index).address.assign(address.begin(), address.end());
 }
@@ -199,7 +198,7 @@ std::byte* FabricTransport::claim(PeerIndex to, size_t payload_bytes, Status& st
     if (!status.ok()) return nullptr;
   }
   if (other.sent - other.taken_there >= kWindow && !other.lost) return nullptr;
-  // One that was claimed and not used serves the next claim, whomever it is for.
+  // A claimed buffer without a commit serves the next claim, to any process.
   if (claimed_ == nullptr) claimed_ = take_buffer();
   if (claimed_ != nullptr) return claimed_->data + offsetof(Wire, header);
   status = fail(MPI_ERR_NO_MEM, "no memory for a packet to rank %d over %s", to, way_.c_str());
@@ -221,7 +220,8 @@ void FabricTransport::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t p
 void FabricTransport::send_or_queue(PeerIndex to, Buffer* buffer) {
   Peer& other = peer(to);
   other.talks = true;
-  // Of answers more may follow before the poll is over; what is long goes at once.
+  // During a poll more answers may follow, so short packets are queued and combined; long ones are sent at
+  // once.
   const bool waits = polling_ ? buffer->bytes <= kTogetherBytesMax : other.queue != nullptr;
   if (!waits && send_queue(to) && post(to, buffer)) return;
   if (other.queue != nullptr && join(*other.queue_last, *buffer)) return give_buffer(buffer);
@@ -231,7 +231,7 @@ void FabricTransport::send_or_queue(PeerIndex to, Buffer* buffer) {
   list_waiting(to);
 }
 
-// Whether a packet has found room behind the one that waits before it.
+// Appends a packet to the last one in the queue; false if it does not fit.
 bool FabricTransport::join(Buffer& last, const Buffer& next) const {
   const bool either_leaves = reinterpret_cast<const Wire*>(last.data)->header.kind() == kLeavesKind ||
                              reinterpret_cast<const Wire*>(next.data)->header.kind() == kLeavesKind;
@@ -246,7 +246,7 @@ bool FabricTransport::join(Buffer& last, const Buffer& next) const {
   return true;
 }
 
-// False when libfabric cannot take it yet.
+// False if libfabric cannot accept it yet.
 bool FabricTransport::post(PeerIndex to, Buffer* buffer) {
   Peer& other = peer(to);
   if (other.lost) {
@@ -259,7 +259,8 @@ bool FabricTransport::post(PeerIndex to, Buffer* buffer) {
   wire.taken = other.taken;
   wire.unmatched_kib = static_cast<uint32_t>(other.unexpected_bytes >> 10);
   ssize_t error;
-  // Of what leaves for good libfabric tells the end; it has room of its own for the rest.
+  // libfabric copies an injected packet and reports no completion. The shutdown packet needs one, because the
+  // process ends after it.
   if (buffer->bytes <= inject_bytes_max_ && wire.header.kind() != kLeavesKind) {
     error = fi_inject(endpoint_.get(), buffer->data, buffer->bytes, other.number);
     if (error == 0) give_buffer(buffer);
@@ -288,7 +289,7 @@ void FabricTransport::list_waiting(PeerIndex to) {
   waiting_.push_back(to);
 }
 
-// Whether all that was queued has gone.
+// Returns whether the queue is empty.
 bool FabricTransport::send_queue(PeerIndex to) {
   Peer& other = peer(to);
   while (other.queue != nullptr) {
@@ -315,7 +316,7 @@ void FabricTransport::serve_waiting() {
   }
 }
 
-// A packet of the transport's own; false when it cannot go now. Pre: nothing is queued.
+// Sends a packet of the transport itself; false if it cannot be sent now. Pre: the queue is empty.
 bool FabricTransport::tell(PeerIndex to, uint8_t kind) {
   if (peer(to).number == FI_ADDR_UNSPEC && !connect(to).ok()) return false;
   Buffer* buffer = take_buffer();
@@ -333,7 +334,7 @@ void FabricTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
   Peer& other = peer(from);
   const int64_t before = other.unexpected_bytes;
   other.unexpected_bytes += bytes;
-  // A sender that was slowed waits for this to fall.
+  // A flow-blocked sender waits for this to fall: acknowledge when it falls below a multiple of 1 MiB.
   if (bytes < 0 && before >> 20 != other.unexpected_bytes >> 20) {
     other.to_tell = true;
     list_waiting(from);

@@ -1,27 +1,26 @@
-// The transport between machines: packets over libfabric, which brings them over whatever network there is.
+// The transport between machines: packets over libfabric, on any network that libfabric supports.
 //
-//   packet on the way   | key 8 | from 4 | number 4 | taken 4 | unmatched KiB 4 | header 16 | payload ... |
+//   packet on the wire   | key 8 | from 4 | number 4 | taken 4 | unmatched KiB 4 | header 16 | payload ... |
 //
-// Packets go by libfabric's message interface into buffers that the receiver has posted beforehand: what a
-// packet means, and in which order messages match, is decided by the engine as for packets in a ring, so that
-// wildcards see one order for each sender whichever way it comes. Providers match packets of a pair in order,
-// but some have the longer ones ready later: they are numbered, and wait here for those before them. Whole
-// buffers go by the tagged interface, straight from the sender's memory to the receiver's; the tag names
-// sender and number.
+// Packets use libfabric's message interface, into buffers that the receiver has posted in advance. The engine
+// interprets and matches them like packets of a ring, so wildcards see one order per sender over any
+// transport. Providers match packets of a pair in order, but some complete long ones later. So packets are
+// numbered, and an early one waits for those before it. Whole buffers use the tagged interface, from the
+// sender's memory directly to the receiver's; the tag contains sender and number.
 //
-// Memory is bounded. A sender may have kWindow packets on the way to one process that this has not taken; how
-// many have been, each packet tells that goes back, and where none does one of its own (kTellsKind). Who
-// cannot send more is told so by claim(). The receiver's posted buffers are as many whatever the number of
-// processes.
+// Memory is bounded. A sender may have kWindow packets in flight to one process. Each packet in the opposite
+// direction acknowledges packets (`taken`); if there is none, a separate packet does (kTellsKind). If
+// the window is full, claim() returns nullptr. The number of posted receive buffers does not depend on the
+// number of processes.
 //
-// Short packets that wait for their way, and short answers given during one poll, go in one message of
-// libfabric's, each on a multiple of 8 bytes; the numbers follow from the first one's:
+// Short packets that wait to be sent, and short answers during one poll, are combined into one message of
+// libfabric, each on a multiple of 8 bytes. Their numbers follow from the first one:
 //
 //   | key 8 | from 4 | number 4 | taken 4 | unmatched KiB 4 | header 16 | payload | header 16 | payload ... |
 //
-// A way to a process is made by libfabric when the first packet goes there.
+// libfabric connects to a process when the first packet is sent there.
 //
-// Under the library's lock. All memory is this process's own.
+// Under the library's lock. All memory is private to this process.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -40,7 +39,7 @@
 
 namespace hearth::transport {
 
-/// Closes what libfabric has opened.
+/// Closes an object of libfabric.
 struct CloseFid {
   template <class Object>
   void operator()(Object* object) const {
@@ -74,8 +73,8 @@ class FabricTransport final : public Network {
   void watch(PeerIndex index) override;
   bool is_gone(PeerIndex index) override { return peer(index).lost; }
 
-  // No cells: no memory is shared with processes elsewhere. No sleep: nobody wakes a process from another
-  // machine, the router sleeps in short naps.
+  // No bounce buffers: no memory is shared with processes on other machines. No sleep: another machine cannot
+  // wake this process, so the router sleeps for short times only.
 
   std::span<const std::byte> address() const override { return address_; }
   void introduce(PeerIndex index, std::span<const std::byte> address) override;
@@ -84,39 +83,39 @@ class FabricTransport final : public Network {
   bool has_left() override;
 
  private:
-  /// What stands in front of each packet.
+  /// The header on the wire.
   struct Wire {
     uint64_t key;
     uint32_t from;
-    uint32_t number;         // packets of this pair before this one
-    uint32_t taken;          // packets of the receiver of this one that its sender has taken so far
-    uint32_t unmatched_kib;  // of those, what waits for a receive
+    uint32_t number;  // packets of this pair before this one
+    uint32_t taken;   // acknowledgement: packets from the receiver of this one that its sender has taken
+    uint32_t unmatched_kib;  // of those, unmatched
     PacketHeader header;
   };
   static_assert(sizeof(Wire) == kNetworkHeaderBytes);
 
-  // Kinds of packets that are the transport's own. They count in no window and have no number of their own.
-  static constexpr uint8_t kTellsKind = 0;      // nothing but what stands in every Wire
-  static constexpr uint8_t kLeavesKind = 0x3e;  // and that no more will come
+  // Packet kinds of the transport itself. They do not count in the window and have no numbers.
+  static constexpr uint8_t kTellsKind = 0;      // acknowledgement only, as in every Wire
+  static constexpr uint8_t kLeavesKind = 0x3e;  // shutdown: no more packets will come
 
   static constexpr uint32_t kWindow = 64;
   static constexpr int kPosted = 64;
-  // Taken from the system at a time.
+  // Buffers that are allocated together.
   static constexpr int kBuffersEach = 16;
-  // Polls without an event between two looks at the guard.
+  // Polls per check of the connection monitor.
   static constexpr uint32_t kPollsPerGuard = 512;
-  // Who leaves well says so by a packet, which may come after its end is seen.
+  // Time for the shutdown packet of a process to arrive after its end has been detected.
   static constexpr uint64_t kLeaveNs = 500'000'000;
-  // Machines that are watched although this process has not talked with them.
+  // Machines that are monitored without an exchange of packets.
   static constexpr size_t kMachinesWatchedMax = 64;
-  // Longest packet that goes together with others: copying it takes less than sending it.
+  // Longest packet that is combined with others: copying it takes less time than sending it.
   static constexpr size_t kTogetherBytesMax = 1024;
-  // Where the header of the next packet is, behind so many bytes.
+  // Offset of the next packet's header after `bytes` bytes.
   static constexpr size_t place_behind(size_t bytes) { return (bytes + 7) & ~size_t{7}; }
-  // Events that one poll takes at most.
+  // Maximum number of events per poll.
   static constexpr size_t kBatch = 16;
 
-  /// What libfabric gives back when something is over. Its own part is first.
+  /// The context of a libfabric operation, which its completion returns. libfabric's own part is first.
   struct Operation {
     enum class Kind : uint8_t { receive, send, buffer_comes, buffer_leaves };
     fi_context2 own = {};
@@ -129,7 +128,7 @@ class FabricTransport final : public Network {
     void* registration = nullptr;
     uint32_t bytes = 0;
   };
-  /// A buffer of the program that libfabric reads or writes just now.
+  /// A user buffer in a whole-buffer transfer.
   struct Lent : Operation {
     Lent() = default;
     uint32_t slot = 0;
@@ -139,24 +138,24 @@ class FabricTransport final : public Network {
     Fid<fid_mr> registration;
   };
   struct Peer {
-    std::vector<std::byte> address;  // until it is known to libfabric
+    std::vector<std::byte> address;  // port of the connection monitor, then libfabric's address
     fi_addr_t number = FI_ADDR_UNSPEC;
     uint32_t sent = 0;          // packets to it
-    uint32_t taken_there = 0;   // of those, as it says
+    uint32_t taken_there = 0;   // of those, acknowledged by it
     uint32_t taken = 0;         // packets from it
-    uint32_t taken_told = 0;    // as it knows
-    uint32_t leaves_after = 0;  // packets from it before it left, where `leaves`
+    uint32_t taken_told = 0;    // of those, acknowledged to it
+    uint32_t leaves_after = 0;  // with `leaves`: packets that it has sent in all
     uint32_t unexpected_kib_there = 0;
-    uint32_t under_way = 0;  // packets and buffers to it that have not left yet
+    uint32_t under_way = 0;  // packets and buffers to it whose sends are pending
     int64_t unexpected_bytes = 0;
-    Buffer* queue = nullptr;  // packets that libfabric has not taken yet, oldest first
+    Buffer* queue = nullptr;  // packets that libfabric has not accepted yet, oldest first
     Buffer* queue_last = nullptr;
-    std::vector<Buffer*> early;  // packets from it that came before one that goes first
+    std::vector<Buffer*> early;  // packets from it that arrived ahead of their predecessors
     bool waiting = false;        // in waiting_
-    bool watched = false;        // by the guard
-    bool to_tell = false;        // it must hear what we have taken
-    bool talks = false;          // a packet went there or came from there
-    bool leaves = false;         // it will send no more
+    bool watched = false;        // by the connection monitor
+    bool to_tell = false;        // an acknowledgement is due
+    bool talks = false;          // packets have been exchanged
+    bool leaves = false;         // it has announced its shutdown
     bool lost = false;
 
     bool has_left() const { return leaves && taken == leaves_after; }
@@ -213,7 +212,7 @@ class FabricTransport final : public Network {
   size_t inject_bytes_max_ = 0;
   size_t packet_bytes_max_ = kNetworkPacketBytesUsual;
   size_t buffer_bytes() const { return sizeof(Wire) + packet_bytes_max_; }
-  // Closed in the reverse of this order.
+  // Destroyed in reverse order.
   Fid<fid_fabric> fabric_;
   Fid<fid_domain> domain_;
   std::vector<Slab> slabs_;
@@ -223,11 +222,11 @@ class FabricTransport final : public Network {
   Fid<fid_ep> endpoint_;
 
   std::vector<Peer> peers_;
-  std::vector<PeerIndex> waiting_;  // with a queue, or to be told
-  std::vector<Buffer*> unposted_;   // receive buffers that libfabric did not take back yet
+  std::vector<PeerIndex> waiting_;  // with a queue or a due acknowledgement
+  std::vector<Buffer*> unposted_;   // receive buffers that could not be posted yet
   Buffer* free_ = nullptr;
-  Buffer* claimed_ = nullptr;  // given out by claim()
-  size_t under_way_ = 0;       // packets and buffers of ours that have not left yet
+  Buffer* claimed_ = nullptr;  // returned by claim()
+  size_t under_way_ = 0;       // packets and buffers whose sends are pending
   Guard guard_;
   struct Suspect {
     PeerIndex peer;
@@ -235,14 +234,14 @@ class FabricTransport final : public Network {
     bool silent;
     uint64_t since_ns;
   };
-  std::vector<Suspect> suspects_;  // whose process has ended
-  uint32_t quiet_polls_ = 0;       // since the last event or look at the guard
+  std::vector<Suspect> suspects_;  // peers whose process has ended
+  uint32_t quiet_polls_ = 0;       // since the last check of the connection monitor
   uint64_t packets_ = 0;           // taken
-  uint64_t packets_seen_ = 0;      // at the last look
+  uint64_t packets_seen_ = 0;      // at the last check
   uint64_t quiet_since_ns_ = 0;
   bool machines_watched_ = false;
-  uint64_t leaving_since_ns_ = 0;  // 0: it does not
-  bool polling_ = false;           // packets are being handed over: answers wait until that is done
+  uint64_t leaving_since_ns_ = 0;  // 0: not shutting down
+  bool polling_ = false;           // inside poll(): short answers wait until its end
   bool refusal_told_ = false;
 };
 

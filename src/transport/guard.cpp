@@ -24,7 +24,7 @@ void Guard::watch(PeerIndex peer, std::span<const std::byte> address, uint16_t p
   watched_.push_back({peer, std::move(connection)});
 }
 
-// Those who watch this process.
+// Incoming connections.
 
 void Guard::drop(size_t place) {
   os::Descriptor& connection = watchers_[place].connection;
@@ -33,8 +33,8 @@ void Guard::drop(size_t place) {
   connection.reset();
 }
 
-// The oldest of those who have said nothing goes; false where that would be too soon, and others wait
-// outside.
+// If there are too many connections that have not sent the secret, drops the oldest. False: even that one is
+// too young, and new connections have to wait.
 bool Guard::make_room() {
   size_t strangers = 0;
   size_t oldest = watchers_.size();

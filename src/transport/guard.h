@@ -1,12 +1,13 @@
-// Finding out that a process of another machine is gone, while nobody sends it anything: one idle TCP
-// connection to each process that is watched. The system itself keeps asking whether the other side is there
-// and answers the same question of others, so that a rank which computes for hours without a call is no less
-// alive. When the process ends its system closes the connection; when its machine or the way there is silent
-// for too long, ours does.
+// The connection monitor detects that a process on another machine has ended even if no packets are sent to
+// it. It keeps one idle TCP connection to each monitored process. The kernel sends keep-alive probes and
+// answers those of the other side, so a rank that computes for hours without an MPI call counts as alive.
+// When the process ends, its kernel closes the connection; when its machine or the network is silent for too
+// long, the local kernel does.
 //
-// Who watches a process first says the job's secret; nothing else is read. A connection that says something
-// else is closed and told of once, and strangers that say nothing give their place up to others: they can
-// keep nobody of the job from watching, and take no more than kStrangersMax descriptors.
+// A monitoring process first sends the job's secret; nothing else is read. A connection that sends anything
+// else is closed, and reported once. A connection that sends nothing is dropped when others need its place.
+// So foreign connections cannot keep processes of the job from monitoring, and use at most kStrangersMax
+// descriptors.
 //
 // Owned by the fabric transport, under the library's lock.
 #pragma once
@@ -24,22 +25,22 @@ namespace hearth::transport {
 
 class Guard {
  public:
-  /// Listens at this address (a socket address of the Internet; of another kind nobody is watched). `key`:
-  /// the secret of the job.
+  /// Listens at this socket address. Addresses other than IPv4 and IPv6 cannot be monitored. `key`: the job's
+  /// secret.
   void open(std::span<const std::byte> address, uint64_t key);
-  /// Where others watch this process; 0: they cannot.
+  /// The port at which other processes monitor this one; 0: they cannot.
   uint16_t port() const { return port_; }
-  /// From now on; once for each peer.
+  /// Starts to monitor a peer; at most once per peer.
   void watch(PeerIndex peer, std::span<const std::byte> address, uint16_t port, uint64_t silent_ns);
 
   struct Gone {
     PeerIndex peer;
     const char* why;
-    bool silent;  // nobody answers there: it is more than that process
+    bool silent;  // no answer at all: the machine or the network failed, not only the process
   };
-  /// Those that are gone since the last look.
+  /// Returns the peers that have ended since the last call.
   std::vector<Gone> look();
-  /// Whether somebody has connected who does not know the secret.
+  /// Whether a connection without the secret was dropped.
   bool refused() const { return refused_; }
 
  private:
@@ -58,7 +59,7 @@ class Guard {
   os::Descriptor listener_;
   uint16_t port_ = 0;
   os::Poller poller_;
-  /// Of this process. Its token is its place.
+  /// An incoming connection. Its token in the poller is its index.
   struct Watcher {
     os::Descriptor connection;
     uint64_t since_ns;
@@ -72,7 +73,7 @@ class Guard {
     os::Descriptor connection;
     bool greeted = false;
   };
-  std::vector<Watched> watched_;  // the token of each is its place
+  std::vector<Watched> watched_;  // the token of each in the poller is its index
   bool refused_ = false;
 };
 

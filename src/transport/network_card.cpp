@@ -37,7 +37,7 @@ Status read_card(std::span<const std::byte> bytes, const NetworkCard& own, int r
                 "on all machines",
                 rank, host.c_str(), own.provider.c_str());
   }
-  // libfabric reads as many bytes as its kind of address has.
+  // libfabric reads as many bytes as its kind of address has, without a check of the length.
   const auto there = static_cast<size_t>(bytes.end() - end) - 1;
   if (there != own.address.size()) {
     return fail(

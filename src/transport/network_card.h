@@ -1,9 +1,9 @@
-// What a process leaves with the launcher's server for those of other machines, before the first packet: in
-// which format its packets are, by which provider they go, and where it is reached.
+// The endpoint address that a process publishes through the launcher's server for processes on other
+// machines, before the first packet: its packet format, its provider and its address.
 //
 //   | format 4 | provider, ended by a zero byte | address ... |
 //
-// Numbers are in the machine's own byte order, as in packets: another order is another format.
+// Numbers are in the machine's own byte order, as in packets, so another byte order reads as another format.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@
 
 namespace hearth::transport {
 
-/// The format of all that goes between machines. One higher with each change after which a library from
-/// before it and one from after it could misread each other: docs/fabric.md lists what counts.
+/// The format of all data between machines. Incremented with each change after which an older and a newer
+/// library could misread each other: docs/fabric.md lists such changes.
 constexpr uint32_t kWireFormat = 2;
 
 struct NetworkCard {
   uint32_t format = kWireFormat;
-  std::string provider;  // no zero byte in it
+  std::string provider;  // without zero bytes
   std::vector<std::byte> address;
 };
 std::vector<std::byte> to_bytes(const NetworkCard& card);
 
-/// Takes the address from the card of `rank` on `host`; an error, with a remedy, unless it sends and reads
-/// packets as `own` does.
+/// Reads the address that `rank` on `host` has published; an error, with a remedy, unless its packet format,
+/// provider and length of address equal those of `own`.
 Status read_card(std::span<const std::byte> bytes, const NetworkCard& own, int rank, const std::string& host,
                  std::vector<std::byte>& address);
 

@@ -6,14 +6,15 @@
 namespace hearth::transport {
 namespace {
 
-// A look at a quiet network takes about a microsecond, an answer from another machine ten and more: so long
-// each poll looks.
+// Idle polls of the network before they become rarer. One takes about 1 us, an answer from another machine 10
+// us or more.
 constexpr uint32_t kEagerLooks = 256;
-// Then ever more polls go by, twice as many after so many looks, until looking takes a hundredth or two of
-// the time.
+// Idle polls of the network after which the interval doubles, up to a maximum at which they take one or two
+// percent of the time.
 constexpr uint32_t kLooksEach = 16;
 constexpr uint32_t kIntervalMax = 4096;
-// Beside the time that a sleeper has slept already the next nap is short.
+// Time of a sleep between two polls of the network. It doubles each time, so that it stays short compared
+// with the time already slept.
 constexpr uint64_t kNapNsMin = 20'000;
 constexpr uint64_t kNapNsMax = 1'000'000;
 
@@ -80,7 +81,7 @@ bool Router::send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer,
 void Router::from_near(void* packets, PeerIndex place, const PacketHeader& header, const std::byte* payload) {
   const NearPackets& near = *static_cast<const NearPackets*>(packets);
   const PeerIndex from = near.router->locals_[static_cast<size_t>(place)];
-  // A length that no ring holds is a damaged packet's; the network's packets are longer.
+  // Network packets may be longer than any ring holds. From a ring, such a length is a damaged packet.
   if (header.bytes() > near.router->near_->packet_bytes_max()) {
     return near.handler(near.receiver, from, PacketHeader{}, payload);
   }
@@ -150,7 +151,7 @@ bool Router::is_gone(PeerIndex peer) {
 
 uint64_t Router::prepare_sleep() {
   near_->prepare_sleep();
-  // The last look before the sleep is at the network, too.
+  // The last poll before the sleep includes the network.
   polls_until_far_ = 1;
   return nap_ns_;
 }

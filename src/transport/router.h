@@ -1,13 +1,14 @@
-// One transport in front of two: shared memory for the processes of this machine, a network for all others.
-// Made only where a job is on several machines. What a pair uses is fixed, so that packets of a pair stay in
-// order; lanes of the near transport go out as they are, so that short messages on this machine pay nothing.
+// A router in front of two transports: shared memory for the processes of this machine, a network for all
+// others. Created only if a job spans several machines. The transport of a pair is fixed, so that its packets
+// stay in order. The direct rings of the local transport are passed through, so short messages on this
+// machine have no extra cost.
 //
-// Looking at the network is a system call or nearly so, a hundred times as dear as looking at a ring. After
-// something has gone out there or come in it is done at every poll; while nothing does, ever more rarely. A
-// process that sleeps wakes for packets on this machine at once, and looks at the network between naps that
-// begin short and grow as long as nothing comes.
+// A poll of the network is a system call or nearly so, and costs a hundred times as much as a poll of a ring.
+// After a packet to or from the network, every poll includes the network; while it is idle, ever fewer do. A
+// sleeping process wakes for packets of this machine at once, and polls the network between sleeps that are
+// short at first and grow as long as nothing arrives.
 //
-// The near transport knows processes by their places among those of the machine. Under the library's lock.
+// The local transport numbers processes by their local ranks. Under the library's lock.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,7 @@ namespace hearth::transport {
 
 class Router final : public Transport {
  public:
-  /// `places`: of each process of the job its number for the near transport, -1 for one elsewhere.
+  /// `places`: the local rank of each process of the job, -1 if it is on another machine.
   Router(std::unique_ptr<ShmTransport> near, std::unique_ptr<Network> far, std::vector<int> places);
 
   Network& network() { return *far_; }
@@ -82,9 +83,9 @@ class Router final : public Transport {
   const std::unique_ptr<ShmTransport> near_;
   const std::unique_ptr<Network> far_;
   const std::vector<int> places_;
-  std::vector<PeerIndex> locals_;  // by place
+  std::vector<PeerIndex> locals_;  // by local rank
   uint32_t polls_until_far_ = 1;
-  uint32_t far_interval_ = 1;  // polls between two looks at the network
+  uint32_t far_interval_ = 1;  // polls per poll of the network
   uint32_t far_idle_looks_ = 0;
   uint64_t nap_ns_;
 };

@@ -24,7 +24,7 @@ ShmTransport::ShmTransport(const shm::Segment& segment, PeerIndex self)
       cells_(segment, self),
       sleeper_(segment, self) {
   open_.reserve(readers_.size());
-  // Peers probe whether they can read here. The word must be one that no other process has by chance.
+  // Peers read this word to probe single copy, so it must be one that no other process has by chance.
   shm::RankBlock& block = segment.rank(self);
   probe_word_ = os::now_ns() ^ reinterpret_cast<uintptr_t>(this);
   block.pid = static_cast<uint32_t>(os::process_id());
@@ -119,7 +119,7 @@ int ShmTransport::drain(PeerIndex from, PacketHandler handler, void* receiver) {
   while (packets < kBatch) {
     std::byte* line = reader.peek();
     if (line == nullptr) break;
-    // A second packet in a row is a stream: fetch what comes behind it while this one is handled.
+    // A second packet in a row is a stream: prefetch the next lines while this packet is handled.
     if (packets > 0) reader.fetch_ahead();
     const PacketHeader header = shm::header_at(line);
     if (__builtin_expect(!reader.holds(header.bytes()), 0)) reader.refuse(header);
@@ -156,13 +156,13 @@ void ShmTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
   shm::RingReader& reader = readers_[static_cast<size_t>(from)];
   const uint64_t before = reader.unexpected_bytes;
   reader.unexpected_bytes = before + static_cast<uint64_t>(bytes);
-  // A sender that was slowed waits for this to fall: tell it once the burden has halved.
+  // A flow-blocked sender waits for this to fall: publish it when it falls below a multiple of 1 MiB.
   if (bytes < 0 && reader.open() && (before ^ reader.unexpected_bytes) >> 20 != 0) {
     reader.publish_credit();
   }
 }
 
-// Cells.
+// Bounce buffers.
 
 uint32_t ShmTransport::cell_ticket(PeerIndex owner, int cell) {
   return owner == self_ ? cells_.ticket(cell) : shm::CellPool::next_ticket(segment_, owner, cell);
@@ -190,15 +190,15 @@ bool ShmTransport::target_of(PeerIndex peer, single_copy::Target& target) {
   return true;
 }
 
-// The PID of a peer; 0 where it means another process here, or may.
+// The PID of a peer; 0 if it denotes another process in this PID namespace, or may.
 int ShmTransport::process_of(PeerIndex peer) const {
   const shm::RankBlock& block = segment_.rank(peer);
   const bool same = os::same_numbering(block.pid_numbering, segment_.rank(self_).pid_numbering);
   return same ? static_cast<int>(block.pid) : 0;
 }
 
-// The launcher marks the dead; where it is another library's, or slow, the system knows. The pidfd is kept:
-// the system may give the PID of an ended process to a new one, which would then pass for the peer.
+// The launcher marks dead processes. If another library launched the job, or the launcher is slow, a pidfd
+// shows the end. The pidfd stays open, because the system may reuse the PID of an ended process.
 bool ShmTransport::is_gone(PeerIndex peer) {
   // Pairs with the release stores of shm::Liveness::tell() and mark().
   if (atomic::load_acquire(segment_.rank(peer).dead) != 0) return true;

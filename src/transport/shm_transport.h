@@ -1,7 +1,7 @@
-// The transport between ranks of one machine: rings and cells in the shared segment.
+// The transport between ranks of one machine: rings and bounce buffers in the shared segment.
 //
-// Polling costs the same however many ranks the job has: only rings of ranks that have ever talked are
-// looked at, the few that talked last each time, the others in turn.
+// The cost of a poll does not depend on the number of ranks: only rings that have been opened are polled, the
+// few that were active last on every poll, the others in rotation.
 #pragma once
 
 #include <vector>
@@ -54,9 +54,9 @@ class ShmTransport final : public Transport {
   void wake_own() override { sleeper_.wake_own(); }
 
  private:
-  // Rings looked at on every poll; beyond them as many again in turn.
+  // Rings polled on every poll; at most as many others are polled in rotation.
   static constexpr size_t kHot = 4;
-  // Packets taken from one ring before the next one's turn.
+  // Packets taken from one ring before the next one is polled.
   static constexpr int kBatch = 16;
 
   Status open_writer(PeerIndex to);
@@ -67,10 +67,10 @@ class ShmTransport final : public Transport {
   const shm::Segment& segment_;
   const PeerIndex self_;
   std::vector<shm::RingWriter> writers_;  // by peer
-  std::vector<uint64_t> notes_;           // of the writers
+  std::vector<uint64_t> notes_;           // private words of the writers
   std::vector<shm::RingReader> readers_;  // by peer
-  std::vector<PeerIndex> open_;           // peers with a ring to us; the ones that talked last in front
-  size_t turn_ = 0;                       // next of open_ behind the hot ones
+  std::vector<PeerIndex> open_;           // peers with a ring to this process, those active last in front
+  size_t turn_ = 0;                       // next of the others in open_
   uint64_t probe_word_ = 0;               // see RankBlock::probe_word
   uint64_t* knocks_ = nullptr;
   size_t knock_words_ = 0;

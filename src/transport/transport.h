@@ -1,10 +1,10 @@
-// The contract of a transport: packets to and from every process that it reaches, in order for each pair,
-// none lost, none twice; and cells, memory of the sender that the receiver can read. One engine drives all
-// transports (src/p2p); a transport knows nothing of matching, requests or datatypes: the engine packs
-// straight into the room that claim() gives.
+// The contract of a transport: packets to and from every process that it reaches, in order per pair, none
+// lost, none duplicated; and bounce buffers, memory of the sender that the receiver can read. One engine
+// drives all transports (src/p2p). A transport knows nothing of matching, requests or datatypes: the engine
+// packs directly into the memory that claim() returns.
 //
 // Called by one thread at a time, under the library's lock. tests/contract runs the same tests over every
-// implementation. docs/adding_a_transport.md tells how to write one.
+// implementation. docs/adding_a_transport.md explains how to write one.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ using shm::PacketHeader;
 using PacketHandler = void (*)(void* receiver, PeerIndex from, const PacketHeader& header,
                                const std::byte* payload);
 
-/// What fits at most on the way to one process.
+/// Maximum lengths between this process and one other.
 struct Limits {
   uint64_t packet_bytes_max = 0;
-  uint64_t part_bytes_max = 0;  // 0: no cells lie between the two
+  uint64_t part_bytes_max = 0;  // 0: no bounce buffers between the two
 };
 
 class Transport {
@@ -35,87 +35,90 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual const char* name() const = 0;
-  /// Longest payload of a packet to or from anybody.
+  /// Longest payload of a packet to or from any process.
   virtual size_t packet_bytes_max() const = 0;
   virtual Limits limits_to(PeerIndex) const { return {packet_bytes_max(), part_bytes_max()}; }
 
-  /// Room for a packet, or nullptr: the way is full, try again after poll(). The first claim to a peer
-  /// connects. Errors (no memory for a ring) are told by `status`.
+  /// Memory for a packet, or nullptr: there is no room, try again after poll(). The first claim to a peer
+  /// connects. Errors (no memory for a ring) are returned in `status`.
   virtual std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) = 0;
-  /// Sends the packet that was written to the claimed place.
+  /// Sends the packet that was written to the claimed memory.
   virtual void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
                       uint64_t match) = 0;
-  /// The ring to a peer where it can be written without a call in between, or nullptr.
+  /// The direct ring to a peer, for writes without a call of the transport, or nullptr.
   virtual shm::RingWriter* lane_to(PeerIndex) { return nullptr; }
-  /// The ring from a peer where it can be read without a call in between, or nullptr.
+  /// The direct ring from a peer, for reads without a call of the transport, or nullptr.
   virtual shm::RingReader* lane_from(PeerIndex) { return nullptr; }
 
-  // For a process that waits and so has time: what it will write next to is taken out of others' caches.
-  /// The room of the next packet of so many bytes; false when there is no such room.
+  // Prefetch for write, by a blocked process: fetches the memory that it will write next from other
+  // processors' caches.
+  /// The memory of the next packet with this payload; false if there is no room.
   virtual bool bring_room_over(PeerIndex, size_t /*payload_bytes*/) { return false; }
-  /// One more of the next cells, as far as `bytes_ahead`; false when there is none.
+  /// One more of the next cells, up to `bytes_ahead`; false if there is none.
   virtual bool bring_cell_over(size_t /*bytes_ahead*/) { return false; }
 
-  /// Hands packets that have arrived to the handler; how many. Bounded work per call.
+  /// Passes arrived packets to the handler; returns their number. Bounded work per call.
   virtual int poll(PacketHandler handler, void* receiver) = 0;
-  /// Changes the order in which peers are looked at: any is right (base/chaos.h).
+  /// Changes the order in which peers are polled; any order is correct (base/chaos.h).
   virtual void shuffle() {}
-  /// Whether all that was committed has left this process, so that it may end.
+  /// Whether all committed packets have left this process, so that it may end.
   virtual bool quiet() const { return true; }
 
-  // Whole buffers, beside the packets, where the network carries them better than any packet: the receiver
-  // names where it wants them, tells the sender by a packet, and the sender lends its own. Each side hears of
-  // the end by a packet from the other process with the header `over`, which only it can make. Of one pair
-  // and number the first that is sent is the first that was awaited.
+  // Whole-buffer transfers beside the packets, for networks that support them: the receiver posts its buffer
+  // and notifies the sender by a packet, then the sender sends its buffer. At the end each side's handler is
+  // called with the header `over`, as for a packet from the other process, but with a null payload, which no
+  // packet has. The transfers of one pair and number match in the order of these calls.
   virtual bool carries_buffers(PeerIndex) const { return false; }
-  /// False where this one has to go in packets.
+  /// False: the message has to be sent in packets.
   virtual bool await_buffer(PeerIndex /*from*/, uint32_t /*number*/, std::byte* /*buffer*/, size_t /*bytes*/,
                             const PacketHeader& /*over*/) {
     return false;
   }
-  /// False when the way is full.
+  /// False: there is no room, try again after poll().
   virtual bool send_buffer(PeerIndex /*to*/, uint32_t /*number*/, const std::byte* /*buffer*/,
                            size_t /*bytes*/, const PacketHeader& /*over*/) {
     return false;
   }
 
-  /// KiB of this process's messages that wait unmatched at `to`, as last heard.
+  /// KiB of this process's messages that are unmatched at `to`, as last published.
   virtual uint32_t unexpected_kib_at(PeerIndex to) = 0;
-  /// Changes the count of bytes from a peer that wait unmatched here.
+  /// Changes the count of bytes from a peer that are unmatched here.
   virtual void add_unexpected_bytes(PeerIndex from, int64_t bytes) = 0;
 
-  // Cells: see shm/cells.h for the life of one. A transport without them leaves these as they are.
-  /// Longest piece of a message that may be put into cells at once; 0: there are none.
+  // Bounce buffers: shm/cells.h describes their life cycle. A transport without them keeps these defaults.
+  /// Longest fragment that may be put into consecutive cells; 0: there are no bounce buffers.
   virtual size_t part_bytes_max() const { return 0; }
-  /// Consecutive cells for so many bytes: the first one's number, or -1. `gap`: leave room behind them, since
-  /// they are written through the caches and the reader's processor may fetch ahead past their end.
+  /// Takes consecutive cells for so many bytes; returns the number of the first one, or -1. `gap`: leaves
+  /// room behind them, because they are written through the caches and the reader's processor may prefetch
+  /// past their end.
   virtual int take_cells(size_t /*bytes*/, bool /*gap*/) { return -1; }
-  /// By what it can be told that the receiver has emptied the run: of own cells, or of the owner's that this
-  /// process fills in its place.
+  /// The ticket by which cell_returned() detects that the receiver has emptied a run: of own cells, or of
+  /// recycled cells of `owner`.
   virtual uint32_t cell_ticket(PeerIndex /*owner*/, int /*cell*/) { return 0; }
   virtual bool cell_returned(PeerIndex /*owner*/, int /*cell*/, uint32_t /*ticket*/) { return false; }
-  /// So many bytes in the cells of a process: what it has filled, or what is to be filled. nullptr when they
-  /// are not there (a damaged packet).
+  /// The memory of `bytes` bytes in the cells of a process, to be read or written. nullptr if there are no
+  /// such cells (a damaged packet).
   virtual std::byte* cells_of(PeerIndex /*owner*/, int /*cell*/, size_t /*bytes*/) { return nullptr; }
-  /// `from` has filled it, and may be waiting for it.
+  /// Releases a run of cells, and wakes `from`, which has filled it and may wait for it.
   virtual void mark_cell_free(PeerIndex /*owner*/, int /*cell*/, PeerIndex /*from*/) {}
 
-  /// Where the memory of a process on this machine is; false when it is on another.
+  /// The single-copy target of a process on this machine; false if it is on another one.
   virtual bool target_of(PeerIndex, single_copy::Target&) { return false; }
-  /// Somebody waits for that process: whoever tells of its end is to know it in time. May be said again.
+  /// Monitors a process, because this one waits for it and has to learn of its end in time. May be called
+  /// again.
   virtual void watch(PeerIndex) {}
-  /// Whether that process has certainly ended. Asked by who has waited for it, not on the data path.
+  /// Whether the process has certainly ended. Called after a long wait for it, not on the data path.
   virtual bool is_gone(PeerIndex) { return false; }
 
-  // Called by a thread that has nothing to do, one at a time: prepare, which says how long it may sleep;
-  // look at everything again; then either cancel, or sleep and end (shm/wait.h). A transport by which nobody
-  // sleeps leaves these as they are.
+  // Called by an idle thread, one at a time: prepare_sleep(), which returns the maximum sleep; then
+  // everything is polled again; then either cancel_sleep(), or sleep() and end_sleep() (shm/wait.h). A
+  // transport that cannot sleep keeps these defaults.
   virtual uint64_t prepare_sleep() { return UINT64_MAX; }
   virtual void cancel_sleep() {}
   /// Called without the library's lock.
   virtual void sleep(uint64_t /*timeout_ns*/) {}
   virtual void end_sleep() {}
-  /// Wakes the thread of this process that sleeps, if one does.
+  /// Wakes the sleeping thread of this process, if there is one.
   virtual void wake_own() {}
 };
 
