@@ -31,7 +31,7 @@ struct Signature {
   shm::SignatureWords words() const;
 };
 
-/// Whether the signatures are equal or at least one is unknown.
+/// Whether the signatures are equal, or one of them is unknown or contains MPI_PACKED.
 bool may_equal(const shm::SignatureWords& a, const shm::SignatureWords& b);
 /// "4 x MPI_INT".
 std::string words_of(const shm::SignatureWords& signature);

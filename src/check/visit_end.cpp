@@ -38,8 +38,8 @@ void tell_left_objects(Checker& all, bool any_time) {
   }
 }
 
-// After MPI_Finalize, or at the end of a process that used only sessions, because it may open another one at
-// any time before.
+// Reports leaks after MPI_Finalize. A process that uses only sessions may open another one at any time, so
+// its leaks are reported when it ends.
 void end_of_use(Checker& all) {
   if (all.ended || all.world || !all.sessions.empty()) return;
   all.ended = true;

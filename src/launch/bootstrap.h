@@ -43,7 +43,7 @@ struct Bootstrap {
   shm::Arena arena;      // of this machine's ranks; not usable if it could not be created
   os::Descriptor board;  // file for the counters (src/profile); not open unless requested
   // Connection to another library's launcher, or null. Exchanges data between ranks and reports how this rank
-  // ends. Set even if bootstrap() fails, provided that the launcher was reached.
+  // ends. Stays set if bootstrap() fails after connecting.
   std::unique_ptr<ForeignLauncher> launcher;
 };
 

@@ -65,8 +65,8 @@ os::Descriptor borrow(const FileWords& words) {
   return right ? std::move(file) : os::Descriptor();
 }
 
-// The inherited descriptor is missing. If a rank's program started this process, the rank kept its descriptor
-// to itself, and this process runs alone. If a program between mpiexec and this process closed it (Python's
+// The inherited descriptor is missing. If a rank started this process, the rank kept its descriptor to
+// itself, and this process runs alone. If a program between mpiexec and this process closed it (Python's
 // subprocess does), this process is the rank and opens the launcher's own descriptor.
 Status attach_without_descriptor(const FileWords& words, int rank, Bootstrap& result) {
   os::Descriptor file = borrow(words);

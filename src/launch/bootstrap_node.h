@@ -19,9 +19,9 @@ namespace hearth::launch {
 
 /// The endpoint address that a rank publishes to all other ranks.
 struct NodeCard {
-  std::string host;          // host name, for messages
-  std::string surroundings;  // os::shared_surroundings()
-  std::string socket;        // abstract name of its listening socket
+  std::string host;                         // host name, for messages
+  std::string surroundings;                 // os::shared_surroundings()
+  std::string socket;                       // abstract name of its listening socket
   std::array<std::byte, 16> question = {};  // proves that a connecting process is of the job
   std::array<std::byte, 16> answer = {};    // proves that the listening process is of the job
   bool operator==(const NodeCard&) const = default;

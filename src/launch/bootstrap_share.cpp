@@ -18,8 +18,7 @@ namespace hearth::launch {
 namespace {
 
 constexpr size_t kProcessorsMax = 4096;
-constexpr size_t kStrangersMax =
-    64;  // connections that have not identified themselves, in addition to the ranks
+constexpr size_t kStrangersMax = 64;  // connections without a Hello, in addition to one per rank
 constexpr uint64_t kFirstWordsNs = 1'000'000'000;
 constexpr uint64_t kListenerToken = 0;  // a connection's token is its index + 1
 

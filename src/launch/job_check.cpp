@@ -184,8 +184,7 @@ void JobCheck::write_json() const {
   const uint32_t number = std::min<uint32_t>(board_.header().findings, shm::kCheckFindings);
   for (uint32_t i = 0; i < number; ++i) {
     const shm::CheckFinding& finding = board_.header().finding[i];
-    if (atomic::load_acquire(finding.written) == 0)
-      continue;  // the rank was killed while it wrote the finding
+    if (atomic::load_acquire(finding.written) == 0) continue;  // its rank was killed while writing
     nlohmann::json row = {{"class", shm::name_of(static_cast<shm::CheckClass>(finding.kind))},
                           {"text", std::string(finding.text, strnlen(finding.text, sizeof finding.text))}};
     if (finding.rank != shm::kNoRank) row["rank"] = finding.rank;

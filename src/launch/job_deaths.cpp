@@ -66,8 +66,8 @@ bool Job::others_return_errors() const {
   return some_hear;
 }
 
-// Whether this rank was killed by the OOM killer: the kernel's count of such kills has risen since the last
-// call.
+// Whether the OOM killer has probably killed this rank: it died of SIGKILL, and the kernel's count of such
+// kills has risen since the last call.
 bool Job::memory_ran_out(const Rank& rank) {
   if (!rank.end.by_signal || rank.end.code != SIGKILL) return false;
   const long long kills = os::out_of_memory_kills();

@@ -17,7 +17,7 @@ struct CodePlace {
   uint64_t offset = 0;      // in the file's own addresses, as addr2line expects them
   std::string function;     // "" if the file has no name for it
   uint64_t beyond = 0;      // distance from the function's begin
-  bool in_library = false;  // libmpi_abi.so
+  bool in_library = false;  // libmpi_abi.so or libhearth_check.so
 };
 
 /// The code that a process has mapped at the moment.

@@ -47,7 +47,7 @@ class Analysis {
                         [this](const SeenWait& wait) { return has_looked(wait, snapshot_.before_ns); });
   }
 
-  /// The ranks of which each one alone can complete an operation.
+  /// The ranks that can complete an operation; each of them suffices.
   std::vector<int> sources(int self, const SeenOperation& operation) const {
     if (operation.peer >= 0) return {operation.peer};
     std::vector<int> ranks;
@@ -119,8 +119,8 @@ class Analysis {
   }
 
  private:
-  /// Whether a thread outside MPI waits may still call MPI: it runs, or it sleeps with a time limit or for a
-  /// file.
+  /// Whether a thread that is in no MPI wait may still call MPI: it runs, or it sleeps with a time limit or
+  /// for a file.
   static bool other_threads_act(const SeenRank& seen) {
     constexpr double kWorks = 0.05;
     const auto waiting = static_cast<int>(seen.waits.size());

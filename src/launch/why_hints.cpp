@@ -49,8 +49,8 @@ bool sends_to(const Snapshot& snapshot, const SeenMessage& message, int to) {
   return false;
 }
 
-// "rank 0 has a message from rank 1, tag 8, 4 bytes, on MPI_COMM_WORLD, that nobody receives: it would match
-// the receive from rank 1, tag 7, on MPI_COMM_WORLD but for its tag"
+// "rank 0 has a message from rank 1, tag 8, 4 bytes, on MPI_COMM_WORLD: it would match the receive from rank
+// 1, tag 7, on MPI_COMM_WORLD but for its tag"
 void add_near_misses(const Snapshot& snapshot, int index, bool stuck, std::vector<std::string>& lines) {
   const SeenRank& rank = snapshot.ranks[static_cast<size_t>(index)];
   std::set<Pattern> patterns;
