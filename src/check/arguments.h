@@ -1,4 +1,5 @@
-// The arguments of a call by their names in the standard, from one word each and the table of calls.
+// Access to the arguments of a call by their names in the standard. Reads one word per argument and the table
+// of calls.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ class Arguments {
   }
 
   Call call() const { return call_; }
-  /// Without the large form: those of one function are equal. The large form follows the other in the table.
+  /// The small-count form of the call, so that both forms compare equal. In the table, the large form follows
+  /// the small one.
   Call function() const { return large_ ? static_cast<Call>(index(call_) - 1) : call_; }
   const char* name() const { return info_.name; }
   const char* group() const { return info_.group; }
@@ -55,7 +57,7 @@ class Arguments {
   T* pointer(int place) const {
     return reinterpret_cast<T*>(static_cast<uintptr_t>(words_[place]));
   }
-  /// An entry of an array of counts or of displacements: int in the small form, 64 bits in the large one.
+  /// An entry of an array of counts or displacements: int in the small form, 64 bits in the large one.
   int64_t entry(const char* name, int at) const {
     const void* array = pointer<const void>(name);
     if (array == nullptr) return 0;

@@ -1,5 +1,5 @@
-// The memory that a call names, in pieces of a type: what of it two buffers share, and whether it has
-// changed. Under the check library's lock.
+// The memory that a call accesses, in pieces of a datatype: its overlap with other buffers, and whether its
+// contents have changed. Under the check library's lock.
 #pragma once
 
 #include <map>
@@ -17,14 +17,14 @@ struct Piece {
 
 class Buffer {
  public:
-  /// Pre: the count is not negative. Without a type, nothing is added, and the buffer is not known whole.
+  /// Pre: the count is not negative. Without a type nothing is added; the buffer is then only partly known.
   void add(uintptr_t address, int64_t count, TypePointer type);
   bool empty() const { return pieces_.empty(); }
-  /// From the first byte to before the last, whatever lies in between.
+  /// From the first byte to one past the last, gaps included.
   const Segment& bounds() const { return bounds_; }
-  /// A hash of its bytes; 0 where it is not known where they lie.
+  /// A hash of its bytes; 0 if their addresses are unknown.
   uint64_t checksum() const;
-  /// The first byte that both have; 0 where there is none, or that is not known.
+  /// The first byte that both buffers contain; 0 if there is none, or if it is unknown.
   uintptr_t shared_with(const Buffer& other) const;
 
  private:
@@ -34,7 +34,7 @@ class Buffer {
   Segment bounds_ = {UINTPTR_MAX, 0};
 };
 
-/// "0x7ffe1000, 400 bytes".
+/// "0x7ffe1000 to 0x7ffe1190".
 std::string words_of(const Buffer& buffer);
 
 }  // namespace hearth::check

@@ -1,4 +1,4 @@
-// What libhearth_check.so knows, and what a call leaves for behind it. Included by the parts of Visit only.
+// State of libhearth_check.so, and of one call between its two halves. Included only by the sources of Visit.
 #pragma once
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ namespace hearth::check {
 
 using abi::Kind;
 
-// Everything that outlives a call. Lives until the process ends: what is left is told of then.
+// Everything that outlives a call. Lives until the process ends, because leaks are reported then.
 struct Checker {
   std::mutex mutex;
   Report report;
@@ -31,18 +31,18 @@ struct Checker {
   Collectives collectives{report, communicators, types};
   std::unordered_map<MPI_Message, std::pair<CommPointer, PostedPointer>> probed;
   bool opened = false;
-  bool used = false;   // MPI has been there
-  bool world = false;  // and is, from MPI_Init on
+  bool used = false;   // MPI has been initialised at least once
+  bool world = false;  // MPI_Init was called, MPI_Finalize was not
   std::vector<MPI_Session> sessions;
-  int level = MPI_THREAD_MULTIPLE;  // of threads, as MPI_Init has given it
+  int level = MPI_THREAD_MULTIPLE;  // thread level that MPI_Init provided
   pthread_t main_thread = {};
-  int calling = 0;  // threads in calls that move data
+  int calling = 0;  // threads in calls that transfer data
   bool ended = false;
 };
 
 Checker& checker();
 
-// Objects by the kinds of parameters that give and take them.
+// Objects by the kinds of parameters that create and release them.
 struct ObjectRow {
   ObjectKind kind;
   Kind out;
@@ -67,7 +67,7 @@ inline bool frees_comm(Call call) {
   return call == Call::comm_free || call == Call::comm_disconnect;
 }
 
-// What a call leaves for behind it.
+// What the first half of a call stores for the second.
 struct VisitState {
   uint32_t site = 0;
   CommPointer comm;
@@ -76,10 +76,10 @@ struct VisitState {
   Sent sent;
   PostedPointer posted;
   bool posting = false;
-  bool counted = false;  // among those that are in calls
+  bool counted = false;  // counted in Checker::calling
   uint64_t collective = 0;
   std::vector<MPI_Request> requests;
-  // Handles that the call takes, by row of kObjects.
+  // Handles that the call releases, by row of kObjects.
   uint64_t freed[std::size(kObjects)] = {};
   std::optional<MadeBy> makers[std::size(kObjects)];
 };

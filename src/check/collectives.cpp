@@ -49,7 +49,7 @@ bool in_place(const Arguments& call, const char* buffer) {
   return call.pointer<void>(buffer) == MPI_IN_PLACE;
 }
 
-// On the board a signature for each peer is one word.
+// The signature for one peer, as one word on the board.
 uint64_t word_for(const SignatureWords& signature) {
   constexpr uint16_t kOpen = shm::kSignaturePacked | shm::kSignatureUnknown;
   if ((signature.flags & kOpen) != 0) return UINT64_MAX;
@@ -81,7 +81,7 @@ Flow flow_of(const char* name) {
 
 struct Collectives::Described {
   CollectiveRecord record = {};
-  std::vector<uint64_t> send;  // for each peer; empty: record.send is for all
+  std::vector<uint64_t> send;  // one word per peer; empty: record.send applies to all peers
   std::vector<uint64_t> receive;
 };
 
@@ -116,7 +116,7 @@ SignatureWords Collectives::signature(uint64_t type, int64_t count) {
   return node->signature.repeated(static_cast<uint64_t>(count)).words();
 }
 
-// What does not count on this rank is left as "no data" and never compared.
+// Arguments that are not significant on this rank stay "no data" and are never compared.
 Collectives::Described Collectives::describe(const Arguments& call, const Comm& comm) {
   Described result;
   CollectiveRecord& record = result.record;
@@ -132,7 +132,7 @@ Collectives::Described Collectives::describe(const Arguments& call, const Comm& 
   const bool at_root = record.root == comm.rank;
   const auto size = static_cast<int>(comm.peers.size());
 
-  // One count and one type, or arrays of them.
+  // One count and type, or arrays of them.
   const auto one = [&](const char* count, const char* type) {
     return signature(call.word(type), call.number(count));
   };
@@ -175,7 +175,8 @@ Collectives::Described Collectives::describe(const Arguments& call, const Comm& 
   }
   if (!sends) return result;
   if (in_place(call, "sendbuf")) {
-    // What is received from the others lies there already, in their shape; a root's own part is nobody's.
+    // The sent data are in the receive buffer, with the receive signature. The root's own part is not
+    // compared with that of any other rank.
     record.send = record.receive;
     result.send = result.receive;
     if (stem_of(call.name()) == "allgatherv" && !result.receive.empty()) {
@@ -202,7 +203,7 @@ void Collectives::publish(Described& described) {
     for (size_t i = 0; i < words.size(); ++i) {
       atomic::store_relaxed(own.words[(begin - 1 + i) % shm::kCheckWords], words[i]);
     }
-    // Pairs with the load in towards(), which does not trust words that may have been overwritten.
+    // Pairs with the acquire load in towards(), which rejects words that may have been overwritten.
     atomic::store_release(own.words_written, own.words_written + words.size());
   };
   write(described.send, described.record.send_words, described.record.send);
@@ -217,7 +218,7 @@ bool Collectives::read(uint32_t process, const Comm& comm, uint64_t number, Coll
   return read_record(place, record) && record.comm == comm.id && record.number == number;
 }
 
-// What a rank sends to, or wants from, one of the others.
+// The signature that a rank sends to, or expects from, one peer.
 SignatureWords Collectives::towards(uint32_t process, const CollectiveRecord& record, bool sends,
                                     int peer) const {
   const uint64_t begin = sends ? record.send_words : record.receive_words;
@@ -237,7 +238,7 @@ SignatureWords Collectives::towards(uint32_t process, const CollectiveRecord& re
   return result;
 }
 
-// What differs, in words; "" where nothing does.
+// Describes the difference; "" if there is none.
 std::string Collectives::compare(const Comm& comm, const CollectiveRecord& mine, uint32_t process,
                                  const CollectiveRecord& other) const {
   const bool rooted = mine.root != -1 || other.root != -1;
@@ -247,7 +248,7 @@ std::string Collectives::compare(const Comm& comm, const CollectiveRecord& mine,
   if (mine.shape != other.shape) return "with different arrays of counts";
   const auto my_rank = static_cast<int>(mine.rank);
   const auto other_rank = static_cast<int>(other.rank);
-  // From the one that sends to the one that receives.
+  // Compares the sender's signature with the receiver's.
   const auto differ = [&](bool i_send) {
     const SignatureWords sent =
         i_send ? towards(report_.rank(), mine, true, other_rank) : towards(process, other, true, my_rank);
@@ -305,7 +306,7 @@ void Collectives::tell(const Comm& comm, const CollectiveRecord& mine, const std
   finding.kind = order ? shm::CheckClass::collective_order : shm::CheckClass::collective_arguments;
   finding.what = "collective " + std::to_string(mine.number) + " of " + comm.name +
                  (order ? " is not the same call on all ranks" : " is called " + difference);
-  // Ranks that do the same share a line.
+  // Ranks with the same call share a line.
   std::map<std::string, std::string> lines;
   for (const uint32_t process : comm.members) {
     CollectiveRecord record;
@@ -343,7 +344,8 @@ uint64_t Collectives::begin(const Arguments& call, Comm& comm, uint32_t site) {
   mine.site = site;
   publish(described);
   ++report_.own().collectives;
-  // Of two ranks that come at the same time at least one sees what the other has written; pairs with itself.
+  // Of two concurrent ranks, at least one must see the other's record: orders the own publication before the
+  // reads below. Pairs with the same fence in the other rank.
   atomic::fence_full();
   std::vector<uint32_t> others = comm.members;
   if (comm.inter) others.insert(others.end(), comm.peers.begin(), comm.peers.end());

@@ -1,7 +1,8 @@
-// Collectives: what each rank says of its own on the board before it begins, and the comparison with what the
-// others have said of theirs (MPI 5.0 sections 6.1 and 6.14: the same order, roots, operations and amounts).
+// Checks of collectives: each rank publishes its call on the board before it begins, and compares it with the
+// calls that other ranks have published (MPI 5.0 sections 6.1 and 6.14: the same order, roots, operations and
+// amounts).
 //
-// Nobody waits for this: of two ranks the one that comes later sees what the earlier one wrote.
+// No rank waits for these checks: of two ranks, the later one sees the record of the earlier one.
 #pragma once
 
 #include "check/communicators.h"
@@ -9,10 +10,10 @@
 
 namespace hearth::check {
 
-/// Who sends to whom in a collective, and so what has to agree with what.
+/// The direction of a collective's data, which determines the arguments that must agree.
 enum class Flow { none, all_alike, from_root, to_root, to_all };
 Flow flow_of(const char* name);
-/// "alltoallv" of "MPI_Ialltoallv_init_c"; of what is no such collective, something else.
+/// "alltoallv" of "MPI_Ialltoallv_init_c"; for other functions, a name that is no such stem.
 std::string stem_of(const std::string& name);
 
 class Collectives {
@@ -20,9 +21,9 @@ class Collectives {
   Collectives(Report& report, Communicators& communicators, Types& types)
       : report_(report), communicators_(communicators), types_(types) {}
 
-  /// Whether a call is a collective of its communicator, by its arguments.
+  /// Whether a call is a collective on its communicator; depends on its arguments.
   static bool is_collective(const Arguments& call);
-  /// Before the call. Its number among those of the communicator.
+  /// Before the call. Returns its number among the collectives of the communicator.
   uint64_t begin(const Arguments& call, Comm& comm, uint32_t site);
 
  private:

@@ -100,7 +100,7 @@ CommPointer Communicators::find(MPI_Comm handle) const {
 void Communicators::add(MPI_Comm made, const Arguments& call, const CommPointer& parent, uint64_t number) {
   auto comm = std::make_shared<Comm>();
   if (call.function() == Call::comm_idup || call.function() == Call::comm_idup_with_info) {
-    // It may not be used before the request is complete; its groups are the parent's.
+    // The new communicator must not be used before the request completes; its groups equal the parent's.
     if (parent == nullptr) return;
     *comm = Comm();
     comm->members = parent->members;
@@ -111,10 +111,11 @@ void Communicators::add(MPI_Comm made, const Arguments& call, const CommPointer&
   } else if (!read_groups(made, *comm)) {
     return;
   }
-  // Threads that make several at the same time tell them apart by tags; here those may be of different peers.
+  // Threads that create intercommunicators at the same time distinguish them by tags, which may belong to
+  // different peers.
   const bool unsure = several_threads_ && call.function() == Call::intercomm_create;
   if (comm->members.empty() || unsure) return;
-  // The same on both sides of an intercommunicator.
+  // Use a value that both sides of an intercommunicator share.
   uint64_t first = comm->members[0];
   if (comm->inter && !comm->peers.empty()) first = std::min(first, uint64_t{comm->peers[0]});
   if (parent != nullptr) {

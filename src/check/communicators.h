@@ -1,6 +1,6 @@
-// The communicators of a process, by handle: who is in them, in numbers of the job, and a number of each that
-// all its members agree on without a message. It follows from the parent's and from how many collectives came
-// before, which MPI has all members call in the same order; where there is no parent, from the group.
+// The communicators of a process, by handle: their members as ranks of the job, and an id that all members
+// derive equally without exchanging messages. The id follows from the parent's id and the number of preceding
+// collectives, which all members call in the same order; without a parent, from the group.
 //
 // Under the check library's lock.
 #pragma once
@@ -19,11 +19,11 @@ namespace hearth::check {
 
 struct Posted;
 
-/// Messages of one sender or to one receiver with one tag.
+/// Messages from one sender, or to one receiver, with one tag.
 struct Stream {
   uint64_t number = 0;     // of the last message
-  int at_once = 0;         // threads that are in a send of it
-  bool unordered = false;  // they were several: numbers are not sure
+  int at_once = 0;         // threads that are sending on it
+  bool unordered = false;  // several threads sent at the same time: numbers are unreliable
 };
 using StreamKey = std::pair<uint32_t, int>;  // process and tag
 
@@ -33,9 +33,9 @@ struct Comm {
   int rank = 0;
   bool inter = false;
   std::vector<uint32_t> members;  // of the own group
-  std::vector<uint32_t> peers;    // whom messages go to and come from: of the other group, or the same
+  std::vector<uint32_t> peers;    // partners of messages: the remote group, or the own one
   uint64_t collectives = 0;
-  uint32_t place = UINT32_MAX;  // on the board
+  uint32_t place = UINT32_MAX;  // index on the board
   std::string name;
 
   std::map<StreamKey, Stream> sent;
@@ -44,7 +44,7 @@ struct Comm {
   int receiving = 0;                           // threads in a call that posts one
   bool receives_unordered = false;
 
-  /// The number in the job of a rank; UINT32_MAX where there is none.
+  /// The job rank of a peer; UINT32_MAX if there is none.
   uint32_t process(int64_t peer) const {
     return peer >= 0 && peer < static_cast<int64_t>(peers.size()) ? peers[static_cast<size_t>(peer)]
                                                                   : UINT32_MAX;
@@ -58,27 +58,28 @@ class Communicators {
 
   /// After MPI_Init.
   void add_world();
-  /// Threads may make communicators at the same time: of two of MPI_Intercomm_create ranks might not agree on
-  /// which is which, and so nothing is said about those.
+  /// Call if several threads may create communicators at the same time. Ranks might then assign different ids
+  /// to two results of MPI_Intercomm_create, so these are not checked.
   void expect_threads() { several_threads_ = true; }
-  /// After MPI_Session_init: the job's processes are known from its process set.
+  /// After MPI_Session_init: the session's process set gives the job's processes.
   void add_session(MPI_Session session);
-  /// Before MPI_Finalize and before MPI_Session_finalize: lets the group of the job's processes go.
+  /// Before MPI_Finalize and before MPI_Session_finalize: frees the group of the job's processes.
   void let_go();
-  /// After MPI_Finalize: whoever calls all the same is told so by the library.
+  /// After MPI_Finalize. The library itself reports later calls.
   void forget_world();
 
-  /// nullptr where the handle is not known: then nothing is said about its messages.
+  /// nullptr if the handle is unknown: its messages are not checked then.
   CommPointer find(MPI_Comm handle) const;
-  /// A communicator that a call has made, from `parent` if it has one, as its collective number `number`.
+  /// Adds a communicator that a call has created. `parent` may be null; `number` is that of the creating
+  /// collective on it.
   void add(MPI_Comm made, const Arguments& call, const CommPointer& parent, uint64_t number);
-  /// Before it is freed: the handle may mean another one as soon as it is.
+  /// Call before it is freed: another thread may get the same handle at once.
   CommPointer take_out(MPI_Comm handle);
-  /// It was not freed.
+  /// Undoes take_out(): the call failed.
   void put_back(const CommPointer& comm);
   void note_freed(const Comm& comm);
   void rename(MPI_Comm handle);
-  /// Counts a collective; its number.
+  /// Counts a collective and returns its number.
   uint64_t count_collective(Comm& comm, Call function, uint32_t site);
 
  private:
@@ -93,7 +94,7 @@ class Communicators {
   std::map<uint64_t, uint64_t> made_of_groups_;
 };
 
-/// "rank 3 of MPI_COMM_WORLD", where the numbers differ "rank 3 (5 of the job)".
+/// "rank 3 of MPI_COMM_WORLD"; "rank 3 (5 of the job)" if the numbers differ.
 std::string rank_words(const Comm& comm, int64_t peer);
 
 }  // namespace hearth::check

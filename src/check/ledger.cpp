@@ -33,7 +33,7 @@ std::vector<Ledger::Left> Ledger::left(bool any_time) const {
   const std::lock_guard guard(mutex_);
   std::vector<Left> result;
   for (const auto& [handle, entry] : entries_) {
-    // These may be freed after MPI_Finalize.
+    // These kinds may be freed after MPI_Finalize.
     const bool later = entry.kind == ObjectKind::info || entry.kind == ObjectKind::errhandler;
     if (entry.lasting || later != any_time) continue;
     for (const MadeBy& maker : entry.makers) {

@@ -1,5 +1,5 @@
-// The objects that the program has made and not freed yet: which call made each, and where. Under a lock of
-// its own, and no MPI call is made under it, so that callbacks of the user may make and free objects too.
+// The objects that the program has created and not freed yet, each with the creating call and its site. Has a
+// lock of its own, under which no MPI call is made, because user callbacks may create and free objects too.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct MadeBy {
 
 class Ledger {
  public:
-  /// `lasting`: of the kind that nobody frees.
+  /// `lasting`: of a kind that need not be freed.
   void add(ObjectKind kind, uint64_t handle, MadeBy made_by, bool lasting = false);
-  /// Who made it; nothing where it is not known.
+  /// Returns the creating call; nothing if it is unknown.
   std::optional<MadeBy> remove(ObjectKind kind, uint64_t handle);
-  /// Another one each time that the handle has come to mean another object; 0 for none.
+  /// Number of the object that the handle means: differs whenever the handle is reused; 0 if unknown.
   uint64_t generation(uint64_t handle) const;
 
   struct Left {
@@ -35,7 +35,8 @@ class Ledger {
     MadeBy made_by;
     uint64_t number;
   };
-  /// What is left, objects of one place together.
+  /// The objects left, grouped by creating call and site. `any_time`: only kinds that may be freed after
+  /// MPI_Finalize; otherwise only the others.
   std::vector<Left> left(bool any_time) const;
 
  private:
@@ -43,7 +44,7 @@ class Ledger {
     ObjectKind kind;
     uint64_t generation;
     bool lasting;
-    std::vector<MadeBy> makers;  // a handle may be handed out several times, and is freed as often
+    std::vector<MadeBy> makers;  // a handle may be returned several times, and is freed as often
   };
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, Entry> entries_;

@@ -109,7 +109,7 @@ void Messages::drop(Comm& comm, const PostedPointer& posted) {
   settle(comm);
 }
 
-// It stays open for ever: younger receives that might have had its message are not compared.
+// The receive stays open: younger receives that might have matched its message are not compared.
 void Messages::give_up(Comm&, const PostedPointer&) {
   if (report_.has_board()) atomic::store_relaxed(report_.own().uncounted, 1u);
 }
@@ -123,7 +123,7 @@ void Messages::receive_matched(Comm& comm, const PostedPointer& posted, const Ty
   if (posted->state == Posted::State::numbered) compare(comm, *posted);
 }
 
-// Numbers what can be numbered, oldest first.
+// Assigns numbers to the matched receives, oldest first, as far as they are certain.
 void Messages::settle(Comm& comm) {
   std::vector<const Posted*> open;
   for (const PostedPointer& posted : comm.posted) {
@@ -134,7 +134,7 @@ void Messages::settle(Comm& comm) {
              fits(older->tag, posted->matched_tag, MPI_ANY_TAG);
     });
     if (unsure) {
-      open.push_back(posted.get());  // those behind it of the same sender are later messages
+      open.push_back(posted.get());  // younger receives with the same match get later messages
       continue;
     }
     posted->state = Posted::State::numbered;
@@ -151,7 +151,7 @@ void Messages::compare(Comm& comm, Posted& posted) {
   const uint32_t from = comm.process(posted.matched_source);
   if (from >= report_.board().ranks()) return;
   shm::RankPart& own = report_.own();
-  // Where messages come from, they go to this process.
+  // The sender computed the place from the receiver's rank, which is ours.
   const size_t at = shm::message_place(comm.id, report_.rank(), posted.matched_tag, posted.number);
   shm::MessageRecord& place = report_.board().part(from).message[at];
   shm::MessageRecord record;
@@ -163,7 +163,7 @@ void Messages::compare(Comm& comm, Posted& posted) {
     return;
   }
   atomic::store_relaxed(place.taken, 1u);
-  // Of a message of MPI_Mprobe the type is known later.
+  // A message from MPI_Mprobe has no receive type yet.
   if (posted.type == nullptr || posted.compared) return;
   posted.compared = true;
   if (record.unordered != 0 || comm.receives_unordered) {
@@ -197,7 +197,7 @@ void Messages::compare_types(Comm& comm, const Posted& posted, const shm::Messag
   const uint64_t elements = std::min(sent.elements, whole.elements);
   if (elements == 0) return;
   if (sent.elements > whole.elements) {
-    // More than was asked for. The same type: cut, and told as an error by the call itself.
+    // More elements than expected. With the same type the call itself reports truncation.
     if (sent.basic == 0 || whole.basic == 0 || sent.basic == whole.basic) return;
     if (((sent.flags | whole.flags) & (shm::kSignaturePacked | shm::kSignatureUnknown)) != 0) return;
   } else if (may_equal(sent, prefix_of(*posted.type, posted.count, elements).words())) {

@@ -1,10 +1,10 @@
-// Messages from one rank to another: what the sender says of each on the board, and the comparison when a
-// receive has matched it: type signatures (MPI 5.0 section 3.3.1), ready sends (section 3.4).
+// Checks of messages between ranks: the sender publishes a record of each message on the board, and the
+// receiver compares it with the matching receive: type signatures (MPI 5.0 section 3.3.1), ready sends
+// (section 3.4).
 //
-// Which record is a message's follows from order: messages of one sender with one tag on one communicator
-// match receives in the order in which they were sent, and the receives that could match them in the order in
-// which they were posted (section 3.5). So the number of a message is known once no older receive is open
-// that it might have gone to.
+// Order identifies the record of a message. Messages from one sender with one tag on one communicator match
+// in the order of their sends, and matching receives in the order of their posts (section 3.5). The number of
+// a message is therefore known once no older receive is open that could have matched it.
 //
 // Under the check library's lock.
 #pragma once
@@ -19,14 +19,14 @@ struct Sent {
   CommPointer comm;
   StreamKey key;
   uint64_t number = 0;
-  size_t place = 0;  // of its record
+  size_t place = 0;  // index of its record
 };
 
-/// A receive, from when it is posted to when its message is known and has been compared.
+/// A receive from its post until its message is known and compared.
 struct Posted {
   int source = 0;  // in the communicator, or MPI_ANY_SOURCE
   int tag = 0;
-  TypePointer type;  // nullptr: not known, or a message that MPI_Mprobe took and nobody has received
+  TypePointer type;  // nullptr: unknown, or MPI_Mprobe matched the message and it is not received yet
   uint64_t count = 0;
   uint64_t time_ns = 0;
   uint32_t site = 0;
@@ -34,7 +34,7 @@ struct Posted {
   enum class State { open, matched, numbered, gone } state = State::open;
   int matched_source = 0;
   int matched_tag = 0;
-  uint64_t number = 0;  // among the messages of its sender
+  uint64_t number = 0;  // among its sender's messages
   bool compared = false;
 };
 using PostedPointer = std::shared_ptr<Posted>;
@@ -43,23 +43,23 @@ class Messages {
  public:
   explicit Messages(Report& report) : report_(report) {}
 
-  /// Before a call that sends. nullptr comm in the result: nothing was noted (MPI_PROC_NULL, wrong
+  /// Before a call that sends. The result's comm is nullptr if nothing was recorded (MPI_PROC_NULL, invalid
   /// arguments).
   Sent send(const CommPointer& comm, int64_t to, int64_t tag, const TypePointer& type, int64_t count,
             Call call, uint32_t site);
-  /// Behind it. `failed`: there is no such message.
+  /// After that call. `failed`: the message was not sent.
   void end_send(const Sent& sent, bool failed);
 
   /// Before a call that posts a receive.
   PostedPointer post(const CommPointer& comm, int64_t source, int64_t tag, const TypePointer& type,
                      int64_t count, Call call, uint32_t site);
-  /// Behind that call, whichever way it ended.
+  /// After that call, whether it succeeded or not.
   void end_post(Comm& comm) { --comm.receiving; }
-  /// The receive has its message.
+  /// The receive has matched a message.
   void match(Comm& comm, const PostedPointer& posted, int source, int tag);
-  /// It was cancelled, or went to nobody.
+  /// The receive was cancelled, or its source was MPI_PROC_NULL.
   void drop(Comm& comm, const PostedPointer& posted);
-  /// Nothing more will be known of it.
+  /// The match of this receive will remain unknown.
   void give_up(Comm& comm, const PostedPointer& posted);
   /// The receive of a message that MPI_Mprobe has matched.
   void receive_matched(Comm& comm, const PostedPointer& posted, const TypePointer& type, int64_t count,

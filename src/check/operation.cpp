@@ -32,7 +32,7 @@ void read_side(const Arguments& call, Types& types, const Names& names, Side& si
   if (side.peer != MPI_PROC_NULL) side.buffer.add(address_of(call, names.buffer), side.count, side.type);
 }
 
-// One block for each process, by an array of counts.
+// Adds one block per process, from arrays of counts and displacements.
 void add_blocks(const Arguments& call, Types& types, int processes, bool sends, Buffer& buffer) {
   const char* counts = sends ? "sendcounts" : "recvcounts";
   const char* displacements = call.has("displs") ? "displs" : sends ? "sdispls" : "rdispls";
@@ -90,7 +90,7 @@ void read_message(const Arguments& call, Types& types, Operation& operation) {
   if (call.has("sendtype")) {
     read_side(call, types, {"sendbuf", "sendcount", "sendtype", "dest", "sendtag"}, operation.send);
     read_side(call, types, {"recvbuf", "recvcount", "recvtype", "source", "recvtag"}, operation.receive);
-  } else if (call.has("sendtag")) {  // MPI_Sendrecv_replace: what is sent lies where the other is received
+  } else if (call.has("sendtag")) {  // MPI_Sendrecv_replace: one buffer for both sides
     read_side(call, types, {"buf", "count", "datatype", "dest", "sendtag"}, operation.send);
     read_side(call, types, {"buf", "count", "datatype", "source", "recvtag"}, operation.receive);
     operation.send.buffer = Buffer();
@@ -98,7 +98,7 @@ void read_message(const Arguments& call, Types& types, Operation& operation) {
     read_side(call, types, {"buf", "count", "datatype", "dest", "tag"}, operation.send);
   } else if (call.has("source")) {
     read_side(call, types, {"buf", "count", "datatype", "source", "tag"}, operation.receive);
-  } else {  // MPI_Mrecv: peer and tag are the message's
+  } else {  // MPI_Mrecv: the message has the peer and the tag
     operation.receive.present = true;
     operation.receive.count = call.number("count");
     operation.receive.type = types.find(call.handle<MPI_Datatype>("datatype"));

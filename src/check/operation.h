@@ -1,4 +1,4 @@
-// What a call sends and receives, and in which memory, from its arguments.
+// What a call sends and receives, and its memory, derived from its arguments.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace hearth::check {
 
 struct Side {
   bool present = false;
-  int64_t peer = MPI_PROC_NULL;  // of point-to-point
+  int64_t peer = MPI_PROC_NULL;  // point-to-point only
   int64_t tag = 0;
   int64_t count = 0;
   TypePointer type;
@@ -28,12 +28,13 @@ struct Operation {
 };
 
 enum class Manner { other, blocking, nonblocking, persistent };
-/// How a call of point-to-point or a collective goes; `other` for calls that move no data.
+/// Kind of a point-to-point or collective call; `other` for calls that transfer no data.
 Manner manner_of(const Arguments& call);
-/// Whether it names messages by rank and tag; partitioned ones, which match among themselves, are left out.
+/// Whether the call sends or receives messages by rank and tag. Excludes partitioned communication, which
+/// matches only itself.
 bool is_message(const Arguments& call);
 
-/// Sides and buffers of a message, of a collective. Arguments that are wrong are left out.
+/// Fill in the sides and buffers of a message or collective. Invalid arguments are skipped.
 void read_message(const Arguments& call, Types& types, Operation& operation);
 void read_collective(const Arguments& call, Types& types, Operation& operation);
 

@@ -1,5 +1,4 @@
-// Records that one process writes and others read whenever they like: a version before and behind tells
-// whether what was read is whole.
+// Records that one process writes and other processes read at any time. A seqlock version detects torn reads.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +10,24 @@
 
 namespace hearth::check {
 
-/// Pre: one thread writes records of a process at a time. Record::version is the first member, and even.
+/// Pre: one thread per process writes records at a time. Record::version is the first member, and even.
 template <class Record>
 void publish_record(Record& place, Record record) {
   static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) % sizeof(uint64_t) == 0);
   const uint64_t before = atomic::load_relaxed(place.version);
   atomic::store_relaxed(place.version, before + 1);
-  // The words that follow are not to be seen before; pairs with the second look of read_record().
+  // Keeps the stores below after the odd version; pairs with the fence before the second load in
+  // read_record().
   atomic::fence_full();
   uint64_t words[sizeof(Record) / sizeof(uint64_t)];
   std::memcpy(words, &record, sizeof record);
   auto* to = reinterpret_cast<uint64_t*>(&place);
   for (size_t i = 1; i < std::size(words); ++i) atomic::store_relaxed(to[i], words[i]);
-  // Pairs with the first look of read_record().
+  // Pairs with the acquire load in read_record().
   atomic::store_release(place.version, before + 2);
 }
 
-/// False where there is none, or it was being written.
+/// False if there is no record or it is being written.
 template <class Record>
 bool read_record(const Record& place, Record& record) {
   const uint64_t version = atomic::load_acquire(place.version);

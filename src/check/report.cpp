@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kPrefix = "check: ";
 constexpr const char* kIndented = "check:   ";
 
-// What mpiexec hands over: descriptor, inode, its own process.
+// The file that mpiexec passes in HEARTH_CHECK_BOARD=descriptor:inode:pid.
 os::Descriptor board_file() {
   const char* words = std::getenv("HEARTH_CHECK_BOARD");
   int descriptor = -1;
@@ -30,7 +30,7 @@ os::Descriptor board_file() {
     os::set_close_on_exec(descriptor, true);
     return os::Descriptor(descriptor);
   }
-  // A program in between has closed it: the launcher lends its own.
+  // A program between mpiexec and this process has closed it: open the launcher's own descriptor.
   const std::string path = "/proc/" + std::to_string(launcher) + "/fd/" + std::to_string(descriptor);
   os::Descriptor file = os::open_to_read_and_write(path.c_str());
   if (!file.open() || os::identity_of(file.number()).inode != inode) return os::Descriptor();
@@ -60,12 +60,12 @@ void Report::open() {
   rank_ = static_cast<uint32_t>(std::strtoul(rank, nullptr, 10));
   os::Descriptor file = board_file();
   if (!file.open() || !shm::CheckBoard::attach(std::move(file), board_)) return;
-  // A program that the rank started and that is one of its own kind leaves the rank's part alone.
+  // The rank's part is in use already: this process was started by the rank and must not write to it.
   if (rank_ >= board_.ranks() || atomic::exchange(own().attached, 1u) != 0) {
     board_ = shm::CheckBoard();
     return;
   }
-  // Of the places that were called from before.
+  // Publish the sites that were recorded before the board was open.
   for (const std::string& text : own_sites_) {
     const uint32_t place = own().sites;
     if (place >= shm::kCheckSites) break;
@@ -75,7 +75,8 @@ void Report::open() {
 }
 
 std::string Report::words_for(const void* address) {
-  // Maps change when libraries are opened, so they are read anew; each place is looked up once.
+  // Read the mappings again each time, because libraries may have been loaded; each site is looked up only
+  // once.
   const launch::ProcessCode code(os::process_id(), tables_);
   const std::string words = launch::words_of(code.find(reinterpret_cast<uintptr_t>(address) - 1));
   return words.empty() ? "a place without a name" : words;
@@ -109,7 +110,7 @@ void Report::tell(const Finding& finding, bool at_end) {
   for (const std::string& detail : finding.details) text += "\n" + detail;
   uint64_t key = finding.key;
   if (key == 0) {
-    // Once for each place: a loop would say the same again and again, and so would each rank.
+    // Report once per site: loops, and all ranks, would repeat the finding.
     key = hash_of(std::to_string(static_cast<int>(finding.kind)));
     for (const std::string& detail : finding.details) key = mix(key, hash_of(detail));
     if (finding.details.empty()) key = mix(key, hash_of(finding.what));

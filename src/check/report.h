@@ -1,5 +1,5 @@
-// What a rank knows of the job under --check, and how it says what it finds: to standard error as whole
-// lines, and onto the board for mpiexec's summary. Under the check library's lock, but for fail-safe readers.
+// A rank's view of the job under --check, and the output of findings: to standard error as whole lines, and
+// to the board for mpiexec's summary. Under the check library's lock.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ namespace hearth::check {
 struct Finding {
   shm::CheckClass kind;
   std::string what;                  // one sentence, without the rank
-  std::vector<std::string> details;  // who and where, a line each
+  std::vector<std::string> details;  // ranks and sites, one per line
   std::string why;                   // section of the standard, and the remedy
-  uint64_t key = 0;                  // findings of one key are told once in the job; 0: by its words
+  uint64_t key = 0;                  // a finding is reported once per key and job; 0: derived from its text
 };
 
 class Report {
  public:
-  /// Reads the environment; without mpiexec --check there is no board, and only what one rank can see is
-  /// told.
+  /// Reads the environment. Without mpiexec --check there is no board: only findings that one rank can detect
+  /// are reported.
   void open();
 
   bool has_board() const { return board_.usable(); }
@@ -31,15 +31,15 @@ class Report {
   uint32_t rank() const { return rank_; }
   bool strict() const { return strict_; }
 
-  /// A number for a place in the program, from where a call returns to.
+  /// The number of a call site, given by its return address.
   uint32_t site_of(const void* return_address);
-  /// "solve+0x4c in solver" of a place of a rank.
+  /// "solve+0x4c in solver": the site of a rank.
   std::string site_words(uint32_t rank, uint32_t site) const;
   std::string site_words(uint32_t site) const { return site_words(rank_, site); }
 
-  /// Ends the job under --check=fatal, unless it is about to end anyway.
+  /// Reports a finding. With --check=fatal, then ends the job, unless `at_end`.
   void tell(const Finding& finding, bool at_end = false);
-  /// Whether somebody has told of this key.
+  /// Whether this key has not been reported yet in the job; marks it as reported.
   bool first_to_tell(uint64_t key);
 
  private:

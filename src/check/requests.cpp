@@ -84,7 +84,7 @@ void Requests::deactivate(Pending& pending) {
   if (intervals_.empty()) longest_ = 0;
 }
 
-// ---- life
+// ---- lifetime
 
 PendingPointer Requests::make(Operation operation) {
   auto pending = std::make_shared<Pending>();

@@ -1,8 +1,8 @@
-// Requests from where they are made to where they are completed or freed: their buffers, which nobody may
-// touch in between (MPI 5.0 sections 3.7.2 and 3.9), and what is left of them at the end.
+// Requests from their creation to completion or release: the use of their buffers in between (MPI 5.0
+// sections 3.7.2 and 3.9), and requests that are left at the end.
 //
-// A request is known by its handle; several sends that were over at once share one, and are told apart by the
-// variable that holds it. Under the check library's lock.
+// A request is identified by its handle. Sends that complete immediately share one handle and are
+// distinguished by the variable that holds it. Under the check library's lock.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ struct Pending {
   const MPI_Request* variable = nullptr;
   bool persistent = false;
   bool active = false;
-  bool ambiguous = false;  // which of several it is was a guess: no word about its buffer
-  uint64_t checksum = 0;   // of what is sent; 0: not known
+  bool ambiguous = false;  // identified by a guess among several: its buffer is not checked
+  uint64_t checksum = 0;   // of the sent data; 0: unknown
   PostedPointer posted;
 };
 using PendingPointer = std::shared_ptr<Pending>;
@@ -29,27 +29,27 @@ class Requests {
  public:
   Requests(Report& report, Messages& messages) : report_(report), messages_(messages) {}
 
-  /// Before a call: its buffers against each other and against those of pending operations.
+  /// Before a call: checks its buffers against each other and against those of pending operations.
   void look_at(const Operation& operation);
-  /// Before a non-blocking call: what is sent is as it is now.
+  /// Before a non-blocking call: records the current contents of its send buffer.
   PendingPointer make(Operation operation);
-  /// Behind it.
+  /// After that call.
   void add(MPI_Request handle, const MPI_Request* variable, const PendingPointer& pending);
 
   /// Before MPI_Start.
   void start(MPI_Request handle);
-  /// Completed: `status` of the receive, if it was one.
+  /// The request is complete; `status` is the receive's, if it is one.
   void complete(MPI_Request handle, const MPI_Request* variable, const MPI_Status& status);
   /// Before MPI_Request_free.
   void free(MPI_Request handle, const MPI_Request* variable, uint32_t site);
-  /// At the end: what was never completed or freed.
+  /// At the end: reports requests that were never completed or freed.
   void tell_left();
 
  private:
   struct Interval {
     uintptr_t last;
     Pending* pending;
-    bool written;  // by the operation
+    bool written;  // the operation writes to it
   };
   PendingPointer find(MPI_Request handle, const MPI_Request* variable);
   void drop(MPI_Request handle, const PendingPointer& pending);

@@ -7,7 +7,7 @@
 namespace hearth::check {
 namespace {
 
-constexpr uint64_t kBase = 0x9e3779b97f4a7c15;  // odd, so that no power of it is 0
+constexpr uint64_t kBase = 0x9e3779b97f4a7c15;  // odd, so that no power of it is 0 modulo 2^64
 constexpr size_t kSegmentsMax = 1 << 16;
 constexpr uint64_t kHandlesMax = 4096;
 constexpr uint64_t kDatatypeLast = 0x3ff;
@@ -39,7 +39,7 @@ uint64_t word_of(MPI_Datatype type) {
   return reinterpret_cast<uintptr_t>(type);
 }
 
-// The arguments of a constructor, one after another, whichever form of it was called.
+// The arguments of a constructor in order, from its small or its large form.
 struct Contents {
   std::vector<int> integers;
   std::vector<MPI_Aint> addresses;
@@ -136,7 +136,7 @@ void take_parts(Contents& contents, int combiner, const TypePointer& old, TypeNo
       break;
     }
     default: {
-      // Parts of arrays: how many elements is known; where they lie is not followed up.
+      // Distributed arrays: only the number of elements is known; the addresses are not derived.
       node.laid_out = false;
       add(0, old->size > 0 ? node.size / old->size : 0);
       break;
@@ -144,7 +144,7 @@ void take_parts(Contents& contents, int combiner, const TypePointer& old, TypeNo
   }
 }
 
-// One dimension after another, the fastest first.
+// Processes one dimension after another, the fastest varying first.
 void take_subarray(Contents& contents, const TypePointer& old, TypeNode& node) {
   const int dimensions = contents.integer();
   const auto sizes = contents.several(dimensions, &Contents::count);
@@ -303,7 +303,7 @@ TypePointer Types::read_basic(MPI_Datatype type, int combiner) {
     return node;
   }
   uint64_t seed = word;
-  if (word >= kHandlesMax) {  // of MPI_Type_create_f90_real and its kin: told apart by what was asked for
+  if (word >= kHandlesMax) {  // MPI_Type_create_f90_real and similar: distinguished by their arguments
     Contents contents;
     contents.read(type);
     seed = static_cast<uint64_t>(combiner) << 32;
@@ -319,7 +319,7 @@ bool Types::read_parts(MPI_Datatype type, int combiner, TypeNode& node) {
   if (!contents.read(type) || contents.types.empty()) return false;
   std::vector<TypePointer> old;
   for (const MPI_Datatype each : contents.types) {
-    // Those that are not predefined are copies of our own, to be freed: they are not to be remembered.
+    // Derived types are returned as copies, which are freed here and therefore not cached.
     const bool predefined = word_of(each) < kHandlesMax;
     old.push_back(predefined ? find(each) : read(each));
     if (!predefined) {

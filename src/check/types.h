@@ -1,6 +1,6 @@
-// What datatypes consist of, for the checks: their type signature (MPI 5.0 section 3.3.1) as a hash that can
-// be put together from parts, and where their bytes lie. Read by MPI_Type_get_envelope and
-// MPI_Type_get_contents, once for each handle; under the check library's lock, in memory of the process.
+// The structure of datatypes for the checks: the type signature (MPI 5.0 section 3.3.1) as a hash that can be
+// composed from those of the parts, and the addresses of the data. Read by MPI_Type_get_envelope and
+// MPI_Type_get_contents, once per handle. Under the check library's lock, in private memory.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace hearth::check {
 
-/// Of a sequence of basic elements: the hash of two sequences follows from theirs, so that a long one costs
-/// as much as a short one.
+/// Signature of a sequence of basic elements. The hash of a concatenation follows from the parts' hashes, so
+/// that repetition costs O(log count).
 struct Signature {
   uint64_t hash = 0;
   uint64_t power = 1;
   uint64_t elements = 0;
-  uint16_t basic = 0;  // the handle, where all elements are of one named type
+  uint16_t basic = 0;  // the handle, if all elements have one named type
   uint16_t flags = 0;  // shm::kSignature*
 
   static Signature of_basic(uint64_t seed, uint16_t handle);
@@ -31,17 +31,17 @@ struct Signature {
   shm::SignatureWords words() const;
 };
 
-/// Whether nothing is known against two signatures being the same.
+/// Whether the signatures are equal, or one of them is unknown or contains MPI_PACKED.
 bool may_equal(const shm::SignatureWords& a, const shm::SignatureWords& b);
 /// "4 x MPI_INT".
 std::string words_of(const shm::SignatureWords& signature);
-/// The name of a predefined handle; "" for others.
+/// The name of a predefined handle; "" for other handles.
 std::string handle_words(uint64_t handle);
 
 struct TypeNode;
 using TypePointer = std::shared_ptr<const TypeNode>;
 
-/// A datatype: basic, or parts one after another in packed order.
+/// A datatype: a basic one, or a sequence of parts in packed order.
 struct TypeNode {
   struct Part {
     int64_t displacement;
@@ -55,7 +55,7 @@ struct TypeNode {
   int64_t extent = 0;
   int64_t true_lower_bound = 0;
   int64_t true_extent = 0;
-  bool laid_out = true;  // the parts say where the bytes lie
+  bool laid_out = true;  // false: the parts do not give the addresses
   std::vector<Part> parts;
 
   bool in_one_piece() const { return size == true_extent; }
@@ -64,15 +64,15 @@ struct TypeNode {
 /// The first `elements` basic elements of `count` of a type.
 Signature prefix_of(const TypeNode& type, uint64_t count, uint64_t elements);
 
-/// Bytes from first to before last.
+/// From the first byte to one past the last.
 using Segment = std::pair<uintptr_t, uintptr_t>;
-/// Adds where `count` of a type at `address` lie; false where that is not known or there are too many.
+/// Appends the segments of `count` elements of a type at `address`; false if unknown or too many.
 bool add_segments(const TypeNode& type, uintptr_t address, int64_t count, std::vector<Segment>& segments);
 
 class Types {
  public:
   explicit Types(const Ledger& ledger) : ledger_(ledger) {}
-  /// nullptr for what is no datatype.
+  /// nullptr if it is not a datatype.
   TypePointer find(MPI_Datatype type);
 
  private:

@@ -42,7 +42,7 @@ void tell_thread(Checker& all, const Arguments& call, const void* return_address
   all.report.tell(finding);
 }
 
-// MPI_REPLACE and MPI_NO_OP, which take any type, are not for collectives.
+// Excludes MPI_REPLACE and MPI_NO_OP: they accept any type, but are invalid in collectives.
 bool is_arithmetic(MPI_Op op) {
   constexpr uintptr_t kPredefinedLast = 0x3f;
   return op != MPI_OP_NULL && reinterpret_cast<uintptr_t>(op) <= kPredefinedLast;
@@ -77,7 +77,7 @@ Visit::Visit(Call call, const uint64_t* words, const void* return_address)
     for (size_t row = 0; row < std::size(kObjects); ++row) {
       const auto* handle = call_.kind(i) == kObjects[row].inout ? call_.pointer<const uint64_t>(i) : nullptr;
       if (handle == nullptr) continue;
-      // Before the call: as soon as it is freed, another thread may be given the same handle.
+      // Remove it before the call: once it is freed, another thread may get the same handle.
       state_->freed[row] = *handle;
       state_->makers[row] = checker().ledger.remove(kObjects[row].kind, *handle);
     }
@@ -132,7 +132,8 @@ void Visit::begin_call() {
     return;
   }
   if (function == Call::session_finalize) {
-    // Before the call: other threads' sessions ask those in the list for the job's processes meanwhile.
+    // Remove it before the call: meanwhile, other threads' calls may use the listed sessions to find the
+    // job's processes.
     if (const auto* ended = call_.pointer<const MPI_Session>("session"); ended != nullptr) {
       std::erase(all.sessions, *ended);
     }
@@ -141,7 +142,7 @@ void Visit::begin_call() {
   }
   for (const char* name : {"comm", "comm_old", "local_comm", "intercomm"}) {
     if (!call_.has(name)) continue;
-    // MPI_Comm_free and MPI_Comm_disconnect name it by a pointer.
+    // MPI_Comm_free and MPI_Comm_disconnect take a pointer to the handle.
     const bool by_pointer = call_.kind(call_.find(name)) == Kind::comm_inout;
     const auto* at = call_.pointer<const MPI_Comm>(name);
     const MPI_Comm handle = !by_pointer ? call_.handle<MPI_Comm>(name) : at != nullptr ? *at : MPI_COMM_NULL;
@@ -165,7 +166,7 @@ void Visit::begin_call() {
   operation.site = state.site;
   operation.comm = state.comm;
   if (message) {
-    // The receive of a message that MPI_Mprobe took: its communicator is known from there.
+    // The receive of a message from MPI_Mprobe takes its communicator from the probe.
     const bool matched = is_any_of(function, {Call::mrecv, Call::imrecv});
     if (matched) {
       const auto* handle = call_.pointer<const MPI_Message>("message");
@@ -207,7 +208,7 @@ void Visit::begin_call() {
     return;
   }
   if (is_any_of(function, {Call::mprobe, Call::improbe}) && state.comm != nullptr) {
-    // It takes its place among the receives now.
+    // A matched probe takes its position among the posted receives now.
     state.posting = true;
     state.posted = all.messages.post(state.comm, call_.number("source"), call_.number("tag"), nullptr, 0,
                                      function, state.site);

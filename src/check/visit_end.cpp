@@ -1,4 +1,4 @@
-// Behind a call: what it has made, freed, matched and completed; and the end of it all.
+// The second half of a call: created, freed, matched and completed objects, and the end of the use of MPI.
 #include "base/atomic.h"
 #include "check/checker.h"
 #include "check/visit.h"
@@ -6,7 +6,7 @@
 namespace hearth::check {
 namespace {
 
-// Types that nobody has to free, or may.
+// Types that the program need not free, or must not free.
 bool gives_lasting(Call call) {
   return is_any_of(call,
                    {Call::type_create_f90_complex, Call::type_create_f90_integer, Call::type_create_f90_real,
@@ -38,8 +38,8 @@ void tell_left_objects(Checker& all, bool any_time) {
   }
 }
 
-// Behind MPI_Finalize, or at the end of a process that has only had sessions, of which there may always be
-// another.
+// Reports leaks after MPI_Finalize. A process that uses only sessions may open another one at any time, so
+// its leaks are reported when it ends.
 void end_of_use(Checker& all) {
   if (all.ended || all.world || !all.sessions.empty()) return;
   all.ended = true;
@@ -47,7 +47,7 @@ void end_of_use(Checker& all) {
   if (all.report.has_board()) atomic::store_release(all.report.own().finalized, 1u);
 }
 
-// Infos and error handlers may be freed after MPI_Finalize.
+// Info objects and error handlers may be freed after MPI_Finalize.
 [[gnu::destructor]] void at_exit() {
   Checker& all = checker();
   if (!all.used || all.world || !all.sessions.empty()) return;
@@ -58,7 +58,7 @@ void end_of_use(Checker& all) {
 
 }  // namespace
 
-// The ledger has a lock of its own: calls inside of callbacks come here too.
+// Needs no check lock, because the ledger has its own: nested calls from callbacks come here too.
 void Visit::record_objects(int code) {
   Checker& all = checker();
   for (size_t row = 0; row < std::size(kObjects); ++row) {
@@ -73,7 +73,7 @@ void Visit::record_objects(int code) {
   for (int i = 0; i < call_.count(); ++i) {
     for (const ObjectRow& row : kObjects) {
       const auto* handle = call_.kind(i) == row.out ? call_.pointer<const uint64_t>(i) : nullptr;
-      // A probe that found nothing gives none.
+      // An unsuccessful probe returns no message.
       const bool given =
           handle != nullptr && (call_.function() != Call::improbe || *call_.pointer<int>("flag") != 0);
       if (given)
@@ -122,7 +122,7 @@ void Visit::end_call(int code) {
   end_objects();
 }
 
-// A receive that has been posted, or a probe that took a message.
+// Handles a posted receive, or a probe that matched a message.
 void Visit::end_receive() {
   Checker& all = checker();
   VisitState& state = *state_;
@@ -150,7 +150,7 @@ void Visit::end_receive() {
   }
 }
 
-// Which of the requests are complete.
+// Determines the requests that the call completed.
 void Visit::end_requests(int code) {
   VisitState& state = *state_;
   if (state.requests.empty()) return;
@@ -201,7 +201,7 @@ void Visit::end_requests(int code) {
   }
 }
 
-// The library's beginning and end, and communicators.
+// Handles initialisation, finalisation and communicators.
 void Visit::end_objects() {
   Checker& all = checker();
   VisitState& state = *state_;
@@ -237,7 +237,7 @@ void Visit::end_objects() {
       const int made = call_.find(Kind::comm_out);
       if (made < 0 || call_.function() == Call::comm_get_parent) break;
       const MPI_Comm handle = *call_.pointer<const MPI_Comm>(made);
-      // Both sides of an intercommunicator have to find the same number for it, without a parent in common.
+      // Both sides of an intercommunicator must derive the same id, and they have no common parent.
       const bool has_parent = state.collective != 0 && call_.function() != Call::intercomm_create;
       if (handle == MPI_COMM_NULL) break;
       all.communicators.add(handle, call_, has_parent ? state.comm : nullptr, state.collective);
@@ -246,7 +246,7 @@ void Visit::end_objects() {
   }
 }
 
-// A session may be used by as many threads as its info says, which is all where it says nothing.
+// A session may be used by as many threads as its info states, without a limit by default.
 void Visit::note_threads() {
   Checker& all = checker();
   all.level = MPI_THREAD_MULTIPLE;

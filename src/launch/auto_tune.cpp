@@ -16,12 +16,12 @@
 namespace hearth::launch {
 namespace {
 
-// A profile that does not fit this machine is kept: it may be of another machine that shares the home folder,
-// and mpiexec has said that it is ignored.
+// A profile that does not fit this machine is kept: it may belong to another machine that shares the home
+// folder, and mpiexec has reported that it is ignored.
 bool is_wanted(const topo::Machine& machine, bool has_profile) {
   if (has_profile || !param::get_flag(param::Id::auto_tune) || !os::is_terminal(2)) return false;
   if (!param::get_text(param::Id::profile).empty() || machine.processors().size() < 2) return false;
-  // Within another job.
+  // This mpiexec runs inside another job.
   if (std::getenv("HEARTH_RANK") != nullptr || std::getenv(tune::kVariable) != nullptr) return false;
   const std::string place = tune::own_profile_path();
   return !place.empty() && !os::path_exists(place.c_str());

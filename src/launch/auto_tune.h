@@ -7,7 +7,8 @@
 
 namespace hearth::launch {
 
-/// Starts it if these conditions hold. Does not wait and prints nothing, because the job has ended well.
+/// Starts the measurement if these conditions hold. Does not wait and prints nothing, because the job has
+/// succeeded.
 void tune_in_background(const topo::Machine& machine, bool has_profile, char** environment);
 
 }  // namespace hearth::launch

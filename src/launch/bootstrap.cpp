@@ -36,7 +36,8 @@ Status join_foreign_job(const LauncherSigns& signs, Bootstrap& result) {
   return {};
 }
 
-// Several programs after each other, in a script under a launcher of one rank, need no server.
+// A script under a launcher of one rank may run several programs one after another; none of them needs the
+// server.
 bool alone_by_count(const LauncherSigns& signs) {
   int count = 0;
   return signs.server == LauncherSigns::Server::pmi_descriptor && small_variable("PMI_SIZE", count) &&
@@ -58,7 +59,7 @@ Status bootstrap(Bootstrap& result) {
   const LauncherSigns signs = find_launcher();
   if (signs.server == LauncherSigns::Server::none && mpiexec_named()) return attach_to_mpiexec(result);
   if (started_by_rank(signs) || alone_by_count(signs)) return become_singleton(result);
-  // Our mpiexec takes such servers' variables away, so that these came after its own.
+  // Our mpiexec removes such variables, so a launcher started later set these.
   if (signs.server != LauncherSigns::Server::none) return join_foreign_job(signs, result);
   HEARTH_TRY(refuse_lost_rank());
   return become_singleton(result);

@@ -1,17 +1,18 @@
-// A rank's first step: finding out who it is. Called once by MPI_Init, before anything else of the library.
+// A rank's first step: finding out its rank and its job. MPI_Init calls bootstrap() before anything else.
 //
-//   our own mpiexec             bootstrap_mpiexec   files are inherited, the rank is in the environment
-//   launchers with PMI or PMIx  bootstrap_launcher  ask their server, then share memory (bootstrap_node)
-//   none                                            a job of one rank
+//   launcher                     module               how the rank joins
+//   our own mpiexec              bootstrap_mpiexec    inherits descriptors, reads its rank in the environment
+//   one that serves PMI or PMIx  bootstrap_launcher   asks the server, then shares memory (bootstrap_node)
+//   none                                              creates a job of one rank
 //
 // mpiexec gives each rank these variables:
-//   HEARTH_SEGMENT=descriptor:inode:pid   the job's segment: the inherited descriptor, the file behind it,
-//   and
-//                                         the launcher, which holds it open under the same number
-//   HEARTH_ARENA=descriptor:inode:pid     the same of the arena, where the job has one
-//   HEARTH_BOARD=descriptor:inode:pid     the same of what ranks count into, where --profile or --trace is
-//   given HEARTH_RANK=number
-// A program that a rank starts inherits the variables, but it is not that rank: it runs alone.
+//   HEARTH_RANK=number
+//   HEARTH_SEGMENT=descriptor:inode:pid   the job's segment: inherited descriptor, inode of its file, and the
+//                                         launcher's pid; it holds the file open under the same number
+//   HEARTH_ARENA=descriptor:inode:pid     the arena likewise, if the job has one
+//   HEARTH_BOARD=descriptor:inode:pid     the file for the counters likewise, with --profile or --trace
+//
+// A program that a rank starts inherits the variables but is not that rank: it becomes a job of one rank.
 #pragma once
 
 #include <cstdint>
@@ -29,30 +30,29 @@ namespace hearth::launch {
 struct Bootstrap {
   int rank = 0;
   int size = 1;
-  int app = 0;               // which program of the command line: MPI_APPNUM
+  int app = 0;               // index of the program on the command line: MPI_APPNUM
   bool singleton = false;    // started without a launcher
-  std::vector<int> node_of;  // the machine of each rank; they are numbered from 0
+  std::vector<int> node_of;  // machine of each rank, numbered from 0
   shm::Segment segment;      // of the ranks of this machine
-  int place = 0;             // of this rank in the segment
-  // On several machines only: the place of each rank, -1 for one elsewhere; the names of the machines; and a
-  // word that nobody but the ranks knows.
+  int place = 0;             // local rank: index of this rank in the segment
+  // For several machines only: the local rank of each rank, -1 on other machines; the machines' names; a
+  // random number that only the job's ranks know.
   std::vector<int> place_of;
   std::vector<std::string> hosts;
   uint64_t secret = 0;
-  shm::Arena arena;      // of the same; not usable where it cannot be had
-  os::Descriptor board;  // of what the ranks count into (src/profile); not open where nobody asked for it
-  // Of another library, or null: carries words between ranks, and hears how this one ends. It is there after
-  // an error too, once it could be reached.
+  shm::Arena arena;      // of this machine's ranks; not usable if it could not be created
+  os::Descriptor board;  // file for the counters (src/profile); not open unless requested
+  // Connection to another library's launcher, or null. Exchanges data between ranks and reports how this rank
+  // ends. Stays set if bootstrap() fails after connecting.
   std::unique_ptr<ForeignLauncher> launcher;
 };
 
-/// Attaches to the job that this process was started for, or makes a job of one rank. An error where a
-/// launcher's variables are there but cannot be used: never several jobs of one where one of several was
-/// meant.
+/// Attaches to the job that this process was started for, or creates a job of one rank. Fails if a launcher's
+/// variables are set but unusable: otherwise each rank of a parallel job would run as a job of its own.
 Status bootstrap(Bootstrap& result);
 
-/// Begins what HEARTH_CHAOS asks of this rank, by the number that its launcher gave it; 0 where that is not
-/// known yet.
+/// Starts the fault injection that HEARTH_CHAOS asks of this rank. The launcher's variables give the rank; it
+/// is 0 if they do not give one.
 void begin_chaos();
 
 }  // namespace hearth::launch

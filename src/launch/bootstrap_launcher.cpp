@@ -14,16 +14,17 @@
 namespace hearth::launch {
 namespace {
 
-// HEARTH_JOINED=pid:identity is what a rank of a foreign launcher leaves to the programs that it starts.
+// HEARTH_JOINED=pid:identity: record of a rank of a foreign launcher, for the programs that it starts.
 constexpr const char* kJoined = "HEARTH_JOINED";
-// Slurm numbers what is no step of parallel tasks (a batch script, an allocation's shell) from the end.
+// Slurm numbers steps without parallel tasks (a batch script, an allocation's shell) from the end of the
+// range.
 constexpr uint64_t kOrdinaryStepMax = 0xfffffff0;
 
 std::string key_of(int rank, const std::string& name) {
   return "hearth-" + name + "-" + std::to_string(rank);
 }
 
-// Variables that tell a process how many ranks there are. `fix`: what to do when nobody can be asked.
+// Variables that give the number of ranks. `fix`: the remedy if there is no server to ask.
 struct CountVariable {
   const char* name;
   const char* fix;
@@ -76,7 +77,8 @@ Status ForeignLauncher::get(int rank, const std::string& name, std::vector<std::
 LauncherSigns find_launcher() {
   using Server = LauncherSigns::Server;
   LauncherSigns signs;
-  // What is open came from the innermost launcher: others close what they do not know.
+  // An open socket came from the innermost launcher, because launchers close descriptors that they do not
+  // know.
   if (int descriptor = -1; small_variable("PMI_FD", descriptor) && os::is_socket(descriptor)) {
     signs.server = Server::pmi_descriptor;
     signs.descriptor = descriptor;
@@ -145,7 +147,7 @@ bool started_by_rank(const LauncherSigns& signs) {
   if (!take_number(note, pid) || !note.starts_with(":")) return false;
   note.remove_prefix(1);
   if (pid == static_cast<uint64_t>(os::process_id())) return false;
-  // The rank keeps its socket to itself; whoever finds one has a launcher of its own.
+  // A rank's socket is close-on-exec, so an open socket means a launcher of this process's own.
   return signs.server == LauncherSigns::Server::none || signs.identity == note;
 }
 

@@ -1,6 +1,7 @@
-// The launcher of another MPI library or of a batch system, as a rank sees it: who am I, and a board on which
-// ranks leave bytes for each other. One implementation per protocol: bootstrap_pmi (PMI-1 and PMI-2),
-// bootstrap_pmix. Made and used by the thread that starts MPI; later only to end the job.
+// The launcher of another MPI library or of a batch system, as seen by a rank: it provides the rank and the
+// job size, and a key-value store for exchanging data between ranks. One implementation per protocol:
+// bootstrap_pmi (PMI-1 and PMI-2), bootstrap_pmix. Created and used by the thread that initialises MPI; used
+// later only to end the job.
 //
 //   put(name, bytes) ... fence() ... get(rank, name) ... all_have_read() ... finalize(); abort() at any time
 #pragma once
@@ -23,27 +24,28 @@ class ForeignLauncher {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  int app() const { return app_; }  // which program of the command line
-  /// "PMI-1": how we speak with it.
+  int app() const { return app_; }  // index of the program on the command line
+  /// The protocol's name: "PMI-1".
   virtual const char* protocol() const = 0;
 
-  /// Leaves bytes for the other ranks, who can read them after the next fence().
+  /// Publishes bytes for the other ranks, which can read them after the next fence().
   Status put(const std::string& name, std::span<const std::byte> bytes);
-  /// Waits until all ranks have come here.
+  /// Waits until all ranks have called it.
   virtual Status fence() = 0;
-  /// What a rank has put under a name before the last fence().
+  /// Reads the bytes that a rank put under a name before the last fence().
   Status get(int rank, const std::string& name, std::vector<std::byte>& bytes);
-  /// After the last get(): waits until all ranks have come here, where what one has put is lost once it ends.
+  /// Called after the last get(). Waits until all ranks have called it, if the server drops a rank's data
+  /// when that rank ends.
   virtual Status all_have_read() { return {}; }
 
-  /// Asks for the end of the whole job with this exit code. Returns; the caller ends itself.
+  /// Asks for the end of the whole job with this exit code. Returns; the caller then ends its own process.
   virtual void abort(int code, const std::string& text) = 0;
-  /// This rank will end well. Calls after the first do nothing.
+  /// Announces that this rank ends normally. Later calls do nothing.
   virtual void finalize() = 0;
 
  protected:
   ForeignLauncher() = default;
-  /// Keys are different for each rank; text is letters and digits, at most text_letters_max() of them.
+  /// Pre: each rank uses keys of its own; the text has letters and digits only, at most text_letters_max().
   virtual Status put_text(const std::string& key, const std::string& text) = 0;
   virtual Status get_text(int rank, const std::string& key, std::string& text) = 0;
   virtual size_t text_letters_max() const = 0;
@@ -53,24 +55,25 @@ class ForeignLauncher {
   int app_ = 0;
 };
 
-/// What the environment says about a launcher of others.
+/// The foreign launcher that the environment announces.
 struct LauncherSigns {
   enum class Server { none, pmi_descriptor, pmi_port, pmix };
   Server server = Server::none;
   int descriptor = -1;   // of pmi_descriptor
-  std::string identity;  // tells this server and rank from any other; "" without a server
+  std::string identity;  // distinguishes this server and rank from all others; "" without a server
 };
 LauncherSigns find_launcher();
 
 /// Connects to the server that was found.
 Status connect_to_launcher(const LauncherSigns& signs, std::unique_ptr<ForeignLauncher>& launcher);
 
-/// An error where variables say that this is one of several ranks, but no server is there to ask; it names
-/// the remedy. Pre: find_launcher() has found none.
+/// Fails if variables announce a job of several ranks but no server can be asked; the message names the
+/// remedy. Pre: find_launcher() found no server.
 Status refuse_lost_rank();
 
-/// Notes in the environment that this process is a rank, for the programs that it starts, and tells whether
-/// such a note of another process is there for this very server: then this process is no rank.
+/// note_rank() records in the environment that this process is a rank. Programs that it starts inherit the
+/// record: started_by_rank() is true if the record is another process's and names this server, so that this
+/// process is no rank.
 void note_rank(const LauncherSigns& signs);
 bool started_by_rank(const LauncherSigns& signs);
 

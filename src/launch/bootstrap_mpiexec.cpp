@@ -15,7 +15,7 @@
 namespace hearth::launch {
 namespace {
 
-// A file that the launcher hands over.
+// Parsed value of HEARTH_SEGMENT, HEARTH_ARENA or HEARTH_BOARD.
 struct FileWords {
   int descriptor = -1;
   uint64_t inode = 0;
@@ -52,11 +52,11 @@ Status attach(int descriptor, int rank, Bootstrap& result) {
 }
 
 uint32_t phase_of(const Bootstrap& result) {
-  // Pairs with the store of whichever process was this rank before us.
+  // Pairs with the phase's release store by an earlier process of this rank.
   return atomic::load_acquire(result.segment.rank(result.rank).phase);
 }
 
-// The launcher's own descriptor, where it lends us that.
+// Opens the launcher's own descriptor through /proc; not open if that is not permitted or is another file.
 os::Descriptor borrow(const FileWords& words) {
   const std::string path =
       "/proc/" + std::to_string(words.launcher) + "/fd/" + std::to_string(words.descriptor);
@@ -65,9 +65,9 @@ os::Descriptor borrow(const FileWords& words) {
   return right ? std::move(file) : os::Descriptor();
 }
 
-// The descriptor did not come with us. Either a rank's program started us: it keeps the descriptor to itself,
-// and we run alone. Or something between mpiexec and us closed it (Python's subprocess does): then we are the
-// rank, and the launcher lends us its own.
+// The inherited descriptor is missing. If a rank started this process, the rank kept its descriptor to
+// itself, and this process runs alone. If a program between mpiexec and this process closed it (Python's
+// subprocess does), this process is the rank and opens the launcher's own descriptor.
 Status attach_without_descriptor(const FileWords& words, int rank, Bootstrap& result) {
   os::Descriptor file = borrow(words);
   if (file.open()) {
@@ -84,7 +84,7 @@ Status attach_without_descriptor(const FileWords& words, int rank, Bootstrap& re
       words.descriptor);
 }
 
-// A job works without its arena: what is wrong with it is remembered, not an error.
+// A job works without an arena, so failures are recorded as its reason and are no errors.
 void attach_arena(Bootstrap& result) {
   FileWords words;
   if (!parse_file(variable("HEARTH_ARENA"), words)) {
@@ -104,7 +104,7 @@ void attach_arena(Bootstrap& result) {
   }
 }
 
-// Nothing is counted where it did not come.
+// Without the descriptor, nothing is counted.
 void take_board(Bootstrap& result) {
   FileWords words;
   if (!parse_file(variable("HEARTH_BOARD"), words)) return;

@@ -1,4 +1,4 @@
-// A rank of our own mpiexec: what HEARTH_SEGMENT and HEARTH_RANK say. Called once, by bootstrap().
+// A rank that our own mpiexec started: evaluates HEARTH_SEGMENT and HEARTH_RANK. Called once, by bootstrap().
 #pragma once
 
 #include "base/status.h"
@@ -6,13 +6,13 @@
 
 namespace hearth::launch {
 
-/// Whether mpiexec's variables are there.
+/// Whether mpiexec's variables are set.
 bool mpiexec_named();
-/// Attaches to the job that they name; a program that a rank started, and that has no right to the
-/// descriptor, becomes a job of one.
+/// Attaches to the job that the variables name. A program that a rank started, and that has no right to the
+/// descriptor, becomes a job of one rank.
 Status attach_to_mpiexec(Bootstrap& result);
 
-/// A job of one, made by itself.
+/// Creates a job of one rank.
 Status become_singleton(Bootstrap& result);
 
 }  // namespace hearth::launch

@@ -1,6 +1,6 @@
-// Who shares a machine with whom, when the launcher is not ours. Each rank leaves a card with the launcher's
-// server; ranks whose cards name the same surroundings share a segment (bootstrap_share.h).
-// Called once when the library starts, by the thread that starts it.
+// Finds the ranks that share a machine if the launcher is not ours. Each rank publishes an endpoint address
+// through the launcher's server; ranks with equal surroundings share a segment (bootstrap_share.h). Called
+// once, by the thread that initialises MPI.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@
 
 namespace hearth::launch {
 
-/// What a rank tells all others about the place where it runs.
+/// The endpoint address that a rank publishes to all other ranks.
 struct NodeCard {
-  std::string host;                         // its name, for people
+  std::string host;                         // host name, for messages
   std::string surroundings;                 // os::shared_surroundings()
-  std::string socket;                       // under which name it would listen
-  std::array<std::byte, 16> question = {};  // who knows this is of the job
-  std::array<std::byte, 16> answer = {};    // so is who knows this
+  std::string socket;                       // abstract name of its listening socket
+  std::array<std::byte, 16> question = {};  // proves that a connecting process is of the job
+  std::array<std::byte, 16> answer = {};    // proves that the listening process is of the job
   bool operator==(const NodeCard&) const = default;
 };
 std::vector<std::byte> to_bytes(const NodeCard& card);
@@ -31,17 +31,17 @@ bool parse_card(std::span<const std::byte> bytes, NodeCard& card);
 
 /// The nodes of a job, numbered by their lowest ranks.
 struct NodeMap {
-  std::vector<int> node_of;             // each rank
-  std::vector<std::vector<int>> ranks;  // of each node, rising
-  std::vector<std::string> hosts;       // name of each node
-  uint64_t secret = 0;                  // known to the ranks only
+  std::vector<int> node_of;             // of each rank
+  std::vector<std::vector<int>> ranks;  // of each node, ascending
+  std::vector<std::string> hosts;       // of each node
+  uint64_t secret = 0;                  // random number that only the job's ranks know
 };
 NodeMap map_nodes(std::span<const NodeCard> cards);
 
-/// Makes the card of this process, and listens under its name.
+/// Creates the endpoint address of this process and listens under its socket name.
 Status make_card(NodeCard& card, os::Descriptor& listener);
 
-/// Finds the node of every rank and shares memory with those of this one.
+/// Finds the node of every rank and shares memory with the ranks of this node.
 Status join_node(ForeignLauncher& launcher, NodeMap& nodes, shm::Segment& segment, shm::Arena& arena);
 
 }  // namespace hearth::launch

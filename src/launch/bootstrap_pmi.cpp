@@ -16,7 +16,7 @@ namespace {
 constexpr int kRanksMax = 1 << 24;
 constexpr size_t kTextLettersLeast = 256;
 
-// What a refused request says of itself.
+// The server's reason for a refusal.
 std::string reason_in(const PmiMessage& answer) {
   for (const char* name : {"errmsg", "msg"}) {
     if (const std::string* words = answer.find(name); words != nullptr) return printable(*words);
@@ -28,7 +28,8 @@ std::string reason_in(const PmiMessage& answer) {
 }  // namespace
 
 Status PmiLauncher::from_descriptor(int descriptor, std::unique_ptr<ForeignLauncher>& result) {
-  // Programs that we start must not speak in our name, and the server notices our end by the socket.
+  // Close-on-exec: programs that this process starts must not use its connection, and the server must see its
+  // end as end of file.
   os::set_close_on_exec(descriptor, true);
   os::set_nonblocking(descriptor, false);
   std::unique_ptr<PmiLauncher> launcher(new PmiLauncher(os::Descriptor(descriptor)));
@@ -67,7 +68,7 @@ Status PmiLauncher::from_port(const std::string& address, const std::string& id,
   return {};
 }
 
-// Over a port the server first hears who we are, and tells our rank.
+// A server at a port first receives PMI_ID and then sends the rank.
 Status PmiLauncher::introduce(const std::string& id) {
   int number = 0;
   if (!parse_small(id, number)) {
@@ -78,7 +79,7 @@ Status PmiLauncher::introduce(const std::string& id) {
   HEARTH_TRY(ask(PmiMessage("initack").add("pmiid", number), "initack", answer));
   bool rank_told = false;
   bool size_told = false;
-  for (int i = 0; i < 3; ++i) {  // size, rank and debug, each in a line of its own
+  for (int i = 0; i < 3; ++i) {  // size, rank and debug, one line each
     HEARTH_TRY(receive("set", answer));
     size_told = answer.number("size", size_) || size_told;
     rank_told = answer.number("rank", rank_) || rank_told;
@@ -103,7 +104,7 @@ Status PmiLauncher::start() {
 
 Status PmiLauncher::offer_version(int version, bool& agreed) {
   PmiMessage answer;
-  version_ = 1;  // these two messages are lines in both versions
+  version_ = 1;  // these two messages use the PMI-1 format in both versions
   HEARTH_TRY(ask(PmiMessage("init").add("pmi_version", version).add("pmi_subversion", version == 1 ? 1 : 0),
                  "response_to_init", answer, false));
   int spoken = 0;
@@ -121,7 +122,7 @@ Status PmiLauncher::start_version_1() {
                 letters, kTextLettersLeast);
   }
   text_letters_max_ = std::min(static_cast<size_t>(letters) - 1, kPmiBytesMax / 2);
-  // Some do not know programs; then there is one.
+  // Some servers do not know the program's index; it is 0 then.
   HEARTH_TRY(ask(PmiMessage("get_appnum"), "appnum", answer, false));
   if (!answer.number("appnum", app_)) app_ = 0;
   HEARTH_TRY(ask(PmiMessage("get_my_kvsname"), "my_kvsname", answer));
@@ -187,7 +188,7 @@ Status PmiLauncher::get_text(int rank, const std::string& key, std::string& text
 
 void PmiLauncher::abort(int code, const std::string& text) {
   if (!server_.open()) return;
-  // In PMI-1 blanks separate. Nothing is answered, and nothing could be done about an error.
+  // PMI-1 separates fields by blanks. The server sends no answer, and errors cannot be handled here.
   std::string words = printable(text);
   std::replace(words.begin(), words.end(), ' ', '_');
   PmiMessage message("abort");
@@ -203,7 +204,7 @@ void PmiLauncher::abort(int code, const std::string& text) {
 void PmiLauncher::finalize() {
   if (!server_.open()) return;
   PmiMessage answer;
-  // Without an answer the server is gone, and with it whoever would have wanted to know.
+  // Errors are ignored: if the server is gone, nothing is waiting for this message.
   static_cast<void>(
       ask(PmiMessage("finalize"), version_ == 2 ? "finalize-response" : "finalize_ack", answer));
   server_.reset();

@@ -1,5 +1,5 @@
-// A launcher whose server speaks PMI-1 or PMI-2: Hydra (MPICH, Intel MPI), Slurm's srun --mpi=pmi2, Flux and
-// others. The server holds the other end of an inherited socket (PMI_FD), or listens on a port (PMI_PORT).
+// A launcher with a PMI-1 or PMI-2 server: Hydra (MPICH, Intel MPI), Slurm's srun --mpi=pmi2, Flux and
+// others. The server holds the other end of an inherited socket (PMI_FD) or listens on a port (PMI_PORT).
 #pragma once
 
 #include <memory>
@@ -14,9 +14,10 @@ namespace hearth::launch {
 
 class PmiLauncher final : public ForeignLauncher {
  public:
-  /// Over PMI_FD; the descriptor becomes close-on-exec and stays open until the process ends or finalize().
+  /// Connects over PMI_FD. The descriptor becomes close-on-exec and stays open until finalize() or the
+  /// process's end.
   static Status from_descriptor(int descriptor, std::unique_ptr<ForeignLauncher>& result);
-  /// Over PMI_PORT=host:port, as the one whom PMI_ID names.
+  /// Connects to PMI_PORT=host:port with the identity that PMI_ID gives.
   static Status from_port(const std::string& address, const std::string& id,
                           std::unique_ptr<ForeignLauncher>& result);
 
@@ -39,7 +40,8 @@ class PmiLauncher final : public ForeignLauncher {
   Status start_version_2();
 
   Status send(const PmiMessage& message);
-  /// Sends a request and takes the answer, whose command must be `expected`; `must_succeed`: and its rc 0.
+  /// Sends a request and receives the answer, whose command must be `expected` and, with `must_succeed`, its
+  /// rc 0.
   Status ask(const PmiMessage& request, const char* expected, PmiMessage& answer, bool must_succeed = true);
   Status receive(const char* expected, PmiMessage& answer);
   Status receive_line(std::string& line);
@@ -50,7 +52,7 @@ class PmiLauncher final : public ForeignLauncher {
   int version_ = 1;
   std::string space_;  // the server's name for the job
   size_t text_letters_max_ = 1023;
-  std::string received_;  // and not yet taken
+  std::string received_;  // bytes that are not parsed yet
 };
 
 }  // namespace hearth::launch

@@ -22,7 +22,7 @@ bool is_printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char letter) { return letter >= ' ' && letter <= '~'; });
 }
 
-// Takes "name=value" in; the first one must be the command, and no name may come twice.
+// Appends "name=value"; the first field must be the command, and each name may occur once.
 bool take_field(std::string_view name, std::string value, PmiMessage& message) {
   if (!is_name(name) || !is_printable(value) || message.fields().size() >= kFieldsMax) return false;
   if (message.fields().empty() && (name != "cmd" || value.empty())) return false;
@@ -105,7 +105,7 @@ bool parse_pmi2(std::string_view text, PmiMessage& message) {
     std::string value;
     size_t next = equals + 1;
     for (;; ++next) {
-      if (next >= text.size()) return false;  // no ';' behind the value
+      if (next >= text.size()) return false;  // no ';' after the value
       if (text[next] == ';') {
         if (next + 1 >= text.size() || text[next + 1] != ';') break;
         ++next;
@@ -121,7 +121,7 @@ bool parse_pmi2(std::string_view text, PmiMessage& message) {
 bool parse_pmi2_length(std::string_view columns, size_t& bytes) {
   if (columns.size() != kPmi2LengthColumns) return false;
   while (columns.starts_with(" ")) columns.remove_prefix(1);
-  // Some servers write the number first.
+  // Some servers put the blanks after the number.
   while (columns.ends_with(" ")) columns.remove_suffix(1);
   int number = 0;
   if (!parse_small(columns, number) || number < 1 || static_cast<size_t>(number) > kPmiBytesMax) return false;

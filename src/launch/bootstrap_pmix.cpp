@@ -17,8 +17,8 @@ namespace {
 constexpr const char* kLibrary = "libpmix.so.2";
 constexpr int kRanksMax = 1 << 24;
 
-// Where the library may be. A launcher that is not where it was built says in PMIX_PREFIX where it is; its
-// own library knows best how to find the rest of it.
+// Candidate file names of the library. A launcher that was moved after its installation sets PMIX_PREFIX to
+// its new place; the library of that installation is preferred, because it finds its own plugins there.
 std::vector<std::string> candidates() {
   if (const std::string& named = param::get_text(param::Id::launch_pmix_library); !named.empty()) {
     return {named};
@@ -53,7 +53,7 @@ pmix::Info hint(const char* key) {
   return info;
 }
 
-// Whoever answers for a rank of another machine may have lost it.
+// Time limit of a get(): the server of a rank on another machine may have lost that rank.
 pmix::Info give_up_in_time() {
   pmix::Info timeout = hint(pmix::kKeyTimeout);
   const uint64_t seconds = param::get_time_ns(param::Id::launch_join_timeout) / 1'000'000'000;
@@ -149,8 +149,8 @@ Status PmixLauncher::fence() {
   return status == pmix::kSuccess ? Status() : refused("PMIx_Fence", status);
 }
 
-// Without it a get() waited for ever where the rank that had put had ended (PRRTE of Open MPI 5, two hosts,
-// one run in three): it seems that a server asked too early turns to that of the rank itself.
+// Without this fence, get() never returned if the rank whose data it asks for had ended (PRRTE of Open MPI 5,
+// two hosts, one run in three). The likely reason: a server without the data asks the server of that rank.
 Status PmixLauncher::all_have_read() {
   const int status = call_.fence(nullptr, 0, nullptr, 0);
   return status == pmix::kSuccess ? Status() : refused("PMIx_Fence", status);

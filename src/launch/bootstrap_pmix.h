@@ -1,6 +1,6 @@
 // A launcher with a PMIx server: PRRTE's prterun, Open MPI's mpirun, Slurm's srun --mpi=pmix, PALS and
-// others. What goes over the wire is known to the PMIx library only (libpmix), which is opened when such a
-// launcher has started us. It has a thread of its own until finalize().
+// others. The wire protocol is private to the PMIx library (libpmix), which is loaded at run time if such a
+// launcher started this process. The library runs a thread of its own until finalize().
 #pragma once
 
 #include <memory>

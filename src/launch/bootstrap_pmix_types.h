@@ -1,6 +1,6 @@
-// The part of the PMIx binary interface that a rank needs, as the PMIx standard (versions 3 to 5) lays it
-// down: the library is opened at run time, and nothing of it is there when Hearth is built.
-// tests/unit/launch compares with the real header where one is installed.
+// The part of the PMIx binary interface that a rank needs, as the PMIx standard (versions 3 to 5) specifies
+// it. Declared here because Hearth loads the library at run time and is built without its headers.
+// tests/unit/launch compares these types with the installed header, if there is one.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ constexpr uint16_t kTypeString = 3;
 constexpr uint16_t kTypeInt = 6;
 constexpr uint16_t kTypeUint32 = 14;
 
-constexpr const char* kKeyJobSize = "pmix.job.size";  // uint32, of the job: rank wildcard
+constexpr const char* kKeyJobSize = "pmix.job.size";  // uint32; asked of the job, with kRankWildcard
 constexpr const char* kKeyAppNumber = "pmix.appnum";  // uint32
-constexpr const char* kKeyCollect = "pmix.collect";   // bool: a fence brings the data along
-constexpr const char* kKeyTimeout = "pmix.timeout";   // int, seconds: a call gives up then
+constexpr const char* kKeyCollect = "pmix.collect";   // bool: the fence exchanges the published data
+constexpr const char* kKeyTimeout = "pmix.timeout";   // int, seconds: time limit of a call
 
 struct Process {
   char space[256];

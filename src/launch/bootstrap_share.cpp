@@ -18,9 +18,9 @@ namespace hearth::launch {
 namespace {
 
 constexpr size_t kProcessorsMax = 4096;
-constexpr size_t kStrangersMax = 64;  // who may be connected beside the ranks that are waited for
+constexpr size_t kStrangersMax = 64;  // connections without a Hello, in addition to one per rank
 constexpr uint64_t kFirstWordsNs = 1'000'000'000;
-constexpr uint64_t kListenerToken = 0;  // a visitor's token is its number + 1
+constexpr uint64_t kListenerToken = 0;  // a connection's token is its index + 1
 
 using Processors = std::array<uint64_t, kProcessorsMax / 64>;
 
@@ -40,7 +40,7 @@ std::span<std::byte> bytes_of(Packet& packet) {
   return {reinterpret_cast<std::byte*>(&packet), sizeof packet};
 }
 
-// Takes the same time wherever two secrets differ.
+// Constant time, so that the duration does not reveal where two secrets differ.
 bool same_secret(const std::array<std::byte, 16>& a, const std::array<std::byte, 16>& b) {
   std::byte difference{0};
   for (size_t i = 0; i < a.size(); ++i) difference |= a[i] ^ b[i];
@@ -56,12 +56,12 @@ Processors own_processors() {
   return bits;
 }
 
-// A job works without its arena: what is wrong with it is remembered, not an error.
+// A job works without an arena, so failures are recorded as its reason and are no errors.
 void attach_arena(os::Descriptor file, uint32_t ranks, int place, shm::Arena& arena) {
   if (!shm::Arena::attach(std::move(file), ranks, place, arena).ok()) arena.set_reason(last_failure_text());
 }
 
-// The lowest rank's side.
+// The lowest rank: creates the memory and serves it to the others.
 class Host {
  public:
   Host(const NodeCard& card, os::Descriptor listener, std::span<const int> locals)
@@ -107,7 +107,7 @@ class Host {
     }
     Welcome welcome = {card_.answer};
     for (const int visitor : visitor_of_) {
-      // Who does not take it has ended, which is the launcher's to notice.
+      // If a send fails, that rank has ended, which the launcher handles.
       if (visitor >= 0) {
         static_cast<void>(os::send_packet(visitors_[static_cast<size_t>(visitor)].number(), bytes_of(welcome),
                                           descriptors));
@@ -159,7 +159,7 @@ class Host {
     }
   }
 
-  // One look at what a visitor sends: it is one of the ranks, or it goes.
+  // Reads the Hello of a connection; closes the connection unless it is an expected rank.
   void listen_to(size_t number) {
     Hello hello = {};
     std::vector<os::Descriptor> unwanted;
@@ -179,13 +179,13 @@ class Host {
     for (size_t i = 0; i < processors_.size(); ++i) processors_[i] |= hello.processors[i];
   }
 
-  // Where among the locals a rank stands; 0, which is ourselves, when it is none of the others.
+  // The local rank of an expected rank; 0, which is this process, for any other number.
   size_t place_of(int rank) const {
     const auto found = std::find(locals_.begin() + 1, locals_.end(), rank);
     return found == locals_.end() ? 0 : static_cast<size_t>(found - locals_.begin());
   }
 
-  // Told once, and the job goes on.
+  // Reports the first refusal only; the job continues.
   void refuse(const std::string& whom) {
     if (refused_++ > 0) return;
     std::fprintf(stderr, "hearth: refused %s at the socket by which this job's ranks find each other\n",
@@ -197,14 +197,14 @@ class Host {
   std::span<const int> locals_;
   os::Poller poller_;
   std::vector<os::Descriptor> visitors_;
-  std::vector<int> visitor_of_;  // each local's number in visitors_, -1 while it has not come
-  size_t strangers_ = 0;         // connected, and nothing heard yet
-  Processors processors_ = {};   // that any of the ranks may use
+  std::vector<int> visitor_of_;  // by local rank: index in visitors_, -1 before its Hello
+  size_t strangers_ = 0;         // connections without a Hello
+  Processors processors_ = {};   // union over all ranks
   int refused_ = 0;
 };
 
 Status lowest_rank_left(int lowest) {
-  // It says why, and its end is the end of all.
+  // The lowest rank reports the reason, and its end ends the job: leave it time for that.
   os::sleep_ns(kFirstWordsNs);
   return fail(MPI_ERR_OTHER,
               "rank %d, which makes the shared memory for the ranks of this machine, has not "
@@ -212,7 +212,7 @@ Status lowest_rank_left(int lowest) {
               lowest, std::strerror(errno));
 }
 
-// Any other rank's side.
+// Any other rank: receives the memory from the lowest rank.
 Status fetch(const NodeCard& card, std::span<const int> locals, int self, uint64_t timeout_ns,
              shm::Segment& segment, shm::Arena& arena) {
   const int lowest = locals[0];

@@ -1,16 +1,16 @@
-// How the ranks of one machine come to share memory when no launcher of ours has made it: the segment, and
-// the arena where there can be one. The lowest of them makes both and hands the descriptors to the others
-// over a socket that is no file.
+// Shares memory between the ranks of one machine if our own mpiexec has not created it: the segment and, if
+// possible, the arena. The lowest rank creates both and passes their descriptors to the others over an
+// abstract local socket, which leaves no file behind.
 //
 //   any other rank                            lowest rank
-//   connect to the name on its card           accepts only processes of the same user
-//   Hello: question, rank, processors   -->   compares the question before it looks at anything else
-//                                             waits until all are there, makes the memory
+//   connects to the published socket name     accepts only processes of the same user
+//   Hello: question, rank, processors   -->   compares the question before it reads anything else
+//                                             waits for all ranks, then creates the memory
 //                                       <--   Welcome: answer, with the descriptors
 //   compares user and answer, attaches
 //
-// Question and answer are random numbers that only the job's launcher has carried. Called once when the
-// library starts, by the thread that starts it.
+// Question and answer are random numbers that only the job's launcher has carried. Called once, by the
+// thread that initialises MPI.
 #pragma once
 
 #include <span>
@@ -23,9 +23,9 @@
 
 namespace hearth::launch {
 
-/// Makes or fetches the memory of the ranks `locals`, rising, which share a machine and of which `self` is
-/// one; a rank's place in `locals` is its number there. `card` is that of the lowest rank, `listener` belongs
-/// to this process. Without an arena it works too: that one then says why it is not usable.
+/// Creates or receives the memory of the ranks `locals`, which share a machine. `locals` ascends and contains
+/// `self`; a rank's index in it is its local rank. `card` is the endpoint address of the lowest rank,
+/// `listener` is this process's socket. Succeeds without an arena: `arena` then states why it is not usable.
 Status share_segment(const NodeCard& card, os::Descriptor listener, std::span<const int> locals, int self,
                      shm::Segment& segment, shm::Arena& arena);
 

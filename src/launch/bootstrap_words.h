@@ -1,5 +1,5 @@
-// Reading and writing the small words of launchers: numbers in variables, bytes as letters. Pure functions,
-// called when the library starts.
+// Parsing and formatting of the short texts that launchers exchange: numbers in variables, bytes as
+// hexadecimal digits. Pure functions, called when the library starts.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@
 
 namespace hearth::launch {
 
-/// Takes a decimal number off the beginning of the text; false when there is none, or it is too large.
+/// Removes a decimal number from the beginning of the text; false if there is none or it is too large.
 bool take_number(std::string_view& text, uint64_t& value);
-/// The whole text as a number from 0 to 2^30.
+/// Parses the whole text as a number from 0 to 2^30.
 bool parse_small(std::string_view text, int& value);
-/// The same of an environment variable; false when it is not there.
+/// Parses an environment variable likewise; false if it is not set.
 bool small_variable(const char* name, int& value);
-/// An environment variable, "" when it is not there.
+/// The value of an environment variable, "" if it is not set.
 std::string_view variable(const char* name);
 
-/// Two hexadecimal digits for each byte: letters that every launcher carries.
+/// Two hexadecimal digits for each byte, because every launcher carries such text unchanged.
 std::string to_hex(std::span<const std::byte> bytes);
-/// False for anything that to_hex() does not write.
+/// False if to_hex() cannot have written the text.
 bool from_hex(std::string_view text, std::vector<std::byte>& bytes);
 
-/// What somebody else sent, for a message: without what a terminal would obey, and cut where it is long.
+/// Makes text of unknown origin safe for a message: control characters are replaced, long text is cut.
 std::string printable(std::string_view text);
 
 }  // namespace hearth::launch

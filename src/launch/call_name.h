@@ -1,4 +1,4 @@
-// What an MPI function is called, by its number: for reports.
+// The name of an MPI function by its number, for reports.
 #pragma once
 
 #include "hearth_calls.h"

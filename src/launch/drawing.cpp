@@ -30,8 +30,8 @@ std::string node_words(const MemoryNode& node) {
   return text;
 }
 
-// What stands in a core's bracket: for each of its hardware threads the ranks that may run there, once where
-// all have the same.
+// The content of a core's bracket: the ranks that may run on each of its hardware threads; printed once if
+// all threads have the same.
 std::string core_words(const std::vector<Processor>& core, std::span<const Seat> seats) {
   std::vector<std::string> threads;
   for (const Processor& processor : core) {
@@ -50,14 +50,14 @@ std::string core_words(const std::vector<Processor>& core, std::span<const Seat>
   return text;
 }
 
-// One package, as lines without a frame.
+// One package as lines without a frame.
 class Package {
  public:
   Package(std::span<const Seat> seats, size_t cell_width) : seats_(seats), cell_width_(cell_width) {}
 
   void add_node(const MemoryNode& node) { lines_.push_back(node_words(node)); }
 
-  // All cores under one third-level cache, or all of which none is known.
+  // Adds the cores under one third-level cache, or those without a known one.
   void add_cache(int number, const std::vector<std::vector<Processor>>& cores) {
     const std::string label =
         "  " + (number < 0 ? std::string("cores") : "l3 " + std::to_string(number)) + "  ";
@@ -91,7 +91,7 @@ class Package {
 
 using Cores = std::vector<std::vector<Processor>>;
 
-// The processors in their order, by core.
+// The processors grouped by core, in their order.
 Cores cores_of(const topo::Machine& machine) {
   Cores cores;
   for (const Processor& processor : machine.processors()) {
@@ -107,7 +107,7 @@ bool near_some(const MemoryNode& node, const Cores& cores) {
   });
 }
 
-// The lines of the cores that share a package: nodes of memory, each before the first caches near it.
+// Adds the cores of one package. A memory node precedes the first caches near it.
 void fill(Package& package, const Cores& cores, const std::vector<MemoryNode>& nodes,
           std::vector<bool>& drawn) {
   for (size_t first = 0; first < cores.size();) {

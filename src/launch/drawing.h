@@ -1,5 +1,5 @@
-// The machine as --report-bindings draws it: packages, memory nodes, third-level caches and cores, and which
-// rank sits where. Pure computation.
+// Draws the machine for --report-bindings: packages, memory nodes, third-level caches and cores, and the
+// ranks bound to each. Pure computation.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace hearth::launch {
 
-/// Lines of at most 100 columns, for one seat per rank. Each bracket is a core with the ranks that may run
-/// there; "0/1" where its hardware threads have different ones.
+/// Lines of at most 100 columns; one seat per rank. Each bracket is a core with the ranks that may run there;
+/// "0/1" if its hardware threads have different ranks.
 std::string draw(const topo::Machine& machine, std::span<const Seat> seats);
 
 }  // namespace hearth::launch

@@ -12,13 +12,13 @@
 namespace hearth::launch {
 namespace {
 
-// What mpiexec writes when the job is over.
+// mpiexec's message at the end of the job.
 constexpr int32_t kDismissed = 0;
 
 [[noreturn]] void watch(int pipe) {
   std::vector<int32_t> groups;
   int32_t group;
-  // Numbers are written whole: they are shorter than what a pipe takes at once.
+  // Writes of less than PIPE_BUF are atomic, so a number is never read in part.
   while (os::read_some(pipe, &group, sizeof group) == sizeof group) {
     if (group == kDismissed) os::end_process(0);
     groups.push_back(group);
@@ -50,7 +50,7 @@ Status Guardian::start(char** arguments) {
 
 Guardian::~Guardian() {
   if (pid_ <= 0) return;
-  // Either is enough: a stopped process does not read, and a sandbox may refuse kill.
+  // One of the two suffices: a stopped process does not read, and a sandbox may refuse kill.
   os::write_some(pipe_.number(), &kDismissed, sizeof kDismissed);
   os::signal_process(pid_, SIGKILL);
   os::reap(pid_);

@@ -1,6 +1,6 @@
-// A tiny process beside mpiexec that ends the ranks, and what they started in their process groups, when
-// mpiexec itself is killed and can do nothing any more. It holds nothing open but a pipe, whose end tells it;
-// it is ended together with the job.
+// The reaper: a small process beside mpiexec that ends the ranks, and the processes in their process groups,
+// if mpiexec itself is killed. It holds nothing open but a pipe; end of file on the pipe means that mpiexec
+// has ended. A job that ends normally ends it too.
 #pragma once
 
 #include "base/os_io.h"
@@ -15,9 +15,10 @@ class Guardian {
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
 
-  /// Called before anything else is opened. `arguments` are mpiexec's own, which the copy overwrites.
+  /// Call before any other descriptor is opened, so that the reaper inherits none. `arguments` are mpiexec's
+  /// own; the reaper overwrites its copy of them.
   Status start(char** arguments);
-  /// The pipe into which each rank writes the number of its process group (int32_t) as its first act.
+  /// The pipe into which each rank writes its process group (int32_t) before it does anything else.
   int announce_descriptor() const { return pipe_.number(); }
 
  private:

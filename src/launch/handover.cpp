@@ -22,7 +22,7 @@ std::string join(const Words& words, const char* separator) {
   return text;
 }
 
-// Names of a level; nullptr where the launcher has none.
+// Names of a level; nullptr if the launcher has none.
 struct LevelWords {
   Level level;
   const char* prrte;
@@ -39,10 +39,10 @@ constexpr LevelWords kLevels[] = {
     {Level::package, "package", "socket", "sockets"},
 };
 
-// One translation under way.
+// State of one translation.
 struct Translation {
   const JobSpec& job;
-  const Words& names;  // of the variables that mpiexec was given
+  const Words& names;  // mpiexec's environment variables
   Handover& handover;
 
   void add(const Words& words) { append(handover.command, words); }
@@ -58,7 +58,7 @@ struct Translation {
     return nullptr;
   }
   int host_count() const { return static_cast<int>(job.hosts.size()); }
-  // Programs without -n: as many ranks as the hosts have slots.
+  // Without -n, a program gets as many ranks as the hosts have slots.
   int ranks_of(const ProgramSpec& program) const {
     if (program.ranks > 0) return program.ranks;
     int ranks = 0;
@@ -68,7 +68,7 @@ struct Translation {
     }
     return ranks;
   }
-  // What no launcher is told, as only we place ranks so.
+  // Options that no other launcher supports.
   void leave_out_our_own() {
     const PlacementRequest& placement = job.placement;
     leave_out(placement.spread || !placement.only_processors.empty(), "the details of --map-by");
@@ -78,7 +78,7 @@ struct Translation {
     leave_out(!job.check.empty(), "--check");
     leave_out(!job.trace_file.empty(), "--trace");
   }
-  // Takes along what was meant for this launcher and means nothing to ours.
+  // Passes on options that only this launcher understands; reports the rest as left out.
   void pass_on(std::initializer_list<const char*> known) {
     for (const Words& words : job.ignored) {
       const std::string name = words[0].substr(words[0].find_first_not_of('-'));
@@ -135,7 +135,7 @@ Status to_prrte(Translation& work) {
     work.add({"-n", std::to_string(work.ranks_of(program))});
     const std::string& folder = program.folder.empty() ? job.folder : program.folder;
     if (!folder.empty()) work.add({"--wdir", folder});
-    // It takes nothing along to other machines by itself.
+    // PRRTE exports no variables to other machines by itself.
     for (const std::string& name : work.names) {
       if (name.starts_with("HEARTH_")) work.add({"-x", name});
     }
@@ -192,7 +192,7 @@ Status to_hydra(Translation& work) {
   return {};
 }
 
-// Slurm numbers tasks where we number ranks.
+// Slurm's %t is the task, which is our rank %r.
 std::string with_task(std::string pattern) {
   for (size_t at = pattern.find("%r"); at != std::string::npos; at = pattern.find("%r", at))
     pattern[at + 1] = 't';
@@ -230,7 +230,7 @@ Status to_slurm(Translation& work) {
   const std::string& folder = program.folder.empty() ? job.folder : program.folder;
   if (!folder.empty()) work.add({"--chdir=" + folder});
   if (job.timeout_ns > 0) work.add({"--time=0:" + seconds_of(job.timeout_ns)});
-  // It hands its own environment on.
+  // srun exports its whole environment.
   for (const auto* edits : {&job.environment, &program.environment}) {
     for (const EnvironmentEdit& edit : *edits) {
       if (!edit.pass_on) work.handover.settings.push_back(edit);
@@ -250,14 +250,14 @@ struct Delegate {
   const char* title;
   Status (*translate)(Translation& work);
 };
-// In the order in which they are asked for where nothing else decides.
+// In the order of preference.
 constexpr Delegate kDelegates[] = {
     {"prrte", "prterun", "PRRTE", to_prrte},
     {"hydra", "mpiexec.hydra", "Hydra", to_hydra},
     {"slurm", "srun", "Slurm", to_slurm},
 };
 
-// Nullptr when none is there.
+// nullptr if no launcher is installed.
 const Delegate* choose(const std::string& search_path, const std::string& wish, bool in_allocation,
                        std::string& path) {
   const std::string first = wish.empty() && in_allocation ? "slurm" : wish;

@@ -1,6 +1,6 @@
-// A job for other machines: mpiexec hands it to a launcher that can reach them and whose PMI or PMIx our
-// ranks speak (bootstrap.h), with the options in that launcher's words. Pure computation; called by mpiexec,
-// which becomes the other program.
+// Launcher delegation: for a job on other machines, mpiexec becomes a launcher that can reach them and that
+// serves PMI or PMIx to our ranks (bootstrap.h). The options are translated to that launcher's own. Pure
+// computation; called by mpiexec, which then executes the other program.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 namespace hearth::launch {
 
 struct Handover {
-  std::string path;                       // the program that takes the job
-  std::string title;                      // "PRRTE", for people
-  std::vector<std::string> command;       // begins with its name
-  std::vector<EnvironmentEdit> settings;  // variables for that program itself
-  std::vector<std::string> left_out;      // what was asked for and it has no word for
+  std::string path;                       // the other launcher
+  std::string title;                      // "PRRTE", for messages
+  std::vector<std::string> command;       // starts with the program's name
+  std::vector<EnvironmentEdit> settings;  // variables for the launcher itself
+  std::vector<std::string> left_out;      // requested options that the launcher does not support
 };
 
-/// Chooses among the launchers that are in `search_path`: `wish` (prrte, hydra, slurm; "": Slurm's in an
-/// allocation of Slurm's, otherwise the first that is there) and translates the job. `names` are those of the
-/// variables that mpiexec was given.
+/// Chooses a launcher from `search_path` and translates the job. `wish` is prrte, hydra or slurm; with "",
+/// Slurm's within a Slurm allocation, otherwise the first that is found. `names` are the names of mpiexec's
+/// environment variables.
 Status hand_over(const JobSpec& job, const std::string& search_path, const std::string& wish,
                  bool in_allocation, const std::vector<std::string>& names, Handover& handover);
 

@@ -15,18 +15,19 @@ namespace {
 constexpr size_t kTextBytesMax = 4096;
 constexpr size_t kEntriesMax = 4096;
 
-// Their malloc must be the first, or is one that the program may use by other names as well.
+// Libraries with their own malloc: sanitizers must be the first in the lookup order, and a program may call
+// the others by additional names.
 constexpr const char* kOwnMalloc[] = {"libasan.so",       "libtsan.so",       "liblsan.so",
                                       "libhwasan.so",     "libclang_rt.asan", "libclang_rt.hwasan",
                                       "libclang_rt.tsan", "libjemalloc.so",   "libtcmalloc",
                                       "libmimalloc.so",   "libtbbmalloc.so"};
 
-/// What an executable says of itself.
+/// Facts from an executable's ELF headers.
 struct Executable {
   bool is_elf = false;
   uint16_t machine = 0;
   unsigned char width = 0;          // ELFCLASS64
-  std::string loader;               // "" when it is linked statically
+  std::string loader;               // "" if it is linked statically
   std::vector<std::string> needed;  // libraries
 };
 

@@ -16,12 +16,12 @@ bool means_this_machine(const std::string& name, const std::string& own_name) {
     if (name == local) return true;
   }
   if (name == own_name) return true;
-  // One of the two may be written with its domain.
+  // One of the two names may include its domain.
   const bool one_is_short = name.find('.') == std::string::npos || own_name.find('.') == std::string::npos;
   return one_is_short && first_label(name) == first_label(own_name);
 }
 
-// Where ":SLOTS" begins; "::1" has colons and no slots.
+// Position of the colon in front of the slots; "::1" has colons and no slots.
 size_t slots_colon(const std::string& entry) {
   const size_t colon = entry.rfind(':');
   const bool has_slots = colon != std::string::npos && colon > 0 && entry[colon - 1] != ':';

@@ -25,7 +25,7 @@ void TerminalInput::read() {
   std::array<char, 4096> piece;
   const intptr_t bytes = os::read_some(terminal_, piece.data(), piece.size());
   if (bytes < 0 && errno == EAGAIN) return;
-  // The end that the user types (0), or a terminal that went away.
+  // End of file by the user (0), or the terminal has gone.
   if (bytes <= 0) {
     ended_ = true;
   } else {
@@ -39,7 +39,7 @@ void TerminalInput::flush() {
     const intptr_t bytes = os::write_some(to_rank_.number(), waiting_.data(), waiting_.size());
     if (bytes < 0 && errno == EAGAIN) return;
     if (bytes < 0) {
-      // The rank reads no more.
+      // The rank has closed its end.
       waiting_.clear();
       ended_ = true;
       break;

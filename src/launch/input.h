@@ -1,6 +1,6 @@
-// Standard input on its way to the one rank that gets it. A file or pipe is simply inherited, so that mpiexec
-// takes nothing from it that the rank does not ask for. A terminal cannot be: the rank is in a process group
-// of its own, which the terminal would stop for reading. Its input is forwarded through a pipe.
+// Forwarding of standard input to the one rank that receives it. The rank inherits a file or pipe directly,
+// so that mpiexec consumes nothing of it. It cannot inherit a terminal: a rank has a process group of its
+// own, and the terminal would stop it for reading. mpiexec forwards terminal input through a pipe.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@ namespace hearth::launch {
 
 class TerminalInput {
  public:
-  /// The pipe's read end is for the rank. False with errno when no pipe could be made.
+  /// The pipe's read end is for the rank. False with errno if no pipe could be created.
   bool open(int terminal, os::Descriptor& for_rank);
 
   bool active() const { return to_rank_.open(); }
   int terminal() const { return terminal_; }
   int pipe() const { return to_rank_.number(); }
-  /// Whether to wait for the terminal (there is room, and we are not in the background) or for the pipe.
+  /// Whether to poll the terminal (there is buffer space and we are not in the background) or the pipe.
   bool wants_terminal() const;
   bool wants_pipe() const { return active() && !waiting_.empty(); }
-  /// The terminal has something to read.
+  /// Call if the terminal is readable.
   void read();
-  /// The rank may have read something.
+  /// Call if the pipe may have space.
   void flush();
 
  private:

@@ -16,17 +16,17 @@ namespace hearth::launch {
 namespace {
 
 constexpr uint64_t kNsPerMs = 1'000'000;
-// How long what a rank has started and left behind may go on writing after all ranks have ended.
+// How long processes that ranks have started may still write after all ranks have ended.
 constexpr uint64_t kDrainNs = 200 * kNsPerMs;
-// After so long a line without an end is shown on a terminal: it may be a question.
+// After this time an incomplete line is shown on a terminal, because it may be a prompt.
 constexpr uint64_t kPromptNs = 100 * kNsPerMs;
 constexpr size_t kStateLines = 16;
-// --check looks for deadlocks too, after so long a wait.
+// With --check, waits of this length are examined for deadlocks.
 constexpr uint64_t kCheckWhyNs = 1000 * kNsPerMs;
-// Without --why and --check, only waits for ended ranks are looked for, after so long.
+// Without --why and --check, only waits for ended ranks are examined, after this time.
 constexpr uint64_t kUnaskedWhyNs = 10'000 * kNsPerMs;
 constexpr uint64_t kStubbornNs = 1000 * kNsPerMs;
-constexpr int kTimeoutCode = 124;  // as timeout(1) does it
+constexpr int kTimeoutCode = 124;  // as in timeout(1)
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
 
@@ -83,7 +83,7 @@ int Job::run(char** own_environment) {
     start_failed_ = true;
     end_job(exit_code_ == 0 ? 1 : exit_code_, true);
   }
-  complaints_.write_end.reset();  // what the ranks have of it goes with their exec
+  complaints_.write_end.reset();  // the ranks' copies are close-on-exec
   loop();
   clear_up();
   if (die_of_broken_pipe_) os::die_of_signal(SIGPIPE);
@@ -116,7 +116,7 @@ void Job::handle(Source source, uint32_t index) {
       handle_complaints();
       break;
     case Source::rank: {
-      // Only what has really ended counts: the event may be of a number that was used before.
+      // Verify that the process has ended: the event may belong to an earlier use of its descriptor number.
       Rank& rank = ranks_[index];
       if (!rank.ended && os::has_ended(rank.pid, rank.end)) rank_has_ended(index);
       break;
@@ -225,8 +225,8 @@ void Job::handle_signal(int signal) {
 void Job::signal_ranks(int signal) {
   for (const Rank& rank : ranks_) {
     if (rank.pid <= 0) continue;
-    // A rank that has ended is a zombie still, so its group's number is nobody else's; what it started there
-    // is ended with the others, but is none of the receivers of a forwarded signal.
+    // An ended rank is not reaped yet, so its process group still has its number. Processes that it left in
+    // the group are ended with the job, but do not receive forwarded signals.
     const bool to_all = signal == SIGTERM || signal == SIGKILL;
     if (rank.ended && !to_all) continue;
     const bool reached =
@@ -236,7 +236,7 @@ void Job::signal_ranks(int signal) {
   }
 }
 
-// Ranks have asked the kernel to kill them when mpiexec ends (PR_SET_PDEATHSIG), which no sandbox refuses.
+// The ranks have set PR_SET_PDEATHSIG: the kernel kills them when mpiexec ends, and no sandbox refuses that.
 void Job::give_up_killing() {
   if (cannot_kill_) return;
   cannot_kill_ = true;
@@ -247,7 +247,7 @@ void Job::give_up_killing() {
 
 // ---- ends of ranks
 
-// Where the system gives no pidfds.
+// For systems without pidfds.
 void Job::look_for_ended_ranks() {
   for (uint32_t index = 0; index < rank_count(); ++index) {
     Rank& rank = ranks_[index];
@@ -263,14 +263,14 @@ void Job::rank_has_ended(uint32_t index) {
   const shm::RankPhase phase = phase_of(segment_.rank(static_cast<int>(index)));
   rank.finalized = phase == shm::RankPhase::finalized;
   rank.cause = cause_of(rank.end, phase);
-  // Before anything that takes time: others wait for it.
+  // Publish the death before anything slow: other ranks wait for it.
   const bool outlived = rank.cause != Cause::none && !ending_ && others_return_errors();
   if (outlived) die_among_survivors(index);
   if (rank.handle.open()) {
     poller_.remove(rank.handle.number());
     rank.handle.reset();
   }
-  // Its last words come before ours about it.
+  // The rank's last output precedes the message about its end.
   for (RankStream* stream : {&rank.output, &rank.error}) {
     const bool was_open = stream->open();
     stream->drain();
@@ -293,7 +293,7 @@ void Job::rank_has_ended(uint32_t index) {
 
 void Job::judge(uint32_t index) {
   const Rank& rank = ranks_[index];
-  // Pairs with the release store of the rank that called MPI_Abort: what it wrote is complete.
+  // Pairs with the release store in MPI_Abort: the abort text is complete.
   const shm::JobHeader& job = segment_.job();
   const bool aborted = atomic::load_acquire(job.abort_written) != 0;
   if (rank.cause == Cause::none && !aborted) return;
@@ -306,7 +306,7 @@ void Job::judge(uint32_t index) {
     end_job(code == 0 ? 1 : code, true);
     return;
   }
-  // Whoever pressed the key knows why, and the other ranks have been told by the same signal.
+  // After a signal by the user no explanation is needed; the other ranks have received the same signal.
   if (!quiet_) {
     say(rank_words(index) + " " + describe_end(rank.end, rank.cause, memory_ran_out(rank)));
     say_states("ending " + running_words("other rank"));
@@ -350,13 +350,13 @@ void Job::reader_is_gone() {
   }
 }
 
-// What ranks started and left behind in their process groups ends with the job.
+// Ends the job: kills the processes that ranks left in their groups, and writes out the remaining output.
 void Job::clear_up() {
   say_what_they_did(true);
   signal_ranks(SIGKILL);
   for (Rank& rank : ranks_) {
     if (rank.pid > 0 && (rank.ended || !cannot_kill_)) os::reap(rank.pid);
-    rank.pid = -1;  // the number may be given to others now
+    rank.pid = -1;  // the number may be reused from here on
     rank.output.drain();
     rank.error.drain();
     rank.output.flush_unfinished();
@@ -383,7 +383,7 @@ void Job::handle_complaints() {
   os::SpawnFailure failure;
   for (;;) {
     const intptr_t bytes = os::read_some(complaints_.read_end.number(), &failure, sizeof failure);
-    if (bytes < 0) return;  // nothing for the moment
+    if (bytes < 0) return;  // nothing more for now
     if (bytes != sizeof failure) break;
     if (start_failed_ || failure.tag >= rank_count()) continue;
     start_failed_ = true;
@@ -459,7 +459,7 @@ void Job::flush_all() {
     sink_watched_[i] = left;
   }
   reader_is_gone();
-  // Streams whose sink has room again are read on.
+  // Resume streams whose sink has room again.
   std::erase_if(paused_, [&](const auto& entry) {
     Rank& rank = ranks_[entry.second];
     RankStream& stream = entry.first == Source::error ? rank.error : rank.output;
@@ -490,7 +490,7 @@ void Job::watch_terminal() {
   terminal_pipe_watched_ = pipe;
 }
 
-// ---- words
+// ---- messages
 
 void Job::say(const std::string& text) {
   error_->write("mpiexec: " + text + "\n");
@@ -523,7 +523,7 @@ void Job::say_states(const std::string& headline) {
   size_t lines = 0;
   for (uint32_t index = 0; index < rank_count(); ++index) {
     const SeenRank& rank = seen.ranks[index];
-    // Of those that have ended only one that the others may wait for in vain is of interest.
+    // Of the ended ranks, list only those that the others may wait for in vain.
     const bool missed = ranks_[index].ended && rank.phase == shm::RankPhase::outside;
     if ((ranks_[index].ended && !missed) || ++lines > kStateLines) continue;
     say("  rank " + std::to_string(index) + " " + rank_state_words(rank, seen.now_ns));

@@ -1,11 +1,11 @@
-// A running job: the ranks' processes, their output, the signals that come, and the rules by which one rank's
-// end becomes the end of all. One thread, one loop; all state is mpiexec's own but the segment, through which
-// ranks tell what they wait for and are told who died.
+// A running job: the ranks' processes, their output, signals to mpiexec, and the rules by which the end of
+// one rank ends the job. One thread runs one event loop. All state is private to mpiexec except the segment:
+// ranks publish there what they wait for, and mpiexec publishes there which ranks have died.
 //
-//   start ranks -> wait for: output, a rank's end, a signal, a time
-//     a rank fails / time limit / reader gone  -> tell, mark it dead in the segment, SIGTERM to all; SIGKILL
-//                                                 when the grace is over
-//     all have ended                           -> drain what they wrote, end what they left in their groups
+//   start ranks -> wait for: output, a rank's end, a signal, a timeout
+//     a rank fails / time limit / reader gone  -> report, mark it dead in the segment, SIGTERM to all ranks;
+//                                                 SIGKILL after the grace period
+//     all ranks have ended                     -> drain their output, end what is left in their groups
 #pragma once
 
 #include <future>
@@ -35,11 +35,12 @@ namespace hearth::launch {
 
 class Job {
  public:
-  /// All that is referred to outlives the job. Pre: one seat per rank, ranks counted over all programs.
+  /// All referenced arguments outlive the job. Pre: one seat per rank, ranks counted over all programs.
   Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segment, const shm::Arena& arena,
       const profile::Board& board, const JobCheck& check, std::vector<Seat> seats);
 
-  /// Runs the job to its end; mpiexec's exit code. Does not return when mpiexec has to die of SIGPIPE.
+  /// Runs the job to its end and returns mpiexec's exit code. Does not return if mpiexec has to die of
+  /// SIGPIPE.
   int run(char** own_environment);
 
  private:
@@ -47,17 +48,17 @@ class Job {
     const ProgramSpec* spec = nullptr;
     std::string path;
     std::string folder;
-    std::vector<std::string> environment;  // common to its ranks
+    std::vector<std::string> environment;  // the same for all its ranks
   };
   struct Rank {
     int pid = -1;
     const Program* program = nullptr;
-    os::Descriptor handle;  // pidfd; not open where the system has none, and once the rank has ended
+    os::Descriptor handle;  // pidfd; not open if the kernel has none, or after the rank has ended
     bool ended = false;
     os::ProcessEnd end;
-    Cause cause = Cause::none;   // of a death
-    bool finalized = false;      // when it ended
-    bool out_of_memory = false;  // the kernel chose it
+    Cause cause = Cause::none;   // why its end ends the job
+    bool finalized = false;      // whether it had called MPI_Finalize when it ended
+    bool out_of_memory = false;  // killed by the kernel's OOM killer
     RankStream output;
     RankStream error;
   };
@@ -74,7 +75,7 @@ class Job {
   bool make_stream(int rank, Source source, os::Descriptor& for_rank);
   int prepare_input(os::Descriptor& for_rank);
 
-  // The loop
+  // The event loop
   void loop();
   void handle(Source source, uint32_t index);
   void handle_signals();
@@ -85,7 +86,7 @@ class Job {
   int next_timeout_ms() const;
   bool finished() const;
 
-  // Ends
+  // Ends of ranks and of the job
   void look_for_ended_ranks();
   void rank_has_ended(uint32_t rank);
   void judge(uint32_t rank);
@@ -96,20 +97,20 @@ class Job {
   void reader_is_gone();
   void clear_up();
 
-  // Deaths that others may outlive (job_deaths.cpp)
+  // Deaths that the other ranks may survive (job_deaths.cpp)
   bool others_return_errors() const;
   void die_among_survivors(uint32_t rank);
   void look_for_survivors();
   int code_of_survivors() const;
 
-  // Why nothing moves (job_why.cpp)
+  // Deadlocks and standstills (job_why.cpp)
   void tell_observer();
   void say_why();
   void look_for_standstill();
   bool has_news_of_standstill(uint64_t now_ns);
   bool some_rank_has_left() const;
 
-  // Words
+  // Messages
   void say(const std::string& text);
   void say_states(const std::string& headline);
   void say_death(uint32_t rank);
@@ -140,44 +141,44 @@ class Job {
   std::unique_ptr<os::SignalInbox> signals_;
   os::Pipe complaints_;
   os::Descriptor segment_for_ranks_;
-  os::Descriptor arena_for_ranks_;  // not open where there is none
-  os::Descriptor board_for_ranks_;  // likewise
-  os::Descriptor check_for_ranks_;  // likewise
+  os::Descriptor arena_for_ranks_;  // not open if there is no arena
+  os::Descriptor board_for_ranks_;  // not open without --profile or --trace
+  os::Descriptor check_for_ranks_;  // not open without --check
   TerminalInput terminal_;
   bool terminal_watched_ = false;
   bool terminal_pipe_watched_ = false;
 
   std::vector<std::unique_ptr<Sink>> sinks_;
   Sink* output_ = nullptr;  // standard output
-  Sink* error_ = nullptr;   // standard error: the same sink where both are one file
+  Sink* error_ = nullptr;   // standard error; the same sink as output_ if both are one file
   std::map<std::string, Sink*> files_;
   std::vector<bool> sink_watched_;
-  std::vector<std::pair<Source, uint32_t>> paused_;  // streams not read from while their sink is congested
+  std::vector<std::pair<Source, uint32_t>> paused_;  // streams whose sink is congested: not read
 
   const shm::Liveness liveness_;
   Observer observer_;
-  std::vector<uint64_t> waits_told_;  // by rank: when the wait began of which --why has told
-  uint64_t moves_seen_ = 0;           // a fingerprint of all waits, and since when it is the same
+  std::vector<uint64_t> waits_told_;  // by rank: begin of the wait that --why last reported
+  uint64_t moves_seen_ = 0;           // fingerprint of all waits; since still_since_ns_ unchanged
   uint64_t still_since_ns_ = 0;
   bool still_told_ = false;
   bool why_asked_ = false;      // by --why or --check
-  uint64_t why_ns_ = 0;         // how long a wait lasts before it is examined
-  uint64_t not_before_ns_ = 0;  // of waits that have been looked at and were no deadlock
+  uint64_t why_ns_ = 0;         // duration after which a wait is examined
+  uint64_t not_before_ns_ = 0;  // next examination, after waits that were no deadlock
 
   uint32_t running_ = 0;
   uint32_t streams_open_ = 0;
   bool ending_ = false;
   int exit_code_ = 0;
-  int interrupts_ = 0;  // SIGINT and SIGTERM that came; the second one ends the job at once
-  bool quiet_ = false;  // whoever ended the job from outside need not be told
+  int interrupts_ = 0;  // received SIGINT and SIGTERM; the second one kills the ranks without a grace period
+  bool quiet_ = false;  // the user ended the job: print no message about it
   bool start_failed_ = false;
   bool die_of_broken_pipe_ = false;
-  bool cannot_kill_ = false;  // the system refuses signals to ranks, which then outlive clear_up()
+  bool cannot_kill_ = false;  // the system refuses signals to ranks; they remain after clear_up()
   long long memory_kills_before_ = 0;
-  bool go_on_ = false;  // in spite of a death
+  bool go_on_ = false;  // a rank died, and the job continues
   int death_code_ = 0;  // mpiexec's exit code for the first death
-  /// What the ranks were doing when one died. Put into words beside the loop: reading the symbols of their
-  /// programs takes longer than the next death may wait.
+  /// State of the ranks when one died, formatted by another thread: reading the symbol tables of their
+  /// programs takes longer than the handling of the next death may be delayed.
   std::future<std::vector<std::string>> words_;
 
   // Times, in ns of os::now_ns(); 0: not set.
@@ -188,8 +189,8 @@ class Job {
   uint64_t prompt_at_ = 0;
   uint64_t why_at_ = 0;
   uint64_t words_at_ = 0;
-  uint64_t stubborn_at_ = 0;  // ranks that have not reacted to SIGINT or SIGTERM by then are reported
-  uint64_t mourned_at_ = 0;   // survivors must have said by then that they go on
+  uint64_t stubborn_at_ = 0;  // when ranks that have not reacted to SIGINT or SIGTERM are reported
+  uint64_t mourned_at_ = 0;   // end of the grace period in which survivors must report that they continue
 };
 
 }  // namespace hearth::launch

@@ -78,7 +78,7 @@ void JobCheck::note_deadlock(const std::string& text) const {
 
 bool JobCheck::all_finalized() const {
   for (uint32_t rank = 0; rank < board_.ranks(); ++rank) {
-    // Pairs with the store of the rank at the end of MPI_Finalize.
+    // Pairs with the release store at the end of MPI_Finalize.
     if (atomic::load_acquire(board_.part(rank).finalized) == 0) return false;
   }
   return true;
@@ -100,7 +100,7 @@ void JobCheck::tell(shm::CheckClass kind, const std::vector<std::string>& lines)
   board_.add(kind, shm::kNoRank, all);
 }
 
-// All has been sent and received that ever will be: what a record says that no receive has taken is lost.
+// Pre: all ranks have finalized, so a recorded message without a matching receive is lost.
 void JobCheck::look_for_lost_messages() const {
   uint64_t sent = 0;
   uint64_t received = 0;
@@ -141,14 +141,14 @@ void JobCheck::look_for_lost_messages() const {
   if (lost.size() > kLinesMax) note("and " + std::to_string(lost.size() - kLinesMax) + " more such places");
 }
 
-// Collectives after which some ranks did not have to wait for those that never came.
+// Finds collectives that some ranks completed without waiting for the ranks that never called them.
 void JobCheck::look_for_missing_collectives() const {
   struct Side {
     uint64_t number = 0;
     uint32_t rank = 0;
     const shm::CheckComm* comm = nullptr;
   };
-  std::map<uint64_t, std::pair<Side, Side>> by_comm;  // fewest and most
+  std::map<uint64_t, std::pair<Side, Side>> by_comm;  // ranks with the fewest and the most calls
   for (uint32_t rank = 0; rank < board_.ranks(); ++rank) {
     const shm::RankPart& part = board_.part(rank);
     for (uint32_t place = 0; place < std::min<size_t>(part.comms, shm::kCheckComms); ++place) {
@@ -162,7 +162,7 @@ void JobCheck::look_for_missing_collectives() const {
   }
   for (const auto& [id, sides] : by_comm) {
     const auto& [fewest, most] = sides;
-    // One that only some have freed is told as never freed by the others.
+    // A communicator that only some ranks freed is reported for the others as never freed.
     if (fewest.number == most.number || fewest.comm->freed != most.comm->freed) continue;
     const auto last = [&](const Side& side) {
       if (side.number == 0) return "rank " + std::to_string(side.rank) + ": none";
@@ -184,7 +184,7 @@ void JobCheck::write_json() const {
   const uint32_t number = std::min<uint32_t>(board_.header().findings, shm::kCheckFindings);
   for (uint32_t i = 0; i < number; ++i) {
     const shm::CheckFinding& finding = board_.header().finding[i];
-    if (atomic::load_acquire(finding.written) == 0) continue;  // of a rank that was killed in the middle
+    if (atomic::load_acquire(finding.written) == 0) continue;  // its rank was killed while writing
     nlohmann::json row = {{"class", shm::name_of(static_cast<shm::CheckClass>(finding.kind))},
                           {"text", std::string(finding.text, strnlen(finding.text, sizeof finding.text))}};
     if (finding.rank != shm::kNoRank) row["rank"] = finding.rank;

@@ -1,6 +1,6 @@
-// mpiexec's half of --check: the library that the ranks preload, the file that they share, and, when the job
-// is over, what only shows then: messages that nobody received, collectives that some ranks never called, and
-// the sum of it all. Used by mpiexec, in its one thread.
+// mpiexec's part of --check: the preloaded library, the file that the ranks share, and the checks that are
+// possible only after the job: messages that were never received, collectives that some ranks never called,
+// and the summary. Used by mpiexec's only thread.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@ namespace hearth::launch {
 
 class JobCheck {
  public:
-  /// Nothing where nobody asked for checks.
+  /// Does nothing unless checks are requested.
   static Status open(const JobSpec& job, int ranks, JobCheck& check);
 
   bool wanted() const { return board_.usable(); }
   bool fatal() const { return fatal_; }
   const shm::CheckBoard& board() const { return board_; }
-  /// Has programs with this environment load the library.
+  /// Preloads the library into programs with this environment.
   void add_to(std::vector<std::string>& environment) const;
-  /// The ranks wait for each other for ever.
+  /// Records that the ranks are deadlocked.
   void note_deadlock(const std::string& text) const;
-  /// The job is over: says on standard error what was found. mpiexec's exit code.
+  /// Call after the job. Prints the findings on standard error and returns mpiexec's exit code.
   int finish(int exit_code);
 
  private:

@@ -1,5 +1,5 @@
-// The death of a rank that others may outlive: those whose calls return errors are told at once, and have
-// time to say that they go on.
+// Deaths that the other ranks may survive: ranks whose calls return errors are notified at once, and have a
+// grace period in which they can report that they continue.
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -16,16 +16,16 @@
 namespace hearth::launch {
 namespace {
 
-// Of more ranks it would take too long to keep what they show: they are told first.
+// In larger jobs the copy of all ranks' state would delay the notification too long.
 constexpr uint32_t kKeptRanksMax = 256;
-// Until the words about them are looked for, and looked for again.
+// Interval of the checks whether the report about the ranks is ready.
 constexpr uint64_t kWordsNs = 5'000'000;
 constexpr size_t kLinesMax = 16;
 
-// The observer comes by value: what it has read of programs' symbols takes milliseconds to free, which would
-// be those of whoever asks for the result.
+// Runs in a thread of its own. Takes the observer by value: freeing the symbol tables that it has read takes
+// milliseconds, which would otherwise delay the thread that asks for the result.
 std::vector<std::string> what_they_did(std::unique_ptr<Observer> observer, uint32_t died) {
-  // Those who are told just now need the processors.
+  // The ranks that are being notified need the processors.
   os::lower_priority();
   observer->look();
   const Snapshot& seen = observer->latest();
@@ -48,13 +48,13 @@ std::vector<std::string> what_they_did(std::unique_ptr<Observer> observer, uint3
 
 }  // namespace
 
-// Without --survive one rank that does not want errors back is enough to end the job, as one that has not
-// begun MPI is: it may wait for the dead one elsewhere.
+// Without --survive the job ends if one rank does not handle errors, or if one has not called MPI_Init yet:
+// such a rank may wait for the dead one outside MPI.
 bool Job::others_return_errors() const {
   if (quiet_ || atomic::load_acquire(segment_.job().abort_written) != 0) return false;
-  // Also where the others have come to their end before: when exactly is chance.
+  // True even if all other ranks have ended before: the order of their ends is a race.
   if (spec_.survive || go_on_) return true;
-  bool some_hear = false;  // those that have left MPI do not
+  bool some_hear = false;  // a rank is still in MPI
   for (uint32_t index = 0; index < rank_count(); ++index) {
     if (ranks_[index].ended) continue;
     const shm::RankBlock& block = segment_.rank(static_cast<int>(index));
@@ -66,7 +66,8 @@ bool Job::others_return_errors() const {
   return some_hear;
 }
 
-// Whether the kernel has ended a process since this was asked last, for want of memory.
+// Whether the OOM killer has probably killed this rank: it died of SIGKILL, and the kernel's count of such
+// kills has risen since the last call.
 bool Job::memory_ran_out(const Rank& rank) {
   if (!rank.end.by_signal || rank.end.code != SIGKILL) return false;
   const long long kills = os::out_of_memory_kills();
@@ -75,7 +76,7 @@ bool Job::memory_ran_out(const Rank& rank) {
   return more;
 }
 
-// Every loop in which a rank waits looks at the count of deaths; those that sleep are woken to look.
+// Publishes the death. Every wait loop of a rank polls the count of deaths; sleeping ranks are woken.
 void Job::die_among_survivors(uint32_t index) {
   Rank& rank = ranks_[index];
   rank.out_of_memory = memory_ran_out(rank);
@@ -92,7 +93,7 @@ void Job::die_among_survivors(uint32_t index) {
     words_ = std::async(std::launch::async, what_they_did, std::move(seen), index);
     words_at_ = os::now_ns() + kWordsNs;
   } catch (const std::system_error&) {
-    // Without another thread nobody is told what the ranks did.
+    // Without another thread, the state of the ranks is not reported.
   }
 }
 
@@ -103,7 +104,7 @@ void Job::say_death(uint32_t index) {
     death_code_ = exit_code_of(rank.end);
     if (!spec_.survive) mourned_at_ = os::now_ns() + param::get_time_ns(param::Id::launch_grace);
   }
-  // Ranks that give up because of the first death say so themselves.
+  // Ranks that end because of the first death report that themselves.
   if (!first && !go_on_ && rank.cause != Cause::signal) return;
   const std::string told = running_words("other rank") + (running_ == 1 ? " is told" : " are told");
   say(rank_words(index) + " " + describe_end(rank.end, rank.cause, rank.out_of_memory) +
@@ -130,7 +131,7 @@ void Job::look_for_survivors() {
   end_job(death_code_, true);
 }
 
-// Who has gone on in spite of a death is judged by how it ended itself.
+// If ranks continued after a death, their own ends determine the exit code.
 int Job::code_of_survivors() const {
   bool some_finished = false;
   for (const Rank& rank : ranks_) {

@@ -16,7 +16,7 @@
 namespace hearth::launch {
 namespace {
 
-// Of one rank, in 5 MiB: what a viewer still moves through smoothly.
+// Events per rank (5 MiB); trace viewers remain responsive with this many.
 constexpr uint64_t kTraceEvents = 1 << 17;
 
 std::string command_of(const JobSpec& job) {

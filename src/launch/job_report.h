@@ -1,5 +1,5 @@
-// The files of --profile and --trace: opened before the ranks start, so that a name that cannot be written is
-// told at once, and written when the job is over, however it ended. Used by mpiexec, in its one thread.
+// The files of --profile and --trace. They are opened before the ranks start, so that an unwritable name is
+// reported at once, and written after the job, however it ended. Used by mpiexec's only thread.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ namespace hearth::launch {
 
 class JobReport {
  public:
-  /// Nothing where nobody asked for a report; otherwise the board is there for the ranks.
+  /// Does nothing unless a report is requested; otherwise creates the board for the ranks.
   static Status open(const JobSpec& job, int ranks, JobReport& report);
 
   const profile::Board& board() const { return board_; }
-  /// The job is over. Says on standard error what was written, or what could not be.
+  /// Call after the job. Prints on standard error which files were written, or why one could not be.
   void write(const JobSpec& job, const shm::Segment& segment, int exit_code) const;
 
  private:

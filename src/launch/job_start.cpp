@@ -1,4 +1,4 @@
-// Starting the ranks of a job: environment, pipes, processes.
+// Starts the ranks of a job: environment, pipes, processes.
 #include <cerrno>
 #include <cstring>
 
@@ -25,7 +25,7 @@ std::string with_rank(const std::string& pattern, int rank) {
   return name;
 }
 
-// How a rank is told of a file that it inherits.
+// Value of the variable that describes an inherited file to a rank (launch/bootstrap.h).
 std::string words_about(const os::Descriptor& file) {
   const int descriptor = file.number();
   return std::to_string(descriptor) + ":" + std::to_string(os::identity_of(descriptor).inode) + ":" +
@@ -37,8 +37,8 @@ std::string words_about(const os::Descriptor& file) {
 void Job::open_sinks() {
   sinks_.push_back(std::make_unique<Sink>(1));
   output_ = error_ = sinks_.back().get();
-  // With 2>&1 there is one sink, or a line of one stream would be written into the middle of one of the
-  // other.
+  // With 2>&1 both streams share one sink. With two sinks, a line of one stream could be written into a line
+  // of the other.
   if (os::identity_of(1) == os::identity_of(2)) return;
   sinks_.push_back(std::make_unique<Sink>(2));
   error_ = sinks_.back().get();
@@ -89,13 +89,13 @@ bool Job::make_stream(int rank, Source source, os::Descriptor& for_rank) {
   return true;
 }
 
-// The descriptor that becomes the standard input of the rank that gets ours.
+// Returns the descriptor that becomes standard input of the rank that receives ours; -1 on failure.
 int Job::prepare_input(os::Descriptor& for_rank) {
   if (!os::is_terminal(0)) return 0;
   return terminal_.open(0, for_rank) ? for_rank.number() : -1;
 }
 
-// Whoever asked for it by an option is told why a program goes without.
+// Reports why a program's heap is not shared if an option asked for it.
 void Job::share_heap_of(Program& program) {
   const std::string& wish = param::get_text(param::Id::share_heap);
   const bool asked = spec_.share_heap == Choice::unsaid ? wish == "1" : spec_.share_heap == Choice::yes;
@@ -112,7 +112,7 @@ void Job::share_heap_of(Program& program) {
   }
 }
 
-// All programs are looked for before any is started.
+// Finds all programs before any is started.
 bool Job::find_programs(char** own_environment) {
   for (const ProgramSpec& spec : spec_.programs) {
     Program program;
@@ -182,7 +182,7 @@ bool Job::start_rank(int rank, int number, int input) {
   }
   ++running_;
   mine.handle = os::open_process(mine.pid);
-  // Without one SIGCHLD tells.
+  // Without a pidfd, SIGCHLD reports the end.
   const uint64_t token = static_cast<uint64_t>(Source::rank) << 32 | static_cast<uint32_t>(rank);
   if (mine.handle.open() && !poller_.add(mine.handle.number(), token, true, false)) mine.handle.reset();
   return true;

@@ -9,11 +9,12 @@
 namespace hearth::launch {
 namespace {
 
-// How often is looked whether something stands still: a few loads for each rank.
+// Interval of the checks for a standstill; a check costs a few loads per rank.
 constexpr uint64_t kLookNs = 200'000'000;
-// The interval without --why, when only waits for ended ranks are of interest.
+// The interval without --why, where only waits for ended ranks are reported.
 constexpr uint64_t kUnaskedLookNs = 1'000'000'000;
-// And how soon after a closer look, which found no deadlock, is the next one: it takes a fifth of a second.
+// Least time from a full examination without a deadlock to the next one, because an examination takes a fifth
+// of a second.
 constexpr uint64_t kAgainNs = 500'000'000;
 
 uint64_t mix(uint64_t hash, uint64_t value) {
@@ -34,9 +35,9 @@ void Job::say_why() {
   for (const std::string& line : explain(observer_.look_well(true)).lines) say(line);
 }
 
-// Reports a wait of at least why_ns_ once. With --why, a wait for ranks that compute is reported too, if
-// nothing at all has moved for so long. Without it, only waits that cannot end because the awaited ranks have
-// ended are reported, and end the job unless --keep-waiting is given.
+// Reports each wait of at least why_ns_ once. With --why, also reports waits for computing ranks if nothing
+// has moved for that time. Without --why, reports only waits that cannot end because the awaited ranks have
+// ended; it then ends the job unless --keep-waiting is given.
 void Job::look_for_standstill() {
   const uint64_t now = os::now_ns();
   why_at_ = now + std::min(why_asked_ ? kLookNs : kUnaskedLookNs, why_ns_);
@@ -52,7 +53,7 @@ void Job::look_for_standstill() {
   still_told_ = true;
   for (const std::string& line : why.lines) say(line);
   if (!stuck) return;
-  // A program that polls may do anything next: a suspicion is no finding, and no reason to end the job.
+  // A polling program may still do anything: a suspicion is no finding, and no reason to end the job.
   const bool proven = why.verdict != Verdict::suspected;
   if (proven) {
     std::string all;
@@ -73,7 +74,7 @@ void Job::look_for_standstill() {
   }
 }
 
-// Whether a rank can no longer act although the job goes on: it has ended or called MPI_Finalize.
+// Whether a rank has ended or called MPI_Finalize while the job continues.
 bool Job::some_rank_has_left() const {
   for (uint32_t index = 0; index < rank_count(); ++index) {
     const auto phase = atomic::load_relaxed(segment_.rank(static_cast<int>(index)).phase);

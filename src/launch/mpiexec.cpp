@@ -56,7 +56,7 @@ int ranks_of(const JobSpec& job) {
   return ranks;
 }
 
-// Programs without -n: as many ranks as the slots, -ppn or ppr say, else one.
+// Ranks of programs without -n: from the slots, -ppn or ppr; else one.
 void fill_in_ranks(JobSpec& job, const topo::Machine& machine, int slots) {
   int standard = slots > 0 ? slots : 1;
   if (job.ranks_per_node > 0) standard = job.ranks_per_node;
@@ -126,7 +126,7 @@ Status make_segment(int ranks, int processors, const std::vector<Seat>& seats, s
     memory.push_back(seat.memory);
     HEARTH_TRY(topo::choose_nodes(memory.back()));
   }
-  // Nothing to choose, or the user has chosen for all of the job.
+  // No nodes to choose from, or the user has set a memory policy for the whole job.
   const auto open = [](const shm::RankMemory& nodes) { return nodes.local < 0; };
   if (std::all_of(memory.begin(), memory.end(), open) || os::has_memory_policy()) memory.clear();
   HEARTH_TRY(
@@ -137,7 +137,7 @@ Status make_segment(int ranks, int processors, const std::vector<Seat>& seats, s
   return {};
 }
 
-// All ranks use one profile: the one that is found here. Whether there is one.
+// Passes the tuning profile of this machine to all ranks. Returns whether there is one.
 bool hand_over_profile(const topo::Machine& machine, JobSpec& job) {
   const tune::ProfileSearch search = tune::find_profile(machine);
   for (const std::string& text : search.notes) note("note: " + text);
@@ -147,7 +147,7 @@ bool hand_over_profile(const topo::Machine& machine, JobSpec& job) {
   return true;
 }
 
-// The processors that the job may use, of those that mpiexec itself may.
+// The processors that the job may use, out of those that mpiexec may use.
 Status find_machine(const JobSpec& job, topo::Machine& machine) {
   machine = topo::Machine::discover(job.do_not_launch);
   HEARTH_TRY(check_processors(machine, job.placement));
@@ -183,7 +183,8 @@ void report_seats(const JobSpec& job, const topo::Machine& machine, const std::v
   std::fputs(draw(machine, seats).c_str(), stderr);
 }
 
-// A job for other machines goes to a launcher that can reach them. Returns when that cannot be.
+// Launcher delegation: becomes a launcher that reaches other machines. Returns only on failure or with
+// --do-not-launch.
 int leave_to_others(const JobSpec& job, const std::string& other_host, char** environment) {
   std::vector<std::string> variables;
   for (char** entry = environment; *entry != nullptr; ++entry) variables.emplace_back(*entry);
@@ -230,7 +231,7 @@ int mpiexec(char** arguments, char** environment) {
   name_ignored(job);
 
   if (!os::check_process_id().ok()) return complain(1);
-  // Before anything is opened or allocated that the guardian would have to let go.
+  // Started before any descriptor or memory exists that the reaper would have to release.
   Guardian guardian;
   if (!guardian.start(arguments).ok()) return complain(1);
 
@@ -249,7 +250,7 @@ int mpiexec(char** arguments, char** environment) {
 
   shm::Segment segment;
   if (!make_segment(ranks, processors, seats, segment).ok()) return complain(1);
-  // Without it messages go other ways; `hearth info` says why there is none.
+  // Without an arena, messages use other protocols; `hearth info` shows the reason.
   shm::Arena arena;
   static_cast<void>(shm::Arena::create(static_cast<uint32_t>(ranks), arena).ok());
   JobReport report;

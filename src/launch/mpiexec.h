@@ -1,11 +1,11 @@
-// mpiexec for one machine: from its command line to its exit code. docs/launching.md tells its users what it
-// promises.
+// mpiexec for one machine: from its command line to its exit code. docs/launching.md is its specification for
+// users.
 #pragma once
 
 namespace hearth::launch {
 
-/// Runs the job that the command line describes. `arguments` are main's own; a helper process overwrites its
-/// copy of them.
+/// Runs the job that the command line describes. `arguments` are main's own; the reaper overwrites its copy
+/// of them.
 int mpiexec(char** arguments, char** environment);
 
 }  // namespace hearth::launch

@@ -23,15 +23,15 @@ constexpr uint64_t kWhyNs = 5'000'000'000;
 struct Parser {
   JobSpec& job;
   ProgramSpec program;
-  std::string option;  // as it was written, for messages
+  std::string option;  // as the user wrote it, for messages
 };
 
 using Handler = Status (*)(Parser& parser, const Words& values);
 
 struct Option {
-  const char* names;      // without dashes, which may be one or two; the first one is printed
-  const char* arguments;  // "" for none; "NAME VALUE" may also be given as NAME=VALUE; "[=VALUE]" left out
-  const char* text;       // for --help; null: accepted, but without a meaning on one machine
+  const char* names;      // without dashes; one or two are accepted; --help prints the first name
+  const char* arguments;  // "" for none; "NAME VALUE" also accepts NAME=VALUE; "[=VALUE]" is optional
+  const char* text;       // for --help; null: accepted, but without effect on one machine
   Handler handle;
 };
 
@@ -293,7 +293,7 @@ std::string printed(const std::string& name) {
 Status unknown_option(const std::string& word) {
   const std::string name = without_dashes(word);
   std::string nearest;
-  size_t best = 3;  // further away is no misspelling
+  size_t best = 3;  // greater distances are not misspellings
   for (const Option& option : kOptions) {
     for (const std::string& known : split(option.names, ' ')) {
       const size_t steps = edit_distance(name, known);
@@ -310,7 +310,7 @@ Status unknown_option(const std::string& word) {
               word.c_str(), printed(nearest).c_str());
 }
 
-// "-n4" as users of Open MPI and MPICH type it: an option with one number, written together with it.
+// "-n4": an option with one number, written together with it, as Open MPI and MPICH accept it.
 const Option* find_with_number(const std::string& name, std::string& number) {
   const size_t digits = name.find_first_of("0123456789");
   if (digits == 0 || digits == std::string::npos) return nullptr;
@@ -320,7 +320,7 @@ const Option* find_with_number(const std::string& name, std::string& number) {
   return option != nullptr && std::strcmp(option->arguments, "N") == 0 ? option : nullptr;
 }
 
-// Takes one option and its arguments from words[next...].
+// Parses one option and its arguments from words[next...].
 Status take_option(Parser& parser, const Words& words, size_t& next) {
   std::string word = words[next++];
   Words values;

@@ -1,5 +1,5 @@
-// mpiexec's command line, in the words of Open MPI and of Hydra (MPICH, Intel MPI) alike. One row per option
-// in options.cpp; --help is printed from those rows.
+// mpiexec's command line. Accepts the options of Open MPI and of Hydra (MPICH, Intel MPI). options.cpp has
+// one row per option; --help is printed from those rows.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace hearth::launch {
 
-/// A change to the environment: NAME=VALUE, or NAME alone to pass on what mpiexec was given.
+/// A change to the environment: NAME=VALUE, or NAME alone to pass on mpiexec's own value.
 struct EnvironmentEdit {
   std::string name;
   std::string value;
   bool pass_on = false;
 };
 
-/// One program between two ':' of the command line.
+/// One program of the command line; ':' separates them.
 struct ProgramSpec {
-  int ranks = 0;  // 0: not said
+  int ranks = 0;  // 0: not given
   std::string folder;
   std::vector<EnvironmentEdit> environment;
   std::vector<std::string> command;
 };
 
-/// What an option that may be left out says.
+/// A yes/no option that may be absent.
 enum class Choice { unsaid, yes, no };
 
-/// Whether ranks get the environment of mpiexec, or of it only what is named.
+/// Whether ranks inherit mpiexec's whole environment, or only the variables named.
 enum class Inherit { all, none };
 
 struct JobSpec {
@@ -43,31 +43,31 @@ struct JobSpec {
   int ranks_per_node = 0;
   std::vector<std::string> hosts;  // as given, "name" or "name:slots"
   bool tag_output = false;
-  bool merge_output = false;   // standard error goes where standard output goes
+  bool merge_output = false;   // standard error is sent to standard output
   std::string output_pattern;  // file for standard output, %r is the rank; "" for none
   std::string error_pattern;
-  int input_rank = 0;                      // who gets standard input; -1: nobody
+  int input_rank = 0;                      // rank that receives standard input; -1: none
   uint64_t timeout_ns = 0;                 // 0: none
-  uint64_t why_ns = 0;                     // --why; 0: not asked for
+  uint64_t why_ns = 0;                     // --why; 0: not requested
   bool keep_waiting = false;               // --keep-waiting
-  std::string check;                       // --check: as HEARTH_CHECK; "": not said
+  std::string check;                       // --check: value as in HEARTH_CHECK; "": not given
   std::string check_json;                  // "" for none
-  bool survive = false;                    // the death of a rank is no reason to end the others
-  std::vector<std::string> profile_files;  // --profile; JSON where the name ends so, else a page
+  bool survive = false;                    // the death of a rank does not end the others
+  std::vector<std::string> profile_files;  // --profile; JSON if the name ends in .json, else HTML
   std::string trace_file;                  // --trace; "" for none
-  std::string chaos;                       // --chaos: as HEARTH_CHAOS; "": not said
+  std::string chaos;                       // --chaos: value as in HEARTH_CHAOS; "": not given
   bool report_bindings = false;
   Choice share_heap = Choice::unsaid;
   bool do_not_launch = false;
   bool show_help = false;
   bool show_version = false;
-  std::vector<std::vector<std::string>> ignored;  // options without a meaning on one machine, with values
+  std::vector<std::vector<std::string>> ignored;  // options without effect on one machine, with values
 };
 
-/// Reads the command line (without the program's own name) and MPIEXEC_TIMEOUT.
+/// Parses the command line (without the program's own name) and MPIEXEC_TIMEOUT.
 Status parse_command_line(const std::vector<std::string>& words, JobSpec& job);
 
-/// What --help prints.
+/// The text of --help.
 std::string help_text();
 
 }  // namespace hearth::launch

@@ -13,9 +13,9 @@ constexpr size_t kPieceBytes = 4096;
 constexpr size_t kReadBytes = size_t{64} << 10;
 // Not on the stack, which may be short (ulimit -s); all streams are read by one thread.
 std::array<char, kReadBytes> read_buffer;
-// A pipe holds at most a MiB unless root allows more; whoever still writes while we drain is not waited for.
+// A pipe holds at most 1 MiB unless root allows more; drain() does not wait for processes that keep writing.
 constexpr size_t kDrainBytesMax = size_t{4} << 20;
-// A line longer than this is handed on in parts.
+// Longer lines are forwarded in parts.
 constexpr size_t kLineBytesMax = size_t{1} << 20;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What ranks write, on its way to mpiexec's own output: read from a pipe per rank and stream, written as
-// whole lines. Nothing here blocks, so that signals and deaths are seen while a reader is slow; when one is,
-// the ranks that write to it are no longer read from, and wait in turn.
+// Forwards the ranks' output to mpiexec's own: read from a pipe per rank and stream, written as whole lines.
+// Nothing here blocks, so that mpiexec handles signals and deaths while a reader is slow. While a sink is
+// congested, mpiexec stops reading from the ranks that write to it, and their writes block.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,25 @@
 
 namespace hearth::launch {
 
-/// A place that text goes to: standard output, standard error or a file.
+/// A destination of text: standard output, standard error or a file.
 class Sink {
  public:
-  /// Writes to a descriptor that somebody else owns.
+  /// Writes to a descriptor that the caller owns.
   explicit Sink(int descriptor);
   /// Owns the file.
   explicit Sink(os::Descriptor file);
 
   int descriptor() const { return descriptor_; }
-  /// Adds text behind what waits; flush() moves it on.
+  /// Appends text to the buffer; flush() writes it out.
   void write(std::string_view text);
-  /// Hands on what the reader takes without blocking; true when nothing is left.
+  /// Writes as much as the reader takes without blocking; true when nothing is left.
   bool flush();
   bool empty() const { return sent_ == waiting_.size(); }
-  /// The reader is gone, or the disk is full; what is written from now on is dropped.
+  /// The reader is gone or the disk is full; further output is dropped.
   bool broken() const { return broken_ != 0; }
-  /// errno of what broke it.
+  /// The errno of the failed write.
   int broken_by() const { return broken_; }
-  /// So much waits that ranks should not be read from for now.
+  /// Whether so much text is buffered that mpiexec should stop reading from the ranks.
   bool congested() const { return waiting_.size() - sent_ > kCongestedBytes; }
 
  private:
@@ -47,21 +47,20 @@ class Sink {
 class RankStream {
  public:
   RankStream() = default;
-  /// `prefix` begins every line; with an empty one the bytes go through unchanged.
+  /// `prefix` is put in front of every line; if it is empty, the bytes go through unchanged.
   RankStream(os::Descriptor pipe, Sink* sink, std::string prefix);
 
   bool open() const { return pipe_.open(); }
   int descriptor() const { return pipe_.number(); }
   Sink* sink() const { return sink_; }
-  /// Reads what is there now, up to some bytes; whole lines go to the sink. False once all has been read that
-  /// will ever come.
+  /// Reads what is available, up to a limit; whole lines go to the sink. False at the end of the stream.
   bool read();
-  /// Reads until nothing is there for the moment, within reason.
+  /// Reads until nothing is available for the moment, up to a limit.
   void drain();
-  /// Hands on a last line that has no end.
+  /// Writes a last line that has no newline.
   void flush_unfinished();
   bool unfinished() const { return !line_.empty(); }
-  /// errno where it could not be read to its end; else 0.
+  /// The errno if a read failed; else 0.
   int broken_by() const { return broken_; }
   void close() { pipe_.reset(); }
 
@@ -72,7 +71,7 @@ class RankStream {
   Sink* sink_ = nullptr;
   int broken_ = 0;
   std::string prefix_;
-  std::string line_;  // begun, but not ended yet
+  std::string line_;  // incomplete last line
 };
 
 }  // namespace hearth::launch

@@ -33,14 +33,14 @@ int32_t number_at(const Processor& processor, Level level) {
 
 using Group = std::vector<Processor>;
 
-// The processors, sorted into the objects of a level; those of which it is not known share one.
+// Groups the processors by their object of a level. Processors whose object is unknown form one group.
 std::vector<Group> groups_at(std::span<const Processor> processors, Level level) {
   std::vector<Group> groups;
   for (const Processor& processor : processors) {
     const auto same = [&](const Group& group) {
       return number_at(group.front(), level) == number_at(processor, level);
     };
-    // Processors are sorted by nearness, so the group is nearly always the last one.
+    // Processors are sorted by shared hardware, so the group is nearly always the last one.
     if (!groups.empty() && same(groups.back())) {
       groups.back().push_back(processor);
       continue;
@@ -59,7 +59,7 @@ void append(Group& to, const Group& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-// A run of `count` consecutive groups from `first` on, around the end if need be.
+// A run of `count` consecutive groups that begins at `first` and wraps around at the end.
 Group take(const std::vector<Group>& groups, size_t first, size_t count) {
   Group result;
   for (size_t i = 0; i < count && i < groups.size(); ++i) append(result, groups[(first + i) % groups.size()]);
@@ -68,7 +68,7 @@ Group take(const std::vector<Group>& groups, size_t first, size_t count) {
 
 Seat make_seat(const Machine& machine, const Group& processors) {
   Seat seat;
-  // A seat as large as what mpiexec was given needs no binding.
+  // No binding is needed if the seat covers all processors that mpiexec was given.
   const bool smaller = !processors.empty() && processors.size() < machine.processors().size();
   const bool bound = smaller || machine.restricted();
   const Group& mine = smaller ? processors : machine.processors();
@@ -91,7 +91,7 @@ Seat make_seat(const Machine& machine, const Group& processors) {
   return seat;
 }
 
-// An even share of the cores for each rank, so that its threads have room and no core is left idle.
+// An equal share of the cores for each rank, so that its threads have room and no core stays idle.
 std::vector<Group> shares(const Machine& machine, int ranks) {
   const std::vector<Group> cores = groups_at(machine.processors(), Level::core);
   std::vector<Group> result;
@@ -103,7 +103,7 @@ std::vector<Group> shares(const Machine& machine, int ranks) {
   return result;
 }
 
-// Runs of `width` neighbouring units, within one L3 wherever it has room for a run.
+// Runs of `width` adjacent units, within one L3 if it holds at least one run.
 std::vector<Group> runs_of(const Machine& machine, Level unit, size_t width) {
   std::vector<Group> runs;
   for (const Group& cache : groups_at(machine.processors(), Level::l3)) {
@@ -118,8 +118,9 @@ std::vector<Group> runs_of(const Machine& machine, Level unit, size_t width) {
   return runs;
 }
 
-// The same groups, each as far as can be from those before it: packages in turn, in each of them memory nodes
-// in turn, and so on down to the processors of a core. A group lies where its first processor lies.
+// Reorders the groups so that each is as far as possible from the previous ones: round-robin over packages,
+// within them over memory nodes, and so on down to the processors of a core. The first processor of a group
+// determines its place.
 std::vector<Group> spread(std::vector<Group> groups, Level level = Level::package) {
   if (level < Level::core || groups.size() < 2) return groups;
   const auto below = static_cast<Level>(static_cast<int>(level) - 1);
@@ -156,7 +157,7 @@ Group named(const Machine& machine, std::span<const int> numbers) {
   return result;
 }
 
-// Each processor for itself, in the system's own order.
+// One group per processor, in the system's order.
 std::vector<Group> by_number(const Machine& machine) {
   std::vector<Group> result;
   for (const Processor& processor : machine.processors()) result.push_back({processor});
@@ -165,7 +166,7 @@ std::vector<Group> by_number(const Machine& machine) {
   return result;
 }
 
-// Which object a rank is dealt to, and which of the seats in it.
+// The object that a rank is assigned to, and its index among the ranks of that object.
 struct Deal {
   size_t object;
   size_t turn;
@@ -177,7 +178,7 @@ Deal deal(int rank, size_t objects, int ranks_per_object) {
   return {number / each % objects, number % each};
 }
 
-// The processors that a rank is dealt, before the binding widens or narrows them.
+// The processors that --map-by assigns to a rank, before --bind-to widens or narrows them.
 Group dealt(const Machine& machine, const PlacementRequest& request, Level map, int rank) {
   const auto width = static_cast<size_t>(request.cores_per_rank);
   const bool by_thread = map == Level::hwthread || (map > Level::core && request.bind == Level::hwthread);
@@ -190,7 +191,7 @@ Group dealt(const Machine& machine, const PlacementRequest& request, Level map, 
   return take(groups_at(objects[place.object], unit), place.turn * width, width);
 }
 
-// All processors in the object of `level` that holds the first of `processors`.
+// All processors of the `level` object that contains the first of `processors`.
 Group widened(const Machine& machine, const Group& processors, Level level) {
   const int32_t number = number_at(processors.front(), level);
   Group result;
@@ -221,7 +222,7 @@ Status check_processors(const Machine& machine, const PlacementRequest& request)
 
 namespace {
 
-// Seats one after the other, and from the first one again when there are more ranks.
+// Assigns the groups to ranks round-robin.
 std::vector<Seat> in_turn(const Machine& machine, const std::vector<Group>& groups, int ranks) {
   std::vector<Seat> seats;
   for (size_t rank = 0; rank < static_cast<size_t>(ranks); ++rank) {
@@ -230,8 +231,8 @@ std::vector<Seat> in_turn(const Machine& machine, const std::vector<Group>& grou
   return seats;
 }
 
-// As many hardware threads of a seat as were asked for: with more ranks than cores the next ones, each time
-// that the cores have been gone through.
+// Reduces a seat to the requested number of hardware threads. With more ranks than cores, each further pass
+// over the cores takes the next threads.
 void narrow(Group& seat, const PlacementRequest& request, size_t rank, size_t core_count) {
   const auto width = static_cast<size_t>(request.cores_per_rank);
   const size_t turn = rank * width / core_count;
@@ -264,7 +265,7 @@ std::vector<Seat> seat_ranks(const Machine& machine, const PlacementRequest& req
     const Level unit = bind == Level::hwthread ? Level::hwthread : Level::core;
     scattered = spread(runs_of(machine, unit, static_cast<size_t>(request.cores_per_rank)));
   }
-  // Bound to something large and not told how to deal: one rank to each in turn.
+  // Without a mapping, ranks are distributed round-robin over the objects that they are bound to.
   const Level map = request.map == Level::automatic || request.map == Level::none ? bind : request.map;
   const auto core_count = static_cast<size_t>(machine.core_count());
   std::vector<Seat> seats;

@@ -16,10 +16,10 @@ enum Options : unsigned { to_bind = 1, to_map = 2, to_both = 3 };
 struct LevelWord {
   const char* name;
   Level level;
-  unsigned options;  // where it may stand
-  bool listed;       // errors name one word for each level
+  unsigned options;  // options that accept the word
+  bool listed;       // errors list one word per level
 };
-// A first-level cache belongs to one core wherever we have seen one.
+// The l1 words mean a core: on all known machines, a first-level cache belongs to one core.
 constexpr LevelWord kLevelWords[] = {
     {"none", Level::none, to_bind, true},
     {"no", Level::none, to_bind, false},
@@ -66,7 +66,7 @@ Status no_such_map(const std::string& option, const std::string& word) {
       option.c_str(), word.c_str(), level_words(to_map).c_str());
 }
 
-// What may stand behind a ':' in --bind-to and --map-by.
+// Parses a modifier after a ':' of --bind-to or --map-by.
 Status read_modifier(const std::string& option, const std::string& word, PlacementRequest& placement) {
   const bool named = word.starts_with("pe=");
   if (to_number(named ? word.substr(3) : word, 1, kCountMax, placement.cores_per_rank)) return {};
@@ -78,12 +78,12 @@ Status read_modifier(const std::string& option, const std::string& word, Placeme
     if (word == allows) return placement.oversubscribe = true, Status();
   }
   if (word == "nooversubscribe") return placement.forbid_oversubscribe = true, Status();
-  // A seat of each rank is a hardware thread, not a core.
+  // Ranks are bound to hardware threads instead of cores.
   if (word == "hwtcpus") {
     if (placement.bind == Level::automatic) placement.bind = Level::hwthread;
     return {};
   }
-  // Nothing to choose on one machine, or what we do anyway.
+  // Accepted: no effect on one machine, or the default.
   for (const char* harmless : {"no-overload", "if-supported", "ordered", "report", "span", "nolocal",
                                "inherit", "noinherit", "corecpus", "display"}) {
     if (word == harmless) return {};
@@ -100,7 +100,7 @@ Status read_modifiers(const std::string& option, const Words& words, size_t next
   return {};
 }
 
-// Hydra's "user:0+2,1+3": the processors of one rank joined by '+', those of the next behind a comma.
+// Hydra's "user:0+2,1+3": '+' joins the processors of one rank, a comma separates ranks.
 Status read_sets(const std::string& option, const std::string& text, PlacementRequest& placement) {
   for (std::string set : split(text, ',')) {
     std::replace(set.begin(), set.end(), '+', ',');

@@ -14,8 +14,8 @@ bool has_name(const std::string& entry, const std::string& name) {
   return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
 }
 
-// Variables by which a launcher and its server are found. Inherited from a launcher around us they would lead
-// a program of another MPI library to a server that knows nothing of our ranks.
+// Variables by which a process finds its launcher's server. Those of an outer launcher are removed: they
+// would lead a program of another MPI library to a server that does not know our ranks.
 bool belongs_to_outer_launcher(const std::string& entry) {
   for (const char* name :
        {"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_SECURITY_MODE",
@@ -92,7 +92,7 @@ void add_rank_variables(const RankIdentity& identity, std::vector<std::string>& 
   if (!identity.arena.empty()) set_variable(environment, "HEARTH_ARENA", identity.arena);
   if (!identity.board.empty()) set_variable(environment, "HEARTH_BOARD", identity.board);
   set_variable(environment, "HEARTH_APP", std::to_string(identity.program));
-  // On one machine the rank on the machine is the rank in the job.
+  // On one machine the local rank equals the rank.
   for (const char* name : {"HEARTH_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK",
                            "PMIX_RANK", "MPI_LOCALRANKID"}) {
     set_variable(environment, name, rank);

@@ -1,4 +1,4 @@
-// The words in which mpiexec tells how a rank ended; launch/why_words.h has those for what the others do.
+// Messages about how a rank ended; launch/why_words.h has those about what the other ranks were doing.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace hearth::launch {
 
-/// Why a rank's end is the job's end.
+/// Why the end of a rank ends the job.
 enum class Cause { none, signal, exit_code, no_finalize };
 Cause cause_of(const os::ProcessEnd& end, shm::RankPhase phase);
-/// mpiexec's exit code for it.
+/// mpiexec's exit code for this end.
 int exit_code_of(const os::ProcessEnd& end);
 
-/// The same for the other ranks.
+/// The cause as the other ranks read it in the segment.
 shm::DeathCause death_cause_of(Cause cause, bool memory_ran_out);
 
 /// "was killed by SIGSEGV: it touched memory that is not its own".

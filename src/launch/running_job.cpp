@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether a process has a segment open, and if so, that; `refused` where it may not be looked at.
+/// Opens the segment of a process if it has one; `refused` if the process may not be inspected.
 bool segment_of(int pid, shm::Segment& segment, bool& refused, os::FileIdentity& identity) {
   std::error_code error;
   fs::directory_iterator entries("/proc/" + std::to_string(pid) + "/fd", error);
@@ -24,7 +24,8 @@ bool segment_of(int pid, shm::Segment& segment, bool& refused, os::FileIdentity&
     std::error_code gone;
     if (!fs::read_symlink(entries->path(), gone).string().starts_with("/memfd:hearth")) continue;
     os::Descriptor file = os::open_to_read(entries->path().c_str());
-    // The first word is read, not mapped: in the arena, which looks alike, a look makes a page.
+    // Reads the first word instead of mapping it: the arena has a similar name, and a load from it would
+    // allocate a page.
     uint64_t magic = 0;
     if (!file.open() || os::read_at(file.number(), &magic, sizeof magic, 0) != sizeof magic) continue;
     if (magic != shm::kMagic) continue;

@@ -1,5 +1,5 @@
-// Finding a job that runs: its segment is among the open files of mpiexec and of every rank. Nothing but
-// looking, and only at processes of the same user.
+// Finds running jobs: mpiexec and every rank have the job's segment open. Read-only, and limited to processes
+// of the same user.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@
 namespace hearth::launch {
 
 struct RunningJob {
-  int pid = 0;           // of a process that has it open: mpiexec's where that is one
+  int pid = 0;           // a process that has the segment open: mpiexec if possible
   shm::Segment segment;  // for reading only
 };
 
-/// The job of a process: mpiexec or a rank.
+/// The job of a process, which is mpiexec or a rank.
 Status find_job(int pid, RunningJob& job);
 /// All jobs of this user.
 std::vector<RunningJob> find_jobs();

@@ -18,10 +18,10 @@ namespace hearth::launch {
 namespace {
 
 constexpr int kTriesMax = 1000;
-// Twice as long as ranks sleep that nobody wakes.
+// Time between two samples: twice the longest sleep of a rank that is not woken.
 constexpr uint64_t kBetweenLooksNs = 200'000'000;
 constexpr int kMoreLooksMax = 4;
-// The clock ticks of /proc/PID/stat, which Linux shows programs as 100 in a second everywhere.
+// Clock ticks of /proc/PID/stat: Linux reports 100 per second on all architectures.
 constexpr uint64_t kNsPerTick = 10'000'000;
 
 std::string proc(int pid, const char* file) {
@@ -33,7 +33,7 @@ bool is_mpi_name(const std::string& name) {
          name.starts_with("pmpi_");
 }
 
-/// "exchange+0x1c <- step+0x40 <- main+0x2b in solver"; the file of all that lie in it is named once.
+/// "exchange+0x1c <- step+0x40 <- main+0x2b in solver": consecutive frames in one file, which is named once.
 void name_site(const shm::WaitEntry& entry, uint32_t first, const ProcessCode& code, std::string& site) {
   constexpr uint32_t kShown = 3;
   const uint32_t last =
@@ -41,7 +41,7 @@ void name_site(const shm::WaitEntry& entry, uint32_t first, const ProcessCode& c
   std::string file;
   for (uint32_t i = first; i < last; ++i) {
     const CodePlace place = code.find(entry.callers[i] - 1);
-    // What starts the program is of no interest, nor is what the system's library calls.
+    // Stop at code that starts the program, and at calls from system libraries.
     if (place.file.empty() || (!file.empty() && place.file != file)) break;
     site += (site.empty() ? "" : " <- ") + words_of(place, false);
     file = place.file;
@@ -50,12 +50,12 @@ void name_site(const shm::WaitEntry& entry, uint32_t first, const ProcessCode& c
   if (!file.empty()) site += " in " + file.substr(file.rfind('/') + 1);
 }
 
-/// From inside the library outward: its outermost function is the one that the program called, or a tool or
-/// language binding in between; who called that, and who called those, is the place.
+/// Walks the frames outwards. The outermost library function is the one that the program called; a tool or
+/// language binding may lie in between. The frames after it are the call site.
 void name_callers(const shm::WaitEntry& entry, const ProcessCode& code, SeenWait& wait) {
   const uint32_t count = std::min<uint32_t>(entry.caller_count, shm::kCallersMax);
   for (uint32_t i = 0; i < count; ++i) {
-    const CodePlace place = code.find(entry.callers[i] - 1);  // in the call, not behind it
+    const CodePlace place = code.find(entry.callers[i] - 1);  // the call instruction, not the return address
     if (place.in_library || (i > 0 && is_mpi_name(place.function))) {
       const std::string name = place.function.substr(0, place.function.find_first_of(".@"));
       if (is_mpi_name(name)) wait.function = name.starts_with("PMPI_") ? name.substr(1) : name;
@@ -120,14 +120,15 @@ std::vector<SeenMessage> read_queue(const shm::QueuedMessage* queue, uint32_t co
 }  // namespace
 
 bool has_looked(const SeenWait& wait, uint64_t before_ns) {
-  // Between its look and its reading of the clock it may have lost the processor.
+  // The thread may lose the processor between its poll and its reading of the clock.
   constexpr uint64_t kMarginNs = 10'000'000;
   return wait.beat_ns >= before_ns + kMarginNs;
 }
 
 bool copy_page(const shm::WaitPage& page, shm::WaitPage& copy) {
   for (int tries = 0; tries < kTriesMax; ++tries) {
-    // Pairs with Writing (p2p/wait_note.cpp): the same even number before and after means nobody wrote.
+    // Pairs with Writing (p2p/wait_note.cpp): the same even number before and after means that no write
+    // overlapped.
     const uint32_t before = atomic::load_acquire(page.version);
     if (before % 2 == 0) {
       std::memcpy(&copy, &page, sizeof copy);
@@ -155,7 +156,7 @@ SeenRank read_rank(const shm::RankBlock& block, const ProcessCode* code) {
       continue;
     }
     SeenWait wait = read_wait(entry, code);
-    // Of a thread that waits inside of a callback of a call that waits, the inner call counts.
+    // If a callback of a blocked call blocks in a call of its own, the inner call counts.
     const auto same = std::find_if(rank.waits.begin(), rank.waits.end(),
                                    [&wait](const SeenWait& other) { return other.thread == wait.thread; });
     if (same == rank.waits.end()) {
@@ -168,7 +169,7 @@ SeenRank read_rank(const shm::RankBlock& block, const ProcessCode* code) {
   if (static_cast<shm::WaitKind>(page.polling.kind) != shm::WaitKind::none) {
     rank.polling = read_wait(page.polling, code);
   }
-  // The queues are as old as the page, which is looked after by who waits or polls.
+  // Only waiting and polling ranks keep their published queues up to date.
   if (rank.waits.empty() && !rank.polling) return rank;
   rank.unexpected_count = page.unexpected_count;
   rank.posted_count = page.posted_count;
@@ -194,7 +195,7 @@ void Observer::look_at_process(SeenProcess& process, Times& times, uint64_t now_
   const std::string text = os::read_text(proc(process.pid, "stat").c_str());
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) {
-    process.ended = !os::read_text("/proc/self/stat").empty();  // unless there is no /proc at all
+    process.ended = !os::read_text("/proc/self/stat").empty();  // unless /proc is not mounted
     return;
   }
   unsigned long long user = 0;
@@ -233,7 +234,7 @@ void Observer::look_at_traffic(Snapshot& now) {
     for (size_t from = 0; from < ranks; ++from) {
       const uint32_t number =
           atomic::load_acquire(segment_.ring_number(static_cast<int>(to), static_cast<int>(from)));
-      // Who only looks takes a number that cannot be for none.
+      // An observer must not trust the number: a corrupt one is skipped.
       if (number == 0 || number > segment_.ring_count_max()) continue;
       uint32_t& slots = carried.slots[to * ranks + from];
       slots = shm::slots_consumed(segment_.ring_memory(number - 1));
@@ -264,7 +265,7 @@ void Observer::look(bool stacks) {
     const auto at = static_cast<size_t>(index);
     const Known& known = processes_[at];
     const shm::RankBlock& block = kept_.empty() ? segment_.rank(index) : kept_[at];
-    // Its own account first: what mpiexec has started may be a shell around it.
+    // Prefer the pid that the rank published: mpiexec may have started a shell around the rank.
     const bool same_numbers =
         block.pid != 0 && os::same_numbering(block.pid_numbering, os::process_numbering());
     const int pid = same_numbers ? static_cast<int>(block.pid) : known.pid;
@@ -284,7 +285,7 @@ void Observer::look(bool stacks) {
       for (const SeenWait& wait : rank.waits) waiting.push_back(wait.thread);
       rank.process.acting_threads = count_acting_threads(pid, waiting);
     }
-    // Who has ended since what is looked at was kept was alive then.
+    // The ranks were alive when the copy was taken, unless mpiexec knew otherwise.
     if (!kept_.empty()) rank.process.ended = known.ended;
     const bool sleeps = rank.process.state == 'S' || rank.process.state == 'D';
     if (stacks && sleeps && rank.waits.empty() && rank.phase == shm::RankPhase::initialized) {

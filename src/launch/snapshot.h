@@ -1,6 +1,6 @@
-// What the ranks of a job are doing, as one can see from outside: their wait pages in the segment, and what
-// the system says about their processes. Plain data, so that what is concluded from it (launch/why.h) can be
-// tested on made-up jobs. Taken by mpiexec of its own job and by the hearth tool of any.
+// What the ranks of a job are doing, observed from outside: their wait diagnostics in the segment, and what
+// the system reports about their processes. Plain data, so that the analysis (launch/why.h) can be tested
+// with made-up jobs. mpiexec observes its own job, the hearth tool any job.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace hearth::launch {
 
 struct SeenOperation {
   shm::WaitKind kind = shm::WaitKind::none;
-  int peer = 0;       // process, MPI_ANY_SOURCE, or MPI_PROC_NULL where it is no message
-  int peer_rank = 0;  // in the communicator, MPI_UNDEFINED where that is not known
+  int peer = 0;       // process, MPI_ANY_SOURCE, or MPI_PROC_NULL if it is no message
+  int peer_rank = 0;  // in the communicator; MPI_UNDEFINED if unknown
   int tag = 0;
   uint32_t context = 0;
   uint64_t bytes = 0;
   const char* type = nullptr;   // of a predefined datatype
-  std::string collective = {};  // "bcast"; "" where that is not known
+  std::string collective = {};  // "bcast"; "" if unknown
 };
 
 struct SeenWait {
@@ -29,13 +29,13 @@ struct SeenWait {
   int thread = 0;
   bool any_suffices = false;
   uint64_t since_ns = 0;
-  uint64_t beat_ns = 0;        // when it last looked for messages; of a wait that is over, when it ended
-  size_t operation_count = 0;  // with those that are not listed
+  uint64_t beat_ns = 0;        // last time it polled; of a completed wait: its end
+  size_t operation_count = 0;  // includes operations that are not listed
   std::vector<SeenOperation> operations;
-  size_t missing_count = 0;  // of a collective, likewise
+  size_t missing_count = 0;  // of a collective; includes ranks that are not listed
   std::vector<int> missing;
-  std::string function;  // "MPI_Recv"; "" where that is not known
-  std::string site;      // "exchange+0x4c in solver", who called it; likewise
+  std::string function;  // "MPI_Recv"; "" if unknown
+  std::string site;      // "exchange+0x4c in solver", the caller; "" if unknown
 };
 
 struct SeenMessage {
@@ -53,20 +53,20 @@ struct SeenComm {
   std::vector<int> members;  // processes that may send to this one in it
 };
 
-/// What the system says about a process.
+/// What the system reports about a process.
 struct SeenProcess {
   int pid = 0;
   bool ended = false;  // or a zombie
   char state = '?';    // as ps shows it
   int threads = 0;
-  int acting_threads = 0;   // of a rank that waits: see launch/thread_states.h
-  double processors = -1;   // that it used between two looks; below 0: not known
-  std::string blocked_in;   // the kernel's function, "" where nothing is known
-  std::string called_from;  // by what lies on its stack, as good a guess as that is; likewise
+  int acting_threads = 0;   // of a waiting rank: see launch/thread_states.h
+  double processors = -1;   // used between two samples; below 0: unknown
+  std::string blocked_in;   // the kernel's function; "" if unknown
+  std::string called_from;  // guessed from its stack (launch/stack_guess.h); "" if unknown
 };
 
-/// Bytes of messages a second since the look before; below 0: not known. What goes through rings counts by
-/// the slots that it fills, and shows when its reader has emptied a quarter of the ring.
+/// Bytes of messages per second since the previous sample; below 0: unknown. Traffic through rings is counted
+/// in filled slots. It becomes visible when the reader has emptied a quarter of the ring.
 struct SeenTraffic {
   double in = -1;
   double out = -1;
@@ -77,12 +77,12 @@ struct SeenRank {
   bool threads_multiple = false;
   SeenProcess process;
   SeenTraffic traffic;
-  bool settled = true;         // it has not begun or ended MPI between two looks
-  bool waits_briefly = false;  // in a wait that only one of two looks has seen
+  bool settled = true;         // it has not entered or left MPI between two samples
+  bool waits_briefly = false;  // in a wait that is in only one of two samples
   std::vector<SeenWait> waits;
   size_t waits_left_out = 0;
   std::optional<SeenWait> polling;
-  std::optional<SeenWait> last_wait;  // that lasted and is over; beat_ns: since when
+  std::optional<SeenWait> last_wait;  // last long wait, now completed; beat_ns: its end
   size_t unexpected_count = 0;
   size_t posted_count = 0;
   std::vector<SeenMessage> unexpected;
@@ -92,28 +92,26 @@ struct SeenRank {
 
 struct Snapshot {
   uint64_t now_ns = 0;
-  uint64_t before_ns = 0;  // the first of two looks
+  uint64_t before_ns = 0;  // time of the first of two samples
   std::vector<SeenRank> ranks;
 };
 
-/// Takes snapshots of one job. What one look cannot tell (who uses a processor, which waits go on) follows
-/// from two of them.
+/// Takes snapshots of one job. Processor usage and lasting waits follow from the comparison of two samples.
 class Observer {
  public:
   /// Pre: the segment outlives the observer.
   explicit Observer(const shm::Segment& segment);
 
-  /// The process that was started for a rank, for as long as the rank has not said which one it is; and
-  /// whether it has ended, whatever its number means now.
+  /// The process that was started for a rank, used until the rank publishes its own pid; and whether it has
+  /// ended, because the pid may mean another process by now.
   void set_process(int rank, int pid, bool ended);
-  /// Looks now. Processor time is that since the look before. With `stacks`: also at those of processes that
-  /// sleep outside of MPI, as far as the system lets this one.
+  /// Samples all ranks. Processor time is that since the previous sample. With `stacks`, also samples the
+  /// stacks of processes that sleep outside MPI, as far as the system permits it.
   void look(bool stacks = false);
-  /// Keeps what all ranks show now, which takes no time; the next look is at that instead.
+  /// Copies the published state of all ranks, which is fast; the next sample is taken from the copy.
   void keep();
-  /// Looks twice, a moment apart, and keeps of the waits those that were there both times. Ranks that have
-  /// not looked around themselves meanwhile, because they lack a processor, are given some more time by who
-  /// has it.
+  /// Samples twice, a moment apart, and keeps only the waits that are in both samples. Ranks that have not
+  /// polled in between, because they lack a processor, are given more time if `has_time`.
   const Snapshot& look_well(bool has_time);
   const Snapshot& latest() const { return latest_; }
 
@@ -134,7 +132,7 @@ class Observer {
   };
   std::vector<Known> processes_;
   std::vector<Times> times_;
-  /// How much had been sent, by rank, and by receiver and sender what rings had carried.
+  /// Bytes sent and received by each rank, and slots carried by each ring, by receiver and sender.
   struct Carried {
     uint64_t at_ns = 0;
     std::vector<uint64_t> sent;
@@ -147,11 +145,12 @@ class Observer {
   Snapshot latest_;
 };
 
-/// Whether the waiting rank has looked around, and found nothing, since that time.
+/// Whether the waiting rank has polled without success since that time.
 bool has_looked(const SeenWait& wait, uint64_t before_ns);
-/// A consistent copy of a rank's page; false where it is written all the time, or its writer died doing so.
+/// A consistent copy of a rank's wait diagnostics; false if they are written all the time, or if the writer
+/// died while writing.
 bool copy_page(const shm::WaitPage& page, shm::WaitPage& copy);
-/// Without names for addresses where `code` is nullptr.
+/// Addresses have no names if `code` is nullptr.
 SeenRank read_rank(const shm::RankBlock& block, const ProcessCode* code);
 
 }  // namespace hearth::launch

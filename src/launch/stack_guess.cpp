@@ -18,7 +18,7 @@ constexpr size_t kStackBytes = 16384;
 constexpr size_t kCallBytesMax = 7;
 constexpr int kShown = 3;
 
-// What lies behind the end of the stack is not there: as many pages as are.
+// Reads whole pages up to the end of the stack.
 std::vector<uint64_t> read_stack(int pid, uint64_t pointer) {
   std::vector<uint64_t> words(kStackBytes / sizeof(uint64_t));
   size_t bytes = 0;
@@ -44,7 +44,7 @@ bool is_of_system(const std::string& file) {
 }  // namespace
 
 uint64_t stack_pointer_in(const std::string& text) {
-  // "number six arguments sp pc", or "-1 sp pc", or "running".
+  // The file's format: "number six arguments sp pc", "-1 sp pc" or "running".
   const size_t last = text.find_last_of(' ');
   if (last == std::string::npos || last == 0) return 0;
   const size_t before = text.find_last_of(' ', last - 1);

@@ -1,6 +1,6 @@
-// Names for addresses in other processes: which file is mapped there, and which function of its symbol table
-// it is. Reads /proc and the files; the processes notice nothing. Used by mpiexec and the hearth tool when
-// they explain what ranks wait for.
+// Names for addresses in other processes: the file mapped at an address, and the function in its symbol
+// table. Reads /proc and the files; the processes are not affected. Used by mpiexec and the hearth tool to
+// explain what ranks wait for.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace hearth::launch {
 
-/// What lies at an address.
+/// The code at an address.
 struct CodePlace {
-  std::string file;         // path; "" where nothing is known
-  uint64_t offset = 0;      // in the file's own addresses, as addr2line takes them
-  std::string function;     // "" where the file names none
-  uint64_t beyond = 0;      // of the function's begin
-  bool in_library = false;  // this one: libmpi_abi.so
+  std::string file;         // path; "" if unknown
+  uint64_t offset = 0;      // in the file's own addresses, as addr2line expects them
+  std::string function;     // "" if the file has no name for it
+  uint64_t beyond = 0;      // distance from the function's begin
+  bool in_library = false;  // libmpi_abi.so or libhearth_check.so
 };
 
-/// The code that a process has mapped now.
+/// The code that a process has mapped at the moment.
 class ProcessCode {
  public:
   ProcessCode(int pid, SymbolTables& tables);
@@ -38,11 +38,11 @@ class ProcessCode {
   void take(const std::string& maps);
 
   std::vector<Mapping> mappings_;
-  std::string root_;  // how the process's files are reached from here
+  std::string root_;  // prefix under which the process's files are visible here
   SymbolTables& tables_;
 };
 
-/// "exchange+0x4c in solver"; "0x1234 in solver" where the function has no name; "" where nothing is known.
+/// "exchange+0x4c in solver"; "0x1234 in solver" if the function has no name; "" if nothing is known.
 std::string words_of(const CodePlace& place, bool with_file = true);
 
 }  // namespace hearth::launch

@@ -12,8 +12,8 @@ namespace {
 
 bool may_go_on(const std::string& folder) {
   const std::string call = os::read_text((folder + "/syscall").c_str());
-  // Where the system shows no calls, the function that the thread sleeps in: most waits of that kind have no
-  // limit.
+  // Without the system call's arguments, use the kernel function that the thread sleeps in: most futex waits
+  // have no time limit.
   if (call.empty()) return !os::read_text((folder + "/wchan").c_str()).starts_with("futex");
   return !os::is_untimed_futex_wait(call.c_str());
 }

@@ -1,13 +1,13 @@
-// Threads of a rank that do not wait in MPI: whether one of them may go on to call it by itself.
+// Finds threads of a waiting rank that may still make an MPI call without being woken by another thread.
 #pragma once
 
 #include <vector>
 
 namespace hearth::launch {
 
-/// The number of threads of the process, but for those in `waiting`, that may go on without another thread of
-/// the process: all but those that sleep in a futex without a time limit (pthread_join, condition variables,
-/// idle workers). 0 where nothing can be read.
+/// The number of threads of the process, except those in `waiting`, that may continue without another thread
+/// of the process. Threads that sleep in a futex without a time limit do not count (pthread_join, condition
+/// variables, idle workers). 0 if nothing can be read.
 int count_acting_threads(int pid, const std::vector<int>& waiting);
 
 }  // namespace hearth::launch

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Costs are sums of bytes times distances, in 64 bits: what is larger than this is scaled down.
+// Costs are 64-bit sums of bytes times distances; larger totals are scaled down.
 constexpr double kBytesMax = 1e15;
 
 Status bad_file(const std::string& name, const std::string& what) {

@@ -1,5 +1,5 @@
-// The file of --place-by: how many bytes each rank sends to each other one (docs/placement.md has the
-// format), and seats given out by it.
+// The file of --place-by: the bytes that each rank sends to each other rank (docs/placement.md has the
+// format), and the assignment of seats by it.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace hearth::launch {
 
-/// Reads a matrix for so many ranks from the text of a file; `name` is for messages.
+/// Parses a matrix for `ranks` ranks from the text of a file; `name` is for messages.
 Status read_traffic(const std::string& name, const std::string& text, int ranks,
                     std::vector<topo::Traffic>& traffic);
 
-/// Distance times bytes, before and after.
+/// Sum of distance times bytes, before and after.
 struct PlacementGain {
   int64_t before = 0;
   int64_t after = 0;
 };
 
-/// Gives the same seats to other ranks where that makes the traffic cheaper; never dearer.
+/// Permutes the seats of the ranks if that lowers the cost of the traffic; never raises it.
 PlacementGain place_by(const topo::Machine& machine, const std::vector<topo::Traffic>& traffic,
                        std::vector<Seat>& seats);
 

@@ -11,11 +11,11 @@ namespace hearth::launch {
 namespace {
 
 constexpr const char* kPrefix = "HEARTH_";
-// For programs and tests; the library reads none of them, so that none can be misspelt.
+// Reserved for programs and tests: the library reads none of these, so they are never reported.
 constexpr const char* kReservedPrefix = "HEARTH_TEST_";
-// Further away is no misspelling.
+// Greater distances are not misspellings.
 constexpr size_t kEditDistanceMax = 3;
-// What mpiexec, ranks and compiler wrappers read beside parameters.
+// Variables other than parameters that mpiexec, ranks and compiler wrappers read.
 constexpr const char* kInternal[] = {"HEARTH_APP",         "HEARTH_ARENA", "HEARTH_BOARD",  "HEARTH_CC",
                                      "HEARTH_CHECK_BOARD", "HEARTH_CXX",   "HEARTH_JOINED", "HEARTH_RANK",
                                      "HEARTH_SEGMENT",     "HEARTH_TUNED"};

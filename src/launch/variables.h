@@ -11,8 +11,8 @@ namespace hearth::launch {
 /// of all variables of the environment.
 std::vector<std::string> unknown_variables(const std::vector<std::string>& names);
 
-/// Removes variables whose value the parameter cannot have from the environment of this process. Reading them
-/// has reported them, and ranks would report them again.
+/// Removes variables whose value is invalid from the environment of this process. mpiexec has reported them
+/// already; ranks would report them again.
 void remove_unreadable_variables();
 
 }  // namespace hearth::launch

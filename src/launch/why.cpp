@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kRankLines = 16;
 
-/// Who may still do something.
+/// Which ranks are assumed to be able to proceed.
 struct Assumptions {
   bool pollers_act = true;
   bool ended_act = false;
@@ -40,14 +40,14 @@ class Analysis {
     return !has_ended(index) && seen.waits.empty() && polls(seen, snapshot_.now_ns) && lasts(*seen.polling);
   }
 
-  /// Who has not looked since the first of two looks, at which all the others waited already, may find what
-  /// it waits for: it lacks a processor, or a long message goes on.
+  /// Whether the rank has not polled since the first of two samples, when all others were waiting already.
+  /// Such a rank may still find its message: it lacks a processor, or a long transfer is in progress.
   bool may_have_news(const SeenRank& seen) const {
     return !std::all_of(seen.waits.begin(), seen.waits.end(),
                         [this](const SeenWait& wait) { return has_looked(wait, snapshot_.before_ns); });
   }
 
-  /// The ranks any of which can end an operation.
+  /// The ranks that can complete an operation; each of them suffices.
   std::vector<int> sources(int self, const SeenOperation& operation) const {
     if (operation.peer >= 0) return {operation.peer};
     std::vector<int> ranks;
@@ -70,7 +70,7 @@ class Analysis {
   std::vector<int> needs(int self, const SeenWait& wait) const {
     std::set<int> ranks(wait.missing.begin(), wait.missing.end());
     for (const SeenOperation& operation : wait.operations) {
-      // The holders of a lock are needed, which are listed, not the target.
+      // A lock's wait needs its holders, which `missing` lists, not the target.
       if (operation.kind == shm::WaitKind::lock) continue;
       const std::vector<int> from = sources(self, operation);
       ranks.insert(from.begin(), from.end());
@@ -85,13 +85,13 @@ class Analysis {
     return all;
   }
 
-  /// Whose waits cannot end under these assumptions.
+  /// The ranks whose waits cannot end under these assumptions.
   std::vector<bool> stuck(const Assumptions& assumptions) const {
     std::vector<bool> acts(size());
     for (size_t i = 0; i < size(); ++i) {
       const int index = static_cast<int>(i);
       if (has_ended(index)) {
-        // What it did last may be news that others have not looked at yet.
+        // Ranks that have just ended may have sent messages that the others have not polled yet.
         acts[i] = assumptions.ended_act || !rank(index).settled;
       } else if (waits(index)) {
         acts[i] =
@@ -119,7 +119,8 @@ class Analysis {
   }
 
  private:
-  /// Threads that do not wait in MPI but may call it: at work, or asleep for a time or for a file.
+  /// Whether a thread that is in no MPI wait may still call MPI: it runs, or it sleeps with a time limit or
+  /// for a file.
   static bool other_threads_act(const SeenRank& seen) {
     constexpr double kWorks = 0.05;
     const auto waiting = static_cast<int>(seen.waits.size());
@@ -137,13 +138,13 @@ class Analysis {
                          [&](int missing) { return acts_in(acts, missing); });
     };
     const auto ends = [&](const SeenOperation& operation) {
-      // All holders of a lock have to release it. One that is not known may do so at any time.
+      // All holders of a lock have to release it. An unknown holder may do so at any time.
       if (operation.kind == shm::WaitKind::collective || operation.kind == shm::WaitKind::lock) {
         return missing_act();
       }
-      // A rank that waits in MPI progresses.
+      // A rank that waits in MPI makes progress.
       if (operation.kind == shm::WaitKind::progress && !has_ended(operation.peer)) return true;
-      // Of the user's own making, or nothing that a message ends.
+      // A generalized request, or an operation that no message completes.
       if (operation.peer < 0 && operation.peer != MPI_ANY_SOURCE) return true;
       const std::vector<int> from = sources(self, operation);
       return std::any_of(from.begin(), from.end(), [&](int source) { return acts_in(acts, source); });
@@ -165,10 +166,10 @@ std::vector<int> numbers(const std::vector<bool>& set) {
   return ranks;
 }
 
-/// Pre: every one in the set waits for another in it. From each follow the first such until one comes again.
+/// Pre: every rank in the set waits for another one in it. Follows the first such rank until one repeats.
 std::vector<std::vector<int>> find_cycles(const Analysis& analysis, const std::vector<bool>& set) {
   std::vector<std::vector<int>> cycles;
-  std::vector<int> walked_in(set.size(), -1);  // the walk that came by
+  std::vector<int> walked_in(set.size(), -1);  // start rank of the walk that visited it
   for (size_t start = 0; start < set.size(); ++start) {
     std::vector<int> path;
     int at = set[start] ? static_cast<int>(start) : -1;
@@ -209,12 +210,11 @@ std::string verb(const std::vector<int>& ranks, const char* one, const char* sev
   return ranks_words(ranks) + " " + (ranks.size() == 1 ? one : several);
 }
 
-/// Those that do not wait, and that somebody waits for.
+/// The ranks that do not wait but are waited for.
 std::vector<int> awaited_actors(const Analysis& analysis, const std::vector<int>& waiters) {
   std::set<int> actors;
   for (const int waiter : waiters) {
     for (const SeenWait* wait : analysis.waits_of(waiter)) {
-      // A message from anybody is nobody's duty in particular: the named ones first.
       for (const int needed : analysis.needs(waiter, *wait)) {
         if (static_cast<size_t>(needed) < analysis.size() && !analysis.waits(needed)) actors.insert(needed);
       }
@@ -223,7 +223,7 @@ std::vector<int> awaited_actors(const Analysis& analysis, const std::vector<int>
   return {actors.begin(), actors.end()};
 }
 
-/// All ranks, those that matter most first: there may be thousands.
+/// All ranks, in order of relevance, because there may be thousands.
 std::vector<int> by_weight(const Analysis& analysis, const Explanation& why,
                            const std::vector<int>& waiters) {
   std::vector<int> order;
@@ -237,13 +237,13 @@ std::vector<int> by_weight(const Analysis& analysis, const Explanation& why,
   std::for_each(actors.begin(), actors.end(), list);
   const size_t heavy = std::min(order.size(), kRankLines);
   for (size_t i = 0; i < analysis.size(); ++i) list(static_cast<int>(i));
-  // Few are easier to read in their own order.
+  // A short list is easier to read in rank order.
   const bool few = order.size() <= kRankLines;
   std::sort(order.begin(), few ? order.end() : order.begin() + static_cast<std::ptrdiff_t>(heavy));
   return order;
 }
 
-// Ranks that do the same share a line.
+// Ranks in the same state share a line.
 void add_rank_lines(const Analysis& analysis, const Snapshot& snapshot, const std::vector<int>& ranks,
                     std::vector<std::string>& lines) {
   struct Group {

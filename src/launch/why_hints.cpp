@@ -18,7 +18,7 @@ uint32_t block_of(uint32_t context) {
   return context / kContextsEach * kContextsEach;
 }
 
-/// A receive, posted or waited for.
+/// A receive or probe, posted or waited for.
 struct Pattern {
   int peer;
   int tag;
@@ -35,7 +35,7 @@ std::string pattern_words(const SeenRank& rank, const Pattern& pattern) {
   return text + ", on " + comm_words(rank, pattern.context);
 }
 
-/// Whether the sender's line says it already.
+/// Whether the line of the sender reports this message already.
 bool sends_to(const Snapshot& snapshot, const SeenMessage& message, int to) {
   if (static_cast<size_t>(message.peer) >= snapshot.ranks.size()) return false;
   for (const SeenWait& wait : snapshot.ranks[static_cast<size_t>(message.peer)].waits) {
@@ -49,8 +49,8 @@ bool sends_to(const Snapshot& snapshot, const SeenMessage& message, int to) {
   return false;
 }
 
-// "rank 0 has a message from rank 1, tag 8, 4 bytes, on MPI_COMM_WORLD, that nobody receives: it would match
-// the receive from rank 1, tag 7, on MPI_COMM_WORLD but for its tag"
+// "rank 0 has a message from rank 1, tag 8, 4 bytes, on MPI_COMM_WORLD: it would match the receive from rank
+// 1, tag 7, on MPI_COMM_WORLD but for its tag"
 void add_near_misses(const Snapshot& snapshot, int index, bool stuck, std::vector<std::string>& lines) {
   const SeenRank& rank = snapshot.ranks[static_cast<size_t>(index)];
   std::set<Pattern> patterns;
@@ -74,7 +74,7 @@ void add_near_misses(const Snapshot& snapshot, int index, bool stuck, std::vecto
       const bool tag = pattern.tag == MPI_ANY_TAG || pattern.tag == message.tag;
       const bool context = pattern.context == message.context;
       if (peer + tag + context != 2) continue;
-      // A wrong sender is the least likely mistake.
+      // A wrong sender is the least likely mistake, so other differences take precedence.
       if (nearest != nullptr && !peer) continue;
       nearest = &pattern;
       difference = !tag ? "tag" : !context ? "communicator" : "sender";
@@ -151,7 +151,7 @@ void add_collectives(const Snapshot& snapshot, std::vector<std::string>& lines) 
   }
 }
 
-/// What all ranks of a cycle do that is of one kind.
+/// Whether each rank of a cycle has exactly one wait, and all of these have this kind.
 bool all_wait_for(const Snapshot& snapshot, const std::vector<int>& cycle, shm::WaitKind kind) {
   return std::all_of(cycle.begin(), cycle.end(), [&](int index) {
     const std::vector<SeenWait>& waits = snapshot.ranks[static_cast<size_t>(index)].waits;
@@ -177,7 +177,7 @@ void add_hints(const Snapshot& snapshot, const Explanation& explanation, std::ve
   std::vector<std::string> hints;
   add_order(snapshot, explanation, hints);
   if (explanation.verdict != Verdict::quiet) add_collectives(snapshot, hints);
-  // Messages that come before their receive are nothing unusual where the job goes on.
+  // In a job that proceeds, unexpected messages are normal.
   if (explanation.verdict > Verdict::waiting) {
     const std::set<int> stuck(explanation.stuck.begin(), explanation.stuck.end());
     for (int index = 0; index < static_cast<int>(snapshot.ranks.size()); ++index) {

@@ -1,5 +1,5 @@
-// What lies behind a job that stands still, as far as its queues and calls show: the message that would match
-// but for one thing, the rank that a collective misses, calls in different order.
+// Likely causes of a standstill, from the queues and calls of the ranks: a message that would match but for
+// one field, the rank that is missing from a collective, calls in a different order.
 #pragma once
 
 #include <string>

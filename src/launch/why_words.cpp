@@ -10,9 +10,9 @@ namespace hearth::launch {
 namespace {
 
 constexpr size_t kRanksNamed = 8;
-// A program that polls is seen to do so at least this often.
+// A polling program publishes at least one poll in this time.
 constexpr uint64_t kBeatNsMax = 2'000'000'000;
-// Beyond this share of a processor a process is said to compute.
+// A process that uses more than this share of a processor computes.
 constexpr double kComputes = 0.1;
 
 std::string join(const std::vector<std::string>& words) {
@@ -91,7 +91,7 @@ std::string holders_words(const SeenWait& wait) {
   return text;
 }
 
-/// Where a rank that is outside was before.
+/// The last wait of a rank that is outside MPI.
 std::string last_wait_words(const SeenWait& wait, uint64_t now_ns) {
   std::string text = "; its last wait was in " + wait.function;
   if (!wait.site.empty()) text += ", called from " + wait.site;

@@ -15,7 +15,7 @@ namespace hearth::profile {
 namespace {
 
 constexpr uint64_t kPeersReservedBytes = 256 << 10;
-// What a file may say: its lengths must not overflow.
+// Limits for the lengths in a file, so that computations with them do not overflow.
 constexpr uint32_t kRanksMax = 1 << 24;
 constexpr uint64_t kTraceEventsMax = uint64_t{1} << 32;
 constexpr uint64_t kPageBytesMax = 1 << 20;
@@ -24,7 +24,7 @@ uint64_t to_pages(uint64_t bytes, uint64_t page) {
   return (bytes + page - 1) / page * page;
 }
 
-// Places in a part.
+// Offsets in a part
 constexpr uint64_t kCallsAt = sizeof(RankHead);
 constexpr uint64_t kPeersAt = kCallsAt + kCallsMax * sizeof(CallCounts);
 uint64_t comms_at(const FileHead& head) {
@@ -137,7 +137,8 @@ Status Board::map_part(os::Descriptor file, const FileHead& head, uint64_t offse
   made.head_ = head;
   made.bytes_ = head.part_bytes;
   void* base = os::map_sparse(file.number(), offset, made.bytes_);
-  // Room for what is surely used, so that counting there cannot fail later. Of many peers few are talked to.
+  // Reserve memory for everything that is certainly used, so that counting there cannot fail later. With many
+  // peers, only a few are contacted.
   const uint64_t used = std::min(comms_at(head), kPeersAt + kPeersReservedBytes);
   if (base == nullptr || !os::reserve_room(file.number(), offset, used) ||
       (head.trace_events > 0 &&

@@ -1,8 +1,9 @@
-// The memory file of a profile or trace (layout.h): made by mpiexec, handed to the ranks like the job's
-// segment, gone with the last process that has it. mpiexec maps all of it, to read; a rank maps its own part.
+// The memory file of a profile or trace (layout.h). mpiexec creates it and passes it to the ranks like the
+// job's segment; the system frees it with the last process that has it open. mpiexec maps the whole file
+// read-only, a rank maps its own part.
 //
-// Where no mpiexec of ours is, each rank makes a file of its part in a folder, and the hearth tool maps them
-// side by side.
+// Under another library's launcher, each rank creates a file with its part in a folder, and the hearth tool
+// maps these files side by side.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,10 @@
 
 namespace hearth::profile {
 
-/// How the names of files end that hold one rank's part.
+/// File name suffix of a rank's part.
 constexpr const char* kPartEnding = ".profile";
 
-/// One rank's part, in the memory of whoever mapped it.
+/// One rank's part, mapped into this process.
 struct Part {
   RankHead* head = nullptr;
   CallCounts* calls = nullptr;  // kCallsMax
@@ -38,15 +39,15 @@ class Board {
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
-  /// mpiexec's: `trace_events` for each rank, 0 for a profile alone.
+  /// For mpiexec. `trace_events`: per rank, 0 for a profile without a trace.
   static Status create(uint32_t ranks, uint64_t trace_events, Board& board);
-  /// A rank's: takes the descriptor over; `ranks` is what the job says. Only part(self) may be asked for.
+  /// For a rank: takes ownership of the descriptor; `ranks` is the job's size. Pre of part(): rank == self.
   static Status attach(os::Descriptor file, uint32_t ranks, int self, Board& board);
-  /// A rank's: makes the file of its part in a folder that is there, over the one of a run before.
+  /// For a rank: creates the file of its part in an existing folder, over the file of an earlier run.
   static Status create_part(const std::string& folder, uint32_t ranks, int self, const PartFacts& facts,
                             Board& board);
-  /// The tool's: all parts that ranks of one job have left in a folder. `facts` by rank; the host of a rank
-  /// that has left none is "". To read only.
+  /// For the hearth tool: all parts that the ranks of one job have left in a folder, read-only. `facts` is by
+  /// rank; the host of a rank without a part is "".
   static Status gather(const std::string& folder, Board& board, std::vector<PartFacts>& facts);
 
   bool usable() const { return base_ != nullptr; }
@@ -54,17 +55,17 @@ class Board {
   uint32_t rank_count() const { return head_.rank_count; }
   uint64_t begun_ns() const { return head_.begun_ns; }
   Part part(int rank) const;
-  /// A rank's: room for one more of its communicators; false when memory is short.
+  /// For a rank: allocates memory for one more of its communicators; false if memory is short.
   bool reserve_comm(int index) const;
 
  private:
-  /// Whether what a file begins with is of a version and of lengths that can be believed.
+  /// Reads a file's head; false if its version or its lengths are invalid.
   static bool read_head(int file, FileHead& head);
   static Status map_part(os::Descriptor file, const FileHead& head, uint64_t offset, int self, Board& board);
 
   FileHead head_ = {};
-  uint64_t part_at_ = 0;       // in the file, of a rank's own part
-  std::byte* base_ = nullptr;  // of the part, in a rank; of the whole file, in mpiexec
+  uint64_t part_at_ = 0;       // offset of a rank's own part in the file
+  std::byte* base_ = nullptr;  // a rank maps its part, mpiexec the whole file
   size_t bytes_ = 0;
   int self_ = -1;  // -1: all parts are mapped
   os::Descriptor file_;

@@ -12,7 +12,7 @@ namespace hearth::profile {
 namespace {
 
 constexpr size_t kRanksDrawn = 64;
-constexpr size_t kSquares = 64;  // of a matrix, in each direction
+constexpr size_t kSquares = 64;  // of the matrix, in each direction
 constexpr size_t kRanksWithNumbers = 10;
 
 [[gnu::format(printf, 1, 2)]] std::string print(const char* pattern, ...) {
@@ -72,7 +72,7 @@ std::vector<TimePart> parts_of(const RankSummary& rank) {
 }  // namespace
 
 std::string time_chart(const Summary& summary) {
-  // With many ranks those that wait most.
+  // In large jobs, show the ranks that wait longest.
   std::vector<size_t> shown(summary.size());
   for (size_t i = 0; i < shown.size(); ++i) shown[i] = i;
   if (shown.size() > kRanksDrawn) {
@@ -148,7 +148,7 @@ std::string matrix_chart(const Summary& summary, bool bytes) {
           (each == 1 ? "rank " : "ranks from ") + label(from) + " to " + label(to) + ": " + words;
       out += box(x, top + at, side - 1, side - 1, "k-empty", title);
       if (value == 0) continue;
-      // From pale to full by the logarithm: the pairs that send little are there too.
+      // Logarithmic shades, so that pairs with little traffic remain visible.
       const double shade = 0.12 + 0.88 * std::log2(1.0 + static_cast<double>(value)) /
                                       std::log2(1.0 + static_cast<double>(most));
       out += box(x, top + at, side - 1, side - 1, "k-heat", title, shade);
@@ -212,7 +212,7 @@ std::string size_chart(const Summary& summary) {
   const double height = 200;
   const double step = std::min(44.0, 720.0 / (last + 1));
   const double width = step * (last + 1);
-  // 10 to the 20 is more than can be counted.
+  // Powers of ten: no 64-bit count exceeds 10^20.
   const int powers = std::min(19, static_cast<int>(std::ceil(std::log10(static_cast<double>(most) + 0.5))));
   const auto up = [&](double count) {
     return count < 1 ? 0.0 : (std::log10(count) + 1) / (powers + 1) * height;
@@ -231,7 +231,7 @@ std::string size_chart(const Summary& summary) {
   }
   for (int i = 0; i <= last; ++i) {
     const double x = left + step * i;
-    // Logarithms do not add up: a column is as high as all of its messages, cut by share.
+    // Logarithms do not add up: the column's height shows the sum, divided in proportion to the counts.
     double sum = 0;
     for (const WaySummary& way : summary.ways)
       sum += static_cast<double>(way.by_size[static_cast<size_t>(i)]);

@@ -1,5 +1,5 @@
-// The pictures of a profile's page, each one SVG element whose colours come from the page's style. Every mark
-// has a <title> with its value, which browsers show and screen readers say.
+// Charts of the profile page, one SVG element each; the page's style defines the colours. Every mark has a
+// <title> with its value, for browsers and screen readers.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace hearth::profile {
 
 /// Each rank's time: waits by kind, long copies, the rest.
 std::string time_chart(const Summary& summary);
-/// Who sent how much to whom; by bytes or by messages. Many ranks share a square.
+/// Traffic between pairs of ranks, by bytes or by messages. In large jobs a square covers several ranks.
 std::string matrix_chart(const Summary& summary, bool bytes);
-/// The share of each channel beside the even distribution.
+/// Share of each channel, next to its share under an even distribution.
 std::string channel_chart(const Summary& summary);
 /// Messages by length, coloured by protocol.
 std::string size_chart(const Summary& summary);

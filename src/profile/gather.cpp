@@ -1,4 +1,4 @@
-// The parts of a profile that ranks have left in files of their own, side by side: for the hearth tool.
+// Maps the parts of a profile from their separate files side by side, for the hearth tool.
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -46,7 +46,7 @@ Status Board::gather(const std::string& folder, Board& board, std::vector<PartFa
                   name.c_str(), file.open() ? "" : ": ", file.open() ? "" : std::strerror(errno));
     }
     if (!made.usable()) {
-      // Read like a whole file: parts that are missing are zeros.
+      // The result has the layout of a whole file; missing parts are zeros.
       made.head_ = head;
       made.head_.parts_offset = 0;
       made.head_.self = -1;
@@ -72,7 +72,7 @@ Status Board::gather(const std::string& folder, Board& board, std::vector<PartFa
     }
     PartFacts& own = facts[static_cast<size_t>(head.self)];
     own = head.facts;
-    // Whatever the file says, these are texts.
+    // Terminate the texts, whatever the file contains.
     own.host[sizeof own.host - 1] = own.program[sizeof own.program - 1] = '\0';
   }
   if (!made.usable()) {
@@ -90,7 +90,7 @@ JobFacts job_of(const std::vector<PartFacts>& parts) {
   JobFacts job;
   job.one_clock = false;
   std::set<std::string> programs;
-  std::map<std::string, uint32_t> processors;  // of each machine
+  std::map<std::string, uint32_t> processors;  // by host
   for (const PartFacts& part : parts) {
     job.places.push_back(part.place);
     if (part.host[0] == '\0') continue;

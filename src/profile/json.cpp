@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Only classes with messages, by their shortest length.
+// Size classes with messages, keyed by their smallest length.
 Json sizes_json(const Classes& classes) {
   Json sizes = Json::object();
   for (int i = 0; i < kClasses; ++i) {
@@ -19,7 +19,7 @@ Json sizes_json(const Classes& classes) {
   return sizes;
 }
 
-// What goes to other machines, beside all that is sent.
+// Traffic to other machines, and its share of all traffic.
 Json share_json(const Traffic& away, const Traffic& all) {
   return {{"messages", away.messages},
           {"bytes", away.bytes},

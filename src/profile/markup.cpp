@@ -56,7 +56,7 @@ std::string escaped(const std::string& text) {
         result += "&quot;";
         break;
       default:
-        // Names come from users: no control character goes into a page.
+        // Names come from users: control characters must not get into a page.
         result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
     }
   }

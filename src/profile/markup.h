@@ -1,6 +1,6 @@
-// What the pages of the tools are made of: one style for light and dark ground, escaped text, facts and
-// tables. A page is one file without script and without anything to fetch. Used by mpiexec and the tools, in
-// one thread.
+// Building blocks of the tools' HTML pages: one style for light and dark mode, escaped text, facts and
+// tables. A page is one file without scripts and without external resources. Used by mpiexec and the tools,
+// in one thread.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace hearth::profile {
 
-/// What may stand in text and attributes of HTML.
+/// Text that is safe in the content and attributes of HTML.
 std::string escaped(const std::string& text);
 
-/// A <style> element: colours by name, and how text, tables and pictures look.
+/// A <style> element: named colours, and the appearance of text, tables and charts.
 const char* page_style();
 
-/// A name and a value; stands in <dl class="facts">.
+/// A name and a value, for use in <dl class="facts">.
 std::string fact(const std::string& name, const std::string& value);
 
 struct Cell {
   Cell(std::string words) : text(escaped(words)) {}
   Cell(const char* words) : text(escaped(words)) {}
-  /// What is markup already: a picture or code.
+  /// A cell that already is markup: a chart or code.
   static Cell of_markup(std::string markup) {
     Cell cell("");
     cell.text = std::move(markup);

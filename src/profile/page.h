@@ -1,5 +1,5 @@
-// A profile as a page: one HTML file with its pictures inside, without script and without anything to fetch,
-// that reads on light and on dark ground.
+// A profile as an HTML page: one file with embedded charts, without scripts and without external resources,
+// for light and dark mode.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ constexpr int kStackFrames = 24;
 constexpr int kUnknownPeer = -1;
 constexpr uint64_t kWaitTracedNs = 1000;
 
-// Where the n-th collective of a communicator is kept; -1: it is not.
+// Index of the record of a communicator's n-th collective; -1 if it is not recorded.
 int64_t place_of(uint64_t number) {
   uint64_t first = 0;
   uint64_t step = 1;
@@ -38,7 +38,7 @@ void put_text(char* to, size_t room, std::string_view text) {
   to[bytes] = '\0';
 }
 
-// The end of a path is what tells it from others.
+// The end of a path distinguishes it best.
 void put_path(char* to, size_t room, std::string_view path) {
   put_text(to, room, path.size() < room ? path : path.substr(path.size() - room + 1));
 }
@@ -70,7 +70,7 @@ void Recorder::end(uint64_t pool_bytes) {
   head_.ended_ns = head_.alive_ns = os::now_ns();
   head_.library_bytes = std::max<uint64_t>(head_.library_bytes, pool_bytes);
   head_.memory_bytes_max = os::own_memory_bytes_max();
-  // The posts since the last draw are known by their number.
+  // The posts since the last sample are known only by number.
   if (post_draw.call >= 0) {
     call_counts[post_draw.call].calls_without_size += post_draw.drawn - post_draw.left;
     post_draw.drawn = post_draw.left;
@@ -206,7 +206,7 @@ int Recorder::note_site() {
   uint64_t stack[kStackFrames];
   const int depth = os::callers(stack);
   std::span<const uint64_t> frames(stack, static_cast<size_t>(depth));
-  // The library's own functions come first: the program begins behind the last of them.
+  // The frames of this library come first; the program's follow.
   const void* own_library = os::library_of(reinterpret_cast<const void*>(&put_text)).base;
   size_t first = 0;
   while (first < frames.size() &&
@@ -221,7 +221,7 @@ int Recorder::note_site() {
     ++site.waits;
     if (site.key == key) return i;
     for (const uint64_t address : frames) {
-      // A return address points behind the call: the call itself tells function and line.
+      // A return address points behind the call; the call itself gives function and line.
       const void* call = reinterpret_cast<const void*>(address - 1);
       const os::LibraryPlace place = os::library_of(call);
       Frame& frame = site.frames[site.frame_count++];
@@ -229,7 +229,8 @@ int Recorder::note_site() {
       put_path(frame.module, sizeof frame.module, place.path);
       put_text(frame.symbol, sizeof frame.symbol, place.symbol);
     }
-    // mpiexec may read while we run: what the key announces is there.
+    // Pairs with the acquire load in read_sites() (summary.cpp): mpiexec may read while the rank runs, so the
+    // frames must be visible before the key.
     atomic::store_release(site.key, key);
     return i;
   }
@@ -276,10 +277,10 @@ TraceEvent* Recorder::new_event() {
     ++head_.trace_dropped;
     return nullptr;
   }
-  // mpiexec reads when the rank has ended: an event that was being written then has what was written of it.
+  // mpiexec reads after the rank has ended, so an event that was being written then is incomplete.
   TraceEvent* event = &part_.events[head_.trace_written++];
   event->peer = kUnknownPeer;
-  static thread_local uint32_t thread_number = 0;  // plus 1
+  static thread_local uint32_t thread_number = 0;  // its number plus 1; 0: none yet
   if (thread_number == 0) thread_number = ++threads_;
   event->thread = thread_number - 1;
   return event;

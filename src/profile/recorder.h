@@ -1,10 +1,10 @@
-// The rank's side of --profile and --trace: what happens in this process is counted in its part of the board.
-// There is one recorder in a process that is profiled, and none in any other. Called by p2p, coll and abi
-// under the library's lock, except where said.
+// The rank's half of --profile and --trace: counts events of this process in its part of the board. A
+// profiled process has one recorder, any other has none. Called by p2p, coll and abi under the library's
+// lock, unless stated otherwise.
 //
-// The shortest way of a message, from MPI_Send into the ring and from there to MPI_Recv, does not come by
-// here at all: p2p/profiled.cpp says how its messages are counted all the same. The clock is read for copies
-// of kTimedBytes or more only; waits use what the waiting loop has read anyway.
+// The fast path of a message, from MPI_Send into the ring and from there to MPI_Recv, bypasses the recorder;
+// p2p/profiled.cpp counts these messages by sampling. The clock is read only for copies of at least
+// kTimedBytes; waits use timestamps that the wait loop takes anyway.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace hearth::profile {
 
-/// What the messages to a process go by, as far as sizes decide it.
+/// Protocol thresholds for the messages to a process.
 struct Limits {
   uint64_t ring_bytes_max = 0;
   uint64_t single_copy_bytes_min = 0;
@@ -30,10 +30,10 @@ struct Limits {
 
 /// A collective call: the number of its MPI function and its bytes.
 struct CollectiveCall {
-  int call = -1;  // none: another call that needs a collective
+  int call = -1;  // none: a call that uses a collective internally
   uint64_t bytes = 0;
 };
-/// A communicator.
+/// Identity of a communicator.
 struct CommFacts {
   uint32_t context;
   PeerIndex leader;
@@ -43,37 +43,36 @@ struct CommFacts {
 
 class Recorder {
  public:
-  /// Pre: the board is attached, and outlives the recorder. `machine`: the number of the one this rank is on.
+  /// Pre: the board is attached and outlives the recorder. `machine` is the number of this rank's machine.
   Recorder(const Board& board, PeerIndex self, int machine);
 
-  // Life of the rank.
+  // Lifetime of the rank
   void begin();
   void end(uint64_t pool_bytes);
 
-  // Messages.
+  // Messages
   PeerCounts* counts(PeerIndex peer) { return &part_.peers[peer]; }
   void tell_limits(PeerIndex peer, topo::Relation relation, const Limits& limits);
   void tell_method(PeerIndex peer, const char* method);
-  /// A message has gone out by a protocol, given as its place in p2p::Protocol.
-  /// `sampled`: others like it go unseen.
+  /// Counts a sent message; `way` is its index in p2p::Protocol. `sampled`: it represents uncounted messages.
   void sent(PeerIndex to, int way, uint64_t bytes, int tag, bool sampled);
-  /// What was announced as `way` goes through cells after all.
+  /// Recounts a message that was announced as `way` and used bounce buffers after all.
   void fell_back(PeerIndex to, int way, uint64_t bytes);
   void arrived(PeerIndex from, uint64_t bytes, int tag);
-  /// One of those that are received mostly unseen.
+  /// Counts a sampled receive; most receives are not counted.
   void received_sample(uint64_t bytes);
-  /// So many of the messages that rings have carried unseen were for posted receives.
+  /// Sets the number of uncounted messages that matched posted receives.
   void tell_posted(uint64_t messages) { head_.posted_unseen = messages; }
   void unexpected(size_t depth, uint64_t bytes);
   void expected(uint64_t bytes) { unexpected_bytes_ -= bytes; }
   void copied(PeerIndex peer, uint64_t bytes, uint64_t begun_ns, uint64_t ended_ns);
 
-  // Waits.
-  /// Of this kind and so long, for `peer` or anybody; `first` for the first piece of one wait.
+  // Waits
+  /// Adds waiting time of this kind, for `peer` or for any process; `first`: the first part of a wait.
   void waited(Wait wait, PeerIndex peer, uint64_t ns, bool first, int site);
-  /// One that is over, for the trace.
+  /// A completed wait, for the trace.
   void wait_is_over(Wait wait, PeerIndex peer, uint64_t begun_ns, uint64_t ended_ns);
-  /// Looks who called MPI: for a wait that lasts. -1: nothing could be noted.
+  /// Records the call site of a long wait. Returns its index, or -1 if nothing could be recorded.
   int note_site();
 
   // Collectives. All ranks of a communicator call the blocking ones in the same order.
@@ -81,7 +80,7 @@ class Recorder {
 
   const RankHead& head() const { return head_; }
 
-  // Trace.
+  // Trace
   bool tracing() const { return part_.event_count > 0; }
   void called(int call, uint64_t begun_ns, uint64_t ended_ns);
 
@@ -98,18 +97,18 @@ class Recorder {
   CommCounts* last_comm_ = nullptr;
   std::vector<uint64_t> sent_numbers_;  // by peer; while tracing
   std::vector<uint64_t> arrived_numbers_;
-  uint32_t threads_ = 0;  // that have been in an event
+  uint32_t threads_ = 0;  // threads with at least one event
 };
 
-/// This process's; nullptr where nobody asked for a profile. Set before MPI is active.
+/// The recorder of this process; nullptr without a profile. Set before MPI is active.
 inline Recorder* process_recorder = nullptr;
 
-// Calls of MPI functions, counted by the entry points without the lock.
+// Calls of MPI functions; the entry points count them without the lock.
 inline CallCounts* call_counts = nullptr;
-/// The collective that this thread is in.
+/// The collective that this thread executes.
 inline thread_local CollectiveCall collective_call;
 
-/// Whether a trace is written too.
+/// Whether a trace is written as well.
 inline bool process_traced = false;
 
 inline void add(uint64_t& count, uint64_t more) {
@@ -129,33 +128,34 @@ inline void count_call(int call, uint64_t bytes) {
   add(counts.bytes, bytes);
 }
 
-/// Messages of a pair of ranks, or posted receives, that are seen one by one: a test, or a short job, sees
-/// exact figures. Of those that come later one in about so many is looked at.
+/// Messages of a pair of ranks, or posted receives, that are counted one by one, so that tests and short jobs
+/// have exact figures. Of the later ones, about one in kIntervalMean is sampled.
 constexpr uint32_t kSeenEach = 4096;
 constexpr uint32_t kIntervalMean = 2048;
-/// How many come before the next one that is looked at, plus 1. `chance` is the state of the draws.
+/// Draws the distance to the next sample, at least 1. `chance` is the state of the generator.
 inline uint32_t draw_interval(uint32_t& chance) {
   chance = chance * 1664525u + 1013904223u;
   return 1 + (chance >> 16) % (2 * kIntervalMean);
 }
 
-/// The call that is carried out on the way on which its messages can be seen, and that has not been counted
-/// yet; -1: none, or one that its entry point counts. Under the lock; with several threads one call may be
-/// taken for another now and then, since a thread that waits lets others in.
+/// The call that runs on the counted path and has not been counted yet; -1: none, or a call that its entry
+/// point counts. Accessed under the lock. With several threads, one call is occasionally counted as another,
+/// because a waiting thread yields the lock.
 inline int frequent_call = -1;
-/// The call that is carried out by way of others, which are not counted; -1: none.
+/// The call that is implemented by other MPI calls, which are not counted then; -1: none.
 inline int outer_call = -1;
 
-/// Counts a call that nobody else has counted, unless it is a part of another.
+/// Counts a call unless it is part of another one.
 inline void count_call_of(int call, uint64_t bytes) {
   if (call >= 0 && outer_call < 0) count_call(call, bytes);
 }
 
-/// Receives that are posted on the shortest way: one of a few, drawn by chance, stands for those before it.
+/// Sampling of receives that the fast path posts: a randomly drawn one represents those since the last
+/// sample.
 struct PostDraw {
   uint32_t left = 1;
   uint32_t drawn = 1;
-  uint64_t posts = 0;  // that have been drawn, or have had one drawn for them
+  uint64_t posts = 0;  // counted or represented by a sample
   int call = -1;
 };
 inline PostDraw post_draw;
@@ -164,7 +164,7 @@ inline bool post_is_drawn() {
 }
 void count_drawn_post(int call, uint64_t bytes);
 
-/// Sets the one of the two for a scope. One store each way, whether anything is counted or not.
+/// Sets one of the two variables for a scope. Costs two stores, also without a profile.
 class CallScope {
  public:
   CallScope(int& place, int call) : place_(place) { place_ = call; }
@@ -176,13 +176,13 @@ class CallScope {
   int& place_;
 };
 
-/// Counts the frequent call, once, unless it is a part of another.
+/// Counts the frequent call once, unless it is part of another one.
 inline void count_frequent_call(uint64_t bytes) {
   if (call_counts != nullptr) count_call_of(frequent_call, bytes);
   frequent_call = -1;
 }
 
-/// Times a copy that is worth it.
+/// Times a copy of at least kTimedBytes.
 class CopyTimer {
  public:
   CopyTimer(Recorder* recorder, PeerIndex peer, uint64_t bytes)
@@ -196,7 +196,7 @@ class CopyTimer {
   }
   CopyTimer(const CopyTimer&) = delete;
   CopyTimer& operator=(const CopyTimer&) = delete;
-  /// It did not happen, or another way.
+  /// The copy did not happen, or used another method.
   void forget() { recorder_ = nullptr; }
 
  private:
@@ -206,7 +206,7 @@ class CopyTimer {
   uint64_t begun_ns_ = 0;
 };
 
-/// Counts a blocking collective, and times it where its number says so. Takes an objects::Comm.
+/// Counts a blocking collective, and times it if its number is sampled. Takes an objects::Comm.
 class CollectiveTimer {
  public:
   template <class Comm>

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kSitesShown = 12;
 constexpr size_t kPairWaitsShown = 12;
 
-// The part of `whole` that falls to `part` of `parts`; all of it where there are no more. Pre: parts > 0.
+// whole * part / parts, at most `whole`; all of it for the last part. Pre: parts > 0.
 uint64_t share_of(uint64_t whole, uint64_t part, uint64_t parts) {
   const double share = static_cast<double>(whole) * static_cast<double>(part) / static_cast<double>(parts);
   return part < parts && share < static_cast<double>(whole) ? static_cast<uint64_t>(share) : whole;
@@ -27,8 +27,8 @@ double seconds(uint64_t ns) {
   return static_cast<double>(ns) / 1e9;
 }
 
-// Messages of one line by length: those that were seen, and those that were not in the proportions of the
-// samples. Their number is exact.
+// Messages that fit one slot, by length: the counted ones, plus the uncounted ones in proportion to the
+// samples. The total is exact.
 using LineMessages = std::array<uint64_t, kLineLengths>;
 LineMessages line_messages_of(const PeerCounts& counts) {
   LineMessages messages;
@@ -43,7 +43,7 @@ LineMessages line_messages_of(const PeerCounts& counts) {
     left -= share;
     samples_left -= counts.line_samples[bytes];
   }
-  // Without a sample: all are as long as what was seen before, or else of no length.
+  // Without samples, assume the most frequent length, or 0 if no message was counted.
   const auto most = std::max_element(messages.begin(), messages.end());
   *most += left;
   return messages;
@@ -93,7 +93,7 @@ RankSummary read_rank(const RankHead& head, uint64_t job_ended_ns) {
   rank.counted = atomic::load_relaxed(head.attached) != 0 && head.begun_ns != 0;
   if (!rank.counted) return rank;
   rank.finalized = head.ended_ns != 0;
-  // The end of a rank that was killed is not known: that of the job stands for it.
+  // The time of death of a killed rank is unknown; the end of the job stands for it.
   const uint64_t ended_ns = rank.finalized ? head.ended_ns : std::max(job_ended_ns, head.alive_ns);
   rank.machine = head.machine;
   rank.run_s = seconds(ended_ns > head.begun_ns ? ended_ns - head.begun_ns : 0);
@@ -182,8 +182,9 @@ void read_calls(Summary& summary, const CallCounts* calls, std::vector<CallSumma
   }
 }
 
-// The calls behind the messages of one line that nobody saw: the functions that send, or receive, share their
-// number by their samples. What a function made of others sent is counted already.
+// Estimates the calls of uncounted messages that fit one slot: distributes their number over the sending, or
+// receiving, functions in proportion to the samples. Messages of functions that are implemented by other
+// calls are skipped, because those functions have been counted.
 void add_unseen(const Summary& summary, const CallCounts* counts, uint64_t unseen, bool receiving,
                 std::vector<CallSummary>& all) {
   const auto name_of = [&](size_t number) -> std::string {
@@ -198,7 +199,7 @@ void add_unseen(const Summary& summary, const CallCounts* counts, uint64_t unsee
     if (const uint64_t samples = samples_of(number); samples > 0 && concerns(number)) samples_left += samples;
   }
   if (samples_left == 0 && receiving && unseen > 0) {
-    // No sample came by, but only one function receives unseen.
+    // Without samples: only one function receives without being counted.
     for (size_t number = 0; number < kCallsMax; ++number) {
       if (!concerns(number)) continue;
       all[number].calls += unseen;
@@ -226,7 +227,8 @@ void add_unseen(const Summary& summary, const CallCounts* counts, uint64_t unsee
   }
 }
 
-// The rank has named what a file exports; the rest its symbol table tells, where it was not stripped.
+// The rank has recorded exported symbols; other names come from the file's symbol table, unless it is
+// stripped.
 std::string function_of(const Frame& frame, SymbolTables& tables) {
   if (frame.symbol[0] != '\0') return readable_name(frame.symbol);
   const SymbolTable& table = tables.of(frame.module);
@@ -247,19 +249,19 @@ void read_sites(Summary& summary, size_t rank, const RankHead& head, SymbolTable
                          {}};
     for (uint32_t i = 0; i < std::min<uint32_t>(site.frame_count, kFrames); ++i) {
       Frame& frame = shown.frames.emplace_back(site.frames[i]);
-      // Whatever the rank has left, these are texts.
+      // Terminate the texts, whatever the rank has left.
       frame.module[sizeof frame.module - 1] = frame.symbol[sizeof frame.symbol - 1] = '\0';
       const std::string name = function_of(frame, tables);
       frame.symbol[name.copy(frame.symbol, sizeof frame.symbol - 1)] = '\0';
-      if (strcmp(frame.symbol, "main") == 0) break;  // what called it is the system's
+      if (strcmp(frame.symbol, "main") == 0) break;  // its callers belong to the C library
     }
     summary.sites.push_back(std::move(shown));
   }
 }
 
-// Collectives of one communicator, of all ranks that have called some.
+// The entries of one communicator from all ranks that called collectives on it.
 struct CommParts {
-  std::vector<std::pair<int, const CommCounts*>> of;  // rank of MPI_COMM_WORLD
+  std::vector<std::pair<int, const CommCounts*>> of;  // rank in MPI_COMM_WORLD
 };
 
 uint64_t step_of(size_t place) {
@@ -268,7 +270,7 @@ uint64_t step_of(size_t place) {
   return step;
 }
 
-// When who came can be told only by clocks that agree.
+// Arrival times are comparable only between ranks with the same clock.
 bool has_one_clock(const Summary& summary, const CommParts& parts) {
   const auto machine_of = [&](const auto& part) {
     return summary.ranks[static_cast<size_t>(part.first)].machine;
@@ -339,7 +341,7 @@ void read_comms(Summary& summary, const Board& board) {
             [](const CommSummary& a, const CommSummary& b) { return a.inside_s > b.inside_s; });
 }
 
-// As if each rank sent as much to each other rank: the share of a channel is that of its pairs.
+// Under an even distribution over all pairs of ranks, the share of a channel is its share of the pairs.
 void fill_even_shares(Summary& summary) {
   const size_t size = summary.size();
   if (size < 2) return;
@@ -352,8 +354,8 @@ void fill_even_shares(Summary& summary) {
   }
 }
 
-// Two things are done for a profile: counting in memory, and looking at the clock. Both are measured here, on
-// the machine of the job.
+// Profiling costs two kinds of operations: counting in memory and reading the clock. Both are measured here,
+// on the machine of the job.
 double measure_count_ns() {
   constexpr uint64_t kRounds = 1 << 18;
   static PeerCounts peer;

@@ -1,5 +1,5 @@
-// What a board says, put together: by rank, pair, channel, function, protocol and communicator. Made by
-// mpiexec when the job is over, in its one thread; the reports (json.h, page.h) only show it.
+// The contents of a board, aggregated by rank, pair, channel, function, protocol and communicator. mpiexec's
+// only thread builds it after the job; the reports (json.h, page.h) format it.
 #pragma once
 
 #include <array>
@@ -13,20 +13,20 @@
 
 namespace hearth::profile {
 
-/// What mpiexec knows beside the board.
+/// Facts about the job that are not in the board.
 struct JobFacts {
-  std::string command;  // the programs, as on the command line
+  std::string command;  // programs and arguments as on the command line
   std::string version;
   std::vector<shm::RankPlace> places;  // by rank
-  bool one_clock = true;               // times of ranks on different machines can be compared
+  bool one_clock = true;               // timestamps of different machines are comparable
   int processors = 0;
   int exit_code = 0;
-  uint64_t ended_ns = 0;                    // os::now_ns() when the last rank had ended
-  const char* (*call_name)(int) = nullptr;  // of an MPI function, by its number
+  uint64_t ended_ns = 0;                    // os::now_ns() after the end of the last rank
+  const char* (*call_name)(int) = nullptr;  // name of an MPI function by its number
 };
 
-/// The same as far as the parts say that ranks have left (Board::gather); version and names of calls are the
-/// caller's.
+/// Job facts from the parts that ranks have left (Board::gather). The caller fills in the version and
+/// call_name.
 JobFacts job_of(const std::vector<PartFacts>& parts);
 
 using Classes = std::array<uint64_t, kClasses>;
@@ -42,19 +42,19 @@ struct Traffic {
 };
 
 struct RankSummary {
-  bool counted = false;    // it has called MPI_Init and found the board
-  bool finalized = false;  // otherwise it ended before, or was ended
+  bool counted = false;    // it called MPI_Init and attached to the board
+  bool finalized = false;  // false: it ended before MPI_Finalize
   double run_s = 0;        // from the end of MPI_Init to the begin of MPI_Finalize
   std::array<double, kWaits> waited_s = {};
   std::array<uint64_t, kWaits> waits = {};
   std::array<double, kWaits> longest_s = {};
-  double copied_s = 0;  // timed copies
+  double copied_s = 0;  // time of the timed copies
   uint64_t timed_bytes = 0;
   uint64_t copied_bytes = 0;
   uint64_t machine = 0;
   Traffic sent;
-  Traffic sent_away;  // of it, to ranks of other machines
-  Traffic received;   // as its senders counted it
+  Traffic sent_away;  // part of `sent` that went to other machines
+  Traffic received;   // counted by its senders
   uint64_t unexpected_messages = 0;
   uint64_t unexpected_depth_max = 0;
   uint64_t unexpected_bytes_max = 0;
@@ -65,7 +65,7 @@ struct RankSummary {
   uint64_t trace_dropped = 0;
 
   double waited_all_s() const;
-  /// Neither waiting as far as that was seen, nor in a timed copy.
+  /// Time outside observed waits and timed copies.
   double rest_s() const;
 };
 
@@ -73,7 +73,7 @@ struct Channel {
   topo::Relation relation = topo::Relation::self;
   Traffic traffic;
   Classes messages = {};
-  double even_share = 0;  // of messages, if every rank sent as much to each other rank
+  double even_share = 0;  // share of messages under an even distribution over all pairs of ranks
 };
 
 struct CallSummary {
@@ -82,7 +82,7 @@ struct CallSummary {
   uint64_t bytes = 0;
   Classes by_size = {};
   bool has_sizes = false;
-  bool estimated = false;  // some of the calls went unseen
+  bool estimated = false;  // some calls were not counted, only estimated from samples
 };
 
 struct WaySummary {
@@ -95,13 +95,13 @@ struct CommSummary {
   uint32_t context = 0;
   std::string name;
   int size = 0;
-  uint64_t calls = 0;        // of one rank: the most
+  uint64_t calls = 0;        // of the rank with the most calls
   uint64_t bytes = 0;        // of all ranks
-  double inside_s = 0;       // of all ranks together, from the collectives that were timed
+  double inside_s = 0;       // sum over all ranks, extrapolated from the timed collectives
   uint64_t timed = 0;        // collectives that all ranks timed
-  double spread_mean_s = 0;  // between the first and the last rank to come
+  double spread_mean_s = 0;  // time between the first and the last rank's arrival
   double spread_max_s = 0;
-  int last_rank = -1;  // of MPI_COMM_WORLD: who came last most often
+  int last_rank = -1;  // rank of MPI_COMM_WORLD that most often arrived last
   double last_share = 0;
 };
 
@@ -114,7 +114,7 @@ struct SiteSummary {
   std::vector<Frame> frames;
 };
 
-/// How messages go between ranks that are as near to each other, and why.
+/// Protocols between pairs of ranks with the same relation and thresholds, and the reasons.
 struct Route {
   topo::Relation relation = topo::Relation::self;
   int pairs = 0;
@@ -125,7 +125,7 @@ struct Route {
   std::string method;
 };
 
-/// Who waits for whom longest, not counting collectives.
+/// The wait of one rank for another, without collectives.
 struct PairWait {
   int rank = -1;
   int peer = -1;
@@ -133,11 +133,11 @@ struct PairWait {
   double waited_s = 0;
 };
 
-/// What the profile itself took.
+/// Cost of the profile itself.
 struct Cost {
-  uint64_t counts = 0;  // messages and calls that were counted one by one
+  uint64_t counts = 0;  // messages and calls counted one by one
   double count_ns = 0;  // measured
-  uint64_t looks = 0;   // at the clock, beyond those that waiting takes anyway
+  uint64_t looks = 0;   // clock reads beyond those of the wait loops
   double look_ns = 0;   // measured
   double all_s() const {
     return (static_cast<double>(counts) * count_ns + static_cast<double>(looks) * look_ns) / 1e9;
@@ -146,17 +146,17 @@ struct Cost {
 
 struct Summary {
   JobFacts job;
-  double run_s = 0;  // the longest of a rank
+  double run_s = 0;  // maximum over the ranks
   std::vector<RankSummary> ranks;
   std::vector<Traffic> matrix;     // from * ranks + to
   std::vector<double> waited_for;  // rank * ranks + peer, seconds
-  std::vector<Channel> channels;   // nearest first, those with pairs only
+  std::vector<Channel> channels;   // nearest relation first, only those with pairs
   std::vector<CallSummary> calls;  // most calls first
   std::vector<WaySummary> ways;
   std::vector<CommSummary> comms;  // most time first
   std::vector<SiteSummary> sites;  // longest first
   std::vector<Route> routes;
-  std::vector<PairWait> pair_waits;  // longest first, a few
+  std::vector<PairWait> pair_waits;  // longest first, limited in number
   Cost cost;
   std::string verdict;
 
@@ -164,17 +164,17 @@ struct Summary {
   const Traffic& between(size_t from, size_t to) const { return matrix[from * size() + to]; }
   Traffic all() const;
   Traffic all_away() const;
-  /// How many the ranks that were counted are on.
+  /// Number of machines of the counted ranks.
   size_t machines() const;
-  /// The part of the messages that would go between machines if every rank sent as much to each other rank.
+  /// Share of messages between machines under an even distribution over all pairs of ranks.
   double even_share_away() const;
-  /// Of the time of all ranks together.
+  /// Fraction of the run time of all ranks.
   double share(double seconds) const;
 };
 
 const char* wait_name(Wait wait);
 Summary summarize(const Board& board, const JobFacts& job);
-/// The sentence at the top: what dominates.
+/// The sentence at the top of the report: what dominates the run time.
 std::string verdict_of(const Summary& summary);
 
 }  // namespace hearth::profile

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kPieceBytes = 1 << 16;
 
-// Microseconds since the ranks were started: all ranks of a machine have one clock.
+// Microseconds since the start of the ranks; all ranks of a machine use one clock.
 double microseconds(const Board& board, uint64_t ns) {
   return static_cast<double>(ns - std::min(ns, board.begun_ns())) / 1e3;
 }
@@ -33,8 +33,8 @@ std::string slice(const char* name, const char* category, int rank, const TraceE
   return out + "}},\n";
 }
 
-// An arrow begins in the slice around the moment of sending and ends in the one around the moment when the
-// receiver took the message from the ring. Words about the message hang at both.
+// An arrow begins in the slice at the time of sending and ends in the slice at the time when the receiver
+// takes the message from the ring. Both ends carry the message's properties.
 std::string message(int rank, const TraceEvent& event, double at_us) {
   const bool sent = event.kind == EventKind::sent;
   const int from = sent ? rank : event.peer;
@@ -99,7 +99,7 @@ TraceTold write_trace(const Board& board, const JobFacts& job,
       piece.clear();
     }
   }
-  // The last event has no comma behind it.
+  // A last event without a trailing comma.
   piece +=
       "{\"ph\":\"M\",\"name\":\"trace_of\",\"pid\":0,\"args\":{\"dropped\":" + std::to_string(told.dropped) +
       "}}\n]}\n";

@@ -1,5 +1,5 @@
-// A trace as Chrome's trace events, which Perfetto and chrome://tracing show: one process for each rank, one
-// track for each of its threads, and an arrow for each message. docs/trace.md tells its users.
+// A trace in the Chrome trace event format, for Perfetto and chrome://tracing: one process per rank, one
+// track per thread, and an arrow per message. docs/trace.md is the documentation for users.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@ namespace hearth::profile {
 
 struct TraceTold {
   uint64_t events = 0;
-  uint64_t dropped = 0;  // by ranks whose buffer was full
+  uint64_t dropped = 0;  // dropped by ranks whose buffer was full
 };
 
-/// Hands the text over piece by piece: it may be long. `write` says whether to go on.
+/// Passes the text to `write` in pieces, because it may be long; `write` returns whether to continue.
 TraceTold write_trace(const Board& board, const JobFacts& job,
                       const std::function<bool(const std::string&)>& write);
 

@@ -1,4 +1,4 @@
-// The one sentence at the top of a profile.
+// The verdict: one sentence at the top of a profile.
 #include <algorithm>
 #include <cstddef>
 
@@ -7,24 +7,25 @@
 namespace hearth::profile {
 namespace {
 
-// Below this share of the time nothing is called dominant.
+// A smaller share of the time is not called dominant.
 constexpr double kWorthTelling = 0.1;
 
-// How far the chain of those who wait for each other is told.
+// Longest reported chain of ranks that wait for each other.
 constexpr int kChainMax = 4;
 
 bool waits_mostly(const RankSummary& rank) {
   return rank.waited_all_s() > rank.rest_s();
 }
 
-// Whom a rank waits for longest; -1: nobody.
+// The rank that a rank waits for longest; -1: none.
 int awaited_by(const Summary& summary, size_t rank) {
   const auto first = summary.waited_for.begin() + static_cast<std::ptrdiff_t>(rank * summary.size());
   const auto most = std::max_element(first, first + static_cast<std::ptrdiff_t>(summary.size()));
   return *most > 0 ? static_cast<int>(most - first) : -1;
 }
 
-// Rank 3 waits for rank 2, which waits for rank 0, which computes: the last one is where to look.
+// Follows the chain of waits ("rank 3 waits for rank 2, which waits for rank 0, which computes"): its end is
+// the cause.
 std::string of_pair(const Summary& summary, const PairWait& worst) {
   const RankSummary& waiting = summary.ranks[static_cast<size_t>(worst.rank)];
   std::string text = "Rank " + std::to_string(worst.rank) + " waits " +
@@ -46,7 +47,7 @@ std::string of_pair(const Summary& summary, const PairWait& worst) {
       told.push_back(next);
       continue;
     }
-    // Threads of a rank wait side by side.
+    // Threads of a rank wait in parallel, so the sum may exceed the run time.
     const double waits = std::min(1.0, rank.waited_all_s() / rank.run_s);
     text += ", which waits itself (" + percent_words(waits) + " of its time)";
     const bool crowded =

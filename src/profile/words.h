@@ -1,4 +1,4 @@
-// Numbers in the words of the reports.
+// Formatting of numbers for the reports.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ std::string channel_words(topo::Relation relation);
 std::string route_words(const Route& route);
 /// "solve+0x1a (program)", innermost first.
 std::string frame_words(const Frame& frame);
-/// Of a whole; 0 of nothing.
+/// part / whole; 0 if `whole` is 0.
 double share_of(uint64_t part, uint64_t whole);
-/// How much goes between machines, beside what would if each rank sent as much to each other one.
+/// The share of traffic between machines, next to its share under an even distribution.
 std::string machines_words(const Summary& summary);
-/// What the counting took, of which time.
+/// The cost of profiling, and its share of the run time.
 std::string overhead_words(const Summary& summary);
 
 }  // namespace hearth::profile

@@ -3,11 +3,13 @@
 
     allocations.py [--every] [--ranks N] [--folder NAME,...] [--coverage]
 
-By default the allocations 1, 2, 4, 8, ...; with --every all of them, which takes hours. Each job must end in
-time, with success or with an error message, or mpiexec must report the rank that waits in vain. No signal, no
-exception, nothing left behind. A call of which an allocation failed must leave the library usable: after an
-error the programs go on, or end the job by MPI_Abort. They call all functions of api/functions.txt but those
-of NOT_CALLED; --coverage checks only that. HEARTH_BUILD names the build folder."""
+By default the allocations 1, 2, 4, 8, ...; with --every all of them, which takes hours. Each job must end
+within the time limit, with success or with an error message, or mpiexec must report the rank that waits in
+vain. No signal, no exception, and nothing is left behind. A call with a failed allocation must leave the
+library usable: after an error the programs continue, or end the job by MPI_Abort. They call all functions
+of api/functions.txt except those of NOT_CALLED; --coverage checks only that. HEARTH_BUILD names the build
+folder.
+"""
 
 import argparse
 import concurrent.futures
@@ -22,11 +24,11 @@ os.environ.setdefault("HEARTH_CHAOS_LIMIT", "20")  # mpiexec reports waits in va
 import disturbed  # noqa: E402
 
 MALLOC = disturbed.BUILD / "tests/chaos/libfailing_malloc.so"
-# Their subject is the preloaded heap, or processes that die.
+# Programs about the preloaded heap, or about processes that die.
 EXCLUDED_FOLDERS = {"heap", "fault"}
-# Calls collectives that do not fit each other: after an error in one rank the others may wait for it.
+# Calls mismatched collectives: after an error in one rank the other ranks may wait for it.
 EXCLUDED_PROGRAMS = {"multi_coll_misuse"}
-# Functions that no swept program calls, by the start of their names, and why no program has to.
+# Functions that no swept program calls, by the beginning of their names, and the reason.
 NOT_CALLED = {
     "MPIX_Comm_": "called by programs of tests/multi/fault and by multi_traffic, which sweep.py sweeps",
     "MPI_Abi_set_fortran_info": "stores booleans before MPI_Init",
@@ -72,7 +74,7 @@ def uncovered():
 
 
 def problem_of(outcome):
-    # A program that ignores the error of one call leaves its peer waiting: then mpiexec has to say so.
+    # A program that ignores the error of one call leaves its peer waiting; mpiexec has to report that.
     if outcome.code is None and "waits in vain" not in outcome.err:
         return f"did not end within {disturbed.LIMIT_S:.0f} s"
     if outcome.left:
@@ -86,7 +88,7 @@ def problem_of(outcome):
 
 
 def sweep(path, ranks, rank, every):
-    """Jobs run, how many of them went on to success, and what was wrong."""
+    """The number of jobs, the number of successful ones, and the problems."""
     undisturbed = disturbed.run([], [], ranks=ranks, program=str(path))
     if undisturbed.code != 0:
         return 0, 0, None  # needs arguments or another number of ranks

@@ -1,5 +1,6 @@
-"""What the drivers of this folder share: running a job that is disturbed on purpose, and judging what came of
-it. A job has to end in time, with right data or with an error in words, and to leave nothing behind."""
+"""Common parts of the drivers in this folder: running a job under deliberate disturbance, and checking its
+outcome. A job has to end within the time limit, with correct data or an error message, and to leave
+nothing behind."""
 
 import os
 import re
@@ -20,12 +21,12 @@ PROGRAM = os.environ.get("HEARTH_TRAFFIC", str(BUILD / "tests" / "chaos" / "mult
 SOURCE = Path(__file__).resolve().parents[2]
 LIMIT_S = float(os.environ.get("HEARTH_CHAOS_LIMIT", 60))  # a job takes a second or two
 WELL = "traffic: all is well"
-# Ends that no disturbance excuses.
+# Signals that no disturbance excuses.
 FATAL_SIGNALS = {signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP}
 
 
 def names(macro):
-    """The first word of each row of chaos.def."""
+    """The first argument of each row of this macro in chaos.def."""
     text = (SOURCE / "src" / "base" / "chaos.def").read_text(encoding="utf-8")
     return re.findall(rf"^HEARTH_CHAOS_{macro}\((\w+),", text, re.MULTILINE)
 
@@ -42,20 +43,20 @@ class Outcome:
     @property
     def well(self):
         if self.code == 137 and self.out.count(WELL) == self.ranks:
-            return True  # all had their data before one was killed in MPI_Finalize
+            return True  # all ranks had their data before one was killed in MPI_Finalize
         return self.code == 0 and WELL in self.out
 
     @property
     def disturbed(self):
-        """Whether what was asked for came about."""
+        """Whether the requested disturbance happened."""
         return re.search(r"chaos: .*(fails with|is killed at)", self.err) is not None
 
     def own_words(self):
-        """What was said, without what the disturbance said of itself."""
+        """Messages without those of the disturbance itself."""
         return [line for line in self.err.splitlines() if line.strip() and "chaos: " not in line]
 
     def problem(self, may_end_by=()):
-        """What is wrong with it; "" where nothing is."""
+        """The problem of the outcome; "" if there is none."""
         if self.code is None:
             return f"did not end within {LIMIT_S:.0f} s"
         if self.left:
@@ -82,7 +83,7 @@ class Outcome:
 
 
 def run(options, arguments, ranks=3, environment=None, program=PROGRAM):
-    """Runs the program under mpiexec and looks for what it left."""
+    """Runs the program under mpiexec and checks for left-over processes and files."""
     mark = uuid.uuid4().hex
     before = shared_files()
     with tempfile.TemporaryDirectory(prefix="hearth-chaos-") as folder:
@@ -99,7 +100,7 @@ def run(options, arguments, ranks=3, environment=None, program=PROGRAM):
             out, err = job.communicate(timeout=LIMIT_S)
             code = job.returncode
         except subprocess.TimeoutExpired:
-            job.send_signal(signal.SIGQUIT)  # says who waits for what
+            job.send_signal(signal.SIGQUIT)  # makes mpiexec report the waits
             time.sleep(0.3)
             end_processes_with(mark)
             out, err = job.communicate()

@@ -1,6 +1,6 @@
-/* Preloaded: fails the n-th allocation that the MPI library makes, in one rank. FAILING_MALLOC=n, and the
- * rank in FAILING_MALLOC_RANK. What the program itself allocates does not count; the C++ library, which a
- * program in C does not use, counts as ours. */
+/* Preloaded: the n-th allocation of the MPI library fails in one rank. FAILING_MALLOC=n selects the
+ * allocation, FAILING_MALLOC_RANK the rank. The program's own allocations do not count; those of the C++
+ * library do, because only the MPI library uses it in a C program. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>

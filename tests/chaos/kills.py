@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Kills a rank at each named point, for each kind of call of traffic.c and each way that it may take.
+"""Kills a rank at each named point, for each kind of call of traffic.c and each protocol.
 
     kills.py [--calls CALL,...] [--points POINT,...] [--ways WAY,...] [--passages 1,2,...]
 
-With --survive the others have to shrink and go on with right data; without it the job has to end with its one
-message. Nothing may stay behind."""
+With --survive the other ranks have to shrink and continue with correct data; without it the job has to end
+with exactly one message. Nothing may be left behind.
+"""
 
 import argparse
 import concurrent.futures
@@ -28,7 +29,7 @@ CALLS = ["sendrecv", "blocking", "many", "lent", "probed", "gaps", "barrier", "b
          "reduce", "reduce_scatter", "scan", "alltoall", "allgather", "gather_scatter", "nonblocking",
          "persistent", "dup", "split", "alloc_mem"]
 STEPS = 6
-# A point, and how to come there: call, way, passage, rank, whether the others are to go on.
+# A point and how to reach it: call, protocol, number of passages, rank, whether the other ranks continue.
 SHORT = [
     ("boot_begins", "barrier", "inline", 1, 1, True),
     ("boot_joined", "barrier", "inline", 1, 2, True),
@@ -68,9 +69,9 @@ SHORT = [
     ("rendezvous_announced", "sendrecv", "cells", 2, 2, False),
     ("area_taken", "dup", "inline", 2, 0, False),
 ]
-# Passed once more after MPI_Finalize, for the area of MPI_COMM_WORLD.
+# These points are passed once more after MPI_Finalize, for the collective region of MPI_COMM_WORLD.
 LEAVING = ("area_leaving", "area_left", "area_clearing")
-TRIES = 10  # of the short form, until somebody is killed
+TRIES = 10  # in the short form, until a rank is killed
 
 
 def kill(point, call, way, passage, rank, survive):
@@ -83,7 +84,7 @@ def kill(point, call, way, passage, rank, survive):
     if not problem and not outcome.disturbed:
         problem = "" if outcome.well else "did not go well, although nobody was killed"
     elif not problem and survive:
-        # Who dies after MPI_Finalize has been one of those that went on: its end is the job's.
+        # A rank that dies after MPI_Finalize was one of the survivors: its end determines the exit code.
         after = point in LEAVING and outcome.code == 137 and disturbed.WELL in outcome.out
         problem = "" if outcome.well or after else "the others did not go on"
     elif not problem:
@@ -97,7 +98,7 @@ def kill(point, call, way, passage, rank, survive):
 
 
 def kill_at_last(*task):
-    """Whether a rank comes to some points depends on time: where two copy one message together, say."""
+    """Repeats a kill: some points are reached only by chance, for example those of a cooperative copy."""
     for _ in range(TRIES):
         result = kill(*task)
         if result[4] or result[5]:

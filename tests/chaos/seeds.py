@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Legal disorder from many seeds: each job must come to its end with right data.
+"""Legal disorder from many seeds: each job must end with correct data.
 
     seeds.py [--first SEED] [--count N] [--ranks 2,3,6] [--steps N]
 
-A seed that fails is run again, to see how well it replays."""
+A failed seed is run again to show how reliably it replays.
+"""
 
 import argparse
 import concurrent.futures

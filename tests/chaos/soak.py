@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Random traffic for a long time, more ranks than processors, with every byte checked.
+"""Random traffic for a long time, with more ranks than processors and every byte checked.
 
     soak.py [--minutes M] [--seed N]          (SOAK_MINUTES without --minutes)
 
-All the time one job goes on, whose memory, descriptors and time of a message must stay flat, those of
-mpiexec too. Meanwhile short jobs follow each other: with legal disorder from a seed, with ranks that are
-killed at named points, and with ranks that are killed at any moment; the others shrink and go on with right
-data."""
+One job runs all the time; its memory, descriptors and message latency must not grow, and neither must
+mpiexec's. Short jobs run one after another at the same time: with legal disorder from a seed, with ranks
+killed at named points, and with ranks killed at random times; the survivors shrink and continue with
+correct data.
+"""
 
 import argparse
 import os
@@ -54,7 +55,7 @@ class Launcher(threading.Thread):
 
 
 def long_job(seed, seconds, ranks):
-    """The one that must stay flat."""
+    """The long job, whose resources must not grow."""
     words = [disturbed.MPIEXEC, "-n", str(ranks), "--oversubscribe", disturbed.PROGRAM, str(seed), "0",
              f"seconds={seconds:.0f}"]
     job = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -82,7 +83,7 @@ def kill_at_any_moment(seed, chance):
     ranks = chance.randint(3, 6)
     victims = sorted(chance.sample(range(ranks), chance.randint(1, ranks - 2)))
     moments = {rank: chance.uniform(0, 0.6) for rank in victims}
-    # Each rank tells its number by its environment.
+    # A rank knows its number from its environment.
     shell = ""
     for rank, moment in moments.items():
         shell += f'[ "$HEARTH_RANK" = {rank} ] && (sleep {moment:.3f}; kill -9 $$) & '
@@ -91,7 +92,7 @@ def kill_at_any_moment(seed, chance):
 
 
 def short_job(seed, chance):
-    """One of the short ones; what was done, and what is wrong with it."""
+    """One short job. Returns its kind, its outcome and its problem."""
     kind = chance.randrange(3)
     ranks = chance.randint(2, 6)
     if kind == 0:

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Fails the n-th call of the system, of each kind, in a rank and in mpiexec, for every n until none fails;
-and likewise the n-th allocation that the library makes in a rank: kind `malloc`.
+"""Fails the n-th system call of each kind, in a rank and in mpiexec, for every n until none fails; and
+likewise the n-th allocation of the library in a rank: kind `malloc`.
 
     sweep.py [--first N] [--kinds KIND,...] [--in rank=1,rank=mpiexec,...]
 
-With --first only the first N calls of each kind. Each job must end in time, with right data (another way was
-found) or with an error in words; nothing may stay behind. HEARTH_BUILD names the build folder."""
+With --first only the first N calls of each kind. Each job must end within the time limit, with correct
+data (by a fallback) or with an error message; nothing may be left behind. HEARTH_BUILD names the build
+folder.
+"""
 
 import argparse
 import concurrent.futures
@@ -15,7 +17,7 @@ import sys
 
 import disturbed
 
-# Ways that messages and collectives may take: each meets other calls.
+# Settings that select different protocols, which use different system calls.
 SETTINGS = {
     "default": {},
     "single copy": {"HEARTH_P2P_SINGLE_COPY_BYTES_MIN": "1", "HEARTH_P2P_ARENA_BYTES_MIN": "1T"},
@@ -27,7 +29,8 @@ MALLOC = os.environ.get("HEARTH_FAILING_MALLOC", disturbed.BUILD / "tests/chaos/
 
 
 def sweep(kind, where, setting, first):
-    """All n of one kind in one place; what went wrong, jobs run, how many went on by another way."""
+    """All n of one kind in one process. Returns the problems, the number of jobs, and of those that succeeded
+    by a fallback."""
     problems, jobs, well = [], 0, 0
     for n in itertools.count(1):
         if first and n > first:
@@ -68,7 +71,7 @@ def main():
         for setting in given.settings.split(",")
         for kind in given.kinds.split(",")
         for where in given.places.split(",")
-        # mpiexec's own calls do not depend on the ways of messages.
+        # mpiexec's own calls do not depend on the protocols.
         if where != "rank=mpiexec" or (setting == "default" and kind != "malloc")
     ]
     failed = jobs = well = 0

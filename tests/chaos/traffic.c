@@ -1,15 +1,13 @@
-/* Traffic of all kinds with every byte checked, for what disturbs it from outside: calls of the system that
- * fail, ranks that are killed, delays, and time.
+/* Traffic of all kinds with every byte checked, under disturbance from outside: failing system calls, killed
+ * ranks, delays, and long run times.
  *
  *   traffic SEED STEPS [survive] [within=MS] [seconds=S] [only=CALL] [bytes=N]
  *
- * Each step is one kind of call, drawn from the seed, the same on all ranks. With `survive`, errors come
- * back; the ranks agree after each step whether it went well everywhere, shrink if not, and do it again.
- * Otherwise errors end the job. With `within` all but two ranks are killed meanwhile, each at a moment of its
- * own by a timer of the system: in the middle of a packet, a copy, a collective, or between two calls. With
- * `seconds` the steps go on for that long, and memory, descriptors and the time of a message are sampled:
- * they must not grow.
- */
+ * Each step is one kind of call, drawn from the seed, equal on all ranks. With `survive`, errors are
+ * returned: after each step the ranks agree whether it succeeded everywhere, and otherwise shrink and repeat
+ * it. Without it, errors end the job. With `within`, timers kill all ranks except 0 and 1 at random times: in
+ * a packet, a copy, a collective, or between two calls. With `seconds`, the steps continue for that time;
+ * memory, descriptors and message latency are sampled and must not grow. */
 #include <dirent.h>
 #include <mpi-ext.h>
 #include <mpi.h>
@@ -24,7 +22,7 @@ enum { bytes_max = 1 << 19, kept_max = 8, samples_max = 4096 };
 
 static unsigned long seed;
 static int survives, world_rank;
-static MPI_Comm comm; /* of those that live */
+static MPI_Comm comm; /* the surviving ranks */
 static int rank, size;
 static unsigned char* out;
 static unsigned char* in;
@@ -88,7 +86,7 @@ static int sendrecv(unsigned long step, int bytes) {
   return MPI_SUCCESS;
 }
 
-/* Half of the ranks send first. */
+/* The even ranks send first. */
 static int blocking(unsigned long step, int bytes) {
   fill(out, step, rank, bytes);
   if (size < 2) return MPI_SUCCESS;
@@ -136,7 +134,7 @@ static int from_lent_memory(unsigned long step, int bytes) {
   return MPI_SUCCESS;
 }
 
-/* Found by a probe before it is received. */
+/* A probe matches the message before it is received. */
 static int probed(unsigned long step, int bytes) {
   MPI_Request request;
   MPI_Message message;
@@ -269,7 +267,7 @@ static int gather_scatter(unsigned long step, int bytes) {
   return MPI_SUCCESS;
 }
 
-/* Two under way together. */
+/* Two nonblocking collectives at the same time. */
 static int nonblocking(unsigned long step, int bytes) {
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   const int root = root_of(step);
@@ -301,7 +299,7 @@ static int persistent(unsigned long step, int bytes) {
   return code;
 }
 
-/* What makes communicators. */
+/* Creation of communicators. */
 
 static int duplicate(unsigned long step, int bytes) {
   MPI_Comm twin;
@@ -311,13 +309,13 @@ static int duplicate(unsigned long step, int bytes) {
   comm = twin;
   const int code = allreduce(step, bytes);
   comm = kept;
-  if (code != MPI_SUCCESS) MPIX_Comm_revoke(twin); /* all leave it */
+  if (code != MPI_SUCCESS) MPIX_Comm_revoke(twin); /* makes all ranks leave it */
   const int freed = MPI_Comm_free(&twin);
   return code != MPI_SUCCESS ? code : freed;
 }
 
-/* A half need not have the dead rank in it, so that nothing in it fails where others have not got theirs: all
- * agree that they have. */
+/* A half may lack the dead rank, so operations on it may succeed although the split failed on other ranks.
+ * Therefore all ranks agree that they have their half. */
 static int split(unsigned long step, int bytes) {
   MPI_Comm half = MPI_COMM_NULL;
   const int made = MPI_Comm_split(comm, rank % 2, -rank, &half);
@@ -380,7 +378,7 @@ static int length_of(unsigned long word) {
   return lengths[word % (sizeof lengths / sizeof lengths[0])];
 }
 
-/* What must not grow. */
+/* Measurements that must not grow. */
 
 static double now_s(void) {
   struct timespec now;
@@ -432,8 +430,9 @@ static void sample(void) {
   latency_us[samples++] = median(rounds, 21);
 }
 
-/* The last third beside the second one; in the first one pools and rings come into being. That takes up to a
- * minute: pages of 1.5 MiB of cells a rank, and of chunks, are taken when they are first used. */
+/* Compares the last third of the samples with the second one. In the first third, pools and rings grow; that
+ * takes up to a minute, because the memory of bounce buffers (1.5 MiB per rank) and pipeline buffers is
+ * allocated at first use. */
 static void judge(double seconds) {
   const int third = samples / 3;
   const double room_kib = seconds < 60 ? 16384 : 256;
@@ -451,7 +450,8 @@ static void judge(double seconds) {
   CHECK(time_after <= 3 * time_before + 50, "messages get slower: %.2f to %.2f us", time_before, time_after);
 }
 
-/* Whether it went well everywhere; otherwise the communicator is one of those that live. */
+/* Returns whether the step succeeded on all ranks; otherwise replaces the communicator by one of the
+ * survivors. */
 static int settle(int code) {
   int all_well = code == MPI_SUCCESS, error_class = MPI_SUCCESS;
   if (!all_well) {
@@ -473,7 +473,7 @@ static int settle(int code) {
   return 0;
 }
 
-/* The same moment for the same seed and rank. */
+/* Kills this rank at a time that depends only on seed and rank. */
 static void die_within(unsigned long ms) {
   const unsigned long us = 1000 + chance((unsigned long)world_rank) % (1000 * ms);
   const struct itimerval timer = {{0, 0}, {(long)(us / 1000000), (long)(us % 1000000)}};
@@ -536,7 +536,7 @@ int main(int argc, char** argv) {
   }
   if (!survives) judge(seconds);
   printf("traffic: all is well with rank %d of %d\n", rank, size);
-  fflush(stdout); /* one may be killed yet */
+  fflush(stdout); /* a rank may still be killed */
   MPI_Comm_free(&comm);
   MPI_Free_mem(lent);
   if (in_arena) {

@@ -1,4 +1,4 @@
-// Arguments that no call takes, which the library refuses with or without --check.
+// Invalid arguments, which the library rejects with or without --check.
 #include "cases.h"
 
 static int a[4];

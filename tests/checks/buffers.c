@@ -1,4 +1,4 @@
-// Memory that is touched while MPI may, and buffers that share memory.
+// Access to memory that MPI is using, and overlapping buffers.
 #include "cases.h"
 
 static int a[64], b[64];
@@ -150,7 +150,7 @@ CASE(alltoallv_alias) {
   MPI_Alltoallv(a, counts, places, MPI_INT, a, counts, others, MPI_INT, W);
   UNUSED;
 }
-// Nothing tells: what is read, and what is written where a message may arrive.
+// Not detected: reading the buffer of a pending receive, and writing to it.
 CASE(read_while_receiving) {
   UNUSED;
   MPI_Request request;

@@ -1,5 +1,5 @@
-// A program of cases, one run each: program CASE. What each does wrong, if anything, its name and cases.txt
-// say. Only mpi.h, so that other tools can be asked about the same programs.
+// A program of test cases, one per run: program CASE. The case's name and cases.txt state its error, if it
+// has one. Includes only mpi.h, so that other tools can be run on the same programs.
 #ifndef CASES_H
 #define CASES_H
 
@@ -20,7 +20,7 @@ struct Case {
 #define ROW(name) \
   { #name, name }
 
-// Threads: what MPI_Init_thread is asked for.
+// `level`: the requested thread level.
 static int run_cases(int argc, char** argv, int level, const struct Case* cases, size_t count) {
   int provided, rank, size;
   MPI_Init_thread(&argc, &argv, level, &provided);

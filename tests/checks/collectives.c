@@ -1,4 +1,4 @@
-// Collectives that are not the same on all ranks.
+// Collectives that differ between ranks.
 #include "cases.h"
 
 static int a[64], b[64];
@@ -68,7 +68,7 @@ CASE(one_bcast_more) {
   for (int i = 0; i < (rank == 0 ? 3 : 2); ++i) MPI_Bcast(a, 1, MPI_INT, 0, W);
 }
 
-// Roots, operations.
+// Roots and operations.
 CASE(bcast_root) {
   UNUSED;
   MPI_Bcast(a, 1, MPI_INT, rank, W);
@@ -205,7 +205,7 @@ CASE(part_bcast_root) {
   UNUSED;
 }
 
-// Right ones.
+// A reduction of characters, which the standard does not define; then correct programs.
 CASE(sum_of_characters) {
   UNUSED;
   char one = 1, sum = 0;

@@ -1,4 +1,4 @@
-// Requests, objects and messages that are left, and ready sends.
+// Requests, objects and messages that are never completed, freed or received; and ready sends.
 #include "cases.h"
 
 static int a[64], b[64];
@@ -186,7 +186,7 @@ CASE(cancelled_receive) {
   if (rank == 0) MPI_Send(a, 1, MPI_INT, 1, 0, W);
 }
 
-// Right ones.
+// Correct programs.
 CASE(ok_requests) {
   UNUSED;
   MPI_Request requests[6];

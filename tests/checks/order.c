@@ -1,4 +1,4 @@
-// Calls that wait for one another for ever, or would where sends are not buffered.
+// Calls that wait for each other forever, or that would without buffered sends.
 #include "cases.h"
 
 static int a[4], b[4];
@@ -105,7 +105,7 @@ CASE(split_missing) {
   MPI_Comm_free(&part);
 }
 
-// Right ones.
+// Correct programs.
 CASE(ok_exchange) {
   UNUSED;
   if (rank == 0) {
@@ -133,7 +133,7 @@ CASE(ok_ring_with_a_break) {
 CASE(ok_late_rank) {
   UNUSED;
   if (rank == 0) {
-    // Longer than what passes for a standstill.
+    // Longer than the time after which --check examines a wait.
     const double end = MPI_Wtime() + 1.4;
     while (MPI_Wtime() < end) {
     }

@@ -1,4 +1,4 @@
-// What comes out depends on which message is the first, and the program relies on one order.
+// The result depends on which message matches first, and the program relies on one order.
 #include "cases.h"
 
 static int a[4], b[4];
@@ -12,7 +12,7 @@ CASE(wildcard_and_name) {
   UNUSED;
   if (rank == 1 || rank == 2) MPI_Send(a, 1, MPI_INT, 0, 0, W);
   if (rank == 0) {
-    // Had the message of rank 1 come first, the second receive would wait for ever.
+    // If the message of rank 1 matched first, the second receive would never complete.
     MPI_Probe(2, 0, W, IGNORE);
     MPI_Recv(b, 1, MPI_INT, MPI_ANY_SOURCE, 0, W, IGNORE);
     MPI_Recv(b, 1, MPI_INT, MPI_ANY_SOURCE, 0, W, IGNORE);

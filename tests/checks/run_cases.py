@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the cases of cases.txt under mpiexec --check, and compares what was told with what is to be told.
+"""Runs the cases of cases.txt under mpiexec --check and compares the findings with the expected ones.
 
     run_cases.py --bin FOLDER --programs FOLDER --page docs/checks.md [--write] [--only TEXT]
 
-Exit code 1 when a case comes out differently, or when the table of the page is out of date; --write writes
-the table.
+Exit code 1 if a case has another outcome, or if the table of the page is out of date; --write writes the
+table.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 
 LIMIT_S = 20
 BEGIN, END = "<!-- cases: begin -->", "<!-- cases: end -->"
-# The words of cases.txt, and those of the summary.
+# Outcomes of cases.txt, and their names in the summary.
 OUTCOMES = {
     "deadlock": "deadlocks",
     "order": "collectives in another order",
@@ -58,10 +58,10 @@ def read_cases(path):
 
 
 def told_by(arguments, case):
-    """What came out, in the words of cases.txt, and what was written."""
+    """The outcome in the words of cases.txt, and the text on standard error."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "found.json")
-        # Wrong ones end with their first finding; of right ones all is wanted.
+        # Erroneous programs end at the first finding; correct ones run to their end.
         how = "yes" if case.right else "fatal"
         command = [Path(arguments.bin, "mpiexec"), f"--check={case.how or how}", "--check-json", report,
                    "--timeout", str(LIMIT_S), "--oversubscribe", "-n", case.ranks,
@@ -90,7 +90,7 @@ def is_as_expected(case, words):
 
 
 def table(cases):
-    """By class: how many wrong programs are told of, and how many right ones are told of all the same."""
+    """By class: erroneous programs, detected ones, correct programs and false alarms."""
     families = {}
     for case in cases:
         row = families.setdefault(case.family, [0, 0, 0])

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs programs of tests/multi, which are right, under mpiexec --check: whatever is told is a false alarm.
+"""Runs programs of tests/multi, which are correct, under mpiexec --check: every finding is a false alarm.
 
     run_clean.py --bin FOLDER --table FILE [name...]
 
---table: what the build wrote, as tests/conformance/peers.py reads it. With names only those. Each at its
-numbers of ranks up to 4.
+--table: the table that the build wrote, as tests/conformance/peers.py reads it. With names, only those
+programs. Each runs with its numbers of ranks up to 4.
 """
 
 import argparse
@@ -15,9 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-# What programs do on purpose.
+# Findings that are intended by the program.
 MEANT = {
-    # Bytes become parts of elements.
+    # Bytes are received as parts of elements.
     "datatype_edge_cases": {"messages of another type"},
     "datatype_elements": {"messages of another type"},
 }
@@ -35,7 +35,7 @@ def rows(path, names):
 
 
 def told(arguments, program, ranks, limit, words):
-    """The classes that were found, and what was written."""
+    """The classes with findings, and the text on standard error."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "found.json")
         command = [Path(arguments.bin, "mpiexec"), "--check-json", report, "--timeout", limit,

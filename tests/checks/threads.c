@@ -18,7 +18,7 @@ static void* receive(void* unused) {
   return NULL;
 }
 
-// Asked for by the name of the case: see main.
+// main() requests the thread level for the case's name.
 CASE(other_thread) {
   rank_ = rank, size_ = size;
   pthread_t thread;
@@ -29,7 +29,7 @@ CASE(both_at_once) {
   rank_ = rank, size_ = size;
   pthread_t thread;
   pthread_create(&thread, NULL, receive, NULL);
-  // The other one is in its receive for as long as nothing is sent.
+  // The other thread is in its receive until a message is sent.
   const double end = MPI_Wtime() + 0.3;
   while (MPI_Wtime() < end) {
   }

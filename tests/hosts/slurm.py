@@ -1,6 +1,5 @@
-"""A Slurm cluster that a test starts and ends: on hosts that are namespaces (hosts.py), or one node on the
-loopback device. Its controller is on the first node. Needs Debian's slurm-wlm, and root.
-"""
+"""A Slurm cluster that a test starts and ends: on hosts that are namespaces (hosts.py), or with one node on
+the loopback device. The controller runs on the first node. Needs Debian's slurm-wlm, and root."""
 
 import functools
 import os
@@ -14,7 +13,7 @@ from typing import Callable, NamedTuple
 NEEDED = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "sinfo")
 PATH = f"{os.environ['PATH']}:/usr/sbin"
 START_S = 20
-CONTROLLER_PORT, NODE_PORT = 6817, 6818  # Slurm's own
+CONTROLLER_PORT, NODE_PORT = 6817, 6818  # Slurm's defaults
 
 CONFIGURATION = """
 ClusterName=hearth
@@ -46,7 +45,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 def missing():
-    """Why there can be no cluster; "" when there can."""
+    """Why no cluster can be started here; "" if it can."""
     if os.geteuid() != 0:
         return "slurmd needs root"
     lacking = [name for name in NEEDED if shutil.which(name, path=PATH) is None]
@@ -55,9 +54,9 @@ def missing():
 
 class Node(NamedTuple):
     name: str
-    host: str  # as the system there calls itself
+    host: str  # the host name on that system
     address: str
-    on: Callable  # the words of a command that run it there
+    on: Callable  # converts a command into one that runs it there
 
 
 def free_port():
@@ -67,13 +66,13 @@ def free_port():
 
 
 def on_loopback(folder, name):
-    """One node on this machine, which may have a Slurm of its own."""
+    """One node on this machine, which may have another Slurm installation."""
     node = Node(name, socket.gethostname(), "127.0.0.1", lambda command: command)
     return Slurm(folder, [node], free_port(), free_port())
 
 
 def on_hosts(hosts):
-    """A node on each of hosts.py's."""
+    """One node on each host of hosts.py."""
     nodes = [Node(name, name, hosts.address(name), functools.partial(hosts.on, name)) for name in hosts.names]
     return Slurm(hosts.folder, nodes, CONTROLLER_PORT, NODE_PORT)
 
@@ -94,14 +93,14 @@ class Slurm:
     def __enter__(self):
         (self.folder / "state").mkdir(parents=True)
         for folder in (self.folder, self.folder.parent):
-            folder.chmod(0o755)  # munged wants its socket reachable for all
+            folder.chmod(0o755)  # munged requires that all users can reach its socket
         key = self.folder / "munge.key"
         key.write_bytes(secrets.token_bytes(1024))
         key.chmod(0o600)
         first = self.nodes[0]
         nodes = "\n".join(f"NodeName={node.name} NodeHostname={node.host} NodeAddr={node.address} CPUs=4 "
                           "State=UNKNOWN" for node in self.nodes)
-        # The controller looks for its own machine's name in its line.
+        # The controller looks for its own host name in SlurmctldHost.
         (self.folder / "slurm.conf").write_text(CONFIGURATION.format(
             folder=self.folder, controller=first.host, address=first.address, nodes=nodes, **self.ports),
             encoding="utf-8")
@@ -111,7 +110,7 @@ class Slurm:
         self._wait((self.folder / "munge.socket").exists, "munged")
         self._start("slurmctld", first.on(["slurmctld", "-D", "-c", "-i"]))
         for node in self.nodes:
-            # One file system for all of them: what is each node's own has to lie apart.
+            # The nodes share a file system, so their own folders need separate names.
             (self.folder / f"spool-{node.name}").mkdir()
             (self.folder / f"tmp-{node.name}").mkdir()
             self._start(f"slurmd-{node.name}", node.on(["slurmd", "-D", "-N", node.name]))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Jobs on several hosts: tests/multi under launchers of other libraries, which reach each host by a remote
-shell of the test's own. Skipped where no launcher is there, no hosts can be made, or no network is built in.
-"""
+"""Jobs on several hosts: tests/multi under launchers of other libraries, which reach each host by the test's
+own remote shell. Skipped without a launcher, without the privilege to create hosts, or without network
+support."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from pathlib import Path
 import slurm
 from hosts import Hosts, hydra, prrte, why_not
 
-PROGRAMS = Path(os.environ["HEARTH_MULTI_PROGRAMS"])  # the folder of programs of tests/multi
+PROGRAMS = Path(os.environ["HEARTH_MULTI_PROGRAMS"])  # folder of the programs of tests/multi
 WAITING = os.environ["HEARTH_WAITING_PROGRAM"]
 RANK = os.environ["HEARTH_RANK_PROGRAM"]
 CACHE = Path(os.environ["HEARTH_CACHE"])
@@ -31,7 +31,7 @@ PRRTE = prrte(CACHE)
 
 
 def program_of(name):
-    """A program of tests/multi, which has a folder for each part."""
+    """A program of tests/multi, which has a folder per part."""
     return next(PROGRAMS.rglob(f"multi_{name}"))
 
 
@@ -41,7 +41,7 @@ def network_missing():
 
 
 class Jobs:
-    """What holds under every launcher; a class below says which one."""
+    """Tests for every launcher; each class below selects one."""
 
     @classmethod
     def setUpClass(cls):
@@ -52,7 +52,8 @@ class Jobs:
         cls.hosts.__exit__()
 
     def start(self, ranks_each, *program, variables=None, hosts=None, going_on=False):
-        """A job of so many ranks on each host, started on h1. `going_on`: whoever dies."""
+        """A job with this number of ranks on each host, started on h1. `going_on`: it continues after the
+        death of a rank."""
         hosts = hosts or self.hosts
         environment = {**os.environ, **(variables or {})}
         words = self.launcher(hosts, ranks_each)
@@ -114,7 +115,7 @@ class Jobs:
         job.communicate()
 
     def check_told(self, how, lose, lost, waiting=None, words="on h2, cannot be reached any more"):
-        """A rank that waits for rank `lost` gets an error for it, where it has asked for errors."""
+        """With MPI_ERRORS_RETURN, a rank that waits for rank `lost` gets an error about it."""
         waiting = lost - 2 if waiting is None else waiting
         hosts = Hosts(2)
         with hosts:
@@ -200,7 +201,7 @@ class Prrte(Jobs, unittest.TestCase):
                                 waiting=waiting, words="")
 
     def test_the_others_go_on(self):
-        """Ranks die one after the other; those that are left shrink, and agree, across the machines."""
+        """Ranks die one after another; the survivors shrink and agree across machines."""
         for name in ("fault_shrinking", "fault_agreements"):
             hosts = Hosts(2)
             with hosts:
@@ -209,7 +210,7 @@ class Prrte(Jobs, unittest.TestCase):
 
 @unittest.skipIf(slurm.missing(), slurm.missing())
 class BySlurm(unittest.TestCase):
-    """srun with both of its PMIs, and a batch script, on two nodes."""
+    """srun with both kinds of PMI, and a batch script, on two nodes."""
 
     @classmethod
     def setUpClass(cls):

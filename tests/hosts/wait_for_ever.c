@@ -1,10 +1,9 @@
-// Processes wait for messages that never come: what ends them is what happens to the machine of the other
-// one.
-//   wait_for_ever            they have talked before; errors end the job
-//   wait_for_ever told       they have talked before; each says which error it gets
-//   wait_for_ever strangers  the same of processes that have never talked
-//   wait_for_ever together   the same, all of them in a collective
-//   wait_for_ever near       the same for the neighbour on the same machine, of two on each
+// Processes wait for messages that never arrive, until the test kills a process or disconnects its machine.
+//   wait_for_ever            have exchanged a message before; errors end the job
+//   wait_for_ever told       the same, but each prints the error that it gets
+//   wait_for_ever strangers  like told, but no message was exchanged before
+//   wait_for_ever together   like told, but all wait in a collective
+//   wait_for_ever near       like told, but each waits for the other rank on its own machine, two per machine
 #include <mpi-ext.h>
 #include <mpi.h>
 #include <stdio.h>

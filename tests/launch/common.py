@@ -1,4 +1,4 @@
-"""What the tests of the launcher share: running mpiexec, and looking for what it left behind."""
+"""Common parts of the launcher's tests: running mpiexec, and checking that it leaves nothing behind."""
 
 import os
 import subprocess
@@ -11,9 +11,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from left_behind import MARK, end_processes_with, processes_with, shared_files, wait_until  # noqa: E402
 
-BIN = Path(os.environ["HEARTH_BIN"])  # where mpiexec and the compiler wrappers are; set by CTest
+BIN = Path(os.environ["HEARTH_BIN"])  # folder of mpiexec and the compiler wrappers; set by CTest
 MPIEXEC = str(BIN / "mpiexec")
-LIMIT_S = 60  # longer than anything here takes on a crowded machine
+LIMIT_S = 60  # longer than any test takes on a busy machine
 
 
 def python(*lines):
@@ -26,7 +26,7 @@ def shell(text):
 
 
 class LaunchTest(unittest.TestCase):
-    """Runs each test in a folder of its own and checks that nothing is left afterwards."""
+    """Runs each test in a folder of its own and checks that nothing is left behind."""
 
     def setUp(self):
         self.mark = uuid.uuid4().hex
@@ -39,7 +39,7 @@ class LaunchTest(unittest.TestCase):
         left = end_processes_with(self.mark)
         self._folder.cleanup()
         self.assertTrue(gone, f"processes left behind: {left}")
-        # Those of another test beside this one come and go.
+        # Files of tests that run concurrently may appear and disappear.
         no_file = wait_until(lambda: shared_files() <= self.shared_before)
         self.assertTrue(no_file, f"files of shared memory left behind: {shared_files() - self.shared_before}")
 
@@ -50,7 +50,7 @@ class LaunchTest(unittest.TestCase):
             if not k.startswith(("OMPI_", "PMI", "HEARTH_", "MPIEXEC_", "SLURM_"))
         }
         environment[MARK] = self.mark
-        environment["HEARTH_PROFILE"] = "none"  # whatever was measured on this machine
+        environment["HEARTH_PROFILE"] = "none"  # ignore any profile of this machine
         environment.update(extra or {})
         return environment
 
@@ -65,7 +65,7 @@ class LaunchTest(unittest.TestCase):
         )
 
     def run_mpiexec(self, *arguments, code=0, env=None, **options):
-        """The result of mpiexec, which must end with this exit code; None: with any but 0."""
+        """Runs mpiexec and checks its exit code; None: any code except 0."""
         if "input" not in options:
             options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("cwd", self.folder)

@@ -1,9 +1,8 @@
-/* A rank that dies, and others that have their errors returned or not. argv[1]: what becomes of them:
- *   fatal     the default handler
- *   return    MPI_ERRORS_RETURN: each prints what its receive came to, and ends well
- *   idle      the same, but they do not end
- *   finish    they do not need the dead rank, and compute on for longer than the grace
- */
+/* The last rank dies; the mode in argv[1] determines what the others do:
+ *   fatal     default error handler
+ *   return    MPI_ERRORS_RETURN: each prints the error of its receive and ends normally
+ *   idle      like return, but they do not end
+ *   finish    they do not communicate with the dead rank, and compute for longer than the grace period */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

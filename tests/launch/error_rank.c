@@ -1,5 +1,5 @@
-/* A rank that makes the error that its first argument names: see test_errors.py. Where it goes on, it prints
- * "went on". */
+/* A rank that makes the error named by its first argument (test_errors.py). Prints "went on" if the call
+ * returns. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void never(MPI_Comm* comm, int* code, ...) {
   (void)comm;
   (void)code;
   printf("the handler was called\n");
-  MPI_Comm_rank(MPI_COMM_WORLD, code); /* which calls the handler */
+  MPI_Comm_rank(MPI_COMM_WORLD, code); /* this calls the handler again */
 }
 
 int main(int argc, char** argv) {
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (is(what, "sessions-only")) {
-    MPI_Session session; /* its handler is not that of errors without an object */
+    MPI_Session session; /* its handler does not apply to errors without an object */
     MPI_Session_init(MPI_INFO_NULL, handler_of(argv[2]), &session);
     MPI_Type_free(NULL);
     printf("went on\n");
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
     printf("went on\n");
     MPI_Barrier(MPI_COMM_WORLD);
   } else if (is(what, "after-finalize")) {
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* is gone then */
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* not available any more after MPI_Finalize */
     MPI_Finalize();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     printf("went on\n");
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
       _exit(0);
     }
     waitpid(child, &status, 0);
-    MPI_Barrier(MPI_COMM_WORLD); /* nothing has happened to the job */
+    MPI_Barrier(MPI_COMM_WORLD); /* the job is unaffected */
     printf("child ended %s\n", status == 0 ? "well" : "badly");
   }
   MPI_Finalize();

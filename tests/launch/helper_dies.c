@@ -1,6 +1,7 @@
-/* Rank 0 dies while it helps to copy its message: every page of its send buffer becomes unreadable for it, so
- * that the first piece that it takes kills it. Rank 1, which reads those pages by a mapping of its own, must
- * have the whole message at once all the same. It ignores SIGTERM, by which mpiexec would end it before. */
+/* Rank 0 dies during a cooperative copy of its message: its send buffer becomes unreadable for itself, so the
+ * first fragment that it copies kills it. Rank 1, which reads the buffer through a mapping of its own, must
+ * still receive the whole message at once. Rank 1 ignores SIGTERM, with which mpiexec would end it earlier.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +42,8 @@ static void receive_all(unsigned char* buffer) {
   MPI_Recv(buffer, 1 << 20, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   signal(SIGTERM, SIG_IGN);
   for (int n = 1; n <= kTries; ++n) {
-    alarm(4);      /* the message after the last one never comes */
-    usleep(20000); /* the sender waits by then */
+    alarm(4);      /* ends the wait for the message after the last one */
+    usleep(20000); /* by then the sender waits */
     memset(buffer, 0, kBytes);
     MPI_Recv(buffer, (int)kBytes, MPI_BYTE, 0, n, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (size_t at = 0; at < kBytes; ++at) {

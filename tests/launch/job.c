@@ -1,13 +1,14 @@
-/* A job of a bit of everything, that checks all it gets: messages of all lengths each way round, nonblocking
- * and from MPI_Alloc_mem, and collectives, short and long. Rank 0 says so when all was right. Arguments:
- *   deny      half-way the odd ranks begin to refuse themselves single copy, as a sandbox entered late does
- *   time      MPI_Wtime must not run backwards, nor jump
- *   die       half-way rank 1 ends by SIGKILL
- *   eat       half-way rank 1 takes memory until it is ended
- *   stop      half-way rank 1 stops itself, for somebody else to wake
- *   abort     half-way a signal interrupts rank 1 in a receive, and its handler calls MPI_Abort
- *   call      the same, and the handler calls MPI_Barrier
- *   fill      half-way rank 1 prints a great deal */
+/* A mixed job that checks all received data: messages of all lengths in both directions, blocking and
+ * nonblocking, from the heap and from MPI_Alloc_mem; and collectives, short and long. Rank 0 reports success.
+ * Halfway, depending on the argument:
+ *   deny      the odd ranks install a filter against single copy, like a sandbox entered late
+ *   time      checks in addition that MPI_Wtime neither runs backwards nor jumps
+ *   die       rank 1 kills itself with SIGKILL
+ *   eat       rank 1 allocates memory until it is killed
+ *   stop      rank 1 stops itself; the test continues it
+ *   abort     a signal interrupts a receive of rank 1, and its handler calls MPI_Abort
+ *   call      like abort, but the handler calls MPI_Barrier
+ *   fill      rank 1 prints a large amount of text */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* What test_profiled.py looks for in a profile: messages of known number and length, ranks that are late on
- * purpose. The first word says what: "counts", "late_sender", "late_receiver", "collectives", "unexpected",
+/* Programs for test_profiled.py: messages of known number and length, and ranks that are deliberately late.
+ * The first argument selects one: "counts", "late_sender", "late_receiver", "collectives", "unexpected",
  * "many", "posted", "killed". */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
@@ -13,7 +13,7 @@ enum { kLate_us = 60000 };
 static char buffer[1 << 20];
 
 static void counts(int rank, int size) {
-  /* Each rank to the next one, rank 0 twice as often. */
+  /* Each rank sends to the next one, rank 0 twice as often. */
   const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
   const int mine = rank == 0 ? 200 : 100, theirs = previous == 0 ? 200 : 100;
   if (rank == 0) {
@@ -27,7 +27,7 @@ static void counts(int rank, int size) {
     }
     for (int i = 0; i < mine; ++i) MPI_Send(buffer, 8, MPI_BYTE, next, 1, MPI_COMM_WORLD);
   }
-  /* From 0 to 1: 5 in several lines of a ring, 3 long ones. */
+  /* From rank 0 to rank 1: 5 messages of several ring slots, 3 long ones. */
   if (rank == 0) {
     for (int i = 0; i < 5; ++i) MPI_Send(buffer, 125, MPI_DOUBLE, 1, 2, MPI_COMM_WORLD);
     for (int i = 0; i < 3; ++i) MPI_Send(buffer, sizeof buffer, MPI_BYTE, 1, 3, MPI_COMM_WORLD);
@@ -39,7 +39,7 @@ static void counts(int rank, int size) {
   }
 }
 
-/* Both have started, whoever came later; without a wait in a call. */
+/* Returns when both ranks have started, without a wait in a blocking call. */
 static void meet(int rank) {
   const int other = 1 - rank;
   int there = 0;
@@ -90,7 +90,7 @@ static void unexpected(int rank) {
   }
 }
 
-/* By turns of two lengths. */
+/* Messages of alternating lengths. */
 static void many(int rank) {
   for (int i = 0; i < 400000; ++i) {
     const int bytes = i % 2 == 0 ? 8 : 40;
@@ -99,8 +99,8 @@ static void many(int rank) {
   }
 }
 
-/* Windows of non-blocking messages, one in eight of 200 bytes, the others of 8; every other window is waited
- * for request by request. */
+/* Windows of nonblocking messages. One message in eight has 200 bytes, the others 8. Every other window is
+ * completed request by request. */
 static void posted(int rank) {
   enum { kWindow = 64, kWindows = 4000 };
   MPI_Request requests[kWindow];

@@ -1,4 +1,4 @@
-/* A rank that does what its first argument says: see test_mpi.py. */
+/* A rank whose behaviour its first argument selects (test_mpi.py). */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ static int is(const char* word, const char* other) {
   return strcmp(word, other) == 0;
 }
 
-/* All ranks but 1 wait for rank 1; rank 1 returns after a moment. */
+/* All ranks except 1 wait for rank 1, which returns after a moment. */
 static void wait_for_rank_1(void) {
   int value = 0;
   if (rank == 1) {
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     if (rank == 2) MPI_Barrier(MPI_COMM_WORLD);
     for (;;) pause();
   } else if (is(what, "run")) {
-    /* One rank after the other starts the command. */
+    /* The ranks run the command one after another. */
     int turn;
     for (turn = 0; turn < size; ++turn) {
       MPI_Barrier(MPI_COMM_WORLD);

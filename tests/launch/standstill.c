@@ -1,4 +1,4 @@
-/* Ranks that wait for each other in the way that the first argument names: see test_why.py. */
+/* Ranks that wait for each other in the way that the first argument selects (test_why.py). */
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ static void different_collectives(void) {
   if (rank != 0) MPI_Bcast(buffer, LONG_BYTES, MPI_BYTE, size - 1, MPI_COMM_WORLD);
 }
 
-/* Each rank gathers at itself. */
+/* Each rank is the root of its own gather. */
 static void different_roots(int count, int nonblocking) {
   MPI_Request request;
   if (nonblocking) {
@@ -95,7 +95,7 @@ static void* answered(void* unused) {
   return NULL;
 }
 
-/* A thread of rank 0 waits for the answer to what another one sends once it has slept. */
+/* A thread of rank 0 waits for an answer, which arrives only after another thread has slept and sent. */
 static void thread_sleeps(double for_seconds) {
   pthread_t other;
   if (rank == 0) {
@@ -128,7 +128,7 @@ static double seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Rank 1 is busy for a while; all others wait for it, and nothing is wrong. */
+/* Rank 1 computes for a while; all others wait for it. This is no deadlock. */
 static void one_computes(double for_seconds) {
   if (rank == 1) {
     const double end = seconds() + for_seconds;
@@ -138,7 +138,7 @@ static void one_computes(double for_seconds) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Rank 1 does not come to the operation that the others have started. */
+/* Rank 1 does not take part in the collective that the others have started. */
 static void nonblocking(void) {
   MPI_Request request;
   if (rank == 1) receive(0, 5, MPI_COMM_WORLD);
@@ -146,8 +146,8 @@ static void nonblocking(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Rank 0 sends to rank 1 for a while: messages for the ring, and longer ones of about nine times their bytes.
- */
+/* Rank 0 sends to rank 1 for a while: messages for the ring, and longer ones with nine times their bytes in
+ * total. */
 static void traffic(double for_seconds) {
   const double end = seconds() + for_seconds;
   int i, goes_on = 1;
@@ -180,7 +180,7 @@ static void lock(MPI_Win window, int type, int target) {
   MPI_Win_lock(type, target, 0, window);
 }
 
-/* Rank 0 holds a lock on the memory of rank 1 for a while; all others wait for it, and nothing is wrong. */
+/* Rank 0 holds a lock on the memory of rank 1 for a while; all others wait for it. This is no deadlock. */
 static void slow_lock(int type, double for_seconds) {
   MPI_Win window = open_window(MPI_COMM_WORLD);
   if (rank == 0) lock(window, type, 1);
@@ -194,7 +194,7 @@ static void slow_lock(int type, double for_seconds) {
   MPI_Win_free(&window);
 }
 
-/* Each of ranks 0 and 1 holds the lock that the other one wants, on the memory of two more ranks. */
+/* Ranks 0 and 1 each hold the lock that the other one requests, on the memory of ranks 2 and 3. */
 static void crossed_locks(int type) {
   MPI_Win window = open_window(MPI_COMM_WORLD);
   if (rank < 2) lock(window, type, 2 + rank);
@@ -207,8 +207,8 @@ static void crossed_locks(int type) {
   MPI_Win_free(&window);
 }
 
-/* Rank 0 starts an access epoch at rank 1, which has opened no exposure epoch but waits for a message; or
- * rank 1 has, and rank 0 never completes. */
+/* `posts` is 0: rank 0 starts an access epoch at rank 1, which waits for a message instead of opening an
+ * exposure epoch. `posts` is 1: rank 1 opens one, and rank 0 never completes. */
 static void missing_epoch(int posts) {
   MPI_Win window = open_window(MPI_COMM_WORLD);
   MPI_Group world, other;
@@ -222,7 +222,7 @@ static void missing_epoch(int posts) {
   if (rank == 1) receive(0, 6, MPI_COMM_WORLD);
 }
 
-/* Rank 0 polls for a message of no rank, and sends after that time. */
+/* Rank 0 polls for a message that no rank sends; after that time it sends to rank 1. */
 static void poll_for(double for_seconds) {
   const double end = seconds() + for_seconds;
   int flag;
@@ -298,7 +298,7 @@ int main(int argc, char** argv) {
     poll();
   } else if (is(what, "gone")) {
     if (rank == 0) receive(1, 1, MPI_COMM_WORLD);
-  } else if (is(what, "relay")) { /* rank 1 ends at once; what rank 0 waits for comes late, from rank 2 */
+  } else if (is(what, "relay")) { /* rank 1 ends at once; rank 0 receives late, from rank 2 */
     if (rank == 0) receive(2, 1, MPI_COMM_WORLD);
     if (rank == 2) {
       usleep((useconds_t)(1e6 * atof(argv[2])));

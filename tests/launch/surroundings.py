@@ -1,10 +1,11 @@
-"""Machines that lack something, made on this one: what takes it away, and what `hearth info --explain` says;
-and programs whose heap is shared.
+"""Surroundings that lack a feature, simulated on this machine, and programs with a shared heap.
 
-Mounts are made in a mount namespace that ends with the command; nothing outside sees them. A control group is
-removed with everything in it. As a program it runs the whole of a build's tests inside each of the
-surroundings below: surroundings.py --build FOLDER [NAME...]. test_surroundings.py has more of them, for a
-short job each.
+Each has the prefix that removes the feature, and the feature's name in `hearth info --explain`.
+
+Mounts are made in a mount namespace that ends with the command, so they are invisible outside. A control
+group is removed with all its processes. As a program, it runs all tests of a build in each of the
+surroundings below: surroundings.py --build FOLDER [NAME...]. test_surroundings.py has more surroundings,
+with a short job for each.
 """
 
 import argparse
@@ -14,31 +15,32 @@ import sys
 import time
 from pathlib import Path
 
-# Tests of other libraries' launchers, which need what is taken away here.
+# Tests of other libraries' launchers; they need the removed features.
 LEFT_OUT = r"^launch\.foreign$"
 
 
 def mounted(commands):
-    """Shell commands in a mount namespace of its own, in front of the program."""
+    """Prefix that runs shell commands in a new mount namespace before the program."""
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", commands + ' && exec "$@"', "sh"]
 
 
 def refused(tests, calls):
-    """System calls that the kernel refuses, as "name,name=ERRNO"; `tests` is where tests/multi is."""
+    """Prefix under which the kernel refuses system calls, as "name,name=ERRNO"; `tests` is the folder of
+    tests/multi."""
     return [str(Path(tests) / "refuse"), calls]
 
 
 def limited(*limits):
-    """Limits as the options of prlimit have them: "nofile=8"."""
+    """Prefix with resource limits in the form of prlimit's options: "nofile=8"."""
     return ["prlimit", *(f"--{limit}" for limit in limits)]
 
 
 class ControlGroup:
-    """A control group of its own below this process's, by version 1 or 2 of the interface, whichever limits
-    `controller` here. It is not made, and `problem` says why, where that needs a right that we have not."""
+    """A new control group below this process's own, under version 1 or 2 of the interface, whichever has the
+    `controller`. If that is not permitted, no group is created and `problem` has the reason."""
 
     def __init__(self, controller, name, settings):
-        """`settings`: {file of version 1 or of version 2: text}; files of the other version are left out."""
+        """`settings`: {file of version 1 or 2: text}; files of the other version are skipped."""
         self.folder = self.problem = None
         try:
             self._make(controller, name, settings)
@@ -75,11 +77,11 @@ class ControlGroup:
         raise OSError("this process is in no group that hands it on")
 
     def prefix(self):
-        """What to write before a command that runs in the group."""
+        """Prefix that runs a command in the group."""
         return ["sh", "-c", f'echo $$ >{self.folder}/cgroup.procs && exec "$@"', "sh"]
 
     def remove(self):
-        """Once all processes of it have ended, which the kernel may notice a moment late."""
+        """Call after all its processes have ended; retries, because the kernel may notice that late."""
         for _ in range(100):
             try:
                 if self.folder is not None:
@@ -91,10 +93,10 @@ class ControlGroup:
 
 class Surrounding:
     def __init__(self, words, missing, prefix, parallel=None, left_out=None):
-        self.words = words  # for a person
-        self.missing = missing  # how `hearth info --explain` calls it; "": nothing is
-        self.prefix = prefix  # what to write before a command, given the folder of tests/multi
-        self.parallel = parallel  # tests at once; None: as many as processors
+        self.words = words  # description
+        self.missing = missing  # name in `hearth info --explain`; "": nothing is missing
+        self.prefix = prefix  # prefix of a command, given the folder of tests/multi
+        self.parallel = parallel  # tests at the same time; None: as many as processors
         self.left_out = [LEFT_OUT] + ([left_out] if left_out else [])
 
 
@@ -102,7 +104,7 @@ SURROUNDINGS = {
     "no-single-copy": Surrounding(
         "the kernel refuses to read another process's memory", "single copy",
         lambda tests: refused(tests, "process_vm_readv,process_vm_writev"), None,
-        # What is about single copy itself, or waits for it.
+        # Tests of single copy itself, or that wait for it.
         r"^contract_single_copy$|^chaos\.kills$|^multi\.pt2pt_([a-z]*_)?denied_later"),
     "small-dev-shm": Surrounding(
         "/dev/shm has room for 1 MiB", "room in /dev/shm",
@@ -113,7 +115,7 @@ SURROUNDINGS = {
     "one-processor": Surrounding(
         "one processor", "a second processor",
         lambda _: ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))], 1,
-        # Their made-up machine has two packages with a processor each, of which one would be out of reach.
+        # Their simulated machine has two packages with one processor each; one of the two would be unusable.
         r"^multi\.objects_hardware"),
     "shared-heap": Surrounding(
         "mpiexec shares every program's heap", "",
@@ -126,7 +128,7 @@ SURROUNDINGS = {
 
 
 def possible(prefix):
-    """Whether this machine lets us make them: namespaces need a right that not everybody has."""
+    """Whether this machine permits the prefix: namespaces need a privilege."""
     try:
         return subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0
     except OSError:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measuring in the background (HEARTH_AUTO_TUNE=yes): when mpiexec starts it, and what it does then."""
+"""Background tuning (HEARTH_AUTO_TUNE=yes): when mpiexec starts it, and what it does."""
 
 import json
 import os
@@ -22,7 +22,8 @@ class AtTerminal(LaunchTest):
         return own | (extra or {})
 
     def run_at_terminal(self, *command, env=None, code=0):
-        """Runs it with all three descriptors on a terminal of its own; its seconds, and what it wrote."""
+        """Runs a command with all three descriptors on a terminal of its own. Returns its duration and its
+        output."""
         controller, terminal = pty.openpty()
         begin = time.monotonic()
         with subprocess.Popen([str(word) for word in command], stdin=terminal, stdout=terminal,
@@ -34,7 +35,7 @@ class AtTerminal(LaunchTest):
                 while piece := os.read(controller, 4096):
                     written += piece
             except OSError:
-                pass  # the last one on the terminal has gone
+                pass  # the last process on the terminal has ended
             self.assertEqual(process.wait(LIMIT_S), code, written)
         os.close(controller)
         return time.monotonic() - begin, written.decode()
@@ -42,7 +43,7 @@ class AtTerminal(LaunchTest):
 
 @unittest.skipUnless(TWO, "two ranks would share the only processor")
 class WhenItIsStarted(AtTerminal):
-    """With a copy of mpiexec beside which something else is called hearth."""
+    """With a copy of mpiexec next to a substitute for the hearth tool."""
 
     def setUp(self):
         super().setUp()
@@ -80,7 +81,7 @@ class WhenItIsStarted(AtTerminal):
         self.run_at_terminal(*good, env={"HEARTH_TUNED": "p2p_part_bytes_max:l3=4096"})
         self.run_at_terminal("sh", "-c", '"$0" -n 2 true 2>errors', self.mpiexec)
         profile.parent.mkdir(parents=True)
-        profile.write_text("{}")  # not one that fits: mpiexec says so, and leaves it
+        profile.write_text("{}")  # a profile that does not fit: mpiexec reports it and keeps it
         _, written = self.run_at_terminal(*good)
         self.assertIn("is ignored", written)
         self.assertFalse(self.is_started())
@@ -88,7 +89,7 @@ class WhenItIsStarted(AtTerminal):
 
 @unittest.skipUnless(TWO, "two ranks would share the only processor")
 class WhatItDoes(AtTerminal):
-    """The real one, on a machine whose kernel says that so many tasks run."""
+    """With the real tool, on a machine whose kernel reports the given number of running tasks."""
 
     def prefix(self, running):
         stat = self.folder / "stat"
@@ -103,7 +104,7 @@ class WhatItDoes(AtTerminal):
 
     def test_on_an_idle_machine_it_leaves_a_profile_for_the_next_job(self):
         job = [*self.prefix(1), MPIEXEC, "-n", "2", "true"]
-        # It gives up where ten seconds are too short, as they are while others really use the machine.
+        # It gives up if ten seconds do not suffice, which happens if other processes use the machine.
         for _ in range(5):
             self.run_at_terminal(*job)
             self.assertFalse(self.profile().exists(), "the job has waited for it")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mpiexec --check: what it says of a finding, how it ends, what it writes. tests/checks: what it finds."""
+"""mpiexec --check: the text of findings, exit codes and files. tests/checks tests the findings themselves."""
 
 import json
 import os
@@ -54,12 +54,12 @@ class Check(LaunchTest):
         err = self.run_mpiexec("--check=fatal", "-n", 2, *case, code=1).stderr
         self.assertNotIn("ended the job", err)
         self.assertIn("check: found objects never freed 2;", err)
-        self.assertEqual(err.count("a communicator was never freed"), 1)  # of one place, told once
+        self.assertEqual(err.count("a communicator was never freed"), 1)  # reported once per call site
 
     def test_fatal_ends_a_deadlock(self):
         err = self.run_mpiexec("--check=fatal", "-n", 2, program("order"), "receive_receive", code=1).stderr
         self.assertIn("mpiexec: deadlock: ranks 0 and 1 wait for each other", err)
-        # The place is the program's, not that of the library in between.
+        # The call site is in the program, not in the checking library.
         self.assertRegex(err, r"rank 0 waits in MPI_Recv .* called from receive_receive\+0x[0-9a-f]+ <- main")
 
     def test_the_environment_asks_for_it_too(self):

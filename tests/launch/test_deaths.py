@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What mpiexec does when a rank dies: who is told, who is ended, what is said. death.c is the program; those
-of tests/multi/fault go on by themselves."""
+"""mpiexec's reaction to the death of a rank: notification, termination and messages. death.c is the program;
+the programs of tests/multi/fault continue by themselves."""
 
 import os
 import time

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mpiexec: whatever ends, in whatever way, nothing is left behind, and one message says what happened."""
+"""mpiexec: however a job ends, nothing is left behind, and one message gives the reason."""
 
 import os
 import re
@@ -12,7 +12,7 @@ import unittest
 from common import LIMIT_S, MPIEXEC, LaunchTest, processes_with, python, shell, wait_until
 
 RANK = "$OMPI_COMM_WORLD_RANK"
-# A rank that has a child and a grandchild, all in its process group.
+# A rank with children and grandchildren, all in its process group.
 FAMILY = shell("sh -c 'sleep 300 & sleep 300' & sleep 300 & wait")
 FAMILY_SIZE = 5
 
@@ -36,7 +36,7 @@ class MpiexecIsKilled(LaunchTest):
         run = subprocess.Popen(
             ["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment()
         )
-        # Until a rank runs its program, it too has the words of mpiexec.
+        # Before a rank executes its program, its command line is still mpiexec's.
         wait_until(lambda: sum(line.startswith("sleep") for _, line in processes_with(self.mark)) == 6)
         (pid,) = [pid for pid, line in processes_with(self.mark) if line.startswith(MPIEXEC)]
         self.kill_when_up(run, pid)
@@ -59,7 +59,7 @@ class MpiexecIsKilled(LaunchTest):
     def test_guardian_is_inconspicuous(self):
         """It holds neither our pipes nor the working folder, has another name, and ends with the job."""
         run = self.start("-n", 1, "sleep", "300")
-        # It takes its name after it has started.
+        # The reaper sets its name after it has started.
         self.assertTrue(wait_until(lambda: self.guardian_of(run.pid) is not None))
         name = self.guardian_of(run.pid)
         links = [os.readlink(f"/proc/{name}/fd/{d}") for d in os.listdir(f"/proc/{name}/fd")]
@@ -149,7 +149,7 @@ class RankEnds(LaunchTest):
 
 class Signals(LaunchTest):
     def running(self, *arguments, **options):
-        """mpiexec with two ranks that say what they receive."""
+        """mpiexec with two ranks that print the signals that they receive."""
         program = python(
             "import os, signal, sys, time",
             "def show(number, _): print(os.environ['PMI_RANK'], signal.Signals(number).name, flush=True)",
@@ -240,11 +240,11 @@ class Signals(LaunchTest):
 
 class Traces(LaunchTest):
     def test_no_file_and_no_segment(self):
-        """Neither a good nor a bad end leaves a name anywhere."""
+        """Neither a normal nor an abnormal end leaves a file name anywhere."""
         watched = [
             folder for folder in ("/dev/shm", "/tmp", "/dev/mqueue", self.folder) if os.path.isdir(folder)
         ]
-        # Other tests beside this one.
+        # Ignore the files of concurrent tests.
         of_tests = tuple(f"hearth-{kind}-" for kind in ("test", "chaos", "hosts", "slurm", "guest"))
         mine = lambda: {
             (str(folder), name)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What an error does to the job, by the error handler in force: MPI 5.0 section 9.3."""
+"""The effect of an error on the job for each error handler: MPI 5.0 section 9.3."""
 
 import os
 import re
@@ -13,7 +13,7 @@ PROGRAM = os.environ["HEARTH_ERROR_PROGRAM"]  # built from error_rank.c
 
 class Handlers(LaunchTest):
     def ends(self, *arguments, options=()):
-        """All ranks end, none goes on past the error, and one message says why."""
+        """All ranks end, none continues past the error, and one message gives the reason."""
         result = self.run_mpiexec("-n", 2, "--oversubscribe", *options, PROGRAM, *arguments, code=None)
         self.assertEqual(len(re.findall("ended the job", result.stderr)), 1, result.stderr)
         return result
@@ -25,7 +25,7 @@ class Handlers(LaunchTest):
     def test_on_a_communicator(self):
         for handler in "abort", "fatal":
             result = self.ends("comm", handler)
-            self.assertEqual(result.returncode, 6)  # the class, MPI_ERR_RANK
+            self.assertEqual(result.returncode, 6)  # the error class, MPI_ERR_RANK
             self.assertRegex(
                 result.stderr,
                 r"rank 1 ended the job with code 6: MPI_ERR_RANK: MPI_Send\(.*dest is 2, but the ranks",
@@ -36,14 +36,15 @@ class Handlers(LaunchTest):
         for handler in "abort", "fatal":
             self.assertRegex(self.ends("self", handler).stderr, r"rank 1 ended the job .*MPI_Type_free\(")
         self.goes_on("self", "return")
-        # MPI_COMM_SELF begins with the initial handler; what the program sets there counts more.
+        # MPI_COMM_SELF starts with the initial handler; a handler that the program sets takes precedence.
         self.ends("self")
         initial = "--initial-errhandler", "mpi_errors_return"
         self.goes_on("self", options=initial)
         self.assertRegex(self.ends("self", "fatal", options=initial).stderr, r"rank 1 .*MPI_Type_free\(")
 
     def test_without_an_object_or_MPI_COMM_SELF(self):
-        """Without MPI_Init there is no MPI_COMM_SELF: the initial handler, whatever the session has."""
+        """Without MPI_Init there is no MPI_COMM_SELF: the initial handler applies, regardless of the
+        session's."""
         initial = "--initial-errhandler", "mpi_errors_return"
         for handler in "fatal", "return":
             self.assertRegex(self.ends("sessions-only", handler).stderr, r"ended the job .*MPI_Type_free\(")
@@ -52,7 +53,7 @@ class Handlers(LaunchTest):
     def test_on_a_session(self):
         self.assertRegex(self.ends("session", "fatal").stderr, r"MPI_Group_from_session_pset\(.*NOWHERE")
         self.goes_on("session", "return")
-        # The rank's own end: it says why itself, and mpiexec sees a rank that has ended.
+        # Only the rank itself ends: it reports the error, and mpiexec reports its exit code.
         result = self.run_mpiexec("-n", 2, "--oversubscribe", PROGRAM, "session", "abort", code=None)
         self.assertRegex(result.stderr, r"(?m)^hearth: MPI_ERR_ARG: MPI_Group_from_session_pset\(.*NOWHERE")
         self.assertRegex(result.stderr, r"ended with exit code [1-9]")
@@ -81,7 +82,7 @@ class Handlers(LaunchTest):
 
 
 class ForkedChild(LaunchTest):
-    """A child that calls MPI ends, or gets a code; its rank's job does not notice."""
+    """A child that calls MPI ends or gets an error code; the job of its rank is unaffected."""
 
     def lines_of(self, handler):
         return self.lines("-n", 2, "--oversubscribe", PROGRAM, "fork", handler)

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Our programs under the launchers of other libraries, from the wheels that scripts/setup.sh and
-bench/compare bring in: mpiexec.hydra of MPICH (PMI-1 and PMI-2, by descriptor and by port) and mpirun of Open
-MPI (PMIx). A launcher that is not there is skipped, with the reason.
-"""
+"""Programs with Hearth under the launchers of other libraries, from the wheels that scripts/setup.sh and
+bench/compare install: mpiexec.hydra of MPICH (PMI-1 and PMI-2, by descriptor and by port) and mpirun of
+Open MPI (PMIx). Tests of a missing launcher are skipped with the reason."""
 
 import json
 import os
@@ -15,13 +14,13 @@ from common import LIMIT_S, MPIEXEC, LaunchTest
 RANK = os.environ["HEARTH_RANK_PROGRAM"]  # built from rank.c
 RING = os.environ["HEARTH_RING_PROGRAM"]  # built from tests/multi/ring.c
 DEATH = os.environ["HEARTH_DEATH_PROGRAM"]  # built from death.c
-FAULT = Path(os.environ["HEARTH_MULTI"]) / "fault"  # where the programs of tests/multi/fault are
+FAULT = Path(os.environ["HEARTH_MULTI"]) / "fault"  # programs of tests/multi/fault
 CACHE = Path(os.environ["HEARTH_CACHE"])
 TOOL = Path(MPIEXEC).parent / "hearth"
 
 
 def first_program(*places):
-    """The first of the programs that is there, or None."""
+    """The first of the programs that exists, or None."""
     return next((str(CACHE / place) for place in places if os.access(CACHE / place, os.X_OK)), None)
 
 
@@ -35,7 +34,7 @@ def namespaces_allowed():
 
 
 class Launcher:
-    """What holds under every launcher; a class below says which one."""
+    """Tests for every launcher; each class below selects one."""
 
     command = []
     variables = {}
@@ -76,7 +75,7 @@ class Launcher:
         profile = json.loads(subprocess.check_output([TOOL, "profile", folder, "-o", "-"], text=True))
         self.assertEqual(profile["messages_between"], [[0, 8, 0], [0, 0, 8], [8, 0, 0]])
         self.assertEqual(profile["machines"], 1)
-        # A run without one of them, in the same folder.
+        # The same folder without the part of one rank.
         (folder / "rank-000001.profile").unlink()
         told = subprocess.check_output([TOOL, "profile", folder], text=True)
         self.assertIn("1 of 3 ranks have left no part", told)
@@ -117,7 +116,7 @@ class Launcher:
 
     @unittest.skipUnless(namespaces_allowed(), "needs the right to make namespaces (root)")
     def test_two_machines_without_a_network_are_told_in_one_line(self):
-        # Each rank has a network of its own with nothing in it, as on a machine of its own.
+        # Each rank has an empty network namespace, as if it were on a machine of its own.
         hosts = "hostname host$$; echo started; exec \"$@\""
         result = self.run_under(
             "-n", 2, "unshare", "-n", "-u", "sh", "-c", hosts, "sh", RANK, code=None
@@ -134,7 +133,7 @@ class Hydra(Launcher, LaunchTest):
 @unittest.skipUnless(HYDRA, "no Hydra: scripts/setup.sh foreign installs it")
 class HydraByMpiexec(LaunchTest):
     def test_our_mpiexec_hands_a_job_for_two_hosts_over(self):
-        # Two names of this machine that mpiexec does not know as such: Hydra starts both parts here.
+        # mpiexec does not recognise these two names; for Hydra, both mean this machine.
         path = {"PATH": f"{Path(HYDRA).parent}:{os.environ['PATH']}", "HEARTH_LAUNCH_HOSTS_WITH": "hydra"}
         result = self.run_mpiexec("-H", "alpha:2,beta:2", "-launcher", "fork", RANK, env=path)
         expected = [f"rank {rank} of 4, program 0" for rank in range(4)]
@@ -148,7 +147,7 @@ class HydraByMpiexec(LaunchTest):
 class HydraByPort(Launcher, LaunchTest):
     command = [HYDRA, "-pmi-port"]
 
-    # Over a network of its own no rank finds the server.
+    # In a network namespace of its own, a rank does not reach the server.
     test_two_machines_without_a_network_are_told_in_one_line = None
 
 
@@ -161,9 +160,9 @@ class HydraVersion2(Launcher, LaunchTest):
 @unittest.skipUnless(PRRTE, "no Open MPI: bench/compare --setup --peers openmpi installs it")
 class Prrte(Launcher, LaunchTest):
     command = [PRRTE, "--allow-run-as-root", "--oversubscribe"]
-    survive = "--continuous"  # a rank dies (SIGKILL), the others run on, and nobody tells them
+    survive = "--continuous"  # if a rank dies of SIGKILL, the others continue and are not notified
 
-    # The server is found over the network.
+    # The server is reached over the network.
     test_two_machines_without_a_network_are_told_in_one_line = None
 
     def test_the_default_handler_ends_the_job_when_a_rank_has_died(self):
@@ -188,7 +187,7 @@ class Prrte(Launcher, LaunchTest):
 
 
 class NobodyToAsk(LaunchTest):
-    """Variables of a launcher without its server: one line with the remedy, never several jobs of one."""
+    """Variables of a launcher without its server: one line with the remedy, and no jobs of one rank each."""
 
     def alone(self, variables):
         return subprocess.run(

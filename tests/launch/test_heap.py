@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which programs get the shared heap (mpiexec --share-heap), and what a job whose rank is killed leaves."""
+"""Which programs use the shared heap (mpiexec --share-heap), and what remains after a rank is killed."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ SHOW = shell("echo ${LD_PRELOAD:-nothing} ${HEARTH_SHARE_HEAP:-unset}")
 
 
 def compiled(folder, name, source, *options):
-    """The program, or None where it cannot be built here."""
+    """The program, or None if it cannot be built here."""
     (folder / f"{name}.c").write_text(source)
     command = ["cc", *options, str(folder / f"{name}.c"), "-o", str(folder / name)]
     return str(folder / name) if subprocess.run(command, capture_output=True).returncode == 0 else None
@@ -28,7 +28,7 @@ class Heap(LaunchTest):
         self.assertRegex(self.preloads("--share-heap"), r"^/.*/lib/libhearth_heap\.so 1$")
         self.assertRegex(self.preloads(env={"HEARTH_SHARE_HEAP": "1"}), r"libhearth_heap\.so 1$")
         self.assertEqual(self.preloads("--no-share-heap", env={"HEARTH_SHARE_HEAP": "1"}), "nothing 1")
-        # The last one counts.
+        # The last option takes precedence.
         self.assertIn("libhearth_heap", self.preloads("--no-share-heap", "--share-heap"))
 
     def test_unasked_it_is_for_programs_known_to_use_mpi(self):
@@ -66,7 +66,7 @@ class Heap(LaunchTest):
                     self.skipTest(f"cc {options[0]} builds nothing here")
                 told = self.run_mpiexec("--share-heap", "-n", 1, program).stderr
                 self.assertRegex(told, f"note: the heap of '.*' is not shared: .*{reason}")
-                # Nobody asked for it in so many words: nobody is told.
+                # Without the option itself, no note is printed.
                 quiet = self.run_mpiexec("-n", 1, program, env={"HEARTH_SHARE_HEAP": "1"}).stderr
                 self.assertEqual(quiet, "")
 
@@ -95,7 +95,7 @@ class Heap(LaunchTest):
                     for f in (folder / "fd").iterdir()
                 )
             except OSError:
-                continue  # ended meanwhile, or not ours
+                continue  # has ended, or belongs to another user
             if mapped or opened:
                 found.append(folder.name)
         return found

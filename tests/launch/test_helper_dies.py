@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A sender dies with a piece of its message in its hands: the receiver copies that piece itself."""
+"""A sender dies while it copies a fragment of its own message: the receiver copies that fragment itself."""
 
 import os
 import re
@@ -17,8 +17,8 @@ class HelperDies(LaunchTest):
             "-n", 2, "--oversubscribe", PROGRAM,
             code=128 + signal.SIGKILL,
             env={
-                "HEARTH_LAUNCH_GRACE": "30s",  # long before that it has ended itself
-                "HEARTH_P2P_STORES": "plain",  # the two count as near
+                "HEARTH_LAUNCH_GRACE": "30s",  # it ends by itself long before that
+                "HEARTH_P2P_STORES": "plain",  # makes the two ranks count as close
                 "HEARTH_P2P_ARENA_BYTES_MIN": "1",
                 "HEARTH_P2P_COOPERATIVE_BYTES_MIN": "1",
                 "HEARTH_P2P_SKEW": "0",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hearth why and hearth top: a running job, looked at from another terminal, which leaves no trace."""
+"""hearth why and hearth top: observation of a running job from another process, without side effects."""
 
 import json
 import os
@@ -35,7 +35,7 @@ class Look(LaunchTest):
         return self.hearth("why", self.job.pid).stdout
 
     def ranks(self):
-        """Processes of ranks that run the program by now."""
+        """Processes of ranks that already execute the program."""
         with open(f"/proc/{self.job.pid}/task/{self.job.pid}/children", encoding="ascii") as file:
             children = file.read().split()
         own = os.path.realpath(PROGRAM)
@@ -84,7 +84,7 @@ class Look(LaunchTest):
         self.assertEqual(waits, sorted(waits, reverse=True))
 
     def test_top_shows_what_goes_by(self):
-        """Ring and longer messages: of 80000 bytes a turn 72000 go past the ring."""
+        """Messages through the ring and longer ones: in each round, 72000 of 80000 bytes bypass the ring."""
         job = self.start("-n", 3, "--oversubscribe", PROGRAM, "traffic", "30")
         try:
             def ranks():
@@ -95,7 +95,7 @@ class Look(LaunchTest):
                 lambda: [rank["bytes_per_second_out"] > 0 for rank in ranks()] == [True, False, False],
                 LIMIT_S))
             first, second, third = ranks()
-            # The receiver tells what it has read of a ring in quarters of it, and a turn is short.
+            # The receiver publishes its progress per quarter of a ring, and a round is short.
             self.assertGreater(first["bytes_per_second_out"], 1e6)
             sent = first["bytes_per_second_out"]
             self.assertAlmostEqual(second["bytes_per_second_in"] / sent, 1, delta=0.4)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mpiexec with MPI programs: what ranks see of the job, and what the others hear when one of them goes."""
+"""mpiexec with MPI programs: what ranks see of the job, and what is reported when one of them ends."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mpiexec: the ranks' output arrives whole, complete and where it belongs."""
+"""mpiexec: the ranks' output arrives in whole lines, complete and at the right destination."""
 
 import collections
 import os
@@ -17,7 +17,7 @@ RANK = "$OMPI_COMM_WORLD_RANK"
 
 class Lines(LaunchTest):
     def test_100000_lines_of_four_ranks_stay_whole(self):
-        """Each rank writes 25000 lines of changing length in pieces that do not end where lines do."""
+        """Each rank writes 25000 lines of varying length in pieces that do not end at line ends."""
         writer = python(
             "import os",
             "rank = os.environ['PMI_RANK']",
@@ -180,7 +180,7 @@ class Readers(LaunchTest):
         time.sleep(0.5)
         with open(f"/proc/{run.pid}/status", encoding="ascii") as status:
             resident_kib = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
-        self.assertLess(resident_kib, 30_000)  # 40 MB are on their way; they wait in the ranks
+        self.assertLess(resident_kib, 30_000)  # of 40 MB, most still waits in the ranks
         out, _ = run.communicate(timeout=LIMIT_S)
         self.assertEqual(run.returncode, 0)
         self.assertEqual(out.count("\n"), 8000)

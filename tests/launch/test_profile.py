@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The profile of a machine: hearth tune makes it, mpiexec hands it to the ranks, hearth info says so."""
+"""The tuning profile of a machine: hearth tune writes it, mpiexec passes it to the ranks, hearth info shows
+it."""
 
 import json
 import os
@@ -17,7 +18,7 @@ class Profile(LaunchTest):
         return json.loads(result.stdout)
 
     def write(self, name="profile.json", **changes):
-        """A profile for this machine, or for one that differs."""
+        """A profile for this machine, or for one that differs in `changes`."""
         here = self.info()["profile"]
         machine = {key: here[key] for key in ("processor", "topology", "kernel", "hypervisor")} | changes
         thresholds = {"p2p_single_copy_bytes_min": {"value": 123456, "finding": "measured"},
@@ -31,7 +32,7 @@ class Profile(LaunchTest):
         return str(path)
 
     def tuned(self, env):
-        """What two ranks are handed, and what mpiexec says."""
+        """The values that two ranks receive, and mpiexec's messages."""
         result = self.run_mpiexec("-n", 2, "--oversubscribe", *shell('echo "[$HEARTH_TUNED]"'), env=env)
         words = set(result.stdout.splitlines())
         self.assertEqual(len(words), 1, result.stdout)
@@ -82,7 +83,7 @@ class Profile(LaunchTest):
 
 
 def tune_on_processors(count):
-    """Allows the process only so many of the processors that it has."""
+    """Restricts the process to this number of its processors."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
 
 
@@ -119,7 +120,7 @@ class Tune(LaunchTest):
         self.assertEqual(len(values), facts["values"])
 
     def test_the_probe_for_collectives_answers_each_question(self):
-        """The long form takes too long here."""
+        """Runs only the short form; the long form takes too long here."""
         probe = BIN.parent / "libexec" / "hearth" / "tune_collective_probe"
         questions = ("compare 4096 4 1000 1 | chunks_whole | chunks_shares\n"
                      "compare 8 3 1000 2 | lines | tree\n")

@@ -1,4 +1,4 @@
-"""mpiexec --profile: what it says of jobs whose messages and delays are known (profiled.c)."""
+"""mpiexec --profile: the report about jobs with known messages and delays (profiled.c)."""
 
 import json
 import os
@@ -21,18 +21,18 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 
 
 def first_pixel(picture):
-    """Red, green and blue of a PNG's top left corner."""
+    """Red, green and blue of a PNG's top left pixel."""
     at, data = 8, b""
     while at < len(picture):
         length, kind = struct.unpack(">I4s", picture[at:at + 8])
         if kind == b"IDAT":
             data += picture[at + 8:at + 8 + length]
         at += length + 12
-    return tuple(zlib.decompress(data)[1:4])  # behind the byte that names the row's filter
+    return tuple(zlib.decompress(data)[1:4])  # the first byte is the row's filter
 
 
 class Balance(HTMLParser):
-    """Whether each element of a page is closed in its turn."""
+    """Checks that the elements of a page are closed in order."""
 
     EMPTY = {"meta", "br", "rect", "line"}
 
@@ -62,7 +62,7 @@ class Profile(LaunchTest):
                                   code=code)
         with open(file, encoding="utf-8") as text:
             profile = json.load(text)
-        # The verdict is told at once as well.
+        # The verdict is printed as well.
         self.assertIn(profile["verdict"], result.stderr)
         return profile
 
@@ -144,7 +144,7 @@ class Profile(LaunchTest):
         self.assertEqual(world["last_rank"], 3)
         self.assertGreater(world["last_share"], 0.5)
         self.assertGreater(world["arrival_spread_max_seconds"], LATE_S / 20)
-        # Both halves of the split, apart.
+        # Both communicators of the split, separately.
         self.assertEqual([(half["size"], half["collectives"]) for half in comms["half"]], [(2, 7), (2, 7)])
         calls = {call["call"]: call["calls"] for call in profile["calls"]}
         self.assertEqual((calls["MPI_Barrier"], calls["MPI_Allreduce"]), (40, 28))
@@ -156,7 +156,8 @@ class Profile(LaunchTest):
         self.assertGreaterEqual(receiver["unexpected_bytes_max"], 1900)
 
     def test_many_short_messages(self):
-        """Most of them pass unseen: their number is exact all the same, and their lengths are about right."""
+        """Most of them are not counted one by one: their number is still exact, their lengths are
+        approximate."""
         profile = self.profile(2, "many")
         self.assertEqual(profile["messages_between"][0][1], 400000)
         sizes = {way["protocol"]: way for way in profile["protocols"]}["line"]["messages_by_size"]
@@ -168,7 +169,7 @@ class Profile(LaunchTest):
         self.assertTrue(calls["MPI_Send"]["estimated"])
 
     def test_posted_receives(self):
-        """Those of the shortest way, too, and the calls that wait for them, are counted exactly."""
+        """Receives posted on the fast path, and the calls that wait for them, are counted exactly."""
         profile = self.profile(2, "posted")
         messages = 4000 * 64
         self.assertEqual(profile["messages_between"][0][1], messages)
@@ -203,7 +204,7 @@ class Profile(LaunchTest):
         balance.feed(page)
         self.assertEqual((balance.open, balance.wrong), ([], []))
         self.assertTrue({"svg", "table", "h2"} <= balance.seen)
-        # Nothing is fetched, nothing is run, and words of users stay words.
+        # Nothing is fetched or executed, and text of users is not interpreted.
         self.assertNotIn("script", balance.seen)
         self.assertNotIn("b", balance.seen)
         self.assertIsNone(re.search(r"(src|href|url)\s*[=(]", page))
@@ -213,7 +214,7 @@ class Profile(LaunchTest):
 
     @unittest.skipUnless(BROWSER, "there is no Chromium")
     def test_page_in_a_browser(self):
-        """Drawn on light and on dark ground."""
+        """Rendered in light and dark mode."""
         file = self.folder / "profile.html"
         self.run_mpiexec("-n", 3, "--oversubscribe", "--profile", file, PROGRAM, "counts")
         for scheme, ground in ("1", (255, 255, 255)), ("0", (15, 23, 42)):
@@ -227,7 +228,7 @@ class Profile(LaunchTest):
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S, check=False)
             self.assertTrue(picture.exists(), result.stderr)
             self.assertEqual(first_pixel(picture.read_bytes()), ground)
-            self.assertGreater(picture.stat().st_size, 20000)  # there is something on it
+            self.assertGreater(picture.stat().st_size, 20000)  # it is not empty
 
     def test_file_that_cannot_be_written(self):
         result = self.run_mpiexec("--profile", "/nowhere/profile.html", "echo", "started", code=1)

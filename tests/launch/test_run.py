@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mpiexec: starting programs, options of both dialects, environment, standard input, exit codes."""
+"""mpiexec: starting programs, options of Open MPI and Hydra, environment, standard input, exit codes."""
 
 import json
 import os
@@ -137,7 +137,7 @@ class Start(LaunchTest):
 
 
 class Shortage(LaunchTest):
-    """Half a job started is a job ended, with a remedy named."""
+    """A job that cannot be started completely ends, and a remedy is named."""
 
     def test_of_descriptors(self):
         def limit():
@@ -285,7 +285,7 @@ class Options(LaunchTest):
             "-H", "here,there", "-x", "A=b c", "-n", 2, "--genvnone", "p", code=7,
             env={"PATH": f"{self.folder}:{os.environ['PATH']}"},
         )
-        told = re.sub(r" -x HEARTH_\w+", "", result.stdout)  # what the test itself was started with
+        told = re.sub(r" -x HEARTH_\w+", "", result.stdout)  # variables that the test itself was started with
         self.assertEqual(told, "prterun --allow-run-as-root --host here,there -n 2 -x A=b c p\n")
         self.assertEqual(
             result.stderr,
@@ -313,7 +313,7 @@ class Binding(LaunchTest):
     def test_default_spreads_evenly_over_what_was_given(self):
         mine = sorted(os.sched_getaffinity(0))
         seats = self.affinity("-n", 2, "--oversubscribe")
-        if len(mine) >= 2 and seats[0] != mine:  # two ranks on two cores or more
+        if len(mine) >= 2 and seats[0] != mine:  # two ranks on at least two cores
             self.assertEqual(sorted(seats[0] + seats[1]), mine)
             self.assertFalse(set(seats[0]) & set(seats[1]))
 
@@ -447,7 +447,7 @@ class StandardInput(LaunchTest):
         self.assertEqual(result.stdout, "got 1\ngot 2\ngot 3\n")
 
     def test_terminal(self):
-        """A terminal is forwarded, a question without a line's end is shown, ^D ends the input."""
+        """A terminal is forwarded, a prompt without a newline is shown, and ^D ends the input."""
         pid, terminal = pty.fork()
         if pid == 0:
             question = (

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""What others on the machine could see or take of a job, looked at from outside while it runs: the promises
-of docs/security.md. Other users are played where this test runs as root.
-"""
+"""What other users of the machine could see or obtain of a job, checked from outside while it runs: the
+guarantees of docs/security.md. The tests with another user need root."""
 
 import os
 import re
@@ -18,14 +17,14 @@ CLOSE_ON_EXEC = 0o2000000
 
 
 def descriptors_of(pid):
-    """What each open descriptor of a process is: {number: (target, whether a program it starts gets it)}."""
+    """The open descriptors of a process: {number: (target, whether programs that it starts inherit it)}."""
     found = {}
     for number in os.listdir(f"/proc/{pid}/fd"):
         try:
             target = os.readlink(f"/proc/{pid}/fd/{number}")
             flags = Path(f"/proc/{pid}/fdinfo/{number}").read_text()
         except OSError:
-            continue  # closed meanwhile
+            continue  # closed in the meantime
         found[int(number)] = (target, not int(re.search(r"flags:\s*(\d+)", flags)[1], 8) & CLOSE_ON_EXEC)
     return found
 
@@ -40,14 +39,14 @@ def environment_of(pid):
 
 
 def as_nobody(*lines):
-    """The exit code of some lines of Python that another user of the machine runs."""
+    """The exit code of lines of Python that another user of the machine runs."""
     return subprocess.run(
         python("import os", f"os.setgroups([]); os.setresgid(*[{NOBODY}] * 3)",
                f"os.setresuid(*[{NOBODY}] * 3)", *lines), check=False, timeout=LIMIT_S).returncode
 
 
 class RunningJobTest(LaunchTest):
-    """A job of two ranks that waits."""
+    """A running job of two ranks that wait."""
 
     def setUp(self):
         super().setUp()
@@ -70,7 +69,7 @@ class RunningJobTest(LaunchTest):
                 if attached and command_of(pid)[0] == RANK and not self.passed_on(pid):
                     self.ranks.append(pid)
             except OSError:
-                pass  # just beginning
+                pass  # still starting
         return len(self.ranks) == 2
 
     @staticmethod
@@ -123,7 +122,7 @@ class RunningJobTest(LaunchTest):
                 self.assertEqual(as_nobody(
                     "try: os.open('/proc/%d/fd/%d', os.O_RDONLY)" % (pid, number),
                     "except PermissionError: os._exit(7)"), 7)
-            # Who may read `mem` may read the process's memory by process_vm_readv as well.
+            # Permission to read `mem` is the permission for process_vm_readv.
             for file in ("environ", "maps", "mem"):
                 self.assertEqual(as_nobody(
                     f"try: os.open('/proc/{pid}/{file}', os.O_RDONLY)",
@@ -131,10 +130,10 @@ class RunningJobTest(LaunchTest):
 
 
 class RanksTest(LaunchTest):
-    """What ranks do while they start and run."""
+    """Ranks during their start and their run."""
 
     def links(self, output):
-        """What ls found in the folder of its own descriptors: (number, target)."""
+        """Parses the output of ls for its own descriptors: (number, target)."""
         links = [(int(number), target) for number, target in re.findall(r" (\d+) -> (.*)", output)]
         self.assertTrue(links, output)
         return links
@@ -147,7 +146,7 @@ class RanksTest(LaunchTest):
 
     @unittest.skipUnless(os.access(HYDRA, os.X_OK), "no mpiexec.hydra: bench/compare brings it")
     def test_nor_do_they_under_another_launcher(self):
-        # Hydra lets them have some of its own; the socket to its server and our memory they do not get.
+        # Hydra passes some descriptors of its own, but not the socket to its server, and none of our memory.
         result = subprocess.run(
             [HYDRA, "-n", "2", RANK, "run", "readlink /proc/self/fd/$PMI_FD; ls -l /proc/self/fd"], text=True,
             env=self.environment(), capture_output=True, timeout=LIMIT_S, check=True, cwd=self.folder,
@@ -163,7 +162,7 @@ class RanksTest(LaunchTest):
         tried = re.findall(r"(?:trying file=|calling init: )(\S+)", told)
         self.assertTrue(any("libmpi_abi" in path for path in tried), tried)
         for path in tried:
-            # The kernel's own has no path.
+            # The vdso, which the kernel provides, has no path.
             self.assertTrue(path.startswith("/") or "vdso" in path, path)
 
     def test_nothing_is_written_to_disk(self):

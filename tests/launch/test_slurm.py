@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Our programs under Slurm: srun --mpi=pmi2, --mpi=pmix, --mpi=none, and a batch script, in a cluster of one
-node on the loopback device, which the test starts and ends. Needs Debian's slurm-wlm, and root for slurmd;
-without them it is skipped, with the reason.
-"""
+"""Programs with Hearth under Slurm: srun --mpi=pmi2, --mpi=pmix and --mpi=none, and a batch script. The test
+starts and ends a cluster of one node on the loopback device. Needs Debian's slurm-wlm, and root for
+slurmd; skipped with the reason without them."""
 
 import os
 import subprocess
@@ -58,13 +57,13 @@ class Slurm(LaunchTest):
 
     def check_abort(self, kind):
         result = self.srun(kind, "-n", 3, RANK, "abort", 42)
-        # srun ends with the highest code of all tasks, and those that it kills have 137.
+        # srun returns the highest exit code of all tasks; tasks that it kills have 137.
         self.assertIn(result.returncode, (42, 137))
         self.assertEqual(result.stderr.count("hearth: rank 1 ended the job with code 42"), 1, result.stderr)
         self.assertEqual(self.srun(kind, "-n", 3, RANK, "after-finalize").returncode, 6)
 
     def check_death(self, kind):
-        """Slurm leaves the others running when a rank is killed, unless it was told otherwise."""
+        """Slurm does not end the other ranks when one is killed, unless it is configured to."""
         told = r"rank 2 of MPI_COMM_WORLD \(process \d+\) ended without MPI_Finalize"
         result = self.srun(kind, "-n", 3, "--kill-on-bad-exit=0", DEATH, "return")
         for rank in 0, 1:
@@ -90,7 +89,8 @@ class Slurm(LaunchTest):
         self.assertIn("start it with srun --mpi=pmi2 or srun --mpi=pmix", result.stderr)
 
     def test_batch_script(self):
-        # Without srun one rank; our mpiexec on this machine; and, for the node by its name in Slurm, by srun.
+        # Without srun: one rank. With our mpiexec: on this machine, or, by the node's name in Slurm, through
+        # srun.
         script = self.script(
             "job",
             f"#!/bin/sh\n{RANK}\necho srun\nsrun --mpi=pmi2 -n 2 -l {RANK}\n"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Jobs in hostile surroundings (surroundings.py): each ends with the right result, or with words that say
-what is missing, where, and what to do about it; never by a fault, never later than a time limit, and it
-leaves nothing behind.
+"""Jobs in hostile surroundings (surroundings.py). Each job ends with the right result or with a message that
+names what is missing, where, and the remedy. None crashes or exceeds the time limit, and nothing is left
+behind.
 
-job.c is the program. What this machine does not let us make is skipped, and the test says why; a test of
-which nothing is left is skipped as a whole. `make check-surroundings` runs all tests in some of these.
+job.c is the program. Surroundings that this machine does not permit are skipped with the reason; a test
+without any others is skipped as a whole. `make check-surroundings` runs all tests in some of them.
 """
 
 import json
@@ -20,16 +20,16 @@ from pathlib import Path
 from common import BIN, LIMIT_S, MPIEXEC, LaunchTest, processes_with, wait_until
 from surroundings import SURROUNDINGS, ControlGroup, limited, mounted, possible, refused
 
-MULTI = Path(os.environ["HEARTH_MULTI"])  # where the programs of tests/multi are
+MULTI = Path(os.environ["HEARTH_MULTI"])  # programs of tests/multi
 JOB = os.environ["HEARTH_JOB_PROGRAM"]
 SINGLE_COPY = "process_vm_readv,process_vm_writev"
 RIGHTS = "needs the right to make namespaces and filters (root)"
 FOLDERS = ("/dev/shm", "/tmp", "/var/tmp")
-SKIPPED = 77  # for CTest
+SKIPPED = 77  # CTest's code for a skipped test
 
 
 def shell(text):
-    """Commands of the shell in front of a program."""
+    """Prefix that runs shell commands before a program."""
     return ["sh", "-c", text + '; exec "$@"', "sh"]
 
 
@@ -38,13 +38,13 @@ def as_nobody():
 
 
 def left_in(folders):
-    """What the library would leave in a folder where it had to make a file."""
+    """Files that the library would leave in a folder if it had to create one there."""
     names = [(folder, name) for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)]
     return {(folder, name) for folder, name in names if re.fullmatch(r"hearth-\w{6}|memfd.*", name)}
 
 
 class JobTest(LaunchTest):
-    """Runs jobs with a prefix in front of mpiexec, in front of single ranks, or both."""
+    """Runs jobs with a prefix of mpiexec, of single ranks, or both."""
 
     def setUp(self):
         super().setUp()
@@ -64,13 +64,13 @@ class JobTest(LaunchTest):
         options.setdefault("stderr", subprocess.PIPE)
         result = subprocess.run([*prefix, *map(str, command)], text=True, timeout=LIMIT_S, check=False,
                                 cwd=self.folder, env=self.environment(env), **options)
-        # However a job ends: not by a fault of ours.
+        # However a job ends, it must not crash.
         self.assertNotIn(result.returncode, (-7, -11, -25, 135, 139, 153), result.stderr)
         self.assertNotRegex(result.stderr or "", "SIGBUS|SIGSEGV|SIGXFSZ")
         return result
 
     def job(self, prefix, *arguments, ranks=2, each=((),), **options):
-        """The result of a job whose rank i has each[i] in front of its program; of all, if there is one."""
+        """Runs a job; each[i] is the prefix of rank i's program, or of all programs if there is only one."""
         command = [MPIEXEC, "--oversubscribe", "--timeout", str(LIMIT_S // 2)]
         if len(each) == 1:
             command += ["-n", ranks, *each[0], JOB, *arguments]
@@ -87,7 +87,7 @@ class JobTest(LaunchTest):
         return result
 
     def told(self, prefix, *patterns, **options):
-        """The job ends, and there is a word for each of the patterns: what, where, cause, remedy."""
+        """The job fails, and its messages match all patterns: what, where, cause, remedy."""
         arguments = options.pop("arguments", ())
         result = self.job(prefix, *arguments, **options)
         self.assertNotEqual(result.returncode, 0, result.stdout)
@@ -106,7 +106,7 @@ class JobTest(LaunchTest):
 
 
 class Refused(JobTest):
-    """System calls that a sandbox refuses. Filters of one's own need no right."""
+    """System calls that a sandbox refuses. A filter for one's own process needs no privilege."""
 
     def setUp(self):
         super().setUp()
@@ -115,9 +115,9 @@ class Refused(JobTest):
     def test_single_copy(self):
         for prefix, each in (
             (refused(MULTI, SINGLE_COPY), ((),)),
-            (refused(MULTI, SINGLE_COPY + "=38"), ((),)),  # a kernel without it
-            ((), (refused(MULTI, "process_vm_readv"), ())),  # in one rank, one way
-            ((), (refused(MULTI, SINGLE_COPY), ())),  # as Yama's scopes have it for some pairs
+            (refused(MULTI, SINGLE_COPY + "=38"), ((),)),  # ENOSYS, as of a kernel without it
+            ((), (refused(MULTI, "process_vm_readv"), ())),  # in one rank, one direction
+            ((), (refused(MULTI, SINGLE_COPY), ())),  # for some pairs, as with Yama's scopes
         ):
             with self.subTest(prefix=prefix, each=each):
                 self.right(prefix, each=each)
@@ -127,7 +127,7 @@ class Refused(JobTest):
         self.right((), "deny", ranks=3)
 
     def test_memory_files(self):
-        # A file that no path names takes their place, wherever one can be had.
+        # The substitute is an unnamed file in a folder, if one is available.
         for error in ("", "=38"):
             self.right(refused(MULTI, "memfd_create" + error), ranks=3)
         self.assertIn("all right", self.run_in(refused(MULTI, "memfd_create"), JOB).stdout)
@@ -145,7 +145,7 @@ class Refused(JobTest):
                   "memfd_create: Operation not permitted", "Likely cause: a sandbox", "Remedy:")
 
     def test_room_in_a_folder(self):
-        # All that can be had is short: whatever did not fit is said, and nothing is a fault.
+        # All folders are full: a failed allocation is reported, and nothing crashes.
         prefix = mounted("mount -t tmpfs -o size=64k none /dev/shm && mount -t tmpfs -o ro none /var/tmp"
                          " && mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp")
         self.need(prefix)
@@ -172,7 +172,7 @@ class Refused(JobTest):
         self.told(refused(MULTI, "epoll_wait"), "cannot wait for signals .*epoll.*: Operation not permitted",
                   "Remedy: ")
         self.right(refused(MULTI, "kill"))
-        # tearDown() looks whether the kernel has killed the rank.
+        # tearDown() checks that the kernel has killed the rank.
         rank = ["sh", "-c", "test $PMI_RANK = 1 && exit 3; exec sleep 300"]
         result = self.run_in(refused(MULTI, "kill"), MPIEXEC, "--oversubscribe", "-n", 2, *rank)
         self.assertEqual(result.returncode, 3)
@@ -190,13 +190,13 @@ class Refused(JobTest):
 
 
 class Mounts(JobTest):
-    """Files that are not there."""
+    """Missing files."""
 
     def check(self, name):
         prefix = SURROUNDINGS[name].prefix(MULTI)
         self.need(prefix)
         self.right(prefix, ranks=4)
-        # The test itself may run where something is missing already.
+        # This test itself may run in surroundings that lack something.
         self.assertEqual(self.missing(prefix), self.missing([]) | {SURROUNDINGS[name].missing})
 
     def test_no_single_copy(self):
@@ -220,7 +220,7 @@ class Mounts(JobTest):
         self.told(prefix, r"rank 1 .* was killed by SIGKILL", "ending 1 other rank", arguments=("die",))
 
     def test_no_dev_shm(self):
-        # Nothing in /dev but what programs are promised everywhere.
+        # /dev with only the nodes that every program may expect.
         nodes = " ".join(f"/dev/{name}" for name in ("null", "zero", "urandom", "random"))
         prefix = mounted(f"d={self.folder}/dev && mkdir -p $d && mount -t tmpfs none $d && for n in {nodes};"
                          " do : >$d/${n##*/} && mount --bind $n $d/${n##*/}; done && mount --rbind $d /dev &&"
@@ -245,14 +245,14 @@ class Mounts(JobTest):
         self.right(prefix)
 
     def test_no_network(self):
-        # Not even the loopback device is up.
+        # Even the loopback device is down.
         prefix = ["unshare", "--net"]
         self.need(prefix)
         self.right(prefix)
 
 
 class Environment(JobTest):
-    """What a shell hands on: variables, and the first three descriptors."""
+    """Variables and the standard descriptors, as a shell passes them on."""
 
     def test_no_variables(self):
         self.right(["env", "-u", "HOME", "-u", "PATH", "-u", "USER", "-u", "LANG"])
@@ -274,7 +274,7 @@ class Environment(JobTest):
             self.assertEqual(self.job((), "die", stderr=full).returncode, 137)
 
     def test_the_clock_is_set(self):
-        # By a day, forward and back, at every third look.
+        # Every third reading of the clock jumps backwards by days, the others forwards.
         (self.folder / "clock.c").write_text(
             "#define _GNU_SOURCE\n#include <sys/syscall.h>\n#include <time.h>\n#include <unistd.h>\n"
             "static long jump(void) { static long n; return ++n % 3 ? n * 86400 : -n * 86400; }\n"
@@ -307,7 +307,7 @@ class Limits(JobTest):
             self.told(limited(f"nofile={files}"), "Too many open files", r"Remedy: .*ulimit -n")
 
     def test_addresses(self):
-        # Of the program's, nearly all are left to it.
+        # The library leaves nearly all of the program's address space to the program.
         self.right(limited(f"as={1 << 30}"))
         self.right((), each=(limited(f"as={512 << 20}"),))
         self.told((), "MPI_Init.*cannot map the job's shared segment", r"Remedy: .*ulimit -v",
@@ -315,7 +315,7 @@ class Limits(JobTest):
         self.told(limited(f"as={20 << 20}"), "memory", "rank . ended the job|Remedy:")
 
     def test_length_of_files(self):
-        # mpiexec would die of SIGXFSZ.
+        # Without the check, mpiexec would die of SIGXFSZ.
         self.told(limited("fsize=0"), "cannot make the shared segment", r"Remedy: .*ulimit -f")
         self.right(limited(f"fsize={8 << 20}"))
         self.right((), each=(limited("fsize=0"),))
@@ -334,7 +334,7 @@ class Limits(JobTest):
     def test_processes(self):
         prefix = [*as_nobody(), *limited("nproc=1")]
         self.need(prefix, "needs another user to be (root)")
-        # The build may lie where others may not look.
+        # Other users may lack access to the build.
         mpiexec = shutil.copy(MPIEXEC, self.folder)
         os.chmod(self.folder, 0o755)
         result = self.run_in(prefix, mpiexec, "-n", 2, "true")
@@ -371,14 +371,14 @@ class ControlGroups(JobTest):
         processors = sorted(os.sched_getaffinity(0))
         if len(processors) < 2:
             self.skipTest("there is one processor")
-        # Every other one, the first not among them.
+        # Every other processor, without the first.
         self.right(["taskset", "--cpu-list", ",".join(map(str, processors[1::2]))], ranks=3)
         prefix = self.group("cpuset", {"cpuset.mems": "0", "cpuset.cpus": str(processors[-1])})
         self.right(prefix)
 
 
 class Namespaces(JobTest):
-    """Ranks that do not see each other's users, processes and files, or see them under other numbers."""
+    """Ranks with separate namespaces for users, processes and files."""
 
     def check(self, *options, alone=True):
         own = ["unshare", *options]
@@ -413,7 +413,7 @@ class Namespaces(JobTest):
 
 class Signals(JobTest):
     def test_mpi_in_a_signal_handler(self):
-        # tests/multi/abi/handlers.c has what such calls return.
+        # tests/multi/abi/handlers.c tests the results of such calls.
         for threads in ("", "HEARTH_TEST_THREADS"):
             with self.subTest(threads):
                 env = {threads: "1"} if threads else None

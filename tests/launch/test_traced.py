@@ -1,4 +1,4 @@
-"""mpiexec --trace: slices, arrows and bounds (profiled.c)."""
+"""mpiexec --trace: slices, arrows and limits (profiled.c)."""
 
 import json
 import os
@@ -18,7 +18,7 @@ class Trace(LaunchTest):
             return json.load(text)["traceEvents"]
 
     def check_slices(self, events):
-        """On each track slices lie inside each other or apart."""
+        """On each track, slices are nested or disjoint."""
         tracks = {}
         for event in events:
             if event["ph"] == "X":
@@ -44,7 +44,7 @@ class Trace(LaunchTest):
         ends = [event["id"] for event in events if event["ph"] == "f"]
         self.assertEqual(len(begins), 408)
         self.assertEqual(sorted(begins), sorted(ends))
-        # The ends of an arrow: the sender's comes first, and each lies in a call of its rank.
+        # The sender's end of an arrow comes first, and each end lies in a call of its rank.
         at = {(event["ph"], event["id"]): event for event in events if event["ph"] in "sf"}
         by_rank = {}
         for call in calls:

@@ -13,7 +13,7 @@ REPORT = "waits in vain: rank 1 has ended or called MPI_Finalize"
 
 class Waits(LaunchTest):
     def test_waits_for_ranks_that_have_ended(self):
-        """All jobs at the same time: each takes 10 s or more."""
+        """Runs all jobs at the same time, because each takes 10 s or more."""
         outside = shell(f"if [ $PMI_RANK = 1 ]; then exit 0; fi; exec {PROGRAM} gone")
         jobs = {
             "finalized": self.start("-n", 2, "--oversubscribe", PROGRAM, "gone"),

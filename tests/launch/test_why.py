@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mpiexec says why a job stands still: each kind of deadlock, and what is none."""
+"""mpiexec reports why a job stands still: each kind of deadlock, and waits that are none."""
 
 import os
 import re
@@ -16,7 +16,7 @@ LIMIT = ("--oversubscribe", "--timeout", "1")
 
 class StandStill(LaunchTest):
     def why(self, ranks, *arguments):
-        """What is said when the time limit is over, which is within a second of it."""
+        """The report at the time limit of one second."""
         begin = time.monotonic()
         err = self.run_mpiexec("-n", ranks, *LIMIT, PROGRAM, *arguments, code=124).stderr
         self.assertIn("mpiexec: the time limit of 1 s is over\n", err)
@@ -71,9 +71,10 @@ class StandStill(LaunchTest):
                               "for rank 1, for")
 
     def test_different_collectives_end_by_themselves(self):
-        # They see it themselves, and do not stand still; why_test.cpp has those that do.
+        # The ranks detect this themselves, so they do not stand still; why_test.cpp tests ranks that do.
         err = self.run_mpiexec("-n", 3, *LIMIT, PROGRAM, "different", code=None).stderr
-        # Whoever is told first ends the job: one that saw it, or one that waits for such a one.
+        # The message comes from the rank that ends the job: it detected the mismatch, or it waits for a rank
+        # that did.
         own = r"(this one \(\d\)|rank \d) in (barrier|bcast)"
         self.assertRegex(err, rf"is in (bcast|barrier) of \d+ bytes, {own}")
 
@@ -149,11 +150,11 @@ class StandStill(LaunchTest):
 
     def test_soon_after_the_limit(self):
         self.why(2, "tag")
-        self.assertLess(self.took, 10)  # mostly for the start, on a crowded machine
+        self.assertLess(self.took, 10)  # mostly the start, on a busy machine
 
 
 class NothingIsWrong(LaunchTest):
-    """A long computation, and a rank that sleeps: told as what they are."""
+    """A long computation and a sleeping rank are reported as such."""
 
     def why(self, *arguments):
         options = [word for word in arguments if str(word).startswith("--")]
@@ -210,7 +211,7 @@ class NothingIsWrong(LaunchTest):
 
 class WhileItRuns(LaunchTest):
     def start_telling(self, *arguments):
-        """mpiexec, which writes what it tells to a file."""
+        """mpiexec with its messages written to a file."""
         self.told_file = self.folder / "told"
         with open(self.told_file, "w", encoding="utf-8") as file:
             run = self.start(*arguments, stderr=file)

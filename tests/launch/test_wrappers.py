@@ -17,7 +17,7 @@ BUILD = BIN.parent
 
 class Wrappers(LaunchTest):
     def run_tool(self, *words, code=0, env=None):
-        """Both output streams of a command."""
+        """Output of a command, both streams."""
         environment = {
             k: v for k, v in self.environment().items() if not k.startswith(("MPICH_", "CC", "CXX"))
         }
@@ -35,7 +35,7 @@ class Wrappers(LaunchTest):
         return result.stdout + result.stderr
 
     def installation(self, name):
-        """What an installation holds, put together under another name."""
+        """The contents of an installation under another prefix."""
         prefix = self.folder / name
         for folder in ("bin", "include", "lib/pkgconfig", "lib/cmake/hearth"):
             (prefix / folder).mkdir(parents=True)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Random right programs under --check=fatal and --why: none may be called wrong.
+"""Random correct programs under --check=fatal and --why: any finding is a false alarm.
 
     check.py [--runs N] [--seed S] [--parallel N] [--why SECONDS]
 
-Each run has a seed of its own, from S on, which decides the number of ranks, the ways that messages take,
-and all that the program does (right.c). A run that fails is printed with its seed and the command that
-repeats it."""
+Each run has its own seed, starting from S. The seed determines the number of ranks, the protocols, and all
+actions of the program (right.c). A failed run is printed with its seed and the command that repeats it.
+"""
 
 import argparse
 import concurrent.futures
@@ -28,7 +28,7 @@ SETTINGS = (
     {"HEARTH_WAIT_SPIN": "0"},
     {"HEARTH_P2P_SINGLE_COPY": "0"},
 )
-# "no deadlock: ..." is no verdict.
+# "no deadlock: ..." does not count.
 VERDICT = re.compile(r"mpiexec: (deadlock|suspected deadlock|ranks? .* in vain)|check: found|^check: ", re.M)
 
 
@@ -39,7 +39,7 @@ def command_of(seed, why):
 
 
 def problem_of(seed, why):
-    """What is wrong with the run of this seed; "" when nothing is."""
+    """The problem of the run with this seed; "" if there is none."""
     setting = SETTINGS[seed // 4 % len(SETTINGS)]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("HEARTH_", "PMI", "OMPI_"))}
     command = command_of(seed, why)

@@ -1,4 +1,4 @@
-/* Ways to be late: asleep, busy, stopped by a signal, busy with files, asleep again and again. */
+/* Ways to be late: sleeping, computing, stopped by a signal, file accesses, repeated short sleeps. */
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void compute(int ms) {
   while (now_ms() < end) value = value * 1.000001;
 }
 
-/* A helper process continues this one, several times since the stop may come later than the first. */
+/* A helper process continues this one several times, because the stop may come after the first signal. */
 static void stop(int ms) {
   char command[160];
   char* const arguments[] = {"sh", "-c", command, NULL};

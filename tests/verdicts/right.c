@@ -1,6 +1,5 @@
-/* A right program made of random steps: right SEED [STEPS]. All ranks draw the same steps from the seed; in
- * some of them one rank is late. Whatever mpiexec --why calls a deadlock here is a false verdict: see
- * check.py. */
+/* A correct program of random steps: right SEED [STEPS]. All ranks draw the same steps from the seed; in some
+ * steps one rank is late. Every deadlock that mpiexec --why reports here is a false alarm (check.py). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

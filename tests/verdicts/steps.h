@@ -1,9 +1,9 @@
-/* What the steps of right.c have in common. */
+/* Common declarations of the steps of right.c. */
 #pragma once
 
 #include <mpi.h>
 
-/* How a rank is late. */
+/* Ways of a rank to be late. */
 enum { kSleeps, kComputes, kStopped, kReadsFiles, kSleepsBriefly, kWays };
 
 typedef struct Late {
@@ -14,9 +14,9 @@ typedef struct Late {
 
 extern int rank_, size_;
 
-/* The same on all ranks that draw in the same order; outside of threads only. */
+/* Pseudorandom number below `below`. Equal on all ranks if they draw in the same order; not for threads. */
 int draw(int below);
-/* Passes the time where this rank is the late one. */
+/* Spends the time if this rank is the late one. */
 void be_late(const Late* late);
 void pass(int ms, int way);
 

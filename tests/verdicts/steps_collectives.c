@@ -1,4 +1,4 @@
-/* Collectives, blocking and not, and those of parts of the ranks. */
+/* Blocking and nonblocking collectives, also on subsets of the ranks. */
 #include <stdlib.h>
 
 #include "steps.h"
@@ -60,7 +60,7 @@ void step_collective(const Late* late) {
   free(to);
 }
 
-/* Two at the same time, completed in either order, with a receive beside them. */
+/* Two nonblocking collectives at the same time, completed in either order, with a pending receive. */
 void step_nonblocking_collectives(const Late* late) {
   double *from = make_buffer(), *to = make_buffer(), *other = make_buffer();
   const int each = count(), root = draw(size_), form = draw(4), next = (rank_ + 1) % size_;
@@ -83,7 +83,7 @@ void step_nonblocking_collectives(const Late* late) {
   free(other);
 }
 
-/* The even and the odd ranks do different things, and exchange something in between. */
+/* The even and the odd ranks call different collectives, and exchange a message in between. */
 void step_split(const Late* late) {
   double *from = make_buffer(), *to = make_buffer();
   const int which[2] = {draw(10), draw(10)}, each = count(), root_place = draw(size_), color = rank_ % 2;

@@ -25,7 +25,7 @@ void step_ring(const Late* late) {
                MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* From the late rank on around the circle, and the way back. */
+/* Messages from the late rank around the circle, and optionally back. */
 void step_chain(const Late* late) {
   const int bytes = length(), first = late->rank, last = before(first);
   const int back = draw(2);
@@ -40,7 +40,7 @@ void step_chain(const Late* late) {
 void step_any_source(const Late* late) {
   const int bytes = length(), root = draw(size_), any_tag = draw(2), answers = draw(2);
   MPI_Status status;
-  MPI_Comm comm; /* of its own: a wildcard must not take messages of the next step */
+  MPI_Comm comm; /* separate, so that a wildcard cannot match messages of the next step */
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   be_late(late);
   if (rank_ == root) {
@@ -147,7 +147,7 @@ void step_probes(const Late* late) {
   if (form != 3) MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* The messages of all others, in the order in which they come, each answered. */
+/* Receives from all other ranks in order of arrival, and answers each. */
 void step_waitany(const Late* late) {
   MPI_Request* requests = malloc((size_t)size_ * sizeof *requests);
   char* room = malloc((size_t)size_ * 64);

@@ -1,4 +1,4 @@
-/* Threads of the ranks: in several calls of MPI at the same time, or asleep beside one that waits there. */
+/* Threads that are in several MPI calls at the same time, or asleep while another one waits in MPI. */
 #include <pthread.h>
 
 #include "steps.h"
@@ -26,7 +26,8 @@ static void on_threads(void* (*run)(void*), const Late* late, MPI_Win win, int k
   MPI_Comm_free(&comm);
 }
 
-/* Thread by thread around the circle; one thread of the late rank is late. */
+/* Each thread exchanges around the circle with the same thread of the neighbours; one thread of the late rank
+ * is late. */
 static void* exchange(void* argument) {
   const Work* work = argument;
   int out = rank_, in = -1;
@@ -42,7 +43,7 @@ void step_threads_exchange(const Late* late) {
   on_threads(exchange, late, MPI_WIN_NULL, 0);
 }
 
-/* Thread 0 of an even rank waits for the answer to what its thread 1 sends, which may be late. */
+/* Thread 0 of an even rank waits for the answer to a message that its thread 1 sends, possibly late. */
 static void* relay(void* argument) {
   const Work* work = argument;
   const int partner = rank_ ^ 1, asks = rank_ % 2 == 0;
@@ -64,7 +65,7 @@ void step_threads_relay(const Late* late) {
   on_threads(relay, late, MPI_WIN_NULL, 0);
 }
 
-/* One thread locks and unlocks, and is late while it holds the lock; one receives; one is in a collective. */
+/* One thread locks a window and may be late while it holds the lock; one receives; one is in a collective. */
 static void* lock(void* argument) {
   const Work* work = argument;
   int value = rank_;

@@ -1,4 +1,4 @@
-/* One-sided communication in epochs of all kinds. */
+/* One-sided communication in all kinds of epochs. */
 #include <string.h>
 
 #include "steps.h"
@@ -8,7 +8,7 @@ enum { kInts = 64 };
 typedef struct Window {
   MPI_Win win;
   int* base;
-  int own[kInts]; /* memory that others may reach by messages only */
+  int own[kInts]; /* not in shared memory: reached by messages only */
 } Window;
 
 static void open_window(Window* window) {
@@ -44,7 +44,7 @@ void step_fence(const Late* late) {
   MPI_Win_free(&window.win);
 }
 
-/* Each rank accesses the next one; the late one is late before, in or after its epoch. */
+/* Each rank accesses the next one; the late rank is late before, in or after its epoch. */
 void step_post_start(const Late* late) {
   Window window;
   MPI_Group world, next, last;
@@ -68,7 +68,7 @@ void step_post_start(const Late* late) {
   MPI_Win_free(&window.win);
 }
 
-/* All want the same lock; the late one holds it for long, or asks late. */
+/* All ranks request the same lock; the late rank holds it for long, or requests it late. */
 void step_exclusive_locks(const Late* late) {
   Window window;
   const int target = draw(size_), holds = draw(3) != 0, first = draw(2);
@@ -83,7 +83,7 @@ void step_exclusive_locks(const Late* late) {
   MPI_Win_free(&window.win);
 }
 
-/* Readers that hold a lock together, and one writer, which may be the late one. */
+/* Readers with a shared lock and one writer; the writer may be the late rank. */
 void step_shared_locks(const Late* late) {
   Window window;
   const int target = draw(size_), writer = draw(size_), turns = 1 + draw(3);
@@ -104,7 +104,7 @@ void step_shared_locks(const Late* late) {
   MPI_Win_free(&window.win);
 }
 
-/* All lock all; the late one keeps its epoch open while another one wants an exclusive lock. */
+/* All ranks lock all; the late rank keeps its epoch open while another one requests an exclusive lock. */
 void step_lock_all(const Late* late) {
   Window window;
   const int writer = draw(size_), target = draw(size_);
