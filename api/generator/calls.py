@@ -1,11 +1,11 @@
-"""hearth_calls.h, hearth_calls_table.cpp and hearth_types.inc: what the library knows about its own calls."""
+"""Generates hearth_calls.h, hearth_calls_table.cpp and hearth_types.inc: declarations and tables of calls."""
 
 from .kinds import KINDS, place_name
 from .writer import C_NOTE, wrap
 
 
 def served(functions):
-    """The rows that name an implementation function, each function once."""
+    """The rows with an implementation function, each function once."""
     seen = set()
     for function in functions:
         if function.implemented and "alias" not in function.marks and function.implementation not in seen:
@@ -14,7 +14,7 @@ def served(functions):
 
 
 def kind_name(kind):
-    """The enumerator of a kind: C++ has words of its own."""
+    """The enumerator of a kind, renamed if it is a keyword of C++."""
     return kind + "_" if kind in ("int",) else kind
 
 
