@@ -51,9 +51,9 @@ def calls_header(groups, functions):
     return f"""// The functions that implement MPI's calls, and the numbers of the calls.
 // {C_NOTE}
 //
-// The entry points call these with checked arguments and under the library's lock. An argument that does not
-// count in this process (of a rooted collective, or beside MPI_IN_PLACE) arrives as 0, as a type of no
-// size, or as the caller gave it when it is an array.
+// The entry points call these with checked arguments and under the library's lock. An argument that is not
+// significant in this process (of a rooted collective, or with MPI_IN_PLACE) is 0 or a type of size 0; arrays
+// are passed unchanged.
 #pragma once
 
 #include <cstdint>
@@ -105,7 +105,7 @@ struct CallInfo {{
   const char* group;  // as in api/functions.txt
 }};
 
-/// By number.
+/// Indexed by Call.
 extern const CallInfo call_table[];
 
 struct NamedHandle {{
@@ -188,7 +188,7 @@ def types_table(constants):
             row = (f"#ifdef {NEEDS[base]}\n{row}#else\n"
                    f"HEARTH_ABSENT({constant.name}, {constant.text})\n#endif\n")
         rows += row
-    return f"// {C_NOTE}\n// Macro, name, handle, C type or types, what reductions see.\n{rows}"
+    return f"// {C_NOTE}\n// Macro, name, handle, C type or types, element type of reductions.\n{rows}"
 
 
 def error_names(constants):
