@@ -53,7 +53,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
   return {};
 }
 
-/// Time of the producer gained for time that the consumer works.
+/// Change of the producer's time per time that the consumer works.
 double slope_of(const Curve& curve, double copy_us) {
   if (curve.points.size() < 2 || copy_us <= 0) return 0;
   const Point& first = curve.points.front();
