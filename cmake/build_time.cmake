@@ -56,8 +56,8 @@ function(hearth_precompile_like target group)
 endfunction()
 
 # hearth_precompile_library(folder...): precompiles headers for the library's object libraries in these
-# folders and their subfolders. Only in sanitizer builds: the release build proves that each file includes all headers
-# that it uses.
+# folders and their subfolders. Only in sanitizer builds: the release build proves that each file includes all
+# headers that it uses.
 function(hearth_precompile_library)
   if(NOT HEARTH_SANITIZE OR HEARTH_FUZZ)
     return()

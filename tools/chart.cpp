@@ -231,7 +231,7 @@ std::string draw_chart(const std::string& title, const std::vector<Panel>& panel
 }
 
 std::string draw_element(const Panel& panel) {
-  // Without the space for the title of a file.
+  // Leaves out the space for the title of a file.
   const double top = top_of({panel}) - 36;
   return begin_svg(kPanelWidth, top + kPlotHeight + kBottom, panel.title) + draw_panel(panel, 0, top) +
          "</svg>\n";

@@ -18,7 +18,8 @@ struct Way {
   std::string remedy;
 };
 
-/// Called by all processes of the job. Rank 0 gets all connections in `ways`, and `tells` true.
+/// Called by all processes of the job. Rank 0 gets all connections in `ways`; only there `tells` becomes
+/// true.
 Status try_ways(std::vector<Way>& ways, bool& tells);
 
 }  // namespace hearth::tools

@@ -8,7 +8,7 @@
 namespace hearth::tools {
 namespace {
 
-// Report /dev/shm only if it is smaller than a container's usual 64 MiB.
+// A /dev/shm below a container's usual 64 MiB is reported.
 constexpr uint64_t kSharedFolderBytesMin = uint64_t{64} << 20;
 constexpr const char* kSharedFolder = "/dev/shm";
 

@@ -37,8 +37,7 @@ topo::Relation relation_of_processors(const topo::Machine& machine, int a, int b
 
 std::vector<RelationPair> pairs_of(const topo::Machine& machine) {
   std::vector<RelationPair> found;
-  // Neighbours in the list share the most hardware, so the first processor has every relation to some other
-  // one.
+  // Neighbours in the list share the most hardware, so the pairs of the first processor have all relations.
   const std::vector<topo::Processor>& processors = machine.processors();
   for (size_t i = 1; i < processors.size(); ++i) {
     const topo::Relation relation = topo::relation_of(processors[0].place, processors[i].place);

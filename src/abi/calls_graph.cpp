@@ -185,7 +185,7 @@ Status graph_neighbors(Comm& comm, int rank, int maxneighbors, int* neighbors) {
 
 namespace {
 
-/// A report's first word, its kind; edges of three words each follow.
+/// The first word of a report is its kind; edges of three words each follow.
 enum Report : int { kRefused, kUnweighted, kWeighted };
 constexpr size_t kEdgeWords = 3;  // source, destination, weight
 

@@ -35,7 +35,7 @@ const std::string* find_value(const Info& info, const char* key) {
   return nullptr;
 }
 
-// A key that is too long cannot be present, but is an error of the caller.
+// A key that is too long cannot be present; it is an error of the caller.
 Status look_up(const Info& info, const char* key, const std::string*& value) {
   HEARTH_TRY(check_key(key));
   value = find_value(info, key);

@@ -37,8 +37,8 @@ Status check_all(int count, const MPI_Request* handles) {
   return {};
 }
 
-// Pre: check_all() has passed. nullptr for a null handle, and for a handle that the array contains twice once
-// its request has been freed.
+// Pre: check_all() has passed. nullptr for a null handle, and for the second copy of a handle whose request
+// was freed through the first copy.
 Request* request_at(const MPI_Request* handles, int index) {
   auto* request = reinterpret_cast<Request*>(handles[index]);
   return handles[index] != MPI_REQUEST_NULL && request->alive == Pool<Request>::kAlive ? request : nullptr;

@@ -205,7 +205,7 @@ Status win_flush_all(Win& win) {
   return win.window->flush_all_locked();
 }
 
-// Local completion waits for the replies too: they arrive shortly after the data have been sent.
+// Implemented as full completion: the replies arrive shortly after the data have been sent.
 
 Status win_flush_local(int rank, Win& win) {
   return win_flush(rank, win);
