@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes everything that follows from the tables functions.txt and constants.txt.
+"""Generates all files that are derived from the tables functions.txt and constants.txt.
 
     generate.py --out FOLDER     mpi.h, declarations, entry points and the symbol map, into FOLDER
-    generate.py --coverage FILE  the page that says what is implemented
+    generate.py --coverage FILE  the page that lists the implemented functions
     generate.py --beyond FILE    the page that lists what mpi.h has beyond the standard's header
-    generate.py --coverage FILE --beyond FILE --check   nothing; fails when a page is out of date
+    generate.py --coverage FILE --beyond FILE --check   writes nothing; fails if a page is out of date
 
 A file is written only when its content changes.
 """

@@ -1,4 +1,4 @@
-/* Functions that the program hands over. */
+/* Callbacks of the program. */
 typedef void MPI_User_function(void *invec, void *inoutvec, int *len, MPI_Datatype *datatype);
 typedef void MPI_User_function_c(void *invec, void *inoutvec, MPI_Count *len, MPI_Datatype *datatype);
 typedef int MPI_Grequest_query_function(void *extra_state, MPI_Status *status);

@@ -4,7 +4,7 @@ typedef intptr_t MPI_Aint;
 typedef int64_t MPI_Offset;
 typedef int64_t MPI_Count;
 
-/* Exactly eight ints; what MPI_internal holds is private to the library. */
+/* Exactly eight ints; the contents of MPI_internal are private to the library. */
 typedef struct MPI_Status {
   int MPI_SOURCE;
   int MPI_TAG;
@@ -12,7 +12,7 @@ typedef struct MPI_Status {
   int MPI_internal[5];
 } MPI_Status;
 
-/* Handles. A value below 4096 is one of the constants of this file, any other is private to the library. */
+/* Handles. Values below 4096 are constants of this file; all others are private to the library. */
 typedef struct MPI_ABI_Comm *MPI_Comm;
 typedef struct MPI_ABI_Datatype *MPI_Datatype;
 typedef struct MPI_ABI_Errhandler *MPI_Errhandler;

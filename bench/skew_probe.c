@@ -1,18 +1,17 @@
-/* What `hearth bench --skew` measures with: a producer that sends windows of messages to a consumer that
- * works for a while on each before it receives the next (hybrid-kernel-user-2008, section 3.4, figures 5 and
- * 6), with several settings of the library in turns in one job.
+/* The probe of `hearth bench --skew`: a producer that sends windows of messages to a consumer that works for
+ * a while on each message before it receives the next (hybrid-kernel-user-2008, section 3.4, figures 5 and
+ * 6), with several settings of the library that alternate in one job.
  *
  *   skew_probe BYTES malloc|mpi WINDOW ROUNDS DELAYS SETTINGS SETTINGS...
  *
- * DELAYS: times of the consumer, in copy times of a message, with commas between. Rank 0 prints
+ * DELAYS: work times of the consumer, in copy times of a message, separated by commas. Rank 0 prints
  *
  *   copy NS                      one copy of a message in its own memory
- *   block DELAY WHICH NS         what a message cost the producer, on average over a block of windows
- *   end FLOOR                    nanoseconds that one cache line took from rank to rank after each delay
+ *   block DELAY WHICH NS         the producer's time per message, averaged over a block of windows
+ *   end FLOOR                    nanoseconds of one cache line from rank to rank after each delay
  *
- * A message's cost begins with the writing of its buffer, which is dearer where the receiver has read that
- * very buffer, and ends when MPI_Waitall lets the producer go on. Each window begins when the consumer is
- * ready for it. */
+ * The time of a message begins with the writing of its buffer, which takes longer if the receiver has read
+ * that buffer, and ends when MPI_Waitall returns. Each window begins when the consumer is ready for it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +40,7 @@ static double copy_ns(size_t bytes) {
   for (i = 0; i < copies; ++i) {
     const double begin = now_ns();
     memcpy(receive_slot(bytes, 0), send_slot(bytes, 0), bytes);
-    /* The copies must be made, each of them. */
+    /* Keeps the compiler from removing copies. */
     __asm__ volatile("" : : "r"(receive_slot(bytes, 0)) : "memory");
     values[i] = now_ns() - begin;
   }
@@ -85,7 +84,7 @@ static double block(const struct plan* plan, int which, double delay_ns, int ran
   int i;
   settings_apply(plan->settings[which]);
   MPI_Barrier(MPI_COMM_WORLD);
-  /* Window 0 settles what the other settings left behind, and is not timed. */
+  /* Window 0 removes the effects of the previous settings and is not timed. */
   for (i = 0; i <= windows_per_block; ++i) {
     const uint64_t seed = (uint64_t)i * (uint64_t)plan->window;
     if (rank == 0) {
@@ -103,7 +102,7 @@ static void measure_delay(const struct plan* plan, const char* delay, double cop
   int round, i;
   for (round = 0; round < plan->rounds; ++round) {
     for (i = 0; i < plan->ways; ++i) {
-      /* There and back, so that a drift of the machine meets all. */
+      /* Forward and backward, so that a drift of the machine affects all settings. */
       const int which = round % 2 == 0 ? i : plan->ways - 1 - i;
       const double ns = block(plan, which, delay_ns, rank);
       if (rank == 0) printf("block %s %d %.1f\n", delay, which, ns);

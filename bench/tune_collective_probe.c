@@ -1,17 +1,17 @@
-/* What `hearth tune` measures limits of collectives with: ranks that compare two algorithms of an allreduce,
- * one right after the other in the same job, again and again. MPI calls only; an algorithm is asked for by
- * the info of a communicator.
+/* The probe of `hearth tune` for limits of collectives: ranks that compare two algorithms of an allreduce,
+ * repeatedly and alternating in the same job. MPI calls only; the info of a communicator selects the
+ * algorithm.
  *
- * Rank 0 reads commands from standard input, one on a line, and answers on standard output:
+ * Rank 0 reads commands from standard input, one per line, and answers on standard output:
  *
  *   compare BYTES RANKS TIME_US ROUNDS | ALGORITHM | ALGORITHM
  *     round A B B A     for each round: nanoseconds per allreduce of its four blocks, of the slowest rank
- *     end 0             there is no floor to tell
+ *     end 0             no floor is measured
  *
- * The first RANKS ranks sum doubles; the others wait for the next command. Every rank writes its buffer
+ * The first RANKS ranks sum doubles; the other ranks wait for the next command. Every rank writes its buffer
  * before each allreduce and reads the sums afterwards. Both are part of the time, because algorithms differ
- * in who reads which buffer: what another processor has read is dear to write again. The end of input ends
- * the job. */
+ * in which rank reads which buffer: writing to a buffer that another processor has read takes longer. The end
+ * of input ends the job. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct command {
   char algorithms[2][name_max];
 };
 
-/* One of the two ways: a communicator that goes it. */
+/* One of the two algorithms: a communicator that uses it. */
 struct way {
   MPI_Comm comm;
   int rank, size;
@@ -61,8 +61,8 @@ static struct way make_way(MPI_Comm comm, const char* algorithm) {
   return way;
 }
 
-/* One allreduce, of numbers whose sums are exact. Plain stores and plain loads, so that the time is the
- * library's. */
+/* One allreduce of numbers whose sums are exact. Uses plain stores and plain loads, so that most of the time
+ * is the library's. */
 static void sum_up(const struct way* way, double* in, double* out, int count, int time) {
   const double own = time + way->rank;
   const double sum = way->size * (double)time + way->size * (way->size - 1) / 2.0;
@@ -73,14 +73,14 @@ static void sum_up(const struct way* way, double* in, double* out, int count, in
   if (wrong) stop("a wrong sum on", "a rank");
 }
 
-/* The slowest rank's time per allreduce, on all of them. */
+/* The slowest rank's time per allreduce; equal on all ranks. */
 static double block(const struct way* way, unsigned long bytes, int iterations) {
   const int count = (int)(bytes / sizeof(double));
   double* in = (double*)(void*)send_slot(bytes, 0);
   double* out = (double*)(void*)receive_slot(bytes, 0);
   double begin, own, slowest;
   int i;
-  /* The first one settles what the other way left behind, and is not timed. */
+  /* The first allreduce removes the effects of the other algorithm and is not timed. */
   sum_up(way, in, out, count, 0);
   MPI_Barrier(way->comm);
   begin = now_ns();
@@ -90,7 +90,7 @@ static double block(const struct way* way, unsigned long bytes, int iterations) 
   return slowest;
 }
 
-/* How many allreduces make a block. */
+/* The number of allreduces in a block. */
 static int calibrate(const struct way* ways, unsigned long bytes) {
   const double a = block(&ways[0], bytes, 1), b = block(&ways[1], bytes, 1);
   const double wanted = block_ns / (a > b ? a : b);

@@ -1,16 +1,15 @@
-/* What `hearth tune` measures with: two ranks that compare two settings of the library, one right after the
- * other in the same job, again and again. MPI calls only; settings are control variables of the tool
- * interface.
+/* The probe of `hearth tune`: two ranks that compare two settings of the library, repeatedly and alternating
+ * in the same job. MPI calls only; settings are control variables of the tool interface.
  *
- * Rank 0 reads commands from standard input, one on a line, and answers on standard output:
+ * Rank 0 reads commands from standard input, one per line, and answers on standard output:
  *
  *   compare BYTES malloc|mpi TIME_US ROUNDS | name=value ... | name=value ...
  *     round A B B A     for each round: nanoseconds per message of its four blocks
- *     end FLOOR         nanoseconds that one cache line took from rank to rank afterwards, 0 when unknown
+ *     end FLOOR         nanoseconds of one cache line from rank to rank afterwards, 0 if unknown
  *
- * One block is a ping-pong in which every message is written before it is sent and read when it has come.
- * Both are part of the time, because the ways for a message differ in what they leave in whose cache: a
- * buffer that another processor has read is dear to write again. The end of input ends the job. */
+ * One block is a ping-pong in which every message is written before it is sent and read after it has arrived.
+ * Both are part of the time, because protocols leave the data in different caches: writing to a buffer that
+ * another processor has read takes longer. The end of input ends the job. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +58,7 @@ static double block(const struct command* command, int which, int iterations, in
   int i;
   settings_apply(command->settings[which]);
   MPI_Barrier(MPI_COMM_WORLD);
-  /* Round 0 settles what the other setting left behind, and is not timed. */
+  /* Round 0 removes the effects of the other setting and is not timed. */
   for (i = 0; i <= iterations; ++i) {
     const uint64_t seed = 2 * (uint64_t)i;
     if (i == 1) begin = now_ns();
@@ -78,7 +77,7 @@ static double block(const struct command* command, int which, int iterations, in
   return (now_ns() - begin) / (2.0 * iterations);
 }
 
-/* How many messages there and back make a block. */
+/* The number of round trips in a block. */
 static int calibrate(const struct command* command, int rank) {
   int iterations = 1;
   const double a = block(command, 0, 1, rank), b = block(command, 1, 1, rank);

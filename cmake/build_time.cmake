@@ -1,8 +1,8 @@
-# What keeps `make test` short: it compiles nearly everything three times on two processors.
+# Reduces the build time of `make test`, which compiles nearly everything three times on two processors.
 
-# hearth_build_quickly(): what this folder and those below it hold is compiled without optimisation. For code
-# whose own speed shows nothing: the unit tests in every build, what is not the library in sanitizer builds.
-# Lines of source only where a sanitizer names them: to debug a test there is the debug preset.
+# hearth_build_quickly(): compiles this folder and its subfolders without optimisation. For code whose speed
+# does not matter: the unit tests in every build, and all code except the library in sanitizer builds. Line
+# numbers only for the reports of sanitizers; to debug a test, use the debug preset.
 macro(hearth_build_quickly)
   if(HEARTH_SANITIZE)
     add_compile_options(-O0 -g1)
@@ -11,9 +11,9 @@ macro(hearth_build_quickly)
   endif()
 endmacro()
 
-# hearth_build_lightly(target...): what is neither the library nor in its way: tools and reports. Little
-# optimised; the build for the address sanitizer leaves undefined behaviour in it to the ubsan preset, which
-# saves a third of the time that templates take. Fuzz targets look at all of it, as fast as they can.
+# hearth_build_lightly(target...): for tools and reports, whose speed does not affect the library. Little
+# optimised. The address sanitizer's build leaves checks of undefined behaviour to the ubsan preset, which
+# saves a third of the compile time of templates. Fuzz builds have all checks and full optimisation.
 function(hearth_build_lightly)
   if(HEARTH_FUZZ)
     return()
@@ -28,8 +28,8 @@ function(hearth_build_lightly)
   endforeach()
 endfunction()
 
-# hearth_spare_sanitizers(target...): not among what a sanitizer build makes for `make test`; `make
-# check-sanitizers` makes it as well, by the target hearth_spared.
+# hearth_spare_sanitizers(target...): excludes targets from the sanitizer builds of `make test`. `make
+# check-sanitizers` builds them too, by the target hearth_spared.
 add_custom_target(hearth_spared)
 function(hearth_spare_sanitizers)
   if(HEARTH_SANITIZE)
@@ -38,13 +38,13 @@ function(hearth_spare_sanitizers)
   endif()
 endfunction()
 
-# hearth_precompile(target header...): for targets of many files that all include the same long headers.
+# hearth_precompile(target header...): for targets with many files that include the same long headers.
 function(hearth_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
 endfunction()
 
-# hearth_precompile_like(target group header...): the same for targets that are compiled with equal options:
-# the first target of a group has the headers precompiled, the others use its.
+# hearth_precompile_like(target group header...): the same for targets that are compiled with equal options.
+# The first target of a group precompiles the headers, all later ones reuse the result.
 function(hearth_precompile_like target group)
   get_property(owner GLOBAL PROPERTY hearth_precompiled_${group})
   if(owner)
@@ -55,9 +55,9 @@ function(hearth_precompile_like target group)
   endif()
 endfunction()
 
-# hearth_precompile_library(folder...): the object libraries of these folders and of those in them, which are
-# the library itself, in the builds that GCC makes with sanitizers: the release build proves that each file
-# includes what it uses.
+# hearth_precompile_library(folder...): precompiles headers for the library's object libraries in these
+# folders and their subfolders. Only in sanitizer builds: the release build proves that each file includes all
+# headers that it uses.
 function(hearth_precompile_library)
   if(NOT HEARTH_SANITIZE OR HEARTH_FUZZ)
     return()

@@ -1,8 +1,8 @@
-# How a test is declared. Every function here registers with CTest and sets label, time limit and the number
-# of processors that the test keeps busy, so that `ctest -j` neither crowds nor wastes the machine.
+# Functions that declare tests. Each registers with CTest and sets label, time limit and the number of
+# processors that the test keeps busy, so that `ctest -j` uses all processors and does not overload them.
 
-# One CTest run covers the release build and the builds with sanitizers (scripts/test.sh): the prefix tells
-# their tests apart.
+# One CTest run covers the release build and the builds with sanitizers (scripts/test.sh); the prefix
+# distinguishes their tests.
 set(test_prefix "")
 if(HEARTH_SANITIZE STREQUAL "thread")
   set(test_prefix "tsan.")
@@ -12,9 +12,9 @@ elseif(HEARTH_SANITIZE)
   set(test_prefix "ubsan.")
 endif()
 
-# What tests over libfabric get under the address sanitizer: the provider `net` of libfabric 1.17 keeps a
-# description of each connection for good, which is no leak of ours. What stands in for it makes pools of
-# 16 KiB buffers for each address: smaller ones, since to mark them all is most of what these tests take.
+# Environment of tests over libfabric under the address sanitizer. The provider `net` of libfabric 1.17 never
+# frees the description of a connection, which is not Hearth's leak, so `tcp` replaces it. That one allocates
+# pools of 16 KiB buffers for each address; smaller buffers avoid that their poisoning takes most of the time.
 set(fabric_environment "")
 if(HEARTH_SANITIZE MATCHES "address")
   set(fabric_environment "HEARTH_FABRIC_PROVIDER=tcp;FI_OFI_RXM_BUFFER_SIZE=2048")
@@ -22,12 +22,13 @@ endif()
 
 # hearth_unit_test(name source... LIBS library... [THREADS])
 #   One GoogleTest executable. LIBS lists every object library whose code it uses: object libraries do not
-#   bring in one another. THREADS: it has several; the thread sanitizer gets only these in `make test`.
+#   link their dependencies. THREADS: it has several threads; in `make test` the thread sanitizer runs only
+#   such tests.
 function(hearth_unit_test name)
   hearth_gtest(${name} unit ${ARGN})
 endfunction()
 
-# hearth_contract_test(name source... LIBS library...): the same, for tests/contract: what all threads run.
+# hearth_contract_test(name source... LIBS library...): the same for tests/contract, with THREADS.
 function(hearth_contract_test name)
   hearth_gtest(${name} contract THREADS ${ARGN})
   set_tests_properties(${test_prefix}${name} PROPERTIES ENVIRONMENT "${fabric_environment}")
@@ -44,7 +45,7 @@ function(hearth_gtest name label)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE hearth_flags ${ARG_LIBS} GTest::gtest_main Threads::Threads)
   target_compile_options(${name} PRIVATE -Wno-dangling-else)  # an EXPECT_ behind an if is one
-  # What is below one folder of tests is compiled alike.
+  # All tests below one folder are compiled with the same options.
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
   string(REGEX MATCH "^[a-z]+" group ${folder})
   hearth_precompile_like(${name} ${group} <gtest/gtest.h> <algorithm> <functional> <map> <thread>)
@@ -66,20 +67,20 @@ function(hearth_multi_program target source)
   add_dependencies(${target} hearth_generated)
 endfunction()
 
-# One or two for each part of the library; `make quick` runs them with up to three ranks.
+# One or two programs for each part of the library; `make quick` runs them with up to three ranks.
 set(quick_programs ring pt2pt_random pt2pt_probe pt2pt_persistent requests_partitioned coll_move coll_reduce
   coll_edge_cases_nonblocking rma_transfer rma_lock objects_comms datatype_edge_cases sessions)
 
 # hearth_multi_test(NAME name SOURCE source | PROGRAM name RANKS n... [TIMEOUT seconds]
 #                   [ENV NAME=VALUE...] [ARGS word...] [OPTIONS mpiexec-option...] [LABELS label...]
 #                   [MEASURES] [THREADS] [OWN] [FAULT])
-#   One test per number of ranks: mpiexec -n N program. Success is exit code 0. Without SOURCE the program of
-#   an earlier test is run again: its name is PROGRAM. MEASURES: the program looks at the memory or the time
-#   that it takes, which a sanitizer changes. THREADS: it has threads of its own. The thread sanitizer watches
-#   the threads of one process and cannot see what processes do to each other, so that in `make test` it gets
-#   only these. OWN: it is about what Hearth says and does where the standard leaves that open, so that no
-#   other library can run it (tests/conformance/peers.py runs the others there). FAULT: so is this one, and
-#   ranks may die in it.
+#   One test per number of ranks: mpiexec -n N program. Success is exit code 0. Without SOURCE, PROGRAM names
+#   the earlier test whose program is run again. MEASURES: the program measures its memory or time, which a
+#   sanitizer changes. THREADS: the program has several threads. The thread sanitizer checks the threads of
+#   one process and no accesses of other processes, so in `make test` it runs only these programs. OWN: the
+#   program tests behaviour of Hearth that the standard leaves open, so no other library can run it
+#   (tests/conformance/peers.py runs all other programs on other libraries). FAULT: the same, and ranks may
+#   die.
 function(hearth_multi_test)
   cmake_parse_arguments(ARG "MEASURES;THREADS;OWN;FAULT" "NAME;SOURCE;PROGRAM;TIMEOUT"
     "RANKS;ENV;ARGS;OPTIONS;LABELS" ${ARGN})
@@ -92,7 +93,7 @@ function(hearth_multi_test)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
-  # Sanitizers make a program several times slower, and more ranks show them nothing new.
+  # Sanitizers make a program several times slower, and find nothing new with more ranks.
   if(HEARTH_SANITIZE)
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 4")
     list(FILTER ARG_RANKS INCLUDE REGEX "^[1-4]$")
@@ -109,7 +110,8 @@ function(hearth_multi_test)
   elseif(HEARTH_SANITIZE STREQUAL "thread")
     list(APPEND labels more)
   endif()
-  # What other libraries can run too, without our parameters and our mpiexec's options; and what loses ranks.
+  # Programs that other libraries can run, without parameters and options of Hearth; and programs in which
+  # ranks die.
   set(table "")
   if(ARG_FAULT)
     set(table hearth_fault_table)
@@ -128,7 +130,7 @@ function(hearth_multi_test)
     endif()
     set_property(GLOBAL APPEND_STRING PROPERTY ${table} "${row}\n")
   endif()
-  # CTest's own limit comes later than mpiexec's, which says what each rank was waiting for.
+  # CTest's limit is later than mpiexec's, which reports what each rank waits for.
   math(EXPR limit_s "${ARG_TIMEOUT} + 20")
   set(is_quick OFF)
   if(ARG_NAME IN_LIST quick_programs)
@@ -145,7 +147,7 @@ function(hearth_multi_test)
     if(is_quick AND ranks LESS_EQUAL 3)
       set_property(TEST ${test} APPEND PROPERTY LABELS quick)
     endif()
-    # Who chooses a way for messages means ordinary memory.
+    # A test that forces a protocol expects buffers in ordinary memory.
     if(ARG_ENV MATCHES "HEARTH_P2P_" AND NOT ARG_ENV MATCHES "HEARTH_SHARE_HEAP")
       list(APPEND ARG_ENV HEARTH_SHARE_HEAP=0)
     endif()

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Configures and builds one preset of CMakePresets.json: scripts/build.sh PRESET [target...]
-# Picks a C++ compiler that is recent enough where the usual one is not (see scripts/setup.sh).
+# Selects a recent C++ compiler if the default one is too old (see scripts/setup.sh).
 set -eu
 cd "$(dirname "$0")/.."
 preset=$1
@@ -16,7 +16,7 @@ if [ -z "${CXX:-}" ]; then
   done
 fi
 
-# Says nothing when nothing went wrong: what configuring prints is of no use then.
+# Prints the output of configuring only on failure.
 log=build/$preset/configure.log
 mkdir -p "build/$preset"
 if ! cmake --preset "$preset" >"$log" 2>&1; then

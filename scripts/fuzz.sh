@@ -1,7 +1,8 @@
 #!/bin/sh
 # Fuzzing with libFuzzer: scripts/fuzz.sh [target...], each for FUZZ_SECONDS (60). A target is a file of
-# tests/fuzz. Starts from what is kept in tests/fuzz/corpus and what earlier runs have found worth keeping
-# (build/fuzz/corpus); what breaks a target stays in build/fuzz/found, to be mended and kept as a test.
+# tests/fuzz. Starts from the inputs in tests/fuzz/corpus and from those that earlier runs have found
+# (build/fuzz/corpus). Inputs that break a target are stored in build/fuzz/found: fix the cause and keep them
+# as tests.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${FUZZ_SECONDS:-60}

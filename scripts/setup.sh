@@ -1,17 +1,17 @@
 #!/bin/sh
-# Brings in what Hearth is built and tested with, and only what is missing. Quick when all is there.
+# Installs the packages and archives that Hearth is built and tested with, if they are missing.
 #
 #   scripts/setup.sh system   packages of Debian or Ubuntu, by apt as root or with sudo; otherwise prints the
 #                             list to install and stops
-#   scripts/setup.sh check    the same look, but installs nothing
-#   scripts/setup.sh python   mpi4py from its source archive, built in .venv with our mpicc (build/install)
+#   scripts/setup.sh check    reports missing packages and installs nothing
+#   scripts/setup.sh python   mpi4py from its source archive, built in .venv with build/install's mpicc
 #   scripts/setup.sh foreign  the same, and once more in .cache/foreign with the standard-ABI compiler wrapper
 #                             of another MPI library, for the tests
-#   scripts/setup.sh netpipe  the source archive of NetPIPE, into .cache/netpipe, where apt can give it
-#   scripts/setup.sh lab      packages, for virtual machines (make check-lab)
-#   scripts/setup.sh hpcc     the source archive of HPCC and a BLAS, into .cache/hpcc, where apt can give them
-#   scripts/setup.sh programs the source archives of FFTW, LAMMPS and PETSc, into .cache/programs, where apt
-#                             can give them (make check-programs)
+#   scripts/setup.sh netpipe  the source archive of NetPIPE, into .cache/netpipe, if apt has it
+#   scripts/setup.sh lab      packages for virtual machines (make check-lab)
+#   scripts/setup.sh hpcc     the source archive of HPCC and a BLAS, into .cache/hpcc, if apt has them
+#   scripts/setup.sh programs the source archives of FFTW, LAMMPS and PETSc, into .cache/programs, if apt
+#                             has them (make check-programs)
 #   scripts/setup.sh clang    Clang, by apt as above (make check-clang)
 #   scripts/setup.sh fuzz     clang with its libFuzzer, by apt as above (make fuzz)
 #   scripts/setup.sh slurm    Slurm, by apt as above (make check-hosts)
@@ -34,7 +34,7 @@ stop() {
   exit 1
 }
 
-# Downloads fail now and then: three tries.
+# Downloads fail occasionally: three attempts.
 try_thrice() {
   for pause_s in 3 10 0; do
     if "$@"; then return 0; fi
@@ -43,7 +43,7 @@ try_thrice() {
   return 1
 }
 
-# C++20 as Hearth uses it begins with GCC 12; Ubuntu 22.04 has it beside its own GCC 11.
+# Hearth's C++20 needs GCC 12; Ubuntu 22.04 offers it in addition to its default GCC 11.
 compiler_is_recent() {
   for name in "${CXX:-g++}" g++-12 g++-13 g++-14; do
     version=$("$name" -dumpversion 2>/dev/null | cut -d. -f1) || continue
@@ -59,7 +59,7 @@ missing_packages() {
       *) printf '%s ' "$package" ;;
     esac
   done
-  # Asked only where some g++ is there: on a bare machine the package g++ decides, below.
+  # Checked only if a g++ exists: otherwise setup_system() checks after it has installed the package g++.
   if command -v g++ >/dev/null 2>&1 && ! compiler_is_recent; then printf 'g++-12 '; fi
 }
 
@@ -86,11 +86,11 @@ setup_system() {
   [ -n "$missing" ] || return 0
   [ "$1" = install ] || stop "missing: $missing(scripts/setup.sh system installs them, as 'make test' does)"
   install_packages $missing
-  # A bare machine has a g++ only now.
+  # On a machine without g++, it has been installed just now.
   compiler_is_recent || install_packages g++-12
 }
 
-# Where the downloads of pip lie, for both builds.
+# Downloads the archive once for both builds.
 fetch_mpi4py() {
   archive=$root/.cache/mpi4py/mpi4py-$mpi4py_version.tar.gz
   if [ ! -f "$archive" ]; then
@@ -104,7 +104,7 @@ fetch_mpi4py() {
 }
 
 make_venv() {
-  # A broken one (its Python gone, an interrupted set-up) is made anew.
+  # A broken environment (missing Python, interrupted set-up) is recreated.
   if ! "$1/bin/python" -m pip --version >/dev/null 2>&1; then
     rm -rf "$1"
     "$python" -m venv "$1"
@@ -118,12 +118,12 @@ pip_install() {
     stop "pip could not install $* into $venv"
 }
 
-# Builds mpi4py in a virtual environment with a compiler wrapper; the log is shown when that fails.
+# Builds mpi4py in a virtual environment with a compiler wrapper; prints the log on failure.
 build_mpi4py() {
   venv=$1
   wrapper=$2
   say "building mpi4py $mpi4py_version with $wrapper (a minute or two)"
-  # It is one huge C file: lightly optimised, for the sake of the time that it takes.
+  # It is one huge C file: little optimisation saves time.
   if ! MPICC=$wrapper CFLAGS="-O1 -g0" "$venv/bin/python" -m pip --disable-pip-version-check install \
     --no-deps --no-cache-dir --force-reinstall "$archive" >"$venv/mpi4py.log" 2>&1; then
     tail -40 "$venv/mpi4py.log" >&2
@@ -131,11 +131,11 @@ build_mpi4py() {
   fi
 }
 
-# What a build depends on; when it is the same as at the last set-up there is nothing to do.
+# The inputs of a build; if they are those of the last set-up, there is nothing to do.
 stamp_of() { printf '%s\n' "$root" "$("$python" --version)" "$(sha256sum <"$root/scripts/setup.sh")" "$@"; }
 
 setup_python() {
-  # The system's Python where it is there: its headers come with python3-dev.
+  # Prefer the system's Python, whose headers python3-dev provides.
   python=$(command -v /usr/bin/python3 || command -v python3) || stop "no python3"
   header=$root/build/install/include/mpi.h
   [ -x "$root/build/install/bin/mpicc" ] && [ -f "$header" ] || stop "no build/install: run 'make' first"
@@ -150,7 +150,7 @@ setup_python() {
   mkdir -p .cache
   make_venv .venv
   fetch_mpi4py
-  # Two builds of a minute or two each: at the same time.
+  # Two builds of a minute or two each run at the same time.
   second=
   if [ $have_foreign = no ]; then
     make_venv .cache/foreign
@@ -165,7 +165,7 @@ setup_python() {
   return $code
 }
 
-# set_up_venv VENV STAMP WRAPPER package...: packages, then mpi4py, then the stamp that says so.
+# set_up_venv VENV STAMP WRAPPER package...: installs the packages, then mpi4py, and then writes the stamp.
 set_up_venv() {
   venv=$1 stamp=$2 wrapper=$3
   shift 3
@@ -180,9 +180,9 @@ own_apt_get() {
     -o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Sandbox::User="$(id -un)" "$@"
 }
 
-# fetch_by_apt NAME step...: NAME's files into .cache/NAME by way of the system's own package sources, with
-# lists in a folder of their own: neither the system's lists nor its settings change, no rights are needed.
-# A step is what apt-get is to do there, as one word.
+# fetch_by_apt NAME step...: fetches NAME's files into .cache/NAME from the system's package sources, with
+# package lists in a separate folder: the system's lists and settings stay unchanged, no rights are needed.
+# A step is a command of apt-get as one word.
 fetch_by_apt() {
   folder=$root/.cache/$1
   if ! command -v apt-get >/dev/null 2>&1; then
@@ -211,7 +211,7 @@ setup_netpipe() {
   fetch_by_apt netpipe "source --download-only --tar-only netpipe" || stop "no NetPIPE"
 }
 
-# HPCC needs a BLAS. Its package is unpacked here, not installed. Without them the tests of HPCC are skipped.
+# HPCC needs a BLAS. Its package is unpacked, not installed. Without HPCC and BLAS, tests of HPCC are skipped.
 setup_hpcc() {
   if [ -f .cache/hpcc/libopenblas.a ]; then return 0; fi
   fetch_by_apt hpcc "source --download-only --tar-only hpcc" "download libopenblas-serial-dev" || return 0
@@ -220,14 +220,14 @@ setup_hpcc() {
     mv libopenblas.a.new libopenblas.a) || say "no BLAS in libopenblas-serial-dev: no tests of HPCC"
 }
 
-# The archives are several ten megabytes: fetched only once.
+# The archives have several tens of megabytes and are fetched only once.
 setup_programs() {
   if ls .cache/programs/petsc_*.orig.tar.* >/dev/null 2>&1; then return 0; fi
   fetch_by_apt programs "source --download-only --tar-only fftw3" "source --download-only --tar-only lammps" \
     "source --download-only --tar-only petsc" || stop "no source archives of FFTW, LAMMPS and PETSc"
 }
 
-# The kernel that runs in them is fetched by tests/lab/guest.py.
+# tests/lab/guest.py fetches the kernel of the virtual machines.
 setup_lab() {
   packages="$packages qemu-system-x86 cpio busybox-static"
   setup_system install
@@ -238,7 +238,7 @@ setup_clang() {
   setup_system install
 }
 
-# The run-time library of the sanitizers is a package of its own, of the same version.
+# The run-time library of the sanitizers is a separate package of the same version.
 setup_fuzz() {
   packages="$packages clang"
   setup_system install
@@ -253,7 +253,7 @@ setup_valgrind() {
   setup_system install
 }
 
-# Its --mpi=pmix opens libpmix by the name that only the package for developers has.
+# srun --mpi=pmix opens libpmix by a name that only the developers' package has.
 setup_slurm() {
   packages="$packages slurm-wlm libpmix-dev iproute2"
   setup_system install

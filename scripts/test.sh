@@ -1,6 +1,6 @@
 #!/bin/sh
-# Everything that `make test` runs, after the library is installed: builds the tests and the sanitizer
-# presets, then runs all tests of all builds as one CTest run, whose summary is the last thing printed.
+# `make test`, after the library has been installed: builds the tests and the sanitizer presets, then runs all
+# tests of all builds as one CTest run, whose summary is printed last.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -8,7 +8,7 @@ scripts/build.sh release
 scripts/build.sh asan
 scripts/build.sh tsan hearth_unit_tests hearth_thread_tests
 
-# One page for CTest that leads to the three builds.
+# One file for CTest that includes the three builds.
 cat >build/CTestTestfile.cmake <<'END'
 subdirs(release asan tsan)
 END

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// How a case is shown: its column, and the value that stands in it.
+/// How a case is shown: its column and the value in it.
 struct View {
   const char* name;
   const char* title;
@@ -81,7 +81,7 @@ std::vector<std::string> command_of(const BenchOptions& options, const Installat
   return words;
 }
 
-/// The table on the terminal; a row is printed when all of its cases have come.
+/// The table on the terminal. A row is printed when all of its cases have arrived.
 class LiveTable {
  public:
   LiveTable(const BenchOptions& options, const topo::Machine& machine)
@@ -89,7 +89,7 @@ class LiveTable {
 
   void begin(const Json& header) {
     const auto processors = header.at("processors").get<std::vector<int>>();
-    // More ranks than cores are not bound, so nothing is known about where they run.
+    // With more ranks than cores, ranks are not bound, and their relation is unknown.
     const int ranks = header.at("ranks").get<int>();
     const bool bound = ranks <= machine_.core_count();
     const auto hosts = header.at("hosts").get<std::vector<std::string>>();
@@ -116,7 +116,7 @@ class LiveTable {
     fmt::print("{}  protocol\n{}\n", titles, units);
   }
 
-  /// Adds to each result which protocol it took.
+  /// Adds the protocol to each result.
   void add(Json& result) {
     const auto bytes = result.at("bytes").get<uint64_t>();
     if (cells_.empty()) row_ = fmt::format("{:>9}", bytes);

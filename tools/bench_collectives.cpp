@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using coll::Collective;
 
-/// A case of the driver. Without a table in algorithms.def there is one algorithm only.
+/// A case of the driver. Without a table in algorithms.def there is only one algorithm.
 struct Row {
   const char* name;
   std::optional<Collective> table;
@@ -71,7 +71,7 @@ std::vector<std::string> command_of(const BenchOptions& options, const std::vect
   return words;
 }
 
-/// The tables on the terminal, one for each collective.
+/// The tables on the terminal, one per collective.
 class CollectiveTables {
  public:
   void begin(const Json& header) {
@@ -86,7 +86,7 @@ class CollectiveTables {
         header.at("alloc").get<std::string>() == "mpi" ? "MPI_Alloc_mem" : "malloc");
   }
 
-  /// Adds to each result which algorithm it took.
+  /// Adds the algorithm to each result.
   void add(Json& result) {
     const std::string name = result.at("case").get<std::string>();
     const Row& row = *find_row(name);

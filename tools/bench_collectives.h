@@ -1,4 +1,4 @@
-// `hearth bench --collective`: the time of the slowest rank, and the algorithm that was used, by length.
+// `hearth bench --collective`: the time of the slowest rank and the algorithm, by length.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace hearth::tools {
 
-/// The names that `--collective` takes, beside "all".
+/// The names that `--collective` accepts, in addition to "all".
 const std::vector<std::string>& collective_names();
 
-/// Of the options ranks, alloc, offset, lengths, time and files count. Prints a table for each collective
-/// while it grows.
+/// Uses the options ranks, alloc, offset, lengths, time and files. Prints a table per collective as results
+/// arrive.
 Status run_bench_collectives(const BenchOptions& options, const std::vector<std::string>& names);
 
 }  // namespace hearth::tools

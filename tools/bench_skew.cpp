@@ -22,10 +22,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A window of this length is what the cells of a rank hold with room to spare.
+// A window of this length fits into the bounce buffers of a rank, with a margin.
 constexpr uint64_t kWindowBytes = uint64_t{1} << 20;
 constexpr int kWindowMax = 64;
-// "Never" as a length that a control variable can hold.
+// "Never" as a length that fits into a control variable.
 constexpr uint64_t kNever = uint64_t{1} << 60;
 
 enum Way : size_t { buffered, lent, aware, kWays };
@@ -61,7 +61,7 @@ std::vector<std::string> command_of(const SkewOptions& options, const Installati
   return words;
 }
 
-/// Takes the probe's lines (bench/skew_probe.c) and prints a row for each delay.
+/// Parses the output of the probe (bench/skew_probe.c) and prints a row per delay.
 class SkewTable {
  public:
   explicit SkewTable(const SkewOptions& options) : options_(options) {}

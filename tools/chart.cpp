@@ -13,12 +13,12 @@ namespace {
 
 using profile::escaped;
 
-// Places in user units of the picture.
+// Positions in user units of the picture.
 constexpr double kPanelWidth = 460, kPlotHeight = 260;
 constexpr double kLeft = 64, kRight = 24, kTop = 92, kBottom = 56;
 constexpr double kLegendRow = 18;
 constexpr int kColors = 6;
-constexpr double kNarrow = 20;  // values of `fit`
+constexpr double kNarrow = 20;  // values within this factor get a linear axis (`fit`)
 
 constexpr const char* kStyle = R"(<style>
   .ground { fill: #ffffff }
@@ -46,7 +46,7 @@ constexpr const char* kStyle = R"(<style>
 </style>
 )";
 
-/// From the power of `base` below the least value to the one above the greatest; linear for base 0.
+/// From the power of `base` below the smallest value to the power above the largest; linear for base 0.
 class Axis {
  public:
   Axis(double base, double least, double most, double from, double to)
@@ -128,7 +128,7 @@ std::string draw_series(const Panel& panel, const Series& series, const std::str
   return path.empty() ? "" : fmt::format("<path class=\"line {}\" d=\"{}\"/>\n", color, path) + dots;
 }
 
-/// Where each name of a legend begins: row and place.
+/// Row and position of each name of a legend.
 std::vector<std::pair<int, double>> legend_of(const Panel& panel) {
   std::vector<std::pair<int, double>> places;
   int row = 0;
@@ -145,7 +145,7 @@ std::vector<std::pair<int, double>> legend_of(const Panel& panel) {
   return places;
 }
 
-/// Height above the plots: as many rows of names as the longest legend has.
+/// Height above the plots: depends on the rows of the longest legend.
 double top_of(const std::vector<Panel>& panels) {
   int rows = 1;
   for (const Panel& panel : panels)
@@ -161,7 +161,7 @@ std::string draw_panel(const Panel& panel, double left, double top) {
   const Axis x_axis(base_of_places(panel), extent.least_x, extent.most_x, x0, x1);
   const Axis y_axis(linear ? 0 : 10, extent.least_y, extent.most_y, y0, y1);
 
-  // One series needs no legend: its name is the panel's.
+  // A single series needs no legend: its name is the panel's title.
   const bool single = panel.series.size() == 1;
   const std::vector<std::pair<int, double>> legend = legend_of(panel);
   std::string title = single ? panel.series[0].name : panel.title;
@@ -231,7 +231,7 @@ std::string draw_chart(const std::string& title, const std::vector<Panel>& panel
 }
 
 std::string draw_element(const Panel& panel) {
-  // Without the title of a file.
+  // Leaves out the space for the title of a file.
   const double top = top_of({panel}) - 36;
   return begin_svg(kPanelWidth, top + kPlotHeight + kBottom, panel.title) + draw_panel(panel, 0, top) +
          "</svg>\n";

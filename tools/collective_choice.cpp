@@ -26,7 +26,7 @@ bool has_area(int ranks) {
   return ranks > 1 && param::get_count(param::Id::coll_areas) > 0;
 }
 
-/// What a rank says at most, in a slot.
+/// The largest payload of a rank's slot.
 int64_t said_bytes(Collective collective, int ranks, int64_t bytes) {
   const bool to_each = collective == Collective::scatter || collective == Collective::alltoall ||
                        collective == Collective::reduce_scatter;
@@ -110,7 +110,7 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
   const bool one_order =
       same_bits && (collective == Collective::reduce || collective == Collective::allreduce);
   if (machines > 1) {
-    // One with each machine's ranks in the parts; the whole has messages only.
+    // The ranks of each machine form a group; across machines there are only messages.
     return coll::algorithm_for(collective, {.size = ranks,
                                             .bytes = vector_bytes,
                                             .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
@@ -144,7 +144,7 @@ std::vector<CollectiveChoice> collective_choices(int ranks) {
     while (from <= last) {
       const std::string algorithm = algorithm_of(collective, ranks, from);
       choices.push_back({coll::name_of(collective), from, algorithm, why(collective, algorithm, ranks)});
-      // Doubled as long as it stays, then halved to where it ends.
+      // Doubles the length while the algorithm stays the same, then bisects to the boundary.
       int64_t same = from;
       int64_t other = from;
       do {

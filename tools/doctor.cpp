@@ -27,8 +27,7 @@ namespace {
 constexpr uint64_t kOpenFilesMin = 1024;
 constexpr uint64_t kLockedBytesMin = uint64_t{64} << 20;
 
-/// Lines of the report. `remedy`: of what is not ok; a line with a remedy that is ok has only a word of
-/// advice.
+/// Rows of the report. `remedy` is printed if the row is not ok.
 class Report {
  public:
   void add(const char* what, bool ok, const std::string& found, const std::string& remedy = "") {
@@ -55,7 +54,7 @@ class Report {
   bool healthy_ = true;
 };
 
-/// The first program of that name in PATH; "" where there is none.
+/// The first program of that name in PATH; "" if there is none.
 std::string find_in_path(const char* name) {
   const char* variable = std::getenv("PATH");
   const std::string path = variable != nullptr ? variable : "";
@@ -68,7 +67,8 @@ std::string find_in_path(const char* name) {
   return "";
 }
 
-/// Whether the PMIx library that a launcher's ranks need is found: by the system, or beside the launcher.
+/// Whether the PMIx library that a launcher's ranks need can be found: by the system, or next to the
+/// launcher.
 bool has_pmix(const std::string& launcher) {
   std::string problem;
   if (os::open_library("libpmix.so.2", problem) != nullptr) return true;
@@ -80,7 +80,7 @@ bool has_pmix(const std::string& launcher) {
   return false;
 }
 
-/// Which PMIs a Slurm offers, as it says itself: "pmi2, pmix"; "" where it does not.
+/// The PMI versions that Slurm lists: "pmi2, pmix"; "" if it lists none.
 std::string pmis_of_slurm(const std::string& srun) {
   std::string found;
   const auto take = [&found](const std::string& line) {
@@ -243,7 +243,7 @@ void add_ways(Report& report, const std::vector<Way>& ways) {
   }
 }
 
-/// This program on each of them, by whoever can start it there.
+/// Starts this program on each host, with any launcher that reaches them.
 Status start_between(Report& report, const std::vector<std::string>& hosts) {
   Installation place;
   HEARTH_TRY(find_installation(place));

@@ -1,6 +1,6 @@
-// `hearth doctor`: what a job needs here, line by line: there or not, and then what to do. With machines
-// named it starts itself on each of them, by a launcher that reaches them, and each tries the way to each
-// other (doctor_reach.h). Called in one thread.
+// `hearth doctor`: checks what a job needs on this machine, one line per item, with a remedy if something is
+// missing. If machines are named, it starts itself on each of them with a launcher that reaches them, and
+// each instance tests the connection to each other machine (doctor_reach.h). Called in one thread.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 namespace hearth::tools {
 
 struct DoctorOptions {
-  std::string hosts;  // names with commas between them; "": this machine only
+  std::string hosts;  // names separated by commas; "": this machine only
   std::string host_file;
-  bool between = false;  // only the ways between the machines of the launcher's job
+  bool between = false;  // only the connections between the machines of the launcher's job
   bool json = false;
 };
 
-/// `healthy`: every line says ok.
+/// `healthy`: every line is ok.
 Status run_doctor(const DoctorOptions& options, bool& healthy);
 
 }  // namespace hearth::tools

@@ -18,18 +18,18 @@
 namespace hearth::tools {
 namespace {
 
-// A firewall that drops what comes says nothing at all.
+// A firewall that drops packets reports no error.
 constexpr uint64_t kPatienceNs = 3'000'000'000;
 constexpr size_t kProblemLettersMax = 200;
 constexpr char kSeparator = '\x1f';
 
-/// Where a machine listens.
+/// The address at which a machine listens.
 struct Door {
   std::string host;
   std::string provider;  // "tcp;ofi_rxm"
-  std::string way;       // "tcp;ofi_rxm on eth0"; "" where there is none
+  std::string way;       // "tcp;ofi_rxm on eth0"; "" if there is none
   std::string problem;
-  uint16_t port = 0;  // 0: its address is none of the Internet
+  uint16_t port = 0;  // 0: not an Internet address
   std::vector<std::byte> address;
 };
 
@@ -77,13 +77,13 @@ Status from_card(int rank, const std::vector<std::byte>& card, Door& door) {
 os::Descriptor open_door(Door& door) {
   const NetworkFacts network = look_at_network();
   door.host = os::host_name();
-  // Servers of PMI-1 take a kilobyte.
+  // PMI-1 servers accept a kilobyte.
   door.problem = network.problem.substr(0, kProblemLettersMax);
   os::Descriptor listener;
   if (!network.problem.empty()) return listener;
   door.way = network.offer.chosen;
   door.address = network.offer.address;
-  // Who connects gets as far as the system's queue, which is far enough.
+  // Connections are not accepted: reaching the system's queue is enough.
   return os::listen_at(door.address, door.port);
 }
 
@@ -109,7 +109,7 @@ std::string in_words(int error) {
                          : std::strerror(error);
 }
 
-/// 0, or why each of these could not be reached; of those without a port nothing is known.
+/// 0, or the error of the connection, for each of these with a port. Without a port, the result is unknown.
 std::map<int, int> try_doors(const std::map<int, Door>& doors) {
   std::map<int, int> errors;
   std::map<int, os::Descriptor> trials;
@@ -161,7 +161,7 @@ Status try_ways(std::vector<Way>& ways, bool& tells) {
   const os::Descriptor listener = open_door(own);
   HEARTH_TRY(launcher->put("door", to_card(own)));
   HEARTH_TRY(launcher->fence());
-  // One rank of each machine tries, and is tried.
+  // One rank of each machine connects to the others and listens.
   std::map<std::string, int> first;
   std::map<int, Door> doors;
   std::vector<std::byte> card;
@@ -193,7 +193,7 @@ Status try_ways(std::vector<Way>& ways, bool& tells) {
       if (to != from) ways.push_back(way_between(door, other, errors[to]));
     }
   }
-  // Nobody closes his door before all have been told.
+  // Keep listening until all ranks have tested their connections.
   HEARTH_TRY(launcher->fence());
   launcher->finalize();
   return {};

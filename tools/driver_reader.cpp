@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whether the header has come to its end with this line, and was understood.
+/// Appends a line to the header and parses the complete header. False if it cannot be parsed.
 bool take_header(std::string& header, const std::string& line, Json& document) {
   constexpr std::string_view kEnd = "\"results\": [";
   header += line;
@@ -36,7 +36,7 @@ Status read_driver(const std::vector<std::string>& command, const std::function<
       if (!document.is_null()) begin(document);
       return true;
     }
-    if (line.find("\"case\"") == std::string::npos) return true;  // the brackets at the end
+    if (line.find("\"case\"") == std::string::npos) return true;  // the closing brackets
     Json result = Json::parse(line, nullptr, false);
     if (result.is_discarded()) return false;
     add(result);

@@ -1,5 +1,5 @@
-// Reads what the benchmark driver prints, as it comes: a header over several lines up to `"results": [`, then
-// a result on each line. Used by `hearth bench`, in one thread.
+// Parses the output of the benchmark driver as it arrives: a header over several lines up to `"results": [`,
+// then one result per line. Used by `hearth bench`, in one thread.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,8 @@
 
 namespace hearth::tools {
 
-/// Runs the driver. `begin` gets the header, `add` each result, which it may add to; `document` gets all.
+/// Runs the driver. `begin` gets the header, `add` each result, to which it may add fields; `document` gets
+/// all.
 Status read_driver(const std::vector<std::string>& command,
                    const std::function<void(const nlohmann::ordered_json& header)>& begin,
                    const std::function<void(nlohmann::ordered_json& result)>& add,

@@ -19,11 +19,11 @@ using param::Id;
 
 constexpr uint64_t kLinePayload = shm::kLineBytes - shm::kHeaderBytes;
 
-/// Lengths for which a way may be used.
+/// Lengths for which a protocol may be used.
 struct Offer {
   Protocol protocol;
-  uint64_t from_bytes, to_bytes;  // both may be used; from kNever on: at no length
-  Id limit;                       // the threshold that says so
+  uint64_t from_bytes, to_bytes;  // both inclusive; from kNever on: at no length
+  Id limit;                       // the threshold that sets them
   const char* what;
 };
 
@@ -83,14 +83,14 @@ std::string switched_off() {
   return fmt::format("p2p_single_copy = 0, {}", param::source(Id::p2p_single_copy));
 }
 
-/// Why a way is not offered whatever the length; "" when it is.
+/// Why a protocol is not offered at any length; "" if it is offered.
 std::string why_not_offered(Protocol protocol, topo::Relation relation, bool in_arena,
                             const Circumstances& circumstances) {
   if (protocol != Protocol::arena && protocol != Protocol::single_copy) return "";
   if (protocol == Protocol::arena && !in_arena)
     return "the buffers do not lie in the arena (MPI_Alloc_mem and a heap that is shared put them there)";
   if (!param::get_flag(Id::p2p_single_copy)) return switched_off();
-  // One's own memory is copied without the system.
+  // A rank's own memory is copied without the kernel.
   if (protocol == Protocol::single_copy && relation == topo::Relation::self) return "";
   const std::string& refusal =
       protocol == Protocol::arena ? circumstances.arena_refusal : circumstances.single_copy_refusal;
@@ -120,7 +120,7 @@ std::vector<Explanation> explain(topo::Relation relation, const p2p::TransportLi
   const auto not_offered = [&](Protocol protocol) {
     return why_not_offered(protocol, relation, in_arena, circumstances);
   };
-  // What the engine does when there is no arena, or the probe of a pair fails.
+  // The engine does the same without an arena, or if the probe of a pair fails.
   if (!not_offered(Protocol::single_copy).empty()) pair.single_copy_bytes_min = tune::kNever;
   if (!not_offered(Protocol::arena).empty()) pair.arena_bytes_min = tune::kNever;
   const std::vector<Offer> offers = offers_of(pair, relation);

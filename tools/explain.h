@@ -1,5 +1,5 @@
-// Why a message goes the way it goes: the limits that the engine decides by (p2p/protocol.h), where each
-// comes from, and what speaks against every other way. Called by `hearth info --explain`, in one thread.
+// Why a message takes its protocol: the thresholds that the engine uses (p2p/protocol.h), their sources, and
+// the reasons against all other protocols. Called by `hearth info --explain`, in one thread.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace hearth::tools {
 
-/// What is known beside thresholds.
+/// Facts other than thresholds.
 struct Circumstances {
-  /// Why the system does not let one process read another; "" when it does.
+  /// Why the system does not let one process read another's memory; "" if it does.
   std::string single_copy_refusal;
-  /// Why there is no arena; "" when there is one.
+  /// Why there is no arena; "" if there is one.
   std::string arena_refusal;
-  /// For the words of a profile's values; nullptr without one.
+  /// For the text of a profile's values; nullptr without a profile.
   const tune::Profile* profile = nullptr;
 };
 
-/// A way that is not taken at these lengths, and why.
+/// A protocol that is not used at these lengths, and the reason.
 struct Rejection {
   p2p::Protocol protocol;
   std::string why;
 };
 
-/// From this length on, up to the next row, this way.
+/// The protocol from this length up to that of the next row.
 struct Explanation {
   uint64_t from_bytes;
   p2p::Protocol protocol;

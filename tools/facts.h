@@ -1,5 +1,5 @@
-// What `hearth info` tells, section by section. Each is a JSON value: an object of facts, an array of objects
-// (a table), or an object of both; info.cpp shows the same value as text. Called in one thread.
+// The sections of `hearth info`. Each is a JSON value: an object of facts, an array of objects (a table), or
+// an object of both; info.cpp prints the same value as text. Called in one thread.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,22 +12,22 @@
 
 namespace hearth::tools {
 
-// Keeps the order in which facts were added.
+// Keeps the order of insertion.
 using Json = nlohmann::ordered_json;
 
 // facts_library.cpp
 Json build_facts();
-/// Every parameter with its value and where that comes from.
+/// Every parameter with its value and its source.
 Json parameter_facts();
-/// The profile in force, or why there is none, and what a profile has to fit.
+/// The profile in use, or why there is none, and the conditions that a profile must match.
 Json profile_facts(const tune::ProfileSearch& search, const topo::Machine& machine);
-/// The thresholds that depend on what lies between two ranks, for the relations of this machine, and the
-/// limits of collectives.
+/// The thresholds that depend on the relation of two ranks, for the relations of this machine, and the limits
+/// of collectives.
 Json threshold_facts(const topo::Machine& machine);
-/// Memory per rank for a job of so many ranks; for a choice of jobs when it is 0.
+/// Memory per rank for a job of so many ranks; for several job sizes if it is 0.
 Json memory_facts(uint32_t ranks);
-/// Protocol by what lies between two ranks and by length, with the reasons for it and against the others; of
-/// one length, or of all.
+/// Protocol by relation and length, with the reasons for it and against the others; for one length or for
+/// all.
 Json explain_facts(const topo::Machine& machine, uint32_t ranks, std::optional<uint64_t> bytes,
                    const tune::ProfileSearch& search);
 
@@ -37,29 +37,29 @@ Json topology_facts(const topo::Machine& machine);
 Json limit_facts();
 
 // facts_memory.cpp
-/// The memory nodes, and which parts of a rank lie on which of them.
+/// The memory nodes, and the placement of a rank's memory on them.
 Json memory_node_facts(const topo::Machine& machine);
 
 // facts_probes.cpp
-/// What the library builds on, found out by doing it.
+/// Probes of the system features that the library uses.
 Json probe_facts();
-/// Why one rank cannot read another's memory; "" when it can.
+/// Why one rank cannot read another's memory; "" if it can.
 std::string single_copy_refusal();
-/// Why a job of two ranks gets no arena; "" when it does.
+/// Why a job of two ranks gets no arena; "" if it gets one.
 std::string arena_refusal();
 
 // facts_network.cpp
 struct NetworkFacts {
   transport::NetworkOffer offer;
-  std::string problem;  // why there is no way to other machines; "" where there is one
+  std::string problem;  // why other machines cannot be reached; "" if they can
   std::string alive;    // how long a machine may be silent
 };
 NetworkFacts look_at_network();
 Json network_facts();
 
 // facts_missing.cpp
-/// What this machine, or this process's share of it, lacks of what the library can make use of, why, and what
-/// happens instead; empty where nothing is missing.
+/// Features that the library can use and that this machine, or this process's part of it, lacks: the cause
+/// and the fallback. Empty if nothing is missing.
 Json missing_facts(const topo::Machine& machine);
 
 }  // namespace hearth::tools

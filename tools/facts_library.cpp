@@ -17,7 +17,7 @@
 namespace hearth::tools {
 namespace {
 
-// The design of scalable-intranode-2006 as it was measured: a receive buffer for each ordered pair.
+// The design that scalable-intranode-2006 measured: a receive buffer for each ordered pair.
 constexpr uint64_t kOriginalPairBytes = uint64_t{1} << 20;
 
 constexpr bool kHasNetwork = !std::string_view(HEARTH_NETWORK).starts_with("none");
@@ -41,7 +41,7 @@ Json memory_row(uint32_t ranks) {
 
 std::vector<topo::Relation> relations_to_tell(const topo::Machine& machine) {
   std::vector<topo::Relation> relations = relations_of(machine);
-  // What ranks that are not bound to processors have, as in a job of more ranks than cores.
+  // The relation of ranks that are not bound, as in a job of more ranks than cores.
   if (relations.back() != topo::Relation::unknown) relations.push_back(topo::Relation::unknown);
   if (kHasNetwork) relations.push_back(topo::Relation::network);
   return relations;
@@ -143,12 +143,12 @@ Json memory_facts(uint32_t ranks) {
 
 namespace {
 
-/// The rows of one relation and one kind of memory, added to two tables. `kind`: of the memory.
+/// Adds the rows of one relation and one kind of memory to two tables. `kind`: of the memory.
 void add_explanation(topo::Relation relation, const char* kind, const std::vector<Explanation>& rows,
                      std::optional<uint64_t> bytes, Json& taken, Json& rejected) {
   const auto name = [relation](p2p::Protocol protocol) { return way_name(protocol, relation); };
   for (size_t i = 0; i < rows.size();) {
-    // Between machines neighbours may be one way.
+    // Between machines, consecutive rows may have the same name.
     size_t last = i;
     while (last + 1 < rows.size() && name(rows[last + 1].protocol) == name(rows[i].protocol)) ++last;
     const Explanation& row = rows[i];
@@ -180,7 +180,7 @@ void add_explanation(topo::Relation relation, const char* kind, const std::vecto
 
 namespace {
 
-/// What collectives of MPI_COMM_WORLD do, at the message's length or at any.
+/// The algorithms of collectives on MPI_COMM_WORLD, at the message's length or at all lengths.
 Json collective_rows(uint32_t ranks, std::optional<uint64_t> bytes) {
   Json rows = Json::array();
   const std::vector<CollectiveChoice> choices = collective_choices(static_cast<int>(ranks));
@@ -210,7 +210,7 @@ Json explain_facts(const topo::Machine& machine, uint32_t ranks, std::optional<u
                                        search.profile ? &*search.profile : nullptr};
   for (const topo::Relation relation : relations_to_tell(machine)) {
     for (const bool in_arena : {false, true}) {
-      // No memory is shared between machines.
+      // Machines share no memory.
       if (in_arena && relation == topo::Relation::network) continue;
       const char* kind = in_arena ? "arena" : relation == topo::Relation::network ? "any" : "ordinary";
       const std::vector<Explanation> rows =

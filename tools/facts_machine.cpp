@@ -43,7 +43,7 @@ Json meminfo_bytes(const std::string& text, const std::string& name) {
   return value.empty() ? Json("unknown") : Json(std::strtoull(value.c_str(), nullptr, 10) * 1024);
 }
 
-/// Soft limit of a row of /proc/self/limits, whose columns begin at fixed places.
+/// Soft limit in a row of /proc/self/limits, whose columns begin at fixed positions.
 Json limit_of(const std::string& limits, const std::string& name) {
   std::istringstream lines(limits);
   for (std::string line; std::getline(lines, line);) {
@@ -56,7 +56,7 @@ Json limit_of(const std::string& limits, const std::string& name) {
   return "unknown";
 }
 
-/// The tightest memory limit from this process's control group up to the top.
+/// The tightest memory limit of this process's control group and its ancestors.
 Json group_memory_bytes() {
   uint64_t least = UINT64_MAX;
   bool seen = false;
@@ -70,7 +70,7 @@ Json group_memory_bytes() {
       if (path.find('/') == std::string::npos) break;
     }
   }
-  // Version 1 says "no limit" by a number near the largest one.
+  // Version 1 reports "no limit" as a number near the largest one.
   if (least < UINT64_MAX / 4) return least;
   return seen ? "none" : "not told";
 }

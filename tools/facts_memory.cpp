@@ -37,7 +37,7 @@ std::string node_text(int node) {
   return node < 0 ? "any" : fmt::format("node {}", node);
 }
 
-/// One row for all processors whose ranks have their memory in the same places.
+/// One row for all processors whose ranks have the same memory placement.
 Json choice_rows(const topo::Machine& machine) {
   std::map<std::vector<int>, std::vector<topo::Processor>> groups;
   for (const topo::Processor& processor : machine.processors()) {

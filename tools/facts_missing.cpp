@@ -8,7 +8,7 @@
 namespace hearth::tools {
 namespace {
 
-// Of what others keep in /dev/shm a container's usual 64 MiB is the least worth a word.
+// A /dev/shm below a container's usual 64 MiB is reported.
 constexpr uint64_t kSharedFolderBytesMin = uint64_t{64} << 20;
 constexpr const char* kSharedFolder = "/dev/shm";
 
@@ -20,7 +20,7 @@ class MissingRows {
     rows_.push_back({{"missing", what}, {"because", because}, {"instead", instead}});
   }
 
-  // Of several probes of one thing the last is nearest to what ranks do.
+  // If several probes test one feature, the last is closest to what ranks do.
   void add_failed_probes(bool several_nodes) {
     for (const Json& probe : probe_facts()) {
       const auto works = probe.at("works").get<std::string>();

@@ -7,7 +7,7 @@
 namespace hearth::tools {
 namespace {
 
-// The parameter as it is written: "10s".
+// The parameter as text: "10s".
 std::string text_of(param::Id id) {
   return param::rows()[static_cast<size_t>(id)].value;
 }

@@ -47,7 +47,7 @@ Outcome probe_xpmem() {
 }
 
 struct ArenaOutcome {
-  uint64_t window_bytes = 0;  // 0: there is none
+  uint64_t window_bytes = 0;  // 0: there is no arena
   std::string refusal;
 };
 
@@ -84,8 +84,7 @@ Outcome probe_membarrier() {
   return {true, 0};
 }
 
-// The word stands at the same address in this process and in its copies, but only a copy puts the value
-// there.
+// The word has the same address in this process and in its children, but only a child stores the value.
 volatile uint64_t probe_word = 0;
 
 Outcome read_word(int pid) {
@@ -102,7 +101,7 @@ Outcome probe_self() {
   return outcome;
 }
 
-/// A copy of this process that holds the word until it is destroyed.
+/// A child that holds the word until this object is destroyed.
 class WordHolder {
  public:
   WordHolder() {
@@ -140,7 +139,7 @@ Outcome probe_child(const WordHolder& holder) {
   return read_word(holder.pid());
 }
 
-/// From one child to another: what two ranks are to each other.
+/// Reads from one child in another, as between two ranks.
 Outcome probe_sibling(const WordHolder& holder) {
   os::Pipe answer;
   if (holder.pid() < 0 || !os::make_pipe(answer)) return {false, errno};
@@ -176,7 +175,7 @@ Json probe_facts() {
                probe_child(holder)),
        as_json("process_vm_readv between two children", "single copy", "long messages are copied twice",
                probe_sibling(holder))});
-  // A module that few machines have: nobody misses it.
+  // Few machines have this module, so its absence is not reported.
   if (os::path_exists(os::kXpmemDevice)) {
     facts.push_back(as_json("XPMEM", "single copy by plain loads", "single copy goes by process_vm_readv",
                             probe_xpmem()));

@@ -1,6 +1,6 @@
-// What one cache line takes from processor to processor, as the measuring programs report it now and then: it
-// tells what the two share just then, which a virtual machine may change from second to second. Used by the
-// benchmarks, in one thread.
+// The time that a cache line takes from processor to processor, as the measuring programs report it
+// repeatedly. It shows what the two processors share at that moment, which a virtual machine may change from
+// second to second. Used by the benchmarks, in one thread.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,13 @@ namespace hearth::tools {
 
 class Floors {
  public:
-  /// 0: it could not be measured.
+  /// 0: the measurement failed.
   void add(double ns) {
     if (ns > 0) values_.push_back(ns);
   }
-  /// In words, as "cores that share a cache".
+  /// As text, such as "cores that share a cache".
   static const char* state_of(double ns);
-  /// Prints the usual value, and how often the machine was in another state.
+  /// Prints the typical value, and how often the machine was in another state.
   void print() const;
 
  private:

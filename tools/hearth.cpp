@@ -1,4 +1,4 @@
-// The `hearth` command: options only; the work is in the files named like the subcommands.
+// The `hearth` command: only parses options; the files named like the subcommands do the work.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -181,8 +181,7 @@ CLI::App& add_doctor(CLI::App& app, DoctorOptions& options) {
   return doctor;
 }
 
-// Where nothing is said, the lengths and the memory for which the library itself chooses between the two
-// ways.
+// By default, the lengths and the memory for which the library itself chooses between the two protocols.
 Status bench_skew(const CLI::App& bench, const BenchOptions& options) {
   SkewOptions skew;
   if (options.sizes.size() > 1) {

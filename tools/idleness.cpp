@@ -13,11 +13,11 @@ namespace {
 constexpr int kLooks = 25;
 constexpr uint64_t kBetweenLooksNs = 20'000'000;
 constexpr int kLooksWithOthersMax = 3;
-// Longer than ranks that wait stay awake.
+// Longer than waiting ranks stay awake.
 constexpr uint64_t kUntilRanksSleepNs = 3'000'000;
 constexpr int kLooksInARow = 3;
 
-/// Tasks that run or could, but for the one that asks; -1 when the kernel does not tell.
+/// Runnable tasks other than this one; -1 if the kernel does not report them.
 int others_running() {
   constexpr const char* kWord = "procs_running ";
   const std::string text = os::read_text("/proc/stat");

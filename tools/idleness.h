@@ -1,17 +1,18 @@
-// Whether other programs use the machine, by what the kernel counts as running. For measuring that nobody has
-// asked for, in one thread.
+// Detects whether other programs use the machine, by the kernel's number of runnable tasks. For measurements
+// in the background, in one thread.
 #pragma once
 
 namespace hearth::tools {
 
-/// Watches for half a second: nearly nothing but this process has run. False where the kernel does not tell.
+/// Samples for half a second: true if hardly anything but this process ran. False if the kernel reports
+/// nothing.
 bool machine_is_idle();
 
-/// Looks whether others have begun to use the machine, while the ranks of a measuring job wait for a
+/// Detects that other programs have begun to use the machine, while the ranks of a measuring job wait for a
 /// question.
 class Disturbance {
  public:
-  /// One look; true once several in a row have seen others.
+  /// Takes one sample; true once several consecutive samples have shown other programs.
   bool look();
 
  private:

@@ -15,7 +15,7 @@ constexpr uint32_t kRanksForExplain = 2;
 
 constexpr std::string_view kBytes = "_bytes";
 
-/// The key as a person reads it; its unit goes to the value.
+/// The key as readers see it; its unit moves to the value.
 std::string title_of(std::string key) {
   if (key.ends_with(kBytes)) key.erase(key.size() - kBytes.size());
   std::replace(key.begin(), key.end(), '_', ' ');
@@ -40,7 +40,7 @@ std::string table_text(const Json& rows, int indent) {
   return table.text(indent);
 }
 
-/// An object's facts, one on a line, with its tables below them.
+/// An object's facts, one per line, followed by its tables.
 std::string section_text(const Json& section) {
   if (section.is_array()) return table_text(section, 2);
   size_t width = 0;

@@ -1,4 +1,4 @@
-// `hearth info`: what was built, what the machine is, what is in force, and why messages go the way they go.
+// `hearth info`: the build, the machine, the parameters in effect, and why messages take their protocols.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct InfoOptions {
   bool json = false;
   bool memory = false;            // memory per rank only
   bool explain = false;           // protocols only
-  std::optional<uint64_t> bytes;  // of the message that --explain is about
-  uint32_t ranks = 0;             // of the job that both are about; 0: not chosen
+  std::optional<uint64_t> bytes;  // message length for --explain
+  uint32_t ranks = 0;             // job size for both; 0: not given
 };
 
 Status run_info(const InfoOptions& options);

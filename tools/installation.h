@@ -1,5 +1,5 @@
-// Where this installation of Hearth lies, found from the running program, so that the whole of it can be
-// moved. Called by the tools, once.
+// The location of this installation of Hearth, derived from the running program, so that the whole
+// installation can be moved. Called by the tools, once.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace hearth::tools {
 
-/// Files that stand in the same places in the installation and in the build folder:
+/// Files at the same places in the installation and in the build folder:
 /// bin/hearth, bin/mpiexec, libexec/hearth/bench_driver, tune_probe, tune_collective_probe, skew_probe and
 /// paper_probe, lib/libmpi_abi.so.1.
 struct Installation {

@@ -1,5 +1,5 @@
-// Whether another library's launcher has started several of this program (mpiexec.hydra hearth bench). Called
-// by the tools, in one thread, before they start anything.
+// Detects whether another library's launcher has started several instances of this program (mpiexec.hydra
+// hearth bench). Called by the tools, in one thread, before they start anything.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace hearth::tools {
 
-/// The number of this process among them; -1 where it was started by itself, or by a rank.
+/// The rank of this process among them; -1 if it was started directly, or by a rank.
 int launched_rank();
 
-/// Becomes the rank that this process was started for; returns only when that fails.
+/// Replaces this process by the rank for which it was started; returns only on failure.
 Status become(const std::vector<std::string>& command);
 
 }  // namespace hearth::tools

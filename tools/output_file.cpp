@@ -17,9 +17,8 @@ Status cannot_write(const std::string& name, const std::string& why) {
   return fail(MPI_ERR_OTHER, "cannot write '%s': %s", name.c_str(), why.c_str());
 }
 
-// Whoever reads a file meanwhile, another job's mpiexec for example, sees the old one or the new one: what is
-// written is another file, which takes its place. What is no plain file, a device or a pipe, is written as it
-// is.
+// Plain files are replaced: the text is written to another file, which is then renamed. Concurrent readers,
+// such as another job's mpiexec, see the old file or the new one. Devices and pipes are written directly.
 bool is_replaced(const std::string& name) {
   std::error_code error;
   return !std::filesystem::exists(name, error) || std::filesystem::is_regular_file(name, error);

@@ -7,9 +7,9 @@
 
 namespace hearth::tools {
 
-/// Writes the whole file or leaves what was there; makes its folder. "-" is standard output.
+/// Writes the whole file, or leaves the old one; makes its folder. "-" is standard output.
 Status write_file(const std::string& name, const std::string& text);
-/// Whether that would work; makes the folder, and leaves the file as it is.
+/// Whether write_file() would succeed; makes the folder and leaves the file unchanged.
 Status check_writable(const std::string& name);
 
 }  // namespace hearth::tools

@@ -42,7 +42,7 @@ std::string TextTable::text(int indent) const {
   for (const auto& row : rows_) {
     std::string line(static_cast<size_t>(indent), ' ');
     for (size_t i = 0; i < row.size(); ++i) {
-      // A title stands over what is below it.
+      // A title is aligned like the cells below it.
       const std::string& sample =
           &row == &rows_[0] && rows_.size() > 1 && i < rows_[1].size() ? rows_[1][i] : row[i];
       const bool right = i > 0 && is_number(sample);

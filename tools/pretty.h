@@ -1,4 +1,4 @@
-// Numbers and tables as people read them. Used by every tool.
+// Numbers and tables for readers. Used by every tool.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace hearth::tools {
 
-/// "512", "4 KiB", "1.5 MiB": three digits at most where the number is not exact.
+/// "512", "4 KiB", "1.5 MiB": at most three digits if the number is not exact.
 std::string bytes_text(uint64_t bytes);
 /// Three significant digits: "0.123", "4.56", "789", "12300".
 std::string three_digits(double value);
 
-/// Columns as wide as their longest cell; the first is set left, numbers set right.
+/// Columns as wide as their longest cell; the first is left-aligned, numbers are right-aligned.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> titles) : rows_{std::move(titles)} {}

@@ -1,4 +1,4 @@
-// Running a measuring program and taking what it prints, line by line as it comes. Used by the benchmarks, in
+// Runs a measuring program and passes on its output, line by line as it arrives. Used by the benchmarks, in
 // one thread.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace hearth::tools {
 
-/// Runs the command; false from `take` says that a line is not understood. An error where the program fails
+/// Runs the command. `take` returns false for a line that it does not understand. Fails if the program fails
 /// or a line was not understood.
 Status for_each_line(const std::vector<std::string>& command,
                      const std::function<bool(const std::string& line)>& take);

@@ -1,5 +1,5 @@
-// A line on the terminal that is drawn over, or nothing where nobody watches. Used by `hearth tune`, in one
-// thread.
+// A progress line that is redrawn in place; nothing if standard error is no terminal. Used by `hearth tune`,
+// in one thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class Progress {
 
   void show(const std::string& text);
   void step(size_t steps = 1) { done_ += steps; }
-  /// Takes the line away, so that something else can be printed; show() draws it again.
+  /// Removes the line, so that other text can be printed; show() draws it again.
   void clear() const;
 
  private:

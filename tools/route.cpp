@@ -37,7 +37,7 @@ topo::Relation relation_of_processors(const topo::Machine& machine, int a, int b
 
 std::vector<RelationPair> pairs_of(const topo::Machine& machine) {
   std::vector<RelationPair> found;
-  // Neighbours share most, so the first processor meets every relation that there is.
+  // Neighbours in the list share the most hardware, so the pairs of the first processor have all relations.
   const std::vector<topo::Processor>& processors = machine.processors();
   for (size_t i = 1; i < processors.size(); ++i) {
     const topo::Relation relation = topo::relation_of(processors[0].place, processors[i].place);

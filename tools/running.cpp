@@ -146,7 +146,7 @@ Json rank_json(const launch::Snapshot& snapshot, size_t index) {
                {"bytes_per_second_out", rank.traffic.out < 0 ? Json() : Json(rank.traffic.out)},
                {"waits", waits}};
   if (launch::polls(rank, snapshot.now_ns)) json["polling"] = wait_json(rank, *rank.polling, snapshot.now_ns);
-  // Known of ranks that wait or poll only.
+  // Known only for ranks that wait or poll.
   if (!rank.waits.empty() || rank.polling) {
     json["unexpected_count"] = rank.unexpected_count;
     json["unexpected"] = queue_json(rank, rank.unexpected);

@@ -1,4 +1,4 @@
-// Which job `hearth why` and `hearth top` look at, and what they see as JSON.
+// Selects the job for `hearth why` and `hearth top`, and converts their results to JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>

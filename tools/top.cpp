@@ -26,14 +26,14 @@ using launch::SeenWait;
 using launch::Snapshot;
 
 constexpr uint64_t kFirstLookNs = 200'000'000;
-// The alternate screen, which gives the shell's text back at the end; the cursor is hidden meanwhile.
+// The alternate screen, which restores the shell's text at the end. The cursor is hidden.
 constexpr const char* kEnterScreen = "\x1b[?1049h\x1b[?25l";
 constexpr const char* kLeaveScreen = "\x1b[?25h\x1b[?1049l";
 constexpr const char* kFromTop = "\x1b[H";
 constexpr const char* kEndLine = "\x1b[K";
 constexpr const char* kClearBelow = "\x1b[J";
 
-/// What a rank is in just now; nullptr for none.
+/// The wait that a rank is in; nullptr if there is none.
 const SeenWait* present_wait(const SeenRank& rank, uint64_t now_ns) {
   if (!rank.waits.empty()) return &rank.waits[0];
   return launch::polls(rank, now_ns) ? &*rank.polling : nullptr;
@@ -82,7 +82,7 @@ std::string tag_text(const SeenWait& wait) {
   return operation.tag == MPI_ANY_TAG ? "any" : std::to_string(operation.tag);
 }
 
-/// Of bytes a second.
+/// In bytes per second.
 std::string rate_text(double rate) {
   return rate < 0 ? "-" : bytes_text(static_cast<uint64_t>(rate)) + "/s";
 }
@@ -129,7 +129,7 @@ bool is_over(const Snapshot& snapshot) {
                      [](const SeenRank& rank) { return rank.process.ended; });
 }
 
-/// What fits the window, each line cut to its width.
+/// The part of the text that fits into the window, with each line cut to its width.
 std::string fit(const std::string& text, const os::TerminalSize& size) {
   std::string fitted = kFromTop;
   int lines = 0;
@@ -142,7 +142,7 @@ std::string fit(const std::string& text, const os::TerminalSize& size) {
   return fitted + kClearBelow;
 }
 
-/// Until q is pressed, a signal comes or the job is over.
+/// Runs until q is pressed, a signal arrives or the job ends.
 void show_live(const launch::RunningJob& job, launch::Observer& observer, const TopOptions& options) {
   constexpr int kInput = 0;
   constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
@@ -172,7 +172,7 @@ void show_live(const launch::RunningJob& job, launch::Observer& observer, const 
         if (signal != 0 && signal != SIGWINCH) goes_on = false;
         continue;
       }
-      char key = 'q';  // also where the terminal is gone
+      char key = 'q';  // also if the terminal is gone
       os::read_some(kInput, &key, 1);
       if (key == 'q') goes_on = false;
       for (const char* const order : kTopOrders) {
@@ -203,7 +203,7 @@ Status run_top(const TopOptions& options) {
     show_live(job, observer, options);
     return {};
   }
-  // Of how much of a processor is used, one look tells nothing.
+  // The use of processors is the difference of two samples.
   os::sleep_ns(kFirstLookNs);
   observer.look();
   const Snapshot& seen = observer.latest();

@@ -1,4 +1,4 @@
-// `hearth top`: what the ranks of a running job do, again and again, from another terminal.
+// `hearth top`: shows repeatedly what the ranks of a running job do, from another terminal.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 namespace hearth::tools {
 
 struct TopOptions {
-  int pid = 0;                // of mpiexec or a rank; 0: of the only job there is
+  int pid = 0;                // of mpiexec or a rank; 0: the only running job
   bool once = false;          // print a table and end
   bool json = false;          // with once
   std::string sort = "rank";  // a column's name
-  double seconds = 1;         // between two looks
+  double seconds = 1;         // between two samples
 };
 
 /// The names of columns to sort by.

@@ -33,13 +33,14 @@
 namespace hearth::tools {
 namespace {
 
-// All questions together; what starting jobs and ending them takes comes on top.
+// Time for all questions; starting and ending the jobs takes additional time.
 constexpr uint64_t kTimeUs = 100'000'000, kQuickTimeUs = 6'000'000, kBackgroundTimeUs = 4'000'000;
 constexpr uint64_t kQuestionUsMin = 10'000, kQuestionUsMax = 400'000, kQuickQuestionUsMax = 120'000;
-// A single question may take six rounds of slow messages: after this time the rest keeps its defaults.
+// A single question may take six rounds of slow messages: after this time, the remaining thresholds keep
+// their defaults.
 constexpr uint64_t kDeadlineNs = 110'000'000'000, kQuickDeadlineNs = 12'000'000'000,
                    kBackgroundDeadlineNs = 7'000'000'000;
-// Of one job, whatever happens.
+// Hard limit for one job.
 constexpr int kLimitS = 300, kBackgroundLimitS = 9;
 constexpr uint64_t kQuickBytesMax = uint64_t{4} << 20;
 
@@ -52,7 +53,7 @@ std::vector<uint64_t> fine_lengths_of(const Division& division, bool quick) {
   return tune::fine_lengths(division.from_bytes, most);
 }
 
-// Every coarse length, and two to halve what lies between a pair of them.
+// Every coarse length, and two more to bisect between a pair of them.
 size_t questions_of(const Division& division, bool quick) {
   return tune::coarse_lengths(fine_lengths_of(division, quick)).size() + 2;
 }
@@ -224,7 +225,7 @@ class Tuner {
   std::vector<Setting> found_;
 };
 
-/// What two ranks share, of which a finding or a curve is.
+/// The relation of a finding or a curve, as text.
 std::string shared_by(std::optional<topo::Relation> relation) {
   return relation ? topo::relation_name(*relation) : "any";
 }
@@ -278,7 +279,7 @@ void print_table(const tune::Profile& profile) {
   fmt::print("{}", table.text(0));
 }
 
-/// How many ranks would not have to share one.
+/// The largest number of ranks with a processor each.
 int processors_of(const topo::Machine& machine) {
   const auto usable = static_cast<int>(machine.processors().size());
   const int quota = os::quota_processors();
@@ -304,13 +305,13 @@ Status measure(const TuneOptions& options, const Installation& place, const std:
   return tune_collectives(place, processors, question_us, deadline_ns, progress, profile);
 }
 
-/// Held as long as one measures in the background: there is no file that could be left behind.
+/// Held during a measurement in the background. The name is no file, so nothing is left behind after a crash.
 Status be_the_only_one(os::Descriptor& held) {
   held = os::listen_under_name("hearth-tune-" + std::to_string(os::own_user()));
   return held.open() ? Status() : fail(MPI_ERR_OTHER, "another one is measuring");
 }
 
-// check_writable() has made it where it was not there.
+// check_writable() has made it if it was missing.
 void remove_empty_folder_of(const std::string& file) {
   std::error_code error;
   std::filesystem::remove(std::filesystem::path(file).parent_path(), error);
@@ -336,7 +337,7 @@ Status run_tune(const TuneOptions& options) {
                 "--output FILE, and HEARTH_PROFILE=FILE for the jobs that are to use it");
   }
   if (options.background) HEARTH_TRY(disturb_nobody(output, held));
-  // Before the measuring, which takes its time.
+  // Before measuring, which takes long.
   for (const std::string& name : {output, options.plot_file}) {
     if (!name.empty()) HEARTH_TRY(check_writable(name));
   }

@@ -24,13 +24,13 @@ namespace {
 using param::Id;
 
 constexpr uint64_t kNever = tune::kNever;
-// For one way at one length. Long messages take six rounds, however long these are.
+// For one protocol at one length. Long messages take six rounds, which may take longer.
 constexpr uint64_t kQuestionUs = 60'000;
 constexpr int kLimitS = 900;
-/// How far the library's choice may be behind.
+/// Largest accepted loss of the library's choice.
 constexpr double kLossMax = 0.10;
 
-/// A way that every message of some lengths can be made to take.
+/// A protocol that thresholds can force for all messages up to a length.
 struct ForcedWay {
   Way way;
   uint64_t bytes_max;
@@ -77,7 +77,7 @@ std::vector<uint64_t> lengths_of(const CheckOptions& options) {
   return result;
 }
 
-/// What the profile says; the defaults are in force anyway.
+/// The values of the profile; the defaults apply anyway.
 std::vector<Setting> profile_settings(topo::Relation relation) {
   std::vector<Setting> settings;
   for (const tune::Threshold& threshold : tune::thresholds()) {

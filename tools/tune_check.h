@@ -1,6 +1,6 @@
-// `hearth tune --check`: whether the way that the library takes is near the best one at every length. At each
-// power of two, and at three times each, the library's own choice is compared with every way that can be
-// forced by thresholds, in turns in one job. The profile counts, the environment does not.
+// `hearth tune --check`: checks whether the library's protocol is close to the best one at every length. At
+// each power of two, and at three times each, it compares the library's own choice with every protocol that
+// thresholds can force, alternating in one job. The profile applies, the environment does not.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct CheckOptions {
   uint64_t max_bytes = uint64_t{64} << 20;
 };
 
-/// Prints where a way is better by more than a tenth, for sure, and what it was compared with.
+/// Prints where a protocol is better by significantly more than a tenth, and the compared protocols.
 Status run_check(const CheckOptions& options);
 
 }  // namespace hearth::tools

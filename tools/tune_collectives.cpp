@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kLimitS = 300;
 
-/// Of `below`: what was not looked at is not said to be better.
+/// The last place of `below`. No more than the last measured place, because nothing is known beyond it.
 uint64_t limit_of(const CollectiveDivision& division, uint64_t from) {
   if (from == tune::kNever) return division.places.back();
   return std::max(from, division.places.front()) - 1;
@@ -42,7 +42,7 @@ class CollectiveTuner {
                              });
     HEARTH_TRY(status);
     profile.findings.push_back(finding_of(found));
-    if (division_.by_ranks) return {};  // a curve is one of lengths
+    if (division_.by_ranks) return {};  // curves are by length only
     profile.curves.push_back(curve_of(found, division_.below_name, &tune::Comparison::a_ns));
     profile.curves.push_back(curve_of(found, division_.above_name, &tune::Comparison::b_ns));
     return {};

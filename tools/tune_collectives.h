@@ -1,5 +1,5 @@
-// The part of `hearth tune` that is about collectives: up to which length every rank reduces a whole vector,
-// and among how many ranks each reads what all others say. Measured with a processor for each rank, by
+// The part of `hearth tune` for collectives: up to which length every rank reduces a whole vector, and up to
+// how many ranks each rank reads the slots of all others. Measured with one processor per rank, by
 // libexec/hearth/tune_collective_probe. Called by one thread.
 #pragma once
 
@@ -14,14 +14,13 @@
 
 namespace hearth::tools {
 
-/// The limit's value where nobody has set one.
+/// The limit's default value.
 uint64_t standard_of(param::Id limit);
 
-/// How many comparisons that takes on a machine with so many processors.
+/// The number of comparisons on a machine with so many processors.
 size_t collective_questions(int processors);
 
-/// Measures each as long as `question_us`, and nothing more after the deadline; adds what was found to the
-/// profile.
+/// Measures each limit for `question_us`, and none after the deadline. Adds the findings to the profile.
 Status tune_collectives(const Installation& place, int processors, uint64_t question_us, uint64_t deadline_ns,
                         Progress& progress, tune::Profile& profile);
 

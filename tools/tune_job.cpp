@@ -19,7 +19,7 @@ namespace hearth::tools {
 namespace {
 
 constexpr int kRoundsMax = 40;
-// "Never" as a length that a control variable can hold.
+// "Never" as a length that fits into a control variable.
 constexpr uint64_t kBeyondAll = uint64_t{1} << 60;
 
 std::vector<std::string> environment_for_ranks() {
@@ -43,7 +43,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return result;
 }
 
-/// "name=value name=value" of both settings, each with all variables that either names.
+/// "name=value name=value" of `mine`. Variables that only `others` sets get their automatic value.
 std::string words_of(const std::vector<Setting>& mine, const std::vector<Setting>& others) {
   const std::vector<param::Row> rows = param::rows();
   std::string words;
@@ -81,7 +81,7 @@ Status TuneJob::start_collective(const Installation& place, int ranks, int limit
 }
 
 Status TuneJob::start(std::vector<std::string> words, std::span<const int> processors) {
-  // A job that ends early is told as such, and not by the signal of its pipe.
+  // Reports a job that ends early as an error, instead of dying by SIGPIPE.
   static os::SignalInbox no_signals({});
   os::Pipe in, out;
   if (!os::make_pipe(in) || !os::make_pipe(out))

@@ -1,6 +1,6 @@
 // A running measuring job of `hearth tune`: mpiexec with two ranks of libexec/hearth/tune_probe on two chosen
-// processors, or with any number of libexec/hearth/tune_collective_probe, asked through pipes. Owns the
-// process; used by one thread.
+// processors, or with any number of ranks of libexec/hearth/tune_collective_probe. Questions and answers go
+// through pipes. Owns the process; used by one thread.
 #pragma once
 
 #include <span>
@@ -15,18 +15,18 @@
 
 namespace hearth::tools {
 
-/// A threshold and what it is set to on all ranks; tune::kNever is a value too.
+/// A threshold and its value on all ranks, which may be tune::kNever.
 struct Setting {
   param::Id parameter;
   uint64_t value;
 };
 
-/// Two ways for a message at one length.
+/// Two protocols for a message of one length.
 struct Question {
   uint64_t bytes = 0;
   bool from_mpi = false;  // buffers of MPI_Alloc_mem
   std::vector<Setting> a, b;
-  uint64_t time_us = 0;  // begin no further round after it
+  uint64_t time_us = 0;  // no round begins after it
 };
 
 /// Two algorithms of src/coll/algorithms.def for an allreduce of doubles.
@@ -35,25 +35,25 @@ struct CollectiveQuestion {
   int ranks = 0;  // at most those of the job
   const char* a = nullptr;
   const char* b = nullptr;
-  uint64_t time_us = 0;  // begin no further round after it
+  uint64_t time_us = 0;  // no round begins after it
 };
 
 class TuneJob {
  public:
   TuneJob() = default;
-  /// Lets the ranks end by themselves and waits for them.
+  /// Asks the ranks to end and waits for them.
   ~TuneJob();
   TuneJob(const TuneJob&) = delete;
   TuneJob& operator=(const TuneJob&) = delete;
 
-  /// The environment is this process's without values of thresholds, without a profile, and without what
-  /// there is for collectives. The job is over after so many seconds, whatever happens.
+  /// The environment is this process's without thresholds, without a profile, and without parameters of
+  /// collectives. The job ends after `limit_s` in any case.
   Status start(const Installation& place, int processor_a, int processor_b, int limit_s);
-  /// The same of a job for collectives, bound as mpiexec binds.
+  /// The same for collectives, with the binding of mpiexec.
   Status start_collective(const Installation& place, int ranks, int limit_s);
   Status ask(const Question& question, tune::Comparison& answer);
   Status ask(const CollectiveQuestion& question, tune::Comparison& answer);
-  /// What one cache line took from rank to rank after the last question; 0 when unknown.
+  /// The time of a cache line from rank to rank after the last question; 0 if unknown.
   double floor_ns() const { return floor_ns_; }
 
  private:

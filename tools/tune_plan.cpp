@@ -13,12 +13,12 @@ using param::Id;
 constexpr uint64_t KiB = 1024, MiB = KiB * KiB;
 constexpr uint64_t kNever = tune::kNever;
 
-// What more of them take goes on growing in the same way, while starting them takes its time.
+// Larger jobs scale in the same way and take long to start.
 constexpr int kReducingRanksMax = 16, kGroupedRanksMax = 256;
-// Fewer are hardly a group.
+// Smaller numbers of ranks hardly form a group.
 constexpr int kReducingRanksMin = 2, kGroupedRanksMin = 4;
 
-/// Up to that one.
+/// From kGroupedRanksMin up to `most`.
 std::vector<uint64_t> numbers_of_ranks(int most) {
   const auto last = static_cast<uint64_t>(most);
   std::vector<uint64_t> numbers = tune::fine_lengths(kGroupedRanksMin, last);
@@ -87,7 +87,8 @@ const std::vector<Division>& divisions() {
        true,
        false,
        true},
-      // Last: single copy is measured with their defaults, and where the time is short they keep those.
+      // Last: single copy is measured with the defaults of these thresholds, which they keep if time is
+      // short.
       {Id::p2p_single_copy_cooperative_bytes_min,
        {"single copy, read",
         {{Id::p2p_single_copy_bytes_min, 0},

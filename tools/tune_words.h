@@ -1,4 +1,4 @@
-// How the findings of `hearth tune` speak of what was measured.
+// Text for the findings of `hearth tune`.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace hearth::tools {
 
-/// The comparison that speaks most clearly, one way or the other. Pre: there is one.
+/// The comparison whose ratio is farthest from 1. Pre: there is one.
 const tune::Comparison& clearest(const std::vector<tune::Comparison>& measured);
 
 /// "0.80 (0.75 to 0.86) of the time at 64 KiB".

@@ -1,4 +1,4 @@
-// `hearth why`: what mpiexec --why says, of any job of this user, from another terminal.
+// `hearth why`: prints the report of mpiexec --why for any job of this user, from another terminal.
 #pragma once
 
 #include "base/status.h"
@@ -6,7 +6,7 @@
 namespace hearth::tools {
 
 struct WhyOptions {
-  int pid = 0;  // of mpiexec or a rank; 0: of the only job there is
+  int pid = 0;  // of mpiexec or a rank; 0: the only running job
   bool json = false;
 };
 

@@ -1,4 +1,4 @@
-"""What mpi.h has beyond the header of the standard ABI: handles in Fortran's form and removed functions.
+"""The section of mpi.h beyond the header of the standard ABI: handles in Fortran's form, removed functions.
 Also the page docs/beyond_the_standard.md, which lists these names."""
 
 import re
@@ -6,7 +6,7 @@ import re
 from .header import prototype
 from .writer import wrap
 
-# In Fortran a status is the same eight integers as in C.
+# A status has the same eight integers in Fortran as in C.
 STATUS_BODIES = {
     "Status_c2f": ["int i;", "f_status[0] = c_status->MPI_SOURCE;", "f_status[1] = c_status->MPI_TAG;",
                    "f_status[2] = c_status->MPI_ERROR;",
@@ -43,7 +43,7 @@ def _conversions(functions):
     declared, defined = "", ""
     for function in inline_functions(functions):
         declared += prototype(function, function.name, False, "PMPI_") + ";\n"
-        # A program may bring its own definition as a macro (-DMPI_Comm_f2c=MPI_Comm_fromint).
+        # A program may define the name as a macro (-DMPI_Comm_f2c=MPI_Comm_fromint).
         body = "\n".join(f"  {line}" for line in _body(function))
         defined += (f"#ifndef MPI_{function.name}\n{prototype(function, function.name, False, 'MPI_')};\n"
                     f"#ifdef HEARTH_MPI_INLINE\nHEARTH_MPI_INLINE "

@@ -1,11 +1,11 @@
-"""hearth_calls.h, hearth_calls_table.cpp and hearth_types.inc: what the library knows about its own calls."""
+"""Generates hearth_calls.h, hearth_calls_table.cpp and hearth_types.inc: declarations and tables of calls."""
 
 from .kinds import KINDS, place_name
 from .writer import C_NOTE, wrap
 
 
 def served(functions):
-    """The rows that name an implementation function, each function once."""
+    """The rows with an implementation function, each function once."""
     seen = set()
     for function in functions:
         if function.implemented and "alias" not in function.marks and function.implementation not in seen:
@@ -14,7 +14,7 @@ def served(functions):
 
 
 def kind_name(kind):
-    """The enumerator of a kind: C++ has words of its own."""
+    """The enumerator of a kind, renamed if it is a keyword of C++."""
     return kind + "_" if kind in ("int",) else kind
 
 
@@ -51,9 +51,9 @@ def calls_header(groups, functions):
     return f"""// The functions that implement MPI's calls, and the numbers of the calls.
 // {C_NOTE}
 //
-// The entry points call these with checked arguments and under the library's lock. An argument that does not
-// count in this process (of a rooted collective, or beside MPI_IN_PLACE) arrives as 0, as a type of no
-// size, or as the caller gave it when it is an array.
+// The entry points call these with checked arguments and under the library's lock. An argument that is not
+// significant in this process (of a rooted collective, or with MPI_IN_PLACE) is 0 or a type of size 0; arrays
+// are passed unchanged.
 #pragma once
 
 #include <cstdint>
@@ -105,7 +105,7 @@ struct CallInfo {{
   const char* group;  // as in api/functions.txt
 }};
 
-/// By number.
+/// Indexed by Call.
 extern const CallInfo call_table[];
 
 struct NamedHandle {{
@@ -188,7 +188,7 @@ def types_table(constants):
             row = (f"#ifdef {NEEDS[base]}\n{row}#else\n"
                    f"HEARTH_ABSENT({constant.name}, {constant.text})\n#endif\n")
         rows += row
-    return f"// {C_NOTE}\n// Macro, name, handle, C type or types, what reductions see.\n{rows}"
+    return f"// {C_NOTE}\n// Macro, name, handle, C type or types, element type of reductions.\n{rows}"
 
 
 def error_names(constants):

@@ -1,9 +1,9 @@
-"""check_calls.cpp: the calls of libhearth_check.so, each around the PMPI call of the library."""
+"""Generates check_calls.cpp: the calls of libhearth_check.so, each a wrapper of the library's PMPI call."""
 
 from .header import prototype
 from .writer import C_NOTE
 
-# Calls that start or end nothing, use no memory of the program's and make no object.
+# The groups of calls that libhearth_check.so does not wrap.
 LEFT_OUT = ("tool", "timer", "rma", "io", "misc")
 PUBLIC = 'gnu::visibility("default")'
 # A standard send may wait for its receive.

@@ -1,4 +1,4 @@
-"""The linker's symbol map and docs/coverage.md."""
+"""Generates the linker's symbol map and docs/coverage.md."""
 
 from .calls import all_forms
 from .writer import wrap

@@ -1,4 +1,4 @@
-"""The entry points: PMPI_X with MPI_X as its weak alias, one source file for each set of groups."""
+"""Generates the entry points: PMPI_X with MPI_X as its weak alias, one source file for each set of groups."""
 
 import re
 
@@ -7,7 +7,7 @@ from .header import prototype
 from .table import TableError
 from .writer import C_NOTE
 
-# Groups that share a source file, so that all compile in about the same time.
+# The groups of each source file, chosen so that all files take about the same time to compile.
 FILES = {
     "pt2pt": ["pt2pt"],
     "request": ["request"],
@@ -44,7 +44,7 @@ class Entry:
         self.parameters = [p for p in function.parameters if p.kind != "..."]
 
     def condition(self, index):
-        """When the argument counts: its place, and whether the buffer before it was MPI_IN_PLACE."""
+        """When the argument is significant: its place, and whether the buffer before it is MPI_IN_PLACE."""
         parameter = self.parameters[index]
         terms = [f"at_{parameter.place}_"] if parameter.place else []
         if parameter.kind in BUFFERS:
@@ -57,14 +57,14 @@ class Entry:
         return " && ".join(terms)
 
     def length(self, index):
-        """The parameter that says how many entries the array has."""
+        """The parameter with the number of entries of the array."""
         for before in reversed(self.parameters[:index]):
             if before.kind in LENGTHS:
                 return before.name
         return ""
 
     def count_and_type(self, index):
-        """Names of the count and the type that describe a buffer; None when an array of counts does."""
+        """Names of the count and the type of a buffer; None if the buffer has an array of counts."""
         count = ""
         for parameter in self.parameters[index + 1:]:
             if parameter.kind.endswith("counts"):
@@ -76,7 +76,7 @@ class Entry:
         return None
 
     def size_of_each(self, index):
-        """In code: the size of the elements that an array of counts counts."""
+        """C++ expression: the size of the elements that an array of counts refers to."""
         for parameter in self.parameters[index + 1:]:
             if parameter.kind == "type":
                 return f"{parameter.name}_->size"
@@ -85,7 +85,7 @@ class Entry:
         return "1"
 
     def length_checks(self):
-        """Messages of more bytes than 64 bits can say."""
+        """Checks that the size of each message fits into 64 bits."""
         usable = {parameter.name for parameter in self.parameters if parameter.kind == "type"}
         pairs = {}
         for index, parameter in enumerate(self.parameters):
@@ -176,7 +176,7 @@ class Entry:
                 after += self.expand(kind.small_after, index)
         if "form" in self.function.marks:
             arguments.append("Form::large" if self.large else "Form::small")
-        # No exception crosses the ABI. What a user's function throws is the user's, and passes.
+        # No exception of the library crosses the ABI. Exceptions of a user's function pass through.
         return (f"Status result_;\ntry {{\n"
                 f"result_ = mpi::{self.function.implementation}({', '.join(arguments)});\n"
                 "} catch (const std::bad_alloc&) {\nresult_ = out_of_memory();\n"
@@ -190,7 +190,7 @@ class Entry:
         return not {"any_time", "no_lock", "in_handler"} & self.function.marks.keys()
 
     def leaving(self, code):
-        """What an entry returns once it may hold the lock."""
+        """The result of an entry that may hold the lock."""
         return f"leave({code})" if self.holds_lock else code
 
     def words(self):
@@ -208,7 +208,7 @@ class Entry:
                 guard += "if (tool_users == 0) [[unlikely]] return MPI_T_ERR_NOT_INITIALIZED;\n"
             return guard
         names = "".join(f", {parameter.name}" for parameter in self.parameters)
-        # Those that carry most messages count for themselves, where they do not take the shortest way.
+        # The most frequent calls are counted by their implementation if they do not take the fast path.
         plainly = "is_active_untraced" if self.function.name in FREQUENT else "is_active_unwatched"
         if "in_handler" in marks:
             return "if (!is_active()) return refuse(kCall, words_);\n"
@@ -219,7 +219,7 @@ class Entry:
                 f"if (!{plainly}()) [[unlikely]] {{\n{self.watch()}take_back(words_{names});\n}}\n")
 
     def watch(self):
-        """Counts the call, and its bytes where a count and the type behind it name them."""
+        """Counts the call and, if a count and a type follow each other, its bytes."""
         if self.function.name in FREQUENT:
             return "begin_traced(kCall);\n"
         watch = "watch_collective" if self.function.group == "coll" else "watch"
@@ -256,7 +256,7 @@ def _definition(function, name, large):
     entry = Entry(function, name, large)
     body, before = entry.body(), ""
     if "at_once" in function.marks:
-        # A function of its own for the rest: the compiler then saves no register for it.
+        # The regular path is a separate function, so that the fast path saves no registers.
         before = (f"[[gnu::noinline]] static {prototype(function, name, large, 'in_full_')} {{\n"
                   f"{_indent(body)}}}\n")
         arguments = ", ".join(parameter.name for parameter in entry.parameters)

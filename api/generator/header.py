@@ -60,8 +60,8 @@ def mpi_header(groups, functions, constants, types, callbacks, beyond):
     versions = _constants([constant for constant in constants if constant.kind == "macro"])
     others = _constants([constant for constant in constants
                          if constant.kind != "macro" and not constant.kind.startswith("enum ")])
-    return f"""/* MPI 5.0 in its standard binary interface: values and layouts are those of
-   every library that has it. The last section is beyond the standard's header, and marked.
+    return f"""/* MPI 5.0 with its standard ABI: values and layouts are the same in every library
+   with this ABI. The last section, which is marked, is beyond the standard's header.
    {C_NOTE} */
 #ifndef HEARTH_MPI_H
 #define HEARTH_MPI_H
@@ -89,8 +89,8 @@ def extension_header(functions, constants):
         if function.prefix != "MPI_":
             for prefix in (function.prefix, "P" + function.prefix):
                 declarations += prototype(function, function.name, False, prefix) + ";\n"
-    return f"""/* What this library has beyond MPI 5.0: calls with which a program outlives the death of some
-   of its processes, in the form that users of ULFM know. The values are no part of the standard.
+    return f"""/* Extensions of MPI 5.0: calls to survive the failure of processes, in the form of
+   ULFM. The values are not part of the standard.
    {C_NOTE} */
 #ifndef HEARTH_MPI_EXT_H
 #define HEARTH_MPI_EXT_H

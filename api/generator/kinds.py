@@ -1,11 +1,11 @@
-"""What each kind of parameter means: its C types, its check, what the implementation receives.
+"""The kinds of parameters: their C types, their checks, the argument of the implementation.
 
-In a declarator % stands for the parameter's name. In code, {n} is the name and {i} its position in the call;
-{cond&&} and {cond?} bring in the condition under which the argument counts in this process, where there is
-one (rooted collectives, arguments beside MPI_IN_PLACE). {size} is the size of the datatype that an array of
-counts goes with, 1 where each count has its own. `check` is C++ that refuses a wrong argument,
-`argument` what the implementation gets, `after` what follows success and `always` what follows either way.
-Checks run in the order of `order`: communicators first, since the other checks need them.
+In a declarator % is the parameter's name. In code, {n} is the name and {i} its position in the call. {cond&&}
+and {cond?} insert the condition under which the argument is significant in this process, if there is one
+(rooted collectives, arguments with MPI_IN_PLACE). {size} is the size of the datatype of an array of counts, 1
+if each count has its own datatype. `check` is C++ that rejects an invalid argument, `argument` the argument
+of the implementation; `after` runs after success, `always` after success and failure. Checks run in the order
+of `order`: communicators first, since the other checks need them.
 """
 
 from dataclasses import dataclass, replace
@@ -16,8 +16,8 @@ COMMS, ROOTS, HANDLES, VALUES, BUFFERS, OUTPUTS = range(6)
 @dataclass
 class Kind:
     small: str
-    implementation: str = ""  # declarator in hearth_calls.h; "" while no implemented function needs the kind
-    large: str = ""  # declarator in the _c form, when it differs
+    implementation: str = ""  # declarator in hearth_calls.h; "" if no implemented function uses the kind
+    large: str = ""  # declarator in the _c form, if it differs
     order: int = VALUES
     check: str = ""
     argument: str = "{n}"
@@ -52,7 +52,7 @@ def handle_out(mpi_type, cpp_type):
 
 
 def handle_inout(mpi_type, cpp_type):
-    """Of the _free functions: the implementation sets the pointer to nullptr."""
+    """For the _free functions: the implementation sets the pointer to nullptr."""
     return Kind(f"MPI_{mpi_type} *%", f"{cpp_type}*& %", order=HANDLES,
                 check=refuse_if("{n} == nullptr") + f"{cpp_type}* {{n}}_ = find<{cpp_type}>(*{{n}});\n" +
                 refuse_if("{n}_ == nullptr"),
@@ -60,7 +60,7 @@ def handle_inout(mpi_type, cpp_type):
 
 
 def nullable_inout(mpi_type, cpp_type):
-    """Requests and messages: may be null, and the handle is written back whether the call succeeds or not."""
+    """Requests and messages: may be null; the handle is written back even if the call fails."""
     return Kind(f"MPI_{mpi_type} *%", f"{cpp_type}*& %", order=HANDLES,
                 check=f"{cpp_type}* {{n}}_;\n" + refuse_if("!take({n}, {n}_)") +
                 f"{cpp_type}* const {{n}}_before_ = {{n}}_;\n",
@@ -98,7 +98,7 @@ def counts_for(processes):
 
 
 KINDS = {
-    # Buffers. An empty message may come from anywhere, so the check needs the count and the type that follow.
+    # Buffers. An empty message may have any address, so the check needs the count and the type that follow.
     "in": buffer("const "),
     "out": buffer(""),
     "in_or_place": buffer("const "),
@@ -157,7 +157,7 @@ KINDS = {
     "comm_named": Kind("MPI_Comm %", "objects::Comm& %", order=COMMS,
                        check="objects::Comm* const {n}_ = find_named({n});\n" + refuse_if("{n}_ == nullptr"),
                        argument="*{n}_"),
-    # Counts in one process only, which looks for itself whether it is right.
+    # Significant at one process only, where the implementation checks it.
     "leader_comm": Kind("MPI_Comm %", "objects::Comm* %", argument="find<objects::Comm>({n})"),
     "comm_out": handle_out("Comm", "objects::Comm"),
     "comm_inout": handle_inout("Comm", "objects::Comm"),
@@ -207,9 +207,9 @@ KINDS = {
     "message_out": handle_out("Message", "p2p::Message"),
     "message_inout": nullable_inout("Message", "p2p::Message"),
 
-    # Objects that do not exist yet: entries of functions that take them are refused by unimplemented().
+    # Objects that are not implemented: the functions that take them call unimplemented().
     "file": Kind("MPI_File %"),
-    # No file can be open: what is left is MPI_FILE_NULL, which bears the default error handler.
+    # No file can be open: only MPI_FILE_NULL is valid, which holds the default error handler.
     "file_or_null": Kind("MPI_File %", "MPI_File %", check=refuse_if("{n} != MPI_FILE_NULL")),
     "file_out": Kind("MPI_File *%"),
     "file_inout": Kind("MPI_File *%"),
@@ -247,8 +247,8 @@ KINDS = {
 }
 
 
-# Arrays with an entry for each neighbour that a process sends to or receives from; without any they may be
-# null.
+# Arrays with an entry for each neighbour that a process sends to or receives from; null is valid without
+# neighbours.
 for end, degree in ("destination", "out_degree"), ("source", "in_degree"):
     KINDS[f"{end}_counts"] = replace(KINDS["counts"], check=refuse_if(
         f"comm_->{degree}() > 0 && !counts_fit(CountArray({{n}}), comm_->{degree}(), {{size}})"))
@@ -258,7 +258,7 @@ for end, degree in ("destination", "out_degree"), ("source", "in_degree"):
 
 
 def c_declaration(parameter, large):
-    """As in mpi.h."""
+    """The declaration in mpi.h."""
     if parameter.kind == "...":
         return "..."
     if parameter.kind == "raw":

@@ -11,9 +11,9 @@ class TableError(Exception):
 @dataclass
 class Parameter:
     name: str
-    kind: str  # a name of kinds.KINDS; "raw" for a literal C type; "..." for variable arguments
+    kind: str  # a key of kinds.KINDS; "raw" for a literal C type; "..." for variable arguments
     place: str = ""  # root, leaf, part, or "" for everywhere
-    literal: str = ""  # the C type when kind is raw
+    literal: str = ""  # the C type if kind is raw
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Function:
     group: str
     name: str  # without MPI_
     implemented: bool
-    large_form: bool  # whether a _c form follows from this row
+    large_form: bool  # whether this row also defines a _c form
     parameters: list
     marks: dict = field(default_factory=dict)
 
@@ -52,7 +52,7 @@ class Function:
         return self.prefix == "MPI_" and "inline" not in self.marks
 
     def forms(self):
-        """(name, large) of each function that this row stands for."""
+        """(name, large) of each function that this row defines."""
         yield self.name, self.large_only
         if self.large_form:
             yield self.name + "_c", True
@@ -105,7 +105,7 @@ def _parse_row(line, group, where):
 
 
 def _rows(path):
-    """(line number, row) with continuation lines joined and comments left out."""
+    """(line number, row) with continuation lines joined and comments removed."""
     start, row = 0, ""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("#"):

@@ -1,4 +1,4 @@
-"""Running blocks: one library, one fresh job of two ranks, every item once in random order."""
+"""Runs blocks: one library, one new job of two ranks, every item once in random order."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import sys
 import time
 
 BLOCK_SECONDS_MAX = 60
-# Of the processors' time during a block, taken by the host for others.
+# Largest accepted share of the processors' time that the host takes away (steal) during a block.
 STEAL_SHARE_MAX = 0.01
 
 
@@ -18,7 +18,7 @@ class Failed(Exception):
 
 
 def measure(plan, ours, others, rounds, seconds, seed):
-    """Rounds of A B B A, ours against itself and against each peer in turn. Returns the list of quads."""
+    """Rounds of A B B A, Hearth against itself and against each peer in turn. Returns the list of quads."""
     chance = random.Random(seed)
     deadline = time.monotonic() + seconds
     quads = []
@@ -50,7 +50,7 @@ def quad(plan, ours, partner, chance):
 
 
 def block(plan, library, order):
-    """All items of one library: {"case:bytes": {"ns", "floors"}}, and whether the host took time away."""
+    """All items of one library: {"case:bytes": {"ns", "floors"}}, and whether steal time disturbed them."""
     before = processor_times()
     document = json.loads(run(library, plan.ranks, plan.arguments(order)))
     after = processor_times()
@@ -61,7 +61,7 @@ def block(plan, library, order):
         f"{r['case']}:{r['bytes']}": {
             "ns": r["median_ns"],
             "min_ns": r["min_ns"],
-            # With more ranks the floor says nothing: where two of them run is no state of all.
+            # With more ranks the floor is meaningless: the placement of two ranks is no state of all.
             "floors": [r["floor_before_ns"], r["floor_after_ns"]] if plan.ranks == 2 else [],
         }
         for r in document["results"]
@@ -74,7 +74,7 @@ def block(plan, library, order):
 
 
 def run(library, ranks, arguments):
-    """The driver's output. A job that hangs is ended with all that it started."""
+    """The driver's output. A job that hangs is killed with all of its processes."""
     command = library.command(ranks) + arguments
     with subprocess.Popen(command, env=library.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
@@ -93,14 +93,14 @@ def run(library, ranks, arguments):
 
 
 def processor_times():
-    """Ticks of all processors since start, by what they were spent on."""
+    """Ticks of all processors since boot, by use."""
     with open("/proc/stat", encoding="ascii") as file:
         ticks = [int(word) for word in file.readline().split()[1:9]]
     return dict(zip(("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"), ticks))
 
 
 def busy_processors(seconds=0.5):
-    """How many processors other programs keep busy now."""
+    """The number of processors that other programs keep busy now."""
     before = processor_times()
     time.sleep(seconds)
     after = processor_times()

@@ -1,4 +1,4 @@
-"""What is compared by default, and what was promised for it.
+"""The default cases of the comparison, and the ratios that were promised for them.
 
 An item is (case, bytes). `init` is the wall time of an empty program from the start of mpiexec to its end.
 """
@@ -10,16 +10,16 @@ DERIVED_BYTES = [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 
 DERIVED = ["vector8", "vector64", "vector512", "vector4096", "struct"]
 DERIVED_PROMISED = 0.80
 
-# Buffers that are allocated, filled, exchanged, checked and freed each time, and the same with kept ones:
-# --fresh. Nothing was promised.
+# Buffers that are allocated, filled, exchanged, checked and freed each time, and the same with permanent
+# buffers: --fresh. No ratio was promised.
 FRESH_BYTES = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20, 24 << 20, 64 << 20]
 
-# One-sided communication: --one-sided. Nothing was promised.
+# One-sided communication: --one-sided. No ratio was promised.
 ONE_SIDED = ["put:8,1024,65536,1048576", "get:8,1024,65536,1048576", "lock_put:8", "fence_put:8",
              "fetch_and_op:8"]
 
 # Collectives: --collectives, by the number of ranks. A length is that of one rank's block. With more ranks
-# than processors only what was promised, since it takes the peers long.
+# than processors only the promised cases, since the peers are slow then.
 COLLECTIVES = ["bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall",
                "reduce_scatter_block", "scan", "exscan"]
 COLLECTIVE_BYTES = [8, 1 << 10, 64 << 10, 1 << 20]
@@ -34,7 +34,7 @@ COLLECTIVES_PROMISED = {
 }
 RANKS_MANY = 8
 
-# The greatest ratio of our time to the best peer's that was promised (two ranks, malloc buffers).
+# The promised upper limit of Hearth's time divided by the best peer's (two ranks, malloc buffers).
 PROMISED = {
     ("latency", 0): 0.45, ("latency", 8): 0.45, ("latency", 16): 0.45, ("latency", 32): 0.45,
     ("latency", 48): 0.45, ("latency", 1024): 0.50, ("latency", 4096): 0.55, ("latency", 65536): 0.95,
@@ -84,7 +84,7 @@ def collective_runs(ranks):
 
 
 def promises(options):
-    """{(case, bytes): ratio}: what was promised for buffers of malloc that begin a page."""
+    """{(case, bytes): ratio}: the promises for buffers of malloc at the start of a page."""
     if options.alloc != "malloc" or options.send_offset or options.recv_offset:
         return {}
     if not options.collectives:

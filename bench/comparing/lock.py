@@ -1,4 +1,4 @@
-"""One comparison at a time: two of them would measure each other."""
+"""Allows one comparison at a time: two would disturb each other."""
 
 import contextlib
 import fcntl
@@ -11,7 +11,7 @@ class Taken(Exception):
 
 @contextlib.contextmanager
 def only_one(path):
-    """Holds a lock on the file; the system gives it back when the process ends, however it ends."""
+    """Holds a lock on the file; the system releases it when the process ends for any reason."""
     with open(path, "a+", encoding="ascii") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

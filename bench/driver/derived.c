@@ -1,6 +1,6 @@
-/* Half round trip of messages of a derived datatype: a vector of blocks with gaps as large as the blocks, or
- * an array of structures. As in pingpong.c each rank checks what came, rewrites its data and sends them back;
- * both look at the clock around that, and it is taken out again. The gaps belong to nobody and stay alone. */
+/* Half round trip of messages of a derived datatype: a vector of blocks with gaps of the same size, or an
+ * array of structures. As in pingpong.c, each rank checks the received data, rewrites its data and sends them
+ * back; both measure the time of that work, which is subtracted. The gaps are neither written nor checked. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { word_bytes = sizeof(uint32_t), parts_max = 3 };
 
-/* One element: blocks of whole words, and where the next element begins. */
+/* One element: blocks of whole words, and the distance to the next element. */
 struct pattern {
   int parts;
   size_t offset[parts_max], bytes[parts_max];
@@ -17,7 +17,7 @@ struct pattern {
   size_t data_bytes;
 };
 
-/* struct { double place[3]; int kind; float weight; } with gaps as a program's padding may leave them. */
+/* struct { double place[3]; int kind; float weight; } with gaps like a program's padding. */
 static const struct pattern structure = {3, {0, 24, 36}, {24, 4, 4}, 48, 32};
 
 static struct pattern pattern_of(const struct run* run) {
@@ -68,7 +68,7 @@ static void check_pattern(const unsigned char* from, const struct pattern* patte
   }
 }
 
-/* The datatype of all of a message. */
+/* The datatype of a whole message. */
 static MPI_Datatype make_type(const struct pattern* pattern, size_t count) {
   MPI_Datatype type, element;
   if (pattern->parts == 1) {
@@ -89,7 +89,7 @@ static MPI_Datatype make_type(const struct pattern* pattern, size_t count) {
   return type;
 }
 
-/* Made once for each run, as a program does. */
+/* Made once for each run, as in a program. */
 static MPI_Datatype type_of(const struct run* run, const struct pattern* pattern) {
   static const struct bench_case* made_for;
   static size_t made_bytes;

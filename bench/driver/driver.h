@@ -1,14 +1,14 @@
-/* The benchmark driver: one program in plain C that any MPI library of version 3.1 or later compiles and
- * runs. `hearth bench` runs it under Hearth, `bench/compare` under every library beside each other.
+/* The benchmark driver: one program in plain C that any MPI library of version 3.1 or later can compile and
+ * run. `hearth bench` runs it under Hearth, `bench/compare` under several libraries in turn.
  *
- * How it measures (the same words are in docs/performance.md):
+ * The method (docs/performance.md describes it too):
  *   - The sender rewrites its whole buffer before each message, the receiver reads and compares every byte.
- *     Neither is counted: the ping-pong takes that time out again, the streams do it between the windows.
+ *     Neither is counted: the ping-pong subtracts that time, the streams do it between the windows.
  *   - Batches of some 200 us are timed; reported are median, 10th and 99th percentile and minimum of batches.
- *   - Before and after each measurement the two processes bounce one cache line without any MPI (floor.c), so
+ *   - Before and after each measurement the two processes bounce one cache line without MPI (floor.c), so
  *     that results from different states of a virtual machine are not compared with each other.
  *
- * Every process runs one thread. Rank 0 leads: it decides how long each batch is and prints the results. */
+ * Every process runs one thread. Rank 0 leads: it decides the length of each batch and prints the results. */
 #ifndef HEARTH_BENCH_DRIVER_H
 #define HEARTH_BENCH_DRIVER_H
 
@@ -18,7 +18,7 @@
 enum { tag_command = 1, tag_report, tag_ready, tag_done, tag_idle, tag_data };
 enum { line_bytes = 64, page_bytes = 4096, window_max = 64 };
 
-/* From the reductions on, data are numbers; before them, bytes. */
+/* Reductions and all later collectives have numbers as data, the earlier ones bytes. */
 enum collective {
   collective_none,
   collective_barrier,
@@ -49,17 +49,17 @@ struct run {
 };
 
 /* Runs `iterations` rounds. Called on both ranks of every pair; returns nanoseconds per message on the rank
- * that leads the pair (the lower one), anything on the other. A collective's is called on all ranks, and rank
- * 0 leads. */
+ * that leads the pair (the lower one), any value on the other. A collective's is called on all ranks, and
+ * rank 0 leads. */
 typedef double (*exchange)(const struct run* run, int leads, int partner, int iterations);
 
 struct bench_case {
   const char* name;
   exchange run;
   int (*window)(size_t bytes); /* how many messages of that length are in flight */
-  int all_pairs;               /* every rank takes part, otherwise ranks 0 and 1 */
+  int all_pairs;               /* every rank takes part; otherwise ranks 0 and 1 */
   const char* what;            /* for the help text */
-  size_t gap_factor;           /* bytes of memory for one byte of a message; 0: all is data */
+  size_t gap_factor;           /* bytes of memory per byte of a message; 0: no gaps */
   size_t block_bytes;          /* of a vector; 0: structures */
   enum collective collective;
 };
@@ -68,14 +68,15 @@ double pingpong(const struct run* run, int leads, int partner, int iterations);
 double pingpong_derived(const struct run* run, int leads, int partner, int iterations);
 double stream_one_way(const struct run* run, int leads, int partner, int iterations);
 double stream_both_ways(const struct run* run, int leads, int partner, int iterations);
-/* As many as fit 2 MiB, so that what is measured is the library and not the memory behind the caches. */
+/* The messages that fit into 2 MiB, so that the library is measured and not the memory behind the caches. */
 int window_by_volume(size_t bytes);
 double receive_unexpected(const struct run* run, int leads, int partner, int iterations);
-/* fresh.c: fill, exchange and check, with buffers that are allocated and freed each time, or kept. */
+/* fresh.c: fill, exchange and check, with buffers that are allocated and freed each time, or with permanent
+ * ones. */
 double exchange_fresh(const struct run* run, int leads, int partner, int iterations);
 double exchange_kept(const struct run* run, int leads, int partner, int iterations);
 
-/* one_sided.c: time of one call and its flush, or its epoch. end: on all ranks, before MPI ends. */
+/* one_sided.c: time of one call and its flush, or its epoch. end: on all ranks, before MPI_Finalize. */
 double one_sided_put(const struct run* run, int leads, int partner, int iterations);
 double one_sided_get(const struct run* run, int leads, int partner, int iterations);
 double one_sided_lock_put(const struct run* run, int leads, int partner, int iterations);
@@ -85,51 +86,51 @@ void one_sided_end(void);
 
 double run_collective(const struct run* run, int leads, int partner, int iterations);
 
-/* What rewriting and checking one short message costs this rank; 0 for long ones, which are timed otherwise.
- */
+/* The time for rewriting and checking one short message on this rank; 0 for long ones, which are timed
+ * differently. */
 double fill_and_check_cost_ns(const struct run* run);
 
-/* Nanoseconds of a clock that never goes back, and what one look at it costs. */
+/* Nanoseconds of a monotonic clock, and the cost of reading it once. */
 double now_ns(void);
 double clock_cost_ns(void);
-/* How many processors the job has. */
+/* The number of processors of the job. */
 int processors_usable(void);
 /* Sorts the values. */
 double median_of(double* values, int count);
 
-/* measure.c: what rank 0 prints about one run. */
+/* measure.c: the result of one run, which rank 0 prints. */
 struct result {
   double median_ns, p10_ns, p99_ns, min_ns;
   int batches, iterations;
-  double floor_before_ns, floor_after_ns; /* one way; 0 when it could not be measured */
+  double floor_before_ns, floor_after_ns; /* one way; 0 if it could not be measured */
   long involuntary_switches;              /* of rank 0 */
 };
 void measure(struct run* run, double budget_ms, int rank, int size, struct result* result);
 
-/* collective.c: what rewriting and checking adds to the time of one collective; 0 where it is not in the
- * time. */
+/* collective.c: the time that rewriting and checking adds to one collective; 0 if it is not included. */
 double collective_work_cost_ns(const struct run* run);
-/* Bytes that one needs in either area. */
+/* Bytes that one operation needs in either area. */
 size_t collective_area_bytes(enum collective which, size_t bytes, int size);
 void collective_end(void);
 
-/* together.c: all ranks, without MPI where they are on one machine. make: called on all; the job ends where
- * ranks of one machine cannot share memory. */
+/* together.c: synchronization of all ranks, without MPI if they are on one machine. make: called on all; the
+ * job ends if ranks of one machine cannot share memory. */
 void together_make(int rank, int size, int machines);
 void together_wait(void);
-/* This rank's times, and, after a together_wait(), from the first begin to the last end. */
+/* Stores this rank's times; after together_wait(), together_elapsed_ns() is the time from the first begin to
+ * the last end. */
 void together_note(double begin_ns, double end_ns);
 double together_elapsed_ns(void);
 
-/* buffer.c: the two areas of each rank and what is in them. */
+/* buffer.c: the two areas of each rank and their contents. */
 void buffers_make(int from_mpi, size_t bytes, size_t send_offset, size_t receive_offset);
 void buffers_free(void);
-/* Bytes that `slots` messages of that length need in one area. */
+/* Bytes of one area for `slots` messages of that length. */
 size_t buffers_needed(size_t bytes, int slots);
 unsigned char* send_slot(size_t bytes, int slot);
 unsigned char* receive_slot(size_t bytes, int slot);
 void fill(unsigned char* to, size_t bytes, uint64_t seed);
-/* Ends the job with a message when the bytes are not those of fill(..., seed). */
+/* Ends the job with a message if the bytes are not those of fill(..., seed). */
 void check(const unsigned char* from, size_t bytes, uint64_t seed);
 
 /* floor.c: one cache line between two processes. make: called on both ranks of the pair. */

@@ -1,8 +1,8 @@
-/* The floor: how long one cache line takes from one process to the other, without any MPI around it. It tells
- * in which state the machine is: a virtual machine's processors are now threads of one core, now cores that
- * share a cache, now cores that do not, and what the system reports does not change with it.
+/* The floor: the time that one cache line takes from one process to the other, without MPI. It shows the
+ * state of the machine: a virtual machine's processors may be threads of one core, cores that share a cache,
+ * or cores that do not, and may change between these states, while the reported topology stays the same.
  *
- * The two ranks share a page of a memory file that no path names; the partner opens it by way of /proc. */
+ * The two ranks share a page of a memory file without a name, which the partner opens through /proc. */
 #define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <mpi.h>
@@ -15,11 +15,11 @@
 
 enum { round_trips = 200, samples = 9, spins_before_yield = 20000 };
 static const uint64_t over = UINT64_MAX;
-/* A sample that takes longer was disturbed, or the ranks share one processor: no more of them. */
+/* A sample that takes longer was disturbed, or the ranks share one processor: stop sampling. */
 static const double sample_ns_max = 20e6;
 
-static uint64_t* line; /* NULL where the ranks share no page: they could not, or are on several machines */
-static uint64_t last;  /* what the leader wrote last; each probe goes on from there */
+static uint64_t* line; /* NULL if the ranks share no page: no permission, or several machines */
+static uint64_t last;  /* the leader's last value, from which the next probe continues */
 
 void floor_make(int leads, int partner) {
   struct {
@@ -43,7 +43,7 @@ void floor_make(int leads, int partner) {
   mine = page != MAP_FAILED;
   MPI_Sendrecv(&mine, 1, MPI_INT, partner, tag_command, &theirs, 1, MPI_INT, partner, tag_command,
                MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  /* Only now, as the partner opens it by its number. */
+  /* Only now: the partner opens the file by the number of this descriptor. */
   if (descriptor >= 0) close(descriptor);
   if (mine && theirs) line = page;
 }
@@ -60,7 +60,7 @@ static uint64_t wait_beyond(uint64_t value) {
   }
 }
 
-/* The leader writes even values, its partner answers each with the next odd one, and `over` with 0. */
+/* The leader writes even values; its partner answers each with the next odd value, and `over` with 0. */
 double floor_one_way_ns(int leads) {
   double sample[samples];
   int count = 0, i;

@@ -1,7 +1,7 @@
-/* An exchange between two ranks as programs make it whose buffers are new in each step: both ranks allocate a
- * send and a receive buffer, fill the one, exchange, check the other, and free both. All of it is timed,
- * since an allocator may move the cost of new memory from one of these steps to another. The same with
- * buffers that are kept shows what remains. */
+/* An exchange between two ranks with new buffers in each step: both ranks allocate a send and a receive
+ * buffer, fill the first, exchange, check the second, and free both. All of it is timed, since an allocator
+ * may move the cost of new memory from one of these steps to another. The same exchange with permanent
+ * buffers shows the remaining cost. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

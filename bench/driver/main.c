@@ -1,5 +1,5 @@
-/* Options, the order of the runs, and the document that rank 0 prints: JSON, one result per line, so that a
- * reader can show each as it comes. */
+/* Options, the order of the runs, and rank 0's output: JSON with one result per line, so that a reader can
+ * show each result as it arrives. */
 #define _GNU_SOURCE 1
 #include <mpi.h>
 #include <sched.h>
@@ -22,7 +22,7 @@ struct planned_run {
 };
 
 struct options {
-  const struct bench_case* cases[cases_max]; /* those that go over all of `sizes` */
+  const struct bench_case* cases[cases_max]; /* those that use all of `sizes` */
   int case_count;
   struct size_list sizes;
   struct planned_run runs[runs_max];
@@ -30,7 +30,7 @@ struct options {
   int from_mpi;
   size_t send_offset, receive_offset;
   double time_ms;
-  int window;            /* 0: by the case */
+  int window;            /* 0: the default of the case */
   unsigned long shuffle; /* seed; 0: ascending */
 };
 
@@ -152,7 +152,7 @@ static void parse_sizes(struct size_list* sizes, const char* text) {
   }
 }
 
-/* A barrier has no data, the other collectives some, and reductions whole numbers. */
+/* A barrier has no data, other collectives have some, and reductions have whole numbers. */
 static int is_fitting(const struct bench_case* what, size_t bytes) {
   if (what->collective == collective_none) return 1;
   if (what->collective == collective_barrier) return bytes == 0;
@@ -166,7 +166,7 @@ static void add_run(struct options* options, const struct bench_case* what, size
   options->runs[options->run_count++].bytes = bytes;
 }
 
-/* "latency" goes over all lengths, "rate:8,64" over its own. */
+/* "latency" uses all lengths, "rate:8,64" its own. */
 static void parse_case(struct options* options, const char* text) {
   const char* colon = strchr(text, ':');
   const size_t length = colon == NULL ? strlen(text) : (size_t)(colon - text);
@@ -189,7 +189,7 @@ static void parse_case(struct options* options, const char* text) {
   for (i = 0; i < own.count; ++i) add_run(options, found, own.bytes[i]);
 }
 
-/* All cases of one length, then those of the next. */
+/* All cases of one length, then those of the next length. */
 static void plan_runs(struct options* options, size_t least, size_t most) {
   int i, c;
   for (i = 0; i < options->sizes.count; ++i) {
@@ -247,7 +247,7 @@ static void parse(struct options* options, int count, char** words) {
   plan_runs(options, least, most);
 }
 
-/* The same order on every rank. */
+/* Equal on all ranks. */
 static void shuffle_runs(struct options* options) {
   uint64_t state = options->shuffle;
   int i;
@@ -263,7 +263,7 @@ static void shuffle_runs(struct options* options) {
 }
 
 static int window_for(const struct options* options, const struct bench_case* what, size_t bytes) {
-  /* A ping-pong has one message under way by its nature. */
+  /* A ping-pong always has one message in flight. */
   return options->window != 0 && what->window != one ? options->window : what->window(bytes);
 }
 
@@ -346,7 +346,7 @@ static void run_all(const struct options* options, int rank, int size) {
   }
 }
 
-/* On how many machines the ranks are. */
+/* The number of machines of the job. */
 static int machines_of(int rank) {
   MPI_Comm machine;
   int place, leads, machines;

@@ -1,5 +1,5 @@
-/* How a run is measured: rank 0 commands batches until the time is used up, the other ranks obey. Ranks that
- * take no part wait inside one MPI_Recv, as idle ranks of a program do. */
+/* How a run is measured: rank 0 commands batches until the time is used up, and the other ranks execute them.
+ * Ranks that take no part wait inside one MPI_Recv, as idle ranks of a program do. */
 #define _GNU_SOURCE 1
 #include <mpi.h>
 #include <sched.h>
@@ -24,7 +24,7 @@ int processors_usable(void) {
   cpu_set_t set;
   int count = 0, processor;
   const long all = sysconf(_SC_NPROCESSORS_ONLN);
-  /* A rank may be bound to one of the processors that the job has. */
+  /* A rank may be bound to one of the job's processors. */
   if (sched_getaffinity(0, sizeof set, &set) == 0) {
     for (processor = 0; processor < CPU_SETSIZE; ++processor) count += CPU_ISSET(processor, &set) != 0;
   }
@@ -70,15 +70,15 @@ static int participants(const struct run* run) {
   return is_collective(run) ? run->ranks : 2 * run->pairs;
 }
 
-/* To every rank that takes part. */
+/* Sends a command to every participating rank. */
 static void command(const struct run* run, int what) {
   int rank;
   for (rank = 1; rank < participants(run); ++rank)
     MPI_Send(&what, 1, MPI_INT, rank, tag_command, MPI_COMM_WORLD);
 }
 
-/* Always between ranks 0 and 1, which take part in every case. Where the ranks of a collective share
- * processors, there is nothing to see. */
+/* Always between ranks 0 and 1, which take part in every case. If the ranks of a collective share processors,
+ * the floor is meaningless. */
 static double floor_between_ns(const struct run* run) {
   const int what = command_floor;
   if (is_collective(run) && run->ranks > processors_usable()) return 0;
@@ -100,7 +100,7 @@ static double batch_of(const struct run* run, int iterations) {
   return slowest;
 }
 
-/* Wall time of a batch, with what the measurement itself leaves out. */
+/* The shorter wall time of two batches, including the work that the measurement subtracts. */
 static double quicker_of_two_ns(const struct run* run, int iterations) {
   const double begin = now_ns();
   double middle, end;
@@ -114,14 +114,14 @@ static double quicker_of_two_ns(const struct run* run, int iterations) {
 static void lead(struct run* run, double budget_ms, int size, struct result* result) {
   static double values[batches_max];
   const long switches = involuntary_switches();
-  /* Where ranks share processors, their order of being run should not make a batch. */
+  /* If ranks share processors, longer batches average over the order in which the ranks are scheduled. */
   const double enough_ns =
       is_collective(run) && run->ranks > processors_usable() ? 10 * batch_ns_min : batch_ns_min;
   double deadline;
   int count = 0, iterations = 1, rank;
   result->floor_before_ns = floor_between_ns(run);
-  /* Batches grow until one is long enough for the clock, even where nothing disturbs it; these warm up and do
-   * not count. The first batch opens the connection. */
+  /* Batches grow until one is long enough for the clock, even without disturbance. These batches warm up and
+   * do not count. The first batch opens the connection. */
   batch_of(run, 1);
   while (quicker_of_two_ns(run, iterations) < enough_ns && iterations < iterations_max) iterations *= 2;
   deadline = now_ns() + 1e6 * budget_ms;
@@ -157,7 +157,7 @@ static void follow(const struct run* run, int leads, int partner) {
 }
 
 void measure(struct run* run, double budget_ms, int rank, int size, struct result* result) {
-  /* Of a collective rank 0 takes it out for all. */
+  /* For a collective, rank 0 subtracts it for all ranks. */
   run->fill_and_check_ns = !is_collective(run) ? fill_and_check_cost_ns(run)
                            : rank == 0         ? collective_work_cost_ns(run)
                                                : 0;

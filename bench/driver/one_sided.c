@@ -1,9 +1,9 @@
 /* One process reads and writes the memory of another, which waits for a message meanwhile.
  *
- * The window comes from MPI_Win_allocate, and but for lock_put one epoch of MPI_Win_lock_all spans all. The
- * origin rewrites what it puts before each call and compares what it got after it; the target compares what
- * was put last at the end of each batch. Of short data that is in the time of the loop, and what it costs
- * alone is taken out again; of long data only the calls are timed. */
+ * The window comes from MPI_Win_allocate, and except for lock_put one epoch of MPI_Win_lock_all spans all.
+ * The origin rewrites its data before each put and compares the data after each get; the target compares the
+ * data of the last put at the end of each batch. For short data that work is part of the loop's time, and its
+ * cost is measured alone and subtracted; for long data only the calls are timed. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ void one_sided_end(void) {
   MPI_Comm_free(&pair);
 }
 
-/* Of this length; called on both. */
+/* For this length; called on both ranks. */
 static void make_window(size_t bytes, int leads, int partner) {
   int rank, ranks[2];
   MPI_Group world, both;
@@ -63,7 +63,7 @@ static void lock_put(const struct run* run) {
   MPI_Win_unlock(target, win);
 }
 
-/* Nanoseconds of one call with the data's work, which is `work_ns` of it where it is not timed apart. */
+/* Nanoseconds of one call. Includes the work on the data if the data are short. */
 static double time_calls(const struct run* run, int iterations, int puts, void (*call)(const struct run*)) {
   const int timed_apart = run->bytes > short_bytes_max;
   double calls_ns = 0;
@@ -80,7 +80,7 @@ static double time_calls(const struct run* run, int iterations, int puts, void (
   return (timed_apart ? calls_ns : now_ns() - begin) / iterations;
 }
 
-/* What this process has stored before, and others have: within an epoch, or in one for it. */
+/* Makes the stores of this process and of others visible: within the epoch, or in an epoch of its own. */
 static void see_own(void (*call)(const struct run*)) {
   if (call != lock_put) {
     MPI_Win_sync(win);
@@ -118,7 +118,7 @@ double one_sided_get(const struct run* run, int leads, int partner, int iteratio
   return exchange_data(run, leads, partner, iterations, 0, get);
 }
 
-/* In an epoch of its own each time. */
+/* Each put has an epoch of its own. */
 double one_sided_lock_put(const struct run* run, int leads, int partner, int iterations) {
   double time;
   make_window(run->bytes, leads, partner);
@@ -157,7 +157,7 @@ double one_sided_fetch_and_op(const struct run* run, int leads, int partner, int
   return time;
 }
 
-/* A fence on both sides for each put. */
+/* A fence on both ranks for each put. */
 double one_sided_fence(const struct run* run, int leads, int partner, int iterations) {
   double begin, time;
   int i;

@@ -1,11 +1,11 @@
-/* Half round trip. Each rank checks what came, rewrites its send buffer and sends it back.
+/* Half round trip. Each rank checks the received data, rewrites its send buffer and sends it back.
  *
- * Checking and rewriting are part of no message's time, so they are taken out again:
- *   short messages  their cost is measured alone, on the same buffers, and subtracted; a look at the clock
- *                   in every round would cost as much as the message
- *   long messages   both ranks look at the clock around them. Rank 0 sums up the time from before its send to
- *                   after its receive, its partner the time from after its receive to before its send; half
- *                   the difference is the time under way, plus one look at the clock, which is subtracted. */
+ * Checking and rewriting are not part of a message's time and are subtracted:
+ *   short messages  their cost is measured alone, on the same buffers; reading the clock in every round would
+ *                   cost as much as the message
+ *   long messages   both ranks read the clock around them. Rank 0 sums the time from before its send to after
+ *                   its receive, its partner the time from after its receive to before its send. Half the
+ *                   difference is the transfer time plus one reading of the clock, which is subtracted. */
 #include <mpi.h>
 
 #include "driver.h"
@@ -46,7 +46,7 @@ static double short_messages(const struct run* run, int leads, int partner, int 
   unsigned char* in = receive_slot(run->bytes, 0);
   double begin = 0;
   int i;
-  /* Round 0 brings both ranks together and is not timed. */
+  /* Round 0 synchronizes both ranks and is not timed. */
   for (i = 0; i <= iterations; ++i) {
     const uint64_t seed = (uint64_t)i;
     if (leads) {

@@ -1,9 +1,9 @@
-/* Messages one after the other, up to 64 in flight, in one direction or in both; many pairs of ranks do this
- * at once.
+/* Messages one after the other, up to 64 in flight, in one direction or in both, between many pairs of ranks
+ * at the same time.
  *
- * A window: the receiver says that it is ready and begins to post its receives; the sender, from then on
- * timed, posts all its sends, waits for them and for one empty message that says that all has arrived. Each
- * message has a buffer of its own on both sides. Rewriting and checking happen between the windows and are
+ * A window: the receiver announces that it is ready and begins to post its receives. The sender, timed from
+ * then on, posts all its sends, waits for them and for one empty message that confirms the arrival of all.
+ * Each message has its own buffer on both sides. Rewriting and checking happen between the windows and are
  * not timed. */
 #include <mpi.h>
 
@@ -66,7 +66,7 @@ double stream_one_way(const struct run* run, int leads, int partner, int iterati
   MPI_Request requests[window_max];
   double sum = 0;
   int i;
-  /* Window 0 brings both ranks together and is not timed. */
+  /* Window 0 synchronizes both ranks and is not timed. */
   for (i = 0; i <= iterations; ++i) {
     if (leads) {
       double begin;

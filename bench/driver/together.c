@@ -1,9 +1,8 @@
-/* What all ranks share without any MPI: a barrier of our own, so that a collective begins on all ranks at
- * once and nothing of one is counted for another library's slow start, and each rank's times, which are on
- * one clock.
+/* Synchronization of all ranks without MPI: a barrier, so that a collective begins on all ranks at the same
+ * time and a library's slow start does not count for another one; and each rank's times, which use one clock.
  *
- * A memory file that no path names; the others open it by way of /proc. Ranks on several machines have
- * neither memory nor a clock in common: they meet in MPI_Barrier, and the slowest rank's own time counts. */
+ * Uses a memory file without a name, which the other ranks open through /proc. Ranks on several machines have
+ * neither memory nor a clock in common: they use MPI_Barrier, and the slowest rank's own time counts. */
 #define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <mpi.h>
@@ -28,7 +27,7 @@ struct shared {
 
 static struct shared* shared;
 static int own_rank, ranks, spins_max;
-static double own_ns; /* where nothing is shared */
+static double own_ns; /* if nothing is shared */
 
 void together_make(int rank, int size, int machines) {
   const size_t bytes = sizeof(struct shared) + (size_t)size * sizeof shared->times[0];

@@ -1,6 +1,6 @@
-/* Messages that came before their receives. The partner sends `window` messages of different tags and then a
- * token; once the leader has the token it receives them in the opposite order, which is the worst one for a
- * queue that is searched from the front. Timed: the receives. */
+/* Messages that arrive before their receives are posted. The partner sends `window` messages of different
+ * tags and then a token. Once the leader has the token, it receives them in the opposite order, the worst
+ * case for a queue that is searched from the front. Only the receives are timed. */
 #include <mpi.h>
 
 #include "driver.h"

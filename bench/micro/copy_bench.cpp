@@ -1,12 +1,13 @@
-// How fast each copy engine is: engine x bytes x alignment difference x where the source comes from.
+// Speed of each copy engine: engine x bytes x alignment difference x state of the source.
 //   ninja -C build/release copy_bench && build/release/bench/micro/copy_bench [--benchmark_filter=...]
 //
-//   own     the source was read and written by the copying processor before: what a sender copies
-//   fresh   another processor has just written it all: what a receiver copies
-//   read    as fresh, and the copy counts until another processor has read the whole destination
 //
-// Wants two processors that nothing else uses. --benchmark_enable_random_interleaving=true with repetitions
-// spreads a change of the machine's state over all cases.
+//   own     the copying processor has read and written the source before: a sender's copy
+//   fresh   another processor has just written the whole source: a receiver's copy
+//   read    as fresh, and the time ends when another processor has read the whole destination
+//
+// Needs two processors that nothing else uses. --benchmark_enable_random_interleaving=true with repetitions
+// spreads changes of the machine's state over all cases.
 #include <benchmark/benchmark.h>
 #include <pthread.h>
 #include <sched.h>
@@ -44,7 +45,7 @@ std::byte* allocate() {
   return static_cast<std::byte*>(memory);
 }
 
-/// The other processor: writes a range, or reads it, when asked.
+/// The other processor: writes or reads a range on request.
 class Other {
  public:
   Other() : thread_([this] { serve(); }) {}
@@ -107,7 +108,7 @@ void measure(benchmark::State& state, Copy copy, Source source) {
   for (auto _ : state) {
     if (source != Source::own) other.write(from, bytes);
     const auto start = std::chrono::steady_clock::now();
-    // Short copies several times where that changes nothing, since looking at the clock takes 20 ns or more.
+    // Short copies are repeated if that changes nothing, since reading the clock takes 20 ns or more.
     const int times = source == Source::own && bytes <= 65536 ? 64 : 1;
     for (int i = 0; i < times; ++i) {
       copy(to, from, bytes);

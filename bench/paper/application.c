@@ -1,6 +1,6 @@
-/* A small application whose messages are looked at (multicore-impact-2007, section 5.2): heat spreads over a
- * plane of CELLS x CELLS for each rank. Every step exchanges the edges with four neighbours, every tenth sums
- * the change, and at the end rank 0 gathers the plane, in long messages. */
+/* A small application whose messages are profiled (multicore-impact-2007, section 5.2): heat diffusion on a
+ * plane of CELLS x CELLS for each rank. Every step exchanges the edges with four neighbours, every tenth step
+ * sums the change, and at the end rank 0 gathers the plane in long messages. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static void make_plane(struct plane* plane, int cells, int size) {
   }
 }
 
-/* The mean of the plane stays what it was, since it closes on itself. */
+/* The mean of the plane stays constant, since the plane is periodic. */
 static double gather_mean(const struct plane* plane, int rank, int size) {
   const int count = plane->width * plane->cells;
   double* piece = malloc((size_t)count * sizeof(double));

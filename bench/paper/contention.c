@@ -1,6 +1,6 @@
-/* A program that lives by memory (multicore-impact-2007, section 5.3, figures 5 and 6): each step goes
- * through three arrays that no second-level cache holds, and gives 64 KiB to a neighbour. What a step takes
- * tells how much the processes are in each other's way; where they run is the launcher's. */
+/* A memory-bound program (multicore-impact-2007, section 5.3, figures 5 and 6): each step traverses three
+ * arrays that exceed every second-level cache, and sends 64 KiB to a neighbour. The time of a step shows how
+ * much the processes disturb each other; the launcher places them. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static double steps_ns(double* a, double* b, double* c, size_t count, int steps,
     for (i = 0; i < count; ++i) a[i] = b[i] + 0.5 * c[i];
     MPI_Sendrecv(a, halo, MPI_DOUBLE, right, tag_data, c, halo, MPI_DOUBLE, left, tag_data, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
-    /* The arrays are read by ways that the compiler does not see. */
+    /* The arrays are read in ways that the compiler does not see. */
     __asm__ volatile("" : : "r"(a) : "memory");
   }
   return slowest_of((now_ns() - begin) / steps);

@@ -1,5 +1,5 @@
-/* The processor's counters by way of the kernel: cache misses of this process. A virtual machine has none
- * mostly. */
+/* Cache misses of this process, from the processor's counters through the kernel. Most virtual machines have
+ * no counters. */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <linux/perf_event.h>

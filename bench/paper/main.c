@@ -1,4 +1,4 @@
-/* Which mode, and what all modes share: their words, and the lines that rank 0 prints. */
+/* Selects the mode; arguments and output lines that all modes share. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* Bandwidth of all pairs at once, each rank i to rank i + P/2: windows of 64 messages, each from and to a
- * buffer of its own, and one empty message that says that all have come (hybrid-kernel-user-2008,
- * section 3.1). In every window the same 64 buffers, rewritten before it (section 3.2), or buffers that were
- * not used lately: these walk through a region that no cache holds. Neither the rewriting nor the checking is
- * timed or counted by the processor's counters. */
+/* Bandwidth of all pairs at once, each from rank i to rank i + P/2: windows of 64 messages, each with its own
+ * buffers, and one empty message that confirms the arrival of all (hybrid-kernel-user-2008, section 3.1).
+ * Every window uses the same 64 buffers, rewritten before it (section 3.2), or buffers that were not used
+ * recently: these advance through a region that exceeds every cache. Rewriting and checking are neither timed
+ * nor counted by the processor's counters. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct plan {
   size_t bytes;
   int slots;       /* of the region */
   int next_window; /* in the region, by windows */
-  int windows;     /* of a block */
+  int windows;     /* per block */
   int leads, partner, counted;
 };
 
@@ -56,7 +56,7 @@ static void add_difference(struct misses* sum, const struct misses* before, cons
   sum->last_level += after->last_level - before->last_level;
 }
 
-/* Nanoseconds of one window on the rank that leads. */
+/* Nanoseconds of one window, on the rank that leads. */
 static double window(const struct plan* plan, int first, struct misses* sum) {
   MPI_Request requests[window_max];
   struct misses before, after;
@@ -80,8 +80,8 @@ static double window(const struct plan* plan, int first, struct misses* sum) {
   return ns;
 }
 
-/* Slots of a region are filled once with the numbers of their places. With buffers that are used again,
- * window 0 brings them to where they will be, and is not timed. */
+/* Slots of a region are filled once with the numbers of their places. With reused buffers, window 0 brings
+ * them into the caches and is not timed. */
 static double block(struct plan* plan, const struct way* way, int reuse, struct misses* sum) {
   const int windows_of_region = plan->slots / window_max;
   double timed = 0;
@@ -98,7 +98,7 @@ static double block(struct plan* plan, const struct way* way, int reuse, struct 
     if (i > 0) timed += ns;
     check_window(plan, first, seed);
   }
-  /* Again what the region's first window is to hold. */
+  /* Restores the contents of the region's first window. */
   if (reuse) fill_window(plan, 0, 0);
   return timed / window_max / plan->windows;
 }
@@ -183,8 +183,8 @@ void mode_pairs(int count, char** words, int rank, int size) {
   buffers_free();
 }
 
-/* A fixed number of windows of the same 64 buffers, for a simulator of caches that counts from the start of
- * the program to its end: what two numbers of windows differ by is what the windows took. */
+/* A fixed number of windows of the same 64 buffers, for a cache simulator that counts from the start of the
+ * program to its end. The difference between two numbers of windows is the cost of the additional windows. */
 void mode_counted(int count, char** words, int rank, int size) {
   struct plan plan;
   int windows, i;

@@ -1,16 +1,16 @@
-/* What `hearth bench paper` measures with: the experiments of the papers, as one program that uses only
- * mpi.h, so that any MPI library of version 3.1 or later compiles and runs it (bench/paper, bench/settings.c
- * and bench/driver without its main.c). `tools/paper` starts it, a mode for each experiment, and reads what
- * rank 0 prints:
+/* The probe of `hearth bench paper`: the experiments of the papers as one program that uses only mpi.h, so
+ * that any MPI library of version 3.1 or later can compile and run it (bench/paper, bench/settings.c and
+ * bench/driver without its main.c). `tools/paper` starts it, with a mode for each experiment, and parses the
+ * output of rank 0:
  *
- *   library TEXT                what MPI_Get_library_version says
- *   value SERIES PLACE NUMBER   one measurement of a series at a place, a length for example
- *   floor NS                    what one cache line takes from rank 0 to rank 1, in the state the machine is
- * in note TEXT                   what the reader of the numbers should know
+ *   library TEXT                the result of MPI_Get_library_version
+ *   value SERIES PLACE NUMBER   one measurement of a series at a place, for example a length
+ *   floor NS                    the time of one cache line from rank 0 to rank 1, in the machine's state
+ *   note TEXT                   a remark for the reader of the numbers
  *
- * Ways that are compared take turns in one job, so that whatever the machine does meanwhile meets all: the
- * n-th values of two series at one place belong together. A way is NAME:SETTINGS, with settings as in
- * settings.h; with no settings it is the library as it is, and any library can run it.
+ * Compared ways alternate in one job, so that changes of the machine affect all of them: the n-th values of
+ * two series at one place belong together. A way is NAME:SETTINGS, with settings as in settings.h. Without
+ * settings it is the library's default, which any library can run.
  *
  * Every process runs one thread. */
 #ifndef HEARTH_BENCH_PAPER_H
@@ -35,7 +35,7 @@ struct lengths {
   int count;
 };
 
-/* Each mode gets the words after its name, on all ranks. */
+/* Each mode gets the arguments after its name, on all ranks. */
 typedef void (*mode)(int count, char** words, int rank, int size);
 void mode_ways(int count, char** words, int rank, int size);
 void mode_pairs(int count, char** words, int rank, int size);
@@ -46,22 +46,23 @@ void mode_idle(int count, char** words, int rank, int size);
 void mode_memory(int count, char** words, int rank, int size);
 void mode_application(int count, char** words, int rank, int size);
 
-/* main.c. Those that read end the job where the word makes no sense. */
+/* main.c. The parsers end the job if an argument is invalid. */
 void stop(const char* what, const char* word);
 unsigned long number_of(const char* word, unsigned long least, unsigned long most);
 void lengths_of(char* word, struct lengths* lengths);
 void ways_of(int count, char** words, struct ways* ways);
-/* The ways of a round: there and back, so that a drift of the machine meets all. */
+/* The order of the ways in a round: alternately forward and backward, so that a drift of the machine affects
+ * all. */
 int way_in_turn(int round, int i, int count);
-/* Of rank 0. */
+/* Called by rank 0. */
 void print_value(const char* series, double place, double value);
-/* Called by all ranks; nothing where ranks share processors. Pre: floor_make() on ranks 0 and 1. */
+/* Called by all ranks; prints nothing if ranks share processors. Pre: floor_make() on ranks 0 and 1. */
 void print_floor(int rank, int size);
 /* The largest of the ranks' values, at rank 0. */
 double slowest_of(double mine);
 
-/* counters.c: cache misses of this process, by the processor's own counters. open: 0 where there are none,
- * and why. Kernel: whether its work is counted too. */
+/* counters.c: cache misses of this process, from the processor's counters. open: 0 if there are none, with
+ * the reason in `why`. `kernel`: whether the kernel's work is counted too. */
 struct misses {
   double first_level, last_level;
 };

@@ -1,7 +1,7 @@
-/* What more ranks cost, although they do nothing. idle: half a round trip of 8 bytes between ranks 0 and 1,
- * after every rank has sent to every other one, while the others sleep outside of MPI; it is the number of
- * partners that counts then, not who uses the processors. memory: what the ranks have of shared memory, after
- * the same, as the kernel counts it (each page divided by the number of processes that have it). */
+/* The cost of additional idle ranks. idle: half a round trip of 8 bytes between ranks 0 and 1, after every
+ * rank has sent to every other one, while all other ranks sleep outside of MPI. This measures the effect of
+ * the number of partners, not of the use of processors. memory: the ranks' shared memory after the same
+ * exchange, as the kernel counts it (each page divided by the number of processes that map it). */
 #define _GNU_SOURCE 1
 #include <mpi.h>
 #include <sched.h>
@@ -24,7 +24,7 @@ static void talk_to_all(int rank, int size, unsigned char* out, unsigned char* i
   }
 }
 
-/* Ranks 0 and 1 each on a processor of their own, where the launcher has left that open. */
+/* Binds ranks 0 and 1 to a processor each, if the launcher has not bound them. */
 static void bind_to_own(int rank) {
   cpu_set_t all, own;
   int processor, place = 0;
@@ -66,7 +66,7 @@ void mode_idle(int count, char** words, int rank, int size) {
       double values[1024];
       int values_count = 0, more = 1;
       const double deadline = now_ns() + 0.9 * time_ns;
-      sleep_ns(0.05 * time_ns); /* until the others sleep */
+      sleep_ns(0.05 * time_ns); /* until the other ranks sleep */
       while (more) {
         const double ns = pingpong(&run, rank == 0, 1 - rank, iterations);
         values[values_count++] = ns;
@@ -84,7 +84,7 @@ void mode_idle(int count, char** words, int rank, int size) {
   buffers_free();
 }
 
-/* A line of /proc/self/smaps_rollup, in bytes; -1 where the kernel has none. */
+/* A line of /proc/self/smaps_rollup, in bytes; -1 if the kernel has none. */
 static double rollup(const char* name) {
   FILE* file = fopen("/proc/self/smaps_rollup", "r");
   char line[256];

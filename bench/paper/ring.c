@@ -1,6 +1,6 @@
-/* Data tiling (multicore-impact-2007, section 5.4, figure 7): each process multiplies its data, hands them to
- * its right neighbour, takes those of its left one, and so on for some steps; all data in one piece, or tile
- * by tile, each through all steps while it lies in the caches. Both leave the same numbers behind. */
+/* Data tiling (multicore-impact-2007, section 5.4, figure 7): each process multiplies its data, sends them to
+ * its right neighbour, receives those of its left one, and so on for some steps. All data go in one piece, or
+ * tile by tile, where each tile makes all steps while it is in the caches. Both give the same numbers. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void multiply(double* data, size_t count, double factor) {
   for (i = 0; i < count; ++i) data[i] *= factor;
 }
 
-/* The data of all steps are in one of the two arrays, by whether the number of steps is odd. */
+/* The result is in one of the two arrays, depending on whether the number of steps is odd. */
 static void process(const struct ring* ring, size_t first, size_t count) {
   const int right = (ring->rank + 1) % ring->size, left = (ring->rank + ring->size - 1) % ring->size;
   double *from = ring->data + first, *to = ring->other + first;
@@ -85,7 +85,7 @@ void mode_ring(int count, char** words, int rank, int size) {
   ring.data = malloc(ring.numbers * sizeof(double));
   ring.other = calloc(ring.numbers, sizeof(double));
   if (ring.data == NULL || ring.other == NULL) stop("no memory for", words[0]);
-  /* The first time touches the memory. */
+  /* The first pass touches the memory. */
   go_round(&ring, tile);
   go_round(&ring, ring.numbers);
   for (round = 0; round < rounds; ++round) {

@@ -1,8 +1,8 @@
-/* Several ways for the same messages, in turns in one job: half a round trip, a stream of them, or
+/* Several protocols for the same messages, alternating in one job: half a round trip, a stream of them, or
  * MPI_Alltoall. The sender rewrites every message and the receiver checks every byte; neither is timed
  * (driver.h).
  *
- * NODE: the memory node that the program's own buffers lie on, - for the system's choice. */
+ * NODE: the memory node of the program's own buffers, - for the system's choice. */
 #define _GNU_SOURCE 1
 #include <linux/mempolicy.h>
 #include <mpi.h>
@@ -62,7 +62,7 @@ static double block(const struct plan* plan, int which, int iterations) {
   return slowest_of(rank < pairs || rank == 0 ? mine : 0);
 }
 
-/* So many that the slowest way takes a block's time. */
+/* So many iterations that the slowest way takes a block's time. */
 static int calibrate(const struct plan* plan) {
   double slowest = 0;
   int iterations = 1, which, attempt;
@@ -72,7 +72,7 @@ static int calibrate(const struct plan* plan) {
       const double begin = now_ns();
       double ns;
       block(plan, which, 2);
-      ns = (now_ns() - begin) / 3; /* the first round of a block is not timed, but made */
+      ns = (now_ns() - begin) / 3; /* the first round of a block is executed but not timed */
       if (attempt == 0 || ns < quickest) quickest = ns;
     }
     if (quickest > slowest) slowest = quickest;
@@ -101,7 +101,7 @@ static void measure_length(struct plan* plan, size_t bytes, int size) {
   print_floor(plan->rank, size);
 }
 
-/* Of the memory that is touched for the first time from now on; -1: the system's own. */
+/* Sets the node of memory that is touched from now on; -1: the system's policy. */
 static void choose_node(int node) {
   enum { bits = 8 * sizeof(unsigned long) };
   unsigned long mask[1024 / bits] = {0};

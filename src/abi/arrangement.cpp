@@ -15,7 +15,7 @@
 namespace hearth::abi {
 namespace {
 
-// With two processes there is nothing to arrange.
+// With two processes, all mappings cost the same.
 constexpr int kArrangedMin = 3;
 
 std::span<const objects::PeerIndex> peers_of(const Comm& comm) {
@@ -43,13 +43,13 @@ Wish read_wish() {
   return text == "never" ? Wish::never : Wish::where_apart;
 }
 
-// What a process says of itself before all measure: one of these, or the processors on which it may run.
+// Published by each rank before a measurement: one of these, or the processors on which it may run.
 constexpr int kInsists = -1;
 constexpr int kRefuses = -2;
 
 Words say_where() {
   static const Wish wish = read_wish();
-  // Between machines what is known suffices.
+  // On several machines, the reported topology suffices.
   if (!runtime().job.place_of.empty()) return {kRefuses};
   if (wish == Wish::always) return {kInsists};
   const shm::JobHeader& job = runtime().job.segment.job();
@@ -58,7 +58,8 @@ Words say_where() {
   return processors.empty() ? Words{kRefuses} : processors;
 }
 
-/// Whether all can measure: nobody refuses, and no processor is named twice, or two might have to take turns.
+/// True if no rank refuses and no two ranks may run on the same processor: time-shared ranks would distort
+/// the times.
 bool can_measure(Words said) {
   std::sort(said.begin(), said.end());
   if (said.front() == kRefuses) return false;
@@ -66,8 +67,9 @@ bool can_measure(Words said) {
   return std::adjacent_find(processors, said.end()) == said.end();
 }
 
-/// What is not known yet of the pairs of this communicator is measured. Distances come from what all have
-/// gathered, and not from what each knows: where threads measured at the same time, that may differ.
+/// Measures the pairs of this communicator that have no time yet. The distances are computed from the
+/// gathered times, which are equal on all ranks. Each rank's cached times may differ if threads measured at
+/// the same time.
 Status measure(Comm& comm, topo::MeasuredTimes& known, topo::Distances& distances) {
   const auto size = static_cast<size_t>(comm.size);
   const auto own = static_cast<size_t>(comm.rank);

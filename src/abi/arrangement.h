@@ -1,8 +1,8 @@
-// Which process gets which rank of a communicator with a topology: where the user allows it, ranks that are
-// neighbours are put on processors that are near each other.
+// Maps the ranks of a communicator with a topology to processes. If the user allows reordering, ranks that
+// are neighbours in the topology are placed on nearby processors.
 //
-// How near is measured by those concerned, once for each pair, where each has processors to itself: a virtual
-// machine may report what it likes. Otherwise what the machine reports counts, by a table.
+// If each rank has its own processors, distances are measured once per pair, because a virtual machine may
+// report a wrong topology. Otherwise they are derived from the reported topology.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,18 @@
 
 namespace hearth::abi {
 
-/// Collective: how far the processes of `comm` are apart, the same on all. With `reorder` 0 that does not
-/// matter: all the same. The first call measures, in one round of coll/distances.h for each other process.
+/// Collective: the distances between the processes of `comm`, equal on all ranks. With `reorder` 0 all
+/// distances are equal. The first call measures, in one round of coll/distances.h for each other process.
 Status agree_on_distances(objects::Comm& comm, int reorder, topo::Distances& distances);
-/// Local: what is known without asking others. After agree_on_distances() the same.
+/// Local: the distances that this process knows. After agree_on_distances(), the same distances.
 topo::Distances known_distances(const objects::Comm& comm);
 
-/// The ranks that get the new ranks 0 to count - 1, in that order. The same on all ranks that pass the same.
-/// Weights count as they are; without traffic, ranks stay what they are.
+/// Returns the old rank of each of the new ranks 0 to count - 1. Equal arguments give equal results on all
+/// ranks. Weights are used as given; without traffic, ranks keep their numbers.
 std::vector<int> arrange(int count, std::span<const topo::Traffic> traffic, const topo::Distances& distances);
 
-/// A communicator of these ranks of `parent`; nullptr where the caller is not among them. No topology yet.
+/// Makes a communicator of these ranks of `parent`, without a topology. `comm` stays unchanged if the caller
+/// is not among them.
 Status make_arranged(const objects::Comm& parent, Share share, const std::vector<int>& ranks,
                      objects::Comm*& comm);
 

@@ -1,7 +1,7 @@
-// The usual cases of the calls that programs make most, compiled into their entry points (rows of
-// api/functions.txt marked `at_once`): arguments that are right, no other threads, a message that
-// p2p/at_once.h can send or take. Whatever is not usual, wrong arguments too, returns false with nothing
-// done, and the entry goes on as entries do. So what is checked here needs no words, and nothing is stored on
+// Fast paths of the most frequent calls, compiled into their entry points (rows of api/functions.txt marked
+// `at_once`). They require valid arguments, a single thread, and a message that p2p/at_once.h can send or
+// receive inline. In all other cases, errors included, they return false without side effects, and the entry
+// point continues on the regular path. So the checks here need no error messages, and nothing is stored on
 // the stack.
 //
 // MPI 5.0 sections 3.2, 3.7.2, 3.7.3.
@@ -20,13 +20,13 @@ using datatype::Type;
 using objects::Comm;
 using p2p::Request;
 
-// What a message is made of, once its handles are known to be right.
+// The objects of a message whose handles are valid.
 struct Message {
   Comm* comm;
   Type* type;
 };
 
-/// False unless these arguments are right for one to or from process `peer`.
+/// False unless these arguments are valid for a message to or from rank `peer`.
 [[gnu::always_inline]] inline bool check(const void* buffer, Count count, MPI_Datatype datatype, int peer,
                                          int tag, MPI_Comm comm, Message& message) {
   message = {find<Comm>(comm), find<Type>(datatype)};
@@ -34,7 +34,7 @@ struct Message {
          tag >= 0 && !is_odd(buffer);
 }
 
-/// `call`: whose message it is, for a profile.
+/// `call`: the MPI call, for the profile.
 [[gnu::always_inline]] inline bool send(const void* buffer, Count count, MPI_Datatype datatype, int dest,
                                         int tag, MPI_Comm comm, Call call = Call::send) {
   if (__builtin_expect(!Inside::is_open(), 0)) return false;
@@ -82,8 +82,8 @@ struct Message {
   return true;
 }
 
-/// Waits for and takes a send that was over at once, or a receive whose message is here, or comes within
-/// moments, and is right. False: nothing has been done.
+/// Completes and destroys a send that completed inline, or a successful receive whose message has arrived or
+/// arrives within a short poll. False: nothing has been done.
 [[gnu::always_inline]] inline bool take(Request& request, MPI_Status* status) {
   p2p::Engine& engine = p2p::engine();
   if (&request == engine.completed_send()) {
@@ -96,7 +96,7 @@ struct Message {
     return false;
   }
   if (status != nullptr) {
-    // What is received at once has the sender, the tag and the length that were asked for.
+    // An inline receive has the source, the tag and the length of its request.
     const objects::PeerIndex from = before ? request.from : request.key.peer;
     set_status(status, request.comm->rank_of(from), before ? request.received_tag : request.key.tag,
                before ? request.received_bytes : request.count * request.type->size, false);
@@ -120,8 +120,8 @@ struct Message {
 
 namespace hearth::abi {
 
-/// Before the return behind the call of the rest of an entry: the entry itself stays on the stack then, where
-/// whoever asks what a rank waits for looks for its name (base/os_stack.h).
+/// Stands before the return after the call of the out-of-line half of an entry point and prevents a tail
+/// call. The entry's frame stays on the stack, where wait diagnostics read its name (base/os_stack.h).
 inline void stay_on_stack() {
   asm volatile("");
 }

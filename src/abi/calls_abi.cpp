@@ -1,4 +1,4 @@
-// MPI 5.0 chapter 20: what the standard ABI says about itself, Fortran's types, and handles as integers.
+// MPI 5.0 chapter 20: queries of the standard ABI, Fortran types, and handles as integers.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ struct FortranType {
 constexpr const char* kSize = "_size";
 constexpr const char* kSupported = "_supported";
 
-// Those whose size a compiler option may change, and those that a compiler may lack.
+// Types whose size depends on compiler options, and types that a compiler may lack.
 const FortranType kSized[] = {{"logical", MPI_LOGICAL},
                               {"integer", MPI_INTEGER},
                               {"real", MPI_REAL},
@@ -66,12 +66,12 @@ std::string key_for(const FortranType& row, const char* aspect) {
   return std::string("mpi_") + row.name + aspect;
 }
 
-// What the caller says of its compiler must be what the library does.
+// The caller's description of its compiler must match the library.
 Status compare(const Info& info, const FortranType& row, const char* aspect) {
   const std::string key = key_for(row, aspect);
   for (const auto& [name, value] : info.entries) {
     const std::string ours = value_for(row, aspect);
-    // A compiler without a type that the library has is no conflict: it never names that type.
+    // A compiler that lacks a type of the library is compatible: it never uses that type.
     const bool fits = value == ours || (aspect == kSupported && value == "false");
     if (name == key && !fits) {
       return fail(MPI_ERR_ABI,
@@ -92,7 +92,7 @@ Status check_logical_size(int bytes) {
   return fail(MPI_ERR_ARG, "logical_size is %d: a LOGICAL has 1, 2, 4, 8 or 16 bytes", bytes);
 }
 
-// The number of `bytes` bytes at `from`, with its sign in all bytes behind it.
+// Sign-extends the little-endian integer of `bytes` bytes at `from`.
 void extend(const void* from, int bytes, std::byte (&to)[16]) {
   const auto length = static_cast<size_t>(bytes);
   std::memcpy(to, from, length);
@@ -139,7 +139,7 @@ Status abi_set_fortran_info(Info* info) {
   return {};
 }
 
-// Before they are set the values are those that reductions suppose, and is_set says that nobody knows.
+// Before the values are set, returns those that reductions assume, and is_set 0.
 Status abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false, int& is_set) {
   HEARTH_TRY(check_logical_size(logical_size));
   if (logical_true == nullptr) return no_pointer("logical_true");
@@ -150,8 +150,8 @@ Status abi_get_fortran_booleans(int logical_size, void* logical_true, void* logi
   return {};
 }
 
-// The standard has one call for all: "only the first call to this function affects the state". So what is
-// said of a LOGICAL of one width is taken for every width, as the same number.
+// The standard allows one call: "only the first call to this function affects the state". So the values given
+// for one width of LOGICAL are sign-extended to all widths.
 Status abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) {
   HEARTH_TRY(check_logical_size(logical_size));
   if (logical_true == nullptr) return no_pointer("logical_true");
@@ -171,7 +171,7 @@ Status abi_set_fortran_booleans(int logical_size, void* logical_true, void* logi
   return {};
 }
 
-// Handles as integers. These return no error code, so that a wrong handle or number gives the null one.
+// Handles as integers. These functions return no error code: an invalid handle or number gives the null one.
 
 namespace {
 
@@ -187,7 +187,7 @@ abi::HandleOf<Object> handle_of(int number) {
   return abi::from_int<Object>(number);
 }
 
-// Of windows and files there are only the null handles yet.
+// Files have only the null handle.
 template <class Handle>
 int number_of_null(Handle null) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(null));

@@ -18,7 +18,7 @@ using objects::DeleteFunction;
 using objects::KeyvalKind;
 using objects::Win;
 
-/// The value under a key of the standard's; nullptr for other keys. The address stays valid and the same.
+/// The value of a predefined key; nullptr for other keys. The address stays valid and does not change.
 const int* predefined_attribute(int keyval) {
   static const int tag_upper_bound = 2147483647;
   static const int host = MPI_PROC_NULL;  // no process is special
@@ -90,7 +90,7 @@ Status comm_delete_attr(Comm& comm, int comm_keyval) {
   return objects::delete_attribute(objects::holder_of(comm), comm_keyval);
 }
 
-// The names of MPI 1 for the same.
+// The MPI-1 names of these functions.
 
 Status keyval_create(MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int& keyval,
                      void* extra_state) {
@@ -153,7 +153,7 @@ Status win_set_attr(Win& win, int win_keyval, void* attribute_val) {
   return objects::set_attribute(objects::holder_of(win), win_keyval, attribute_val);
 }
 
-// Predefined ones are the address of the value, but for the base, which is the value (MPI 5.0
+// A predefined attribute is the address of the value, except for the base, which is the value (MPI 5.0
 // section 12.2.6).
 Status win_get_attr(Win& win, int win_keyval, void* attribute_val, int& flag) {
   void* const values[] = {win.base, &win.displacement_unit, &win.bytes, &win.flavor, &win.model};

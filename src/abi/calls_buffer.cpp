@@ -10,7 +10,7 @@
 namespace hearth::abi {
 namespace {
 
-// By communicator or session.
+// Buffers by communicator or session.
 std::map<const void*, std::unique_ptr<p2p::SendBuffer>>& buffers() {
   static std::map<const void*, std::unique_ptr<p2p::SendBuffer>> by_owner;
   return by_owner;
@@ -76,7 +76,7 @@ Status detach(p2p::SendBuffer& buffer, void* buffer_address, Count& size) {
   return {};
 }
 
-// A request that is over when its buffer is empty.
+// Returns a request that completes when the buffer is empty.
 Status start_flush(p2p::SendBuffer& buffer, p2p::Request*& request) {
   static constexpr p2p::RequestHooks hooks = {
       .advance =

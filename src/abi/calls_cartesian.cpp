@@ -27,7 +27,7 @@ Status check_room(int maxdims, const Cartesian& grid) {
   return fail(MPI_ERR_ARG, "maxdims is %d, but the grid has %d dimensions", maxdims, grid.dimensions());
 }
 
-/// A grid on the first ranks of a communicator.
+/// Checks and stores the shape of a grid on the first ranks of a communicator.
 Status read_grid(const Comm& comm, int ndims, const int* dims, const int* periods, Cartesian& grid) {
   if (comm.is_inter()) return fail(MPI_ERR_COMM, "an intercommunicator cannot be a grid");
   int64_t places = 1;
@@ -44,7 +44,7 @@ Status read_grid(const Comm& comm, int ndims, const int* dims, const int* period
   return {};
 }
 
-/// Every pair of neighbours once.
+/// Each pair of neighbours once.
 std::vector<topo::Traffic> traffic_in(const Cartesian& grid) {
   std::vector<topo::Traffic> traffic;
   for (int rank = 0; rank < grid.size(); ++rank) {
@@ -82,8 +82,8 @@ Status cart_create(Comm& comm_old, int ndims, const int* dims, const int* period
   return {};
 }
 
-// The rank that MPI_Cart_create with reorder=true would give, as far as this process can tell: the call is
-// local, so that it can use what was measured before but not measure.
+// Returns the rank that MPI_Cart_create with reorder=true would assign, as far as this process knows. The
+// call is local, so it uses earlier measurements and makes none.
 Status cart_map(Comm& comm, int ndims, const int* dims, const int* periods, int& newrank) {
   Cartesian grid;
   HEARTH_TRY(read_grid(comm, ndims, dims, periods, grid));
@@ -155,7 +155,7 @@ Status cart_shift(Comm& comm, int direction, int disp, int& rank_source, int& ra
   return {};
 }
 
-// A part for all coordinates in the dimensions that go away.
+// Makes one communicator for each combination of coordinates in the removed dimensions.
 Status cart_sub(Comm& comm, const int remain_dims[], Comm*& newcomm) {
   const Cartesian* grid = nullptr;
   HEARTH_TRY(grid_of(comm, grid));

@@ -1,4 +1,4 @@
-// MPI 5.0 sections 6.3 to 6.11: blocking collective operations. What they do is in src/coll.
+// MPI 5.0 sections 6.3 to 6.11: blocking collective operations. src/coll implements them.
 #include "abi/collective_types.h"
 #include "coll/coll.h"
 #include "datatype/reduce.h"

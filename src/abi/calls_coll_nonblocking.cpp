@@ -1,4 +1,4 @@
-// MPI 5.0 section 6.12: non-blocking collective operations. What they do is in src/coll.
+// MPI 5.0 section 6.12: non-blocking collective operations. src/coll implements them.
 #include "abi/collective_types.h"
 #include "coll/coll.h"
 #include "hearth_calls.h"

@@ -1,4 +1,4 @@
-// MPI 5.0 section 6.13: persistent collective operations. What they do is in src/coll. No hints are known.
+// MPI 5.0 section 6.13: persistent collective operations. src/coll implements them. Hints are ignored.
 #include "abi/collective_types.h"
 #include "coll/coll.h"
 #include "hearth_calls.h"

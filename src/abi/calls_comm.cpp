@@ -1,5 +1,4 @@
-// MPI 5.0 sections 7.4 and 7.8: what communicators say of themselves, and their end. How they are made is in
-// calls_comm_create.cpp.
+// MPI 5.0 sections 7.4 and 7.8: queries on communicators, and freeing them. calls_comm_create.cpp makes them.
 #include <algorithm>
 
 #include "abi/comm_making.h"
@@ -40,10 +39,10 @@ Status comm_compare(Comm& comm1, Comm& comm2, int& result) {
   }
   int likeness = objects::compare(*comm1.group, *comm2.group);
   if (comm1.is_inter()) {
-    // The values grow as likeness falls: MPI_IDENT, MPI_SIMILAR, MPI_UNEQUAL.
+    // Larger values are less similar: MPI_IDENT, MPI_SIMILAR, MPI_UNEQUAL.
     likeness = std::max(likeness, objects::compare(*comm1.remote_group, *comm2.remote_group));
   }
-  // The groups may be the same; the contexts never are.
+  // Two communicators may have the same group, but never the same context id.
   result = likeness == MPI_IDENT ? MPI_CONGRUENT : likeness;
   return {};
 }
@@ -62,7 +61,7 @@ Status check_inter(const Comm& comm) {
 
 }  // namespace
 
-// A group of the user's, which is freed apart from the communicator.
+// The user frees this group independently of the communicator.
 Status comm_group(Comm& comm, Group*& group) {
   return abi::make_group(comm.group->peers, comm.group->session, group);
 }
@@ -88,7 +87,7 @@ Status comm_set_name(Comm& comm, const char* comm_name) {
   return {};
 }
 
-// Hints. Assertions are kept and change nothing; those that name thresholds or algorithms take effect
+// Hints. Assertions are stored and have no effect. Hints that name thresholds or algorithms take effect
 // (docs/tuning.md, docs/collectives.md).
 
 Status comm_set_info(Comm& comm, Info* info) {
@@ -107,7 +106,7 @@ Status comm_get_info(Comm& comm, Info*& info_used) {
   return {};
 }
 
-// Nobody is spawned as long as MPI_Comm_spawn is missing: MPI_COMM_NULL.
+// MPI_COMM_NULL: MPI_Comm_spawn is missing, so no process has a parent.
 Status comm_get_parent(Comm*& parent) {
   parent = nullptr;
   return {};
@@ -118,14 +117,14 @@ Status comm_free(Comm*& comm) {
   HEARTH_TRY(objects::delete_attributes(*comm));
   abi::drop_send_buffer(*comm);
   if (comm->info != nullptr) abi::drop_hints(*comm);
-  // Requests on it hold references of their own.
+  // Pending requests hold references of their own.
   objects::free_handle(*comm);
   comm = nullptr;
   return {};
 }
 
-// MPI 5.0 section 11.10.4: as above, but what was left to itself (MPI_Request_free) is over afterwards.
-// Requests that still have a handle are the caller's to complete before.
+// MPI 5.0 section 11.10.4: like MPI_Comm_free, but waits for operations whose requests were freed
+// (MPI_Request_free). The caller must have completed all requests that still have a handle.
 Status comm_disconnect(Comm*& comm) {
   if (comm->predefined != 0) return fail(MPI_ERR_COMM, "%s cannot be disconnected", comm->name.c_str());
   p2p::Engine& engine = p2p::engine();

@@ -1,6 +1,6 @@
-// MPI 5.0 section 7.4.2: communicators from communicators. How agreement is reached is in comm_making.h.
+// MPI 5.0 section 7.4.2: communicators from communicators. comm_making.h agrees on context ids.
 //
-// Errors that one process finds are told after the others have had its messages, so that none of them hangs.
+// A local error is reported after the exchange with the other ranks, so that none of them hangs.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -25,7 +25,7 @@ using objects::Group;
 using objects::Info;
 using objects::Peers;
 
-/// A new intercommunicator; none where one of the sides is empty.
+/// Makes an intercommunicator; none if one of the groups is empty.
 Status make_intercomm(const Comm& parent, uint32_t context, Peers local_peers, Peers remote_peers,
                       Comm*& comm) {
   if (local_peers.empty() || remote_peers.empty()) return {};
@@ -51,7 +51,7 @@ Status check_members(const Group& all, const Peers& peers) {
   return {};
 }
 
-/// An object like `comm`, but for its contexts.
+/// Makes a communicator like `comm`, without context ids.
 Status copy_object(const Comm& comm, const Info* info, Comm*& made) {
   objects::retain(*comm.group);
   if (comm.is_inter()) {
@@ -64,8 +64,8 @@ Status copy_object(const Comm& comm, const Info* info, Comm*& made) {
   return abi::set_hints(*made, info);
 }
 
-/// Begins to agree on the contexts of a duplicate, which is made. It must not be used before the request is
-/// over.
+/// Makes a duplicate and starts the agreement on its context ids. The duplicate must not be used before the
+/// request completes.
 Status start_duplicate(Comm& comm, const Info* info, Comm*& newcomm, p2p::Request*& request) {
   Comm* made = nullptr;
   Status status = copy_object(comm, info, made);
@@ -78,7 +78,7 @@ Status start_duplicate(Comm& comm, const Info* info, Comm*& newcomm, p2p::Reques
     newcomm = made;
     return {};
   }
-  // The others count on our part in the agreement.
+  // The other ranks need this rank's part of the agreement.
   if (started.ok()) static_cast<void>(p2p::engine().wait(request));
   objects::release(*made);
   return status;
@@ -99,7 +99,7 @@ Status duplicate(Comm& comm, const Info* info, Comm*& newcomm) {
 
 }  // namespace
 
-// The copies have no hints: since MPI 4.0 they do not travel along (section 7.4.2).
+// The copies have no hints: since MPI 4.0 hints are not propagated (section 7.4.2).
 Status comm_dup(Comm& comm, Comm*& newcomm) {
   return duplicate(comm, nullptr, newcomm);
 }
@@ -133,7 +133,7 @@ Status comm_create(Comm& comm, Group& group, Comm*& newcomm) {
   return make_intercomm(comm, share.take().context, group.peers, std::move(remote), newcomm);
 }
 
-// Only the group's processes call; the tag tells apart calls of several threads.
+// Only members of the group call; the tag separates concurrent calls of several threads.
 Status comm_create_group(Comm& comm, Group& group, int tag, Comm*& newcomm) {
   if (comm.is_inter()) {
     return fail(MPI_ERR_COMM,
@@ -149,7 +149,7 @@ Status comm_create_group(Comm& comm, Group& group, int tag, Comm*& newcomm) {
   return abi::make_intracomm(comm, std::move(share), group.peers, newcomm);
 }
 
-// Only the group's processes call, and there need be no communicator yet (MPI 5.0 section 11.3.4).
+// Only members of the group call, and no communicator is needed (MPI 5.0 section 11.3.4).
 
 namespace {
 
@@ -185,10 +185,10 @@ Status intercomm_create_from_groups(Group& local_group, int local_leader, Group*
 
 namespace {
 
-// What each process says in a split: color, key, and in an intracommunicator rank 0 the allotment.
+// A rank's data in a split: color, key, and on rank 0 of an intracommunicator the context-id allocation.
 constexpr size_t kWishWords = 4;
 
-/// The processes of a group that wish this color, by key and then by rank.
+/// The processes of a group with this color, by key and then by rank.
 Peers members_of(int color, const Words& wishes, const Group& group) {
   std::vector<std::pair<int, int>> members;  // key, rank
   for (int rank = 0; rank < group.size(); ++rank) {

@@ -1,5 +1,5 @@
-// MPI 5.0 sections 7.4.2 and 9.1.3: what hardware a process is bound to, and communicators of those that
-// share some. What is known of it is where the launcher has bound each rank (shm::RankPlace).
+// MPI 5.0 sections 7.4.2 and 9.1.3: the hardware that a process is bound to, and communicators of processes
+// that share it. The source is the binding of each rank that the launcher stored (shm::RankPlace).
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -19,7 +19,7 @@ using objects::Comm;
 using objects::Info;
 using shm::RankPlace;
 
-/// A kind of hardware, under hwloc's name for it. From large to small.
+/// A kind of hardware by its hwloc name. From large to small.
 struct Resource {
   std::string_view name;
   int32_t RankPlace::*number;
@@ -38,13 +38,13 @@ const RankPlace& place_of(objects::PeerIndex peer) {
   return abi::bound_place_of(peer);
 }
 
-/// The processes of this one's machine.
+/// The color of all processes on this machine.
 int color_of_machine() {
   return abi::node_of(p2p::engine().self());
 }
 
-/// Of those that are bound to the piece of hardware with this number on this one's machine. -1, for "not
-/// bound to one of them", is no part.
+/// The color of all processes that are bound to the object with this number on this machine. -1, not bound to
+/// a single object, gives no color.
 int color_of(int32_t number) {
   constexpr int kNumbersEach = 1 << 16;
   return number < 0 ? kNobody : color_of_machine() * kNumbersEach + number;
@@ -86,8 +86,8 @@ int color_by_process_set(std::string_view name) {
   return set == abi::ProcessSet::world ? kEverybody : p2p::engine().self();
 }
 
-/// By the largest hardware that not all ranks share: each part is smaller than the communicator. `found` is
-/// its kind.
+/// Splits by the largest hardware that not all ranks share, so that each part is smaller than the
+/// communicator. `found` is the kind of hardware.
 int color_without_guide(const Comm& comm, std::string_view& found) {
   if (!abi::on_one_machine(comm.group->peers)) {
     found = kMachine;
@@ -107,7 +107,8 @@ int color_without_guide(const Comm& comm, std::string_view& found) {
 
 }  // namespace
 
-// A process gets MPI_COMM_NULL where the hardware is not known, or it is not bound to one piece of it.
+// A process gets MPI_COMM_NULL if the hardware is unknown, or if it is not bound to a single object of that
+// kind.
 Status comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm*& newcomm) {
   int color = kNobody;
   std::string_view divided_by;
@@ -140,14 +141,14 @@ Status comm_split_type(Comm& comm, int split_type, int key, Info* info, Comm*& n
                     split_type);
   }
   HEARTH_TRY(comm_split(comm, color, key, newcomm));
-  // Without a guide, the caller is told what it was by.
+  // An unguided split returns the kind of hardware in `info`.
   if (newcomm != nullptr && !divided_by.empty() && info != nullptr) {
     set_value(*info, "mpi_hw_resource_type", uri_of(divided_by));
   }
   return status;
 }
 
-// Which kinds of hardware there are, and whether this process is bound to one piece of that kind.
+// Returns the kinds of hardware, and for each whether this process is bound to a single object of it.
 Status get_hw_resource_info(Info*& hw_info) {
   hw_info = objects::pools.infos.create();
   if (hw_info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another info object");

@@ -1,5 +1,5 @@
-// What a status says: how much arrived (MPI 5.0 sections 3.2.5 and 5.1.11), and whether it was cancelled
-// (section 3.8.4).
+// Contents of a status: the length (MPI 5.0 sections 3.2.5 and 5.1.11), and whether it was cancelled (section
+// 3.8.4).
 #include "abi/status.h"
 #include "datatype/signature.h"
 #include "hearth_calls.h"

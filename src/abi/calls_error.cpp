@@ -25,7 +25,7 @@ Status check_kind(const Errhandler& errhandler, ErrhandlerKind kind, const char*
   return fail(MPI_ERR_ERRHANDLER, "this error handler is not for %s. Remedy: make one by %s", objects, maker);
 }
 
-// The caller frees what it gets.
+// Takes a reference for the caller, which must free it.
 Status hand_out(Errhandler& owned, Errhandler*& errhandler) {
   errhandler = &owned;
   if (owned.predefined == 0) objects::retain(owned);
@@ -61,7 +61,7 @@ Status session_create_errhandler(MPI_Session_errhandler_function* function, Errh
 Status comm_set_errhandler(objects::Comm& comm, Errhandler& errhandler) {
   HEARTH_TRY(
       check_kind(errhandler, ErrhandlerKind::user_comm, "communicators", "MPI_Comm_create_errhandler"));
-  // In this order, as both may be the same.
+  // Retain first: both may be the same handler.
   objects::retain(errhandler);
   if (comm.errhandler != nullptr) objects::release(*comm.errhandler);
   comm.errhandler = &errhandler;
@@ -114,7 +114,7 @@ Status win_call_errhandler(objects::Win& win, int errorcode) {
   return {};
 }
 
-// Of files there is only MPI_FILE_NULL, which bears the handler that new files get.
+// The only file is MPI_FILE_NULL, which holds the handler that new files get.
 Status file_set_errhandler(MPI_File, Errhandler& errhandler) {
   HEARTH_TRY(check_kind(errhandler, ErrhandlerKind::user_file, "files", "MPI_File_create_errhandler"));
   abi::set_default_file_errhandler(errhandler);
@@ -130,8 +130,8 @@ Status file_call_errhandler(MPI_File, int errorcode) {
   return {};
 }
 
-// Predefined ones may be "freed" as well: programs free what MPI_Comm_get_errhandler gave them. The handle of
-// one that is in use stays valid: MPI_Comm_get_errhandler may hand it out again.
+// Predefined handlers may be freed too: programs free the result of MPI_Comm_get_errhandler. A handler in use
+// keeps its handle, since MPI_Comm_get_errhandler may return it again.
 Status errhandler_free(Errhandler*& errhandler) {
   if (errhandler->predefined == 0) objects::release(*errhandler);
   errhandler = nullptr;

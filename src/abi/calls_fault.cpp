@@ -1,5 +1,5 @@
-// Calls with which a program outlives the death of some of its processes, beyond MPI 5.0: what ULFM calls
-// MPIX_Comm_*. docs/reliability.md says how they are meant to be used, and what they promise.
+// Calls for surviving process failures, beyond MPI 5.0: ULFM's MPIX_Comm_*. docs/reliability.md describes
+// their use and their guarantees.
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -24,7 +24,7 @@ using objects::Group;
 using objects::PeerIndex;
 using objects::Peers;
 
-/// The launcher ends a job with a death that nobody minds.
+/// Records that the application handles deaths; otherwise the launcher ends the job after one.
 void go_on() {
   p2p::Engine& engine = p2p::engine();
   if (engine.deaths() != 0) engine.liveness()->go_on();
@@ -60,7 +60,7 @@ void acknowledge_all(Comm& comm) {
   go_on();
 }
 
-/// MPIX_ERR_PROC_FAILED on all processes alike, where somebody was not prepared for a death.
+/// MPIX_ERR_PROC_FAILED on all members if one of them had not acknowledged a death.
 Status status_of(const Agreement& agreement) {
   const Peers& unexpected = agreement.outcome().unexpected;
   if (unexpected.empty()) return {};
@@ -76,7 +76,7 @@ Peers living(const Agreement& agreement, const Group& group) {
   return peers;
 }
 
-/// No communicator where one of two groups is left without a process.
+/// No communicator if one of two groups has no survivor.
 Status make_shrunk(Comm& comm, const Agreement& agreement, Comm*& newcomm) {
   static_cast<void>(p2p::engine().look_for_failures());
   go_on();
@@ -96,7 +96,7 @@ Status make_shrunk(Comm& comm, const Agreement& agreement, Comm*& newcomm) {
   return abi::make_intercomm(*comm.errhandler, share.take().context, local, remote, newcomm);
 }
 
-/// An agreement behind a request. Lives as long as the request.
+/// An agreement that completes a request. Lives as long as the request.
 class PendingAgreement : public Agreement {
  public:
   using Agreement::Agreement;

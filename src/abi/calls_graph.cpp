@@ -1,5 +1,5 @@
-// MPI 5.0 sections 8.5.3 to 8.5.5, 8.5.8: graphs of processes. In a distributed graph each process knows its
-// own neighbours only; who names edges of others tells all, and each takes what concerns it.
+// MPI 5.0 sections 8.5.3 to 8.5.5, 8.5.8: graph topologies. In a distributed graph each process knows only
+// its own neighbours. Edges that other processes specify are gathered by all, and each process keeps its own.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -116,7 +116,7 @@ Status graph_create(Comm& comm_old, int nnodes, const int* indx, const int edges
   return {};
 }
 
-// The rank that MPI_Graph_create with reorder=true would give, as far as this process can tell.
+// Returns the rank that MPI_Graph_create with reorder=true would assign, as far as this process knows.
 Status graph_map(Comm& comm, int nnodes, const int* indx, const int edges[], int& newrank) {
   Graph graph;
   HEARTH_TRY(read_graph(comm, nnodes, indx, edges, graph));
@@ -185,7 +185,7 @@ Status graph_neighbors(Comm& comm, int rank, int maxneighbors, int* neighbors) {
 
 namespace {
 
-/// As Words: kind of what follows, then edges in threes.
+/// The first word of a report is its kind; edges of three words each follow.
 enum Report : int { kRefused, kUnweighted, kWeighted };
 constexpr size_t kEdgeWords = 3;  // source, destination, weight
 
@@ -239,7 +239,7 @@ Status dist_graph_create(Comm& comm_old, int n, const int* sources, const int* d
   HEARTH_TRY(status);
 
   bool weighted = false;
-  Words list;  // all edges, the reports' heads taken out
+  Words list;  // all edges, without the reports' first words
   int begin = 0;
   for (int rank = 0; rank < comm_old.size; ++rank) {
     const int head = all[static_cast<size_t>(begin)];
@@ -284,7 +284,7 @@ void append(Words& words, int count, const int* values, bool given) {
   }
 }
 
-/// What one process says of its neighbours: kind, how many, then ranks and weights.
+/// One process's neighbours as words: kind, both degrees, then ranks and weights.
 constexpr size_t kHeadWords = 3;
 
 Words report_neighbors(int indegree, const int* sources, const int* source_weights, int outdegree,
@@ -316,7 +316,7 @@ Topology topology_from(const int* report) {
   return topology;
 }
 
-/// All ranks' neighbours as traffic.
+/// The edges of all ranks as traffic.
 std::vector<topo::Traffic> traffic_in(const std::vector<Topology>& topologies) {
   std::vector<topo::Traffic> traffic;
   for (size_t rank = 0; rank < topologies.size(); ++rank) {
@@ -356,7 +356,7 @@ Status dist_graph_create_adjacent(Comm& comm_old, int indegree, const int* sourc
     report = report_neighbors(indegree, sources, sourceweights, outdegree, destinations, destweights,
                               sourceweights != MPI_UNWEIGHTED);
   }
-  // Where no order is better than another, nobody needs to know the others' neighbours.
+  // With uniform distances the ranks keep their order, so no exchange of neighbours is needed.
   if (distances.uniform()) {
     HEARTH_TRY(status);
     HEARTH_TRY(abi::make_arranged(comm_old, std::move(share), abi::arrange(comm_old.size, {}, distances),
@@ -390,7 +390,7 @@ Status distributed_graph_of(const Comm& comm, const DistributedGraph*& graph) {
               "the communicator is no distributed graph. Remedy: MPI_Dist_graph_create makes one");
 }
 
-/// As many as there is room for.
+/// Copies as many values as `place` has room for.
 Status give(const std::vector<int>& values, int room, int* place, const char* name) {
   HEARTH_TRY(check_array(place, room, name));
   std::copy_n(values.begin(), std::min(values.size(), static_cast<size_t>(room)), place);
@@ -414,7 +414,7 @@ Status dist_graph_neighbors(Comm& comm, int maxindegree, int* sources, int* sour
   HEARTH_TRY(distributed_graph_of(comm, graph));
   HEARTH_TRY(give(comm.topology->sources, maxindegree, sources, "sources"));
   HEARTH_TRY(give(comm.topology->destinations, maxoutdegree, destinations, "destinations"));
-  // Of a graph without weights nothing is said about them.
+  // A graph without weights leaves the arrays of weights unchanged.
   const auto wanted = [](const int* weights) {
     return weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY;
   };

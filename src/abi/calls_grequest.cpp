@@ -1,4 +1,4 @@
-// MPI 5.0 section 13.2: generalized requests, operations that the user's own code carries out.
+// MPI 5.0 section 13.2: generalized requests, operations that the application implements.
 #include "abi/requests.h"
 #include "base/inside.h"
 #include "hearth_calls.h"
@@ -71,7 +71,7 @@ Status grequest_complete(Request* request) {
   if (request->complete) {
     return fail(MPI_ERR_REQUEST, "the request is complete already: MPI_Grequest_complete was called before");
   }
-  // The last to let go of the request calls its free function and hears of its errors.
+  // If the handle was freed before, this call runs the free function and returns its error.
   const Status released = request->handle_freed ? abi::release_state(*request) : Status();
   p2p::engine().finish(*request, {});
   return released;

@@ -13,7 +13,7 @@ namespace {
 using objects::Group;
 using objects::Peers;
 
-/// A group of the user's, out of the same session as `origin`; MPI_GROUP_EMPTY when there is nobody in it.
+/// Makes a user's group from the same session as `origin`; MPI_GROUP_EMPTY if there are no members.
 Status publish(Peers peers, const Group& origin, Group*& group) {
   if (peers.empty()) {
     group = abi::find<Group>(MPI_GROUP_EMPTY);
@@ -93,7 +93,7 @@ Status group_range_excl(Group& group, int n, int ranges[][3], Group*& newgroup) 
 }
 
 Status group_free(Group*& group) {
-  // MPI_GROUP_EMPTY is what calls return for an empty group, so programs free it like any other.
+  // Calls return MPI_GROUP_EMPTY for empty groups, so programs free it like any other group.
   if (group->predefined == 0) objects::free_handle(*group);
   group = nullptr;
   return {};

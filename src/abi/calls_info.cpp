@@ -35,14 +35,14 @@ const std::string* find_value(const Info& info, const char* key) {
   return nullptr;
 }
 
-// A key that is too long cannot be there, but is the caller's mistake.
+// A key that is too long cannot be present; it is an error of the caller.
 Status look_up(const Info& info, const char* key, const std::string*& value) {
   HEARTH_TRY(check_key(key));
   value = find_value(info, key);
   return {};
 }
 
-// At most `length` characters and a closing 0.
+// Copies at most `length` characters and a closing 0.
 void copy_text(char* to, const std::string& from, size_t length) {
   const size_t copied = std::min(length, from.size());
   std::memcpy(to, from.data(), copied);
@@ -148,7 +148,7 @@ Status info_get_valuelen(Info& info, const char* key, int& valuelen, int& flag) 
   return {};
 }
 
-// buflen counts the closing 0; what comes back is the room that the whole value needs.
+// buflen counts the closing 0; on return it is the size that the whole value needs.
 Status info_get_string(Info& info, const char* key, int& buflen, char* value, int& flag) {
   if (buflen < 0) return fail(MPI_ERR_ARG, "buflen is %d: it must not be negative", buflen);
   if (buflen > 0 && value == nullptr)

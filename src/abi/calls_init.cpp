@@ -1,4 +1,4 @@
-// MPI 5.0 chapter 11: starting, ending, thread levels; and memory from MPI (section 9.2).
+// MPI 5.0 chapter 11: initialization, finalization, thread levels; and memory from MPI (section 9.2).
 #include <algorithm>
 #include <cstdio>
 
@@ -45,7 +45,7 @@ Status init_thread(int*, char***, int required, int* provided) {
                 "_SERIALIZED, _MULTIPLE",
                 required);
   }
-  HEARTH_TRY(start(required));  // which says what is provided
+  HEARTH_TRY(start(required));  // replaces it by the provided level
   if (provided != nullptr) *provided = required;
   return {};
 }

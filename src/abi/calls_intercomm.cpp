@@ -29,11 +29,11 @@ Status check_leader(const Comm* peer_comm, int remote_leader) {
   return {};
 }
 
-/// The leaders' part: a context and the other group's processes, as words for the own group.
+/// The leaders' exchange: a context id and the processes of the other group, as words for the own group.
 Status meet(const Comm& local_comm, const Comm* peer_comm, int remote_leader, int tag, Words& found) {
   HEARTH_TRY(check_leader(peer_comm, remote_leader));
   const PeerIndex other = peer_comm->peers[remote_leader];
-  // Of the two leaders, the one that comes first in MPI_COMM_WORLD fetches the context.
+  // The leader that comes first in MPI_COMM_WORLD allocates the context id.
   const bool fetches = p2p::engine().self() < other;
   Words said = {fetches ? static_cast<int>(p2p::engine().new_context()) : 0};
   said.insert(said.end(), local_comm.group->peers.begin(), local_comm.group->peers.end());
@@ -77,8 +77,8 @@ Status intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int
                              remote, newintercomm);
 }
 
-// The group that said high=false comes first; where both said the same, the one whose rank 0 comes first in
-// MPI_COMM_WORLD. The value that rank 0 of a group passes counts for all of it.
+// The group that passes high=false comes first. If both pass the same value, the group whose rank 0 comes
+// first in MPI_COMM_WORLD does. The value of rank 0 counts for its whole group.
 Status intercomm_merge(Comm& intercomm, int high, Comm*& newintracomm) {
   if (!intercomm.is_inter()) {
     return fail(MPI_ERR_COMM, "the communicator has no remote group: it is an intracommunicator");

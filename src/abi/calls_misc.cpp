@@ -18,7 +18,7 @@ Status get_version(int& version, int& subversion) {
 }
 
 Status get_library_version(char* version, int& resultlen) {
-  // Programs tell libraries apart by this string: it names no other one.
+  // Programs identify libraries by this string, so it must not contain the name of another library.
   resultlen =
       std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Hearth %s (MPI %d.%d, standard ABI %d.%d)",
                     HEARTH_VERSION, MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
@@ -47,7 +47,7 @@ Status get_address(const void* location, MPI_Aint& address) {
   return {};
 }
 
-// By way of unsigned: an address in the upper half must wrap as pointers do.
+// Unsigned arithmetic: an address in the upper half must wrap as pointers do.
 MPI_Aint aint_add(MPI_Aint base, MPI_Aint disp) {
   return static_cast<MPI_Aint>(static_cast<uintptr_t>(base) + static_cast<uintptr_t>(disp));
 }
@@ -56,7 +56,7 @@ MPI_Aint aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
   return static_cast<MPI_Aint>(static_cast<uintptr_t>(addr1) - static_cast<uintptr_t>(addr2));
 }
 
-// For tools that put themselves in front of it: nothing to do here (MPI 5.0 section 15.2.4).
+// For profiling tools that intercept it; no effect here (MPI 5.0 section 15.2.4).
 int pcontrol(int) {
   return MPI_SUCCESS;
 }

@@ -1,5 +1,5 @@
-// MPI 5.0 section 8.6 to 8.8: collectives among neighbours, in their three forms. What they do is in
-// src/coll.
+// MPI 5.0 section 8.6 to 8.8: neighborhood collectives, blocking, non-blocking and persistent. src/coll
+// implements them.
 #include "abi/collective_types.h"
 #include "coll/neighbor.h"
 #include "hearth_calls.h"

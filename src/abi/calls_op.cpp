@@ -1,4 +1,4 @@
-// MPI 5.0 section 6.9: operations of reductions.
+// MPI 5.0 section 6.9: reduction operations.
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/lifetime.h"

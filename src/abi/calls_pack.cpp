@@ -1,5 +1,5 @@
-// MPI 5.0 sections 5.2 and 5.3: packing into a buffer of the user, as the machine has its data or in the
-// portable representation external32. A packed unit has no header: its bytes are those of a message.
+// MPI 5.0 sections 5.2 and 5.3: packing into a buffer of the user, in the machine's own representation or in
+// external32. A packed unit has no header: its bytes are those of a message.
 #include <cstring>
 
 #include "datatype/external32.h"

@@ -24,7 +24,7 @@ p2p::MatchKey key_of(const Comm& comm, int rank, int tag) {
   return {comm.context, rank >= 0 ? comm.peers[rank] : rank, tag};
 }
 
-// Errors of the calls below are the communicator's.
+// Reports the error on the request's communicator.
 Status blame_owner(const Request& request, Status status) {
   return status.ok() || request.comm == nullptr ? status : abi::blame(*request.comm, status);
 }

@@ -40,7 +40,7 @@ Status make_persistent_send(SendMode mode, const void* buffer, Count count, Type
                          request);
 }
 
-// A buffered send is over as soon as it has been started.
+// A buffered send completes when it is started.
 const p2p::RequestHooks buffered_hooks = {
     .advance = nullptr,
     .start =

@@ -1,4 +1,4 @@
-// MPI 5.0 section 3.8: probing, and receiving what a matched probe took.
+// MPI 5.0 section 3.8: probing, and receiving matched messages.
 #include "abi/handle.h"
 #include "abi/requests.h"
 #include "abi/status.h"
@@ -111,7 +111,7 @@ Status imrecv(void* buf, Count count, datatype::Type& datatype, Message*& messag
   request->type = &datatype;
   datatype::retain(datatype);
   request->key = taken->message->key;
-  request->comm = taken->comm;  // the message's reference goes over to the request
+  request->comm = taken->comm;  // takes over the message's reference
   engine.start_matched(*request, taken->message);
   engine.messages().destroy(taken);
   return {};

@@ -1,7 +1,7 @@
 // MPI 5.0 sections 3.7 and 3.9: completing, freeing, cancelling and starting requests.
 //
-// Several at once: MPI_Waitall and its kin look at all requests in turn; errors of single ones are told in
-// their statuses and as MPI_ERR_IN_STATUS by the call.
+// MPI_Waitall and the other array calls handle the requests in order. They store the error of a single
+// request in its status and return MPI_ERR_IN_STATUS.
 #include <vector>
 
 #include "abi/at_once.h"
@@ -18,7 +18,7 @@ namespace {
 
 using p2p::Request;
 
-// A request that has something to wait for.
+// False for null and inactive requests, which need no wait.
 bool is_live(const Request* request) {
   return request != nullptr && request->active;
 }
@@ -37,14 +37,14 @@ Status check_all(int count, const MPI_Request* handles) {
   return {};
 }
 
-// Pre: check_all() has passed. nullptr: a null handle, or one that the array has twice and whose request was
-// taken already.
+// Pre: check_all() has passed. nullptr for a null handle, and for the second copy of a handle whose request
+// was freed through the first copy.
 Request* request_at(const MPI_Request* handles, int index) {
   auto* request = reinterpret_cast<Request*>(handles[index]);
   return handles[index] != MPI_REQUEST_NULL && request->alive == Pool<Request>::kAlive ? request : nullptr;
 }
 
-// Takes the outcome of a complete one and writes its handle back.
+// Takes the outcome of a complete request and writes its handle back.
 Status take_at(MPI_Request* handles, int index, MPI_Status* status) {
   Request* request = request_at(handles, index);
   const Status outcome = abi::take_outcome(request, status);
@@ -52,8 +52,8 @@ Status take_at(MPI_Request* handles, int index, MPI_Status* status) {
   return outcome;
 }
 
-// Index of the first complete live request; -1 when none is, with `any_live` saying whether there is one to
-// wait for.
+// Index of the first complete active request; -1 if there is none. `any_live`: whether there is an active
+// request to wait for.
 int first_complete(int count, const MPI_Request* handles, bool& any_live) {
   any_live = false;
   for (int i = 0; i < count; ++i) {
@@ -87,7 +87,7 @@ bool progress_all(int count, const MPI_Request* handles) {
   return complete;
 }
 
-// For whoever asks what a call waits for.
+// For wait diagnostics.
 void describe_from(int first, int count, const MPI_Request* handles, p2p::WaitNote& note) {
   for (int i = first; i < count; ++i) {
     const Request* request = request_at(handles, i);
@@ -117,7 +117,7 @@ class Outcomes {
     positions_.push_back(position);
   }
 
-  // MPI_ERROR fields count only when the call returns MPI_ERR_IN_STATUS (MPI 5.0 section 3.7.5).
+  // MPI_ERROR fields are valid only if the call returns MPI_ERR_IN_STATUS (MPI 5.0 section 3.7.5).
   Status finish() const {
     if (!failed_) return {};
     if (statuses_ != nullptr) {
@@ -137,7 +137,7 @@ class Outcomes {
   std::vector<int> positions_;
 };
 
-// Takes all that are complete; how many.
+// Takes all complete requests; returns their number.
 int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outcomes) {
   int taken = 0;
   for (int i = 0; i < count; ++i) {
@@ -170,7 +170,7 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
 [[gnu::hot]] Status waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_statuses) {
   HEARTH_TRY(check_all(count, array_of_requests));
   p2p::Engine& engine = p2p::engine();
-  // The usual case, without a list of outcomes: all succeed.
+  // Fast path without a list of outcomes: all requests succeed.
   Status first_failure;
   int next = 0;
   for (; next < count; ++next) {
@@ -279,7 +279,7 @@ Status testsome(int incount, MPI_Request* array_of_requests, int& outcount, int*
   return outcomes.finish();
 }
 
-// Looking without taking (MPI 5.0 section 3.7.6).
+// Queries that keep the request (MPI 5.0 section 3.7.6).
 
 Status request_get_status(Request* request, int& flag, MPI_Status* status) {
   flag = 1;
@@ -370,7 +370,7 @@ Status cancel(Request*& request) {
   if (!request->active) return {};
   if (request->hooks != nullptr && request->hooks->cancel != nullptr) return request->hooks->cancel(*request);
   if (request->complete && !request->queued) return {};  // Engine::stall_receives()
-  // A send has always begun; MPI lets it complete instead (section 3.8.4).
+  // A send has started already, so MPI lets it complete (section 3.8.4).
   p2p::engine().cancel(*request);
   return {};
 }
@@ -395,7 +395,7 @@ Status start(Request*& request) {
     return {};
   }
   const Status status = request->hooks->start(*request);
-  // The call names no communicator: that of the request is to hear of it.
+  // The arguments name no communicator: the error belongs to the request's communicator.
   return status.ok() || request->comm == nullptr ? status : abi::blame(*request->comm, status);
 }
 

@@ -1,4 +1,4 @@
-// MPI 5.0 sections 12.3 to 12.5: one-sided operations and synchronization. What they do is in src/rma.
+// MPI 5.0 sections 12.3 to 12.5: one-sided operations and synchronization. src/rma implements them.
 #include "abi/entry.h"
 #include "abi/error.h"
 #include "abi/handle.h"
@@ -23,7 +23,7 @@ Data data_of(const void* buffer, Count count, Type& type) {
   return {const_cast<void*>(buffer), count, &type};
 }
 
-/// Nothing is done to MPI_PROC_NULL.
+/// An operation on MPI_PROC_NULL has no effect.
 Status to_nobody(Request** request) {
   if (request != nullptr) *request = p2p::engine().completed_send();
   return {};
@@ -51,7 +51,7 @@ Status combine_with(const void* origin_addr, Count origin_count, Type& origin_ty
                                 {target_rank, target_disp, target_count, &target_type}, op, result, request);
 }
 
-/// MPI_NO_OP reads nothing, so that what names the origin may be anything.
+/// MPI_NO_OP reads no origin data, so the origin arguments may have any value.
 Status check_origin(const void* address, Count count, const Type& type, const Op& op) {
   if (op.kind == objects::OpKind::no_op) return {};
   if (!abi::usable(&type)) {
@@ -179,7 +179,7 @@ Status win_test(Win& win, int& flag) {
   return {};
 }
 
-// MPI_PROC_NULL may be locked, flushed and unlocked: nothing is there.
+// Locking, flushing and unlocking MPI_PROC_NULL has no effect.
 
 Status win_lock(int lock_type, int rank, int assertions, Win& win) {
   return rank == MPI_PROC_NULL ? Status() : win.window->lock(lock_type, rank, assertions);
@@ -205,7 +205,7 @@ Status win_flush_all(Win& win) {
   return win.window->flush_all_locked();
 }
 
-// The origin's buffers are free as soon as replies are there, which is not much later than being sent.
+// Implemented as full completion: the replies arrive shortly after the data have been sent.
 
 Status win_flush_local(int rank, Win& win) {
   return win_flush(rank, win);

@@ -1,4 +1,4 @@
-// MPI 5.0 chapter 3: the calls that send and receive. Arguments are checked; ranks become processes here.
+// MPI 5.0 chapter 3: point-to-point calls. Their arguments have been checked; ranks become processes here.
 #include <cstdlib>
 #include <memory>
 
@@ -74,8 +74,8 @@ Status send_buffered(const void* buffer, Count count, Type& type, int dest, int 
   return {};
 }
 
-// For a profile: the calls whose short messages pass it unseen, where one does not. What they do inside of
-// another call is that call's.
+// Short messages of these calls bypass the profile; these out-of-line paths record all other ones. A call
+// inside of another call is recorded for the outer one.
 
 [[gnu::noinline]] Status send_seen(const void* buffer, Count count, Type& type, int dest, int tag,
                                    Comm& comm) {
@@ -148,7 +148,7 @@ Status ibsend(const void* buf, Count count, Type& datatype, int dest, int tag, C
 
 [[gnu::hot]] Status recv(void* buf, Count count, Type& datatype, int source, int tag, Comm& comm,
                          MPI_Status* status) {
-  // Without threads the entry has looked for a while already (at_once.h).
+  // Without threads, the entry point has polled for a while already (at_once.h).
   if (LibraryLock::enabled && source >= 0 &&
       p2p::engine().receive_at_once(buf, count, datatype, comm.peers[source], tag, comm.context,
                                     static_cast<int>(abi::Call::recv))) {
@@ -182,7 +182,7 @@ Status sendrecv(const void* sendbuf, Count sendcount, Type& sendtype, int dest, 
 
 Status sendrecv_replace(void* buf, Count count, Type& datatype, int dest, int sendtag, int source,
                         int recvtag, Comm& comm, MPI_Status* status) {
-  // The data leave for a copy first: the receive may write to the buffer before the send has read it.
+  // The data are copied first: the receive may write to the buffer before the send has read it.
   const auto bytes = static_cast<size_t>(count * datatype.size);
   const std::unique_ptr<std::byte, decltype(&std::free)> copy(static_cast<std::byte*>(std::malloc(bytes + 1)),
                                                               &std::free);

@@ -1,4 +1,4 @@
-// MPI 5.0 section 11.3: sessions, and the process sets that they name.
+// MPI 5.0 section 11.3: sessions and their process sets.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -37,8 +37,8 @@ constexpr Level kLevels[] = {{"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
                              {"MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED},
                              {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE}};
 
-// What the user of a session asks for. Several parts of a program may open sessions of their own in threads
-// that know nothing of each other: they are all served unless they say that they need less.
+// The thread level that a session requests. Independent parts of a program may open sessions in different
+// threads, so the default is MPI_THREAD_MULTIPLE.
 Status read_level(const Info* info, int& level) {
   level = MPI_THREAD_MULTIPLE;
   if (info == nullptr) return {};
@@ -80,7 +80,7 @@ Status session_init(Info* info, Errhandler& errhandler, Session*& session) {
   }
   int level = 0;
   HEARTH_TRY(read_level(info, level));
-  // The session first: from add_user() on other threads may be inside.
+  // The session is created first: from add_user() on, other threads may be in the library.
   Session* made = objects::pools.sessions.create();
   if (made == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another session");
   made->errhandler = &errhandler;
@@ -117,7 +117,7 @@ Status session_get_num_psets(Session&, Info*, int& npset_names) {
   return {};
 }
 
-// pset_len is the room at pset_name, then the room that the name needs, the closing 0 included.
+// pset_len is the size of pset_name; on return it is the size that the name needs, with the closing 0.
 Status session_get_nth_pset(Session&, Info*, int n, int& pset_len, char* pset_name) {
   constexpr int count = std::size(abi::kProcessSetNames);
   if (n < 0 || n >= count) {

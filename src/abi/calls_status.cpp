@@ -1,5 +1,5 @@
-// MPI 5.0 sections 3.2.5 and 13.3: the fields of a status, for languages that cannot name them and for
-// libraries that make requests of their own.
+// MPI 5.0 sections 3.2.5 and 13.3: access to the fields of a status, for languages that cannot name them and
+// for libraries that make requests of their own.
 #include "abi/status.h"
 #include "hearth_calls.h"
 #include "mpi.h"

@@ -1,4 +1,4 @@
-// MPI 5.0 sections 15.3.4, 15.3.5 and 15.3.9: start and end of the tool interface, enumerations, categories.
+// MPI 5.0 sections 15.3.4, 15.3.5 and 15.3.9: initialization of the tool interface, enumerations, categories.
 #include <cstring>
 #include <vector>
 
@@ -19,7 +19,7 @@ Status check_category(int index) {
   return index >= 0 && index < abi::tool_category_count ? Status() : tool_error(MPI_T_ERR_INVALID_INDEX);
 }
 
-// Writes the places of those variables that belong to a category, as far as there is room, and counts all.
+// Writes the indices of a category's variables, as many as there is room for, and returns their number.
 template <class NameOf>
 int members(int category, int count, NameOf name_of, int room, int* indices) {
   int found = 0;
@@ -63,7 +63,7 @@ Status t_finalize() {
   return {};
 }
 
-// The one enumeration: what a flag may be.
+// The only enumeration: the values of a flag.
 
 Status t_enum_get_info(MPI_T_enum enumtype, int* num, char* name, int* name_len) {
   if (enumtype != abi::flag_enum()) return tool_error(MPI_T_ERR_INVALID_HANDLE);
@@ -80,7 +80,7 @@ Status t_enum_get_item(MPI_T_enum enumtype, int indx, int* value, char* name, in
   return {};
 }
 
-// Categories. They never change, and none contains another or an event.
+// Categories. They never change; none contains another category or an event.
 
 Status t_category_get_num(int& num_cat) {
   num_cat = abi::tool_category_count;

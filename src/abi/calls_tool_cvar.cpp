@@ -1,6 +1,6 @@
 // MPI 5.0 section 15.3.6: control variables, which are the library's parameters (src/base/param.def). Most
-// may be set until the first MPI_Init or MPI_Session_init, which is when they are used; thresholds
-// (src/tune/threshold.def) and whether to mind skew at any time, for messages that begin from then on.
+// can be set until the first MPI_Init or MPI_Session_init, which reads them. Thresholds
+// (src/tune/threshold.def) and p2p_skew can be set at any time; they apply to messages that start afterwards.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -18,7 +18,7 @@
 namespace hearth::abi {
 namespace {
 
-/// Behind an MPI_T_cvar_handle.
+/// The target of an MPI_T_cvar_handle.
 struct CvarHandle {
   int index;
 };
@@ -55,7 +55,7 @@ using abi::put;
 using abi::put_text;
 using abi::tool_error;
 
-// Room for a text variable, the closing 0 included.
+// Size of a text variable, with the closing 0.
 constexpr int kTextMax = 1024;
 
 Status find_row(int index, param::Row& row) {
@@ -161,7 +161,7 @@ Status t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   if (abi::tool_categories[abi::category_of(row.name)].scope == MPI_T_SCOPE_CONSTANT) {
     return tool_error(MPI_T_ERR_CVAR_SET_NEVER);
   }
-  // What the user said when starting the job comes before what the program says.
+  // The environment of the job has precedence over the program.
   if (std::strcmp(row.source, "environment") == 0) return tool_error(MPI_T_ERR_CVAR_SET_NEVER);
   const auto place = static_cast<size_t>(index);
   const bool at_any_time =

@@ -1,5 +1,5 @@
-// MPI 5.0 section 15.3.7: performance variables. Levels and sizes are read as they are; counters count from
-// when their handle was started, and each handle does so for itself.
+// MPI 5.0 section 15.3.7: performance variables. Levels and sizes are read directly. A counter counts from
+// the start of its handle, separately for each handle.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -29,7 +29,7 @@ constexpr int kLevel = MPI_T_PVAR_CLASS_LEVEL;
 constexpr int kCounter = MPI_T_PVAR_CLASS_COUNTER;
 constexpr int kSize = MPI_T_PVAR_CLASS_SIZE;
 
-// What mpiexec --profile has counted in this process; 0 where nobody asked for it.
+// Counted by mpiexec --profile in this process; 0 without a profile.
 uint64_t profiled(uint64_t (*read)(const profile::RankHead&)) {
   const profile::Recorder* recorder = profile::process_recorder;
   return recorder == nullptr ? 0 : read(recorder->head());
@@ -83,15 +83,15 @@ const Pvar pvars[] = {
      "addresses that the job's shared memory takes; only what was used of it is memory"},
 };
 
-/// Behind an MPI_T_pvar_handle.
+/// The target of an MPI_T_pvar_handle.
 struct PvarHandle {
   const Pvar* variable;
   bool running = false;
   uint64_t counted = 0;  // before the last start
-  uint64_t start = 0;    // what the variable was then
+  uint64_t start = 0;    // value of the variable at the last start
 };
 
-/// Behind an MPI_T_pvar_session.
+/// The target of an MPI_T_pvar_session.
 struct PvarSession {
   std::vector<std::unique_ptr<PvarHandle>> handles;
 };
@@ -101,7 +101,7 @@ std::vector<std::unique_ptr<PvarSession>>& sessions() {
   return all;
 }
 
-// Before MPI is started nothing has happened yet.
+// 0 before MPI is started.
 uint64_t value_of(const Pvar& variable) {
   return p2p::process_engine == nullptr ? 0 : variable.read(*p2p::process_engine);
 }
@@ -167,7 +167,7 @@ Status find_handle(MPI_T_pvar_session session, MPI_T_pvar_handle handle, PvarHan
   return {};
 }
 
-// What a handle shows now.
+// The present value of a handle.
 uint64_t reading_of(const PvarHandle& handle) {
   const uint64_t value = abi::value_of(*handle.variable);
   if (!abi::counts(handle)) return value;
@@ -179,7 +179,7 @@ void set_reading(PvarHandle& handle, uint64_t value) {
   handle.start = abi::value_of(*handle.variable);
 }
 
-// Starts, stops or resets one handle or, for MPI_T_PVAR_ALL_HANDLES, those of the session that can be.
+// Starts, stops or resets one handle or, for MPI_T_PVAR_ALL_HANDLES, all counters of the session.
 template <class Change>
 Status for_one_or_all(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal, Change change) {
   PvarSession* owner = nullptr;

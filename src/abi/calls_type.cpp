@@ -1,4 +1,4 @@
-// MPI 5.0 section 5.1: datatypes, their bounds and names, and those that a size stands for (section 19.1.6).
+// MPI 5.0 section 5.1: datatypes, their bounds and names, and types by size (section 19.1.6).
 #include "abi/handle.h"
 #include "abi/names.h"
 #include "datatype/lifetime.h"

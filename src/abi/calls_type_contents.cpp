@@ -1,4 +1,4 @@
-// MPI 5.0 section 5.1.13: how a datatype was made.
+// MPI 5.0 section 5.1.13: decoding a datatype.
 #include <algorithm>
 
 #include "abi/handle.h"
@@ -64,7 +64,7 @@ Status type_get_contents_c(Type& datatype, Count max_integers, Count max_address
   std::copy(datatype.integers.begin(), datatype.integers.end(), array_of_integers);
   std::copy(datatype.addresses.begin(), datatype.addresses.end(), array_of_addresses);
   std::copy(datatype.counts.begin(), datatype.counts.end(), array_of_large_counts);
-  // The user frees the types that it gets, unless they are predefined, so each is one of its own.
+  // The user frees the returned types unless they are predefined, so each is a new object.
   for (size_t i = 0; i < datatype.types.size(); ++i) {
     Type* type = datatype.types[i];
     if (!type->is_predefined()) {

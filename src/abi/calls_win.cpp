@@ -1,4 +1,4 @@
-// MPI 5.0 section 12.2: windows, what they say of themselves, and their end. What they do is in src/rma.
+// MPI 5.0 section 12.2: windows, their properties, and freeing them. src/rma implements them.
 #include <algorithm>
 #include <climits>
 #include <new>
@@ -24,7 +24,7 @@ using objects::Comm;
 using objects::Info;
 using objects::Win;
 
-/// What the parts of a window are made of, until it is there.
+/// A window under construction. Discards it on destruction unless it was taken.
 class Making {
  public:
   ~Making() {
@@ -39,7 +39,7 @@ class Making {
     if (win_ == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another window");
     win_->flavor = flavor;
     win_->model = MPI_WIN_UNIFIED;
-    // What becomes of its errors is the user's to say (MPI 5.0 section 12.6.1).
+    // The initial error handler (MPI 5.0 section 12.6.1).
     win_->errhandler = &abi::predefined_errhandler(MPI_ERRORS_ARE_FATAL);
     objects::retain(*win_->errhandler);
     if (info != nullptr) HEARTH_TRY(set_hints(*win_, *info, abi::kWindowHints | allocation_hints(flavor)));
@@ -59,7 +59,7 @@ class Making {
   Status allocate(MPI_Aint bytes, const Info* info) {
     return abi::runtime().memory.allocate(static_cast<size_t>(bytes), info, win_->allocated);
   }
-  /// The same on all: who lacks memory keeps nobody waiting.
+  /// Collective: fails on all ranks if one of them has no memory, so that no rank waits for it.
   Status allocate_all(MPI_Aint bytes, const Info* info) {
     const Status allocated = allocate(bytes, info);
     bool all_have = false;
@@ -69,7 +69,7 @@ class Making {
     own.base = win_->allocated;
     return allocated;
   }
-  /// Collective.
+  /// Collective: `all` is true if `own_word` is true on all ranks.
   Status all_say(bool own_word, bool& all) const {
     const int mine = own_word ? 1 : 0;
     int least = 0;
@@ -80,7 +80,7 @@ class Making {
     return {};
   }
 
-  /// The window is there, as far as this process is concerned.
+  /// Opens the window in this process.
   Status open() {
     win_->base = own.base;
     win_->bytes = own.bytes;
@@ -135,7 +135,7 @@ datatype::Type& byte_type() {
   return datatype::predefined_type(MPI_BYTE);
 }
 
-/// One piece of rank 0's window of the arena, cut into the parts of all.
+/// Allocates one block of rank 0's arena slice and divides it among the ranks.
 Status share_one_piece(Making& making, MPI_Aint size, const Info* info) {
   constexpr uint64_t kNone = ~uint64_t{0};
   Comm& comm = *making.win().comm;
@@ -250,7 +250,7 @@ Status win_shared_query(Win& win, int rank, MPI_Aint& size, MPI_Aint& disp_unit,
                 "a window from MPI_Win_create_dynamic has no memory of its own to ask for");
   }
   if (rank == MPI_PROC_NULL) {
-    // The first one that has memory.
+    // The first rank that has memory.
     rank = 0;
     while (rank < win.comm->size - 1 && window.part_bytes(rank) == 0) ++rank;
   } else if (rank < 0 || rank >= win.comm->size) {
@@ -289,7 +289,7 @@ Status win_set_name(Win& win, const char* win_name) {
   return {};
 }
 
-// Hints are kept and change nothing, except those of the allocation, which MPI_Win_set_info ignores.
+// Hints are stored and have no effect. MPI_Win_set_info ignores the hints of the allocation.
 
 Status win_set_info(Win& win, Info* info) {
   return info == nullptr ? Status() : Making::set_hints(win, *info, abi::kWindowHints);

@@ -1,4 +1,4 @@
-// The datatypes of MPI_Alltoallw and its kin: an array of handles, one for each rank.
+// The datatypes of MPI_Alltoallw and its variants: an array of handles, one for each rank.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace hearth::abi {
 
 class RankTypes {
  public:
-  /// `name` is the argument's. MPI_ERR_TYPE for a handle that cannot be used to communicate.
+  /// `name` is that of the argument. Fails with MPI_ERR_TYPE if a handle cannot be used to communicate.
   Status read(const MPI_Datatype* handles, int ranks, const char* name);
   datatype::Type* const* get() const { return types_; }
 

@@ -1,7 +1,7 @@
-// Communicators from groups: there is no communicator yet in whose contexts to agree. One process invites the
-// others: it sends each of them the new context number, in a context of the job's own, together with
-// everything by which the call that they belong to can be told apart. Whoever waits for an invitation takes
-// in all that come and keeps those that other threads wait for, or that its own later calls will.
+// Communicators from groups: there is no communicator yet in which to agree. One process invites the others:
+// it sends each of them the new context id, in a context reserved by the job, with the data that identify the
+// matching call. A waiting process receives all invitations and stores those for other threads or for its own
+// later calls.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -21,16 +21,17 @@ namespace {
 
 using objects::PeerIndex;
 
-/// Who invites: to an intracommunicator; to an intercommunicator, within a group or from leader to leader.
+/// Kinds of invitation: to an intracommunicator; to an intercommunicator, within a group or between the
+/// leaders.
 enum class Purpose : int { comm, intercomm, other_leader };
 
 struct Invitation {
-  // Which call it belongs to.
+  // Identification of the matching call.
   Purpose purpose = Purpose::comm;
   PeerIndex from = 0;
-  Peers members;  // the group that `from` and who gets it call with; from leader to leader, that of `from`
+  Peers members;  // the group with which sender and receiver call; between the leaders, the sender's group
   std::string text;
-  // What it says. Without remote members, an intercommunicator cannot be made: the leader's error says why.
+  // Contents. Without remote members, the intercommunicator cannot be made: the leader returns the cause.
   objects::Allotment allotment = {};  // for an intercommunicator, the context only
   Peers remote = {};
 
@@ -83,12 +84,12 @@ Status send_to_others(const Invitation& invitation, const Group& group) {
   return {};
 }
 
-// Invitations that came and that nobody has taken yet, in the order in which they came.
+// Invitations that were received and not yet taken, in order of arrival.
 std::vector<Invitation>& kept() {
   static auto& all = *new std::vector<Invitation>;
   return all;
 }
-// One thread at a time takes them in, so that their order is kept.
+// One thread at a time receives them, which keeps their order.
 bool taking_in = false;
 
 bool is_kept(const Invitation& wanted) {
@@ -103,12 +104,12 @@ Status take_in(const p2p::Received& received) {
                                               kInvitationContext);
   taking_in = false;
   if (status.ok()) kept().push_back(from_words(received.from, words));
-  // It may be for another thread, or the next one is.
+  // Another thread may wait for this invitation, or for the next one.
   p2p::engine().wake_threads();
   return status;
 }
 
-/// Waits for the invitation that answers `wanted`, and fills in what it says.
+/// Waits for the invitation that matches `wanted`, and fills in its contents.
 Status wait_for(Invitation& wanted) {
   p2p::Engine& engine = p2p::engine();
   while (!is_kept(wanted)) {
@@ -117,7 +118,7 @@ Status wait_for(Invitation& wanted) {
     bool in_vain = false;
     engine.wait_until(
         [&] {
-          came = in_vain = false;  // another thread may have asked before, and somebody taken it
+          came = in_vain = false;  // another thread may have received it since the last poll
           if (is_kept(wanted)) return true;
           came = !taking_in && engine.has_come(MPI_ANY_SOURCE, kTag, kInvitationContext, received);
           if (!came) in_vain = engine.has_dead(wanted.members);
@@ -137,7 +138,7 @@ Status wait_for(Invitation& wanted) {
   return {};
 }
 
-/// The local leader's part in an intercommunicator: what it says to its group.
+/// The local leader's exchange with the other leader; fills in the invitation to its group.
 Status meet_other_leader(const Group& local, const Group* remote, int remote_leader, Invitation& invitation) {
   if (remote == nullptr) return fail(MPI_ERR_GROUP, "remote_group is not a group, at the local leader");
   if (remote_leader < 0 || remote_leader >= remote->size()) {
@@ -150,7 +151,7 @@ Status meet_other_leader(const Group& local, const Group* remote, int remote_lea
                 "rank %d of MPI_COMM_WORLD is in both groups, which must have no process in common", peer);
   }
   const PeerIndex other = remote->peers[static_cast<size_t>(remote_leader)];
-  // The leader that comes first in MPI_COMM_WORLD fetches the context and invites the other one.
+  // The leader that comes first in MPI_COMM_WORLD allocates the context id and invites the other one.
   Invitation between = invitation;
   between.purpose = Purpose::other_leader;
   if (invitation.from < other) {

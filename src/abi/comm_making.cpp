@@ -49,7 +49,7 @@ Status make_group(Peers peers, const objects::Session* session, Group*& group) {
 
 Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& comm) {
   if (!share.accept() && !p2p::engine().has_dead(group->peers)) {
-    // The others of this part meet in an area, which this process has left.
+    // The other members of this part use a region that this process has left.
     objects::release(*group);
     return fail(
         MPIX_ERR_PROC_FAILED,
@@ -174,8 +174,8 @@ bool is_first_group(const Comm& comm) {
 }
 
 objects::Allotment fetch_allotment(const Peers& members) {
-  // A communicator with a dead member has no collectives, and who was not told of its area would not leave
-  // it.
+  // A communicator with a dead member has no collectives, and a member that did not receive the allocation
+  // would never leave the region.
   const bool has_area = on_one_machine(members) && !p2p::engine().has_dead(members);
   const uint32_t context = p2p::engine().new_context();
   chaos::at(chaos::Point::context_taken);
@@ -206,14 +206,14 @@ Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, b
 
 namespace {
 
-/// A communicator has been told its allotment; puts its hints in force. Nobody else takes part in it.
+/// Last step of a duplicate: accepts the allocation and applies the hints. Local, no other rank takes part.
 class Told final : public coll::Encounter {
  public:
   explicit Told(Comm& comm) : comm_(comm) {}
   void begin() override {}
   bool advance() override {
     comm_.area = coll::ControlArea::accept(comm_.area);
-    // Where a rank has died, nobody may have told its context.
+    // After a death the context id may not have arrived.
     if (comm_.context != 0) outcome = apply_hints(comm_);
     return true;
   }
@@ -246,7 +246,7 @@ Status tell_group(Comm& comm, int root, Words& words) {
 }
 
 Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool one_group, Share& share) {
-  // The tag is apart from those that users give to leaders of MPI_Intercomm_create.
+  // Different from all tags that users may pass to MPI_Intercomm_create for the leaders.
   constexpr int kTag = -1000;
   if (inter.rank == 0) {
     const bool fetches = is_first_group(inter);

@@ -1,10 +1,11 @@
-// How communicators come to be. What it takes is an allotment that everybody in the new communicator knows
-// and nobody else in the job uses, a block of context numbers and a control area: one process fetches it and
-// tells the others. Parts of a split share an allotment, since no process is in two of them. The two groups
-// of an intercommunicator share the contexts, for their local parts; they have no area.
+// Makes communicators. A new communicator needs a context-id allocation: a block of context ids and a
+// collective region, which all of its members know and no other communicator uses. One process fetches it and
+// distributes it to the others. The parts of a split share one allocation, since no process is in two of
+// them. The two groups of an intercommunicator share the context ids for their local parts; they have no
+// region.
 //
-// Used by the calls that make communicators, under the library's lock; what waits lets other threads in.
-// Several threads may make communicators at the same time, from different ones or under different tags.
+// Called under the library's lock, which blocking calls release for other threads. Several threads may make
+// communicators at the same time, from different communicators or with different tags.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ using objects::Group;
 using objects::Info;
 using objects::Peers;
 
-/// This process's share of what was fetched for a new communicator. It leaves the area where no communicator
-/// comes of it.
+/// This process's part of the allocation for a new communicator. Leaves the region on destruction, unless a
+/// communicator has taken it over.
 class Share {
  public:
   Share() = default;
@@ -40,88 +41,87 @@ class Share {
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
 
-  /// To fetch or to be told.
+  /// To fill in, after fetching or receiving it.
   objects::Allotment& allotment() { return allotment_; }
-  /// Told in time; otherwise it goes on without an area.
+  /// False if the allocation arrived after this process had left its region: it then has no region.
   bool accept() {
     const int32_t told = allotment_.area;
     allotment_.area = coll::ControlArea::accept(told);
     return allotment_.area == told;
   }
-  /// For who goes on to look after it.
+  /// The caller becomes responsible for leaving the region.
   objects::Allotment take() { return std::exchange(allotment_, {}); }
 
  private:
   objects::Allotment allotment_;
 };
 
-/// A group of these processes, out of a session or (nullptr) MPI_COMM_WORLD.
+/// A group of these processes, from a session or (nullptr) from MPI_COMM_WORLD.
 Status make_group(Peers peers, const objects::Session* session, Group*& group);
 
-/// A communicator around a group, one reference on which it takes over, also where it fails. Without a name,
-/// attributes or hints.
+/// Makes a communicator of a group, without name, attributes or hints. Takes over one reference to the group,
+/// also on failure.
 Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& comm);
-/// Of these processes, among which is this one. Collective where they are on one machine and the parent is
-/// not: they take an area for themselves.
+/// Makes a communicator of these processes, including this one. Collective if they are on one machine and the
+/// parent is not: they then allocate a region.
 Status make_intracomm(const Comm& parent, Share share, Peers peers, Comm*& comm);
 Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Group* remote, Comm*& comm);
 
-/// As `info` says; nullptr for none.
+/// Sets the hints of `info`; nullptr for none.
 Status set_hints(Comm& comm, const Info* info);
-/// Whether those that we follow have values that mean something.
+/// Fails if a supported hint has an invalid value.
 Status check_hints(const Info& info);
-/// Puts the thresholds and the algorithms that its hints name in force. Once its context is known.
+/// Applies the thresholds and algorithms that the hints name. Pre: the context id is known.
 Status apply_hints(const Comm& comm);
-/// The end of that.
+/// Reverts apply_hints().
 void drop_hints(const Comm& comm);
 
-// Agreement. Numbers travel as ints.
+// Agreement between processes. All data are exchanged as ints.
 
 using Words = std::vector<int>;
 
-/// Two processes send each other words of any number, in the leaders' context of a communicator.
+/// Two processes exchange words of any number, in the leaders' context of a communicator.
 Status swap_words(objects::PeerIndex peer, uint32_t communicator_context, int tag, const Words& mine,
                   Words& theirs);
-/// Collective: all that the processes say, those of rank 0 first; `ends[rank]` is where the words of a rank
-/// end.
+/// Collective: gathers the words of all processes in rank order; `ends[rank]` is the end of a rank's words.
 Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>& ends);
-/// Of the two groups of an intercommunicator, the one whose rank 0 comes first in MPI_COMM_WORLD; always of
-/// an intracommunicator.
+/// True for the group of an intercommunicator whose rank 0 comes first in MPI_COMM_WORLD, and for every
+/// intracommunicator.
 bool is_first_group(const Comm& comm);
-/// For a communicator or the parts of a split: all of `members` will be told, each of which has a share then.
-/// There is no area where they are on several machines.
+/// Fetches an allocation for a communicator or for the parts of a split. All of `members` must receive it:
+/// the region counts them. On several machines there is no region.
 objects::Allotment fetch_allotment(const Peers& members);
-/// What rank 0 of the first group fetches for all who are in `comm`, or in both groups of an
-/// intercommunicator; nothing elsewhere.
+/// Rank 0 of the first group fetches for all members of `comm`, or of both groups of an intercommunicator.
+/// All other ranks get an empty allocation.
 objects::Allotment fetch_allotment_for(const Comm& comm);
-/// Collective, over both groups of an intercommunicator: brings that to all others.
+/// Collective, over both groups of an intercommunicator: distributes that allocation.
 Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, bool first_group);
-/// The same for a duplicate that is made, whose hints are in force from then on.
+/// The same for a new duplicate, whose hints take effect on completion.
 Status tell_duplicate(coll::Schedule& schedule, Comm* made, bool first_group);
-/// Both: the same everywhere.
+/// Fetches and distributes an allocation; equal on all ranks.
 Status agree_on_allotment(Comm& comm, Share& share);
-/// All processes of the own group, also of an intercommunicator's, get the root's words.
+/// Broadcasts the root's words in the own group, also of an intercommunicator.
 Status tell_group(Comm& comm, int root, Words& words);
-/// Collective over an intercommunicator: each group learns what rank 0 of the other one says, and all get the
-/// same allotment, with an area when what is made will have one group.
+/// Collective over an intercommunicator: each group receives the words of the other group's rank 0, and all
+/// ranks receive the same allocation, with a region if the result has one group.
 Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool one_group, Share& share);
-/// A collective of src/coll in the own group, also of an intercommunicator.
+/// Runs a collective of src/coll in the own group, also of an intercommunicator.
 template <auto build, class... Arguments>
 Status run_in_group(Comm& comm, Arguments&&... arguments) {
   if (!comm.is_inter()) return coll::run<build>(comm, std::forward<Arguments>(arguments)...);
-  // Tags that are not negative are free: MPI_Comm_create_group, which uses them, is for intracommunicators.
+  // Non-negative tags are unused here: only MPI_Comm_create_group uses them, on intracommunicators.
   coll::Schedule schedule(*comm.group, comm, 0);
   const Status built = build(schedule, std::forward<Arguments>(arguments)...);
   const Status done = schedule.finish();
   return built.ok() ? done : built;
 }
 
-// From a group alone (MPI 5.0 sections 11.3.4, 7.6.2). Only the processes of the groups take part; who calls
-// with the same groups and the same words meets. Pre: the groups are not empty, and the caller is in `group`.
+// From a group alone (MPI 5.0 sections 11.3.4, 7.6.2). Only members of the groups take part; calls with the
+// same groups and the same string match. Pre: the groups are not empty, and the caller is in `group`.
 
 Status comm_from_group(Group& group, const char* words, const Info* info, Errhandler& errhandler,
                        Comm*& comm);
-/// `remote` and `remote_leader` count at the local leader only.
+/// `remote` and `remote_leader` are significant at the local leader only.
 Status intercomm_from_groups(Group& local, int local_leader, const Group* remote, int remote_leader,
                              const char* words, const Info* info, Errhandler& errhandler, Comm*& comm);
 

@@ -9,7 +9,7 @@
 namespace hearth::abi {
 namespace {
 
-/// Appends to a buffer of fixed size and remembers how much room all of it would have needed.
+/// Appends to a buffer of fixed size and counts the bytes that the whole text needs.
 class Text {
  public:
   Text(char* to, size_t bytes) : to_(to), bytes_(bytes) {
@@ -137,7 +137,7 @@ size_t describe_call(Call call, const uint64_t* words, char* text, size_t bytes)
 
 namespace {
 
-/// The first argument of one of these kinds that is valid. `by_pointer`: of which there is only a place.
+/// The first valid argument of one of these kinds. `by_pointer`: a kind that is passed by address.
 template <class Object>
 Object* object_among(Call call, const uint64_t* words, std::initializer_list<Kind> kinds, Kind by_pointer) {
   const CallInfo& info = call_table[static_cast<int>(call)];

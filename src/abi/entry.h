@@ -1,9 +1,8 @@
-// What the generated entry points are made of: the checks of arguments, one test and branch each. Whatever a
-// wrong argument needs is out of line (src/abi/error.h).
+// Building blocks of the generated entry points: checks of arguments, one test and branch each. The handling
+// of invalid arguments is out of line (src/abi/error.h).
 //
-// An entry stores its arguments on the stack first, where only the rare paths read them: errors, which show
-// them, and the taking of the lock, which would otherwise have every call save and restore registers for
-// them.
+// An entry point first stores its arguments on the stack, where only the rare paths read them: error reports,
+// and acquiring the lock. Without these stores, every call would save and restore registers for the lock.
 #pragma once
 
 #include <climits>
@@ -48,24 +47,24 @@ inline void read_back(T& argument, uint64_t value) {
   }
 }
 
-/// The arguments from where they were stored.
+/// Reloads the arguments from where they were stored.
 template <class... Arguments>
 inline void take_back(const uint64_t* words, Arguments&... arguments) {
   (read_back(arguments, *words++), ...);
 }
 
-/// The way in where the gate is not open: takes the lock where threads are in use. A call that may not be
-/// made now is refused: what it returns to the user, else MPI_SUCCESS.
+/// Enters a call while the gate is not open: acquires the lock if threads are in use. Returns MPI_SUCCESS, or
+/// the result of the MPI function if the call is not allowed now.
 [[gnu::cold, gnu::noinline]] int enter_otherwise(Call call, const uint64_t* words);
-/// A call from a signal handler that interrupted another one.
+/// Rejects a call from a signal handler that interrupted another call.
 [[gnu::cold, gnu::noinline]] int refuse_in_handler(Call call, const uint64_t* words);
 
 [[gnu::cold, gnu::noinline]] int leave_locked(int code);
 
-/// A call begins whose end leave_locked() will tell the trace: while one is written the lock is in use.
+/// Starts the trace record of a call, which leave_locked() completes. While tracing, the lock is in use.
 [[gnu::cold, gnu::noinline]] void begin_traced(Call call);
 
-/// Lets the lock go, if threads are in use, and returns the code.
+/// Releases the lock, if threads are in use, and returns the code.
 inline int leave(int code) {
   if (Inside::gate() != Inside::Gate::inside) [[unlikely]]
     return leave_locked(code);
@@ -77,22 +76,23 @@ inline bool is_active() {
   return state() == State::active;
 }
 
-/// Active, and nobody counts or traces calls: one comparison for both.
+/// Active, and calls are neither counted nor traced: one comparison for both.
 inline bool is_active_unwatched() {
   return states.counted == State::active;
 }
-/// Active, and nobody traces calls.
+/// Active, and calls are not traced.
 inline bool is_active_untraced() {
   return states.traced == State::active;
 }
 
-/// Bytes that a call names by these arguments; 0 where the type is not one.
+/// Size of the data that these arguments describe; 0 if the datatype is invalid.
 inline uint64_t bytes_of(Count count, MPI_Datatype datatype) {
   const datatype::Type* type = find<datatype::Type>(datatype);
   return type == nullptr || count < 0 ? 0 : static_cast<uint64_t>(count * type->size);
 }
 
-/// For calls in a process that is watched. Calls that name no count and datatype have no bytes.
+/// Records a call in a process whose calls are counted or traced. Calls without count and datatype have 0
+/// bytes.
 inline void watch(Call call) {
   profile::count_call(static_cast<int>(call));
   if (profile::process_traced) [[unlikely]]
@@ -125,8 +125,8 @@ inline bool is_target(const objects::Win& win, int rank) {
   return is_peer(*win.comm, rank);
 }
 
-// Rooted collectives. In an intercommunicator the root passes MPI_ROOT, the others of its group MPI_PROC_NULL
-// (MPI 5.0 section 6.2.3).
+// Rooted collectives. In an intercommunicator the root passes MPI_ROOT, the other ranks of its group
+// MPI_PROC_NULL (MPI 5.0 section 6.2.3).
 inline bool is_root(const objects::Comm& comm, int root) {
   return is_peer(comm, root) || (comm.is_inter() && (root == MPI_ROOT || root == MPI_PROC_NULL));
 }
@@ -140,7 +140,7 @@ inline bool takes_part(const objects::Comm& comm, int root) {
   return !comm.is_inter() || root != MPI_PROC_NULL;
 }
 
-/// Stand-ins for arguments that do not count in this process.
+/// Replacements for arguments that are not significant in this process.
 inline datatype::Type* insignificant_type() {
   return &datatype::null_type();
 }
@@ -148,25 +148,25 @@ inline objects::Op* insignificant_op() {
   return find<objects::Op>(MPI_NO_OP);
 }
 
-/// MPI_BOTTOM, MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC are 0, 1 and 2.
+/// Special addresses: MPI_BOTTOM, MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC are 0, 1 and 2.
 inline bool is_odd(const void* buffer) {
   return reinterpret_cast<uintptr_t>(buffer) <= 2;
 }
 
-/// Whether a buffer at MPI_BOTTOM, which is the null pointer, is right: it is when there are no data, and
-/// when the datatype holds addresses.
+/// Whether a buffer at MPI_BOTTOM, the null pointer, is valid: there are no data, or the datatype contains
+/// addresses.
 [[gnu::cold]] inline bool odd_buffer_fits(const void* buffer, Count count, const datatype::Type& type) {
   if (buffer != MPI_BOTTOM) return false;
   return count == 0 || type.size == 0 || type.true_lower_bound != 0;
 }
 
-/// Whether 64 bits can say how many bytes so many elements are.
+/// Whether the size of so many elements fits into 64 bits.
 inline bool bytes_fit(Count count, const datatype::Type& type) {
   int64_t bytes;
   return !__builtin_mul_overflow(count, type.size, &bytes);
 }
 
-/// Whether an array of counts of elements has no negative entry, and none of more bytes than 64 bits can say.
+/// Whether an array of counts has no negative entry, and none whose size does not fit into 64 bits.
 inline bool counts_fit(CountArray counts, int processes, int64_t element_bytes) {
   if (counts.null()) return false;
   for (int i = 0; i < processes; ++i) {
@@ -176,7 +176,7 @@ inline bool counts_fit(CountArray counts, int processes, int64_t element_bytes) 
   return true;
 }
 
-/// A count as the small form of a function returns it.
+/// A count as the int version of a function returns it.
 inline int narrow(Count count) {
   return count > INT_MAX ? MPI_UNDEFINED : static_cast<int>(count);
 }

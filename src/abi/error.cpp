@@ -14,13 +14,13 @@
 namespace hearth::abi {
 namespace {
 
-// Room for the longest call with its arguments and the words of one error.
+// Size of the longest call with its arguments and the message of one error.
 constexpr size_t kLineBytes = 2048;
 
 // Set by blame() for the raise() that follows on the same thread.
 thread_local objects::Comm* blamed_comm = nullptr;
 
-/// Who hears of an error: a handler and the object that it is of, as the user's function takes its handle.
+/// The receiver of an error: a handler, and the object whose handle a user's function gets.
 struct Listener {
   objects::Errhandler* handler;
   const void* object;
@@ -50,8 +50,8 @@ Listener general_listener() {
   const objects::Comm* self = find<objects::Comm>(MPI_COMM_SELF);
   if (state() == State::active && self != nullptr) return listener_of(*self);
   objects::Errhandler* handler = &initial_errhandler();
-  // A child made by fork may not call MPI, so neither may a handler of its user's: he gets the code if he
-  // asked for codes, else the child ends, and only the child.
+  // In a child made by fork, neither the program nor its error handlers may call MPI. If the parent's handler
+  // returns errors, so does this one; otherwise the child ends, and only the child.
   if (state() == State::forked_child && self != nullptr && self->errhandler != nullptr) {
     const bool returns = self->errhandler->kind == objects::ErrhandlerKind::errors_return;
     handler = &predefined_errhandler(returns ? MPI_ERRORS_RETURN : MPI_ERRORS_ABORT);
@@ -59,7 +59,6 @@ Listener general_listener() {
   return {handler, MPI_COMM_SELF};
 }
 
-/// Returns if the handler does.
 /// The exit code for a fatal error is its class, which no shell takes for a signal (128 and more).
 constexpr int kExitCodeMax = 125;
 
@@ -73,6 +72,7 @@ constexpr int kExitCodeMax = 125;
   own ? end_own_process(exit_code, line) : end_job(exit_code, line);
 }
 
+/// Returns if the handler does.
 void invoke(const Listener& listener, int code, const char* text) {
   using objects::ErrhandlerKind;
   void* object = const_cast<void*>(listener.object);
@@ -80,8 +80,8 @@ void invoke(const Listener& listener, int code, const char* text) {
     case ErrhandlerKind::errors_are_fatal:
       end_fatally(code, text, false);
     case ErrhandlerKind::errors_abort:
-      // A session is this process's own affair (MPI 5.0 section 9.3). The processes of a communicator end
-      // with the whole job, as MPI_Abort has it too: mpiexec knows no smaller unit.
+      // A session belongs to this process alone (MPI 5.0 section 9.3). For a communicator, the whole job
+      // ends, as with MPI_Abort: mpiexec cannot end a part of a job.
       end_fatally(code, text, listener.is_session);
     case ErrhandlerKind::errors_return:
       return;
@@ -120,7 +120,7 @@ const char* state_words() {
   return "";
 }
 
-/// The code for the user, and the whole line for people.
+/// Returns the error code and writes the whole message to `line`.
 int compose(Call call, const uint64_t* words, Status status, char* line) {
   const CallInfo& info = call_table[static_cast<int>(call)];
   const int error_class = status.error_class();
@@ -129,7 +129,7 @@ int compose(Call call, const uint64_t* words, Status status, char* line) {
       *reason != 0 && class_of_code(error_class) == error_class && error_class <= MPI_T_ERR_PVAR_NO_ATOMIC;
   char user_text[MPI_MAX_ERROR_STRING];
   if (!own_words) {
-    // A code that a callback of the user returned: its text is the user's.
+    // A code that a callback of the user returned has the user's text.
     text_of_code(error_class, user_text);
     reason = user_text;
   }
@@ -152,7 +152,7 @@ bool in_group(Call call, const char* group) {
   return std::strcmp(call_table[static_cast<int>(call)].group, group) == 0;
 }
 
-/// The session among the arguments; nullptr when there is none that is valid.
+/// The session among the arguments; nullptr if there is no valid one.
 objects::Session* session_among(Call call, const uint64_t* words) {
   const CallInfo& info = call_table[static_cast<int>(call)];
   for (int i = 0; i < info.parameter_count; ++i) {
@@ -167,15 +167,15 @@ objects::Session* session_among(Call call, const uint64_t* words) {
   return nullptr;
 }
 
-/// nullptr where the group comes from the World Model, or from a session that has ended.
+/// nullptr if the group comes from the World Model, or from a session that has ended.
 objects::Session* session_of_group_among(Call call, const uint64_t* words) {
   const objects::Group* group = group_among(call, words);
   if (group == nullptr || group->session == nullptr) return nullptr;
-  // The pointer may be stale: find() examines any value.
+  // The pointer may be stale: find() accepts any value.
   return find<objects::Session>(reinterpret_cast<MPI_Session>(const_cast<objects::Session*>(group->session)));
 }
 
-/// Functions that make a session or make a communicator out of nothing take the handler of their own errors
+/// Functions that make a session, or a communicator without a parent, take the handler for their own errors
 /// as an argument.
 bool handler_among(Call call, const uint64_t* words, Listener& listener) {
   using objects::ErrhandlerKind;
@@ -199,7 +199,7 @@ bool handler_among(Call call, const uint64_t* words, Listener& listener) {
 }
 
 Listener listener_of(Call call, const uint64_t* words) {
-  // Also those that take a communicator (MPI 5.0 section 14.7).
+  // Also for calls that take a communicator (MPI 5.0 section 14.7).
   if (in_group(call, "io")) return file_listener();
   if (const objects::Comm* comm = comm_among(call, words)) return listener_of(*comm);
   if (const objects::Win* win = win_among(call, words)) return listener_of(*win);
@@ -237,7 +237,7 @@ int raise(Call call, const uint64_t* words, Status status) {
 
 namespace {
 
-// Calls that this thread is in: a callback may call MPI again.
+// Nested calls of this thread: a callback may call MPI.
 struct TracedCalls {
   static constexpr int kDepthMax = 8;
   struct {
@@ -265,7 +265,7 @@ int leave_locked(int code) {
     }
   }
   LibraryLock::unlock();
-  // Behind that: a handler must not meet a lock that is half let go.
+  // Cleared last: a signal handler must not call MPI while the lock is partly released.
   Inside::clear_mark(Inside::kCall);
   return code;
 }
@@ -279,7 +279,7 @@ int enter_otherwise(Call call, const uint64_t* words) {
   return MPI_SUCCESS;
 }
 
-// Without memory from the heap and without locks: whatever was interrupted may hold them.
+// Uses neither heap memory nor locks: the interrupted call may hold them.
 int refuse_in_handler(Call call, const uint64_t*) {
   if (is_of_tools(call)) return MPI_T_ERR_NOT_ACCESSIBLE;
   char line[2 * MPI_MAX_ERROR_STRING];

@@ -13,8 +13,8 @@
 namespace hearth::abi {
 namespace {
 
-// Codes of the library: kFirstCode + row * kTexts + place. A row is a class of the standard, then come those
-// of mpi-ext.h. With 217 places the last code is 16369, below MPI_ERR_LASTCODE (16383).
+// Codes of the library: kFirstCode + row * kTexts + index. A row is a class: first those of the standard,
+// then those of mpi-ext.h. With 217 messages the last code is 16369, below MPI_ERR_LASTCODE (16383).
 constexpr int kFirstCode = 2048;
 constexpr int kTexts = 217;
 constexpr int kStandardRows = 63;
@@ -55,8 +55,8 @@ struct UserCode {
 // Errors may come from several threads, some of them outside the library's lock.
 std::mutex mutex;
 
-// The words of errors, and what the user added. Made with the first error, by who holds the mutex; where
-// there is no memory for it, errors have the words of their class.
+// Messages of errors, and definitions of the user. Allocated at the first error; the caller holds the mutex.
+// If the allocation fails, errors have the text of their class.
 struct Codes {
   StoredText texts[kTexts];
   int next_text = 0;
@@ -69,7 +69,7 @@ Codes* codes_if_any() {
   return the_codes;
 }
 
-// For calls that may fail: pre as above.
+// The same, but throws. Pre: the caller holds the mutex.
 Codes& codes() {
   Codes* all = codes_if_any();
   if (all == nullptr) throw std::bad_alloc();
@@ -153,7 +153,7 @@ const char* class_name(int error_class) {
 }
 
 int text_of_code(int code, char* text) {
-  // For signal handlers, so without the mutex.
+  // Used by signal handlers, so without the mutex.
   if (code == kInHandlerCode) return write_text(text, kInHandlerText);
   if (const ClassText* row = find_class(code)) return write_class(text, *row);
   {
@@ -206,7 +206,7 @@ Status add_user_string(int code, const char* text) {
   return {};
 }
 
-// What is built on a class or code goes first: strings, then codes, then the class (MPI 5.0 section 9.5).
+// Dependent definitions must be removed first: strings, then codes, then the class (MPI 5.0 section 9.5).
 Status remove_user_class(int error_class) {
   const std::lock_guard guard(mutex);
   Codes& all = codes();

@@ -1,5 +1,5 @@
-// The lock of functions that may be called at any time, even before MPI_Init says whether threads are in use
-// (info objects, error handlers, error codes; MPI 5.0 section 11.4.1). They are off every fast path.
+// The lock of functions that may be called at any time, even before MPI_Init sets the thread level (info
+// objects, error handlers, error codes; MPI 5.0 section 11.4.1). None of them is performance-critical.
 #pragma once
 
 #include <mutex>
@@ -12,13 +12,14 @@ namespace hearth::abi {
 
 class AnyTimeGuard {
  public:
-  // The library's lock first: a callback that runs under it may call functions of this kind, and the other
-  // order would then deadlock. What was locked is remembered, because the call itself may enable the lock.
+  // The library's lock comes first: a callback that runs under it may call such functions, and the opposite
+  // order would deadlock. `library_` stores whether it was locked, because the call itself may enable the
+  // lock.
   AnyTimeGuard() : entered_(Inside::set_mark(Inside::kAnyTimeCall)) {
     if (!entered_) return;
     mutex_.lock();
-    // Which changes under the mutex only, and once. In a signal handler that interrupted a call the thread
-    // may have that lock, or half of it.
+    // `enabled` changes once, under the mutex. A signal handler that interrupted a call must not take the
+    // library's lock: its thread may hold it already, or be acquiring it.
     library_ = LibraryLock::enabled && !Inside::has_mark(Inside::kCall);
     if (!library_) return;
     mutex_.unlock();
@@ -34,10 +35,10 @@ class AnyTimeGuard {
   AnyTimeGuard(const AnyTimeGuard&) = delete;
   AnyTimeGuard& operator=(const AnyTimeGuard&) = delete;
 
-  /// False in a signal handler that interrupted such a function: nothing is locked then.
+  /// False in a signal handler that interrupted such a function: no lock is held then.
   bool entered() const { return entered_; }
 
-  /// In a child made by fork: threads that held it are not there any more.
+  /// Called in a child made by fork, which lacks the threads that held the lock.
   static void forget_holders() { new (&mutex_) std::recursive_mutex; }
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kFirstUserNumber = 4096;
 
-// References of a predefined object: so many that users who free what is not theirs do not destroy it.
+// Initial references of a predefined object: so many that wrong frees by the user do not destroy it.
 constexpr uint32_t kForever = uint32_t{1} << 30;
 
 template <class Object>
@@ -151,7 +151,7 @@ bool pool_exists<p2p::Message>() {
 
 }  // namespace
 
-// A constant of the ABI converts to itself, whether its object exists now or not: MPI_COMM_WORLD before
+// A constant of the ABI converts to itself, even while its object does not exist: MPI_COMM_WORLD before
 // MPI_Init.
 template <class Object>
 bool is_constant(uintptr_t value) {

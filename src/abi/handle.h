@@ -1,7 +1,7 @@
-// MPI handles and the objects they stand for.
+// MPI handles and their objects.
 //
 // A user's handle is the address of its object in a pool; a predefined handle is the ABI's constant, below
-// 4096, and an index of objects::pools.predefined. Any value may be examined: garbage, NULL handles, freed
+// 4096, and an index of objects::pools.predefined. find() accepts any value: garbage, NULL handles, freed
 // handles and handles of another type yield nullptr. Called under the library's lock; nothing allocates.
 #pragma once
 
@@ -87,7 +87,7 @@ inline HandleOf<Object> null_handle() {
   return reinterpret_cast<HandleOf<Object>>(HandleTraits<Object>::kFirst);
 }
 
-/// The object behind a handle; nullptr when there is none.
+/// The object of a handle; nullptr if there is none.
 template <class Object>
 inline Object* find(HandleOf<Object> handle) {
   using Traits = HandleTraits<Object>;
@@ -111,7 +111,7 @@ inline HandleOf<Object> to_handle(const Object* object) {
   return reinterpret_cast<HandleOf<Object>>(const_cast<Object*>(object));
 }
 
-/// For requests and messages, which may be null: false when `place` is nullptr or its handle is invalid.
+/// For requests and messages, which may be null: false if `place` is nullptr or its handle is invalid.
 template <class Object>
 inline bool take(const HandleOf<Object>* place, Object*& object) {
   object = nullptr;
@@ -121,13 +121,14 @@ inline bool take(const HandleOf<Object>* place, Object*& object) {
   return object != nullptr;
 }
 
-/// As find(), but MPI_COMM_NULL, MPI_DATATYPE_NULL and MPI_WIN_NULL yield an object that bears that name.
+/// Like find(), but MPI_COMM_NULL, MPI_DATATYPE_NULL and MPI_WIN_NULL yield an object of that name.
 objects::Comm* find_named(MPI_Comm handle);
 datatype::Type* find_named(MPI_Datatype handle);
 objects::Win* find_named(MPI_Win handle);
 
-/// Integers for Fortran: a predefined handle's own number, 4096 + slot for the user's.
-/// MPI_X_toint on a handle that is not valid gives the number of the NULL handle, fromint the NULL handle.
+/// Integers for Fortran: the constant of a predefined handle, 4096 + slot for a user's handle. For an invalid
+/// handle MPI_X_toint gives the number of the NULL handle; for an invalid number MPI_X_fromint gives the NULL
+/// handle.
 template <class Object>
 int to_int(HandleOf<Object> handle);
 template <class Object>
@@ -138,7 +139,7 @@ objects::Errhandler& predefined_errhandler(MPI_Errhandler handle);
 
 /// MPI_COMM_WORLD and MPI_COMM_SELF, which MPI_Init makes.
 void set_predefined_comms(objects::Comm& world, objects::Comm& self);
-/// Takes their handles from them (MPI_Finalize). They go away once no operation uses them.
+/// Removes their handles (MPI_Finalize). They are destroyed once no operation uses them.
 void drop_predefined_comms();
 /// Pre: set_predefined_comms() was called.
 objects::Comm& predefined_comm(MPI_Comm handle);

@@ -66,7 +66,7 @@ bool is_any(std::string_view) {
 struct Hint {
   const char* key;
   unsigned scopes;
-  const char* standard;                // the default; nullptr: listed only where it was given
+  const char* standard;                // the default; nullptr: listed only if it was given
   bool (*is_valid)(std::string_view);  // nullptr: set by the library only
 };
 

@@ -16,8 +16,8 @@ constexpr const char* kMemoryKindsKey = "mpi_memory_alloc_kinds";
 /// What a hint applies to, as bits.
 constexpr unsigned kCommHints = 1;
 constexpr unsigned kWindowHints = 2;
-constexpr unsigned kAllocationHints = 4;        // of a window with memory from MPI, while it is created
-constexpr unsigned kSharedAllocationHints = 8;  // of one from MPI_Win_allocate_shared, while it is created
+constexpr unsigned kAllocationHints = 4;        // of windows with memory from MPI, at creation
+constexpr unsigned kSharedAllocationHints = 8;  // of windows from MPI_Win_allocate_shared, at creation
 
 /// Adds to `kept` the hints of `given` that are supported in one of `scopes` and have a valid value.
 void keep_hints(const objects::Info& given, unsigned scopes, objects::Info& kept);

@@ -42,12 +42,12 @@ Status MemoryFromMpi::allocate(size_t bytes, const objects::Info* info, void*& m
   Block block;
   block.placed = wish.node >= 0;
   if (block.placed && bytes < PTRDIFF_MAX) {
-    bytes = to_pages(bytes);  // a node is chosen page by page
+    bytes = to_pages(bytes);  // nodes are chosen page by page
     alignment = std::max(alignment, os::page_bytes());
   }
   block.bytes = bytes;
   shm::Arena& arena = runtime().job.arena;
-  // More than there is would be found missing only when it is touched: the system refuses that at once.
+  // A size beyond the machine's memory would fail only when it is touched; the system's allocator refuses it.
   if (arena.usable() && bytes < os::machine_memory_bytes()) {
     memory = arena_blocks_.allocate(arena, bytes, alignment);
     block.in_arena = memory != nullptr;
@@ -76,7 +76,7 @@ void MemoryFromMpi::release(const Block& block, void* memory) {
   shm::Arena& arena = runtime().job.arena;
   auto* const from = static_cast<std::byte*>(memory);
   if (block.placed) {
-    // Its pages go, so that whoever gets the addresses next has memory where it lies by default.
+    // Frees the pages, so that the next user of the addresses gets memory on the default node.
     if (block.in_arena) arena.give_back(from, block.bytes);
     const launch::Bootstrap& job = runtime().job;
     os::prefer_node(memory, block.bytes, block.in_arena ? job.segment.rank(job.place).memory.arena : -1);
@@ -89,7 +89,7 @@ void MemoryFromMpi::release(const Block& block, void* memory) {
 }
 
 Status MemoryFromMpi::free(void* memory) {
-  // What other libraries give for zero bytes, and take back.
+  // Other libraries return nullptr for zero bytes, and accept it here.
   if (memory == nullptr) return {};
   const auto place = blocks_.find(memory);
   if (place == blocks_.end()) {

@@ -1,5 +1,5 @@
-// Memory that MPI gives to the program: MPI_Alloc_mem, and what windows allocate. It lies in the arena, where
-// every other rank reaches it (shm/arena.h), or, without one, is ordinary memory. Called under the library's
+// Memory that MPI allocates for the program: MPI_Alloc_mem and windows. It lies in the arena, where every
+// other rank can access it (shm/arena.h); without an arena, it is ordinary memory. Called under the library's
 // lock.
 #pragma once
 
@@ -15,17 +15,17 @@ namespace hearth::abi {
 
 class MemoryFromMpi {
  public:
-  /// At least one byte, aligned to 64, and as the info wishes (abi/memory_wish.h); MPI_ERR_NO_MEM,
-  /// MPI_ERR_INFO_VALUE.
+  /// At least one byte, aligned to 64, with the properties that `info` requests (abi/memory_wish.h). Fails
+  /// with MPI_ERR_NO_MEM or MPI_ERR_INFO_VALUE.
   Status allocate(size_t bytes, const objects::Info* info, void*& memory);
-  /// MPI_ERR_BASE where the address is not one that allocate() gave.
+  /// Fails with MPI_ERR_BASE if the address is not from allocate().
   Status free(void* memory);
 
  private:
   struct Block {
     size_t bytes = 0;
     bool in_arena = false;
-    bool placed = false;  // on a memory node of its own choice; then of whole pages
+    bool placed = false;  // on a requested memory node; made of whole pages
   };
   static Status place(const Block& block, void* memory, const MemoryWish& wish);
   void release(const Block& block, void* memory);

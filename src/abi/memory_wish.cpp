@@ -73,7 +73,7 @@ Status read_memory_wish(const objects::Info* info, const shm::RankMemory& memory
     HEARTH_TRY(read_alignment(*value, wish));
   if (const std::string* value = value_of(*info, "hearth_memory_kind"))
     HEARTH_TRY(read_kind(*value, memory, wish));
-  // The more exact one counts where both are there.
+  // The more specific key has precedence.
   if (const std::string* value = value_of(*info, "hearth_memory_bind"))
     HEARTH_TRY(read_bind(*value, memory, wish));
   return {};

@@ -1,4 +1,4 @@
-// What the info argument of MPI_Alloc_mem asks for: the standard's key and two of our own
+// The memory that the info argument of MPI_Alloc_mem requests: the standard's key and two of Hearth's
 // (docs/placement.md).
 #pragma once
 
@@ -12,12 +12,12 @@ namespace hearth::abi {
 
 struct MemoryWish {
   size_t alignment = 1;
-  int node = -1;           // a memory node of the system's; -1: where memory of this rank lies anyway
-  bool by_number = false;  // the user named it, so that it is an error where it is not there
+  int node = -1;           // the system's number of a memory node; -1: this rank's default
+  bool by_number = false;  // the user named the node: it must exist
 };
 
-/// Reads mpi_minimum_memory_alignment (MPI 5.0 section 9.2), hearth_memory_kind and hearth_memory_bind; other
-/// keys are not looked at. `memory` is what the launcher wrote for this rank. MPI_ERR_INFO_VALUE.
+/// Reads mpi_minimum_memory_alignment (MPI 5.0 section 9.2), hearth_memory_kind and hearth_memory_bind, and
+/// ignores other keys. `memory` is what the launcher wrote for this rank. Fails with MPI_ERR_INFO_VALUE.
 Status read_memory_wish(const objects::Info* info, const shm::RankMemory& memory, MemoryWish& wish);
 
 }  // namespace hearth::abi

@@ -8,7 +8,7 @@
 
 namespace hearth::abi {
 
-/// Longer names are cut.
+/// Longer names are truncated.
 inline void set_name(std::string& name, const char* text) {
   name.assign(text, strnlen(text, MPI_MAX_OBJECT_NAME - 1));
 }

@@ -13,7 +13,7 @@ namespace hearth::abi {
 namespace {
 
 constexpr uint64_t kLookNs = 100'000'000;
-// Each costs a system call.
+// Each check costs a system call.
 constexpr size_t kLooksMax = 32;
 
 }  // namespace
@@ -47,7 +47,7 @@ void Neighbours::look_at(Neighbour& neighbour) {
   const int place = place_of(neighbour.rank);
   const shm::RankBlock& block = run.job.segment.rank(place);
   if (neighbour.buried || block.pid == 0 || !run.transport->is_gone(neighbour.rank)) return;
-  // Pairs with enter_phase(): what a process stored before it ended is there.
+  // Pairs with enter_phase(): the last stores of the ended process are visible.
   if (atomic::load_acquire(block.phase) == static_cast<uint32_t>(shm::RankPhase::finalized)) {
     neighbour.buried = true;
     return;
@@ -60,7 +60,7 @@ void Neighbours::look_at(Neighbour& neighbour) {
     if (run.lost.has_value()) return run.lost->note(neighbour.rank, words);
     return run.liveness->tell(place, shm::DeathCause::no_finalize, 0);
   }
-  // Most launchers end the job themselves, and know what the process ended of.
+  // Most launchers end the job themselves and know the cause, so wait for one more check.
   if (!neighbour.gone) {
     neighbour.gone = true;
     return;

@@ -1,11 +1,12 @@
-// The other ranks of this machine under a launcher of another library, which tells nobody of deaths: who
-// waits looks itself whether they still run. One that is gone without MPI_Finalize has died. Where the
-// program has asked for errors to be returned, all ranks of the machine are told (shm/liveness.h), or, in a
-// job on several machines, where each process finds out for itself, this one is (abi/lost_processes.h).
-// Otherwise this ends the job, unless the launcher does so first.
+// Liveness monitor for the other ranks of this machine under another library's launcher, which does not
+// report deaths: a waiting rank checks whether its peers still run. A peer that has ended without
+// MPI_Finalize counts as dead. If the application returns errors, the death is published to all ranks of the
+// machine (shm/liveness.h). In a job on several machines, each process detects deaths itself and records them
+// locally (abi/lost_processes.h). If the application does not return errors, this process ends the job,
+// unless the launcher does so first.
 //
-// Only processes that share the numbers of processes can be looked after; where a rank has others of its own
-// (containers), its launcher has to. Under the library's lock.
+// Only ranks in one PID namespace can be monitored; ranks in containers depend on their launcher. Under the
+// library's lock.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +20,17 @@ namespace hearth::abi {
 class Neighbours {
  public:
   explicit Neighbours(const launch::Bootstrap& job);
-  /// Opens a pidfd of each that has told its PID already, so that a PID used again is not taken for it.
+  /// Opens a pidfd of each peer that has published its PID, so that a reused PID is not mistaken for the
+  /// peer.
   void open();
-  /// Looks at the next few, not more often than every tenth of a second.
+  /// Checks the next few peers, at most every 100 ms.
   void look();
 
  private:
   struct Neighbour {
     int rank;
-    bool gone;    // at the last look
-    bool buried;  // known to have died
+    bool gone;    // at the last check
+    bool buried;  // its death is recorded
   };
   void look_at(Neighbour& neighbour);
 

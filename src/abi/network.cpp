@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kCardName = "fabric";
 constexpr uint64_t kFirstWordsNs = 2'000'000'000;
 
-// Of this process. Interfaces may have other names elsewhere.
+// The endpoint address of this process. Interfaces may have other names on other machines.
 transport::NetworkCard make_card(const transport::Network& network) {
   transport::NetworkCard card;
   card.provider = network.way().substr(0, network.way().find(' '));
@@ -27,7 +27,7 @@ transport::NetworkCard make_card(const transport::Network& network) {
   return card;
 }
 
-// Introduces all ranks of other machines.
+// Exchanges endpoint addresses with all ranks of other machines.
 Status exchange_addresses(const launch::Bootstrap& job, transport::Network& network) {
   const transport::NetworkCard own = make_card(network);
   HEARTH_TRY(job.launcher->put(kCardName, transport::to_bytes(own)));
@@ -44,7 +44,7 @@ Status exchange_addresses(const launch::Bootstrap& job, transport::Network& netw
   return job.launcher->all_have_read();
 }
 
-// Where the program has asked for errors it gets them; else this ends the job.
+// If the program returns errors, it gets one; otherwise this ends the job.
 void note_lost_rank(void*, p2p::PeerIndex peer, const char* why) {
   Runtime& run = runtime();
   char words[160];
@@ -88,7 +88,7 @@ Status make_transport(Runtime& run) {
   }
   std::unique_ptr<transport::Network> network;
   if (const Status opened = open_network(run.job, network); !opened.ok()) {
-    // One line for the job, not one per rank: whoever ends first ends all.
+    // One message for the job, not one per rank: rank 0 reports first, which ends the job.
     if (run.job.rank != 0) os::sleep_ns(kFirstWordsNs);
     return opened;
   }

@@ -21,7 +21,7 @@ constexpr bool equal_but_for_case(std::string_view one, std::string_view other) 
   return std::ranges::equal(one, other, {}, lower, lower);
 }
 
-/// Whether `name` names a set, which goes to `set`.
+/// Finds the set of this name; false if there is none.
 constexpr bool find_process_set(std::string_view name, ProcessSet& set) {
   const auto found = std::ranges::find_if(
       kProcessSetNames, [name](std::string_view known) { return equal_but_for_case(name, known); });

@@ -7,7 +7,7 @@
 namespace hearth::abi {
 namespace {
 
-/// One wrong argument, as the entry point saw it.
+/// An invalid argument as the entry point got it.
 struct Argument {
   const char* name;
   Kind kind;
@@ -37,13 +37,13 @@ uint64_t value_of(Handle handle) {
   return reinterpret_cast<uintptr_t>(handle);
 }
 
-/// A handle that stands for nothing of the wanted type.
+/// Reports a handle that has no object of the expected type.
 Status bad_handle(int error_class, const char* what, uint64_t null_value, const Argument& argument,
                   uint64_t word) {
   const Shown text(argument, word);
   if (word == null_value) return fail(error_class, "%s is the null handle, not a %s", text.c_str(), what);
   if (word == value_of(MPI_COMM_WORLD) || word == value_of(MPI_COMM_SELF)) {
-    // Where it is wanted and does not exist, there is no MPI_Init, or there was MPI_Finalize.
+    // The call takes a communicator, so MPI_Init is missing or MPI_Finalize was called.
     if (error_class == MPI_ERR_COMM) {
       return fail(error_class,
                   "%s exists between MPI_Init and MPI_Finalize only. Remedy: make a communicator from a "
@@ -115,7 +115,7 @@ Status bad_count(const Argument& argument) {
               argument.name, argument.number());
 }
 
-/// The handle behind a pointer to one; 0 when the pointer is null.
+/// The handle that a pointer points to; 0 if the pointer is null.
 uint64_t pointed_to(const Argument& argument) {
   return argument.word == 0 ? 0 : *reinterpret_cast<const uint64_t*>(argument.word);
 }
@@ -186,7 +186,7 @@ Status word_it(const Argument& argument) {
     default:
       break;
   }
-  // What is left are pointers: to handles, which may be wrong, and to places for results.
+  // The other kinds are pointers: to handles, which may be invalid, and to results.
   if (by_pointer) {
     const uint64_t handle = pointed_to(argument);
     switch (argument.kind) {

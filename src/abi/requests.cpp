@@ -51,7 +51,7 @@ Status outcome_of(p2p::Request& request, MPI_Status* status) {
   }
   fill_status(request, status);
   if (__builtin_expect(request.outcome.ok(), 1)) return request.outcome;
-  // It waits on: see Engine::stall_receives().
+  // A stalled receive stays pending: see Engine::stall_receives().
   if (is_stalled(request)) request.complete = false;
   return p2p::engine().reworded(request);
 }
@@ -66,11 +66,12 @@ Status take_outcome(p2p::Request*& request, MPI_Status* status) {
   p2p::Request* taken = request;
   Status outcome = outcome_of(*taken, status);
   if (__builtin_expect(!taken->complete, 0)) {
-    // The request stays what it was.
+    // The request stays unchanged.
   } else if (taken->persistent) {
     taken->active = false;
   } else if (const Status released = release_state(*taken); !released.ok()) {
-    // Of a generalized request's two callbacks the later one counts (MPI 5.0 section 13.2).
+    // Of the errors of a generalized request's two callbacks, the later one is returned (MPI 5.0 section
+    // 13.2).
     outcome = released;
   }
   if (!outcome.ok() && taken->comm != nullptr) outcome = blame(*taken->comm, outcome);

@@ -1,4 +1,4 @@
-// What the binding functions share about requests.
+// Functions on requests that the binding functions share.
 #pragma once
 
 #include "base/status.h"
@@ -9,8 +9,7 @@
 
 namespace hearth::abi {
 
-/// Notes the communicator that a request works on: its error handler counts, and its ranks go into the
-/// status.
+/// Sets the communicator of a request, which determines the error handler and the ranks in the status.
 inline void belong_to(p2p::Request* request, objects::Comm& comm) {
   if (request->kind == p2p::RequestKind::completed) return;
   request->comm = &comm;
@@ -22,22 +21,21 @@ datatype::Type& byte_type();
 
 /// A complete receive from MPI_PROC_NULL.
 Status receive_from_nobody(p2p::Request*& request);
-/// What a complete request reports, without taking it.
+/// The outcome of a complete request, which stays.
 Status outcome_of(p2p::Request& request, MPI_Status* status);
-/// Takes the outcome of a complete request: fills the status (unless nullptr), then gives the request back
-/// and sets it to nullptr or, when it is persistent, makes it inactive. An error is raised on the request's
+/// Takes the outcome of a complete request: fills the status (unless nullptr), then frees the request and
+/// sets it to nullptr or, if it is persistent, makes it inactive. An error belongs to the request's
 /// communicator.
 Status take_outcome(p2p::Request*& request, MPI_Status* status);
-/// Waits for a request, fills the status (unless nullptr), gives the request back or, when it is persistent,
-/// makes it inactive. `request` may be nullptr: nothing to wait for.
+/// Waits for a request, then does the same. `request` may be nullptr: there is nothing to wait for.
 Status wait_for(p2p::Request*& request, MPI_Status* status);
-/// Calls the release hook of a request that is about to go, so that its errors can be told.
+/// Calls the release hook of a request before it is freed, so that the hook's error can be returned.
 Status release_state(p2p::Request& request);
-/// Takes back a receive that must not happen any more.
+/// Cancels and frees a receive.
 void abandon(p2p::Request*& request);
-/// Source, tag, bytes and cancellation of a send or receive that is over.
+/// Source, tag, bytes and cancellation of a completed send or receive.
 void fill_status(const p2p::Request& request, MPI_Status* status);
-/// One request that is over when both are; `copy`, from malloc, is freed then. Its status is the receive's.
+/// One request that completes when both do; it then frees `copy`, from malloc. Its status is the receive's.
 Status pair_up(p2p::Request* receiving, p2p::Request* sending, void* copy, p2p::Request*& request);
 
 }  // namespace hearth::abi

@@ -39,12 +39,12 @@
 namespace hearth::abi {
 namespace {
 
-// Lives until the process ends: an atexit function of the program may still ask MPI_Finalized.
+// Never destroyed: an atexit function of the program may still call MPI_Finalized.
 Runtime* the_runtime = nullptr;
 
-// Of a process that could not join its job: the other ranks must hear if that is its end.
+// The launcher of a process that could not join its job: it must report the end to the other ranks.
 launch::ForeignLauncher* left_launcher = nullptr;
-// Some launchers throw away what they have not read when they hear of an abort: time for our last words.
+// Some launchers discard unread output when a rank aborts, so wait for the last message to be read.
 constexpr uint64_t kLastWordsNs = 50'000'000;
 
 void warn(const char* text) {
@@ -79,7 +79,7 @@ Status make_predefined_comms() {
   objects::Comm* world = make_comm("MPI_COMM_WORLD", kWorldContext, std::move(all));
   objects::Comm* self = make_comm("MPI_COMM_SELF", kSelfContext, {runtime().job.rank});
   if (world == nullptr || self == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for MPI_COMM_WORLD");
-  // On several machines each has one of its own.
+  // Region 0; on several machines, each machine has its own.
   if (runtime().job.segment.geometry().area_count > 0) world->area = 0;
   world->area_settled = true;
   set_predefined_comms(*world, *self);
@@ -96,7 +96,7 @@ profile::PartFacts own_part_facts() {
   return facts;
 }
 
-// The job works without what somebody wanted to know of it.
+// A failure is not fatal: the job runs without the profile.
 void make_recorder() {
   Runtime& run = runtime();
   static_assert(static_cast<int>(Call::count_) <= profile::kCallsMax);
@@ -117,8 +117,7 @@ void make_recorder() {
   profile::call_counts = run.board.part(run.job.rank).calls;
 }
 
-// Blocks of contexts are counted on each machine by itself: by turns they belong to one machine after the
-// other.
+// Each machine counts its own blocks of context ids; the blocks of all machines are interleaved.
 uint32_t new_context() {
   const Runtime& run = runtime();
   const uint32_t counted =
@@ -153,7 +152,7 @@ void make_engine() {
   rma::set_up(segment, run.job.place, run.job.arena, run.job.place_of,
               run.several_machines ? std::span<const int>(run.job.node_of) : std::span<const int>());
   run.liveness.emplace(segment);
-  // Nobody tells deaths on other machines that way.
+  // The segment reports only deaths on this machine.
   if (run.job.place_of.empty()) {
     setup.liveness = &*run.liveness;
   } else {
@@ -206,8 +205,8 @@ const shm::RankPlace& bound_place_of(p2p::PeerIndex peer) {
 
 namespace {
 
-// Other launchers cannot look into the segment to see that a rank ends without MPI_Finalize, and some then
-// lose its exit code. So the rank says it.
+// Another library's launcher cannot see in the segment that a rank ends without MPI_Finalize, and some lose
+// its exit code then. So the rank reports it itself.
 void end_without_finalize(int code) {
   const Runtime& run = runtime();
   if (run.users == 0 || state() == State::forked_child) return;
@@ -223,7 +222,7 @@ void end_without_finalize(int code) {
 Status attach() {
   if (the_runtime != nullptr) return {};
   auto run = std::make_unique<Runtime>();
-  // Calls ask for it where nothing catches a lack of memory.
+  // Created now: later uses could not report a failed allocation.
   static_cast<void>(datatype::null_type());
   launch::begin_chaos();
   chaos::at(chaos::Point::boot_begins);
@@ -255,7 +254,7 @@ Status attach() {
 }
 
 void enter_phase(shm::RankPhase phase) {
-  // Pairs with the launcher's look when the process has ended.
+  // Pairs with the load that the launcher does after the process has ended.
   const Runtime& run = runtime();
   atomic::store_release(run.job.segment.rank(run.job.place).phase, static_cast<uint32_t>(phase));
 }
@@ -267,7 +266,8 @@ void note_errhandler(const objects::Errhandler& handler) {
                     handler.kind == objects::ErrhandlerKind::errors_abort;
   if (ends || !is_attached()) return;
   atomic::store_relaxed(runtime().job.segment.rank(runtime().job.place).returns_errors, 1u);
-  // Hydra tells of deaths by this one. It means to end nobody, and we find out who it was.
+  // Hydra reports deaths by this signal, which must not end this process; the liveness monitor finds the dead
+  // rank.
   if (runtime().job.launcher != nullptr) os::ignore_unless_handled(SIGUSR1);
 }
 
@@ -275,16 +275,16 @@ Status add_user(int& level) {
   HEARTH_TRY(attach());
   Runtime& run = runtime();
   if (run.users++ > 0) {
-    // The lock cannot be introduced while others may be inside.
+    // The lock cannot be enabled while other threads may be in the library.
     level = std::min(level, run.level_in_force);
     return {};
   }
   run.level_in_force = level;
-  // It stays on: somebody may wait for it.
+  // Stays enabled: a thread may wait for it.
   if (level == MPI_THREAD_MULTIPLE && !LibraryLock::enabled) LibraryLock::enabled = true;
   if (run.recorder != nullptr) {
     run.recorder->begin();
-    // The ends of calls are seen where the lock is let go.
+    // The end of a call is recorded where the lock is released.
     if (run.recorder->tracing()) LibraryLock::enabled = true;
   }
   enter_phase(shm::RankPhase::initialized);
@@ -295,8 +295,8 @@ Status add_user(int& level) {
 
 namespace {
 
-// What is on its way to another machine may need this process until it has arrived. Where all come, each
-// waits for those that it has talked with; who leaves a session only says so.
+// Messages to other machines may need this process until they have arrived. In MPI_Finalize (`with_all`) each
+// rank waits for all ranks with which it has communicated; the end of a session only announces the departure.
 void leave_network(bool with_all) {
   Runtime& run = runtime();
   if (run.network == nullptr) return;
@@ -314,13 +314,13 @@ void remove_user() {
   Runtime& run = runtime();
   if (run.users == 1) {
     flush_all_send_buffers();
-    // What lies in rings and cells stays readable after we are gone; only what has not got there yet must
-    // wait.
+    // Data in rings and bounce buffers stay readable after this process has ended; wait only for data that
+    // are not there yet.
     run.engine->wait_until([&run] { return run.engine->quiet(); },
                            [](p2p::WaitNote& note) { note.finalize(); });
     leave_network(false);
   }
-  // Another user may have come while we waited.
+  // Another user may have been added during the wait.
   if (--run.users > 0) return;
   run.engine->complete_profile();
   if (run.recorder != nullptr) run.recorder->end(run.engine->pool_bytes());
@@ -360,13 +360,13 @@ int exit_code_of(int code) {
   return (code & 0xff) != 0 ? code & 0xff : 1;
 }
 
-// The first rank that ends the job leaves its words in the segment. Whether this is the first one.
+// The first rank that ends the job stores its message in the segment. True for the first rank.
 bool claim_end(shm::JobHeader& job, int code, const char* text) {
   if (!atomic::compare_exchange(job.abort_claimed, 0u, 1u)) return false;
   job.abort_rank = the_runtime->job.rank;
   job.abort_code = code;
   std::snprintf(job.abort_text, sizeof job.abort_text, "%s", text);
-  // Pairs with the launcher's acquire load: the text is whole.
+  // Pairs with the launcher's acquire load: the text is complete.
   atomic::store_release(job.abort_written, 1u);
   return true;
 }
@@ -389,7 +389,7 @@ void end_own_process(int code, const char* text) {
 }
 
 void end_job(int code, const char* text) {
-  // A child made by fork shares the rank's segment, but its end is its own.
+  // A child made by fork shares the rank's segment, but ends alone.
   if (state() == State::forked_child) end_own_process(code, text);
   const bool in_job =
       the_runtime != nullptr && the_runtime->job.segment.mapped() && !the_runtime->job.singleton;
@@ -399,7 +399,7 @@ void end_job(int code, const char* text) {
     end_telling(left_launcher, code, text);
   }
   launch::ForeignLauncher* launcher = the_runtime->job.launcher.get();
-  // The words of the first rank count, and our launcher prints them; all others say nothing.
+  // The launcher prints the message of the first rank; the other ranks print nothing.
   if (!claim_end(the_runtime->job.segment.job(), code, text)) {
     os::sleep_ns(1'000'000);
     launcher = nullptr;

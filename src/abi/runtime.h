@@ -1,8 +1,8 @@
-// The library's state in this process. Everything else hangs off it.
+// The library's state in this process.
 //
-// MPI has users: the program itself from MPI_Init to MPI_Finalize, and each session. The first one attaches
-// the process to its job. While there is none, MPI is not active and the job counts this rank as finalized;
-// but the process stays attached, so that the next user (a session) finds its peers again.
+// MPI has users: the application from MPI_Init to MPI_Finalize, and each session. The first user attaches the
+// process to its job. Without users, MPI is inactive and the job counts this rank as finalized, but the
+// process stays attached, so that a later session finds its peers.
 #pragma once
 
 #include <pthread.h>
@@ -27,59 +27,59 @@ namespace hearth::abi {
 
 struct Runtime {
   launch::Bootstrap job;
-  bool several_machines = false;  // or as if (pretended_machines.h)
+  bool several_machines = false;  // or simulated (pretended_machines.h)
   profile::Board board;
-  std::unique_ptr<profile::Recorder> recorder;  // where somebody asked for a profile or a trace
+  std::unique_ptr<profile::Recorder> recorder;  // if a profile or a trace was requested
   std::unique_ptr<transport::Transport> transport;
-  transport::Network* network = nullptr;  // the transport's; where ranks are on other machines
+  transport::Network* network = nullptr;  // the transport's; if ranks are on other machines
   std::optional<shm::Liveness> liveness;
-  std::optional<LostProcesses> lost;     // where ranks are on other machines
-  std::optional<Neighbours> neighbours;  // where the launcher is another library's
+  std::optional<LostProcesses> lost;     // if ranks are on other machines
+  std::optional<Neighbours> neighbours;  // if another library's launcher started the job
   std::unique_ptr<p2p::Engine> engine;
   p2p::SendBuffer send_buffer;  // of MPI_Buffer_attach
   topo::MeasuredTimes measured_times;
   MemoryFromMpi memory;
   int users = 0;
-  int level_in_force = 0;  // MPI_THREAD_*: what the first of the present users asked for
-  int thread_level = 0;    // what MPI_Init_thread was given
+  int level_in_force = 0;  // MPI_THREAD_*: requested by the first of the present users
+  int thread_level = 0;    // provided by MPI_Init_thread
   pthread_t main_thread = {};
 };
 
-/// Whether there has been a user.
+/// Whether MPI has had a user.
 bool is_attached();
-/// Valid from the first user's start to the process's end.
+/// Valid from the first user's start to the end of the process.
 Runtime& runtime();
-/// The machine of a process, by its number in the job.
+/// The machine of a process, given its rank in the job.
 inline int node_of(p2p::PeerIndex peer) {
   return runtime().job.node_of[static_cast<size_t>(peer)];
 }
-/// Its place in the segment of this machine; -1 where it is on another one.
+/// Its local rank; -1 if it is on another machine.
 inline int place_of(p2p::PeerIndex peer) {
   const launch::Bootstrap& job = runtime().job;
   return job.place_of.empty() ? static_cast<int>(peer) : job.place_of[static_cast<size_t>(peer)];
 }
-/// Enters in a communicator's group which of its processes share a machine.
+/// Stores in a communicator's group which of its processes share a machine.
 void note_machines(objects::Group& group);
 /// Whether these processes can share memory.
 bool on_one_machine(const std::vector<p2p::PeerIndex>& peers);
-/// Where the launcher has bound a process of this machine; nothing is known of others.
+/// The binding of a process of this machine; unknown for processes of other machines.
 const shm::RankPlace& bound_place_of(p2p::PeerIndex peer);
 
-/// A user comes. `level` is one of MPI_THREAD_*: what it asks for, then what it gets, which is less only when
-/// users that are there already asked for less.
+/// Adds a user. `level` is one of MPI_THREAD_*: the requested level, replaced by the provided one. The
+/// provided level is lower only if a present user requested less.
 Status add_user(int& level);
-/// A user goes; the last one waits until all that it sent is on its way.
+/// Removes a user; the last one waits until all its messages have been sent.
 void remove_user();
 
 /// MPI_Init and MPI_Init_thread, MPI_Finalize.
 Status start_world(int& level);
 Status end_world();
 
-/// The program has said what becomes of errors: the launcher wants to know whether some of its calls return
-/// them, when a rank has died.
+/// Called when an error handler is set. Publishes for the launcher whether some calls return errors, which
+/// decides what happens to the job when a rank dies.
 void note_errhandler(const objects::Errhandler& handler);
 
-/// Ends the whole job with this exit code and these words; does not return. Usable in any state.
+/// Ends the whole job with this exit code and message; does not return. Callable in any state.
 [[noreturn]] void end_job(int code, const char* text);
 
 }  // namespace hearth::abi

@@ -8,14 +8,14 @@
 
 namespace hearth::abi {
 
-/// The own buffer of a communicator or session; made empty when there was none.
+/// The own buffer of a communicator or session; created, without memory, if there is none.
 p2p::SendBuffer& send_buffer_of(objects::Comm& comm);
 p2p::SendBuffer& send_buffer_of(objects::Session& session);
-/// The buffer that a send on `comm` is to use.
+/// The buffer for a send on `comm`.
 p2p::SendBuffer& send_buffer_for(objects::Comm& comm);
-/// Waits until every buffered message of this process has left; called by MPI_Finalize.
+/// Waits until every buffered message of this process has been sent; called by MPI_Finalize.
 void flush_all_send_buffers();
-/// Waits for and forgets the own buffer of a communicator that is freed or of a session that ends.
+/// Flushes and removes the own buffer of a communicator that is freed or of a session that ends.
 void drop_send_buffer(objects::Comm& comm);
 void drop_send_buffer(objects::Session& session);
 

@@ -1,13 +1,14 @@
-// The program's heap in the window of the arena, where mpiexec was asked for it. Called by the first user of
-// MPI, once the arena is at its place.
+// Connects the program's heap to the arena, if mpiexec was asked for a shared heap. Called by the first user
+// of MPI, once the arena is mapped.
 #pragma once
 
 #include "shm/arena.h"
 
 namespace hearth::abi {
 
-/// Opens the heap that mpiexec preloaded, if it did, to the window. Programs that this process starts from
-/// now on get a heap of the usual kind. nullptr, or why an asked-for heap stays private.
+/// Lets the heap that mpiexec has preloaded, if any, allocate from this rank's arena slice. Programs that
+/// this process starts from now on get an ordinary heap. Returns nullptr, or why a requested shared heap
+/// stays private.
 const char* share_heap(shm::Arena& arena);
 
 }  // namespace hearth::abi

@@ -11,7 +11,7 @@
 namespace hearth::abi {
 namespace {
 
-// Of all threads only the one that called fork is in the child; the locks of the others are free.
+// The child has only the thread that called fork: no thread holds a lock.
 void note_child() {
   if (state() != State::active) return;
   states = {State::forked_child, State::forked_child, State::forked_child};

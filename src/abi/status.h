@@ -1,5 +1,5 @@
-// What MPI_Status holds beyond its three public members. The struct has the alignment of int, so 64-bit
-// values go in and out by memcpy.
+// The contents of MPI_Status beyond its three public members. The struct has the alignment of int, so 64-bit
+// values are copied by memcpy.
 //
 //   MPI_internal[0..1] bytes received    [2] 1 when cancelled    [3..4] unused
 #pragma once
@@ -41,7 +41,7 @@ inline void set_status(MPI_Status* status, int source, int tag, int error, int64
   status->MPI_ERROR = error;
   set_status(status, source, tag, bytes, cancelled);
 }
-/// What a null or inactive request yields (MPI 5.0 section 3.7.3). MPI_ERROR is MPI_SUCCESS.
+/// The status of a null or inactive request (MPI 5.0 section 3.7.3). MPI_ERROR is MPI_SUCCESS.
 inline void set_empty_status(MPI_Status* status) {
   set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_SUCCESS, 0, false);
 }

@@ -13,7 +13,7 @@ const ToolCategory tool_categories[] = {
     {"wait", "waiting: spinning, offering the processor, sleeping", MPI_T_VERBOSITY_TUNER_DETAIL,
      MPI_T_SCOPE_LOCAL},
     {"launch", "starting and ending jobs", MPI_T_VERBOSITY_USER_DETAIL, MPI_T_SCOPE_CONSTANT},
-    // Last: whatever begins with none of the above.
+    // Last: variables with no other category's prefix.
     {"general", "everything else", MPI_T_VERBOSITY_USER_BASIC, MPI_T_SCOPE_LOCAL},
 };
 const int tool_category_count = static_cast<int>(std::size(tool_categories));

@@ -37,7 +37,7 @@ std::string date_words() {
   return text;
 }
 
-/// Text folded into lines that a terminal holds.
+/// Wraps text to lines that fit a terminal.
 std::string folded(const std::string& text, const std::string& begin, size_t width = 100) {
   const std::string indent(begin.size(), ' ');
   std::string out = begin;

@@ -1,4 +1,4 @@
-// `hearth bench paper`: runs the experiments of the papers on this machine and says which claims it confirms.
+// `hearth bench paper`: runs the experiments of the papers on this machine and reports the confirmed claims.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ struct PaperOptions {
   bool list = false;
   bool quick = false;
   std::vector<std::string> prefixes;  // of other MPI libraries
-  std::string application;            // with its words
+  std::string application;            // with its arguments
   int application_ranks = 4;
   std::string page_file;
   std::string json_file;
 };
 
-/// Prints each experiment's verdicts as they come; progress goes to standard error. An experiment that fails
-/// is told and does not keep the others from running; the result is an error then.
+/// Prints each experiment's verdicts as they arrive, and progress on standard error. A failed experiment is
+/// reported and the others still run; the result is an error then.
 Status run_paper(const PaperOptions& options);
 
 }  // namespace hearth::tools

@@ -1,6 +1,6 @@
-// An experiment of a paper: which paper, which figure, what is claimed there in our words, what is measured,
-// and the rule by which the verdict follows from the numbers. The registry has a row for each; adding one is
-// a file beside the others and its name in registry.cpp. Used by `hearth bench paper`, in one thread.
+// An experiment of a paper: the paper, the figure, the claim in our words, the measurement, and the rule that
+// derives the verdict from the numbers. The registry has a row for each. A new experiment is a file beside
+// the others and its name in registry.cpp. Used by `hearth bench paper`, in one thread.
 #pragma once
 
 #include <span>
@@ -42,11 +42,11 @@ struct Experiment {
   const char* method;
   std::span<const Claim> claims;
   Status (*measure)(Laboratory& laboratory, Findings& findings);
-  /// Of numbers where nothing is missing; one for each claim.
+  /// Called if nothing is missing; returns one judgement for each claim.
   std::vector<Judgement> (*judge)(const Findings& findings);
 };
 
-/// What the experiment says about each of its claims: `missing` decides first.
+/// The experiment's judgement of each of its claims. If `findings.missing` is set, no claim is measurable.
 std::vector<Judgement> judgements_of(const Experiment& experiment, const Findings& findings);
 
 // papers.cpp
@@ -54,11 +54,11 @@ extern const Paper kScalable2006, kMulticore2007, kHybrid2008, kOpenMx2009, kMan
 
 // registry.cpp
 std::span<const Experiment* const> experiments();
-/// Null where none has that name.
+/// nullptr if no experiment has that name.
 const Experiment* find_experiment(const std::string& name);
 
-// Words for reasons.
-/// "0.83 (0.80 to 0.86)"; without the interval where there are too few values for one.
+// Text for reasons.
+/// "0.83 (0.80 to 0.86)"; without the interval if there are too few values for one.
 std::string interval_words(const tune::Interval& interval);
 /// "-17 % (-20 to -14)" of a ratio.
 std::string change_words(const tune::Interval& ratio);

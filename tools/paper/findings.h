@@ -1,6 +1,6 @@
-// What an experiment of `hearth bench paper` has found, before and after it is judged: curves with intervals,
-// to be drawn, listed, written as JSON and held against the paper's claims. Knows nothing of how it was
-// measured, so that tests judge made-up numbers. One thread.
+// The results of an experiment of `hearth bench paper`, before and after its verdict: curves with intervals,
+// for plots, lists, JSON and comparison with the paper's claims. Independent of how they were measured, so
+// that tests can judge artificial numbers. One thread.
 #pragma once
 
 #include <map>
@@ -16,15 +16,15 @@ namespace hearth::tools::paper {
 
 using Json = nlohmann::ordered_json;
 
-/// What the probe printed: values by series and place, in the order of the rounds.
+/// The probe's values by series and place, in the order of the rounds.
 class Samples {
  public:
   void add(const std::string& series, double place, double value) {
     values_[{series, place}].push_back(value);
   }
-  /// Empty where nothing was measured.
+  /// Empty if nothing was measured.
   const std::vector<double>& of(const std::string& series, double place) const;
-  /// Rising.
+  /// In increasing order.
   std::vector<double> places_of(const std::string& series) const;
   bool has(const std::string& series) const { return !places_of(series).empty(); }
 
@@ -39,24 +39,23 @@ struct Point {
 
 struct Curve {
   std::string name;
-  std::vector<Point> points;  // places rising
+  std::vector<Point> points;  // places increasing
 
-  /// The value at the place; null where it was not measured.
+  /// The value at the place; nullptr if it was not measured.
   const tune::Interval* at(double place) const;
 };
 
-/// One plot and what is in it; values and places in its units.
+/// One plot and its contents; values and places in its units.
 struct Plot {
   std::string title;
   std::string unit;
-  std::string places;   // what the places are; "" for lengths of messages
+  std::string places;   // the quantity of the places; "" for lengths of messages
   bool powers = false;  // places on a logarithmic axis; lengths always are
   std::vector<Curve> curves = {};
   std::vector<std::pair<double, std::string>> marks = {};
 };
 
-/// A value for each pair of rows and columns that have names of their own, cores for example; 0: not
-/// measured.
+/// A value for each pair of rows and columns with names, for example cores; 0: not measured.
 struct Matrix {
   std::string title;
   std::string unit;
@@ -64,7 +63,7 @@ struct Matrix {
   std::vector<double> values;  // row by row
 };
 
-/// What is better read than drawn. A column's name begins with '#' where it holds numbers.
+/// Results to be listed, not drawn. The name of a column with numbers begins with '#'.
 struct Listing {
   std::string title;
   std::vector<std::string> columns;
@@ -80,16 +79,16 @@ struct Findings {
   /// Single numbers that a rule needs: "second_level_bytes".
   std::map<std::string, double> numbers;
   std::vector<std::string> notes;
-  /// Why nothing can be said here, whatever was measured; "" where something can.
+  /// Why there are no results on this machine; "" if there are.
   std::string missing;
 
-  /// Of all plots and ratios; an empty one where there is none of that name.
+  /// Searches all plots and ratios; empty if none has that name.
   const Curve& curve(const std::string& name) const;
   const Curve& ratio(const std::string& name) const;
   double number(const std::string& name) const;
 };
 
-/// The medians of a series, each value times `factor`; or, with `per`, factor * place / value: a bandwidth.
+/// The medians of a series: curve_of() multiplies by `factor`; bandwidth_of() returns factor * place / value.
 Curve curve_of(const Samples& samples, const std::string& series, const std::string& name, double factor);
 Curve bandwidth_of(const Samples& samples, const std::string& series, const std::string& name, double factor);
 /// The ratio of two series, round by round, at the places that both have.

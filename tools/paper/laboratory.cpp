@@ -18,9 +18,9 @@ namespace hearth::tools::paper {
 namespace {
 
 constexpr int kJobSecondsMax = 120;
-// "Never" as a length that a control variable can hold.
+// "Never" as a length that fits into a control variable.
 constexpr uint64_t kNever = uint64_t{1} << 60;
-// What a surrounding job or shell may have set for one library and what would change another one.
+// Variables that a surrounding job or shell may have set for one library and that would affect another one.
 constexpr const char* kForeign[] = {"LD_LIBRARY_PATH", "LD_PRELOAD", "I_MPI_ROOT", "OPAL_PREFIX",
                                     "MPICH_CC",        "OMPI_CC",    "I_MPI_CC",   "HEARTH_CC"};
 
@@ -28,7 +28,7 @@ std::string name_of(param::Id id) {
   return param::rows()[static_cast<size_t>(id)].name;
 }
 
-/// Both the size in /sys ("1024K") and what a missing file leaves.
+/// Parses the size in /sys ("1024K"); 0 if the file is missing.
 double cache_bytes(int level) {
   for (int index = 0; index < 8; ++index) {
     const std::string folder = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
@@ -95,7 +95,7 @@ Laboratory::~Laboratory() {
   os::reap(cleaner_);
 }
 
-// A process of its own, which a signal that ends this one does not reach, takes the folder away.
+// A separate process removes the folder, even if a signal ends this process.
 void Laboratory::start_cleaner() {
   os::Pipe pipe;
   if (!os::make_pipe(pipe)) return;
@@ -148,7 +148,7 @@ Status Laboratory::add_peer(const std::filesystem::path& prefix) {
   }
   Library library;
   library.mpiexec = mpiexec;
-  // A module's or a virtual environment's copy of Intel's library finds itself by this.
+  // Intel's library in a module or in a virtual environment needs this to find its files.
   const bool intel = std::filesystem::exists(prefix / "lib" / "libmpi_ilp64.so") ||
                      std::filesystem::exists(prefix / "bin" / "impi_info");
   if (intel)
@@ -175,7 +175,7 @@ Status Laboratory::add_peer(const std::filesystem::path& prefix) {
   library.programs = scratch(fmt::format("peer-{}", peers_.size()));
   std::error_code error;
   std::filesystem::create_directories(library.programs, error);
-  // The same sources, and the same flags for all.
+  // All libraries get the same sources and the same flags.
   const std::string sources = (place_.root / "share" / "hearth" / "bench").string();
   const std::string common =
       "driver/buffer.c driver/collective.c driver/floor.c driver/measure.c driver/pingpong.c "
@@ -203,7 +203,7 @@ std::vector<std::string> Laboratory::command_of(const Library& library, const Jo
   for (const auto& [name, value] : library.environment) words.push_back(name + "=" + value);
   for (const auto& [name, value] : job.environment) words.push_back(name + "=" + value);
   if (library.launcher == Library::Launcher::hearth) words.emplace_back("HEARTH_AUTO_TUNE=no");
-  // A job that hangs is ended with all that it started.
+  // A job that hangs is killed with all of its processes.
   words.insert(words.end(), {"timeout", "--foreground", "--kill-after=5", std::to_string(kJobSecondsMax)});
   if (!job.processors.empty())
     words.insert(words.end(), {"taskset", "-c", fmt::format("{}", fmt::join(job.processors, ","))});

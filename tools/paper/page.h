@@ -1,5 +1,5 @@
-// The report of `hearth bench paper`: one HTML file with its plots inside, without script and without
-// anything to fetch, that reads on light and on dark ground; and the same as JSON. One thread.
+// The report of `hearth bench paper`: one self-contained HTML file with its plots, without scripts, readable
+// on light and dark backgrounds; and the same as JSON. One thread.
 #pragma once
 
 #include <string>

@@ -33,7 +33,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
                  "-",
                  way("two", buffered_way()),
                  way("one", by_kernel ? kernel_way() : arena_way())};
-    // As messages between pairs; else long collectives meet in shared memory.
+    // Uses messages between pairs; otherwise long collectives use shared memory.
     job.environment = {{"HEARTH_COLL_ALGORITHMS", "alltoall=pairwise"}};
     Samples samples;
     HEARTH_TRY(laboratory.run(job, samples, findings));
@@ -59,7 +59,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
   return {};
 }
 
-/// The length from which on one copy is surely faster up to the longest block; 0: nowhere.
+/// The length from which one copy is significantly faster, up to the longest block; 0: none.
 double crossover_of(const Curve& ratio) {
   double from = 0;
   for (auto point = ratio.points.rbegin(); point != ratio.points.rend() && point->value.surely_below(1);

@@ -12,7 +12,7 @@ namespace {
 constexpr double kLossMin = 1.05;
 
 std::vector<std::string> words_of(const Laboratory& laboratory, const std::string& name) {
-  // Three such arrays: beyond every second-level cache, and mostly beyond the last one.
+  // Three arrays of this size exceed every second-level cache, and most last-level caches.
   const uint64_t bytes = laboratory.quick() ? 131072 : uint64_t{24} << 20;
   return {"contention", name, std::to_string(bytes), laboratory.quick() ? "2" : "8", "1"};
 }
@@ -49,7 +49,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
       plot.curves.push_back(curve_of(samples, fmt::format("{}/{}", peer.name, name),
                                      fmt::format("{}, {}", peer.name, name), 1e-6));
   findings.plots = {plot};
-  // Places differ: the pairing is by hand.
+  // The places differ, so the values are paired here.
   const std::vector<double>& alone = samples.of("alone", 1);
   for (const std::string& name : names) {
     Samples paired;

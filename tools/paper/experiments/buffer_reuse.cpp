@@ -1,4 +1,4 @@
-// Multi-pair bandwidth with and without buffer reuse, by two copies and by one.
+// Multi-pair bandwidth with and without buffer reuse, with two copies and with one.
 #include <fmt/format.h>
 
 #include "paper/experiment.h"
@@ -9,7 +9,7 @@ namespace hearth::tools::paper {
 namespace {
 
 constexpr uint64_t kRegionBytesMin = uint64_t{64} << 20;
-// A window's data and their copy; half of the cache is left to everything else.
+// A window's data and their copy; half of the cache remains for everything else.
 constexpr double kWindow = 64;
 
 Status measure(Laboratory& laboratory, Findings& findings) {
@@ -61,8 +61,8 @@ Status measure(Laboratory& laboratory, Findings& findings) {
   return {};
 }
 
-/// At the lengths of which a window and its copy fit the second-level cache: the medians' mean, and the
-/// length where the ratio is least sure. `all`: at each of them the whole interval is below the limit.
+/// Over the lengths at which a window and its copy fit into the second-level cache: the mean of the medians,
+/// and whether the whole interval is below 1 at all of them.
 struct Medium {
   double mean = 0;
   int lengths = 0;

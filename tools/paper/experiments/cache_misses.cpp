@@ -1,4 +1,4 @@
-// Cache misses of two copies and of one: by the processor's counters where it has them, else by a simulator.
+// Cache misses of two copies and of one: from the processor's counters if available, else from a simulator.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kTwo = "two copies";
 constexpr const char* kOne = "one copy";
-// What two runs differ by is what the windows between took.
+// The difference between the two runs is the cost of the additional windows.
 constexpr int kWindowsFew = 2, kWindowsMany = 8, kWindow = 64;
 
 bool is_program(const char* name) {
@@ -26,7 +26,7 @@ bool is_program(const char* name) {
   return false;
 }
 
-/// The sum over both ranks' files: misses of the first level and of the simulated second one.
+/// The sum over both ranks' files: misses of the first level and of the simulated second level.
 bool read_simulated(const std::filesystem::path& folder, const std::string& prefix, double& first,
                     double& second) {
   first = second = 0;
@@ -55,7 +55,7 @@ Status simulate(Laboratory& laboratory, const std::string& series, const std::st
     const std::string prefix = fmt::format("{}-{}-{}-", series, bytes, many);
     Job job;
     const std::filesystem::path file = laboratory.scratch(prefix + "%p");
-    // The simulated last level is this machine's second one, as in the papers.
+    // The simulated last level has the size of this machine's second level, as in the papers.
     job.wrapper = {"valgrind",
                    "-q",
                    "--tool=cachegrind",
@@ -92,7 +92,7 @@ void add_plots(const Samples& samples, const char* last, Findings& findings) {
 }
 
 Status measure(Laboratory& laboratory, Findings& findings) {
-  // The arena's single copy: by plain loads, which a simulator sees as well; the kernel's is outside of it.
+  // Uses the arena's single copy, whose plain loads a simulator sees too. The kernel's copy is outside of it.
   Job job;
   job.words = {"pairs",
                laboratory.quick() ? "16384" : powers_of_two(8192, 131072),

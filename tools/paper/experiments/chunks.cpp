@@ -16,7 +16,7 @@ constexpr double kBehindMax = 1.05;
 
 std::string settings_of(uint64_t first, uint64_t most) {
   const auto name = [](param::Id id) { return std::string(param::rows()[static_cast<size_t>(id)].name); };
-  // Nothing but the chunks' size holds a message up.
+  // With 512 cells in flight, only the size of the chunks limits a message.
   return fmt::format("{} {}={} {}={} {}=512", buffered_way(), name(param::Id::p2p_first_part_bytes), first,
                      name(param::Id::p2p_part_bytes_max), most, name(param::Id::p2p_cells_in_flight));
 }
@@ -55,7 +55,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
 }
 
 std::vector<Judgement> judge(const Findings& findings) {
-  // Messages of a large chunk or more, so that both have something to cut.
+  // Messages of at least one large chunk, so that both settings divide them.
   bool small_wins = true, growing_near = true;
   std::string gains, behinds;
   for (const Point& point : findings.ratio("large to small").points) {

@@ -20,7 +20,7 @@ constexpr const char* kBytes = "bytes";
 constexpr double kRangeFactor = 16;
 constexpr double kMostShare = 0.9;
 
-/// Adds up messages by the shortest length of their class; bytes by the class's middle.
+/// Adds messages by the shortest length of their class.
 void add_sizes(const Json& sizes, std::map<double, double>& messages) {
   for (const auto& [begin, count] : sizes.items()) messages[std::stod(begin)] += count.get<double>();
 }
@@ -41,7 +41,7 @@ std::string percent(double share) {
 Status look_at(const Json& profile, Findings& findings) {
   std::map<double, double> messages, bytes;
   for (const Json& protocol : profile.at("protocols")) add_sizes(protocol.at("messages_by_size"), messages);
-  // A class reaches to less than twice its shortest length: its messages count as one and a half of that.
+  // A class reaches to less than twice its shortest length, so its messages count as 1.5 times that length.
   for (const auto& [place, count] : messages) bytes[place] = count * place * 1.5;
   findings.plots = {{"Messages and bytes by length", "%", ""}};
   findings.plots[0].curves = {share_curve(kMessages, messages), share_curve(kBytes, bytes)};
@@ -54,7 +54,7 @@ Status look_at(const Json& profile, Findings& findings) {
     const double part = share(channel.at("messages").get<double>(), all_messages);
     channels.rows.push_back({channel.at("relation").get<std::string>(), percent(part),
                              percent(share(channel.at("bytes").get<double>(), all_bytes)), percent(even)});
-    // Channels are listed nearest first.
+    // Channels are listed closest relation first.
     if (channels.rows.size() == 1) {
       findings.numbers["nearest_share"] = part;
       findings.numbers["nearest_even_share"] = even;
@@ -87,7 +87,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
   return look_at(profile, findings);
 }
 
-/// The largest share that lies in a range of lengths whose ends differ by the factor; and where.
+/// The largest share within a range of lengths whose ends differ by the factor, and where it begins.
 double densest(const Curve& curve, double& from) {
   double most = 0;
   for (const Point& begin : curve.points) {

@@ -9,14 +9,14 @@ namespace hearth::tools::paper {
 namespace {
 
 constexpr double kMebi = 1048576;
-// What a cell-sized message has every pair of ranks touch.
+// Messages of this length use bounce buffers in every pair of ranks.
 constexpr int kMessageBytes = 65536;
 constexpr const char* kMeasured = "Hearth, measured";
 constexpr const char* kFormula = "Hearth, by formula";
 constexpr const char* kOriginal = "original design, by formula";
 constexpr const char* kNew = "the paper's new design, by formula";
 
-/// scalable-intranode-2006, section 3.2: small buffers for each pair, and a pool of cells for each process.
+/// scalable-intranode-2006, section 3.2: small buffers per pair, and a pool of cells per process.
 double new_design_bytes(double ranks) {
   return ranks * (ranks - 1) * 32 * 1024 + ranks * 128 * 8 * 1024;
 }

@@ -1,4 +1,4 @@
-// High-bandwidth memory under the program's buffers, under the library's, under both.
+// High-bandwidth memory for the program's buffers, for the library's, for both.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,8 @@ constexpr double kGainMin = 1.1;
 constexpr double kLittle = 0.5;
 constexpr const char* kKinds[] = {"neither", "shared only", "user only", "both"};
 
-/// The fastest node and the one that processor 0's memory is from; false where there is no other one.
+/// The node with the highest and the node with the lowest bandwidth. If bandwidths are unknown, `told` is
+/// false, and the nodes are the last and the first. False if there is only one node.
 bool choose_nodes(const topo::Machine& machine, int& fast, int& usual, bool& told) {
   const auto& nodes = machine.memory_nodes();
   if (nodes.size() < 2) return false;

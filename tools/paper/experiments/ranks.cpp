@@ -17,13 +17,13 @@ Status measure(Laboratory& laboratory, Findings& findings) {
       laboratory.quick() ? std::vector<int>{2, 4} : std::vector<int>{2, 4, 8, 16, 32, 64};
   const int rounds = laboratory.rounds(9);
   Samples samples;
-  // Jobs of all sizes by turns, so that a drift of the machine meets all.
+  // The job sizes alternate, so that a drift of the machine affects all of them equally.
   for (int round = 0; round < rounds; ++round) {
     for (const int ranks : all) {
       Job job;
       job.ranks = ranks;
       job.words = {"idle", laboratory.quick() ? "20" : "60", "1"};
-      // The two that talk have a processor each, so they may wait awake as in a job of two.
+      // The two communicating ranks have a processor each, so they may poll as in a job of two.
       job.environment = {{"HEARTH_WAIT_SPIN", "50us"}};
       HEARTH_TRY(laboratory.run(job, samples, findings));
       if (round % 2 == 0) laboratory.run_on_peers(job, samples, findings);
@@ -34,7 +34,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
   for (const Library& peer : laboratory.peers())
     plot.curves.push_back(curve_of(samples, peer.name + "/idle", peer.name, 1e-3));
   findings.plots = {plot};
-  // A job is held against the job of two of the same round.
+  // Each job is compared with the job of two ranks of the same round.
   Samples paired;
   for (const int ranks : all) {
     for (const double value : samples.of("idle", ranks)) paired.add("many", ranks, value);

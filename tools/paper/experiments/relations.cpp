@@ -1,4 +1,4 @@
-// Latency and bandwidth by what lies between two ranks.
+// Latency and bandwidth by the relation of two ranks.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -53,7 +53,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
   return {};
 }
 
-/// Time of the producer gained for time that the consumer works.
+/// The slope of the producer's time over the consumer's work time.
 double slope_of(const Curve& curve, double copy_us) {
   if (curve.points.size() < 2 || copy_us <= 0) return 0;
   const Point& first = curve.points.front();

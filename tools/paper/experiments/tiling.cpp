@@ -1,4 +1,4 @@
-// Data tiling: a ring of processes that hand their data on.
+// Data tiling: a ring of processes that pass their data on.
 #include <fmt/format.h>
 
 #include "paper/experiment.h"
