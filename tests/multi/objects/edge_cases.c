@@ -97,7 +97,7 @@ static void test_splits(void) {
   int rank, size;
   MPI_Comm_split(MPI_COMM_WORLD, MPI_UNDEFINED, 5, &part);
   CHECK(part == MPI_COMM_NULL, "a part of nobody");
-  /* The largest color; keys at the ends of what an int can say. */
+  /* The largest color; keys at the limits of int. */
   const int last = rank_ == size_ - 1;
   MPI_Comm_split(MPI_COMM_WORLD, INT_MAX, last ? INT_MIN : INT_MAX, &part);
   MPI_Comm_rank(part, &rank);
