@@ -43,7 +43,7 @@ void touch_all(const shm::Segment& segment) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   shm::JobGeometry geometry = {};
   if (bytes > 0) std::memcpy(&geometry, data, std::min(bytes, sizeof geometry));
-  // The magic number and a bounded length are set here: guessing them would test nothing.
+  // The magic number is fixed and the length bounded: random values would be refused at once.
   geometry.magic = shm::kMagic;
   geometry.segment_bytes %= kBytesMax;
   const int file = ::memfd_create("fuzz", MFD_CLOEXEC);

@@ -336,8 +336,9 @@ static int equal_values(Value a, Value b) {
   return a.bits == b.bits && a.first == b.first && a.second == b.second;
 }
 
-/* A rank's input to a reduction at an index. Integers are arbitrary; for other types no order of sums and
- * products rounds: values are small, and at most every fifth rank has a factor greater than one. */
+/* A rank's input to a reduction at an index. Integers are arbitrary. Other types have values for which sums
+ * and products are exact in any order: they are small, and at most every fifth rank has a factor greater than
+ * one. */
 static Value input_value(const Type* type, Operation operation, uint64_t seed, int rank, long index) {
   const uint64_t word = hash_of(seed, rank, index, 7);
   const int greater = (uint64_t)rank % 5 == hash_of(seed, -1, index, 8) % 5;

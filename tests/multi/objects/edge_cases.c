@@ -56,7 +56,7 @@ static void test_groups_of_nobody(void) {
   CHECK(result == MPI_IDENT, "nobody excluded: %d", result);
   MPI_Group_free(&got);
 
-  /* Backwards, with a range that ends between two steps. */
+  /* A reversed group, and one whose steps do not reach the end of the range. */
   MPI_Group_range_incl(world, 1, all, &other);
   MPI_Group_compare(other, world, &result);
   CHECK(result == (size_ == 1 ? MPI_IDENT : MPI_SIMILAR), "a group backwards: %d", result);

@@ -186,8 +186,8 @@ static void use_world(int by_sessions) {
   }
 }
 
-/* A value from the launcher's environment, under the name of each launcher. MPI is what is tested, so it is
- * not asked. */
+/* A value from the launcher's environment, under the name of each launcher. MPI itself is under test and
+ * cannot serve as the reference. */
 static int told(const char* by_pmi, const char* by_open_mpi, const char* by_slurm, int alone) {
   const char* const names[] = {by_pmi, by_open_mpi, by_slurm};
   for (int i = 0; i < 3; ++i) {

@@ -113,7 +113,7 @@ TEST_F(LivenessTest, EachCauseHasItsWords) {
   EXPECT_NE(words(2).find("exit code 7"), std::string::npos);
 }
 
-// The end of a job: the mark causes no action.
+// At the end of a job a rank is only marked: no survivor acts on it.
 TEST_F(LivenessTest, AMarkIsNoDeathThatIsTold) {
   const Liveness liveness(segment_);
   liveness.mark(1);

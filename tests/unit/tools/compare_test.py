@@ -1,6 +1,4 @@
-"""The arithmetic of bench/compare on made-up blocks: what is paired, what is left out, and what counts as
-faster.
-"""
+"""The arithmetic of bench/compare on made-up blocks: pairs, samples left out, and what counts as faster."""
 
 import random
 import sys
