@@ -1,4 +1,4 @@
-"""What a job has left behind, for tests: its processes carry a mark in their environment."""
+"""Processes and files that a job leaves behind: its processes have a mark in their environment."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ MARK = "HEARTH_TEST_MARK"  # the variable
 
 
 def processes_with(mark):
-    """Processes whose environment carries the mark, as (number, command line)."""
+    """Processes with the mark in their environment, as (number, command line)."""
     found = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
@@ -26,7 +26,7 @@ def processes_with(mark):
 
 
 def end_processes_with(mark):
-    """Those that were there, and are killed now."""
+    """Kills the processes with the mark; returns them."""
     found = processes_with(mark)
     for pid, _ in found:
         with contextlib.suppress(ProcessLookupError):  # ended meanwhile
@@ -45,7 +45,7 @@ def wait_until(condition, seconds=10.0):
 
 
 def shared_files():
-    """Files of shared memory with a name. Hearth makes none."""
+    """Named shared-memory files. Hearth creates none."""
     try:
         return {name for name in os.listdir("/dev/shm") if "hearth" in name}
     except OSError:

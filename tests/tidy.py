@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Rules of the house as a test: python3 tests/tidy.py [--format] [root of the source tree].
+"""Rules of the source tree as a test: python3 tests/tidy.py [--format] [root of the source tree].
 
-Prints one line per broken rule, `file:line: what is wrong, and why the rule is there`, and exits with 1.
-With --format it checks the layout of C and C++ files with clang-format instead; exit code 77 (skipped) says
-that the version whose output the tree follows is not installed.
+Prints one line per violation, `file:line: what is wrong, and why the rule exists`, and exits with 1. With
+--format it checks the layout of C and C++ files with clang-format instead; exit code 77 (skipped) means
+that the version whose layout the tree follows is not installed.
 """
 
 import os
@@ -13,8 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# What each layer may include beside itself: the picture in docs/architecture.md. Folders of src, `tools`,
-# and `bootstrap`: the rank's half of src/launch, which the library links while the launcher's half stays out.
+# The layers that each layer may include besides itself: the picture in docs/architecture.md. Layers are the
+# folders of src, `tools`, and `bootstrap`: the rank's half of src/launch, which is linked into the library.
 BASE = {"base"}
 NODE = BASE | {"shm", "topo"}
 MOVERS = NODE | {"single_copy", "profile", "tune"}
@@ -65,7 +65,7 @@ MEMORY_ORDER = re.compile(r"\bmemory_order|\bstd::atomic|__atomic_\w+|__sync_\w+
 SYSTEM_HEADER = re.compile(
     r"#\s*include\s*<(unistd|fcntl|poll|sched|signal|spawn|dlfcn|netdb|dirent|pwd|grp|termios|"
     r"(sys|linux|asm|arpa|netinet|net)/[\w/]+)(\.h)?>")
-# Names that mean the system call wherever they appear, and names that mean it only behind a bare `::`.
+# Names that are system calls wherever they appear, and names that are system calls only after a bare `::`.
 SYSTEM_CALL = re.compile(
     r"(?<![\w.>:])(?:::)?(mmap|munmap|mremap|madvise|mprotect|memfd_create|ftruncate|posix_fallocate|"
     r"process_vm_readv|process_vm_writev|fork|vfork|execvp?e?|posix_spawnp?|waitpid|waitid|syscall|"
@@ -74,7 +74,7 @@ SYSTEM_CALL = re.compile(
     r"|(?<![\w.>])::(open|close|read|write|poll|pipe|kill|dup2?|stat|fstat|unlink|socket|connect|bind|"
     r"accept|send|recv|ioctl|fcntl|signal|sleep|_exit)\s*\(")
 PLATFORM = re.compile(r"#\s*(if|ifdef|elif)\b.*__(x86_64|aarch64|linux|gnu_linux)__")
-# Spelled so that this file does not break its own rules.
+# Split, so that this file does not break its own rules.
 UNFINISHED = re.compile(r"\b(" + "|".join(["TO" "DO", "FIX" "ME", "HA" "CK"]) + r")\b")
 OWN_MACHINE = re.compile(r"(?<![\w.${}~/-])/(home|root|work|Users)/[\w.-]")
 # Folders and files whose comments and prose follow docs/glossary.md. The list grows until it is the whole
@@ -110,7 +110,7 @@ class Tree:
 
 
 def layer_of(path):
-    """The layer that a file under src or tools belongs to; None for any other file."""
+    """The layer of a file under src or tools; None for any other file."""
     parts = path.split("/")
     if parts[0] == "tools":
         return "tools"
@@ -130,7 +130,7 @@ def numbered(text):
 
 
 def code_only(line):
-    """The line without its // comment, so that prose may name what code may not."""
+    """The line without its // comment, so that comments may contain names that code may not."""
     return line.split("//", 1)[0] if "//" in line and "://" not in line else line
 
 
@@ -151,7 +151,7 @@ def check_includes(tree):
                 if layer not in GENERATED[target]:
                     yield path, number, f"{layer} must not include {target}: it belongs to the layers above"
                 continue
-            # Headers of the tools are named from their own folder or from tools/.
+            # Headers of the tools are included relative to their own folder or to tools/.
             beside = (Path(path).parent / target).as_posix()
             if layer == "tools" and (beside in tree.text or f"tools/{target}" in tree.text):
                 continue
@@ -164,7 +164,7 @@ def check_includes(tree):
 
 
 def check_machine(tree):
-    """Memory orders, system calls and platforms: each has one place."""
+    """Memory orders, system calls and platform conditions are allowed in one place each."""
     for path in tree.paths(CXX):
         top = path.split("/")[0]
         ours = top in ("src", "tools") or (top == "tests" and not path.endswith(".c"))
@@ -205,7 +205,7 @@ def check_words(tree):
 
 
 def prose_of(path, text):
-    """(line number, words) of what a reader reads as sentences: prose of documents, comments of code."""
+    """(line number, words) of all sentences: prose of documents, comments of code."""
     in_code = False
     for number, line in numbered(text):
         if path.endswith(".md"):
@@ -251,17 +251,17 @@ def check_headers(tree):
 
 
 def check_dead(tree):
-    """Every source is built, every header included, every script named by somebody."""
+    """Every source is built, every header included, and every script named by another file."""
     builders = [p for p in tree.text if p.endswith(("CMakeLists.txt", ".cmake")) or p.startswith("bench/")]
     builds = "\n".join(tree.text[path] for path in builders)
     included = set()
     for path, text in tree.text.items():
-        own = path[:-4] + ".h" if path.endswith(".cpp") else None  # what only x.cpp includes need not be x.h
+        own = path[:-4] + ".h" if path.endswith(".cpp") else None  # x.h needs an includer besides x.cpp
         for target in re.findall(r'["<]([\w./]+\.(?:h|def))\\?[">]', text):
             beside = os.path.normpath(Path(path).parent / target)
             included |= {f"src/{target}", f"tools/{target}", beside, target} - {own}
     for path in tree.paths({".cpp", ".c"}):
-        # examples/ is for the reader; the build does not know it.
+        # examples/ is for the reader and not part of the build.
         name = re.escape(Path(path).name)
         if not path.startswith("examples/") and not re.search(rf"(?<![\w]){name}(?!\w)", builds):
             yield path, 1, "no CMakeLists.txt names this file: dead, or forgotten"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Breaks each rule of tests/tidy.py in a small tree and sees that it is told."""
+"""Breaks each rule of tests/tidy.py in a small tree and checks that it is reported."""
 
 import sys
 import tempfile
@@ -24,7 +24,7 @@ CLEAN = {
 
 class Tidy(unittest.TestCase):
     def told(self, changes):
-        """What tidy says about the clean tree with these changes; None removes a file."""
+        """Tidy's reports on the clean tree with these changes; None removes a file."""
         with tempfile.TemporaryDirectory() as root:
             for name, text in {**CLEAN, **changes}.items():
                 if text is not None:
@@ -34,7 +34,7 @@ class Tidy(unittest.TestCase):
             return [f"{path}:{line}: {text}" for path, line, text in tidy.complaints(root)]
 
     def expect(self, words, changes):
-        """Exactly one complaint, which holds these words."""
+        """Exactly one report, which contains these words."""
         told = self.told(changes)
         self.assertEqual(len(told), 1, told)
         self.assertIn(words, told[0])

@@ -17,7 +17,7 @@ if(TARGET mpi_abi)
     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/abi_symbols.py $<TARGET_FILE:mpi_abi>)
   set_tests_properties(api.symbols PROPERTIES LABELS conformance TIMEOUT 60)
 endif()
-# The versions of glibc's symbols that the installed binaries need.
+# The versions of glibc symbols that the installed binaries need.
 set(binaries)
 foreach(target mpi_abi hearth_check hearth_heap mpiexec hearth)
   if(TARGET ${target})

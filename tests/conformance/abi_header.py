@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles mpi.h as a program would, in strict C and C++, and compares what the compiler sees with the
-tables: every constant of api/constants.txt, the layout of MPI_Status and the sizes of the types.
+"""Compiles mpi.h as a program would, in strict C and C++, and compares the result with the tables: every
+constant of api/constants.txt, the layout of MPI_Status and the sizes of the types.
 
     abi_header.py FOLDER_OF_MPI_H C_COMPILER CXX_COMPILER
 """
@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "api"))
 
 from generator import table  # noqa: E402
 
-# Measured facts of the standard's ABI on 64-bit Linux (MPI 5.0 section 20.3), not derived from our tables.
+# Facts of the standard ABI on 64-bit Linux (MPI 5.0 section 20.3), independent of the tables.
 LAYOUT = {
     "sizeof(MPI_Status)": 32,
     "offsetof(MPI_Status, MPI_SOURCE)": 0,
@@ -30,7 +30,7 @@ LAYOUT = {
     "sizeof(MPI_T_cb_safety)": 4,
     "sizeof(MPI_T_source_order)": 4,
 }
-# A sample, so that a slip in constants.txt itself does not go unnoticed.
+# A sample that detects an error in constants.txt itself.
 FIXED = {
     "MPI_ANY_SOURCE": -1, "MPI_ANY_TAG": -2, "MPI_PROC_NULL": -3, "MPI_ROOT": -4, "MPI_UNDEFINED": -32766,
     "MPI_COMM_WORLD": 0x101, "MPI_COMM_SELF": 0x102, "MPI_INT": 0x209, "MPI_CHARACTER": 0x21e,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What libmpi_abi.so exports: every function of api/functions.txt, PMPI_ strong and MPI_ weak; nothing else.
-And that it never calls itself by these names, which a tool may have replaced.
+"""Checks the exports of libmpi_abi.so: every function of api/functions.txt, PMPI_ strong and MPI_ weak, and
+nothing else. Also checks that the library never calls itself by these names, which a tool may have replaced.
 
     abi_symbols.py LIBRARY
 """

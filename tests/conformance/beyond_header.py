@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What mpi.h has beyond the header of the standard ABI: exactly the names that
+"""Checks the names of mpi.h beyond the header of the standard ABI: they are exactly those that
 docs/beyond_the_standard.md lists, usable in strict C90, C99 and C++ without warnings, and hidden by the
 documented macros.
 
@@ -32,7 +32,7 @@ REMOVED = """
 #include <mpi.h>
 int place(MPI_Aint *address) { return MPI_Address(address, address); }
 """
-# A tool defines a function that the header has inline.
+# A tool that defines a function which is inline in the header.
 TOOL = """
 #include <mpi.h>
 #ifdef __cplusplus
@@ -40,7 +40,7 @@ extern "C"
 #endif
 MPI_Fint MPI_Comm_c2f(MPI_Comm comm) { return PMPI_Comm_c2f(comm); }
 """
-# A program for which these names are free.
+# A program that uses these names for itself.
 OWN = """
 #include <mpi.h>
 typedef long MPI_Fint;
@@ -56,7 +56,7 @@ LANGUAGES = [(0, ".c", "-std=c90"), (0, ".c", "-std=c99"), (0, ".c", "-std=gnu17
 
 
 def compiled(compiler, folder, suffix, source, flags):
-    """(whether it compiled, what the compiler printed)"""
+    """(whether it compiled, the compiler's output)"""
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / f"program{suffix}"
         path.write_text(source, encoding="utf-8")
@@ -66,7 +66,7 @@ def compiled(compiler, folder, suffix, source, flags):
 
 
 def identifiers(compiler, folder, *flags):
-    """MPI's names in the header: declared ones, and macros."""
+    """MPI's names in the header: declarations and macros."""
     text = ""
     for mode in ("-dM", "-P"):
         command = [compiler, "-E", mode, *flags, f"-I{folder}", "-include", "mpi.h", "-x", "c", "/dev/null"]

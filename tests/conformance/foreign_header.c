@@ -1,5 +1,5 @@
-/* Compiled with another implementation's standard-ABI header: what that header says about handles,
- * structures, constants and callbacks must be what our library understands. */
+/* Compiled with another implementation's standard-ABI header: Hearth's library must agree with its handles,
+ * structures, constants and callbacks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void is_ours(void) {
   expect(major == MPI_ABI_VERSION && minor == MPI_ABI_SUBVERSION, "the ABI's version differs");
 }
 
-/* Size and type of every datatype that the header names by a constant. */
+/* The size and name of every datatype with a constant in the header. */
 static void sizes(void) {
   const struct {
     MPI_Datatype type;
@@ -56,7 +56,7 @@ static void sizes(void) {
   }
 }
 
-/* The fields of a status lie where the header says. */
+/* The fields of a status are at the offsets of the header. */
 static void statuses(void) {
   const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
   double sent[3] = {rank + 0.5, -1.0, 2.0}, received[8] = {0};

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Programs compiled with another library's standard-ABI header and wrapper run on ours unchanged:
+# Programs compiled with another library's standard-ABI header and wrapper run on Hearth unchanged:
 # tests/conformance/foreign_header.sh FOREIGN_MPICC MPIEXEC LIBRARY_FOLDER SOURCE...
 set -eu
 mpicc=$1
@@ -15,7 +15,7 @@ export LD_LIBRARY_PATH="$library"
 for source in "$@"; do
   name=$(basename "$source" .c)
   "$mpicc" -O1 -o "$work/$name" "$source" -lm
-  # The wrapper leaves a path to its own library in the program; ours must come first.
+  # The wrapper stores a path to its own library in the program; Hearth's must take precedence.
   loaded=$(ldd "$work/$name" | sed -n 's/.*libmpi_abi\.so\.1 => \([^ ]*\).*/\1/p')
   if [ "$(readlink -f "$loaded")" != "$(readlink -f "$library/libmpi_abi.so.1")" ]; then
     echo "$name would load '$loaded', not the library in $library"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of api/generator: what it refuses, and that it writes only what changes."""
+"""Tests of api/generator: invalid input is refused, and only changed files are written."""
 
 import sys
 import tempfile

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Which versions of glibc's symbols the installed binaries need. A symbol newer than GLIBC_2.28 (RHEL 8) is
-allowed if an older glibc has it as well, so that a build there takes the older version, or if ALLOWED names
-the reason.
+"""Checks the versions of glibc symbols that the installed binaries need. A symbol newer than GLIBC_2.28 (RHEL
+8) is allowed if an older glibc has it as well, so that a build there takes the older version, or if ALLOWED
+gives the reason.
 
     glibc_symbols.py BINARY...
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 OLDEST = (2, 28)
 
-# Symbols that glibc 2.28 does not have under any version. A build there does not refer to them.
+# Symbols that glibc 2.28 has in no version. A build there does not refer to them.
 INLINE_BEFORE = "before 2.33 the header defined it inline over __xstat"
 ALLOWED = {
     "stat": INLINE_BEFORE, "fstat": INLINE_BEFORE, "lstat": INLINE_BEFORE,
@@ -24,7 +24,7 @@ ALLOWED = {
 
 
 def symbols_of(file):
-    """[(name, version as a pair of numbers)] that refer to or define glibc's versioned symbols"""
+    """[(name, section, version as a pair of numbers)] of glibc symbols; *UND* marks a reference."""
     text = subprocess.run(["objdump", "-T", str(file)], check=True, capture_output=True, text=True).stdout
     return [(name, defined, (int(major), int(minor)))
             for defined, major, minor, name in re.findall(
@@ -33,7 +33,7 @@ def symbols_of(file):
 
 
 def names_of_old_glibc(binary):
-    """Symbols that this system's glibc has in a version that is not newer than OLDEST."""
+    """Symbols that this system's glibc also has in a version up to OLDEST."""
     text = subprocess.run(["ldd", str(binary)], check=True, capture_output=True, text=True).stdout
     libraries = re.findall(r"=> (\S+/lib(?:c|m|dl|pthread|rt)\.so\.\d+)", text)
     if not any("libc.so" in Path(library).name for library in libraries):

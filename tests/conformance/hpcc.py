@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Builds HPCC (Linpack, PTRANS, RandomAccess, FFT, latency, bandwidth), runs it, reads its own verdicts.
+"""Builds HPCC (Linpack, PTRANS, RandomAccess, FFT, latency, bandwidth), runs it, and checks its own results.
 
     hpcc.py --folder DIR --mpicc WRAPPER --mpiexec M -n N [-n N ...]     one library: passes or fails
     hpcc.py --folder DIR --compare mpich,openmpi -n N [--rounds R]       total run times side by side
 
-DIR is what `scripts/setup.sh hpcc` makes. Without its files the exit code is 77: skipped.
+DIR is the folder that `scripts/setup.sh hpcc` fills. Without its files the exit code is 77: skipped.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 SKIPPED = 77
 
-# Small sizes, so that a run takes about a second. The grid of processes is as near to square as it gets.
+# Small sizes, so that a run takes about a second. The process grid is as close to square as possible.
 INPUT = """HPLinpack benchmark input file
 
 HPL.out      output file name
@@ -89,7 +89,7 @@ RANLIB = ranlib
 """
 
 # HPCC is older than MPI 3.0, which removed these two (MPI 5.0 section 18.1). Hearth's mpi.h still has them;
-# those of other libraries do not.
+# the headers of other libraries do not.
 RENAMED = {r"\bMPI_Address\b": "MPI_Get_address", r"\bMPI_Type_struct\b": "MPI_Type_create_struct"}
 
 # RandomAccess with more than four ranks keeps four receives posted, and stops receiving when each rank has
@@ -112,7 +112,7 @@ class Failed(Exception):
 
 
 def build(folder, mpicc, work, environment=None, renamed=()):
-    """The program, built in a folder of its own below `work`."""
+    """Builds the program in its own folder below `work`."""
     with tarfile.open(next(folder.glob("hpcc_*.orig.tar.*"))) as archive:
         archive.extractall(work)
     source = next(work.glob("hpcc-*"))
@@ -140,7 +140,7 @@ def build(folder, mpicc, work, environment=None, renamed=()):
 
 
 def run(launch, program, ranks, work, timeout_s, order, environment=None):
-    """Seconds that one run took. HPCC's own checks have passed then."""
+    """Runs the program and checks its results; returns the seconds that the run took."""
     folder = Path(tempfile.mkdtemp(dir=work))
     rows = max(r for r in range(1, int(ranks**0.5) + 1) if ranks % r == 0)
     (folder / "hpccinf.txt").write_text(INPUT.format(order=order, block=32, rows=rows, columns=ranks // rows,
@@ -162,7 +162,7 @@ def run(launch, program, ranks, work, timeout_s, order, environment=None):
 
 
 def verdicts(text, ranks):
-    """What HPCC's output lacks or complains of."""
+    """Results that HPCC's output lacks or reports as failed."""
     found = []
     for name in SECTIONS:
         if f"End of {name} section." not in text:
@@ -171,7 +171,7 @@ def verdicts(text, ranks):
     if summary.get("Success") != "1" or summary.get("CommWorldProcs") != str(ranks):
         found.append("no success in the summary")
     # Linpack solves one system. RandomAccess checks its tables four times, on all ranks together and on each
-    # of its own; the two that run on one rank, drawn by lot, tell only where that is rank 0.
+    # rank alone. The two checks that run on one random rank print a result on rank 0 only.
     if not re.search(r"1 tests completed and passed residual checks,", text):
         found.append("Linpack's residual")
     if text.count("Found 0 errors") < 4 or re.search(r"^Found [1-9]", text, re.MULTILINE):
@@ -188,7 +188,7 @@ def verdicts(text, ranks):
 
 
 def compare(options, work):
-    """Rounds of all libraries in turn; prints medians, and the ratio of ours to each."""
+    """Runs all libraries by turns in each round; prints medians and Hearth's ratio to each."""
     sys.path.insert(0, str(ROOT / "bench"))
     from comparing import peers  # pylint: disable=import-outside-toplevel
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs mpi4py's own test suite, unmodified, on our library: all of it but what mpi4py_left_out.txt names.
+"""Runs mpi4py's own test suite, unmodified, on Hearth: all of it except what mpi4py_left_out.txt names.
 
     mpi4py_suite.py --mpiexec M --library DIR --python P --suite DIR -n N [-n N ...]
 
-P is a Python whose mpi4py was built for the MPI standard ABI: with our mpicc, or with that of another MPI
-library. Before the run the dynamic linker is asked whether its libmpi_abi.so.1 is the one in DIR.
+P is a Python whose mpi4py was built for the MPI standard ABI: with Hearth's mpicc, or with that of another
+MPI library. Before the run the script checks that the dynamic linker loads libmpi_abi.so.1 from DIR.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def read_left_out(path):
 
 
 def stale(all_modules, suite, left_out, patterns):
-    """Names in the list that the suite does not know: they would hide what they once meant."""
+    """Names in the list that the suite does not know: stale entries."""
     found = [name for name in left_out if name not in all_modules]
     for pattern in patterns:
         module, *names = pattern.split(".")
@@ -45,7 +45,7 @@ def stale(all_modules, suite, left_out, patterns):
 
 
 def library_that_loads(python, environment):
-    """The file that the dynamic linker takes as libmpi_abi.so.1 for this Python's mpi4py."""
+    """The file that the dynamic linker loads as libmpi_abi.so.1 for this Python's mpi4py."""
     find = "import importlib.util as u; print(u.find_spec('mpi4py.MPI').origin)"
     module = subprocess.run([python, "-c", find], capture_output=True, text=True, check=True).stdout.strip()
     ldd = subprocess.run(["ldd", module], capture_output=True, text=True, check=True, env=environment)
@@ -54,11 +54,11 @@ def library_that_loads(python, environment):
 
 
 def run_suite(options, ranks, modules, patterns, environment):
-    """True when every rank ran every module without a failure. Prints one line, and the output on failure."""
+    """True if every rank ran every module without a failure. Prints one line, and the output on failure."""
     if options.launcher:
         launch = [word.replace("{ranks}", str(ranks)) for word in shlex.split(options.launcher)]
     else:
-        # mpiexec's own limit comes first: it says what each rank was waiting for.
+        # mpiexec's own limit is shorter: its report says what each rank was waiting for.
         launch = [options.mpiexec, "-n", str(ranks), "--oversubscribe", "--timeout",
                   str(int(options.timeout))]
     command = [*launch, *options.before, options.python, "test/main.py", "-v", "-i",
@@ -75,7 +75,7 @@ def run_suite(options, ranks, modules, patterns, environment):
     passed = re.findall(r"^OK(?: \(.*\))?$", output, re.MULTILINE)
     skipped = [int(n) for n in re.findall(r"^(?:OK|FAILED) \(.*skipped=(\d+)", output, re.MULTILINE)]
     bad = sorted(set(re.findall(r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+ \(\S+\))", output, re.MULTILINE)))
-    # A module that cannot be imported counts as one failed test, so a low count is not a silent pass.
+    # A module that cannot be imported counts as one failed test, so a low count does not pass unnoticed.
     good = code == 0 and len(counts) == len(passed) == ranks and min(counts) == max(counts) > 0 and not bad
     what = modules[0] if len(modules) == 1 else f"{len(modules)} modules"
     print(f"mpi4py {ranks} ranks: {'passed' if good else 'FAILED'}: {what}, "
@@ -125,7 +125,7 @@ def main():
         return 1
     options.before = []
     if options.preload:
-        # Python itself leaves things behind at its end.
+        # Python itself leaks memory at its end.
         options.before = ["env", f"LD_PRELOAD={options.preload}", "ASAN_OPTIONS=detect_leaks=0"]
     jobs = [[name] for name in modules] if options.apart else [modules]
     results = [run_suite(options, n, job, patterns, environment) for n in options.ranks for job in jobs]

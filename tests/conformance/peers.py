@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Proves our own test programs: compiles them with other libraries' mpicc and runs them there.
+"""Validates the test programs: compiles them with other libraries' mpicc and runs them there.
 
     peers.py --table FILE [--peers mpich,openmpi,mpich-abi] [--only PROGRAM] [--ranks-max N]
 
-FILE is written by the build: a row per program of tests/multi with its source, numbers of ranks, arguments.
-A program that only uses mpi.h must pass everywhere; where a library cannot, or disagrees with the standard,
-peer_exceptions.txt says why. An exception for a program that passes is out of date, and a failure as well.
-mpich-abi runs the very binaries of our build tree on MPICH's libmpi_abi.so.1.
+The build writes FILE: a row per program of tests/multi with its source, numbers of ranks, arguments. A
+program that only uses mpi.h must pass everywhere. If a library lacks a feature or violates the standard,
+peer_exceptions.txt gives the reason. An exception for a program that passes is stale and counts as a
+failure. mpich-abi runs the binaries of this build tree on MPICH's libmpi_abi.so.1.
 """
 
 import argparse
@@ -22,7 +22,8 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 from comparing import peers  # noqa: E402  pylint: disable=wrong-import-position
 
-# How each is told to take more ranks than processors; they bind ranks by themselves otherwise.
+# Options with which each launcher accepts more ranks than processors; otherwise they bind ranks by
+# themselves.
 CROWDED = {"openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]}
 
 
@@ -37,7 +38,7 @@ class Row:
 
 
 def read_exceptions(path):
-    """{(peer, program): reason}; a reason goes on in lines that begin with blanks."""
+    """{(peer, program): reason}; a reason continues in lines that begin with blanks."""
     reasons = {}
     for line in path.read_text(encoding="utf-8").replace("\n ", " ").splitlines():
         if line.strip() and not line.startswith("#"):
@@ -56,11 +57,11 @@ class Peer:
         self.work = work
         self.environment = dict(self.library.environment)
         if not self.foreign:
-            # It comes before the path to our library that the binary has in itself.
+            # LD_LIBRARY_PATH precedes the path to Hearth's library in the binary.
             self.environment["LD_LIBRARY_PATH"] = str(self.library.root / "lib")
 
     def program(self, row):
-        """The program for this library; and what the compiler said, where it failed."""
+        """The program for this library, and the compiler's output if it failed."""
         if not self.foreign:
             return row.binary, ""
         target = self.work / f"{row.name}.{self.name}"
@@ -71,10 +72,10 @@ class Peer:
         return target, result.stdout if result.returncode != 0 else ""
 
     def run(self, row, program, ranks, timeout_s):
-        """Empty when all went well."""
+        """The error text; empty if all went well."""
         command = [str(self.library.root / "bin" / "mpiexec"), *CROWDED.get(self.name, []), "-n", str(ranks),
                    str(program), *shlex.split(row.arguments)]
-        # Hydra and PRRTE pass the end on to their ranks when asked, not when killed.
+        # Hydra and PRRTE end their ranks when they get SIGTERM, not when they are killed.
         with subprocess.Popen(command, env=self.environment, text=True, errors="replace",
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT) as process:
@@ -93,7 +94,7 @@ class Peer:
 
 
 def check(peer, row, options):
-    """What is wrong, or empty."""
+    """The error text; empty if all went well."""
     program, complaint = peer.program(row)
     if complaint:
         return "does not compile: " + complaint[-1500:]

@@ -1,5 +1,6 @@
-"""Processes that a Python program of MPI starts, in Python's various ways, while messages are under way: each
-does its work, says nothing, and disturbs no rank. Calls of MPI in a child made by fork are errors there."""
+"""Processes that a Python program of MPI starts, in Python's various ways, with messages in flight: each does
+its work, prints nothing, and disturbs no rank. MPI calls in a child made by fork are errors there.
+"""
 
 import concurrent.futures
 import multiprocessing
@@ -51,7 +52,7 @@ def check_processes(method):
 
 
 def check_calls_in_child():
-    """The child gets an error in words; its parent goes on."""
+    """The child gets an error with a text; its parent continues."""
     answer, told = os.pipe()
     child = os.fork()
     if child == 0:
@@ -71,7 +72,7 @@ def check_calls_in_child():
 
 
 def check_stop():
-    """A rank that is stopped for a while is waited for."""
+    """The other ranks wait for a rank that is stopped for a while."""
     if rank == size - 1:
         me = os.getpid()
         child = os.fork()

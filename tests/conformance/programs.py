@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Builds programs of others from their source archives with Hearth's compiler wrappers, without extra macros
-or patches, and runs their own checks.
+"""Builds programs of other projects from their source archives with Hearth's compiler wrappers, without extra
+macros or patches, and runs their own checks.
 
     programs.py --folder DIR --prefix INSTALLATION --work DIR [--blas libopenblas.a] [--only fftw,petsc]
 
---folder is what `scripts/setup.sh programs` fills. What is built stays in --work, and is used again.
+`scripts/setup.sh programs` fills --folder. Built programs stay in --work and are reused.
 """
 
 import argparse
@@ -31,7 +31,7 @@ class Builder:
         self.work.mkdir(parents=True, exist_ok=True)
 
     def run(self, log, folder, *command):
-        """Its output, which is also kept in a file of this name."""
+        """The command's output, which is also kept in a file of this name."""
         path = self.work / f"{log}.log"
         environment = os.environ | {"PATH": f"{self.bin}:{os.environ['PATH']}"}
         with open(path, "w", encoding="utf-8") as output:
@@ -44,7 +44,7 @@ class Builder:
         return text
 
     def source(self, name):
-        """The unpacked archive."""
+        """The folder of the unpacked archive."""
         place = self.work / name
         if not place.exists():
             archives = list(self.folder.glob(f"{name}*.orig.tar.*"))
@@ -72,7 +72,7 @@ def fftw(builder):
 
 
 def thermo_rows(text):
-    """Numbers of the table that LAMMPS prints: step, temperature, energies, pressure."""
+    """The numbers of LAMMPS's table: step, temperature, energies, pressure."""
     table = re.search(r"^\s*Step .*\n((?:\s*\d+ .*\n)+)", text, re.MULTILINE)
     if not table:
         raise Failed("LAMMPS printed no table of steps")
@@ -95,7 +95,7 @@ def lammps(builder):
         rows[ranks] = thermo_rows(text)
     for ranks in (2, 4):
         for alone, together in zip(rows[1], rows[ranks], strict=True):
-            # The order of additions differs, and the system is chaotic: the last digits may differ.
+            # The order of additions differs, and the system is chaotic, so the last digits may differ.
             if any(abs(a - b) > 1e-4 * max(1.0, abs(a)) for a, b in zip(alone, together, strict=True)):
                 raise Failed(f"lammps at {ranks} ranks: {together}, alone {alone}")
     return "bench/in.lj at 2 and 4 ranks has the energies of one rank"

@@ -1,5 +1,6 @@
-"""Python where ranks share the heap: NumPy's arrays lie in the window, and processes that Python starts,
-in its various ways, neither change it nor are disturbed. Run by mpiexec --share-heap."""
+"""Python with a shared heap: NumPy's arrays lie in the arena, and processes that Python starts in its various
+ways neither change it nor are disturbed. Run by mpiexec --share-heap.
+"""
 
 import multiprocessing
 import os

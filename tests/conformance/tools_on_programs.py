@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""The tools that look into a job, on programs that nobody here wrote: profile, trace, top and why.
+"""Profile, trace, top and why on programs from other projects.
 
     tools_on_programs.py --bin DIR --mpicc WRAPPER --hpcc DIR --netpipe DIR --python PYTHON --suite DIR
 
-Each program runs once on two ranks under --profile and --trace while `hearth top` and `hearth why` look at
-it; in the middle one rank is stopped for a moment, which they have to say. What is written is then checked
-for what the programs are known to do. Without HPCC's or NetPIPE's archive the exit code is 77: skipped."""
+Each program runs once on two ranks under --profile and --trace while `hearth top` and `hearth why` watch
+it. In the middle one rank is stopped for a moment, which they have to report. The profile and trace are
+compared with the known behaviour of the programs. Without HPCC's or NetPIPE's archive the exit code is 77:
+skipped.
+"""
 
 import argparse
 import json
@@ -41,7 +43,7 @@ def look(options, *words):
 
 
 def ranks_of(options, job):
-    """What top says of both ranks, once both are in MPI; None when the job ended meanwhile."""
+    """Top's output for both ranks once both are in MPI; None if the job ended before."""
     end = time.monotonic() + LIMIT_S
     while time.monotonic() < end and job.poll() is None:
         result = subprocess.run([options.bin / "hearth", "top", str(job.pid), "--once", "--json"], text=True,
@@ -54,7 +56,7 @@ def ranks_of(options, job):
 
 
 def watch(options, job, name):
-    """Looks at the running job; stops one rank of it for a moment."""
+    """Watches the running job and stops one of its ranks for a moment."""
     ranks = ranks_of(options, job)
     expect(ranks is not None, f"{name} was over before top saw both ranks in MPI")
     expect(look(options, "top", job.pid, "--once").count("\n") == 4, f"{name}: top shows two ranks")
@@ -73,7 +75,7 @@ def watch(options, job, name):
 
 
 def run(options, name, command, folder, environment=None, place=None):
-    """The profile and the trace of one run."""
+    """Runs a program; returns its profile and trace."""
     files = {kind: folder / f"{name}.{kind}" for kind in ("html", "json", "trace.json")}
     launch = [options.bin / "mpiexec", "-n", "2", "--oversubscribe", "--profile", files["html"],
               "--profile", files["json"], "--trace", files["trace.json"], *command]
@@ -115,7 +117,7 @@ def netpipe(options, folder):
     profile = run(options, "netpipe", [source / "NPmpi", "-n", "2000", "-u", "65536"], folder)
     sent = calls(profile)
     expect(sent.get("MPI_Send", 0) > 1000 and sent.get("MPI_Recv", 0) > 1000, f"NetPIPE sends: {sent}")
-    # The stop was 1.5 s, and the other rank waited for it.
+    # The rank was stopped for 1.5 s, and the other rank waited for it.
     waited = [sum(wait["seconds"] for wait in rank["waits"].values()) for rank in profile["ranks"]]
     expect(max(waited) > 1, f"NetPIPE's profile does not know of the wait for the stopped rank: {waited}")
     ways = {way["protocol"] for way in profile["protocols"] if way["messages"] > 0}

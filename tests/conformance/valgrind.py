@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The programs of tests/multi, their ranks under valgrind: make check-valgrind.
+"""Runs the programs of tests/multi with their ranks under valgrind: make check-valgrind.
 
     valgrind.py --table FILE [--faults FILE] [--only PROGRAM]... [--jobs N]
 
-Both files are written by the build: a row per program with its binary, numbers of ranks, arguments and,
-where ranks may die, environment. Each runs with two ranks, or as few more as it can; where each step loses
-one, with as many as it can. Nothing may be read that was never set, nothing beyond a block, and at the end
-nothing be lost. Of a rank that is killed only what it did until then can be told, which must be as good.
-There are no suppressions.
+The build writes both files: a row per program with its binary, numbers of ranks, arguments and, in the
+file for --faults, environment. Each program runs with two ranks, or with its smallest number above;
+programs of --faults run with their largest number, because each step costs a rank. Reads of uninitialized
+memory, accesses beyond a block, and leaks are errors. A killed rank is checked up to its death. There are
+no suppressions.
 """
 
 import argparse
@@ -21,9 +21,9 @@ from pathlib import Path
 
 VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite",
             "--errors-for-leak-kinds=definite"]
-# A program takes some thirty times as long, and as many times more as there are ranks for a processor.
+# A program takes about thirty times as long, times the number of ranks per processor.
 SECONDS_MAX = 1200
-# As long may those who are left take until they show that they go on.
+# The grace period of survivors under valgrind, until they show that they continue.
 GRACE_SECONDS = 120
 
 
@@ -43,7 +43,7 @@ class Program:
             self.variables.update(variable.split("=", 1) for variable in variables[0].split())
 
     def check(self, mpiexec):
-        """What is wrong with it; empty when nothing is."""
+        """The error text; empty if all went well."""
         with tempfile.TemporaryDirectory() as folder:
             command = [mpiexec, "-n", str(self.ranks), "--oversubscribe", "--timeout", str(SECONDS_MAX),
                        *VALGRIND, f"--log-file={folder}/%p", self.binary, *self.arguments]

@@ -1,4 +1,4 @@
-// Two threads, as two processes would, copy a message together over one desk.
+// Two threads, in place of two processes, copy a message together over one control block.
 #include "single_copy/cooperative.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ Message message_of(uint16_t number, size_t bytes, const PieceSizes& sizes = kPla
   return {desk_mark(kHelper, number), bytes, sizes};
 }
 
-/// A message, and the copier of one of the two processes.
+/// A message and its control block.
 struct Copying {
   shm::CopyDesk desk = {};
   std::vector<uint8_t> from;
@@ -38,7 +38,7 @@ class Side final : public Copier {
   explicit Side(Copying& copying) : copying_(copying) {}
   bool copy(const Piece& piece) override {
     if (refuses_after >= 0 && refuses_after-- == 0) return false;
-    // Each byte is copied once, but where a piece was lost: adding makes a second time visible.
+    // Adds, so that a byte that is copied twice is wrong. Only fragments that were lost may be copied again.
     for (size_t i = piece.at; i < piece.at + piece.bytes; ++i) {
       copying_.to[i] =
           static_cast<uint8_t>(overwrites ? copying_.from[i] : copying_.to[i] + copying_.from[i]);
@@ -48,7 +48,7 @@ class Side final : public Copier {
   }
   bool sender_is_gone() override { return gone; }
 
-  int refuses_after = -1;   // pieces; -1: never
+  int refuses_after = -1;   // fragments; -1: never
   bool overwrites = false;  // for the tests in which bytes are copied again
   bool gone = false;
   size_t bytes = 0;
@@ -122,7 +122,7 @@ TEST(Cooperative, PiecesForTheSystemBeginSmallDoubleAndEndSmall) {
   EXPECT_LE(lengths.back(), size_t{16} << 10);
 }
 
-// Nothing is reported: neither the piece that it held, nor what it copied of it.
+// The sender dies with a fragment that it has not reported.
 TEST(Cooperative, WhatADeadSenderTookIsCopiedByTheReceiver) {
   std::mt19937 random(4);
   for (const int pieces_before_death : {0, 1, 3}) {
@@ -145,7 +145,7 @@ TEST(Cooperative, WhatADeadSenderTookIsCopiedByTheReceiver) {
   }
 }
 
-// It has copied all that it took, and only then it went: nothing is copied twice.
+// The sender has copied every fragment that it took before it ended: no byte is copied twice.
 TEST(Cooperative, ASenderThatIsDoneMayGo) {
   std::mt19937 random(5);
   Copying copying;
@@ -177,7 +177,8 @@ TEST(Cooperative, WhatASenderIsRefusedIsCopiedByTheReceiver) {
   }
 }
 
-// It comes back only when the sender no longer writes, and leaves nothing on the desk to be taken.
+// If the receiver's copy is refused, it returns after the sender has stopped writing and leaves no fragment
+// to take.
 TEST(Cooperative, AReceiverThatIsRefusedClosesTheDesk) {
   std::mt19937 random(7);
   for (const int pieces : {0, 1, 5}) {
@@ -189,7 +190,7 @@ TEST(Cooperative, AReceiverThatIsRefusedClosesTheDesk) {
     const Message message = message_of(3, copying.from.size(), kSystemPieces);
     const Piece first = open_desk(copying.desk, message);
     std::thread helper([&] {
-      // One piece that takes its time.
+      // One fragment whose copy takes long.
       const Piece piece = take_piece(copying.desk, message);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       sender.copy(piece);
@@ -204,7 +205,7 @@ TEST(Cooperative, AReceiverThatIsRefusedClosesTheDesk) {
   }
 }
 
-// The sender comes at any moment of a message, often for one that is over: it must never touch the next one.
+// The sender joins at any time, often after the end of the message: it must never touch the next message.
 TEST(Cooperative, BothCopyEachByteOnceWheneverTheSenderComes) {
   constexpr int kMessages = 400;
   constexpr size_t kBytesMax = 400'000;
@@ -218,7 +219,7 @@ TEST(Cooperative, BothCopyEachByteOnceWheneverTheSenderComes) {
     return message_of(static_cast<uint16_t>(number), bytes[static_cast<size_t>(number)],
                       number % 2 == 0 ? kSystemPieces : kPlainPieces);
   };
-  int invited = 0;  // number of the message to which the sender was invited last
+  int invited = 0;  // number of the message with the latest request to the sender
   std::thread sender([&] {
     Side side(copying);
     for (int number = 1; number <= kMessages; ++number) {

@@ -1,5 +1,5 @@
-// A stray write into the memory that ranks share: whoever reads it says what it found and goes no further.
-// Each case overwrites some words as a program of the job might, then lets a rank look.
+// Stray writes into shared memory: the rank that reads the damage reports it and stops. Each case overwrites
+// some words, as a faulty program of the job might, and then polls.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -50,7 +50,7 @@ class Damage : public testing::Test {
 
   Engine& engine(int rank) { return *engines_[static_cast<size_t>(rank)]; }
 
-  /// A packet as a broken rank 1 might send it to rank 0.
+  /// Sends rank 0 a packet that only a faulty rank 1 would send.
   void send(PacketKind kind, const void* payload, size_t bytes, uint32_t cookie = 0) {
     Status status;
     std::byte* place = job_.endpoint(1).claim(0, bytes, status);
@@ -64,7 +64,7 @@ class Damage : public testing::Test {
     start.part = part;
     send(PacketKind::rendezvous, &start, p2p::rendezvous_bytes(0));
   }
-  /// The ring from rank 1 to rank 0, which has carried one message of 8 bytes.
+  /// The ring from rank 1 to rank 0, after one message of 8 bytes.
   std::byte* ring() {
     uint64_t number = 7;
     Request* request = nullptr;
@@ -72,7 +72,7 @@ class Damage : public testing::Test {
     EXPECT_TRUE(engine(0).receive(&number, 8, byte_, 1, kTag, kContext).ok());
     return job_.segment().ring_memory(job_.segment().ring_number(0, 1) - 1);
   }
-  /// The commit word of the second packet of that ring, whose packets took a slot each.
+  /// The commit word of the second packet in this ring; each packet takes one slot.
   static uint64_t& second_commit(std::byte* ring) {
     return shm::header_at(ring + shm::kRingHeadLines * shm::kLineBytes + shm::kSlotBytes).commit;
   }
@@ -81,7 +81,7 @@ class Damage : public testing::Test {
     ASSERT_TRUE(engine(0).ireceive(buffer_.data(), bytes, byte_, 1, kTag, kContext, posted_).ok());
   }
 
-  /// What is said when something is read that cannot be.
+  /// The error text of the corruption check that `action` triggers.
   std::string words(const std::function<void()>& action) {
     try {
       action();
@@ -115,7 +115,7 @@ TEST_F(Damage, a_packet_longer_than_its_ring_is_not_read) {
   commit =
       shm::PacketHeader::make_commit(static_cast<uint8_t>(PacketKind::eager), 0, 60'000, 0) | shm::kFirstLap;
   EXPECT_TRUE(says(words_of_progress(), "rank 1's ring to rank 0 holds a packet of 60000 bytes"));
-  // Whoever looks at nothing but that ring, for a message of any length.
+  // A receive that polls only this ring finds the damage, too, for a message of any length.
   std::vector<std::byte> room(65'000);
   EXPECT_TRUE(says(
       words([&] { static_cast<void>(engine(0).receive(room.data(), 65'000, byte_, 1, kTag, kContext)); }),
@@ -172,7 +172,7 @@ TEST_F(Damage, a_ring_is_opened_once) {
   std::byte* memory = ring();
   atomic::fetch_or(job_.segment().knocks(0)[0], uint64_t{2});
   EXPECT_EQ(words_of_progress(), "nothing was found");
-  EXPECT_EQ(ring(), memory);  // and its messages come as before
+  EXPECT_EQ(ring(), memory);  // its messages arrive as before
 }
 
 TEST_F(Damage, nobody_has_read_what_was_not_written) {
@@ -187,7 +187,7 @@ TEST_F(Damage, nobody_has_read_what_was_not_written) {
                    "rank 0 has read 5000 of them"));
 }
 
-// Answers may come late, and are dropped with a word.
+// Late replies are dropped with a warning.
 TEST_F(Damage, answers_to_nothing_are_dropped) {
   for (const PacketKind kind : {PacketKind::clear_to_send, PacketKind::finished, PacketKind::matched,
                                 PacketKind::written, PacketKind::buffer_came, PacketKind::buffer_left}) {
@@ -196,7 +196,7 @@ TEST_F(Damage, answers_to_nothing_are_dropped) {
   EXPECT_EQ(words_of_progress(), "nothing was found");
 }
 
-// Also where the number that they name is that of a send which has not begun.
+// The context of agreements belongs to no communicator and cannot be revoked.
 TEST_F(Damage, what_belongs_to_no_communicator_is_not_revoked) {
   Request* request = nullptr;
   std::byte byte = {};
@@ -208,6 +208,7 @@ TEST_F(Damage, what_belongs_to_no_communicator_is_not_revoked) {
   EXPECT_TRUE(engine(0).wait(request).ok());
 }
 
+// A reply to a send that has not started is dropped, too.
 TEST_F(Damage, a_send_that_waits_for_room_has_no_answer) {
   std::vector<Request*> requests;
   std::vector<std::byte> data(1000);
@@ -222,7 +223,7 @@ TEST_F(Damage, a_send_that_waits_for_room_has_no_answer) {
   EXPECT_FALSE(requests.back()->complete);
 }
 
-// The job's header says how it is divided up only once: later it may say anything.
+// The geometry in the job's header is read only once: later changes have no effect.
 TEST_F(Damage, the_division_of_the_segment_is_remembered) {
   shm::JobHeader& header = job_.segment().job();
   const shm::JobHeader before = header;

@@ -1,5 +1,5 @@
-// Point-to-point over every transport: several engines in one process, moved on in an order that a seed
-// gives. Whatever the order, messages must match as MPI says and arrive whole.
+// Point-to-point over every transport: several engines in one process, progressed in an order determined by a
+// seed. In any order, messages must match as MPI requires and arrive whole.
 #include "p2p/engine.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ Engines make_engines(Job& job, int size, topo::Relation (*relation)(PeerIndex on
 topo::Relation share_a_cache(PeerIndex, PeerIndex) {
   return topo::Relation::l3;
 }
-// Pairs lie differently, so that each way of moving data is taken by one of them.
+// Pairs have different relations, so that each protocol is used by one of them.
 topo::Relation of_both_kinds(PeerIndex one, PeerIndex other) {
   return one + other == 1 ? topo::Relation::package : topo::Relation::l3;
 }
@@ -76,7 +76,7 @@ class EngineContract : public testing::TestWithParam<Case> {
   Engines engines_ = make_engines(job_, kSize, of_both_kinds);
 };
 
-// A message of a pair and tag: number and length stand in front, then a pattern.
+// A message begins with its number and length; a pattern follows.
 std::vector<std::byte> make_message(uint32_t number, size_t bytes) {
   std::vector<std::byte> message(std::max<size_t>(bytes, 8));
   const uint32_t head[2] = {number, static_cast<uint32_t>(message.size())};
@@ -119,7 +119,7 @@ struct Awaited {
   std::vector<std::byte> data;
   int from;
   int tag;
-  uint32_t number;  // of the message that it must get: the nth of its source and tag
+  uint32_t number;  // of the expected message: the nth of its source and tag
 };
 
 TEST_P(EngineContract, messages_with_named_source_and_tag_match_in_order) {
@@ -190,7 +190,7 @@ TEST_P(EngineContract, the_nth_receive_gets_the_nth_message) {
   std::vector<Request*> sends(kMessages);
   for (int n = 0; n < kMessages; ++n)
     data.push_back(make_message(static_cast<uint32_t>(n), some_length(random_)));
-  // Some receives before, some after.
+  // Some receives are posted before their messages, some after.
   int posted = 0;
   const auto post = [&] {
     ASSERT_TRUE(engine(2)
@@ -328,8 +328,8 @@ TEST_P(EngineContract, an_engine_is_quiet_when_all_has_left) {
   EXPECT_TRUE(is_message(room.data(), 200'000, 9));
 }
 
-// Cells that a receiver keeps for its own messages (p2p/kept_cells.h), where their owner is short of them: in
-// a pool of 16, a message of two parts, and a receiver that has sent before and so may keep what it empties.
+// Recycled buffers (p2p/kept_cells.h) whose owner is short of bounce buffers: a pool of 16, a message of two
+// fragments, and a receiver that has sent before and so may keep the buffers that it empties.
 class KeptCellsContract : public testing::Test {
  protected:
   static constexpr int kSize = 3;
@@ -396,7 +396,7 @@ class KeptCellsContract : public testing::Test {
 TEST_F(KeptCellsContract, come_back_to_a_sender_whose_others_are_all_away) {
   let_go(1, send(1, 0, 1, kTwoParts));
   ASSERT_TRUE(receive(0, 1, 1, kTwoParts));
-  // All cells but one wait with rank 2, which receives nothing yet.
+  // All bounce buffers but one hold messages to rank 2, which has posted no receive.
   std::vector<Request*> waiting;
   for (uint32_t number = 2; number < 9; ++number) waiting.push_back(send(0, 2, number, 2 * kCellBytes));
   waiting.push_back(send(0, 2, 9, kCellBytes));
@@ -412,7 +412,7 @@ TEST_F(KeptCellsContract, come_back_to_a_sender_whose_others_are_all_away) {
   let_go(0, sending);
 }
 
-// The same where the message may have no more parts under way, although there are cells.
+// The same if the message may have no more fragments in flight, although bounce buffers are free.
 TEST_F(KeptCellsContract, come_back_to_a_sender_that_may_have_no_more_under_way) {
   allow_one_part_under_way(0);
   let_go(1, send(1, 0, 1, kTwoParts));
@@ -423,7 +423,7 @@ TEST_F(KeptCellsContract, come_back_to_a_sender_that_may_have_no_more_under_way)
   let_go(0, sending);
 }
 
-// What was kept goes back filled, and is the owner's again.
+// A recycled buffer returns with an answer in it and belongs to its owner again.
 TEST_F(KeptCellsContract, carry_the_answers) {
   for (uint32_t number = 1; number < 200; number += 2) {
     Request* asking = send(0, 1, number, kTwoParts);
@@ -441,9 +441,9 @@ TEST_F(KeptCellsContract, carry_the_answers) {
       << "a pool gives its cells in turn: others than those that travel were asked for";
 }
 
-// Two ranks that send each other messages through five cells, of which each keeps some for its answers, while
-// words about them are late: all come. A rank may fill a cell with an answer before it hears that the other
-// one, who may have no more parts under way, wants it back.
+// Two ranks exchange messages through five bounce buffers, of which each rank recycles some for its answers,
+// while notifications arrive late: all messages arrive. A rank may fill a buffer with an answer before it
+// learns that the owner, which may have no more fragments in flight, wants it back.
 TEST(FewCells, messages_come_both_ways) {
   constexpr Count kLongest = 500;
   constexpr uint32_t kMessages = 60;

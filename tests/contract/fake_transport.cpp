@@ -71,7 +71,7 @@ uint32_t FakeTransport::cell_ticket(PeerIndex owner, int cell) {
 }
 
 bool FakeTransport::cell_returned(PeerIndex owner, int cell, uint32_t ticket) {
-  // Now and then a mark is seen late.
+  // A mark is sometimes seen late.
   if (ticket == 0) return true;
   return network_.cells(owner).marks[static_cast<size_t>(cell)] >= ticket && network_.chance(70);
 }

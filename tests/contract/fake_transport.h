@@ -1,6 +1,6 @@
-// A transport inside one process, driven by a seed: packets become visible late, rings look full, cells come
-// back late, all as the random numbers say and always the same for one seed. So a race that it shows is
-// replayed by its seed.
+// A transport in one process, driven by a seed: packets become visible late, rings look full, bounce buffers
+// return late, all by pseudo-random numbers. The same seed gives the same run, so a race is replayed by its
+// seed.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@ namespace hearth::contract {
 using transport::PacketHandler;
 using transport::PeerIndex;
 
-/// What the endpoints of one job share.
+/// The state that the endpoints of one job share.
 class FakeNetwork {
  public:
   static constexpr size_t kPacketBytesMax = 600;

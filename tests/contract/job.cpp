@@ -25,7 +25,7 @@ Status open_on_loopback(PeerIndex self, int size, std::unique_ptr<transport::Net
 
 std::vector<Case> fabric_cases(uint32_t seeds) {
 #ifdef __SANITIZE_THREAD__
-  // libfabric's own threads are not watched, so that nothing would be learned, slowly.
+  // The thread sanitizer does not see libfabric's own threads: such tests would be slow and show nothing.
   static_cast<void>(seeds);
   return {};
 #else
@@ -68,7 +68,7 @@ Job::Job(Kind kind, int size, uint32_t seed) {
   }
   shm::SegmentPlan plan;
   plan.rank_count = static_cast<uint32_t>(size);
-  plan.ring_lines = 64;  // small, so that wrapping and fullness are met often
+  plan.ring_lines = 64;  // small, so that rings often wrap and fill
   plan.cell_bytes = 256;
   plan.cell_count = 21;
   plan.area_count = 1;

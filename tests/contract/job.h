@@ -1,4 +1,4 @@
-// A job of several endpoints inside one process, over one of the transports: what the contract tests run on.
+// A job of several endpoints in one process, over one of the transports: the base of the contract tests.
 #pragma once
 
 #include <memory>
@@ -26,24 +26,24 @@ inline std::string case_name(const Case& which) {
   return kNames[static_cast<int>(which.kind)] + std::to_string(which.seed);
 }
 
-/// Of Kind::fabric and Kind::mixed, over the loopback interface, with seeds from 1 to `seeds`. None, and a
-/// line that says why, where libfabric is not there.
+/// Cases of Kind::fabric and Kind::mixed over the loopback interface, with seeds from 1 to `seeds`. Without
+/// libfabric: none, and a line on stderr with the reason.
 std::vector<Case> fabric_cases(uint32_t seeds);
 
 class Job {
  public:
   Job(Kind kind, int size, uint32_t seed);
-  /// Of Kind::shm, in a segment like that.
+  /// A job of Kind::shm with this segment.
   explicit Job(const shm::SegmentPlan& plan);
 
   int size() const { return static_cast<int>(endpoints_.size()); }
-  /// Of Kind::shm only.
+  /// For Kind::shm only.
   const shm::Segment& segment() const { return segment_; }
   transport::Transport& endpoint(int rank) { return *endpoints_[static_cast<size_t>(rank)]; }
 
  private:
   shm::Segment segment_;
-  shm::Segment other_segment_;  // of Kind::mixed
+  shm::Segment other_segment_;  // for Kind::mixed
   std::unique_ptr<FakeNetwork> network_;
   std::vector<std::unique_ptr<transport::Transport>> endpoints_;
 };

@@ -1,6 +1,6 @@
-// How what a rank keeps, connects to and sends grows with the job: the real start of ranks of other
-// launchers, and real collectives, among simulated ranks (docs/scaling.md). HEARTH_SCALE_RANKS=1024,4096
-// prints the tables of that page instead of checking a short form.
+// How a rank's memory, connections and traffic grow with the job: the real startup of ranks under other
+// launchers and real collectives, among simulated ranks (docs/scaling.md). With HEARTH_SCALE_RANKS=1024,4096
+// it prints the tables of that page instead of checking a short form.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -33,7 +33,7 @@ using p2p::Request;
 constexpr int kShortRanks = 64;
 constexpr int kShortEach = 8;
 constexpr int kLongEach = 32;
-// A rank gets a block from each other one in a simulated alltoall: too many for the largest jobs.
+// In a simulated alltoall each rank gets a block from every other rank: too many for the largest jobs.
 constexpr int kAlltoallRanksMax = 1024;
 
 std::vector<int> wished_ranks() {
@@ -49,9 +49,9 @@ size_t heap_bytes() {
   return heap.uordblks + heap.hblkhd;
 }
 
-// The start.
+// Startup.
 
-/// A launcher's server, and a barrier among threads that are its ranks.
+/// A launcher's server, and a barrier of the threads that are its ranks.
 struct Server {
   Server(int ranks, int ranks_each) : size(ranks), each(ranks_each), all(ranks) {}
   const int size, each;
@@ -62,7 +62,8 @@ struct Server {
   uint64_t gets = 0;
 };
 
-/// Ranks of one process would all find that they share their surroundings: the cards say otherwise.
+/// Ranks of one process would find that all of them are on one machine. The endpoint addresses are changed to
+/// name different machines.
 class SimulatedLauncher final : public launch::ForeignLauncher {
  public:
   SimulatedLauncher(Server& server, int rank) : server_(server) {
@@ -101,7 +102,7 @@ class SimulatedLauncher final : public launch::ForeignLauncher {
   Server& server_;
 };
 
-/// What one rank has after its start.
+/// One rank after startup.
 struct Joined {
   bool well = false;
   std::string words;
@@ -153,7 +154,7 @@ struct Buffers {
   std::vector<int> in, out;
 };
 
-/// One collective of `count` integers of each rank, or for each.
+/// A collective with `count` integers from each rank or for each rank.
 struct Call {
   const char* name;
   Count count;
@@ -187,7 +188,7 @@ Status begin(const Call& call, Comm& comm, int rank, Buffers& buffers, objects::
   return coll::start<coll::alltoall>(comm, request, in, call.count, type, out, call.count, type);
 }
 
-/// What element `index` must be; -1: nothing is written there.
+/// The value that each element of this block must have; -1: it stays unwritten.
 int expected(const std::string& name, int ranks, int rank, size_t block) {
   const int64_t upto = name == "scan" ? rank + 1 : ranks;
   const auto sum = static_cast<int>(upto * (upto + 1) / 2);
@@ -200,11 +201,11 @@ int expected(const std::string& name, int ranks, int rank, size_t block) {
 }
 
 struct Figures {
-  uint64_t far_packets_most = 0;  // of a rank
-  uint64_t far_packets = 0;       // of all
+  uint64_t far_packets_most = 0;  // most of any rank
+  uint64_t far_packets = 0;       // of all ranks
   uint64_t far_bytes = 0;
   size_t far_peers_most = 0;
-  uint64_t far_packets_of_followers = 0;  // of ranks that lead no machine
+  uint64_t far_packets_of_followers = 0;  // of ranks that are not leaders of their machine
 };
 
 Figures figures_of(const SimulatedJob& job) {
@@ -249,12 +250,12 @@ constexpr Call kCalls[] = {{"barrier", 0},   {"bcast", 2},         {"bcast", 163
 TEST(Scale, what_crosses_the_network_follows_from_the_number_of_machines) {
   SimulatedJob job(kShortRanks, kShortEach);
   constexpr uint64_t kMachines = kShortRanks / kShortEach;
-  constexpr uint64_t kRounds = 3;  // of the logarithm of the machines
+  constexpr uint64_t kRounds = 3;  // log2 of the number of machines
   for (const Call& call : kCalls) {
     const std::string name = call.name;
     const Figures figures = run(job, call);
     if (HasFailure()) return;
-    // In a scan the last rank of a machine leads it.
+    // In a scan the leader of a machine is its last rank.
     if (name != "scan") EXPECT_EQ(figures.far_packets_of_followers, 0U) << name;
     if (name == "barrier") EXPECT_EQ(figures.far_packets_most, kRounds);
     if (name == "allreduce" && call.count == 2) EXPECT_EQ(figures.far_packets_most, kRounds);

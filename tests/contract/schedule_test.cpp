@@ -1,6 +1,6 @@
-// Schedules of collectives over every transport: all ranks in one process, moved on in an order that a seed
-// gives, several collectives under way at once, with and without a control area. Whatever the order, each
-// must bring the right data, and no barrier may open early.
+// Schedules of collectives over every transport: all ranks in one process, progressed in an order determined
+// by a seed, several collectives in flight, with and without a collective region. In any order, each
+// collective must deliver the right data, and no barrier may complete early.
 #include "coll/schedule.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ enum class What {
   count_
 };
 
-/// One collective, the same for all ranks.
+/// One collective, called alike by all ranks.
 struct Call {
   What what;
   Count count;
@@ -50,7 +50,7 @@ struct Call {
   bool first_wins;  // reductions: the operation that keeps its left operand; else the sum
 };
 
-/// What a rank holds of a call.
+/// The state of a call on one rank.
 struct Part {
   std::vector<int> in;
   std::vector<int> out;
@@ -69,7 +69,7 @@ void keep_left(void* in, void* inout, int* count, MPI_Datatype*) {
 
 class Ranks {
  public:
-  /// `nodes`: the machine of each rank, as the communicators know it; empty: all are on one.
+  /// `nodes`: the machine of each rank in the communicators; empty: one machine.
   Ranks(const Case& which, int size, std::vector<int> nodes = {})
       : job_(which.kind, size, which.seed), random_(which.seed * 31 + 7), nodes_(std::move(nodes)) {
     datatype::enter_predefined_types();
@@ -86,7 +86,7 @@ class Ranks {
       setup.warn = [](const char* text) { ADD_FAILURE() << text; };
       engines_.push_back(std::make_unique<Engine>(setup));
       comms_.push_back(make_comm(rank, size, nodes_));
-      // The first seed has messages only.
+      // With the first seed, collectives use messages only.
       if (which.kind == Kind::shm && which.seed > 1) comms_.back()->area = 0;
     }
     first_wins_ = objects::pools.ops.create();
@@ -131,7 +131,7 @@ class Ranks {
     for (size_t i = 0; i < part.in.size(); ++i) part.in[i] = value(number, rank, static_cast<Count>(i));
     if (call.what == What::bcast && rank == call.root) std::copy_n(part.in.begin(), count, part.out.begin());
   }
-  /// Starts it or, persistent, makes it.
+  /// Starts the call, or creates it if persistent.
   Status begin(const Call& call, int rank, Part& part, bool persistent) {
     be(rank);
     Comm& comm = *comms_[static_cast<size_t>(rank)];
@@ -141,10 +141,10 @@ class Ranks {
                       : dispatch<Form::started>(comm, type, op, call, part);
   }
 
-  /// Whether the rank's data are what they must be.
+  /// Checks the rank's receive buffer.
   void check(size_t number, const Call& call, int rank, const Part& part) const {
     const auto expected = [&](Count index) {
-      // Element `index` of the result, and by whom it is made.
+      // The expected element `index` of the result.
       const Count block = call.count == 0 ? 0 : index / call.count;
       const Count within = call.count == 0 ? 0 : index % call.count;
       const auto from = static_cast<int>(block);
@@ -255,7 +255,7 @@ class Ranks {
   Op* sum_ = nullptr;
 };
 
-/// Calls of all kinds; `count` is about so many elements.
+/// Calls of all kinds, with about `count` elements.
 std::vector<Call> some_calls(Ranks& ranks, int rounds, Count count) {
   std::vector<Call> calls;
   for (int round = 0; round < rounds; ++round) {
@@ -272,8 +272,7 @@ class ScheduleContract : public testing::TestWithParam<Case> {
  protected:
   static constexpr int kStepsMax = 3'000'000;
 
-  // Each rank starts the calls one after the other, at moments of its own, a few ahead of those that are
-  // over.
+  // Each rank starts the calls in order, at random times, with up to kAheadMax in flight.
   static void run_started(Ranks& ranks, const std::vector<Call>& calls) {
     constexpr size_t kAheadMax = 7;
     const auto size = static_cast<size_t>(ranks.size());
@@ -329,7 +328,8 @@ TEST_P(ScheduleContract, long_data) {
   }
 }
 
-// Composed of those on each machine and those between machines: ranks in runs, in turns, and few on some.
+// Collectives composed of a part on each machine and a part between machines: ranks in blocks, in turns, and
+// few on some machines.
 TEST_P(ScheduleContract, several_machines) {
   const std::vector<int> spreads[] = {
       {0, 0, 1, 1}, {0, 1, 0, 1}, {2, 0, 1, 1, 0, 1}, {0, 0, 0, 1, 2, 2, 2}, {0, 1, 2, 0, 1, 2, 0, 1},
@@ -346,14 +346,14 @@ TEST_P(ScheduleContract, several_machines) {
   }
 }
 
-// More neighbours than messages that a schedule has under way at once.
+// More peers than messages that a schedule has in flight at once.
 TEST_P(ScheduleContract, many_ranks) {
   Ranks ranks(GetParam(), 40);
   run_started(ranks, some_calls(ranks, 3, 600));
 }
 
-// By messages: ranks agree upon an area when such a collective is made, which they cannot do in turns on one
-// thread. tests/multi/coll/persistent.c has that.
+// Without a region: ranks agree on one while they create a persistent collective, which needs all of them at
+// once, and here one thread plays one after the other. tests/multi/coll/persistent.c covers this.
 TEST_P(ScheduleContract, persistent_ones_start_in_any_order) {
   for (const int size : {1, 2, 3, 5, 8}) {
     Ranks ranks(GetParam(), size);

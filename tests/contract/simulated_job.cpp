@@ -5,7 +5,7 @@
 
 namespace hearth::contract {
 
-/// Room is never short, and what is sent is there at once: only what is counted matters.
+/// Always has room and delivers at once: only the counts matter.
 class SimulatedJob::Endpoint final : public transport::Transport {
  public:
   Endpoint(SimulatedJob& job, PeerIndex self) : job_(job), self_(self) {}

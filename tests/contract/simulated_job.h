@@ -1,5 +1,6 @@
-// A job of thousands of ranks inside one process: real engines and schedules over a transport that only
-// counts, what goes to other machines apart from what stays. All ranks are moved on in turn by one thread.
+// A job of thousands of ranks in one process: real engines and schedules over a transport that only counts
+// packets, those to other machines apart from those within a machine. One thread progresses all ranks in
+// turn.
 #pragma once
 
 #include <deque>
@@ -17,17 +18,17 @@ namespace hearth::contract {
 using transport::PacketHandler;
 using transport::PeerIndex;
 
-/// What one rank has sent, and to how many others it has a way.
+/// What one rank has sent, and its peers on other machines.
 struct Sent {
-  uint64_t near_packets = 0;  // to ranks of its machine
+  uint64_t near_packets = 0;  // within its machine
   uint64_t far_packets = 0;
   uint64_t far_bytes = 0;
-  std::set<PeerIndex> far_peers;  // it has sent to, or received from
+  std::set<PeerIndex> far_peers;  // sent to, or received from
 };
 
 class SimulatedJob {
  public:
-  /// As many ranks on each machine, one machine after the other.
+  /// `ranks_each` ranks on each machine, in blocks.
   SimulatedJob(int ranks, int ranks_each);
   ~SimulatedJob();
 
@@ -37,7 +38,8 @@ class SimulatedJob {
   const Sent& sent(int rank) const { return ranks_[static_cast<size_t>(rank)]->sent; }
   void forget_sent();
 
-  /// One collective of all ranks: `begin` starts it for one of them. Whether it came to its end on all.
+  /// Runs one collective of all ranks; `begin` starts it on one of them. Returns whether it has completed on
+  /// all.
   using Begin = std::function<Status(objects::Comm& comm, int rank, p2p::Request*& request)>;
   bool run(const Begin& begin);
 

@@ -1,6 +1,5 @@
-// Single copy: each method does what its contract says, and whatever a method does or refuses, at whatever
-// moment, messages arrive whole. Engines in one process, whose methods are ordinary copying that a test can
-// have refused.
+// Single copy: each method fulfils its contract, and whatever a method does or refuses, at any time, messages
+// arrive whole. The engines are in one process; their methods are ordinary copies, which a test can refuse.
 #include "single_copy/single_copy.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +24,7 @@ using p2p::Request;
 using single_copy::Method;
 using single_copy::Target;
 
-// The methods themselves, from this process to this process and to a child.
+// The methods themselves, within this process and between this process and a child.
 
 uint64_t address_of(const void* place) {
   return reinterpret_cast<uint64_t>(place);
@@ -138,7 +137,7 @@ class MayRefuse final : public Method {
   int writes = 0;
 
  private:
-  // What is refused half-way has been half done.
+  // A refused copy is half done.
   static bool move(void* to, const void* from, size_t bytes, int& left, int& done) {
     const bool refused = left == 0;
     std::memcpy(to, from, refused ? bytes / 2 : bytes);
@@ -204,7 +203,7 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
     return data;
   }
 
-  // One message from rank 0 to rank 1, posted before or after.
+  // Sends one message from rank 0 to rank 1; the receive is posted before or after.
   void exchange(size_t bytes) {
     const std::vector<std::byte> data = draw(bytes);
     std::vector<std::byte> room(bytes + 1, std::byte{0x77});
@@ -233,7 +232,7 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
     engine(0).destroy(sending);
   }
 
-  // A packet that no engine sends.
+  // Sends a packet that no engine sends.
   void send_damaged(int from, int to, uint8_t flags, uint32_t cookie, const p2p::Invitation& invitation) {
     transport::Transport& transport = job_.endpoint(from);
     std::byte* line = nullptr;
@@ -255,7 +254,7 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
 
 constexpr size_t kLong = 100'000;
 
-// What is counted: over rings that have room.
+// Exact counts, over rings that have room.
 class SingleCopyChoices : public SingleCopyEngines {};
 
 TEST_P(SingleCopyChoices, the_receiver_reads) {
@@ -374,7 +373,7 @@ TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
         data.push_back(draw(random_() % 3 == 0 ? random_() % 60'000 : random_() % 3'000));
         room.emplace_back(data[n].size());
       }
-      // Either may be ahead; both directions at once.
+      // Sends and receives in any order, in both directions at once.
       for (size_t sent = 0, posted = 0; sent < kMessages || posted < kMessages;) {
         const bool send = posted == kMessages || (sent < kMessages && random_() % 2 == 0);
         size_t& n = send ? sent : posted;
@@ -407,7 +406,8 @@ TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
   }
 }
 
-// An invitation names the request by a number, and where to write: only a buffer that was lent may be copied.
+// A copy request names the send by a number and carries the target address: only an exposed buffer may be
+// copied.
 TEST_P(SingleCopyEngines, a_damaged_invitation_is_told_and_copies_nothing) {
   struct Damage {
     const char* what;
@@ -444,7 +444,7 @@ TEST_P(SingleCopyEngines, a_damaged_invitation_is_told_and_copies_nothing) {
     EXPECT_EQ(warnings, 1);
     EXPECT_EQ(victim, before);
     EXPECT_FALSE(sending->complete);
-    // The message itself comes as ever.
+    // The message itself still arrives.
     std::vector<std::byte> room(kLong);
     Request* receiving = nullptr;
     ASSERT_TRUE(engine(1).ireceive(room.data(), kLong, byte_, 0, kTag, kContext, receiving).ok());

@@ -1,6 +1,6 @@
-// The shared-memory transport with real concurrency: each rank is a thread. Run under the thread sanitizer,
-// this checks the memory orders of rings, cells, credits and sleeping; without it, that nothing hangs or is
-// lost.
+// The shared-memory transport with real concurrency: each rank is a thread. Under the thread sanitizer, this
+// checks the memory orders of rings, bounce buffers, credits and sleeping; without it, that nothing hangs or
+// is lost.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -34,7 +34,7 @@ class Threads : public testing::Test {
     byte_.committed = true;
   }
 
-  // Runs body(engine, rank) in one thread a rank.
+  // Runs body(engine, rank) in one thread per rank.
   template <class Body>
   void run(p2p::WaitPolicy policy, Body body) {
     std::vector<std::thread> threads;
@@ -65,7 +65,7 @@ constexpr size_t kLengths[] = {0, 8, 48, 49, 300, 1400, 5000, 40'000};
 
 TEST_F(Threads, messages_go_round_whole) {
   const auto go_round = [this](Engine& engine, int rank) {
-    datatype::Type bytes = byte_;  // references are counted under one lock, which these threads do not share
+    datatype::Type bytes = byte_;  // a lock protects reference counts, and these threads do not share it
     std::vector<unsigned char> out(40'000);
     std::vector<unsigned char> in(40'000);
     for (int round = 0; round < 300; ++round) {
@@ -106,7 +106,7 @@ TEST_F(Threads, a_flood_is_taken_in_order) {
   });
 }
 
-// Every wait goes to sleep at once: a lost wake-up would cost the sleeper's full backstop each time.
+// Every wait sleeps at once: each lost wake-up would cost the sleeper its full timeout.
 TEST_F(Threads, sleepers_are_woken) {
   constexpr int kRounds = 200;
   const uint64_t start_ns = os::now_ns();
@@ -123,13 +123,13 @@ TEST_F(Threads, sleepers_are_woken) {
       if (rank == 0) ASSERT_TRUE(engine.receive(&token, sizeof token, bytes, kRanks - 1, 1, 4).ok());
     }
   });
-  // The backstop is 100 ms a sleep, and each round has three.
+  // The timeout is 100 ms per sleep, and each round has three sleeps.
   const uint64_t lost_wakeups_would_take_ns = uint64_t{kRounds} * 100'000'000;
   EXPECT_LT(os::now_ns() - start_ns, lost_wakeups_would_take_ns / 2);
 }
 
-/// Two threads of one rank, which wait for words that other ranks store, as one waits for the lock of a
-/// window: no packet announces them, only the bell. Sleeps end by being woken only.
+/// Two threads of one rank that wait for words stored by other ranks, as for the lock of a window: no packet
+/// announces the store, only the wake-up word. Sleeps do not time out.
 class ThreadsOfOneRank : public testing::Test {
  protected:
   static constexpr uint64_t kForeverNs = uint64_t{3600} * 1'000'000'000;
@@ -165,7 +165,7 @@ class ThreadsOfOneRank : public testing::Test {
     const LockGuard guard;
     return engine_.counters().sleeps;
   }
-  /// For threads that sleep in vain.
+  /// For threads that no store will wake.
   void wake_all() {
     const LockGuard guard;
     engine_.wake_threads();
@@ -193,7 +193,7 @@ TEST_F(ThreadsOfOneRank, a_bell_wakes_the_thread_that_it_is_for) {
   follower.join();
 }
 
-// The words are stored at any moment of the threads' way to sleep.
+// The words are stored at random times while the threads prepare to sleep.
 TEST_F(ThreadsOfOneRank, no_wake_up_is_lost_on_the_way_to_sleep) {
   constexpr uint32_t kRounds = 20'000;
   uint32_t words[2] = {}, seen[2] = {};

@@ -27,10 +27,10 @@ class TransportContract : public testing::TestWithParam<Case> {
  protected:
   static constexpr int kSize = 4;
   Job job_{GetParam().kind, kSize, GetParam().seed};
-  // Looks, of which one at a network takes a microsecond.
+  // Number of polls; one poll of a network takes a microsecond.
   static constexpr int kPatience = 2'000'000;
 
-  /// The way from 0 to 1: the sender has to look as well, for what comes back.
+  /// Polls both ends of the connection from 0 to 1: the sender has to poll, too, for what comes back.
   void poll_both(std::vector<Seen>& arrived) {
     job_.endpoint(1).poll(collect, &arrived);
     std::vector<Seen> none;
@@ -45,7 +45,7 @@ std::byte pattern(uint32_t number, size_t at) {
   return static_cast<std::byte>(number * 31 + at);
 }
 
-// Sends packet `number`, whose length and bytes follow from it; false when there was no room.
+// Sends packet `number`, with bytes derived from the number; false if there is no room.
 bool send(transport::Transport& from, PeerIndex to, uint32_t number, size_t bytes) {
   Status status;
   std::byte* line = from.claim(to, bytes, status);
@@ -113,7 +113,8 @@ TEST_P(TransportContract, a_full_way_says_so_and_opens_again) {
   EXPECT_TRUE(again);
 }
 
-// Who is given packets answers each while it is, as engines do: some answers go together, none is lost.
+// The receiver answers each packet during the poll, like an engine: some answers share a transfer, none is
+// lost.
 TEST_P(TransportContract, answers_during_a_poll_arrive_in_order) {
   constexpr uint32_t kQuestions = 2000;
   static constexpr size_t kLengths[] = {0, 8, 9, 40, 1000, 1001, 2500, 3, 16};
@@ -159,7 +160,7 @@ TEST_P(TransportContract, the_longest_packet_fits_from_every_position) {
   for (uint32_t number = 0; number < 400; ++number) {
     const size_t bytes = number % 2 == 0 ? longest : number % 97;
     int tries = 0;
-    // Whatever length it is prepared for.
+    // Prefetching for another length must not matter.
     job_.endpoint(0).bring_room_over(1, random_() % (longest + 1));
     while (!send(job_.endpoint(0), 1, number, bytes)) {
       poll_both(arrived);
@@ -200,7 +201,8 @@ TEST_P(TransportContract, cells_come_back_only_when_marked) {
   EXPECT_EQ(job_.endpoint(0).cells_of(2, 0, size_t{1} << 30), nullptr);
 }
 
-// As p2p/kept_cells.h has it: who has emptied a cell fills it, and its owner gives it back to itself.
+// As in p2p/kept_cells.h: the receiver fills a bounce buffer that it has emptied, and the owner marks it
+// free.
 TEST_P(TransportContract, a_cell_may_come_home_with_an_answer) {
   transport::Transport& owner = job_.endpoint(2);
   transport::Transport& guest = job_.endpoint(0);
@@ -223,7 +225,7 @@ TEST_P(TransportContract, a_cell_may_come_home_with_an_answer) {
   for (back = false; !back;) back = owner.cell_returned(2, cell, question);
 }
 
-// Runs of all lengths, given back in any order: no two that are out at a time may share a byte.
+// Runs of all lengths, returned in any order: no two runs in use share a byte.
 TEST_P(TransportContract, cells_that_are_out_never_overlap) {
   transport::Transport& owner = job_.endpoint(1);
   if (owner.part_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
@@ -242,7 +244,7 @@ TEST_P(TransportContract, cells_that_are_out_never_overlap) {
       std::memset(owner.cells_of(1, cell, bytes), step, bytes);
       ++taken;
     } else if (!out.empty()) {
-      // Which changes nothing in cells that are out.
+      // Prefetching must not change runs in use.
       for (size_t ahead = random_() % 16; ahead > 0; --ahead)
         owner.bring_cell_over(random_() % (size_t{1} << 20));
       const size_t which = random_() % out.size();
@@ -285,7 +287,7 @@ INSTANTIATE_TEST_SUITE_P(Implementations, TransportContract,
 INSTANTIATE_TEST_SUITE_P(Network, TransportContract, testing::ValuesIn(fabric_cases(2)),
                          [](const auto& tested) { return case_name(tested.param); });
 
-// Whole buffers beside the packets, in both directions and many at a time.
+// Whole buffers besides the packets, in both directions, many at a time.
 TEST(Buffers, go_straight_from_memory_to_memory) {
   if (fabric_cases(1).empty()) GTEST_SKIP();
   Job job(Kind::fabric, 2, 1);
@@ -305,7 +307,7 @@ TEST(Buffers, go_straight_from_memory_to_memory) {
     ASSERT_TRUE(job.endpoint(receiver).await_buffer(sender, number, to[number].data(), to[number].size(),
                                                     header(7, number)));
   }
-  // The way begins with a packet, as between engines.
+  // A packet opens the connection, as between engines.
   for (const PeerIndex rank : {0, 1}) ASSERT_TRUE(send(job.endpoint(rank), 1 - rank, 0, 8));
   uint32_t sent = 0;
   size_t ended = 0;

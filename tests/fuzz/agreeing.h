@@ -1,5 +1,5 @@
-// A member of a communicator that goes through agreements, under fuzzing: one after the other, each moved on
-// by hand. What the others say is the target's matter.
+// A member of a communicator that takes part in agreements, under fuzzing: one agreement after the other,
+// each advanced explicitly. The target determines the input of the other members.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class Agreeing {
   static constexpr int kSize = 3;
   static constexpr uint32_t kContext = kFirstFreeContext;
 
-  /// `apart`: agreements come about by messages.
+  /// `apart`: agreements use messages.
   Agreeing(Input& input, const shm::Segment& segment, bool apart)
       : input_(input),
         self_(static_cast<int>(input.below(kSize))),

@@ -1,6 +1,6 @@
-// What members on other machines say in agreements, where it may be anything: messages with any header, of
-// any length and in any order, packets that begin longer ones, and deaths that are told. Each agreement comes
-// to an outcome once all others are told dead, or what was found is said.
+// Agreements with members on other machines that may send anything: messages with any header, of any length
+// and in any order, packets that start longer messages, and reported failures. Each agreement ends once all
+// other members are reported as failed, or the rank stops with an error text.
 #include "agreeing.h"
 #include "segment.h"
 
@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kStepsMax = 200;
 constexpr int kSize = fuzz::Agreeing::kSize;
 
-/// As agreement_messages.cpp's Header, and its four sets of so few members.
+/// Like Header in src/coll/agreement_messages.cpp, with its four sets for this few members.
 struct Message {
   uint32_t kind;
   uint32_t context;
@@ -34,7 +34,7 @@ class Members {
   void run() {
     member_.rank().run([this] {
       for (size_t step = 0; step < kStepsMax && !input_.empty(); ++step) this->step();
-      // Whatever was said: with others that are dead all there is to wait for is over.
+      // Once all other members have failed, every wait ends, whatever was sent.
       for (int other = 0; other < kSize; ++other) {
         if (other != member_.self()) member_.tell_death(other);
       }
@@ -67,7 +67,7 @@ class Members {
     }
   }
 
-  // As a member would, but for what the input chooses to be odd.
+  // Like a real member, except for oddities that the input chooses.
   void say() {
     const size_t from = input_.below(std::size(others_));
     Message message = {};
@@ -88,7 +88,7 @@ class Members {
     if (oddity == 11) bytes += input_.take_text(input_.below(80));
     send(from, static_cast<uint8_t>(p2p::PacketKind::eager), 0, 0, bytes);
   }
-  // Of any kind, as of a message to an agreement.
+  // Of any kind, with the match word of an agreement.
   void send_packet() {
     const size_t from = input_.below(std::size(others_));
     const auto kind = static_cast<uint8_t>(input_.below(64));

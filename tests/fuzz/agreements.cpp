@@ -1,6 +1,7 @@
-// What the members of a communicator say in agreements, where it may be anything: words of their entries, of
-// the deaths that are told and of the control areas that come out, while this rank goes through one agreement
-// after the other. Each comes to an outcome once all others are told dead, or what it found is said.
+// Agreements with members whose shared memory may contain anything: any words in their entries, in the
+// reported deaths and in the resulting collective regions, while this rank runs one agreement after the
+// other. Each agreement ends once all other members are reported as failed, or the rank stops with an error
+// text.
 #include "agreeing.h"
 #include "segment.h"
 
@@ -21,7 +22,7 @@ class Members {
     member_.rank().run([this] {
       for (size_t step = 0; step < kStepsMax && !input_.empty(); ++step) this->step();
     });
-    // Whatever was said: with others that are dead and have said nothing, all there is to wait for is over.
+    // Once all other members have failed without an entry, every wait ends, whatever was written.
     for (int other = 0; other < kSize; ++other) {
       if (other == member_.self()) continue;
       for (shm::AgreementEntry& entry : segment_.rank(other).agreements) entry = {};
@@ -41,7 +42,7 @@ class Members {
         return member_.go_on();
       case 2:
         return say();
-      case 3: {  // any word of anybody's entries
+      case 3: {  // any word of another member's entries
         auto* words = reinterpret_cast<uint32_t*>(segment_.rank(member_.some_other()).agreements);
         words[input_.below(sizeof(shm::AgreementEntry) / 4 * shm::kAgreementsMax)] = number();
         return;
@@ -49,7 +50,7 @@ class Members {
       case 4:
         return member_.tell_death(member_.some_other());
       case 5:
-        // A claim by nobody that there is would be damage, which ends the job.
+        // The claim must be of an existing rank: anything else is corruption, which ends the job.
         if (input_.below(2) == 0) {
           segment_.job().deaths =
               shm::DeathCount{number()}.with(static_cast<int>(input_.below(kSize + 1)) - 1).word;
@@ -66,7 +67,7 @@ class Members {
 
   uint32_t number() { return input_.below(2) == 0 ? input_.take<uint8_t>() : input_.take<uint32_t>(); }
 
-  // As a member would, where the input has small numbers.
+  // Like a real member, if the input has small numbers.
   void say() {
     shm::AgreementEntry& entry = segment_.rank(member_.some_other()).agreements[input_.below(2)];
     entry.owner = kContext + 1;
@@ -79,7 +80,7 @@ class Members {
     entry.decided_flags = entry.flags;
     entry.deaths = static_cast<uint32_t>(input_.below(4));
     entry.context = number();
-    // Of the first turns, and one that is not there.
+    // A region of the first generations, or an invalid one.
     const size_t told = input_.below(256);
     entry.area = static_cast<int32_t>(told % 6 + told / 6 % 3 * shm::kAreasMax) - 1;
   }

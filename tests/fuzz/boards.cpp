@@ -1,5 +1,5 @@
-// The board of a profile and trace, into which ranks have written anything anywhere: mpiexec makes its
-// reports of it all the same.
+// The board of a profile and trace into which ranks have written anything anywhere: mpiexec still writes its
+// reports.
 #include "fuzz.h"
 #include "profile/board.h"
 #include "profile/json.h"

@@ -1,5 +1,4 @@
-// mpiexec's command line, one word to a line of the input, and what follows from it for a job on other
-// machines.
+// mpiexec's command line, one word per line of the input, and the resulting job on other machines.
 #include <cstdlib>
 
 #include "fuzz.h"
@@ -12,7 +11,7 @@ namespace {
 
 constexpr size_t kWordsMax = 64;
 
-// Files are the matter of the targets that read them.
+// Files are tested by the targets that read them.
 bool names_a_file(const std::string& word) {
   return word.find('/') != std::string::npos || word.find("file") != std::string::npos || word == "-f" ||
          word == "--f";
@@ -34,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   std::vector<std::string> words;
   for (size_t start = 0; start <= text.size() && words.size() < kWordsMax;) {
     const size_t end = std::min(text.find('\n', start), text.size());
-    // A word of a command line ends at a zero.
+    // A word of a command line ends at a zero byte.
     words.emplace_back(text.substr(start, end - start).c_str());
     if (names_a_file(words.back())) return 0;
     start = end + 1;
@@ -43,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   if (!launch::parse_command_line(words, job).ok()) return 0;
   check_job(job);
   if (job.programs.empty()) return 0;
-  // Whatever is executable serves as a launcher: nothing is started.
+  // Any executable serves as a launcher: none is started.
   const char* const names[] = {"prrte", "hydra", "slurm"};
   launch::Handover handover;
   if (launch::hand_over(job, FUZZ_LAUNCHERS, names[delegate], false, {"HEARTH_X", "HOME"}, handover).ok()) {

@@ -1,4 +1,4 @@
-// /proc/self/cgroup and /proc/self/mountinfo of any container: the first half of the input and the second.
+// /proc/self/cgroup and /proc/self/mountinfo of any container: the two halves of the input.
 #include "base/os_machine.h"
 
 #include "fuzz.h"
@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   for (const char* controller : {"cpu", "memory"}) {
     for (const os::ControlGroup& group : os::control_groups_in(
              text.substr(0, half), text.substr(std::min(half + 1, text.size())), controller)) {
-      // Whoever looks for limits goes up from there, folder by folder.
+      // The search for limits starts at this path and goes up folder by folder.
       fuzz::demand(group.path.empty() || group.path[0] == '/', "a group's path begins at its mount");
     }
   }

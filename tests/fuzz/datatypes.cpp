@@ -1,5 +1,5 @@
-// Datatypes made by any calls with any arguments out of each other, and bytes that are packed and unpacked by
-// them, in our own form and in external32. The buffers are exactly as long as the types say.
+// Datatypes created by any calls with any arguments from each other, and bytes packed and unpacked with them,
+// in native form and in external32. The buffers are exactly as long as the types require.
 #include <array>
 #include <memory>
 #include <vector>
@@ -24,7 +24,7 @@ Type& predefined(MPI_Datatype handle) {
   return *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
 }
 
-// Mostly small; now and then whatever 64 bits can say.
+// Mostly small; sometimes any 64-bit value.
 int64_t number(fuzz::Input& input) {
   const auto small = input.take<int8_t>();
   return small == 127 ? input.take<int64_t>() : small;
@@ -63,7 +63,7 @@ Status make_darray(fuzz::Input& input, Type& old, Type*& made) {
                                old, Form::large, made);
 }
 
-// Entry points have refused negative counts.
+// Counts are not negative: the entry points have refused such calls.
 Status make(fuzz::Input& input, const std::vector<Type*>& types, Type*& made) {
   Type& old = *types[input.below(types.size())];
   const Form form = Form::large;
@@ -109,7 +109,7 @@ Status make(fuzz::Input& input, const std::vector<Type*>& types, Type*& made) {
 
 void carry(const Type& type, Count count) {
   fuzz::demand(type.size >= 0 && type.true_extent >= 0, "a type has a size");
-  constexpr int64_t kFarMax = int64_t{1} << 40;  // further away no buffer can be made to lie
+  constexpr int64_t kFarMax = int64_t{1} << 40;  // no buffer can be placed further away
   if (std::abs(type.true_lower_bound) > kFarMax || type.true_lower_bound == INT64_MIN) return;
   if (type.size > kBytesMax || type.true_extent > kBytesMax || type.extent > kBytesMax ||
       type.extent < -kBytesMax) {

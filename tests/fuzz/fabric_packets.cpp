@@ -1,6 +1,6 @@
-// Packets from other machines, as a rank finds them whose peers there may send anything, in any order, and
-// whose network may fail at any time; between them the rank sends, receives, looks and leaves. Either all
-// goes well, or the rank says what it found. What it takes of memory has a bound whatever comes.
+// Packets from other machines, seen by a rank whose peers there may send anything, in any order, and whose
+// network may fail at any time; between them the rank sends, receives, probes and leaves. Either all goes
+// well, or the rank stops with an error text. Its memory is bounded for every input.
 #include <array>
 #include <memory>
 
@@ -17,12 +17,13 @@ constexpr int kSize = 3;
 constexpr uint64_t kKey = 0x5eed;
 constexpr size_t kStepsMax = 300;
 constexpr size_t kFlood = 500;
-// Registered at once for 16 packets; nothing that a program lends here is as long.
+// 16 packets are registered as one slab; no buffer of the program here is that long.
 constexpr size_t kSlabBytesMin = 16 * transport::kNetworkPacketBytesUsual;
-// 64 receives are posted, and each peer may be a window of 64 packets ahead, or behind in taking ours.
+// 64 receives are posted, and each peer may be a window of 64 packets ahead, or behind in taking this rank's
+// packets.
 constexpr size_t kSlabsMax = 64 * (1 + 2 * kSize) / 16;
 
-/// As FabricTransport's Wire.
+/// Like FabricTransport's Wire.
 struct Wire {
   uint64_t key;
   uint32_t from;
@@ -103,7 +104,7 @@ class Machine {
     }
   }
 
-  // Mostly of a peer of the job and next in turn.
+  // Mostly from a peer of the job, with the next packet number.
   void deliver(size_t times) {
     Wire wire = {};
     const size_t oddity = input_.below(16);

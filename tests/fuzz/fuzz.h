@@ -1,7 +1,7 @@
-// What every fuzz target shares. A target is one file with LLVMFuzzerTestOneInput, which gets any bytes and
-// must neither crash nor hang; what it demands beyond that it says by demand(). libFuzzer calls it
-// (`make fuzz`), and so does replay.cpp with what is kept in tests/fuzz/corpus (`make test`), where the
-// function goes by the name of its file.
+// Shared by all fuzz targets. A target is one file with LLVMFuzzerTestOneInput, which gets any bytes and must
+// neither crash nor hang; it checks further conditions with demand(). It is called by libFuzzer (`make fuzz`)
+// and by replay_test.cpp with the inputs in tests/fuzz/corpus (`make test`), where the function has the name
+// of its file.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +17,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes);
 
 namespace hearth::fuzz {
 
-/// A promise that must hold whatever comes in.
+/// A condition that must hold for every input.
 inline void demand(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "fuzz: not so: %s\n", what);
   std::abort();
 }
 
-/// Takes an input apart, from its front. Where it has ended all numbers are 0.
+/// Reads values from the front of an input. After its end all numbers are 0.
 class Input {
  public:
   Input(const uint8_t* data, size_t bytes) : text_(reinterpret_cast<const char*>(data), bytes) {}

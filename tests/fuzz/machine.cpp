@@ -1,4 +1,4 @@
-// Machines that hwloc describes, of any shape: its words for made-up ones, and which processors are allowed.
+// Machines of any shape described to hwloc: the text of a synthetic topology, and the allowed processors.
 #include "topo/machine.h"
 
 #include <hwloc.h>
@@ -8,13 +8,13 @@
 
 using namespace hearth;
 
-// Of the leak sanitizer, where it is there.
+// The leak sanitizer's functions, if it is linked.
 extern "C" [[gnu::weak]] void __lsan_disable();
 extern "C" [[gnu::weak]] void __lsan_enable();
 
 namespace {
 
-// hwloc (2.9) does not free the memory nodes in brackets that it has read before it refuses a text. Only this
+// hwloc (2.9) does not free the bracketed memory nodes that it has read before it refuses a text. Only this
 // test gives it such texts.
 bool describe(hwloc_topology_t topology, const std::string& words) {
   if (__lsan_disable != nullptr) __lsan_disable();
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   for (size_t count = input.below(9); count > 0; --count)
     allowed.push_back(static_cast<int>(input.below(64)));
   const std::string words = input.rest();
-  // hwloc makes what it is asked for, however large, and reads past a text of few kinds of letters.
+  // hwloc builds machines of any size, and reads past the end of a text with unusual characters.
   size_t product = 1;
   for (size_t at = 0; at < words.size(); ++at) {
     const auto letter = static_cast<unsigned char>(words[at]);

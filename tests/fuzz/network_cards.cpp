@@ -1,4 +1,4 @@
-// What a rank leaves with a launcher's server for those of other machines: the own card and another one.
+// The endpoint address that a rank publishes for ranks on other machines: its own and another one.
 #include "transport/network_card.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   transport::NetworkCard own;
   own.format = static_cast<uint32_t>(input.below(4));
   own.provider = input.take_text(12);
-  own.provider = own.provider.c_str();  // no zero byte in it
+  own.provider = own.provider.c_str();  // without zero bytes
   own.address.resize(input.below(40));
   const std::string rest = input.rest();
   const std::span<const std::byte> other(reinterpret_cast<const std::byte*>(rest.data()), rest.size());

@@ -1,4 +1,5 @@
-// What ranks leave with a launcher's server for each other: one card from the input, and a job of several.
+// The endpoint addresses that ranks publish through a launcher's server: one from the input, and a job of
+// several.
 #include "launch/bootstrap_node.h"
 
 #include "fuzz.h"

@@ -1,6 +1,6 @@
-// The memory that two ranks share, as a rank finds it whose peer may write anything anywhere: packets of any
-// header and payload, words at any place of the segment, and between them sends, receives and looks of the
-// rank itself. Either all goes well, or the rank says what it found.
+// The memory that two ranks share, seen by a rank whose peer may write anything anywhere: packets with any
+// header and payload, words at any place of the segment, and between them sends, receives and probes of the
+// rank itself. Either all goes well, or the rank stops with an error text.
 #include "fuzz.h"
 #include "rank.h"
 #include "segment.h"
@@ -50,7 +50,7 @@ class Pair {
     }
   }
 
-  // What the peer's own code lets through.
+  // Packets that the peer's own code would accept.
   void send_packet() {
     const auto kind = static_cast<uint8_t>(input_.below(64));
     const auto flags = static_cast<uint8_t>(input_.below(128));
@@ -70,7 +70,7 @@ class Pair {
     store(segment_.ring_memory(number - 1) + slot * 8);
   }
   void scribble_anywhere() {
-    // The words of the peer's own bookkeeping are its own matter, and so are calls of the system.
+    // Spares the peer's own bookkeeping, and words that are arguments of system calls.
     const size_t words = segment_.geometry().rings_offset / 8;
     store(reinterpret_cast<std::byte*>(&segment_.job()) + input_.take<uint32_t>() % words * 8);
   }

@@ -1,4 +1,4 @@
-// What is written into HEARTH_... variables: any text for any parameter.
+// Values of HEARTH_... variables: any text for any parameter.
 #include "base/param.h"
 
 #include "fuzz.h"

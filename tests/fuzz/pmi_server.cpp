@@ -1,5 +1,4 @@
-// The server of a launcher of others, which says anything at all: what it says is the input, and then it is
-// gone.
+// The server of another launcher, which may send anything: it sends the input, then closes the connection.
 #include <sys/socket.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// A folder with the parts of a profile that ranks have left, in which anything may be overwritten, and files
-// may be cut or longer: `hearth profile` makes its reports of it, or says what is no part.
+// A folder with the profile parts that ranks have written, in which anything may be overwritten, and files
+// may be truncated or extended: `hearth profile` writes its reports or names the invalid parts.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ constexpr size_t kRanksMax = 3;
 constexpr size_t kStepsMax = 200;
 constexpr uint64_t kBegunNs = 1'000'000'000;
 
-/// One for all inputs, gone when the process ends.
+/// One for all inputs, removed when the process ends.
 class Folder {
  public:
   Folder() {
@@ -49,7 +49,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// The file of one rank, as the rank makes it, and then changed.
+/// The file of one rank as the rank writes it, then modified.
 class PartFile {
  public:
   struct Place {
@@ -77,7 +77,7 @@ class PartFile {
     peers_ = distance(part.head, part.peers);
     comms_ = distance(part.head, part.comms);
     for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-      if (file_.empty() || entry.path() > file_) file_ = entry.path();  // the one made last
+      if (file_.empty() || entry.path() > file_) file_ = entry.path();  // the newest file
     }
     opened_ = os::open_to_read_and_write(file_.c_str());
     profile::FileHead head = {};

@@ -1,5 +1,5 @@
-// A libfabric of our own, with one endpoint in this process: what FabricTransport asks of libfabric, and from
-// the other side whatever the network might bring. Nothing here opens a socket.
+// A fake libfabric with one endpoint in this process: the functions that FabricTransport calls, and on the
+// other side anything that the network might deliver. No socket is opened.
 //
 //   transport --recv, trecv--> posted_, awaited_ --deliver()--> over_ --read of the queue--> transport
 //             --send, tsend--> leaving_ ----------let_go()----^
@@ -19,7 +19,7 @@
 
 namespace hearth::fuzz {
 
-/// One at a time, which outlives the transport.
+/// One instance at a time, which outlives the transport.
 class Provider {
  public:
   /// `registers`: memory has to be registered before it is sent or received.
@@ -48,19 +48,19 @@ class Provider {
   Provider(const Provider&) = delete;
   Provider& operator=(const Provider&) = delete;
 
-  /// A packet comes. It is lost where no receive is posted.
+  /// Delivers a packet. It is lost if no receive is posted.
   void deliver(std::string_view packet) {
     if (posted_.empty()) return;
     const Posted to = posted_.front();
     posted_.pop_front();
     put(to, packet);
   }
-  /// Bytes for a buffer that is awaited; `choice`: which one.
+  /// Delivers bytes for an awaited buffer; `choice`: which one.
   void deliver_buffer(size_t choice, size_t bytes) {
     if (awaited_.empty()) return;
     put(take_awaited(choice), std::string(bytes, 'b'));
   }
-  /// Something ends with an error.
+  /// Ends an operation with an error.
   void fail(size_t choice) {
     if (choice % 3 == 0 && !leaving_.empty()) {
       fail_with(leaving_.front(), FI_EIO);
@@ -72,10 +72,10 @@ class Provider {
       posted_.pop_front();
     }
   }
-  /// While it is busy it takes nothing, and nothing leaves.
+  /// While busy, no operation is accepted and no packet leaves.
   void set_busy(bool busy) { busy_ = busy; }
   size_t posted() const { return posted_.size(); }
-  /// Of so many bytes or more, as there are now.
+  /// The current number of registrations of this length or more.
   size_t registrations(size_t bytes_min) const {
     return static_cast<size_t>(
         std::ranges::count_if(registrations_, [&](size_t b) { return b >= bytes_min; }));
@@ -131,7 +131,7 @@ class Provider {
     return taken > 0 ? static_cast<ssize_t>(taken) : -FI_EAGAIN;
   }
 
-  // What the transport calls.
+  // The functions that the transport calls.
 
   static fi_info* make_info(const fi_info*) {
     auto* info = new fi_info();

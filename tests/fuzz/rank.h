@@ -1,5 +1,5 @@
-// A rank of a job under fuzzing: an engine over any transport, which sends, receives and looks as the input
-// says, beside peers that may say anything.
+// A rank of a job under fuzzing: an engine over any transport, which sends, receives and probes as the input
+// says, with peers that may send anything.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace hearth::fuzz {
 
-/// Thrown where the rank would end its job with a message.
+/// Thrown when the rank would end its job with an error text.
 struct Stopped {};
 
 class Rank {
@@ -21,7 +21,7 @@ class Rank {
   static constexpr uint32_t kContext = 6;
   static constexpr int kTags = 3;
 
-  /// `deaths`: who tells of them; nullptr for nobody.
+  /// `deaths`: source of process failures; nullptr: none are reported.
   Rank(Input& input, transport::Transport& transport, int size, PeerIndex self = 0,
        const shm::Deaths* deaths = nullptr)
       : input_(input), room_(1 << 16) {
@@ -39,7 +39,7 @@ class Rank {
     engine_ = std::make_unique<p2p::Engine>(setup);
   }
 
-  /// Moves on, where all that is found damaged stops it; the words say why.
+  /// Runs the steps until a corruption check stops the rank, which must give an error text.
   template <class Steps>
   void run(const Steps& steps) {
     shm::set_damage_handler([](Status) { throw Stopped(); });

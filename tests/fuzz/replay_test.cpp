@@ -1,7 +1,7 @@
-// Every fuzz target once more without a fuzzer: with the inputs that are kept, and with changes of them that
-// follow from a seed. HEARTH_FUZZ_SEED chooses another one, HEARTH_FUZZ_ROUNDS how many changes each target
-// gets at most, HEARTH_FUZZ_MS in how much time of a processor. Under the address sanitizer this finds what
-// `make fuzz` has found before, and a little more.
+// Runs every fuzz target without a fuzzer: on the corpus, and on mutations of it that follow from a seed.
+// HEARTH_FUZZ_SEED sets another seed, HEARTH_FUZZ_ROUNDS the maximum number of mutations per target,
+// HEARTH_FUZZ_MS the maximum processor time per target. Under the address sanitizer this finds what `make
+// fuzz` has found before, and a little more.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@
 #include "fuzz.h"
 
 #if defined(__SANITIZE_ADDRESS__)
-// hwloc keeps some of what it has read when it refuses the rest of a description.
+// hwloc leaks a part of a description that it refuses.
 extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions() {
   return "leak:libhwloc";
 }
@@ -50,7 +50,7 @@ constexpr Target kTargets[] = {
 
 constexpr size_t kBytesMax = 2048;
 
-// The input that is under way, to be told when it is the last one.
+// The current input, which is printed if it ends the process.
 const Target* current_target = nullptr;
 const Bytes* current_input = nullptr;
 
@@ -135,14 +135,14 @@ class Mutator {
       case 4:
         input.erase(place, place + static_cast<std::ptrdiff_t>(std::min(below(9), input.size() - at)));
         break;
-      case 5: {  // a piece of another input, in between
+      case 5: {  // inserts a piece of another input
         const size_t from = place_in(other);
         const auto begin = other.begin() + static_cast<std::ptrdiff_t>(from);
         const size_t bytes = std::min(below(64), other.size() - from);
         input.insert(place, begin, begin + static_cast<std::ptrdiff_t>(bytes));
         break;
       }
-      default:  // all that has a place of 4 bytes may be a length
+      default:  // any 4 bytes may be a length
         for (size_t i = at; i < std::min(at + 4, input.size()); ++i) input[i] = at % 2 == 0 ? 0xff : 0x7f;
         break;
     }
@@ -161,7 +161,7 @@ TEST_P(Fuzz, takes_what_is_kept_and_changes_of_it) {
   run(target, {});
   for (const Bytes& input : kept) run(target, input);
   Mutator mutator(number_in_environment("HEARTH_FUZZ_SEED", 1));
-  // Slow targets get less: the whole is to be over in seconds.
+  // Slow targets get fewer rounds, so that the whole test takes seconds.
   const uint64_t rounds = number_in_environment("HEARTH_FUZZ_ROUNDS", 1500);
   const uint64_t processor_ms_max = number_in_environment("HEARTH_FUZZ_MS", 500);
   const std::clock_t begun = std::clock();

@@ -1,4 +1,4 @@
-// The memory that ranks of a machine share, under fuzzing: so small that inputs reach its ends.
+// The memory that the ranks of a machine share, under fuzzing: so small that inputs reach its ends.
 #pragma once
 
 #include "fuzz.h"
@@ -6,7 +6,7 @@
 
 namespace hearth::fuzz {
 
-/// A fuzz target on such memory: `Job` is made of the input and a segment that is new, and run.
+/// A fuzz target on such memory: constructs `Job` from the input and a new segment, and runs it.
 template <class Job>
 int run_in_segment(const uint8_t* data, size_t bytes, uint32_t ranks, uint32_t areas) {
   shm::SegmentPlan plan;

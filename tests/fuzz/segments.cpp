@@ -1,5 +1,5 @@
-// A file that is handed to a rank as the job's segment: its header is the input. What is taken is divided up
-// so that every part lies in the file.
+// A file that a rank gets as the job's segment: the input is its header. If the rank accepts it, every part
+// must lie in the file.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ void touch_all(const shm::Segment& segment) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   shm::JobGeometry geometry = {};
   if (bytes > 0) std::memcpy(&geometry, data, std::min(bytes, sizeof geometry));
-  // The two fields that every other version of Hearth has too: guessing them teaches nothing.
+  // The magic number is fixed and the length bounded: random values would be refused at once.
   geometry.magic = shm::kMagic;
   geometry.segment_bytes %= kBytesMax;
   const int file = ::memfd_create("fuzz", MFD_CLOEXEC);

@@ -1,4 +1,4 @@
-// The file of --place-by, and seats given out by what it says.
+// The file of --place-by, and the binding of ranks that follows from it.
 #include "launch/traffic_file.h"
 
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-// What the ranks of a job show of their waits, as somebody who asks why it stands still reads it: numbers of
-// any size written anywhere into their pages, which are whole or being written.
+// Wait diagnostics of a job's ranks, as `hearth why` reads them: numbers of any size anywhere in their pages,
+// which are complete or being written.
 #include "fuzz.h"
 #include "launch/snapshot.h"
 #include "launch/why.h"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""On virtual machines with several memory nodes: does memory lie where it should, does each pair of ranks
-have the relation that it should? On one with Yama: do jobs run in each of its scopes? `make check-lab` runs
-this; HEARTH_BUILD is the build folder."""
+"""Tests on virtual machines: with several memory nodes, memory must lie on the right nodes and each pair of
+ranks must have the right relation; with Yama, jobs must run in each of its scopes. `make check-lab` runs
+this; HEARTH_BUILD is the build folder.
+"""
 
 import json
 import os
@@ -17,7 +18,7 @@ JOB = BUILD / "tests" / "launch" / "launch_job"
 
 
 def memory(*mebibytes):
-    """QEMU's options for the memory of each node; the sum is the guest's."""
+    """QEMU's options for the memory of each node; the sum is the guest's memory."""
     words = []
     for node, size in enumerate(mebibytes):
         words += ["-object", f"memory-backend-ram,id=m{node},size={size}M"]
@@ -53,10 +54,10 @@ class Guests(unittest.TestCase):
     maxDiff = None
 
     def pages(self, machine, ranks, options="", environment=None, bytes_each=1 << 20):
-        """What each rank's program tells, by rank."""
+        """The output of each rank's program, by rank."""
         total = sum(int(word.split("size=")[1][:-1]) for word in machine if ",size=" in word)
         command = f"{MPIEXEC} -n {ranks} {options} {PAGES} {bytes_each}"
-        # Without single copy, so that messages of all lengths go through rings and cells.
+        # Without single copy, so that messages of all lengths go through rings and bounce buffers.
         variables = {"HEARTH_P2P_SINGLE_COPY": "0", **(environment or {})}
         status, output = guest.run(machine, command, memory_mib=total, limit_s=300, environment=variables)
         self.assertEqual(status, 0, output)
@@ -106,13 +107,15 @@ class Guests(unittest.TestCase):
 
 
 class Yama(unittest.TestCase):
-    """Who may reach whose memory by ptrace's rules; root may in scopes 0 to 2, so nobody runs the job."""
+    """ptrace's rules for access to another process's memory. Root has access in scopes 0 to 2, so user nobody
+    runs the job.
+    """
 
     def test_scopes(self):
         scope = "/proc/sys/kernel/yama/ptrace_scope"
         nobody = "setpriv --bounding-set -all --inh-caps -all --reuid 65534 --regid 65534 --clear-groups"
         job = f"{nobody} {MPIEXEC} -n 3 --oversubscribe {JOB}"
-        # The last one cannot be left again.
+        # The guest cannot leave the last scope again.
         command = "; ".join(f"echo {number} >{scope} && cat {scope} && {job}" for number in range(4))
         status, output = guest.run(["-smp", "2"], command, memory_mib=1024, limit_s=300)
         self.assertEqual(status, 0, output)

@@ -1,8 +1,8 @@
-"""Virtual machines with the topology that a test wants: packages, dies, memory nodes, distances, fast memory.
+"""Virtual machines with the topology that a test needs: packages, dies, memory nodes, distances, fast memory.
 
-A guest is QEMU without hardware help (TCG), a stock Debian kernel, and this machine's own files, read-only,
-as its root; so whatever was built here runs there. It starts in a few seconds. Nothing that is measured in it
-means anything: what a guest can show is which decisions are taken, and where memory really lies.
+A guest is QEMU without hardware support (TCG), a stock Debian kernel, and this machine's own files,
+read-only, as its root, so every program that was built here runs there. It starts in a few seconds. Times
+measured in it are meaningless: a guest shows decisions and the real location of memory.
 
     guest.py prepare                       fetches a kernel and makes the guest's first files
     guest.py run [QEMU OPTIONS] -- COMMAND runs a command in a guest
@@ -22,12 +22,12 @@ ROOT = Path(__file__).resolve().parents[2]
 LAB = Path(os.environ.get("HEARTH_LAB", ROOT / ".cache" / "lab"))
 TOOLS = {"qemu-system-x86_64": "qemu-system-x86", "cpio": "cpio", "busybox": "busybox-static"}
 
-# What the guest needs to see this machine's files, in the order in which it is loaded.
+# Modules that the guest needs to access this machine's files, in the order of loading.
 MODULES = """virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci netfs fscache 9pnet
     9pnet_virtio 9p""".split()
 
-# Linux looks for dies and for third-level caches of their own only in processors that say they are Intel's.
-# The level is the highest one that this QEMU answers well.
+# Linux detects dies and separate third-level caches only on processors that report Intel as their vendor. The
+# level is the highest one that this QEMU supports well.
 PROCESSOR = "max,vendor=GenuineIntel,family=6,model=85,stepping=4,level=0x20"
 
 INIT = """#!/bin/busybox sh
@@ -60,7 +60,7 @@ def missing_packages():
 
 
 def kernel_package():
-    """The package that Debian's standard kernel is in."""
+    """The package of Debian's standard kernel."""
     words = subprocess.run(
         ["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=True
     ).stdout.split()
@@ -71,7 +71,7 @@ def kernel_package():
 
 
 def unpack_kernel(image):
-    """The kernel itself, out of the file that unpacks itself: starting from there takes half the time."""
+    """The kernel from its self-extracting file: booting it directly takes half the time."""
     data = image.read_bytes()
     setup_sectors = data[0x1F1] or 4
     offset, length = struct.unpack_from("<II", data, 0x248)
@@ -83,7 +83,7 @@ def unpack_kernel(image):
 
 
 def make_first_files(modules_folder):
-    """The archive that the kernel unpacks at its start: busybox, modules, and the script above."""
+    """The archive that the kernel unpacks at boot: busybox, modules, and the script above."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for each in ("bin", "lib", "proc", "dev", "host"):
@@ -106,7 +106,7 @@ def make_first_files(modules_folder):
 
 
 def prepare():
-    """Makes what all guests share, once."""
+    """Makes the files that all guests share, once."""
     if (LAB / "first_files").exists() and (LAB / "kernel").exists():
         return
     if missing_packages():
@@ -123,7 +123,7 @@ def prepare():
 
 
 def run(qemu_options, command, memory_mib=1024, limit_s=120, environment=None):
-    """Runs a shell command in a fresh guest; (exit status, output). QEMU's options make the topology."""
+    """Runs a shell command in a fresh guest; (exit status, output). QEMU's options define the topology."""
     prepare()
     options = list(qemu_options)
     standard = {
@@ -163,7 +163,7 @@ def run(qemu_options, command, memory_mib=1024, limit_s=120, environment=None):
 
 
 def text_of(exchange):
-    """What there is to read of a guest that failed."""
+    """The console and the output of a guest that failed."""
     return "".join(
         f"--- {name}\n{(exchange / name).read_text(errors='replace')[-4000:]}\n"
         for name in ("console", "output") if (exchange / name).exists()

@@ -1,6 +1,6 @@
-// Tells where memory really lies: each rank talks with each other one, then prints one line of JSON with the
-// memory nodes of the pages of its rings, its block, its cells and of memory from MPI_Alloc_mem, and what
-// lies between it and each rank. check.py knows what they should be.
+// Prints the location of memory: each rank exchanges messages with every other one, then prints one line of
+// JSON with the memory nodes of the pages of its rings, its block, its bounce buffers and of memory from
+// MPI_Alloc_mem, and its relation to each rank. check.py has the expected values.
 #include <mpi.h>
 
 #include <cstdio>
@@ -33,7 +33,7 @@ std::string nodes_of(const void* memory, size_t bytes) {
   return "[" + text + "]";
 }
 
-// Short messages go through rings, longer ones through cells.
+// Short messages go through rings, longer ones through bounce buffers.
 void talk(int self, int ranks) {
   std::vector<char> out(64 << 10, 'x');
   std::vector<char> in(out.size());

@@ -1,21 +1,21 @@
-/* One agreement among RANKS processes of which any may die at any step: src/coll/agreement_stores.cpp. All who come to an
- * outcome come to the same one, and all who live come to one.
+/* One agreement among RANKS processes, any of which may die at any step: src/coll/agreement_stores.cpp. All
+ * processes that get an outcome get the same one, and all survivors get one.
  *
- * A process that is told dead runs no more, and all that it stored is there to be read (shm/liveness.h): so the
- * model may have every store visible at once. Flags are one bit; an outcome has who decided, the deaths told by
- * then, and the flags of all who took part. */
+ * A process that is reported dead does not run any more, and all its stores are visible (shm/liveness.h), so
+ * the model may make every store visible at once. Flags are one bit; an outcome consists of the decider, the
+ * deaths reported by then, and the combined flags of all contributors. */
 
 #ifndef RANKS
 #define RANKS 3
 #endif
 
 bool contributed[RANKS];
-bool flag[RANKS];       /* of whoever has contributed */
+bool flag[RANKS];       /* valid once contributed */
 byte decided[RANKS];    /* 0: not yet */
 bool dead[RANKS];
 bool told[RANKS];
 byte deaths = 0;
-byte outcome = 0;       /* of the first who came to one */
+byte outcome = 0;       /* the first one */
 
 #define OUTCOME(decider, count, bit) (1 + (decider) * 8 + (count) * 2 + (bit))
 
@@ -41,18 +41,18 @@ proctype Rank(byte self) {
   :: else ->
      if :: skip :: goto died fi;
 #ifdef BROKEN_ORDER
-     /* Read first, then asked whether it is dead: what it stored in between is passed over. */
+     /* Reads first, then checks whether the process is dead: a store in between is missed. */
      if :: decided[asked] != 0 -> finish(decided[asked]); goto over :: else -> skip fi;
      atomic { told[asked] || decided[asked] != 0 -> was_dead = told[asked] }
 #else
-     /* As often as it takes: until there is an outcome, or the death is told. */
+     /* Repeated until there is an outcome or the death is reported. */
      atomic { told[asked] || decided[asked] != 0 -> was_dead = told[asked] }
      if :: decided[asked] != 0 -> finish(decided[asked]); goto over :: else -> skip fi;
 #endif
      if :: was_dead -> asked++ :: else -> skip fi
 #ifdef BROKEN_PATIENCE
      ;
-     /* It takes too long: somebody else decides. */
+     /* After a timeout another process decides. */
      if :: asked < self -> asked++ :: skip fi
 #endif
   od;

@@ -1,10 +1,10 @@
-/* One agreement among three processes on as many machines, by messages: src/coll/agreement_messages.cpp. Any two may
- * die at any step, also between two sends; what a dead one has sent may arrive or be lost, before or after its death
- * is noticed, and each process notices a death when it likes. All who come to an outcome, also those that die
- * afterwards, come to the same one, and all who live come to one.
+/* One agreement among three processes on three machines, by messages: src/coll/agreement_messages.cpp. Any
+ * two may die at any step, also between two sends. Messages of a dead process may arrive or be lost, before
+ * or after its death is noticed, and each process notices a death at any time. All processes that get an
+ * outcome, also those that die afterwards, get the same one, and all survivors get one.
  *
- * A message is a mark in the row of its sender that its receiver takes when it likes. Proposals of leaders are one
- * bit: that of all whose parts the leader had. */
+ * A message is a mark in its sender's row that the receiver takes at any time. A leader's proposal is one
+ * bit: the combined flags of all whose parts it had. */
 
 #define N 3
 #define AT(from, to) ((from) * N + (to))
@@ -12,13 +12,13 @@
 
 bool dead[N];
 byte deaths = 0;
-bool flag[N];           /* of who takes part */
+bool flag[N];           /* contribution of each process */
 
 bool part[N * N];       /* sent to a leader ... */
-byte part_by[N * N];    /* ... with the proposal taken last: 1 + its leader, 0: none */
+byte part_by[N * N];    /* ... with the latest accepted proposal: 1 + its leader, 0: none */
 bool part_bit[N * N];
 bool proposal[N * N];
-bool proposed[N];       /* by that leader */
+bool proposed[N];       /* by this leader */
 bool yes[N * N];
 bool decision[N * N];
 bool outcome_known = false;
@@ -28,7 +28,7 @@ inline may_die() {
   if
   :: atomic {
       deaths < N - 1 -> deaths++; dead[self] = true;
-      /* What is on its way to each of the others may be lost. */
+      /* Messages in flight to each of the other processes may be lost. */
       i = 0;
       do
       :: i == N -> break
@@ -64,7 +64,7 @@ proctype Process(byte self) {
   bool taken_bit = false;
   bool proposing = false;
   bool decided = false;
-  byte known = 0; /* a bit for each that is known to be dead */
+  byte known = 0; /* bit i: process i is known to be dead */
   byte i = 0;
   byte latest = 0;
   bool all;
@@ -74,13 +74,13 @@ proctype Process(byte self) {
   follow(0);
   do
   :: decided -> break
-  /* A death is noticed. */
+  /* Notices a death. */
   :: !decided && dead[0] && !(known & 1) -> known = known | 1
   :: !decided && dead[1] && !(known & 2) -> known = known | 2
   :: !decided && dead[2] && !(known & 4) -> known = known | 4
   :: !decided && leader == 0 && (known & 1) && !(known & 2) -> follow(1)
   :: !decided && leader < 2 && (known & 1) && (known & 2) -> follow(2)
-  /* A proposal is taken, unless this process follows a later leader. */
+  /* Accepts a proposal, unless this process follows a later leader. */
   :: !decided && proposal[AT(0, self)] ->
     proposal[AT(0, self)] = false;
     if
@@ -100,11 +100,11 @@ proctype Process(byte self) {
     fi
   :: !decided && proposal[AT(2, self)] ->
     proposal[AT(2, self)] = false; leader = 2; taken_by = 3; taken_bit = proposed[2]; yes[AT(self, 2)] = true; may_die()
-  /* A decision comes. */
+  /* Receives a decision. */
   :: !decided && decision[AT(0, self)] -> decided = true; taken_bit = proposed[0]
   :: !decided && decision[AT(1, self)] -> decided = true; taken_bit = proposed[1]
   :: !decided && decision[AT(2, self)] -> decided = true; taken_bit = proposed[2]
-  /* lead(): all parts of the living are there. */
+  /* lead(): the parts of all living processes have arrived. */
   :: !decided && leader == self && !proposing &&
      (part[AT(0, self)] || (known & 1)) && (part[AT(1, self)] || (known & 2)) && (part[AT(2, self)] || (known & 4)) ->
     d_step {
@@ -145,7 +145,7 @@ proctype Process(byte self) {
     :: i < N && i != self -> proposal[AT(self, i)] = true; i++; may_die()
     od;
     i = 0
-  /* All who live have said yes. */
+  /* All living processes have accepted. */
 #ifdef BROKEN_DECIDES_AT_ONCE
   :: !decided && leader == self && proposing ->
 #else
@@ -154,7 +154,8 @@ proctype Process(byte self) {
 #endif
     decided = true
   od;
-  /* To all others, before it returns: whose decision it is does not matter, they are all the same. */
+  /* Sends the decision to all other processes before it returns. All decisions are the same, so it does not
+   * matter which one it is. */
   atomic {
     assert(!outcome_known || outcome == taken_bit);
     outcome_known = true;

@@ -1,10 +1,11 @@
-/* Small collectives in a control area: src/coll/control_area.h and lines.cpp. In some of them all hear all, as in
- * an allreduce, in the others all hear rank 0, as in a broadcast; which are which is chosen at the start, as a
- * program would. Collective n uses slot n % SLOTS of each row; a slot is used again when its last collective is over on all
- * ranks, which they say in their words (how far behind) and, every SLOTS / 2 collectives, in `done`.
+/* Small collectives in a collective region: src/coll/control_area.h and lines.cpp. In some of them all ranks
+ * read all slots, as in an allreduce, in the others all read rank 0's, as in a broadcast; the sequence is
+ * chosen at the start. Collective n uses slot n % SLOTS of each rank. A slot is reused once its last
+ * collective is complete on all ranks, which they publish in their words (the lag) and, every SLOTS / 2
+ * collectives, in `done`.
  *
- * A word is stored with release and loaded with acquire, so that what stands before it is there: in the model
- * the two stores are in order. Where the release is left out they may be the other way round. */
+ * A word is stored with release and loaded with acquire, so the stores before it are visible: in the model
+ * the two stores are in order. Without the release they may be swapped. */
 
 #ifndef RANKS
 #define RANKS 3
@@ -13,13 +14,13 @@
 #ifndef COLLECTIVES
 #define COLLECTIVES 5
 #endif
-#define CELLS 6 /* RANKS * SLOTS at most */
+#define CELLS 6 /* at least RANKS * SLOTS */
 
 byte payload[CELLS];
 byte word_number[CELLS];
 byte word_behind[CELLS];
 byte shown_over[RANKS]; /* ControlRow::done */
-byte broadcasts;        /* a bit for each collective */
+byte broadcasts;        /* bit i: collective i + 1 is a broadcast */
 
 #define AT(rank, number) ((rank) * SLOTS + (number) % SLOTS)
 
@@ -46,7 +47,7 @@ proctype Rank(byte self) {
      do
      :: number - over_by_all <= SLOTS -> break
      :: else ->
-        atomic { /* look_who_is_done(), as often as it takes: who waits is rung */
+        atomic { /* look_who_is_done(), repeated: a waiting rank is woken */
           (RANKS < 2 || shown_over[(self + 1) % RANKS] + SLOTS >= number) &&
           (RANKS < 3 || shown_over[(self + 2) % RANKS] + SLOTS >= number) ->
           over_by_all = number - SLOTS
@@ -77,7 +78,7 @@ listen:
         other++
      :: else -> break
      od;
-     /* learn(), of all: they were behind by no more than this, and so is this one. */
+     /* learn() with the greatest lag of all ranks, including this one. */
      if :: BROADCAST -> goto ended :: else -> skip fi;
      if :: number - over > most -> most = number - over :: else -> skip fi;
 #ifdef BROKEN_LEARN

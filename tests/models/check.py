@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the models of tests/models exhaustively with SPIN: make check-models, or check.py [model...].
 
-Each model is what some lines of src do, read line by line in docs/memory_model.md. In all its right variants
-no state may break an assertion or be stuck; with any one of its BROKEN_... words SPIN must find such a state,
-or else the model would not notice either if the code were wrong.
+Each model describes some lines of src; docs/memory_model.md goes through it line by line. In each of its
+right variants no state may violate an assertion or be stuck. With any one of its BROKEN_... words SPIN
+must find such a state; otherwise the model would not detect the error in the code either.
 """
 
 import re
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-# Besides the one without any word.
+# In addition to the variant without a word.
 RIGHT_VARIANTS = {"agreement": ["RANKS=2"], "area": ["RANKS=2"], "leave": ["TWO_DEATHS"],
                   "sleep": ["FENCES"]}
 DEPTH_MAX = 300_000
@@ -29,7 +29,7 @@ def run(command, folder):
 
 
 def search(model, word):
-    """How many errors SPIN finds, and in how many states. Ends this program where it did not look at all."""
+    """(errors, states) that SPIN finds. Exits if the search failed or was not exhaustive."""
     with tempfile.TemporaryDirectory() as folder:
         words = [f"-D{word}"] if word else []
         for command in (

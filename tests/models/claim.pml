@@ -1,29 +1,30 @@
-/* Copying together: src/single_copy/cooperative.cpp. A receiver opens its desk for one message after the other;
- * the sender of both comes when it likes, takes pieces by compare-exchange, and may be refused by the system or
- * die with a piece in its hands. Pieces are one block long, a message has BLOCKS of them.
+/* Cooperative copy: src/single_copy/cooperative.cpp. A receiver opens its control block for one message after
+ * the other. The sender of both joins at any time, takes fragments by compare-exchange, and may be refused by
+ * the kernel or die with a fragment that it has taken. A fragment is one block; a message has BLOCKS of them.
  *
- * The sender's stores (the bytes, what it adds to the count) become visible in any order unless one is a
- * release; the receiver's likewise. An addition, an exchange and a compare-exchange are at once. */
+ * The sender's stores (the bytes, and what it adds to the count) become visible in any order unless one is a
+ * release; the receiver's likewise. An addition, an exchange and a compare-exchange are atomic and visible at
+ * once. */
 
 #define BLOCKS 3
 #define MESSAGES 2
 #define UNDONE 100
 #define CLAIM(mark, taken) ((mark) * 10 + (taken))
 
-byte claim = 0;  /* CopyDesk::claim: mark and blocks taken */
-byte copied = 0; /* CopyDesk::copied: blocks of the sender, UNDONE when it has left some */
-byte invited = 0;      /* the last message that the sender was invited to */
-byte over = 0;         /* messages that are whole, or were given up, at the receiver */
+byte claim = 0;  /* CopyDesk::claim: mark and number of blocks taken */
+byte copied = 0; /* CopyDesk::copied: blocks of the sender, UNDONE if it has failed to copy some */
+byte invited = 0;      /* the last message with a request to the sender */
+byte over = 0;         /* messages that are complete or were abandoned at the receiver */
 bool sender_is_gone = false;
 bool mortal;            /* whether the sender may die in this run */
 
-/* The receive buffer: which message each block has, as the receiver sees it. */
+/* The receive buffer as the receiver sees it: the message that each block contains. */
 byte buffer[BLOCKS];
-byte written[BLOCKS];  /* times that a block of the message was copied: once, unless all is copied again */
+byte written[BLOCKS];  /* copies of each block of the message: one, unless all is copied again */
 bool in_hand[BLOCKS];  /* the sender is about to write this block */
 
 inline take_piece(mark, piece) {
-  /* acquire load, then compare-exchange; again where another was faster */
+  /* Acquire load, then compare-exchange; repeated if the other side was faster. */
   do
   :: true ->
      word = claim;
@@ -54,25 +55,26 @@ proctype Sender() {
 
   do
   :: atomic { invited > answered -> message = answered + 1; answered = message }
-     /* It may come long after: the receiver is at another message then, or through with all. */
+     /* The sender may join late, when the receiver is at another message or has finished all of them. */
      do
      :: take_piece(message, piece);
         if
         :: piece == BLOCKS -> break
         :: else -> skip
         fi;
-        /* Lent until the receiver has finished with this message: nobody writes there afterwards. */
+        /* The block is exposed until the receiver has finished with this message: no process writes to it
+         * afterwards. */
         in_hand[piece] = true;
         if
         :: skip
         :: mortal -> goto died
-        :: in_hand[piece] = false; copied = copied + UNDONE; break /* the system refuses */
+        :: in_hand[piece] = false; copied = copied + UNDONE; break /* refused by the kernel */
         fi;
 #ifdef BROKEN_REPORT
-        copied = copied + 1; /* before the bytes are there */
+        copied = copied + 1; /* before the bytes are visible */
 #endif
         atomic {
-          assert(over < message); /* else this is the next message's buffer, or the program's */
+          assert(over < message); /* otherwise this is the buffer of the next message, or the program's */
           buffer[piece] = message;
           written[piece]++;
           in_hand[piece] = false
@@ -116,7 +118,7 @@ proctype Receiver() {
 #else
      copied = 0;
      claim = CLAIM(message, 1); /* release */
-     invited = message;         /* by a packet */
+     invited = message;         /* sent as a packet */
 #endif
      piece = 0;
      own = 0;
@@ -125,7 +127,7 @@ proctype Receiver() {
      :: piece < BLOCKS ->
         if
         :: buffer[piece] = message; written[piece]++; own++; take_piece(message, piece)
-        :: /* Refused: all that is left is taken, so that nobody else begins. */
+        :: /* Refused: the receiver takes all remaining blocks, so that the sender starts no other one. */
            atomic { taken = claim % 10; claim = CLAIM(message, BLOCKS) }
 #ifndef BROKEN_CLOSE
            taken = taken - own - 1;
@@ -140,7 +142,7 @@ proctype Receiver() {
         fi
      :: else -> break
      od;
-     /* await_pieces(): asks now and then whether the sender is gone, and then looks once more. */
+     /* await_pieces(): checks now and then whether the sender is gone, and then reads the count once more. */
      do
      :: atomic { copied >= UNDONE -> whole = false; break }
      :: atomic { copied < UNDONE && copied >= BLOCKS - own -> whole = true; break }
@@ -156,7 +158,7 @@ proctype Receiver() {
           od;
           i = 0
         }
-     :: else -> /* all of it once more */
+     :: else -> /* copies all blocks again */
         i = 0;
         do
         :: i < BLOCKS -> assert(!in_hand[i]); buffer[i] = message; i++
@@ -165,7 +167,8 @@ proctype Receiver() {
         i = 0
      fi;
 next_way:
-     /* The buffer goes another way, or back to the program: nobody writes to it any more. */
+     /* The message takes another protocol, or the program gets its buffer back: no process may write to it
+      * any more. */
      atomic {
        assert(!in_hand[0] && !in_hand[1] && !in_hand[2]);
        over = message;

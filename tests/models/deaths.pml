@@ -1,18 +1,19 @@
-/* Deaths that the ranks themselves tell: Liveness::tell in src/shm/liveness.cpp. TELLERS ranks each tell the same
- * two deaths, in either order, and all but one may die at any step; a reader looks at any time. Numbers are dense,
- * each death has one, and whoever sees that n have died finds the numbers of all n. All words are read and written in
- * the order of the code: every store there is a release, every load an acquire, and the count is only exchanged. */
+/* Deaths that the ranks themselves report: Liveness::tell in src/shm/liveness.cpp. TELLERS ranks report the
+ * same two deaths, in either order, and all reporters but one may die at any step; a reader reads at any
+ * time. Numbers are consecutive, each death has one, and a reader that sees a count of n finds the numbers of
+ * all n deaths. All words are accessed in program order: every store is a release, every load an acquire, and
+ * the count is changed by compare-exchange only. */
 
 #define TELLERS 3
 #define DEATHS 2
 #define NOBODY 0
 
-byte count = 0;         /* the word: how many have died ... */
-byte claimed = NOBODY;  /* ... and 1 + the one whose death is being counted */
+byte count = 0;         /* the word: the number of deaths ... */
+byte claimed = NOBODY;  /* ... and 1 + the rank whose death is being counted */
 byte number[DEATHS];
 
 inline look_at_all(seen) {
-  /* Whoever has seen `seen` deaths finds as many numbers, from 1 on. */
+  /* A reader that has seen a count of `seen` finds as many numbers, from 1 on. */
   d_step {
     assert(seen == 0 || number[0] == 1 || number[1] == 1);
     assert(seen < 2 || (number[0] + number[1] == 3 && number[0] != number[1]))
@@ -29,7 +30,7 @@ proctype Teller(byte self) {
   byte seen_count;
   byte seen_claimed;
   bool missing;
-  /* The last one lives, so that something is told. */
+  /* The last reporter lives, so that the reports are completed. */
   bool mortal = self < TELLERS - 1;
 
   if :: who = 0 :: who = 1 fi;
@@ -46,7 +47,7 @@ proctype Teller(byte self) {
       if
 #ifndef BROKEN_NOBODY_HELPS
       :: seen_claimed != NOBODY ->
-        /* The same whoever stores it, and as often as it is stored. */
+        /* Every process stores the same number, however often. */
         assert(number[seen_claimed - 1] == 0 || number[seen_claimed - 1] == seen_count + 1);
 #ifndef BROKEN_COUNTED_BEFORE
         number[seen_claimed - 1] = seen_count + 1;
@@ -73,7 +74,7 @@ proctype Teller(byte self) {
         :: !missing -> break
 #else
         :: !missing && number[who] <= seen_count -> break
-        :: !missing && number[who] > seen_count -> skip /* numbered since it looked: not counted yet, maybe */
+        :: !missing && number[who] > seen_count -> skip /* numbered since, perhaps not counted yet */
 #endif
         :: missing ->
           atomic {

@@ -1,8 +1,11 @@
-/* The life of a control area where processes die: AreaState in src/shm/layout.h, and take, leave and leave_all in
- * src/coll/control_area.cpp. Process 0 takes the area for all, up to TURNS times; each that was told uses it and leaves. Up to
- * DEATHS of them die, anywhere. What a death leaves undone is done by those who hear of it. In the end the area is free and clear.
- * Word of the area reaches each process by itself, or not at all: who finds that one that was counted has died, and has not been
- * told, leaves, and is told in vain afterwards (leave_untold, accept). */
+/* The life of a collective region when processes die: AreaState in src/shm/layout.h, and take, leave and
+ * leave_all in src/coll/control_area.cpp. Process 0 takes the region for all, up to TURNS times; each member
+ * that learns of it uses it and leaves. Up to DEATHS processes die, at any point. Survivors that notice a
+ * death complete its unfinished work. In the end the region is free and clear.
+ *
+ * The announcement of the region reaches each process separately, or never. A counted member that has not
+ * learned of the region leaves it when it knows that another counted member has died; a later announcement
+ * has no effect (leave_untold, accept). */
 
 #define RANKS 3
 #ifdef TWO_DEATHS
@@ -22,18 +25,18 @@ byte stage;   /* the three parts of one word */
 byte process;
 byte turn;
 
-bit present[RANKS]; /* in words of their own */
+bit present[RANKS]; /* in separate words */
 bit dirty;
-byte word[RANKS]; /* the turn of the area of which word is on its way to a process; 0: none */
-byte told[RANKS]; /* the turn of which it was told, as long as it has not left; 0: none */
+byte word[RANKS]; /* the generation of the region announced to a process, in flight; 0: none */
+byte told[RANKS]; /* the generation that it has learned of and not left; 0: none */
 bit uses[RANKS];
 bit killed[RANKS];
-bit dead[RANKS]; /* told by the launcher */
-byte heard[RANKS]; /* a bit for each death that it has reckoned with */
+bit dead[RANKS]; /* reported by the launcher */
+byte heard[RANKS]; /* bit i: the death of process i that it has handled */
 byte deaths;
 byte takes;
 
-/* clear(area, seen): the compare-exchange, the rows, give_back(). */
+/* clear(area, seen): the compare-exchange, the slots, give_back(). */
 inline clear() {
   d_step {
 #ifdef BROKEN_TURN
@@ -80,7 +83,7 @@ inline leave(who) {
 #ifdef BROKEN_UNTOLD
 #define UNTOLD false
 #else
-/* All were counted, so any death that it has heard of is one of them. */
+/* All processes were counted, so any death that it knows of is that of a member. */
 #define UNTOLD (stage == USED && present[self] && told[self] != turn && heard[self])
 #endif
 
@@ -137,7 +140,7 @@ end:
          fi;
          word[self] = 0
        }
-    :: word[self] && heard[self] -> word[self] = 0 /* its call has ended with a death */
+    :: word[self] && heard[self] -> word[self] = 0 /* its call has failed because of a death */
     :: UNTOLD ->
        leave(self);
        forget()
@@ -148,7 +151,7 @@ end:
        d_step { uses[self] = 0; told[self] = 0 }
        leave(self);
        forget()
-    :: NEWS(0) || NEWS(1) || NEWS(2) -> /* leave_all() of each that is dead, also of those that were before */
+    :: NEWS(0) || NEWS(1) || NEWS(2) -> /* leave_all() for each dead process, including earlier ones */
        d_step { heard[self] = dead[0] + 2 * dead[1] + 4 * dead[2]; other = 0 }
        do
        :: other == RANKS -> break
@@ -164,7 +167,7 @@ end:
   } unless { killed[self] }
 }
 
-/* A process that is told dead does nothing any more. */
+/* A process that is reported dead does nothing any more. */
 #define ENDS(who) :: deaths < DEATHS && !killed[who] -> d_step { deaths++; killed[who] = 1; dead[who] = 1 }
 
 proctype Launcher() {

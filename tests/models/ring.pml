@@ -1,9 +1,10 @@
-/* The ring of src/shm/ring.h: one writer, one reader, packets of one or two slots, laps, pads, clearing, credit.
- * N slots instead of hundreds. A slot is its first word, which may be a commit word, and a value that stands
- * for the rest. The first word of a packet's second slot is payload and looks like a commit word of any lap.
+/* The ring of src/shm/ring.h: one writer, one reader, packets of one or two slots, laps, pads, clearing,
+ * credit. N slots instead of hundreds. A slot is its first word, which may be a commit word, and a value that
+ * stands for the rest. The first word of a packet's second slot is payload and looks like a commit word of
+ * any lap.
  *
- * What the writer stores becomes visible in any order, but that a release comes after everything before it.
- * Loads of the reader are in order: all of them follow from an acquire.
+ * The writer's stores become visible in any order, except that a release follows everything before it. The
+ * reader's loads are in order, because all of them follow an acquire.
  *
  * Commit word: lap (1..3) + 4 * kind; kind 1: one slot, 2: two slots, 3: pad. 0: of no lap. */
 
@@ -11,24 +12,24 @@
 #define N 4
 #endif
 #ifndef MESSAGES
-#define MESSAGES 10 /* two laps and a half, or more */
+#define MESSAGES 10 /* two and a half laps or more */
 #endif
-#define PENDING_MAX 2 /* stores that are under way at once */
+#define PENDING_MAX 2 /* stores in flight at once */
 #define WORDS 8       /* 2 * N: first words, then values */
 #if N != 4
 #error WORDS is 2 * N
 #endif
 
 byte memory[WORDS];
-/* Under way: the value, and which words must be visible before it. */
+/* Stores in flight: the value, and the words that must be visible before it. */
 byte pending[WORDS];
 short behind[WORDS];
 short dirty = 0;
 byte pending_count = 0;
-short awaited = 0; /* words that stand before a release: not to be stored again until they are visible */
+short awaited = 0; /* words before a release: not stored again until they are visible */
 
-byte credit = 0; /* slots read, told by the reader; released, so that it is visible at once or later */
-byte payload; /* of every second slot: a commit word of one of the laps */
+byte credit = 0; /* slots read, published by the reader with a release, so it is visible at once or later */
+byte payload; /* first word of every second slot: a commit word of one of the laps */
 
 #define BIT(w) (1 << (w))
 
@@ -58,7 +59,7 @@ inline store_release(w, value) {
 #endif
 }
 
-/* The way of stores to the other process. */
+/* Stores become visible to the other process. */
 proctype Caches() {
   byte w;
   byte other;
@@ -94,7 +95,7 @@ proctype Writer() {
   byte lap = 1;
   byte base = 0;
   byte consumed = 0;
-  byte clean = 15; /* a bit for each slot */
+  byte clean = 15; /* bit i: slot i is clear */
   byte next = 0;
   byte slots;
   byte first;
@@ -107,7 +108,7 @@ proctype Writer() {
 #ifdef BROKEN_ROOM
 #define ENOUGH FREE + 1 >= WANTED
 #else
-#define ENOUGH FREE > WANTED /* one slot stays free: the one behind the packet may have to be cleared */
+#define ENOUGH FREE > WANTED /* one slot stays free: the slot behind the packet may have to be cleared */
 #endif
 
   do
@@ -119,7 +120,7 @@ proctype Writer() {
        fi;
        kind = slots
      }
-     /* claim(); refresh() looks as often as it takes. */
+     /* claim(); refresh() is repeated as often as needed. */
      atomic {
        if
        :: place + slots < stop -> skip
@@ -152,7 +153,7 @@ again:
        :: kind == 3 -> place = N
        :: else -> place = place + slots
        fi;
-       /* spoil(): what lies in the further slots may look like anything when the writer comes there again. */
+       /* spoil(): the further slots may contain anything when the writer reaches them again. */
        clean = clean & ~((1 << place) - (1 << (first + 1)));
        if
        :: place == N -> place = 0; base = base + N; lap = lap % 3 + 1; RENEW
@@ -203,7 +204,7 @@ proctype Reader() {
   STOP;
   do
   :: next < MESSAGES ->
-     atomic { (memory[place] & 3) == lap -> kind = memory[place] / 4 } /* peek(), as often as it takes */
+     atomic { (memory[place] & 3) == lap -> kind = memory[place] / 4 } /* peek(), repeated */
      if
      :: kind == 3 -> atomic { place = N; TURN }
      :: else ->

@@ -1,35 +1,36 @@
-/* Sleeping and waking of src/shm/wait.h, deaths of src/shm/liveness.cpp, and the loop of Engine::wait_until and
- * Engine::doze around them, where one thread leads and the other follows. One rank with two threads, each of which waits for news of one waker; wakers that
- * may die at any step; the launcher, which tells deaths. Nobody wakes by the clock here: the 100 ms after which
- * every sleep ends are a backstop and not a way of waking.
+/* Sleeping and waking of src/shm/wait.h, deaths of src/shm/liveness.cpp, and the loop of Engine::wait_until
+ * and Engine::doze around them, with a leader thread and a follower thread. One rank has two threads, each of
+ * which waits for news of one waker; wakers may die at any step; the launcher reports deaths. Sleeps do not
+ * time out here: the 100 ms after which every sleep ends are a backstop, not a way of waking.
  *
- * The news are packets, which any thread of the rank takes in. Those of waker 1 may also be a word that
- * thread 1 waits for (the lock of a window that is released): no thread takes it in, only the condition of
+ * The news are packets, which any thread of the rank may receive. The news of waker 1 may also be a word for
+ * which thread 1 waits (the lock of a window that is released): no thread receives it, only the condition of
  * thread 1 reads it.
  *
- * Processors as in x86-64: a store lies in its processor's buffer until that drains, in order; loads do not
- * wait for it. aarch64 needs no more: what it may reorder besides is ordered by the same two fences. */
+ * Processors as in x86-64: a store stays in its processor's store buffer until the buffer drains, in order;
+ * loads do not wait for that. aarch64 needs no more: the same two fences order what it may reorder in
+ * addition. */
 
 #define WAKERS 2
 #define THREADS 2
 
 bool asleep = false;       /* RankBlock::asleep, in memory */
-bool news[WAKERS];         /* what each waker has stored, in memory */
+bool news[WAKERS];         /* the store of each waker, in memory */
 bool news_buffered[WAKERS];
-bool clear_buffered[WAKERS]; /* a store of 0 to `asleep`, behind the news */
+bool clear_buffered[WAKERS]; /* a store of 0 to `asleep`, after the news */
 bool dead[WAKERS];
-bool told[WAKERS];         /* by the launcher */
+bool told[WAKERS];         /* reported by the launcher */
 
 #define NOBODY 2
-byte leader = NOBODY;      /* Engine::leader_: who sleeps on `asleep` */
-bool sleeping = false;     /* it does so, in the futex */
+byte leader = NOBODY;      /* Engine::leader_: the thread that sleeps on `asleep` */
+bool sleeping = false;     /* the leader is in the futex */
 bool follows[THREADS];     /* is in Engine::followers_ */
 bool naps[THREADS];        /* Waiter::asleep, and in the futex */
-bool taken[WAKERS];        /* the rank has taken this in */
+bool taken[WAKERS];        /* the rank has received it */
 bool lock = false;         /* LibraryLock */
 bool by_word;              /* thread 1 waits for a word, not for a packet */
 
-/* What a full fence does, or a system call, or the end of a process. */
+/* The effect of a full fence, of a system call, or of the end of a process. */
 inline drain(w) {
   if :: news_buffered[w] -> news[w] = true; news_buffered[w] = false :: else -> skip fi;
   if :: clear_buffered[w] -> asleep = false; clear_buffered[w] = false :: else -> skip fi
@@ -39,7 +40,7 @@ inline futex_wake() {
   sleeping = false
 }
 
-/* Buffers drain by themselves at any time, the oldest store first. */
+/* Buffers drain at any time, the oldest store first. */
 proctype Buffers() {
 end:
   do
@@ -58,7 +59,7 @@ proctype Waker(byte self) {
   news_buffered[self] = true; /* d */
   MAY_DIE;
 #ifdef FENCES
-  atomic { drain(self) } /* e, where fences_needed is set; else the compiler's only */
+  atomic { drain(self) } /* e, if fences_needed is set; otherwise a compiler fence only */
 #endif
   seen = asleep; /* f */
   if
@@ -87,7 +88,7 @@ end:
        :: dead[1] && !told[1] -> w = 1
        fi
      }
-     told[w] = true; /* then a full fence: Liveness::tell() */
+     told[w] = true; /* followed by a full fence: Liveness::tell() */
 #ifndef BROKEN_TELL
      asleep = false;
      atomic { futex_wake() }
@@ -148,12 +149,12 @@ round:
         follows[self] = false
      :: else -> /* lead() */
 #ifdef BROKEN_ORDER
-        atomic { PROGRESS } /* the last look, and only then the announcement */
+        atomic { PROGRESS } /* polls for the last time before it announces the sleep */
 #endif
         asleep = true; /* a: Sleeper::prepare(), with its own fence */
 #ifndef FENCES
 #ifndef BROKEN_BARRIER
-        /* b: each processor fences at some moment of the call. */
+        /* b: each processor executes a fence during the call. */
         atomic { drain(0) }
         atomic { drain(1) }
 #endif
@@ -171,7 +172,7 @@ round:
         :: !moved ->
 #endif
            leader = self;
-           /* Nobody may be left to sleep on what this thread has taken in for it. */
+           /* No thread may stay asleep if this thread has received its news. */
            assert(!naps[1 - self] || !taken[1 - self]);
            lock = false;
            atomic { if :: asleep -> sleeping = true :: else -> skip fi } /* futex_wait() */
@@ -179,7 +180,7 @@ round:
            atomic { !lock -> lock = true }
            leader = NOBODY;
            asleep = false; /* end() */
-           atomic { WAKE_THREADS } /* earlier than before the next sleep; not needed */
+           atomic { WAKE_THREADS } /* earlier than before the next sleep; not required */
         fi
      fi;
      lock = false

@@ -1,6 +1,6 @@
-/* Our programs run on other libraries as well (tests/conformance/peers.py), which proves them. What the
- * standard leaves open and Hearth promises, such as the answer to a wrong argument, is asked of Hearth only.
- */
+/* The programs also run on other MPI libraries (tests/conformance/peers.py), which validates them. Behaviour
+ * that the standard leaves open and Hearth guarantees, such as the error for an invalid argument, is tested
+ * on Hearth only. */
 #ifndef TESTS_MULTI_PROMISED_H
 #define TESTS_MULTI_PROMISED_H
 

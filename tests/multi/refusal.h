@@ -1,5 +1,4 @@
-/* System calls that are refused to this process from now on, as a sandbox refuses them that is entered late.
- */
+/* Makes the kernel refuse system calls of this process from now on, like a sandbox that is entered late. */
 #ifndef TESTS_MULTI_REFUSAL_H
 #define TESTS_MULTI_REFUSAL_H
 
@@ -11,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Whether the call of this number is refused now, by this errno; else errno says why the machine takes no
- * filter. */
+/* Makes the system call `number` fail with `error`. Returns whether that worked; if not, errno says why the
+ * kernel takes no filter. */
 static inline int refuse_call(int number, unsigned error) {
   struct sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

@@ -1,5 +1,5 @@
-/* refuse CALL[,CALL...][=ERRNO] program [argument...]: starts a program in which these system calls are
- * refused, as sandboxes refuse them, by EPERM if no other number is given. */
+/* refuse CALL[,CALL...][=ERRNO] program [argument...]: starts a program in which the kernel refuses these
+ * system calls, like a sandbox; with EPERM if no other errno is given. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

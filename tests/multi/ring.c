@@ -1,5 +1,5 @@
-/* A token goes around the ring of all ranks, several times, growing on its way: each rank checks every byte
- * it gets and adds its own. One rank is a ring too: it sends to itself. */
+/* A token goes around the ring of all ranks several times and grows on its way: each rank checks every byte
+ * that it receives and adds its own. A single rank sends to itself. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     expect(count == numbers, "the count", lap);
     expect(status.MPI_SOURCE == previous, "the source", lap);
     expect(status.MPI_TAG == lap, "the tag", lap);
-    /* Every rank between 0 and the one before this added its own number. */
+    /* Every rank from 0 to the previous one has added its own number. */
     const long ranks_before = rank == 0 ? size : rank;
     const long added = ranks_before * (ranks_before - 1) / 2;
     for (int i = 0; i < numbers; ++i) expect(received[i] == lap * 1000L + i + added, "a number", lap);

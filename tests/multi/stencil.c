@@ -1,7 +1,7 @@
-/* Heat spreading over a square plate, cut into a grid of rectangles, one per rank. Each step exchanges the
- * borders: rows lie together in memory, columns are copied together first. Every rank computes the whole
- * plate alone as well; the two must agree to the last bit, because each point sees the same operations in
- * the same order whoever owns it. */
+/* Heat spreads over a square plate that is cut into a grid of rectangles, one per rank. Each step exchanges
+ * borders: rows are contiguous in memory, columns are packed first. Every rank also computes the whole plate
+ * alone. Both results must agree to the last bit, because every point gets the same operations in the same
+ * order on any rank. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static void exchange(Plate* plate, const int neighbour[4], double* columns[4]) {
   }
 }
 
-/* Where part `index` of `parts` begins. */
+/* The first row or column of part `index` of `parts`. */
 static int begin_of(int index, int parts) {
   return (int)((long)kSide * index / parts);
 }
@@ -141,6 +141,6 @@ int main(int argc, char** argv) {
   destroy(&mine);
   destroy(&whole);
   MPI_Finalize();
-  /* Heat leaves only through the edge, and 60 steps do not empty the plate. */
+  /* Heat leaves through the edge only, and 60 steps do not empty the plate. */
   return wrong_of_all == 0 && sum_of_all > 0.0 ? 0 : 1;
 }

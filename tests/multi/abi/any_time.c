@@ -1,4 +1,4 @@
-/* What may be called outside MPI_Init .. MPI_Finalize (MPI 5.0 section 11.4.1) works there. */
+/* Functions that may be called outside MPI_Init .. MPI_Finalize (MPI 5.0 section 11.4.1) work there. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

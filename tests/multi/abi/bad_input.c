@@ -1,4 +1,4 @@
-/* Wrong calls, as a user would make them: each is answered by its error class and by words that help. */
+/* Invalid calls that users make: each returns its error class and a helpful text. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 static int failures = 0;
 
-/* Checks the class of an error code, and that its text holds a part that a person needs. */
+/* Checks the class of an error code, and that its text contains `part`, which a user needs. */
 static void expect(int line, int code, int wanted_class, const char* part) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0, error_class = -1;
@@ -25,7 +25,7 @@ static void requests(int rank) {
   int value = 1;
   MPI_Request request = MPI_REQUEST_NULL, copy;
   MPI_Status status;
-  /* A null request is no error. */
+  /* A null request is valid. */
   EXPECT(MPI_Wait(&request, &status), MPI_SUCCESS, "");
   MPI_Irecv(&value, 1, MPI_INT, rank, 7, MPI_COMM_WORLD, &request);
   copy = request;
@@ -51,7 +51,7 @@ static void communicators(void) {
   EXPECT(MPI_Comm_rank(MPI_COMM_WORLD, NULL), MPI_ERR_ARG, "rank is a null pointer");
 }
 
-/* So many elements that their bytes are 2^64: a sum that looks like no data at all. */
+/* So many elements that their size is 2^64 bytes, which 64-bit arithmetic would wrap to 0. */
 static void beyond_64_bits(int rank) {
   const int many = 1 << 30;
   int value = 0, counts[1] = {many}, displacements[1] = {0};
@@ -75,7 +75,7 @@ static void beyond_64_bits(int rank) {
   MPI_Type_free(&long_row);
 }
 
-/* Both sides of a truncated message are named: who sent how much, and how much room there was. */
+/* The text of a truncation names both sides: the bytes sent and the room of the receive. */
 static void truncation(int rank) {
   int sent[4] = {1, 2, 3, 4}, received[2] = {0, 0};
   MPI_Status status;
@@ -85,7 +85,8 @@ static void truncation(int rank) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Of a partitioned one, with the program's tag, not that of a partition's own message. */
+/* Likewise for a partitioned message, with the program's tag instead of the tag of a partition's own
+ * message. */
 static void partitioned_truncation(int rank) {
   int sent[8] = {0}, received[2] = {0};
   MPI_Request requests[2];
@@ -113,7 +114,7 @@ static void types(void) {
   EXPECT(MPI_Type_contiguous(-1, MPI_INT, &pair), MPI_ERR_COUNT, "count is -1");
 }
 
-/* A child made by fork is told so; its parent goes on. */
+/* A child made by fork gets an error; its parent continues. */
 static void forked_child(void) {
   const pid_t child = fork();
   int status = -1;

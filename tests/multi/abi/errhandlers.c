@@ -1,5 +1,5 @@
-/* Error handlers (MPI 5.0 section 9.3): which one hears of an error, with which handle and code; attaching,
- * asking, freeing; MPI_FILE_NULL's, which is the default of files. */
+/* Error handlers (MPI 5.0 section 9.3): which one is called for an error, with which handle and code;
+ * attaching, querying, freeing; the handler of MPI_FILE_NULL, which is the default of files. */
 #include "../coll/check.h"
 
 static int calls, last_code;
@@ -50,20 +50,20 @@ static void try_comm(void) {
   CHECK(got == ours, "another handler than was set");
   MPI_Errhandler_free(&got);
   CHECK(got == MPI_ERRHANDLER_NULL, "not set to null");
-  /* In use: freeing the handle does not end it. */
+  /* Freeing the handle does not end a handler that is in use. */
   MPI_Errhandler_free(&ours);
-  MPI_Comm_dup(world, &copy); /* a copy has it too */
+  MPI_Comm_dup(world, &copy); /* a copy inherits it */
   expect_call(MPI_Send(NULL, 1, MPI_INT, size_, 0, world), MPI_ERR_RANK, world);
   expect_call(MPI_Send(NULL, 1, MPI_INT, 0, -5, copy), MPI_ERR_TAG, copy);
-  /* Without an object, or with one that is none: MPI_COMM_SELF's. */
+  /* Without an object, or with an invalid one: the handler of MPI_COMM_SELF. */
   expect_call(MPI_Type_contiguous(-1, MPI_INT, NULL), MPI_ERR_COUNT, MPI_COMM_SELF);
   int flag = -1;
   MPI_Group group;
   MPI_Comm_group(world, &group);
-  expect_call(MPI_Group_incl(group, -1, NULL, NULL), MPI_ERR_ARG, MPI_COMM_SELF); /* of no session */
+  expect_call(MPI_Group_incl(group, -1, NULL, NULL), MPI_ERR_ARG, MPI_COMM_SELF); /* a group of no session */
   MPI_Group_free(&group);
   expect_call(MPI_Comm_test_inter(MPI_COMM_NULL, &flag), MPI_ERR_COMM, MPI_COMM_SELF);
-  /* A request's errors are its communicator's. */
+  /* Errors of a request go to the handler of its communicator. */
   int number = 1;
   MPI_Request requests[2];
   MPI_Irecv(NULL, 0, MPI_INT, rank_, 1, copy, &requests[0]);
@@ -77,7 +77,7 @@ static void try_comm(void) {
   MPI_Cancel(&requests[0]);
   MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
   MPI_Request_free(&requests[0]);
-  /* Called by the user: any code, and the call succeeds. */
+  /* Called by the user: any code is accepted, and the call succeeds. */
   CHECK(MPI_Comm_call_errhandler(copy, MPI_ERR_OTHER) == MPI_SUCCESS, "call_errhandler fails");
   expect_call(MPI_ERR_OTHER, MPI_ERR_OTHER, copy);
 
@@ -115,7 +115,7 @@ static void try_file(void) {
   CHECK(MPI_File_delete("/nowhere/at/all", MPI_INFO_NULL) != MPI_SUCCESS && calls == 1, "not returned");
 }
 
-/* There are no windows yet; handlers for them can be made, and are refused by everything else. */
+/* Handlers for windows can be created; other kinds of objects refuse them. */
 static void try_window(void) {
   MPI_Errhandler ours = MPI_ERRHANDLER_NULL, got;
   MPI_Win_create_errhandler(on_win, &ours);

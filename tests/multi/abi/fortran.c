@@ -1,4 +1,4 @@
-/* Handles and statuses in Fortran's form: the inline definitions of mpi.h, and the exported functions. Also
+/* Handles and statuses in Fortran's form: the inline definitions of mpi.h and the exported functions. Also
  * the functions that MPI-3.0 removed. */
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static int failures = 0;
     }                                                   \
   } while (0)
 
-/* A pointer to the function leads to the library's symbol. */
+/* A call through a pointer reaches the library's symbol. */
 #define BOTH_WAYS(X, Handle, handle)                                                       \
   do {                                                                                     \
     MPI_Fint (*volatile c2f)(Handle) = MPI_##X##_c2f;                                      \

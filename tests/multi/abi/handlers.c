@@ -1,7 +1,7 @@
-/* MPI calls in signal handlers: one that interrupts another MPI call is refused, and that call goes on as if
- * nothing had been; one that interrupts none, and calls from the functions that the library calls on purpose
- * (reductions, attributes, errors, generalized requests), are calls like any other. With an argument the
- * process has several threads. */
+/* MPI calls in signal handlers: a call that interrupts another MPI call is refused, and the interrupted call
+ * continues undisturbed. A call that interrupts none, and calls from callbacks that the library invokes
+ * (reductions, attributes, errors, generalized requests), are ordinary calls. With an argument the process
+ * has several threads. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -12,7 +12,7 @@
 enum { rounds = 300, length = 3000 };
 static volatile sig_atomic_t calls, refused, right, wrong;
 
-/* What may be called in a handler: that class alone is an answer, or success. */
+/* Calls MPI in the handler: the only valid results are success and this error class. */
 static void on_alarm(int number) {
   (void)number;
   int rank = -1, flag = 0, error_class = 0, length_of_text = 0;
@@ -38,7 +38,7 @@ static void set_alarms(int microseconds) {
   setitimer(ITIMER_REAL, &times, NULL);
 }
 
-/* Rank 0 waits in a receive for a while, as it is again and again interrupted. */
+/* Rank 0 waits in a receive for a while and is interrupted repeatedly. */
 static void interrupt_a_wait(void) {
   int got = 0;
   if (size_ == 1) return;
@@ -79,7 +79,7 @@ static void interrupt_messages(void) {
   CHECK(wrong == 0, "%d calls in handlers had another outcome", (int)wrong);
 }
 
-/* Outside of MPI a handler may call it, as far as we are concerned. */
+/* A handler that interrupts no MPI call may call MPI in Hearth. */
 static void interrupt_nothing(void) {
   calls = refused = right = 0;
   for (int i = 0; i < 4; ++i) raise(SIGALRM);
@@ -106,7 +106,7 @@ static void call_mpi(void) {
   call_local();
 }
 
-/* Reductions may not communicate (MPI 5.0 section 6.9.5). */
+/* Reductions must not communicate (MPI 5.0 section 6.9.5). */
 static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   call_local();
@@ -187,7 +187,7 @@ static void call_from_callbacks(void) {
   CHECK(called == expected + 3, "%d functions of a request were called", called - expected);
 }
 
-/* The signals of the process are for the main thread. */
+/* The signals of the process go to the main thread. */
 static void* run_beside(void* argument) {
   const int tag = *(int*)argument;
   int out = rank_, in = -1;

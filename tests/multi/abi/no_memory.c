@@ -1,14 +1,14 @@
-/* Where memory runs out inside a call, it returns MPI_ERR_NO_MEM (or MPI_T_ERR_MEMORY) or does without:
- * nothing crosses the interface as a C++ exception, and the library works afterwards. Each call is made again
- * and again, with another one of its requests for memory refused each time. One rank. */
+/* If memory runs out in a call, it returns MPI_ERR_NO_MEM (or MPI_T_ERR_MEMORY) or works without: no C++
+ * exception crosses the interface, and the library stays usable. Each call is repeated, and each time another
+ * one of its allocations fails. One rank. */
 #include "../coll/check.h"
 
 extern void* __libc_malloc(size_t bytes);
 
-static volatile long refuse_at = -1; /* counts down; 0: this request is refused */
+static volatile long refuse_at = -1; /* counts down; 0: this allocation fails */
 static long refused;
 
-/* In the place of the C library's. */
+/* Replaces the C library's malloc. */
 __attribute__((visibility("default"))) void* malloc(size_t bytes) {
   if (refuse_at >= 0 && refuse_at-- == 0) {
     ++refused;
@@ -90,7 +90,7 @@ static int try_error_code(void) {
 }
 
 static int try_waitall(void) {
-  /* One fails, which needs a list of outcomes. */
+  /* One request fails, which needs a list of statuses. */
   MPI_Request requests[3];
   MPI_Status statuses[3];
   int in = 0, out = 1;
@@ -192,7 +192,7 @@ int main(int argc, char** argv) {
       CHECK(length > 0, "%s at %d has no words", tries[i].name, at);
       ++told;
     }
-    /* It works again. */
+    /* The call works again. */
     const int code = tries[i].call();
     CHECK(code == MPI_SUCCESS, "%s afterwards: %d", tries[i].name, code);
   }

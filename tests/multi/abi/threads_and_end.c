@@ -1,5 +1,6 @@
-/* Thread levels (MPI 5.0 section 11.6), and what MPI_Finalize does first: the attributes of MPI_COMM_SELF go,
- * the last one set first, while MPI still works (section 11.4.1). The argument is the level. */
+/* Thread levels (MPI 5.0 section 11.6), and the first action of MPI_Finalize: it deletes the attributes of
+ * MPI_COMM_SELF in reverse order of setting, while MPI still works (section 11.4.1). The argument is the
+ * level. */
 #include <pthread.h>
 
 #include "../coll/check.h"
@@ -14,7 +15,7 @@ static int on_delete(MPI_Comm comm, int keyval, void* value, void* extra) {
   CHECK(comm == MPI_COMM_SELF, "deleted on another communicator");
   MPI_Finalized(&flag);
   CHECK(!flag, "MPI is finalized already");
-  /* MPI works. */
+  /* MPI still works. */
   MPI_Sendrecv(&rank_, 1, MPI_INT, 0, 0, &number, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   CHECK(number == rank_, "a message got lost");
   MPI_Barrier(MPI_COMM_WORLD);
@@ -43,7 +44,7 @@ int main(int argc, char** argv) {
   CHECK(queried == provided, "provided %d, queried %d", provided, queried);
   MPI_Is_thread_main(&flag);
   CHECK(flag, "this is not the main thread");
-  /* For tools (MPI 5.0 section 15.2.4); the library itself takes any level, and whatever comes behind it. */
+  /* For tools (MPI 5.0 section 15.2.4); the library itself accepts any level and any further arguments. */
   for (int profiling = -1; profiling <= 3; ++profiling)
     CHECK(MPI_Pcontrol(profiling, "more", &profiling) == MPI_SUCCESS, "MPI_Pcontrol(%d)", profiling);
   if (provided >= MPI_THREAD_SERIALIZED) {

@@ -1,10 +1,10 @@
-/* Communicators come and go, more at a time than have shared memory for their collectives, in orders that
- * differ between the ranks: whatever a communicator runs over, its collectives are its own. */
+/* Communicators are created and freed, more at a time than there are collective regions, in orders that
+ * differ between the ranks: each communicator's collectives are its own, with or without a region. */
 #include "check.h"
 
 enum { kMany = 80 };
 
-/* A few collectives on a communicator, each with values of that communicator only. */
+/* A few collectives on a communicator, with values that no other communicator uses. */
 static void use(MPI_Comm comm, int seed) {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
@@ -29,12 +29,12 @@ static void test_many_at_once(void) {
     for (int i = 0; i < kMany; ++i) MPI_Comm_dup(i < 5 ? MPI_COMM_WORLD : comms[i - 5], &comms[i]);
     for (int i = 0; i < kMany; ++i) use(comms[i], round * 1000 + i);
     for (int i = kMany - 1; i >= 0; i -= 3) use(comms[i], round * 1000 + 500 + i);
-    /* 7 and 80 have no common divisor: each is freed once. */
+    /* 7 and 80 have no common divisor, so each is freed once. */
     free_in_own_order(comms, kMany);
   }
 }
 
-/* Freed while others are still in a collective, and made again at once. */
+/* Freed while other ranks are still in a collective, and created again at once. */
 static void test_one_after_another(void) {
   for (int round = 0; round < 300; ++round) {
     MPI_Comm comm;
@@ -47,7 +47,7 @@ static void test_one_after_another(void) {
   }
 }
 
-/* Parts that are used beside each other, some ranks in none, some never used. */
+/* Parts that are used side by side; some ranks are in none, some parts are never used. */
 static void test_parts(void) {
   for (int round = 0; round < 100; ++round) {
     MPI_Comm part;
@@ -96,8 +96,9 @@ static int refuse(MPI_Comm comm, int keyval, void* extra, void* value, void* cop
   return rank_ == size_ - 1 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-/* One rank's attribute does not let itself be copied: the others have their duplicates, and go on. What
- * becomes of them the standard leaves open (MPI 5.0 section 9.3); on other libraries they wait for ever. */
+/* On one rank the attribute's copy function fails: the other ranks get their duplicates and continue. The
+ * standard leaves the state of these duplicates open (MPI 5.0 section 9.3); with other libraries they
+ * hang. */
 static void test_errors(void) {
   int keyval;
   MPI_Comm comm, copy;
@@ -115,7 +116,7 @@ static void test_errors(void) {
   test_one_after_another();
 }
 
-/* Duplicates that are made while others are used. */
+/* Duplicates are created while other communicators are used. */
 static void test_made_beside(void) {
   enum { kAtOnce = 6 };
   MPI_Comm comms[kAtOnce];

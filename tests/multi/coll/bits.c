@@ -1,6 +1,6 @@
-/* With HEARTH_COLL_SAME_BITS=1 a sum of floating-point numbers depends on the ranks' order alone: whatever
- * the collective, its form, the length and the way that the library takes, the last rank is combined first.
- * Numbers of very different size, so that every other order shows. */
+/* With HEARTH_COLL_SAME_BITS=1 a floating-point sum depends only on the order of ranks: for every collective,
+ * form, length and algorithm, the reduction starts with the last rank. Values of very different magnitude
+ * make every other order visible. */
 #include "check.h"
 
 enum { kLengths = 9, kLongest = 20001 };
@@ -17,7 +17,7 @@ static double value_of(int rank, int index) {
   return word % 3 == 0 ? -value : value;
 }
 
-/* Neither commutes nor is it the same whichever two come first. */
+/* Neither commutative nor associative. */
 static void halve_and_add(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *count; ++i) ((double*)inout)[i] = ((double*)in)[i] * 0.3 + ((double*)inout)[i];
@@ -27,7 +27,7 @@ static double combine(int user, double left, double right) {
   return user ? left * 0.3 + right : left + right;
 }
 
-/* What the ranks up to `last` come to, from there down. */
+/* The expected reduction over ranks 0 to `last`, starting from `last`. */
 static double reduced(int user, int last, int index) {
   double all = value_of(last, index);
   for (int rank = last - 1; rank >= 0; --rank) all = combine(user, value_of(rank, index), all);

@@ -1,11 +1,11 @@
-/* Buffers of any datatype whose every byte says where it comes from, where it goes and what its place is.
- * Memory between the data of elements is filled too, and must stay as it was. */
+/* Buffers of any datatype in which every byte encodes its source, its destination and its position. Memory
+ * between the data of elements is filled, too, and must stay unchanged. */
 #ifndef TESTS_MULTI_COLL_BUFFERS_H
 #define TESTS_MULTI_COLL_BUFFERS_H
 
 #include "check.h"
 
-/* A datatype, and where its data lie: up to two blocks per unit, units one after another. */
+/* A datatype and the position of its data: up to two blocks per unit, units one after another. */
 typedef struct {
   const char* name;
   MPI_Datatype type;
@@ -21,7 +21,7 @@ static unsigned char byte_for(int from, int to, long index) {
   return (unsigned char)(hash >> 7 ^ hash);
 }
 
-/* Calls visit(address of the byte, packed index) for all data bytes of `count` elements. */
+/* Runs the body with the address of each data byte of `count` elements and its packed index. */
 #define FOR_EACH_BYTE(kind, buffer, count, address, index)                                        \
   long index = 0;                                                                                 \
   for (long element_ = 0; element_ < (count); ++element_)                                         \
@@ -44,7 +44,7 @@ static void fill(const Kind* kind, void* buffer, long count, int from, int to) {
   FOR_EACH_BYTE(kind, buffer, count, address, index)* address = byte_for(from, to, index);
 }
 
-/* Sets data back to filler while it checks them, so that check_filler() finds what was touched beside. */
+/* Resets data to filler while it checks them, so that check_filler() finds stray writes. */
 static void check_data(const Kind* kind, void* buffer, long count, int from, int to, const char* what) {
   FOR_EACH_BYTE(kind, buffer, count, address, index) {
     CHECK(*address == byte_for(from, to, index), "%s, %s, %ld elements: byte %ld from rank %d is wrong", what,
@@ -60,7 +60,7 @@ static void check_filler(const Kind* kind, const void* buffer, long count, const
           kind->name, count, i);
 }
 
-/* Filler again, for the next test in the same buffer. */
+/* Resets the whole buffer to filler for the next test. */
 static void clear(const Kind* kind, void* buffer, long count) {
   memset(buffer, kFiller, (size_t)(count * kind->extent) + 64);
 }

@@ -1,5 +1,5 @@
-/* What programs of tests/multi share: who this rank is, a check that ends the job with words, and the way to
- * errors that come back as codes. */
+/* Shared by the programs of tests/multi: this process's rank, a check that ends the job with a message, and
+ * errors returned as codes. */
 #ifndef TESTS_MULTI_COLL_CHECK_H
 #define TESTS_MULTI_COLL_CHECK_H
 
@@ -13,7 +13,7 @@
 
 static int rank_, size_;
 
-/* Seconds on a clock that all processes of the machine share, as MPI_Wtime need not be. */
+/* Seconds on a clock that all processes of the machine share, which MPI_Wtime need not do. */
 static inline double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -36,7 +36,7 @@ static inline int class_of(int code) {
   return error_class;
 }
 
-/* Starts MPI; errors come back from then on. */
+/* Starts MPI; from then on errors are returned as codes. */
 static inline void start_with_codes(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);

@@ -1,6 +1,6 @@
 /* Collectives where definitions are easy to get wrong, in the form that the argument names (MPI 5.0 chapter
- * 6): arguments that do not count on a rank, operations without data, MPI_IN_PLACE in all of them, users'
- * operations on derived datatypes in the scattering reductions and scans, ties of MPI_MINLOC. Any number of
+ * 6): arguments that are not significant on a rank, operations without data, MPI_IN_PLACE in all of them,
+ * user-defined operations on derived datatypes in reduce-scatter and scans, ties of MPI_MINLOC. Any number of
  * ranks. */
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ static void expect(int place, int want, const char* what) {
   CHECK(got_[place] == want, "%s: number %d is %d, not %d", what, place, got_[place], want);
 }
 
-/* At other ranks than the root, what counts at the root only may be anything. */
+/* Arguments that are significant at the root only may be anything on other ranks. */
 static void test_insignificant(int root) {
   const int here = rank_ == root;
   const MPI_Datatype none = here ? MPI_INT : MPI_DATATYPE_NULL;
@@ -51,7 +51,8 @@ static void test_insignificant(int root) {
   COLLECTIVE(Reduce, reduce, words_, here ? got_ : NULL, 2, MPI_INT, MPI_MAX, root);
   if (here) expect(1, 1000 * (size_ - 1) + 1, "reduce");
 
-  /* MPI_IN_PLACE: the root's own share is where it is, and what describes it does not count. */
+  /* MPI_IN_PLACE: the root's own block is already in place, and the arguments that describe it are not
+   * significant. */
   spoil();
   got_[root] = 7;
   COLLECTIVE(Gather, gather, here ? MPI_IN_PLACE : words_, here ? -3 : 1, here ? MPI_DATATYPE_NULL : MPI_INT,
@@ -109,7 +110,7 @@ static void test_in_place(void) {
   got_[0] = rank_ + 1;
   COLLECTIVE(Scan, scan, MPI_IN_PLACE, got_, 1, MPI_INT, MPI_SUM);
   expect(0, (rank_ + 1) * (rank_ + 2) / 2, "scan in place");
-  /* The first rank of MPI_Exscan gets nothing: its buffer stays as it is. */
+  /* MPI_Exscan leaves the first rank's buffer unchanged. */
   spoil();
   got_[0] = rank_ + 1;
   COLLECTIVE(Exscan, exscan, MPI_IN_PLACE, got_, 1, MPI_INT, MPI_SUM);
@@ -119,7 +120,7 @@ static void test_in_place(void) {
   expect(0, rank_ == 0 ? kJunk : 1000 * (rank_ - 1), "exscan");
 }
 
-/* No data: nothing is touched, and no buffer has to be there. */
+/* No data: no memory is accessed, and buffers may be null. */
 static void test_nothing(void) {
   int zeros[kMax] = {0};
   MPI_Datatype types[kMax];
@@ -137,7 +138,7 @@ static void test_nothing(void) {
   COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, NULL, NULL, 0, MPI_INT, MPI_SUM);
   COLLECTIVE(Scan, scan, NULL, NULL, 0, MPI_INT, MPI_SUM);
   COLLECTIVE(Exscan, exscan, NULL, NULL, 0, MPI_INT, MPI_SUM);
-  /* All for one, each in its turn. */
+  /* All blocks are empty except one rank's, for each rank in turn. */
   for (int one = 0; one < size_; ++one) {
     zeros[one] = 3;
     spoil();
@@ -148,7 +149,7 @@ static void test_nothing(void) {
   }
 }
 
-/* x -> a x + b modulo a prime, kept backwards and with a gap: the operation does not commute. */
+/* x -> a x + b modulo a prime, stored backwards and with a gap: the operation does not commute. */
 struct Map {
   int64_t b;
   int gap;
@@ -176,7 +177,7 @@ static struct Map map_of(int rank, int i) {
   return (struct Map){.b = (rank * 31 + i + 1) % kPrime, .gap = -1, .a = (rank * 17 + 2 * i + 3) % kPrime};
 }
 
-/* Of ranks first to last, in their order. */
+/* The composition of ranks `first` to `last`, in order. */
 static struct Map composed(int first, int last, int i) {
   struct Map all = map_of(first, i);
   for (int r = first + 1; r <= last; ++r) {
@@ -212,14 +213,14 @@ static void test_users_operation(int count) {
   }
   RESET();
   COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, mine, got, count, map_, op);
-  /* In element i of mine is what goes to rank i / count. */
+  /* Element i of the input goes to rank i / count. */
   for (int i = 0; i < count; ++i) {
     const struct Map want = composed(0, size_ - 1, rank_ * count + i);
     CHECK(got[i].a == want.a && got[i].b == want.b && got[i].gap == -5, "reduce_scatter_block: element %d",
           i);
   }
   for (int i = count; i < total; ++i) CHECK(got[i].b == -4, "reduce_scatter_block writes beyond: %d", i);
-  /* Uneven: what is left over goes to the first. */
+  /* Uneven blocks: the rest goes to the first rank. */
   int left = total;
   for (int r = size_ - 1; r > 0; --r) {
     counts[r] = r % 3 * count / 2;
@@ -258,7 +259,7 @@ static void test_users_operation(int count) {
   free(got);
 }
 
-/* Among equals, MPI_MINLOC and MPI_MAXLOC give the smallest index (section 6.9.4), whoever has it. */
+/* Among equal values, MPI_MINLOC and MPI_MAXLOC return the smallest index (section 6.9.4), from any rank. */
 static void test_ties(void) {
   struct {
     double value;

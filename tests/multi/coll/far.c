@@ -1,12 +1,12 @@
-/* Blocks that lie more than 2^32 bytes apart, at places that an int says and at places that none can say, in
- * the form that the argument names. Their memory is mostly never touched. One to four ranks. */
+/* Blocks more than 2^32 bytes apart, at displacements that fit an int and at larger ones, in the form that
+ * the argument names. Most of the memory is never touched. One to four ranks. */
 #include <sys/mman.h>
 
 #include "forms.h"
 
 enum { kRanksMax = 4, kLengthMax = 20001 };
 
-/* Of elements: the first so that the last block begins below 2^31, the other far behind. */
+/* In elements: the first step keeps the last block's start below 2^31, the other goes far beyond. */
 static const int step_ = 0x20000001;
 static const long long large_step_ = 0x40000001;
 
@@ -26,7 +26,7 @@ static void clear_all(long long step, int length) {
     memset(got_ + block * step, 0, sizeof(int) * (size_t)(length + 1));
 }
 
-/* The block as it was sent, and nothing behind it. */
+/* Checks that the block arrived and that nothing was written behind it. */
 static void expect(const int* block, int from, int to, int length, const char* what) {
   for (int i = 0; i < length; ++i)
     CHECK(block[i] == value_at(from, to, i), "%s of %d from %d to %d: number %d is %d, not %d", what, length,
@@ -52,7 +52,7 @@ static void expect(const int* block, int from, int to, int length, const char* w
 #define PLACE MPI_Aint
 #include "far_calls.h"
 
-/* Places in bytes: with int there is nothing far. */
+/* Displacements in bytes: an int cannot express large ones. */
 static void test_bytes(int length) {
   MPI_Count counts[kRanksMax];
   MPI_Aint places[kRanksMax];

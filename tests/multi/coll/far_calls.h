@@ -1,14 +1,13 @@
-/* Collectives with counts and places, for one type of each: far.c includes this twice, once for int and once
- * for the large counts, and defines
+/* Collectives with counts and displacements of one type each: far.c includes this file twice, for int and for
+ * the large counts, and defines
  *
  *     FUNCTION           the name of the function
  *     COUNT, PLACE       the types
- *     CALL_ON(comm, Name, lower, arguments...)   makes the call in the form of the program
- */
+ *     CALL_ON(comm, Name, lower, arguments...)   makes the call in the form of the program */
 static void FUNCTION(PLACE step, int length, MPI_Comm ring) {
   COUNT counts[kRanksMax];
   PLACE places[kRanksMax];
-  /* Some blocks are shorter, and the last in memory is the first rank's. */
+  /* Some blocks are shorter, and the first rank's block is last in memory. */
   for (int rank = 0; rank < size_; ++rank) {
     counts[rank] = length - rank % 2;
     places[rank] = (size_ - 1 - rank) * step;
@@ -39,7 +38,7 @@ static void FUNCTION(PLACE step, int length, MPI_Comm ring) {
   for (int rank = 0; rank < size_; ++rank)
     expect(got_ + places[rank], rank, 1, (int)counts[rank], "Allgatherv in place");
 
-  /* Between two ranks as much as the later one's block holds. */
+  /* Between two ranks, as many elements as the block of the higher one holds. */
   for (int rank = 0; rank < size_; ++rank) {
     counts[rank] = length - (rank > rank_ ? rank : rank_) % 2;
     fill(far_ + places[rank], rank_, rank, length);

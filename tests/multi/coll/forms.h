@@ -1,5 +1,5 @@
-/* A collective in the form that the program's argument names: blocking, nonblocking or persistent. Whatever
- * the form, the buffers must come out the same. */
+/* A collective in the form that the program's argument names: blocking, nonblocking or persistent. The
+ * buffers must be the same in every form. */
 #ifndef TESTS_MULTI_COLL_FORMS_H
 #define TESTS_MULTI_COLL_FORMS_H
 
@@ -14,7 +14,7 @@ static void choose_form(int argc, char** argv) {
   CHECK(form_ != kBlocking || strcmp(name, "blocking") == 0, "unknown form %s", name);
 }
 
-/* By turns with MPI_Wait and with MPI_Test; freed when it is persistent. */
+/* Completes by turns with MPI_Wait and MPI_Test; frees a persistent request. */
 static void complete_form(MPI_Request* request) {
   static int turn;
   int done = 0;

@@ -1,9 +1,8 @@
-/* Reductions of Fortran's logicals once the program has said what .TRUE. and .FALSE. are (MPI 5.0 chapter 20,
- * MPI_Abi_set_fortran_booleans): every logical type, every collective that reduces, against the same
- * computation done alone. MPI does not assume that zero is false. Any number of ranks.
+/* Reductions of Fortran logicals after the program has set the values of .TRUE. and .FALSE. (MPI 5.0 chapter
+ * 20, MPI_Abi_set_fortran_booleans): every logical type and every reducing collective, compared with a local
+ * computation. MPI does not assume that zero is false. Any number of ranks.
  *
- *     fortran FORM SIZE TRUE FALSE     a LOGICAL of SIZE bytes has these values; SIZE 0: nothing is said
- */
+ *     fortran FORM SIZE TRUE FALSE     a LOGICAL of SIZE bytes has these values; SIZE 0: no values are set */
 #include <stdint.h>
 
 #include "forms.h"
@@ -24,7 +23,7 @@ static int difference(int a, int b) {
   return a != b;
 }
 
-/* .FALSE. and .TRUE. of the widest LOGICAL; a narrower one has the low bytes. */
+/* .FALSE. and .TRUE. of the widest LOGICAL; narrower ones use the low bytes. */
 static int64_t literals_[2][2];
 
 static void set_literal(int which, long long value) {
@@ -32,7 +31,7 @@ static void set_literal(int which, long long value) {
   literals_[which][1] = value < 0 ? -1 : 0;
 }
 
-/* What rank r contributes at index i: seldom false, seldom true, or as often. */
+/* The input of rank r at index i: rarely false, rarely true, or evenly distributed. */
 static int input(int rank, int index) {
   const int hash = (rank * 7 + index * 13) % 11;
   return index % 3 == 0 ? hash < 9 : index % 3 == 1 ? hash < 2 : hash < 5;
@@ -86,7 +85,7 @@ static void test_reductions(MPI_Datatype type, int size, int count, const Operat
   free(counts);
 }
 
-/* Alone: all four pairs. */
+/* MPI_Reduce_local: all four pairs. */
 static void test_local(MPI_Datatype type, int size, const Operation* operation) {
   char in[4 * 16], inout[4 * 16];
   for (int i = 0; i < 4; ++i) {
@@ -99,7 +98,7 @@ static void test_local(MPI_Datatype type, int size, const Operation* operation) 
           "MPI_Reduce_local of LOGICALs of %d bytes with %s: pair %d", size, operation->name, i);
 }
 
-/* Of C, zero is false and the result is 0 or 1, whatever Fortran says. */
+/* For C types zero is false and the result is 0 or 1, with any Fortran values. */
 static void test_of_c(void) {
   int in[] = {0, 3, -1, 3}, inout[] = {0, 0, -1, 2};
   unsigned char in_bool[] = {0, 1, 0, 1}, inout_bool[] = {0, 0, 1, 1};
@@ -142,7 +141,7 @@ int main(int argc, char** argv) {
   for (int t = 0; t < 6; ++t) {
     int size;
     MPI_Type_size(types[t], &size);
-    if (size == MPI_UNDEFINED) continue; /* this machine has none that wide */
+    if (size == MPI_UNDEFINED) continue; /* this machine has no LOGICAL of this size */
     MPI_Datatype matched = MPI_DATATYPE_NULL;
     MPI_Type_match_size(MPIX_TYPECLASS_LOGICAL, size, &matched);
     CHECK(t == 0 || matched == types[t], "MPI_Type_match_size of a LOGICAL of %d bytes", size);

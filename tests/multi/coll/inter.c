@@ -1,8 +1,9 @@
-/* Collectives on intercommunicators: what one group gives, the other one gets. Words say who wrote them. */
+/* Collectives on intercommunicators: each group receives the other group's data. Words encode their
+ * writer. */
 #include "forms.h"
 
 static MPI_Comm inter_;
-static int others_, side_; /* size of the other group; which group is mine, 0 or 1 */
+static int others_, side_; /* size of the remote group; the local group, 0 or 1 */
 static int own_rank_, own_size_;
 
 static int word(int side, int from, int to, int index) {
@@ -22,12 +23,12 @@ static void check_words(const int* all, int count, int side, int from, int to, c
           side, all[i]);
 }
 
-/* The word behind the last one is as it was. */
+/* Checks that the word behind the data is unchanged. */
 static void check_end(const int* all, long count, const char* what) {
   CHECK(all[count] == -1, "%s: more was written", what);
 }
 
-/* As an argument of rooted collectives: the root is rank `root` of group `group`. */
+/* The root argument of this rank if the root is rank `root` of group `group`. */
 static int root_argument(int group, int root) {
   if (side_ != group) return root;
   return own_rank_ == root ? MPI_ROOT : MPI_PROC_NULL;
@@ -41,8 +42,8 @@ static void test_rooted(int count, int group, int root) {
   int* all = words((long)count * others_);
 
   for (int i = 0; i < count && is_root; ++i) own[i] = word(group, root, 0, i);
-  /* A count of 0 that does not count, at MPI_PROC_NULL (MPI 5.0 sections 6.4, 6.9.1), has MPICH 5.0.2 and
-   * Open MPI 5.0.11 leave the operation out there, and take each other's next ones for it. */
+  /* At MPI_PROC_NULL the count is not significant (MPI 5.0 sections 6.4, 6.9.1). With a count of 0, MPICH
+   * 5.0.2 and Open MPI 5.0.11 skip the operation there and match it with the next one. */
   const int idle_count = promised() ? 0 : count;
   if (argument == MPI_PROC_NULL) {
     COLLECTIVE_ON(inter_, Bcast, bcast, promised() ? NULL : own, idle_count, MPI_INT, argument);
@@ -71,7 +72,7 @@ static void test_rooted(int count, int group, int root) {
   if (gets) check_words(own, count, side_, own_rank_, root, "Scatter");
   check_end(own, count, "Scatter");
 
-  /* Rank r has count + r words; the root keeps them with gaps. */
+  /* Rank r has count + r words; the root stores them with gaps. */
   int* counts = malloc(sizeof(int) * (size_t)others_);
   int* displacements = malloc(sizeof(int) * (size_t)others_);
   int end = 1;
@@ -119,7 +120,7 @@ static void test_rooted(int count, int group, int root) {
 }
 
 static void test_all_to_all(int count) {
-  /* Group 0 gives count words to each, group 1 count + 1. */
+  /* Group 0 sends count words to each remote rank, group 1 count + 1. */
   const int gives = count + side_, gets = count + !side_;
   int* own = words(gives);
   int* out = words((long)gives * others_);
@@ -137,7 +138,7 @@ static void test_all_to_all(int count) {
       CHECK(in[(long)from * gets + i] == word(!side_, from, own_rank_, i), "Alltoall: word %d from %d", i,
             from);
 
-  /* Vector variants. What goes from one rank to another has as many words as their ranks add up to. */
+  /* Vector variants. The number of words from one rank to another is derived from the sum of their ranks. */
   int* out_counts = malloc(sizeof(int) * 4 * (size_t)others_);
   int* out_at = out_counts + others_;
   int* in_counts = out_at + others_;
@@ -210,7 +211,7 @@ static void test_reductions(int count) {
   free(own);
   free(result);
 
-  /* As many words as both groups can divide evenly. */
+  /* A number of words that both groups can divide evenly. */
   const int total = count * own_size_ * others_;
   own = words(total);
   result = words(total);
@@ -234,8 +235,8 @@ static void test_reductions(int count) {
   free(result);
 }
 
-/* Nobody leaves before all of the other group have come; those of the own one may be late (MPI 5.0
- * section 6.3). Group 1 begins with this rank of MPI_COMM_WORLD. */
+/* No rank leaves before all ranks of the remote group have entered; ranks of the local group may be late (MPI
+ * 5.0 section 6.3). `first`: the first rank of MPI_COMM_WORLD in group 1. */
 static void test_barrier(int first) {
   for (int late = 0; late < size_; ++late) {
     if (rank_ == late) {
@@ -263,7 +264,7 @@ static void test_barrier(int first) {
   }
 }
 
-/* The first `first` ranks on one side, the others on the other. */
+/* The first `first` ranks are one group, the rest the other. */
 static void test_split(int first) {
   MPI_Comm own;
   side_ = rank_ >= first;

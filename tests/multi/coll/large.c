@@ -1,5 +1,5 @@
-/* Collectives on more than 2^31 bytes and elements. Needs 9 GB of memory on two ranks; without them it says
- * so. */
+/* Collectives on more than 2^31 bytes and elements. Needs 9 GB of memory on two ranks; with less it prints a
+ * message and stops. */
 #include "check.h"
 
 static long available_kib(void) {
@@ -15,7 +15,7 @@ static unsigned char value_at(int rank, MPI_Count i) {
   return (unsigned char)((unsigned long)i * 2654435761u >> 13) ^ (unsigned char)(rank * 91);
 }
 
-/* One byte in each 509 and all around 2^31 say where they are; the others are 0. */
+/* Each byte out of 509 and all bytes around 2^31 encode their position; the rest are 0. */
 static MPI_Count next_marked(MPI_Count i) {
   return i > ((MPI_Count)1 << 31) - 4096 ? i + 1 : i + 509;
 }

@@ -1,11 +1,11 @@
-/* Wrong uses of collective requests are errors with words, and the operation itself is unharmed. */
+/* Erroneous uses of collective requests return errors with texts, and the operation itself is unharmed. */
 #include "check.h"
 
 static void test_free_and_cancel(void) {
   MPI_Request request;
   int done = 0;
   if (size_ > 1) {
-    /* Rank 0 waits for the others, so its request is surely under way. */
+    /* The other ranks wait for rank 0, so the request is still in flight. */
     if (rank_ != 0) MPI_Recv(NULL, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
     if (rank_ == 0) {
@@ -30,7 +30,7 @@ static void test_free_and_cancel(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* A rank whose buffer is too small gets an error; those behind it in the tree get their data. */
+/* A rank with too small a buffer gets an error; the ranks below it in the tree get their data. */
 static void test_truncation(int nonblocking) {
   int words[4] = {rank_ == 0 ? 7 : 0, 0, 0, 0};
   const int room = rank_ == size_ / 2 && rank_ != 0 ? 2 : 4;
@@ -48,7 +48,7 @@ static void test_truncation(int nonblocking) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Amounts of data around what fits a line, and beyond; each collective with one rank that differs. */
+/* Amounts of data around what fits a slot, and beyond; in each collective one rank differs. */
 enum { kKinds = 12, kSizes = 5, kDoubles = 8192 };
 static const int sizes_[kSizes] = {1, 30, 40, 600, kDoubles};
 static const char* const kind_names[kKinds] = {"Bcast",   "Reduce",    "Allreduce",  "Gather",
@@ -93,7 +93,8 @@ static int call(int kind, int count, double* in, double* out, MPI_Comm comm) {
   }
 }
 
-/* Somebody hears of it, nobody waits for ever, there or in what comes next, and other communicators go on. */
+/* At least one rank gets an error, no rank hangs in this call or the next one, and other communicators
+ * work. */
 static void expect_told(const char* what, int code, MPI_Comm comm) {
   int told = code != MPI_SUCCESS, all = 0, length;
   char words[MPI_MAX_ERROR_STRING];
@@ -124,7 +125,7 @@ static void test_unequal_sizes(void) {
     for (int pair = 0; pair < kSizes * kSizes; ++pair) {
       const int most = sizes_[pair % kSizes], other = sizes_[pair / kSizes];
       const int odd = pair % size_;
-      /* Less than there is room for is taken where it is only copied, of little data. */
+      /* For small data that are only copied, less data than expected are accepted. */
       const int copied = kind == 0 || kind == 3 || kind == 4;
       if (most == other || (copied && fits_lines(kind, most) && fits_lines(kind, other))) continue;
       const int count = rank_ == odd ? other : most;
@@ -141,7 +142,7 @@ static void test_unequal_sizes(void) {
 static void test_unequal_kinds(void) {
   double* in = calloc((size_t)kDoubles * (size_t)size_, sizeof(double));
   double* out = calloc((size_t)kDoubles * (size_t)size_, sizeof(double));
-  /* Those in which each rank hears each: 2, 5, 6, 7. */
+  /* The collectives in which each rank reads every rank's slot: 2, 5, 6, 7. */
   static const int kinds[] = {2, 5, 6, 7};
   for (int pair = 0; size_ > 1 && pair < 16 * kSizes; ++pair) {
     const int one = kinds[pair % 4], other = kinds[pair / 4 % 4], count = sizes_[pair / 16];

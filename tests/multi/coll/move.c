@@ -1,5 +1,4 @@
-/* Collectives that move data: each against what the standard says each byte of each buffer must be
- * afterwards. */
+/* Collectives that move data: every byte of every buffer is compared with the definition in the standard. */
 #include "buffers.h"
 #include "forms.h"
 
@@ -14,7 +13,7 @@ static void test_bcast(const Kind* kind, int count) {
   free(buffer);
 }
 
-/* Sends as one type and receives as another with the same data. */
+/* Sends one type and receives another one with the same data. */
 static void test_bcast_mixed(const Kind* gapped_three, int count) {
   const Kind plain = {"MPI_DOUBLE", MPI_DOUBLE, 8, 1, 8, {0, 0}, {8, 0}};
   void* gapped_buffer = allocate(gapped_three, count);
@@ -120,7 +119,7 @@ static void test_alltoall(const Kind* kind, int count, int in_place) {
   free(in);
 }
 
-/* Vector variants: what goes from `from` to `to` has this many elements; some pairs exchange nothing. */
+/* Vector variants: the number of elements from `from` to `to`; some pairs exchange none. */
 static int count_between(int from, int to, int count) {
   return (from * 3 + to * 5) % 4 == 0 ? 0 : count + (from + 2 * to) % 3;
 }
@@ -128,8 +127,8 @@ static int symmetric_count(int one, int other, int count) {
   return count_between(one < other ? one : other, one < other ? other : one, count);
 }
 
-/* Counts and displacements of blocks from (or to) all ranks, in reverse order and with gaps; the room they
- * need. */
+/* Counts and displacements of blocks from (or to) all ranks, in reverse order and with gaps; returns the room
+ * that they need. */
 static int lay_out(int* counts, int* displacements) {
   int end = 2;
   for (int i = size_ - 1; i >= 0; --i) {
@@ -245,7 +244,7 @@ static void test_alltoallv(const Kind* kind, int count, int in_place) {
   free(numbers);
 }
 
-/* A type for each pair of ranks, of the kinds that follow one another; displacements are in bytes. */
+/* A type for each pair of ranks, in turn; displacements are in bytes. */
 static void test_alltoallw(Kind* kinds, int count, int in_place) {
   const char* what = in_place ? "Alltoallw in place" : "Alltoallw";
   int* numbers = malloc(sizeof(int) * 2 * (size_t)size_);
@@ -288,7 +287,7 @@ static void barrier(void) {
   if (form_ != kBlocking) complete_form(&request);
 }
 
-/* Nobody leaves a barrier before everybody has come to it. */
+/* No rank leaves a barrier before every rank has entered it. */
 static void test_barrier(void) {
   double* left = malloc(sizeof(double) * (size_t)size_);
   for (int late = 0; late < size_; ++late) {
@@ -321,7 +320,7 @@ int main(int argc, char** argv) {
     const int count = counts[i];
     for (int k = 0; k < kKinds; ++k) {
       const Kind* kind = &kinds[k];
-      /* Long messages of a plain and of a gapped type are enough. */
+      /* For long messages one plain and one gapped type are enough. */
       if (count > 1000 && k != 1 && k != 4) continue;
       test_bcast(kind, count);
       test_bcast_mixed(&kinds[5], count / 3);

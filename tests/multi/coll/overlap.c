@@ -1,10 +1,10 @@
-/* Collectives under way together: several of one communicator, blocking ones on top, messages beside them,
- * and persistent ones that each rank starts in an order of its own. */
+/* Several collectives in flight: of one communicator, with blocking ones among them, with messages beside
+ * them, and persistent ones that each rank starts in its own order. */
 #include "check.h"
 
 enum { kMany = 24, kLong = 30000 };
 
-/* Completes all in an order that differs by rank and turn. */
+/* Completes all requests in an order that differs by rank and turn. */
 static void complete(int count, MPI_Request* requests, int turn) {
   int indices[4 * kMany], left = count, done;
   switch ((rank_ + turn) % 4) {
@@ -47,7 +47,7 @@ static void test_many_in_flight(int turn) {
     MPI_Iallreduce(&own[k], &sums[k], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[used++]);
     if (k % 3 == 0) MPI_Ibarrier(MPI_COMM_WORLD, &requests[used++]);
     if (k % 4 == 1) {
-      /* A blocking one among them. */
+      /* A blocking collective among them. */
       int biggest = -1;
       MPI_Allreduce(&rank_, &biggest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
       CHECK(biggest == size_ - 1, "the blocking Allreduce gave %d", biggest);
@@ -58,7 +58,7 @@ static void test_many_in_flight(int turn) {
     } else {
       MPI_Iallgather(&own[k], 1, MPI_INT, all[k], 1, MPI_INT, MPI_COMM_WORLD, &requests[used++]);
     }
-    /* A message around the circle, which no collective may take. */
+    /* A message around the ring, which no collective may receive. */
     int came = -1;
     MPI_Status status;
     MPI_Sendrecv(&own[k], 1, MPI_INT, (rank_ + 1) % size_, k, &came, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
@@ -83,8 +83,7 @@ static void test_many_in_flight(int turn) {
   }
 }
 
-/* All ranks make them in one order (MPI 5.0 section 6.13) and start them in different ones, again and again.
- */
+/* All ranks create them in one order (MPI 5.0 section 6.13) and start them repeatedly in different orders. */
 static void test_persistent(void) {
   static int words[4][kLong], in[4], sums[4], gathered[4][64];
   MPI_Request requests[13];
@@ -133,7 +132,7 @@ static void test_persistent(void) {
   for (int i = 0; i < 13; ++i) MPI_Request_free(&requests[i]);
 }
 
-/* x -> a x + b, one after the other: the order counts. */
+/* x -> a x + b, composed: the order matters. */
 typedef struct {
   long a, b;
 } Line;
@@ -150,7 +149,7 @@ static void chain_lines(void* in, void* inout, int* count, MPI_Datatype* type) {
   }
 }
 
-/* Communicator, datatype and operation may be freed as soon as the operation has begun. */
+/* Communicator, datatype and operation may be freed as soon as the operation has started. */
 static void test_freed_at_once(int persistent) {
   enum { kLines = 500 };
   MPI_Comm comm;
@@ -186,8 +185,8 @@ static void test_freed_at_once(int persistent) {
   if (persistent) MPI_Request_free(&request);
 }
 
-/* Rank 0 sits in a receive while its part of a collective of several rounds must go on (MPI 5.0 section 3.7.4
- * and 6.12: progress). */
+/* Rank 0 waits in a receive while its part of a collective of several rounds must progress (MPI 5.0 sections
+ * 3.7.4 and 6.12: progress). */
 static void test_progress_in_other_calls(void) {
   MPI_Request request;
   for (int turn = 0; turn < 50; ++turn) {
@@ -204,7 +203,7 @@ static void test_progress_in_other_calls(void) {
   }
 }
 
-/* A rank that computes, with a look at its request now and then, does not keep the others from ending. */
+/* A rank that computes and tests its request now and then does not keep the other ranks from completing. */
 static void test_progress_beside_computing(void) {
   MPI_Request request;
   int done = 0, looks = 0;

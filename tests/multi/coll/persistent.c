@@ -1,5 +1,5 @@
-/* Persistent collectives: started in orders that differ between ranks, again and again, among others that are
- * under way; made, left unused and freed by the thousand; more of them than have shared memory. */
+/* Persistent collectives: started repeatedly in orders that differ between ranks, with other collectives in
+ * flight; created, left unused and freed by the thousand; more of them than there are collective regions. */
 #include "check.h"
 
 enum { kOperations = 14, kShort = 5, kLong = 3000, kTurns = 300, kMany = 40, kMadeAndFreed = 1000 };
@@ -83,18 +83,18 @@ static void wait_in_own_order(Operation* all, int count, int turn) {
   }
 }
 
-/* Several, each rank in an order of its own, with blocking and non-blocking ones beside them. */
+/* Several operations, each rank in its own order, with blocking and nonblocking ones beside them. */
 static void test_restarted(MPI_Comm comm) {
   Operation all[kOperations];
   for (int k = 0; k < kOperations; ++k) all[k] = make(k, comm);
   for (int turn = 0; turn < kTurns; ++turn) {
-    /* Not always all of them. */
+    /* Some turns start only a part of them. */
     const int count = turn % 4 == 3 ? 5 : kOperations;
     int sum = 0, word = rank_ == turn % size_ ? turn : -1;
     MPI_Request request;
     for (int i = 0; i < count; ++i) fill(&all[i], i, turn);
     for (int i = 0; i < count; ++i) {
-      /* 14 and 5 have no divisor in common with 3. */
+      /* 3 has no common divisor with 14 and 5, so each is started once. */
       MPI_Start(&all[(i * 3 + rank_ * 5 + turn) % count].request);
       if (i != count / 2) continue;
       MPI_Ibcast(&word, 1, MPI_INT, turn % size_, MPI_COMM_WORLD, &request);
@@ -109,7 +109,7 @@ static void test_restarted(MPI_Comm comm) {
   for (int i = 0; i < kOperations; ++i) discard(&all[(i * 3 + rank_) % kOperations]);
 }
 
-/* Where one rank is slow, others start an operation again as far as they can. */
+/* If one rank is slow, other ranks start an operation again as far as possible. */
 static void test_run_ahead(void) {
   Operation cast = make(0, MPI_COMM_WORLD), gather = make(3, MPI_COMM_WORLD);
   for (int turn = 0; turn < 100; ++turn) {
@@ -126,7 +126,7 @@ static void test_run_ahead(void) {
   discard(&gather);
 }
 
-/* What `name` is now; -1 in a library that has no such variable. */
+/* The value of variable `name`; -1 if the library has none. */
 static long long read_variable(const char* name) {
   int provided, index, count = 0;
   unsigned long long value = 0;
@@ -146,7 +146,7 @@ static long long read_variable(const char* name) {
   return read;
 }
 
-/* What they had is given back, whether they were started or not, and in whatever order. */
+/* Their regions are returned, whether they were started or not, and in any order. */
 static void test_made_and_freed(int have_areas) {
   Operation some[4];
   MPI_Comm here;
@@ -182,14 +182,15 @@ static void test_made_and_freed(int have_areas) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* More at a time than get shared memory, of a communicator that is freed before they are started. */
+/* More at a time than there are collective regions, on a communicator that is freed before they are
+ * started. */
 static void test_many(void) {
   MPI_Comm comm;
   static Operation all[kMany];
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   for (int k = 0; k < kMany; ++k) all[k] = make(k, comm);
-  /* That operations keep their communicator while they are not under way is more than the standard asks for
-   * (MPI 5.0 section 2.5.1). */
+  /* That inactive operations keep their communicator is more than the standard requires (MPI 5.0 section
+   * 2.5.1). */
   if (promised()) MPI_Comm_free(&comm);
   for (int turn = 0; turn < 3; ++turn) {
     for (int k = 0; k < kMany; ++k) fill(&all[k], k, turn);

@@ -1,11 +1,11 @@
-/* Every collective ends with many more ranks than processors, and while one rank does not come the others
- * take next to no processor time. Argument: how long it stays away, in milliseconds. */
+/* Every collective completes with many more ranks than processors, and while one rank is late the other ranks
+ * use hardly any processor time. Argument: the delay of that rank in milliseconds. */
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "check.h"
 
-enum { kBlock = 3 }; /* ints from each rank to each */
+enum { kBlock = 3 }; /* ints per pair of ranks */
 
 static double processor_ms(void) {
   struct rusage usage;
@@ -33,7 +33,8 @@ static const char* const kNames[] = {"barrier",    "ibarrier", "bcast",         
                                      "gather",     "reduce",   "allgather",      "allreduce",
                                      "iallreduce", "alltoall", "reduce_scatter", "scan"};
 
-/* Who stays away, so that somebody has to wait: the root where it gives, the first rank of a scan. */
+/* The late rank, for which other ranks must wait: the root of a broadcast or scatter, the first rank of a
+ * scan. */
 static int late_rank(Collective collective) {
   if (collective == kBcast || collective == kScatter) return size_ - 1;
   return collective == kScan ? 0 : size_ / 2;
@@ -113,7 +114,7 @@ int main(int argc, char** argv) {
   int* in = malloc(sizeof(int) * (size_t)size_ * kBlock);
   int* out = malloc(sizeof(int) * (size_t)size_ * kBlock);
   for (int collective = 0; collective < kCollectives; ++collective) {
-    run(collective, in, out); /* what happens only once */
+    run(collective, in, out); /* excludes one-time work from the measurement */
     MPI_Barrier(MPI_COMM_WORLD);
     const double before_ms = processor_ms();
     if (rank_ == late_rank(collective)) usleep((useconds_t)(1e3 * away_ms));
@@ -125,7 +126,8 @@ int main(int argc, char** argv) {
     CHECK(!is_waiting(collective) || left >= came, "%s: over %g s before rank %d came", kNames[collective],
           came - left, late_rank(collective));
     MPI_Reduce(&used_ms, &all_ms, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    /* One rank that does not sleep would use more: the work itself is under a millisecond a rank. */
+    /* A single rank that does not sleep would use more: the work itself takes less than a millisecond per
+     * rank. */
     if (rank_ == 0)
       printf("%-16s %.1f ms of a processor, %.0f ms away\n", kNames[collective], all_ms, away_ms);
     CHECK(rank_ != 0 || all_ms < 0.1 * away_ms + size_,

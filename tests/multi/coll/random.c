@@ -1,15 +1,15 @@
-/* Random collectives, several of them under way at once, on communicators of all kinds, against a plain
- * computation of what must come out. All ranks draw the same plan, which follows from a seed and the number
- * of the round alone, so that a round can be repeated by itself.
+/* Random collectives, several of them in flight, on communicators of all kinds, compared with a plain
+ * computation. All ranks draw the same plan, which depends only on a seed and the round, so that a single
+ * round can be repeated.
  *
  *   random ROUNDS KIB      KIB: the most that a rank has in one buffer
  *
- *   COLL_SEED=N|clock      another plan than the usual one
+ *   COLL_SEED=N|clock      another plan than the default one
  *   COLL_ROUND=N           this round only
  *   COLL_ONLY=allreduce    this collective only
- *   COLL_SECONDS=N         rounds until this time is over
- *   COLL_MPI_MEMORY=N      so many of 100 buffers come from MPI_Alloc_mem, not 30
- *   COLL_VERBOSE=1         each call is told before it begins, by the first rank of its communicator */
+ *   COLL_SECONDS=N         rounds for this time
+ *   COLL_MPI_MEMORY=N      N of 100 buffers come from MPI_Alloc_mem (default 30)
+ *   COLL_VERBOSE=1         the first rank of its communicator describes each call */
 #include "random_calls.h"
 
 enum { kCallsMax = 6, kBatches = 3 };
@@ -53,7 +53,8 @@ static void apply_in_order(void* in, void* inout, int* count, MPI_Datatype* type
     if (form == kPersistent) MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &call->request); \
   } while (0)
 
-/* The call itself, or the making of its persistent request. What does not count in this rank is rubbish. */
+/* Makes the call, or creates its persistent request. Arguments that are not significant on this rank are
+ * garbage. */
 static void launch(Call* call) {
   const Form form = call->form;
   const MPI_Comm comm = call->group->comm;
@@ -142,7 +143,7 @@ static void shuffle(Stream* stream, Call** calls, int count) {
   }
 }
 
-/* Completes the requests of calls under way, by one of the many ways there are. */
+/* Completes the requests of calls in flight, by one of the many possible ways. */
 static void complete(Stream* own, Call** calls, int count) {
   MPI_Request requests[kCallsMax];
   int indices[kCallsMax], done = 0, index, left = count;
@@ -181,7 +182,7 @@ static const char* where(int call) {
   return text;
 }
 
-/* Some calls, begun in one order by all; persistent ones are started in each rank's own order. */
+/* Some calls, made in one order by all ranks; persistent ones are started in each rank's own order. */
 static void run_batch(Stream* stream, Group groups[2], int is_last) {
   Call calls[kCallsMax], *persistent[kCallsMax], *open[kCallsMax];
   const int count = 1 + (int)draw(stream, kCallsMax), frees_early = is_last && chance(stream, 40);
@@ -211,7 +212,7 @@ static void run_batch(Stream* stream, Group groups[2], int is_last) {
   }
   while (started < persistents) MPI_Start(&persistent[started++]->request);
   if (frees_early) {
-    /* What is under way goes on without its communicator's handle (MPI 5.0 section 7.4.3). */
+    /* Calls in flight continue without the handle of their communicator (MPI 5.0 section 7.4.3). */
     for (int i = 0; i < 2; ++i)
       if (groups[i].comm != MPI_COMM_WORLD && groups[i].comm != MPI_COMM_NULL) MPI_Comm_free(&groups[i].comm);
   }
@@ -249,7 +250,7 @@ static void run_round(void) {
   for (int i = 0; i < 2; ++i) free_group(&groups[i]);
 }
 
-/* Rank 0's word for all, without the help of a collective. */
+/* Sends rank 0's word to all ranks without a collective. */
 static uint64_t of_rank_0(uint64_t word) {
   for (int to = 1; rank_ == 0 && to < size_; ++to) MPI_Send(&word, 8, MPI_BYTE, to, 1, MPI_COMM_WORLD);
   if (rank_ != 0) MPI_Recv(&word, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

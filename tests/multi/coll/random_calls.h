@@ -1,5 +1,5 @@
-/* One collective call: what is drawn for it, its buffers, the call itself in its three forms, and what must
- * have come out. All that ranks must agree on follows from the call's seed; layouts are each rank's own. */
+/* One collective call: its random parameters, its buffers, the call in its three forms, and the expected
+ * results. Everything on which ranks must agree follows from the call's seed; layouts are each rank's own. */
 #ifndef TESTS_MULTI_COLL_RANDOM_CALLS_H
 #define TESTS_MULTI_COLL_RANDOM_CALLS_H
 
@@ -40,15 +40,15 @@ typedef struct {
   Form form;
   const Type* type;
   Operation operation;
-  int unit;    /* every block's length is a multiple */
-  long length; /* of a block, of the predefined type; before it varies */
+  int unit;    /* the length of every block is a multiple of it */
+  long length; /* of a block, in the predefined type; before it varies */
   int in_place;
-  int turns; /* of a persistent one */
+  int turns; /* starts of a persistent request */
   uint64_t seed;
 
   const Group* group;
-  int peers;          /* whom the call moves data from and to: */
-  const int* members; /* the other group of an intercommunicator, else the own one */
+  int peers;          /* the ranks from and to which the call moves data: */
+  const int* members; /* the remote group of an intercommunicator, else the own group */
   int root, root_side;
   Side send, receive;
   int* counts;                              /* of MPI_Reduce_scatter, in extents */
@@ -78,7 +78,7 @@ static void describe(const Call* call, const char* where) {
            group->kind, group->size, group->inter ? " and " : " of ", group->inter ? group->others : size_);
 }
 
-/* Lengths that matter: nothing, what fits a cache line, borders of pieces and what lies around them. */
+/* Relevant lengths: zero, what fits a cache line, limits of fragments and lengths around them. */
 static long draw_bytes(Stream* stream, long bytes_max) {
   static const long borders[] = {56,    64,    512,   1024,   2048,   4096,   8192,
                                  16384, 32768, 65536, 131072, 262144, 1048576};
@@ -94,7 +94,7 @@ static long draw_bytes(Stream* stream, long bytes_max) {
   return bytes > bytes_max ? draw(stream, bytes_max) : bytes;
 }
 
-/* What all ranks draw alike. `bytes_max` is the most that a rank has in one buffer. */
+/* The parameters that all ranks draw alike. `bytes_max`: the most that a rank has in one buffer. */
 static Call draw_call(Stream* stream, const Group* group, const char* only, long bytes_max) {
   static const int units[] = {1, 1, 1, 2, 4, 6, 12};
   Call call = {.group = group, .request = MPI_REQUEST_NULL};
@@ -109,7 +109,7 @@ static Call draw_call(Stream* stream, const Group* group, const char* only, long
     call.type = &kTypes[draw(stream, kTypeCount)];
   if (is_reduction(&call) && call.operation >= kUserAnyOrder) call.type = user_type();
   call.unit = units[draw(stream, sizeof units / sizeof units[0])];
-  if (is_reduction(&call)) bytes_max /= 4; /* each rank computes what all ranks have put in */
+  if (is_reduction(&call)) bytes_max /= 4; /* each rank computes from the inputs of all ranks */
   if (call.collective >= kGather && (call.collective < kReduce || scatters_result(&call))) bytes_max /= size_;
   call.length = draw_bytes(stream, bytes_max) / call.type->extent / call.unit * call.unit;
   call.in_place = chance(stream, 30);
@@ -129,7 +129,7 @@ static Call draw_call(Stream* stream, const Group* group, const char* only, long
 static int is_root(const Call* call) {
   return call->group->rank == call->root && (!call->group->inter || call->group->side == call->root_side);
 }
-/* Not where an intercommunicator's call has its root in this group. */
+/* False if the root of an intercommunicator's call is in this group. */
 static int is_beside_root(const Call* call) {
   return !call->group->inter || call->group->side != call->root_side;
 }
@@ -157,19 +157,19 @@ static long block_length(const Call* call, int from, int to) {
   return word % 6 == 0 ? 0 : call->length + call->unit * (long)(word >> 8 & 1);
 }
 
-/* Which data a block has: those of gathering are the same for all receivers. */
+/* The receiver that the data of a block depend on; -1 in collectives that gather. */
 static int data_to(const Call* call, int to) {
   const Collective c = call->collective;
   return c == kScatter || c == kScatterv || (c >= kAlltoall && c <= kAlltoallw) ? to : -1;
 }
 
-/* What a rank puts into a reduction. Where the result is scattered, both groups can divide it evenly. */
+/* The length of a rank's input to a reduction. Scattered results can be divided evenly by both groups. */
 static long vector_length(const Call* call) {
   if (!scatters_result(call)) return call->length;
   return call->length * call->group->size * (call->group->inter ? call->group->others : 1);
 }
 
-/* Where a rank's part of a scattered result begins; that of some ranks is empty. */
+/* The start of a rank's part of a scattered result; some parts are empty. */
 static long border(const Call* call, int rank) {
   const int size = call->group->size;
   if (call->collective == kReduceScatter && rank > 0 && rank < size &&
@@ -186,7 +186,7 @@ static Stream own_stream(const Call* call, int what) {
   return stream;
 }
 
-/* A side of `blocks` blocks; block i has lengths[i], which it keeps. */
+/* Sets up one side of a call with `blocks` blocks of these lengths; takes ownership of `lengths`. */
 static void open_side(const Call* call, Side* side, int what, int blocks, long* lengths) {
   const Collective c = call->collective;
   Stream own = own_stream(call, what), common = {call->seed, 0};
@@ -194,7 +194,7 @@ static void open_side(const Call* call, Side* side, int what, int blocks, long* 
       c == kGatherv || c == kScatterv || c == kAllgatherv || (c >= kAlltoallv && c <= kAlltoallw);
   side->in_bytes = c == kAlltoallw;
   if (is_reduction(call)) {
-    /* The same on all ranks, and derived ones for functions of the user only. */
+    /* The same on all ranks; derived types only for user-defined operations. */
     side->layouts[0] = call->operation < kUserAnyOrder ? plain_layout(call->type)
                                                        : draw_layout(&common, call->type, call->unit);
   } else {
@@ -210,7 +210,7 @@ static void open_one(const Call* call, Side* side, int what, long length) {
   open_side(call, side, what, 1, lengths);
 }
 
-/* A block for each peer. */
+/* Sets up a side with one block per peer. */
 static void open_all(const Call* call, Side* side, int what) {
   long* lengths = malloc(sizeof(long) * (size_t)(call->peers + 1));
   for (int i = 0; i < call->peers; ++i)
@@ -225,7 +225,7 @@ static MPI_Datatype* types_of(const Side* side) {
   return types;
 }
 
-/* The layouts that functions of the user may be called with. */
+/* The layouts with which user-defined operations may be called. */
 enum { kLiveMax = 64 };
 static const Layout* live_[kLiveMax];
 
@@ -319,7 +319,7 @@ static void put_input(const Call* call, Side* side) {
                 input_value(call->type, call->operation, call->turn_seed, rank_, i));
 }
 
-/* Puts into the buffers what the call begins with. */
+/* Fills the buffers with the data before the call. */
 static void fill_call(Call* call, int turn) {
   const int root = is_root(call), in_place = call->in_place;
   const Group* group = call->group;
@@ -336,7 +336,7 @@ static void fill_call(Call* call, int turn) {
   if (call->collective == kBcast && root) visit_bytes(&call->receive, 0, call->turn_seed, rank_, -1, 0);
   if (!in_place || call->receive.memory == NULL) return;
   for (int i = 0; i < call->receive.blocks; ++i) {
-    /* The own block is in its place; MPI_Alltoall sends what lies where it receives. */
+    /* The own block is already in place; MPI_Alltoall sends from its receive buffer. */
     if (call->collective >= kAlltoall || i == group->rank)
       visit_bytes(&call->receive, i, call->turn_seed, rank_, data_to(call, call->members[i]), 0);
   }
@@ -352,7 +352,8 @@ static void check_input(const Call* call, Side* side) {
   }
 }
 
-/* The first `count` elements of the result are the reduction over some members, from an index on. */
+/* Checks that the first `count` elements are the reduction over members `first` to `last`, from an index
+ * on. */
 static void check_result(const Call* call, Side* side, long count, long first_index, int first, int last) {
   for (long i = 0; i < side->lengths[0]; ++i) {
     unsigned char* part = part_of(side, 0, i);
@@ -382,7 +383,7 @@ static void check_reduction(Call* call) {
       check_result(call, &call->receive, count, 0, 0, rank);
       break;
     case kExscan:
-      /* The first rank's buffer stays as it was; in place nobody promises that. */
+      /* The first rank's buffer is unchanged, except that this is not guaranteed in place. */
       if (rank > 0) check_result(call, &call->receive, count, 0, 0, rank - 1);
       if (rank == 0 && call->in_place) check_result(call, &call->receive, 0, 0, 0, 0);
       break;
@@ -395,7 +396,7 @@ static void check_reduction(Call* call) {
   }
 }
 
-/* That all is where it must be, and nothing else was touched. */
+/* Checks that all data are correct and nothing else was written. */
 static void check_call(Call* call) {
   if (is_reduction(call)) {
     check_reduction(call);

@@ -1,4 +1,4 @@
-/* Communicators of all kinds, and who is in them. */
+/* Communicators of all kinds, and their members. */
 #ifndef TESTS_MULTI_COLL_RANDOM_GROUPS_H
 #define TESTS_MULTI_COLL_RANDOM_GROUPS_H
 
@@ -7,10 +7,10 @@
 enum { kRanksMax = 256 };
 
 typedef struct {
-  MPI_Comm comm; /* MPI_COMM_NULL in ranks that are not in it */
+  MPI_Comm comm; /* MPI_COMM_NULL on ranks that are not members */
   const char* kind;
   int inter, rank, size, others;
-  int side;                              /* of an intercommunicator: 0 has rank 0 of MPI_COMM_WORLD's part */
+  int side;                              /* of an intercommunicator: side 0 has rank 0 of MPI_COMM_WORLD */
   int own[kRanksMax], remote[kRanksMax]; /* ranks in MPI_COMM_WORLD */
 } Group;
 
@@ -39,7 +39,7 @@ static void look_at(Group* group) {
   list_members(members, group->others, group->remote);
 }
 
-/* Puts another communicator of the same members in the place of one. */
+/* Replaces a communicator by another one of the same members. */
 static void replace_by_copy(Stream* stream, Group* group) {
   const int idle = chance(stream, 50);
   MPI_Comm copy;
@@ -55,7 +55,7 @@ static void replace_by_copy(Stream* stream, Group* group) {
   group->comm = copy;
 }
 
-/* Two groups of neighbours in MPI_COMM_WORLD. */
+/* Two groups that are adjacent in MPI_COMM_WORLD. */
 static void make_inter(Stream* stream, Group* group) {
   const int first = 1 + (int)draw(stream, size_ - 1);
   MPI_Comm own;

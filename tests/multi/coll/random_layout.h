@@ -1,5 +1,5 @@
-/* Derived datatypes around a predefined one, and memory in which their data lie. All that is not data is
- * filler and must stay as it was. */
+/* Derived datatypes built from a predefined one, and memory for their data. All bytes that are not data are
+ * filler and must stay unchanged. */
 #ifndef TESTS_MULTI_COLL_RANDOM_LAYOUT_H
 #define TESTS_MULTI_COLL_RANDOM_LAYOUT_H
 
@@ -9,9 +9,9 @@
 
 enum { kPartsMax = 12, kMargin = 256, kFiller = 0xee };
 
-static char context_[512]; /* which call is looked at, for messages */
+static char context_[512]; /* the call being checked, for messages */
 
-/* An element: `parts` of the predefined type, each at a place of its own. */
+/* An element: `parts` values of the predefined type, each at its own offset. */
 typedef struct {
   MPI_Datatype handle;
   const Type* basic;
@@ -26,7 +26,7 @@ static Layout plain_layout(const Type* basic) {
   return layout;
 }
 
-/* One whose number of parts divides `unit`. */
+/* A layout whose number of parts divides `unit`. */
 static Layout draw_layout(Stream* stream, const Type* basic, int unit) {
   Layout layout = plain_layout(basic);
   MPI_Datatype inner;
@@ -39,7 +39,7 @@ static Layout draw_layout(Stream* stream, const Type* basic, int unit) {
   while (unit % layout.parts != 0);
   const int n = layout.parts;
   switch (shape) {
-    case 1: /* one after another */
+    case 1: /* contiguous */
       MPI_Type_contiguous(n, basic->type, &layout.handle);
       layout.extent = n * each;
       for (int i = 0; i < n; ++i) layout.at[i] = i * each;
@@ -49,7 +49,7 @@ static Layout draw_layout(Stream* stream, const Type* basic, int unit) {
       layout.extent = (3 * n - 2) * each;
       for (int i = 0; i < n; ++i) layout.at[i] = 3 * i * each;
       break;
-    default: { /* in any order; with gaps; some of it before the address */
+    default: { /* in any order, with gaps, some of it at negative offsets */
       const long turn = draw(stream, n), gap = shape == 3 ? 0 : draw(stream, 4);
       const long before = shape == 5 ? draw(stream, 3) : 0, step = shape == 4 ? 2 : 1;
       for (int i = 0; i < n; ++i) {
@@ -70,16 +70,16 @@ static void free_layout(Layout* layout) {
   if (layout->derived) MPI_Type_free(&layout->handle);
 }
 
-/* One side of a call: a block for each of some ranks. Even and odd blocks may have layouts of their own. */
+/* One side of a call: one block for each of some ranks. Even and odd blocks may have different layouts. */
 typedef struct {
   Layout layouts[2];
   int blocks;
-  long* lengths; /* of the predefined type, by block */
-  int* counts;   /* of the layout */
-  int* places;   /* in extents, or in bytes */
+  long* lengths; /* in values of the predefined type, by block */
+  int* counts;   /* in elements of the layout */
+  int* places;   /* in extents or in bytes */
   int in_bytes;
   unsigned char* memory;
-  unsigned char* base; /* what MPI is told */
+  unsigned char* base; /* the address passed to MPI */
   size_t bytes;
   int is_mpi_memory;
 } Side;
@@ -107,8 +107,8 @@ static int mpi_memory_percent(void) {
   return given != NULL ? atoi(given) : 30;
 }
 
-/* Places the blocks: one after another, or, if `scattered`, in any order with gaps. `lengths` is of malloc.
- */
+/* Places the blocks: contiguous, or if `scattered` in any order with gaps. Takes ownership of `lengths` (from
+ * malloc). */
 static void lay_out(Side* side, Stream* stream, int blocks, long* lengths, int scattered) {
   const int turn = scattered ? (int)draw(stream, blocks) : 0;
   long end = 0;
@@ -120,7 +120,7 @@ static void lay_out(Side* side, Stream* stream, int blocks, long* lengths, int s
     const int block = (i + turn) % blocks;
     const Layout* layout = layout_of(side, block);
     if (scattered) end += draw(stream, 3) * (side->in_bytes ? 16 : 1);
-    if (side->in_bytes) end += 2 * 32; /* data may lie before an element, unlike in its neighbours */
+    if (side->in_bytes) end += 2 * 32; /* data may begin before an element, unlike in its neighbours */
     CHECK(lengths[block] % layout->parts == 0, "the test itself: a block of %ld", lengths[block]);
     side->counts[block] = (int)(lengths[block] / layout->parts);
     side->places[block] = (int)end;
@@ -156,8 +156,8 @@ static void check_filler(const Side* side) {
           (long)(side->memory + i - side->base));
 }
 
-/* What a byte of an element is: data, unused within a number (it may travel or not), or none of the type's.
- */
+/* Bytes of an element: data, padding within a number (it may be transferred or not), or outside of the
+ * type. */
 typedef enum { kData, kUnused, kForeign } Use;
 
 static Use use_of(const Type* type, int byte) {
@@ -168,7 +168,7 @@ static Use use_of(const Type* type, int byte) {
   return machine == kExtended && LDBL_MANT_DIG == 64 && of_number >= 10 ? kUnused : kData;
 }
 
-/* The data of block `block`, on the way from a rank to another, are pure bytes. */
+/* Writes or checks the data of a block that goes from one rank to another: random bytes. */
 static void visit_bytes(Side* side, int block, uint64_t seed, int from, int to, int checks) {
   const Type* basic = side->layouts[0].basic;
   for (long i = 0; i < side->lengths[block]; ++i) {

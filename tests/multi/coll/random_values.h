@@ -1,6 +1,5 @@
-/* Random numbers that all ranks draw alike, the predefined datatypes, and what reductions make of their
- * values. Values are computed here by the plainest means, so that a result says something about the library.
- */
+/* Random numbers that all ranks draw alike, the predefined datatypes, and the results of reductions on their
+ * values. The values are computed by the simplest means, independently of the library. */
 #ifndef TESTS_MULTI_COLL_RANDOM_VALUES_H
 #define TESTS_MULTI_COLL_RANDOM_VALUES_H
 
@@ -14,13 +13,13 @@ static uint64_t mix(uint64_t word) {
   return word ^ word >> 31;
 }
 
-/* A word that follows from up to three others and a seed. */
+/* A word derived from up to three others and a seed. */
 static uint64_t hash_of(uint64_t seed, long a, long b, long c) {
   const uint64_t first = mix(seed + 0x9e3779b97f4a7c15u * (uint64_t)(a + 2));
   return mix(first + 0xc2b2ae3d27d4eb4fu * (uint64_t)(b + 2) + 0x165667b19e3779f9u * (uint64_t)(c + 2));
 }
 
-/* One stream of draws. */
+/* A stream of random words. */
 typedef struct {
   uint64_t seed, drawn;
 } Stream;
@@ -43,10 +42,10 @@ typedef uint64_t Wide;
 typedef int64_t SignedWide;
 #endif
 
-/* How a number lies in memory. */
+/* The representation of a number in memory. */
 typedef enum { kSigned, kUnsigned, kHalf, kSingle, kDouble, kExtended, kQuad } Machine;
 
-/* What reductions are defined on it: kText on nothing, kPair on MPI_MINLOC and MPI_MAXLOC. */
+/* The reductions that are defined for it: none for kText, MPI_MINLOC and MPI_MAXLOC for kPair. */
 typedef enum { kText, kBits, kLogical, kInteger, kReal, kComplex, kPair } Class;
 
 typedef struct {
@@ -56,11 +55,11 @@ typedef struct {
   Machine machine;
   int bytes;                   /* of one number */
   Machine second;              /* of a pair */
-  int second_at, second_bytes; /* likewise; of a complex number as well */
+  int second_at, second_bytes; /* of a pair or a complex number */
   int extent;
 } Type;
 
-/* A number of the type; of pairs and complex numbers, two. */
+/* A number of the type; two numbers for pairs and complex types. */
 typedef struct {
   Wide bits;
   long double first, second;
@@ -88,7 +87,7 @@ typedef struct {
 #include <stddef.h>
 #include <wchar.h>
 
-/* Without a type of C for it, the size stands for it. */
+/* A stand-in of the right size for a type that C lacks. */
 typedef struct {
   unsigned char bytes[2];
 } TwoBytes;
@@ -135,7 +134,7 @@ static const Type kTypes[] = {
     PAIR(MPI_DOUBLE_INT, kDouble, double, kSigned, int),
     PAIR(MPI_LONG_DOUBLE_INT, kExtended, long double, kSigned, int),
 #ifdef MPI_ABI_VERSION
-    /* Other libraries have those of Fortran as their Fortran compiler had them. */
+    /* In other libraries the types of Fortran depend on their Fortran compiler. */
     ONE(MPI_PACKED, kText, kUnsigned, char),
     ONE(MPI_CHARACTER, kText, kSigned, char),
     ONE(MPI_CXX_BOOL, kLogical, kUnsigned, uint8_t),
@@ -179,7 +178,7 @@ static const Type kTypes[] = {
 };
 enum { kTypeCount = sizeof kTypes / sizeof kTypes[0] };
 
-/* The element of a user's operation: two numbers of 32 bits. */
+/* The element of user-defined operations: two numbers of 32 bits. */
 static const Type* user_type(void) {
   for (int i = 0; i < kTypeCount; ++i)
     if (kTypes[i].type == MPI_UINT64_T) return &kTypes[i];
@@ -337,8 +336,9 @@ static int equal_values(Value a, Value b) {
   return a.bits == b.bits && a.first == b.first && a.second == b.second;
 }
 
-/* What a rank puts into a reduction at an index. Whole numbers are any; others such that no order of sums and
- * products rounds: small, and at most every fifth rank has a factor greater than one. */
+/* A rank's input to a reduction at an index. Integers are arbitrary. Other types have values for which sums
+ * and products are exact in any order: they are small, and at most every fifth rank has a factor greater than
+ * one. */
 static Value input_value(const Type* type, Operation operation, uint64_t seed, int rank, long index) {
   const uint64_t word = hash_of(seed, rank, index, 7);
   const int greater = (uint64_t)rank % 5 == hash_of(seed, -1, index, 8) % 5;
@@ -349,7 +349,7 @@ static Value input_value(const Type* type, Operation operation, uint64_t seed, i
     value.bits |= (Wide)mix(word) << 64;
 #endif
     if (type->class == kLogical) value.bits = word & 1;
-    /* Sums and products wrap around in Hearth; MPI leaves that open. */
+    /* Integer sums and products wrap around in Hearth; MPI leaves that open. */
     if (operation == kSum && !promised()) value.bits = word % 4;
     if (operation == kProduct && !promised()) value.bits = greater ? 2 : 1;
     if (operation >= kLogicalAnd && operation <= kLogicalExclusiveOr && word >> 60 < 6) value.bits = 0;
@@ -372,7 +372,7 @@ static Value input_value(const Type* type, Operation operation, uint64_t seed, i
       }
       break;
     default:
-      value.first = (long double)(word % 5) - 2; /* often equal, so that places count */
+      value.first = (long double)(word % 5) - 2; /* often equal, so that indices matter */
       value.second = (long double)(word / 5 % 201) - 100;
   }
   return value;
@@ -380,7 +380,7 @@ static Value input_value(const Type* type, Operation operation, uint64_t seed, i
 
 enum { kPrime = 1000003 };
 
-/* x -> a x + b, one after the other, a and b in the halves of a word: the order counts. */
+/* x -> a x + b, composed; a and b are the halves of a word. The order matters. */
 static uint64_t chain(uint64_t first, uint64_t then) {
   const uint64_t a = first & 0xffffffffu, b = first >> 32, c = then & 0xffffffffu, d = then >> 32;
   return a * c % kPrime | (c * b + d) % kPrime << 32;

@@ -1,12 +1,12 @@
-/* Reductions, against the same computation done alone by every rank, in the order of ranks. */
+/* Reductions, compared with the same computation on every rank alone, in rank order. */
 #include "forms.h"
 
-/* What rank r contributes at index i. Small, so that sums and products stay exact in any order. */
+/* The input of rank r at index i: small, so that sums and products are exact in any order. */
 static int input(int rank, long index) {
   return (int)((rank * 7 + index * 3) % 5) - 1;
 }
 
-/* A reduction of integers or of doubles that hold integers. */
+/* A reduction of ints, or of doubles with integral values. */
 typedef struct {
   const char* name;
   MPI_Op op;
@@ -138,8 +138,8 @@ static void test_reduce_scatter(MPI_Datatype type, int count, const Operation* o
   free(counts);
 }
 
-/* Products of 2 x 2 matrices modulo a prime: associative, and very different in another order. They lie with
- * a gap between them that no reduction may touch. */
+/* Products of 2 x 2 matrices modulo a prime: associative, and very different in any other order. The gap
+ * between elements must not be touched. */
 
 enum { kPrime = 10007 };
 typedef struct {
@@ -210,7 +210,7 @@ static void test_order(int count, MPI_Datatype type, MPI_Op op) {
   free(out);
 }
 
-/* Sums of numbers that round: the same bits on all ranks, and each time. */
+/* Sums that round: the same bits on all ranks, and every time. */
 static void test_repeats(int count) {
   double* in = malloc(sizeof(double) * (size_t)count);
   double* once = malloc(sizeof(double) * (size_t)count);
@@ -245,7 +245,7 @@ static void test_places(void) {
   CHECK(out[1].value == -(size_ - 1) && out[1].rank == size_ - 1, "MINLOC of negative numbers");
 }
 
-/* A combination that does not exist is an error of the call, on all ranks, before anything is sent. */
+/* An undefined pair of operation and type is an error of the call, on all ranks, before any data are sent. */
 static void test_wrong_operation(void) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

@@ -1,4 +1,4 @@
-/* Short stages keep to the first part of the chunks: wherever there a long one comes next, it finds room. */
+/* Short stages use only the first part of the pipeline buffers: a long stage that follows finds room. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,5 @@
-/* MPI on a stack of 16 KiB, as programs have that switch between contexts of their own: messages of each
- * protocol and blocking collectives of all kinds of lengths. Beyond the stack is a page that nobody may
- * touch.
- */
+/* MPI on a stack of 16 KiB, as in programs that switch between user-level contexts: messages of each protocol
+ * and blocking collectives of all kinds of lengths. A guard page follows the stack. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* MPI_THREAD_MULTIPLE: each thread runs collectives on a communicator of its own, blocking and not, while the
- * others run theirs. Any thread may move any collective on. */
+/* MPI_THREAD_MULTIPLE: each thread runs blocking and nonblocking collectives on its own communicator at the
+ * same time. Any thread may progress any collective. */
 #include <pthread.h>
 
 #include "check.h"

@@ -1,5 +1,4 @@
-/* What the programs of this folder share. They use nothing but mpi.h, so that they can be tried on other MPI
- * libraries too. */
+/* Shared by the programs of this folder, which use mpi.h only, so that other MPI libraries can run them. */
 #ifndef TESTS_MULTI_DATATYPE_CHECK_H
 #define TESTS_MULTI_DATATYPE_CHECK_H
 

@@ -1,5 +1,5 @@
-/* How a datatype was made (MPI 5.0 section 5.1.13): every constructor in both of its forms, and the
- * order of what comes back. Errors name the argument. */
+/* How a datatype was created (MPI 5.0 section 5.1.13): every constructor in both forms, and the order of the
+ * returned arguments. Error texts name the argument. */
 #include <stdint.h>
 
 #include "check.h"
@@ -154,7 +154,7 @@ static void test_empty(void) {
   MPI_Type_free(&type);
 }
 
-/* Predefined types without a constant: what they say of themselves, and that they stay. */
+/* Predefined types without a constant: their properties, and that they cannot be freed. */
 static void test_unnamed(void) {
   MPI_Datatype real, again, pair, row, freed;
   struct Contents got;
@@ -166,7 +166,7 @@ static void test_unnamed(void) {
             got.integers[0] == 10 && got.integers[1] == MPI_UNDEFINED,
         "the contents of a parametric type");
   freed = real;
-  /* Erroneous (MPI 5.0 section 19.1.6), but no library has to find it out. */
+  /* Erroneous (MPI 5.0 section 19.1.6), but no library has to detect it. */
   if (promised()) expect_error(MPI_Type_free(&freed), MPI_ERR_TYPE, "cannot be freed");
   double numbers[2] = {1.5, 2.5}, sums[2] = {0, 0};
   MPI_Allreduce(numbers, sums, 2, real, MPI_SUM, MPI_COMM_SELF);
@@ -178,7 +178,7 @@ static void test_unnamed(void) {
 
   MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &pair);
   CHECK(pair == MPI_DOUBLE_INT, "the pair of double and int has a name");
-  /* MPI 5.0 section 6.9.4: MPI_DATATYPE_NULL where a library has no such pair. */
+  /* MPI 5.0 section 6.9.4: MPI_DATATYPE_NULL if a library has no such pair. */
   MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT64_T, &pair);
   if (pair != MPI_DATATYPE_NULL) {
     struct {
@@ -218,7 +218,7 @@ int main(int argc, char** argv) {
   test_order_of_contents();
   test_empty();
   test_unnamed();
-  /* No library has to find wrong arguments out. */
+  /* No library has to detect invalid arguments. */
   if (promised()) test_errors();
   MPI_Finalize();
   return 0;

@@ -1,6 +1,7 @@
 /* Datatypes where definitions are easy to get wrong (MPI 5.0 sections 5.1, 5.2, 14.5.2): types without data,
- * steps backwards, extents below zero, sizes that no int can say, messages that end inside of nested types,
- * every predefined type in external32, the parametric types of Fortran, and attributes that refuse to go. */
+ * backward strides, negative extents, sizes that do not fit an int, messages that end inside nested types,
+ * every predefined type in external32, the parametric types of Fortran, and attributes whose deletion fails.
+ * Any number of ranks. */
 #include <stdint.h>
 
 #include "check.h"
@@ -19,7 +20,8 @@ static void expect_bounds(MPI_Datatype type, int size, MPI_Aint lower, MPI_Aint 
         what, (long)at, (long)length, (long)true_lower, (long)true_extent);
 }
 
-/* The elements of `type` at `ints`, packed, are the numbers `want`, and unpacking puts them back there. */
+/* Checks that the elements of `type` at `ints` are packed as the numbers `want`, and that unpacking restores
+ * them. */
 static void expect_order(MPI_Datatype type, int count, int* ints, int length, int begin, const int* want,
                          int wanted, const char* what) {
   int packed[64], position = 0;
@@ -81,7 +83,7 @@ static void test_without_data(void) {
     MPI_Allgather(&byte, 2, types[i], &byte, 0, MPI_INT, MPI_COMM_SELF);
     CHECK(byte == 1, "a collective without data writes");
   }
-  /* Bounds may be given to nothing; they count, as those of data do. */
+  /* An empty type may have explicit bounds, which count like those of data. */
   MPI_Type_create_resized(types[0], -4, 16, &more);
   expect_bounds(more, 0, -4, 16, 0, 0, "nothing with bounds");
   MPI_Datatype three, beside;
@@ -93,7 +95,7 @@ static void test_without_data(void) {
   MPI_Type_create_struct(2, one, both, pair, &beside);
   expect_bounds(beside, 4, 96, 16, 0, 4, "a number and bounds that are given");
   MPI_Type_free(&beside);
-  /* A member that is there no times leaves no bounds behind. */
+  /* A member with count 0 leaves no bounds. */
   const int once[] = {1, 0};
   MPI_Type_create_struct(2, once, both, pair, &beside);
   expect_bounds(beside, 4, 0, 4, 0, 4, "a member that is there no times");
@@ -112,7 +114,7 @@ static void test_backwards(void) {
   expect_order(type, 2, ints, 32, 8, vector, 12, "a vector backwards");
   MPI_Type_free(&type);
 
-  /* The next element comes before this one. */
+  /* The next element precedes this one. */
   MPI_Type_create_resized(MPI_INT, 0, -(MPI_Aint)sizeof(int), &back);
   expect_bounds(back, 4, 0, -4, 0, 4, "an extent below zero");
   const int falling[] = {3, 2, 1, 0};
@@ -133,7 +135,7 @@ static void test_backwards(void) {
   expect_bounds(type, 24, -8, 32, -8, 32, "blocks before the buffer");
   const int indexed[] = {8, 9, 2, 4, 5, 6};
   expect_order(type, 1, ints, 16, 4, indexed, 6, "blocks before the buffer");
-  /* Of that, every other one, the last one first. */
+  /* Every second element of that type, the last one first. */
   MPI_Type_create_hvector(2, 1, -12 * (MPI_Aint)sizeof(int), type, &outer);
   const int nested[] = {20, 21, 14, 16, 17, 18, 8, 9, 2, 4, 5, 6};
   expect_order(outer, 1, ints, 32, 16, nested, 12, "a vector backwards of blocks");
@@ -141,7 +143,7 @@ static void test_backwards(void) {
   MPI_Type_free(&type);
 }
 
-/* What the compiler would do: extents are rounded to the strictest alignment (section 5.1.6). */
+/* Like a compiler: extents are rounded up to the strictest alignment (section 5.1.6). */
 static void test_padding(void) {
   const int one[] = {1, 1};
   const MPI_Aint doubles_first[] = {0, 8}, late[] = {3, 8}, shorts[] = {1, 3};
@@ -165,7 +167,7 @@ static void test_padding(void) {
   MPI_Type_free(&type);
 }
 
-/* A message that ends inside of types within types. */
+/* A message that ends inside nested types. */
 static void test_partial(void) {
   const int lengths[] = {1, 0, 2}, ones[] = {1, 1};
   const MPI_Aint places[] = {0, 8, 16};
@@ -231,7 +233,8 @@ static void test_huge(void) {
   CHECK(count == MPI_UNDEFINED, "its size as an int is %d", count);
   MPI_Type_free(&type);
 
-  /* Two numbers 8 GiB apart, sent from absolute places that are near: the type has no others. */
+  /* Two numbers at displacements of more than 8 GiB; the base address is shifted so that both lie in
+   * `from`. */
   const MPI_Count places[] = {far, far + 8};
   MPI_Type_create_hindexed_block_c(2, 1, places, MPI_INT, &type);
   MPI_Type_commit(&type);
@@ -275,7 +278,7 @@ static void test_huge(void) {
 }
 #endif
 
-/* Every predefined type: what external32 makes of it has the size of section 14.5.2, and comes back. */
+/* Every predefined type: its external32 form has the size of section 14.5.2, and is converted back. */
 static void test_external(void) {
   const struct {
     MPI_Datatype type;
@@ -358,8 +361,8 @@ static void test_external(void) {
     MPI_Pack_external_size("external32", kCount, type, &room);
     CHECK(room == kCount * rows[i].bytes, "%d of %s take %ld bytes in external32, not %d", kCount, name,
           (long)room, kCount * rows[i].bytes);
-    /* Small numbers, zeros elsewhere: right for every type, and none needs more than external32 has. Of a
-     * long double the value comes back, and what fills its bytes up need not. */
+    /* Small numbers with zero bytes elsewhere: valid for every type and exact in external32. For a long
+     * double the value is compared, not its padding. */
     const int wide = type == MPI_LONG_DOUBLE || type == MPI_LONG_DOUBLE_INT ||
                      type == MPI_C_LONG_DOUBLE_COMPLEX || type == MPI_CXX_LONG_DOUBLE_COMPLEX;
     const long double number = -1.25L;
@@ -433,7 +436,7 @@ static void test_parametric(void) {
 }
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
-/* Section 6.9.4: those that have a name are what they are called, others work as they do. */
+/* Section 6.9.4: pairs with a name are that predefined type; the others work in the same way. */
 static void test_value_index(void) {
   MPI_Datatype pair, copy;
   MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &pair);
@@ -492,7 +495,7 @@ static int never_copied(MPI_Datatype type, int keyval, void* extra, void* in, vo
   return MPI_ERR_OTHER;
 }
 
-/* Section 7.7.3: a callback that fails makes the call fail, and what was there stays. */
+/* Section 7.7.3: if a callback fails, the call fails, and the attribute stays. */
 static void test_attributes(void) {
   int key, flag;
   void* value = NULL;
@@ -515,7 +518,7 @@ static void test_attributes(void) {
   MPI_Type_set_attr(MPI_INT, key, (void*)9);
   MPI_Type_get_attr(MPI_INT, key, &value, &flag);
   CHECK(flag && value == (void*)9, "an attribute of MPI_INT");
-  /* A key that is in use is freed for good when its last attribute goes (section 7.7.2). */
+  /* A key in use is finally freed with its last attribute (section 7.7.2). */
   const int number = key;
   MPI_Type_free_keyval(&key);
   CHECK(key == MPI_KEYVAL_INVALID, "a freed key");
@@ -527,7 +530,7 @@ static void test_attributes(void) {
         "an attribute whose key was freed cannot be deleted");
 }
 
-/* Of two names of one type, the standard calls the second one the synonym (MPI 5.0 table 3.2). */
+/* For two names of one type, the standard calls the second one the synonym (MPI 5.0 table 3.2). */
 static void check_names_of_synonyms(void) {
   char name[MPI_MAX_OBJECT_NAME];
   int length;

@@ -1,8 +1,8 @@
-/* Messages that end inside of an element: basic elements in them (MPI 5.0 section 5.1.11). A pair such as
- * MPI_DOUBLE_INT is two basic elements, as if MPI_Type_create_struct had made it (section 6.9.4). */
+/* Messages that end inside an element: counts of basic elements (MPI 5.0 section 5.1.11). A pair such as
+ * MPI_DOUBLE_INT is two basic elements, as if created by MPI_Type_create_struct (section 6.9.4). */
 #include "check.h"
 
-/* A message that ends inside of an element. */
+/* A message that ends inside an element. */
 static void test_partial(void) {
   const int lengths[] = {2, 1, 1};
   const MPI_Aint places[] = {0, 16, 24};

@@ -1,6 +1,6 @@
-/* Messages of every kind of derived datatype, of lengths that take each way from sender to receiver. What
- * arrives is compared with what MPI_Pack made of the sender's buffer, and bytes outside of the datatype must
- * stay as they were. */
+/* Messages of every kind of derived datatype, with lengths for every protocol. The received data are
+ * compared with the result of MPI_Pack on the sender's buffer, and bytes outside of the datatype must stay
+ * unchanged. */
 #include "check.h"
 
 enum { kTypes = 12, kMemory = 1 << 21 };
@@ -37,7 +37,7 @@ static void make_types(MPI_Datatype types[kTypes]) {
   for (int i = 0; i < kTypes; ++i) MPI_Type_commit(&types[i]);
 }
 
-/* A byte that no other rank has at this place. */
+/* A byte that differs from every other rank's byte at this position. */
 static unsigned char byte_of(int rank, int type, long i) {
   return (unsigned char)(i * 31 + i / 251 + rank * 17 + type * 7);
 }

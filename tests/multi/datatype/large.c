@@ -1,7 +1,7 @@
 /* Large counts: a datatype of more elements than an int can count, and positions of MPI_Count. */
 #include "check.h"
 
-/* More elements than an int can count, in little memory: an overlapping type is right for sending. */
+/* More elements than an int can count, in little memory: an overlapping type is valid for sending. */
 static void test_many(int rank, int ranks) {
   const MPI_Count count = ((MPI_Count)1 << 31) + 5;
   MPI_Datatype same, all;
@@ -11,7 +11,7 @@ static void test_many(int rank, int ranks) {
   MPI_Type_size_c(same, &size);
   MPI_Type_get_true_extent_c(same, &lower, &extent);
   CHECK(size == count && extent == 1, "size %lld, extent %lld", (long long)size, (long long)extent);
-  /* A piece of it from the middle on, through MPI_Pack_c of what a small type gives. */
+  /* A part of it starting in the middle, by MPI_Pack_c from a small type. */
   MPI_Type_create_hvector_c(1000, 1, 0, MPI_CHAR, &all);
   MPI_Type_commit(&all);
   char letter = (char)('a' + rank), got[1000];

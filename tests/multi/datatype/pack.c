@@ -1,4 +1,4 @@
-/* Packing into the user's buffer: positions, room, and external32 byte by byte. */
+/* Packing into the user's buffer: positions, room, and every byte of external32. */
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ static void test_positions(void) {
   CHECK(position == 24 && memcmp(got, numbers, sizeof got) == 0 && got_real == real, "unpacked");
 
   position = 60;
-  /* No library has to find out whether there is room. */
+  /* No library has to check whether there is room. */
   if (!promised()) return;
   expect_error(MPI_Pack(numbers, 2, MPI_INT, buffer, sizeof buffer, &position, MPI_COMM_WORLD),
                MPI_ERR_TRUNCATE, "from position 60");
@@ -125,7 +125,7 @@ static void test_external_structures(void) {
   CHECK(got[1].letter == 'y' && got[1].real == -1.0 && got[1].number == -8 && got[0].number == 7,
         "two structures from external32");
 
-  /* Longer than any piece that the library converts at a time. */
+  /* Longer than the pieces that the library converts at a time. */
   enum { kMany = 5000 };
   static double column[2 * kMany], column_got[2 * kMany];
   static unsigned char long_packed[8 * kMany];
@@ -154,7 +154,7 @@ static void test_external_errors(void) {
   position = 6;
   expect_error(MPI_Pack_external("external32", &value, 1, MPI_INT, packed, 8, &position), MPI_ERR_TRUNCATE,
                "from position 6");
-  /* MPI 5.0 section 14.5.2 leaves it to the library whether this is found out. */
+  /* MPI 5.0 section 14.5.2 leaves open whether the library detects this. */
   if (sizeof(long) > 4) {
     const long large = LONG_MAX;
     position = 0;

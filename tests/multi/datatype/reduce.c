@@ -1,5 +1,5 @@
-/* Reductions of derived datatypes by operations of the user: elements with gaps, in front of and behind their
- * data, through every blocking collective that reduces. The gaps belong to the user and stay as they are. */
+/* Reductions of derived datatypes by user-defined operations: elements with gaps before and after their data,
+ * in every blocking collective that reduces. The gaps belong to the user and must stay unchanged. */
 #include <stddef.h>
 
 #include "check.h"

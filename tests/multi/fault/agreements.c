@@ -1,9 +1,8 @@
-/* Agreements while ranks die: whoever lives has the same outcome, and what it says of the dead is the same
- * everywhere. Ranks die before their part, in the middle, and right after they may have decided for all.
- */
+/* Agreements while ranks die: all survivors get the same result and the same error class. Ranks die before
+ * they contribute, in the middle, and right after they may have decided for all. */
 #include "fault.h"
 
-/* All that live say the same number, or the job ends: by messages, in a communicator of the living. */
+/* Checks by messages on a communicator of the survivors that all of them have the same number. */
 static void all_say(MPI_Comm living, int number, const char* what) {
   int least = 0, most = 0;
   MPI_Allreduce(&number, &least, 1, MPI_INT, MPI_MIN, living);
@@ -19,7 +18,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm comm, living;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  /* Rank 0, which decides as long as it lives, goes first. */
+  /* Starts with rank 0, which decides as long as it is alive. */
   for (int victim = 0; victim < size - 2; ++victim) {
     int codes[8], flags[8];
     for (int i = 0; i < 8; ++i) {
@@ -46,7 +45,7 @@ int main(int argc, char** argv) {
       }
     }
     MPI_Comm_free(&living);
-    /* Once all have acknowledged it, there is no error. */
+    /* Without an error once every rank has acknowledged the failure. */
     CHECK(MPIX_Comm_failure_ack(comm) == MPI_SUCCESS, "cannot acknowledge");
     MPI_Group failed;
     int count, flag = 1;

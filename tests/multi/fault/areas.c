@@ -1,12 +1,12 @@
-/* A control area comes back whose taker, last one to leave, or clearer is killed in the middle of that, or
- * before the others were told. Run with HEARTH_CHAOS, which kills rank 0 there: it takes the area of `twin`,
- * and is the last to leave it; with an argument the first, and the others ask for it when they know that it
- * is dead. */
+/* A collective region is reclaimed if its taker, the last member to leave, or the member that clears it is
+ * killed in the middle of that, or before the other members know of the region. Run with HEARTH_CHAOS, which
+ * kills rank 0 there. Rank 0 takes the region of `twin` and is the last to leave it. With an argument it is
+ * the first to leave, and the other ranks create `twin` after they have noticed its death. */
 #include "areas.h"
 
 enum { patience = 1000 };
 
-/* Whether all the dead are known here. */
+/* Whether this rank knows of the failure. */
 static int has_heard(void) {
   int something, acknowledged = 0;
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &something, MPI_STATUS_IGNORE);
@@ -18,10 +18,10 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &own_rank_);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Barrier(MPI_COMM_WORLD); /* nobody dies before all have said so */
+  MPI_Barrier(MPI_COMM_WORLD); /* every rank returns errors before rank 0 dies */
   MPI_Comm parent, twin;
   CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &parent) == MPI_SUCCESS, "no communicator");
-  MPI_Barrier(parent); /* and not before all have it */
+  MPI_Barrier(parent); /* every rank has its region before rank 0 dies */
   for (int tries = 0; argc > 1 && own_rank_ != 0 && !has_heard(); ++tries) {
     CHECK(tries < patience, "nobody was killed");
     pause_ms(5);

@@ -1,4 +1,4 @@
-/* How many control areas of collectives are taken, as the tool interface tells. */
+/* The number of collective regions in use, from the tool interface. */
 #pragma once
 
 #include "fault.h"

@@ -1,7 +1,6 @@
 /* Every kind of call that waits ends with an error when the process that it waits for dies. In each round the
- * last rank of the communicator dies while all others are inside a call, or just before; those that are left
- * go on with what is left of the communicator.
- */
+ * last rank of the communicator dies while all other ranks are inside a call, or just before; the survivors
+ * continue with a shrunk communicator. */
 #include "fault.h"
 
 enum { long_count = 1 << 20 };
@@ -9,7 +8,7 @@ static int* data;
 static int* more;
 static MPI_Comm comm;
 static int rank, size, victim;
-/* Nobody may call what needs the victim before all know its part: but it may be dead already. */
+/* Operands of allreduce(). */
 static int one = 1, sum;
 
 static int receive(void) {
@@ -77,7 +76,7 @@ static int persistent(void) {
   MPI_Request_free(&request);
   return second;
 }
-/* A receive whose partitions nobody has offered, and a send; both say so in every cycle. */
+/* A receive whose partitions were never announced, and a send: each cycle ends with an error. */
 static int partitioned(void) {
   enum { partitions = 4 };
   MPI_Request request;
@@ -89,7 +88,7 @@ static int partitioned(void) {
     CHECK(class_of(code) == MPIX_ERR_PROC_FAILED, "cycle %d: %s", cycle, words_of(code));
   }
   MPI_Request_free(&request);
-  /* Who is dead is refused at once. */
+  /* A send to a failed process is refused at once. */
   code = MPI_Psend_init(more, partitions, long_count / partitions, MPI_INT, victim, 4, comm, MPI_INFO_NULL,
                         &request);
   if (code == MPI_SUCCESS) MPI_Request_free(&request);
@@ -110,7 +109,7 @@ static int partitioned_send(void) {
 static int from_any(void) {
   return MPI_Recv(data, 1, MPI_INT, MPI_ANY_SOURCE, 1, comm, MPI_STATUS_IGNORE);
 }
-/* The request goes on: after the death has been acknowledged another process serves it. */
+/* The request stays usable: after the failure has been acknowledged, another process serves it. */
 static int from_any_later(void) {
   MPI_Request request;
   int code, acknowledged;
@@ -150,7 +149,7 @@ static int alltoall_long(void) {
 static int nonblocking(void) {
   MPI_Request requests[2];
   MPI_Status statuses[2];
-  /* Who comes late knows of the death already. */
+  /* A rank that comes late knows of the failure already. */
   const int first = MPI_Ibarrier(comm, &requests[0]);
   if (first != MPI_SUCCESS) return first;
   const int second = MPI_Iallreduce(data, more, long_count, MPI_INT, MPI_SUM, comm, &requests[1]);
@@ -163,7 +162,7 @@ static int nonblocking(void) {
   CHECK(class_of(statuses[0].MPI_ERROR) == MPIX_ERR_PROC_FAILED, "%s", words_of(statuses[0].MPI_ERROR));
   return statuses[1].MPI_ERROR;
 }
-/* A call that does not need the victim may make a communicator; it is as broken as the old one then. */
+/* A call that does not need the victim may create a communicator, which is then as broken as the old one. */
 static int try_out(int code, MPI_Comm* made) {
   if (code != MPI_SUCCESS) return code;
   const int tried = MPI_Barrier(*made);
@@ -217,7 +216,7 @@ static const struct {
              {"create_group", create_group}};
 enum { call_count = sizeof calls / sizeof calls[0] };
 
-/* argv: the first call, how many calls, after how many milliseconds the victim dies. */
+/* argv: the first call, the number of calls, the delay in milliseconds after which the victim dies. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &own_rank_);
@@ -234,7 +233,7 @@ int main(int argc, char** argv) {
     MPI_Comm_size(comm, &size);
     victim = size - 1;
     if (size < 2) break;
-    /* Who comes out of it late may hear of the death there. */
+    /* A rank that leaves the barrier late may notice the failure there. */
     const int before = MPI_Barrier(comm);
     CHECK(before == MPI_SUCCESS || class_of(before) == MPIX_ERR_PROC_FAILED, "before %s: %s", calls[i].name,
           words_of(before));
@@ -246,7 +245,7 @@ int main(int argc, char** argv) {
     CHECK(class_of(code) == MPIX_ERR_PROC_FAILED, "%s: %s", calls[i].name, words_of(code));
     CHECK(strstr(words_of(code), "SIGKILL") != NULL, "%s does not say how: %s", calls[i].name,
           words_of(code));
-    /* It is the same for whoever comes later. */
+    /* Later calls fail in the same way. */
     const int again = MPI_Barrier(comm);
     CHECK(class_of(again) == MPIX_ERR_PROC_FAILED, "barrier after %s: %s", calls[i].name, words_of(again));
     MPI_Comm next;

@@ -1,4 +1,4 @@
-/* What the programs of this folder have in common. They need calls that only some libraries have. */
+/* Shared by the programs of this folder, which need calls that only some libraries have. */
 #ifndef TESTS_MULTI_FAULT_H
 #define TESTS_MULTI_FAULT_H
 

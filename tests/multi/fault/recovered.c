@@ -1,14 +1,13 @@
-/* What a dead rank held comes back. Rank 2 dies with long messages of rank 0 that it has not received, half
- * received, or is just sending; then ranks 0 and 1 exchange more than the cells of one rank hold, and memory
- * that was lent is the owner's again. The shared memory of communicators that it was in is free for others
- * once the living have freed them.
- */
+/* Resources of a dead rank are reclaimed. Rank 2 dies with long messages of rank 0 that it has not received
+ * or half received, and with sends in flight. Then ranks 0 and 1 exchange more than the bounce buffers of one
+ * rank hold, so that exposed memory must have been returned to its owner. The collective regions of its
+ * communicators are free again once the survivors have freed the communicators. */
 #include "areas.h"
 #include "fault.h"
 
 enum { length = 2 << 20, messages = 4, twins_count = 12 };
 
-/* Calls that come to nothing take none, however often they are tried. */
+/* Calls that fail take no regions, however often they are tried. */
 static void make_what_needs_the_dead(void) {
   MPI_Group world;
   MPI_Comm made;
@@ -25,7 +24,7 @@ static void make_what_needs_the_dead(void) {
       CHECK(class_of(codes[i]) == MPIX_ERR_PROC_FAILED, "call %d: %s", i, words_of(codes[i]));
     }
   }
-  /* Who is invited need not know of the death. */
+  /* A process that is asked to join need not know of the failure. */
   if (MPI_Comm_create_from_group(world, "again", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made) == MPI_SUCCESS) {
     MPI_Comm_free(&made);
   }
@@ -39,7 +38,7 @@ static void meet(int other) {
   CHECK(code == MPI_SUCCESS, "%s", words_of(code));
 }
 
-/* Some of them have been used, so that there is something to clear. */
+/* Some regions have been used, so that there is something to clear. */
 static void free_what_the_dead_was_in(MPI_Comm* twins, int other) {
   meet(other);
   const long long before = areas_taken();
@@ -64,7 +63,7 @@ int main(int argc, char** argv) {
     if (i % 2 == 0) MPI_Barrier(twins[i]);
   }
   if (own_rank_ == 2) {
-    /* One of them in full, so that others are under way. */
+    /* One message is received completely, so that more of them are in flight. */
     MPI_Recv(data[0], length, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int i = 0; i < messages; ++i)
       MPI_Isend(data[i], length, MPI_CHAR, 1, 2, MPI_COMM_WORLD, &requests[i]);
@@ -90,7 +89,7 @@ int main(int argc, char** argv) {
     }
     CHECK(failed > 0, "more messages were received than sent");
   }
-  /* Now, since the job ends after a while where nobody goes on. */
+  /* Acknowledges now, because the job ends after a while if no rank continues. */
   int acknowledged;
   MPIX_Comm_ack_failed(MPI_COMM_WORLD, 1, &acknowledged);
   CHECK(acknowledged == 1, "%d deaths are acknowledged", acknowledged);

@@ -1,6 +1,5 @@
-/* MPIX_Comm_revoke: calls on the communicator end on all ranks, those that wait and those that come later;
- * other communicators do not notice; shrink and agree work on what was revoked. Nobody dies here.
- */
+/* MPIX_Comm_revoke: calls on the communicator end on all ranks, both those that wait and later ones; other
+ * communicators are not affected; shrink and agree work on the revoked communicator. No rank fails here. */
 #include "fault.h"
 
 enum { long_count = 1 << 20, partitions = 4, ways = 9 };
@@ -37,7 +36,7 @@ static void calls_are_refused(MPI_Comm comm) {
   CHECK(MPI_Comm_rank(comm, &asked) == MPI_SUCCESS && asked == rank, "local calls must go on");
 }
 
-/* MPI_REQUEST_NULL for who comes too late. */
+/* MPI_REQUEST_NULL if the communicator has been revoked already. */
 static MPI_Request partitioned(MPI_Comm comm, int sends, int peer, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
   const int count = long_count / partitions;
@@ -48,8 +47,8 @@ static MPI_Request partitioned(MPI_Comm comm, int sends, int peer, int tag) {
   return code == MPI_SUCCESS ? request : MPI_REQUEST_NULL;
 }
 
-/* What rank 0 has begun before it revokes: the receives of all others are offered partitions, of which none
- * is ever ready. */
+/* The sends that rank 0 has created before it revokes: they announce partitions to the receives of all other
+ * ranks, and no partition is ever ready. */
 static MPI_Request offered[64];
 
 static void offer_partitions(MPI_Comm comm, int number) {
@@ -58,7 +57,7 @@ static void offer_partitions(MPI_Comm comm, int number) {
   }
 }
 
-/* All but rank 0 wait in a call of this number when rank 0 revokes. */
+/* All ranks but 0 wait in call `number` when rank 0 revokes. */
 static void wait_somewhere(MPI_Comm comm, int number) {
   MPI_Request request;
   int code;
@@ -79,17 +78,17 @@ static void wait_somewhere(MPI_Comm comm, int number) {
       code = MPI_Irecv(data, 1, MPI_INT, 0, 1, comm, &request);
       if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
       return expect_revoked(code, "irecv");
-    case 6: /* all is ready, and rank 0 never looks for it */
+    case 6: /* all partitions are ready, and rank 0 never receives them */
       request = partitioned(comm, 1, 0, 7);
       if (request == MPI_REQUEST_NULL) return;
       MPI_Start(&request);
       MPI_Pready_range(0, partitions - 1, request);
       code = MPI_Wait(&request, MPI_STATUS_IGNORE);
       MPI_Request_free(&request);
-      /* All may have left the buffer before that. */
+      /* All partitions may have been sent before the revocation. */
       if (code == MPI_SUCCESS) code = MPI_Recv(data, 1, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE);
       return expect_revoked(code, "partitioned send");
-    case 7: /* rank 0 never offers any; then it does, and sends none (offer_partitions) */
+    case 7: /* rank 0 never announces partitions; then it does and sends none (offer_partitions) */
     case ways - 1:
       request = partitioned(comm, 0, 0, 8);
       if (request == MPI_REQUEST_NULL) return;
@@ -118,10 +117,10 @@ int main(int argc, char** argv) {
     MPI_Comm comm;
     round_ = round;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    /* Something that nobody receives, in the way. */
+    /* A message that no rank receives, ahead of the others. */
     int number = round;
     MPI_Send(&number, 1, MPI_INT, (rank + 1) % size, 99, comm);
-    /* A call that names no communicator, but whose request has one. */
+    /* A call without a communicator argument, whose request belongs to the communicator. */
     MPI_Request again;
     MPI_Barrier_init(comm, MPI_INFO_NULL, &again);
     MPI_Barrier(comm);
@@ -149,7 +148,7 @@ int main(int argc, char** argv) {
               next_size == size,
           "the sum over %d ranks is %d", next_size, sum);
     MPI_Comm_free(&next);
-    /* MPI_COMM_WORLD has not noticed, and is as it was. */
+    /* MPI_COMM_WORLD is unaffected. */
     number = 100 + round;
     CHECK(MPI_Sendrecv_replace(&number, 1, MPI_INT, (rank + 1) % size, 7, (rank + size - 1) % size, 7,
                                MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS &&

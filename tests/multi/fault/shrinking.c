@@ -1,10 +1,9 @@
-/* Ranks die one by one, from all to two, and the others go on: each time the sum over those that are left is
- * right, and all agree on who they are. What a dead rank contributed to a sum that its death has interrupted
- * is added again by nobody.
- */
+/* Ranks die one by one until two are left, and the survivors continue: each time the sum over the survivors
+ * is right, and all agree on the members. No survivor adds what a dead rank contributed to an interrupted
+ * sum. */
 #include "fault.h"
 
-/* The sum of all ranks' numbers, over those of `comm` that live; what is left of `comm` comes back. */
+/* The sum of `own` over the living members of `comm`, which is replaced by the shrunk communicator. */
 static long sum_of_living(MPI_Comm* comm, long own) {
   for (;;) {
     long sum = 0;
@@ -32,7 +31,7 @@ int main(int argc, char** argv) {
   int lost = 0;
   for (int victim = all - 1; victim >= 1; --victim) {
     for (int step = 0; step < steps; ++step) {
-      /* The last one but two dies in the middle, anywhere in the call. */
+      /* The last rank dies, anywhere in the call; two ranks survive. */
       if (own_rank_ == victim && victim >= 2 && step == steps / 2) {
         if (victim % 2 == 0) alarm(0), pause_ms(victim);
         die();

@@ -1,8 +1,7 @@
-/* How long it takes from SIGKILL of a rank until the others' calls have ended with an error. Ranks 0 and 1
- * wait, in turn in a receive, a long and a synchronous send; the others die one after the other, each after
- * it has said when. With an argument rank 0 prints the times in microseconds, of both, one line for each
- * death.
- */
+/* The time from SIGKILL of a rank until the calls of other ranks end with an error. Ranks 0 and 1 wait by
+ * turns in a receive, a long send and a synchronous send; the other ranks die one after the other, and each
+ * sends the time of its death first. With an argument rank 0 prints one line per death: the times of both
+ * ranks in microseconds. */
 #include "fault.h"
 
 enum { long_count = 1 << 20 };
@@ -19,10 +18,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &own_rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Barrier(MPI_COMM_WORLD); /* nobody dies before all have said so */
+  MPI_Barrier(MPI_COMM_WORLD); /* every rank returns errors before the first one dies */
   const int both = 2;
   if (own_rank_ >= both) {
-    /* Asleep in the system until it is its turn, so that it is in nobody's way. */
+    /* Blocked until its turn, so that it does not compete for processors. */
     int turn;
     MPI_Recv(&turn, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     pause_ms(3);

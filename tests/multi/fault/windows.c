@@ -1,11 +1,11 @@
-/* Calls of one-sided communication that wait for a rank which is killed: each ends with an error that says
- * so, on all others, whatever the memory of the window is. Each call costs a rank. */
+/* One-sided calls that wait for a rank that is killed: on every other rank each call ends with an error that
+ * names the cause, for every kind of window memory. Each call costs a rank. */
 #include "fault.h"
 
 enum { length = 1024 };
 
 static int rank, size, victim;
-static long memory[length]; /* which others reach by messages only */
+static long memory[length]; /* reached by messages only */
 static MPI_Win win;
 
 static void all_here(MPI_Comm comm, const char* where) {
@@ -21,7 +21,7 @@ static MPI_Group group_of_victim(MPI_Comm comm) {
   return one;
 }
 
-/* The victim has it, and takes it along. */
+/* The victim dies with the lock. */
 static int lock(MPI_Comm comm) {
   if (rank == victim) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
   all_here(comm, "before the lock");
@@ -76,7 +76,7 @@ static int await_complete(MPI_Comm comm) {
 
 static const struct {
   const char* name;
-  int shared; /* memory that others reach by loads and stores */
+  int shared; /* memory that other ranks reach by loads and stores */
   int (*call)(MPI_Comm);
 } calls[] = {{"lock", 1, lock},          {"lock of ordinary memory", 0, lock},   {"flush", 0, flush},
              {"fence", 1, fence},        {"fence of ordinary memory", 0, fence}, {"start", 1, start},

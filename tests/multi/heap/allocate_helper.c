@@ -1,4 +1,4 @@
-/* What allocate.f90 needs of C and of MPI. */
+/* The C and MPI calls that allocate.f90 needs. */
 #include <mpi.h>
 
 #include "window.h"

@@ -1,6 +1,6 @@
-/* The heap as mpiexec shares it unasked: blocks of some lengths only, and not more than so much of them
- * altogether (HEARTH_SHARE_HEAP_BYTES_MAX=8M, HEARTH_SHARE_HEAP_BYTES_TOTAL=32M). Everything else is private
- * memory, and works. */
+/* The heap as mpiexec shares it by default: only blocks of certain lengths, up to a total size
+ * (HEARTH_SHARE_HEAP_BYTES_MAX=8M, HEARTH_SHARE_HEAP_BYTES_TOTAL=32M). All other blocks are private memory,
+ * and work. */
 #include <stdlib.h>
 
 #include "../coll/check.h"
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     shared += in_window(blocks[i]) ? kMiB : 0;
   }
   CHECK(shared >= 16 * kMiB && shared <= 32 * kMiB, "%zu MiB are in the window", shared / kMiB);
-  /* From shared and from private memory, to either. */
+  /* Every pair of shared and private memory as source and destination. */
   const int next = (rank_ + 1) % size_, before = (rank_ + size_ - 1) % size_;
   for (int i = 0; i < kBlocks; ++i) {
     MPI_Sendrecv_replace(blocks[i], (int)kMiB, MPI_CHAR, next, i, before, i, MPI_COMM_WORLD,

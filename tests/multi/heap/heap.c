@@ -1,6 +1,6 @@
-/* The program's heap where ranks share it (mpiexec --share-heap): every function of the family before and
- * after MPI_Init, short and long, in threads, in a library that is opened later, and messages from such
- * memory. With the argument "private" the same, but nothing may lie in the window. */
+/* The program's heap when ranks share it (mpiexec --share-heap): every function of the malloc family before
+ * and after MPI_Init, short and long blocks, in threads, in a library that is opened later, and messages from
+ * such memory. With the argument "private" the same, but no block may lie in the arena. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
@@ -12,7 +12,7 @@
 static int shared = 1;
 enum { shared_bytes_min = 64 << 10 }; /* the default of share_heap_bytes_min */
 
-/* What is long enough is in the window once MPI has started. */
+/* Blocks that are long enough lie in the arena once MPI has started. */
 static void check_place(const void* memory, size_t bytes, const char* what) {
   CHECK(memory != NULL, "%s: no memory", what);
   const int wanted = shared && bytes >= shared_bytes_min;
@@ -42,7 +42,7 @@ static void allocate_early(void) {
   }
 }
 
-/* Memory from before MPI_Init stays where it is, and lives on in every way. */
+/* Memory from before MPI_Init stays in place, and all functions still accept it. */
 static void use_early(void) {
   for (int i = 0; i < early_count; ++i) {
     const size_t bytes = early_bytes(i);
@@ -134,7 +134,7 @@ static void exchange(void) {
 
 enum { threads = 4, rounds = 300, kept = 16 };
 static pthread_mutex_t swap_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned char* swapped[kept]; /* freed by whichever thread comes next */
+static unsigned char* swapped[kept]; /* freed by the next thread */
 static size_t swapped_bytes[kept];
 
 static void* churn(void* argument) {
@@ -168,7 +168,7 @@ static void in_threads(void) {
   for (int i = 0; i < kept; ++i) free(swapped[i]);
 }
 
-/* The library allocates, we free, and the other way round. */
+/* A block of the library is freed by the program, and vice versa. */
 static void in_opened_library(const char* path) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   CHECK(library != NULL, "dlopen: %s", dlerror());

@@ -1,4 +1,4 @@
-/* What heap.c opens while it runs. */
+/* The library that heap.c opens at run time. */
 #include <stdlib.h>
 #include <string.h>
 

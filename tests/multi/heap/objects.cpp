@@ -1,4 +1,4 @@
-// operator new and delete, and what the C++ library builds on them, where ranks share the heap.
+// operator new and delete, and the C++ library on top of them, with a shared heap.
 #include <memory>
 #include <new>
 #include <numeric>

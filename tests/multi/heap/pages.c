@@ -1,6 +1,6 @@
-/* Memory of a shared heap and the system. With the argument "returns": what is freed goes back if the block
- * was long, and stays for the next one, without page faults, if it was not. With "unreachable": a child made
- * by fork that cannot have a copy of the window goes on with private memory. */
+/* Memory of a shared heap and the kernel. With the argument "returns": freed memory goes back to the kernel
+ * if the block was long; otherwise it stays for the next block, without page faults. With "unreachable": a
+ * child made by fork that cannot get a copy of the arena slice continues with private memory. */
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ static void returns(void) {
   for (int round = 0; round < 3; ++round) {
     char* memory = malloc(bytes);
     CHECK(in_window(memory), "not in the window");
-    /* Later ones may be populated in advance: their predecessor was touched. */
+    /* Later blocks may be populated in advance, because their predecessor was touched. */
     if (round == 0) CHECK(shared_kib() < before + kib / 8, "memory that nobody has touched is there");
     memset(memory, 1, bytes);
     CHECK(shared_kib() > before + kib / 2, "%ld KiB: memory that was touched is not counted", shared_kib());
@@ -64,7 +64,8 @@ static void unreachable(void) {
   memset(memory, 1, 300000);
   memset(freed, 1, 300000);
   free(freed);
-  /* As a program may that wants to be alone. Without the file nobody knows which pages there are to copy. */
+  /* Like a program that closes all descriptors. Without the file the child cannot find out which pages to
+   * copy. */
   for (int descriptor = 3; descriptor < 1024; ++descriptor) close(descriptor);
   const pid_t child = fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-/* Whether memory lies in the arena, as the system says. */
+/* Whether memory lies in the arena, according to the kernel. */
 #ifndef TESTS_MULTI_HEAP_WINDOW_H
 #define TESTS_MULTI_HEAP_WINDOW_H
 

@@ -113,7 +113,7 @@ static void wrong_uses(void) {
   CHECK(error_class == MPI_ERR_BASE, "freeing twice gave the class %d", error_class);
 }
 
-/* One rank lacks it, and the others hear of that instead of waiting. */
+/* One rank lacks memory; the other ranks get an error instead of waiting. */
 static void window_without_memory(void) {
   void* base;
   MPI_Win win;

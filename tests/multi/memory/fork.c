@@ -1,6 +1,6 @@
-/* Children of a rank whose memory other ranks reach: what the child writes is its own, what the parent writes
- * meanwhile does not show in the child, messages go on, and a child that becomes another program is nothing
- * special. With an argument the memory comes from malloc. */
+/* Children of a rank whose memory other ranks can reach: a child's stores stay private, the parent's later
+ * stores do not show in the child, messages continue, and a child may become another program. With an
+ * argument the memory comes from malloc. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ static void exchange(int* out, int* in, int value) {
   CHECK(is(in, length, previous * 1000 + value), "a message of round %d is wrong", value);
 }
 
-/* Exit codes say which expectation of the child failed. */
+/* The exit code names the expectation that failed in the child. */
 static void be_a_child(int* out, int* few, int go, int value) {
   char byte;
   if (read(go, &byte, 1) != 1) _exit(2); /* the parent has changed its data */

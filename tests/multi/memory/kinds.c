@@ -1,5 +1,5 @@
-/* MPI_Alloc_mem with the info keys that choose a memory node: blocks can be had, used and had again, whatever
-   the machine has; values that mean nothing are refused. Where the memory lies is asked in tests/lab. */
+/* MPI_Alloc_mem with the info keys that choose a memory node: blocks can be allocated, used and allocated
+   again on any machine; invalid values are refused. tests/lab checks where the memory lies. */
 #include "../coll/check.h"
 
 static int allocate(size_t bytes, const char* key, const char* value, char** memory) {
@@ -13,7 +13,7 @@ static int allocate(size_t bytes, const char* key, const char* value, char** mem
   return error_class;
 }
 
-/* A message from such a block into another one, so that both are written and read, by peers too. */
+/* Sends a message from one block into another, so that both are written and read, by peers too. */
 static void use(char* out, char* in, size_t bytes) {
   const int next = (rank_ + 1) % size_;
   const int before = (rank_ + size_ - 1) % size_;
@@ -58,7 +58,7 @@ int main(void) {
     CHECK(error_class == MPI_ERR_INFO_VALUE, "%s=%s gave the class %d", wrong[i][0], wrong[i][1],
           error_class);
   }
-  /* Where a sandbox forbids binding, the number of a node that is not there goes unnoticed. */
+  /* If a sandbox forbids binding, the number of a missing node goes unnoticed. */
   const int error_class = allocate(100, "hearth_memory_bind", "1000", &memory);
   CHECK(error_class == MPI_ERR_INFO_VALUE || error_class == MPI_SUCCESS, "node 1000 gave the class %d",
         error_class);

@@ -1,5 +1,5 @@
-/* Agreement on communicators without all of a communicator: from groups alone, by their processes, by
-   leaders; by several threads at once. */
+/* Agreement on communicators without all processes of a communicator: from groups alone, by the members, by
+   leaders; in several threads at once. */
 #include <pthread.h>
 
 #include "../coll/check.h"
@@ -23,7 +23,7 @@ static void test_comm(void) {
   MPI_Comm_create_from_group(world_, "hearth://test", info, MPI_ERRORS_RETURN, &all);
   MPI_Info_free(&info);
   check_works(all, size_, "all");
-  /* The same words again are another communicator. */
+  /* The same string a second time creates another communicator. */
   MPI_Comm_create_from_group(world_, "hearth://test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &again);
   check_works(again, size_, "all again");
   int result = -1, keys = 0, class_ = 0;
@@ -35,7 +35,7 @@ static void test_comm(void) {
   MPI_Info_free(&used);
   MPI_Error_class(MPI_Send(&keys, 1, MPI_INT, size_, 0, all), &class_);
   CHECK(class_ == MPI_ERR_RANK, "the error handler given is not in force");
-  /* Each half by itself, in reverse order; they do not wait for each other. */
+  /* Each half by itself, in reverse order; the halves do not wait for each other. */
   int ranges[1][3] = {{rank_ % 2 + (size_ - 1 - rank_ % 2) / 2 * 2, rank_ % 2, -2}};
   MPI_Group half;
   MPI_Group_range_incl(world_, 1, ranges, &half);
@@ -83,7 +83,7 @@ static void test_intercomm(const char* words) {
   MPI_Group_free(&high_group);
 }
 
-/* The threads of a rank come in any order; the words tell them apart. */
+/* The threads of a rank come in any order; the string identifies each of them. */
 enum { kThreads = 4, kTurns = 20 };
 
 static void check_own(MPI_Comm comm, int value, const char* what) {
@@ -93,7 +93,8 @@ static void check_own(MPI_Comm comm, int value, const char* what) {
   CHECK(least == value && most == value, "%s: threads %d to %d share a communicator", what, least, most);
 }
 
-/* Each half makes a communicator, and the leaders of both one between them, all under the thread's tag. */
+/* Each half creates a communicator, and the leaders of both create one between them, all under the thread's
+ * tag. */
 static void test_tags(int tag) {
   const int border = (size_ + 1) / 2, is_low = rank_ < border;
   int range[1][3] = {{is_low ? 0 : border, is_low ? border - 1 : size_ - 1, 1}};

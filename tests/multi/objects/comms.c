@@ -1,4 +1,5 @@
-/* Communicators: made in every way, kept apart, freed; their groups, attributes, names and hints. */
+/* Communicators: created in every way, separate from each other, freed; their groups, attributes, names and
+ * hints. */
 #include "../coll/check.h"
 
 static int compare(MPI_Comm one, MPI_Comm other) {
@@ -7,7 +8,7 @@ static int compare(MPI_Comm one, MPI_Comm other) {
   return result;
 }
 
-/* A communicator works when a sum over its ranks is right and a message around its ring arrives. */
+/* Checks that a communicator works: a sum over its ranks is right, and a message around its ring arrives. */
 static void check_works(MPI_Comm comm, int expected_size, const char* what) {
   int rank, size, total = 0, from = -1;
   MPI_Comm_rank(comm, &rank);
@@ -20,7 +21,7 @@ static void check_works(MPI_Comm comm, int expected_size, const char* what) {
   CHECK(from == (rank + size - 1) % size, "%s: a message came from %d", what, from);
 }
 
-/* Messages of two communicators with the same processes and tags do not meet. */
+/* Messages of two communicators with the same processes and tags do not match. */
 static void test_dup(void) {
   MPI_Comm copy;
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
@@ -58,7 +59,7 @@ static void test_split(void) {
   CHECK(world_rank == rank_, "the part's rank translates to %d", world_rank);
   MPI_Group_free(&part_group);
   MPI_Group_free(&world_group);
-  /* The parts share a context, so their collectives run at the same time in the same one. */
+  /* The parts share a context id, so their collectives run in the same one at the same time. */
   for (int turn = 0; turn < 20; ++turn) {
     int value = rank_ % 3 * 100 + turn, sum = 0;
     MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, part);
@@ -112,7 +113,7 @@ static MPI_Group group_of_parity(int parity) {
 }
 
 static void test_create(void) {
-  /* All ranks name the same group. */
+  /* All ranks pass the same group. */
   MPI_Group even = group_of_parity(0);
   MPI_Comm comm;
   MPI_Comm_create(MPI_COMM_WORLD, even, &comm);
@@ -128,7 +129,7 @@ static void test_create(void) {
   MPI_Comm_create(MPI_COMM_WORLD, own, &comm);
   check_works(comm, (size_ + 1 - rank_ % 2) / 2, "each half");
   MPI_Comm_free(&comm);
-  /* Only the group's ranks call. */
+  /* Only the members of the group call. */
   MPI_Comm first, second;
   MPI_Comm_create_group(MPI_COMM_WORLD, own, 17, &first);
   if (rank_ % 2 == 0) {
@@ -270,7 +271,7 @@ static void test_names_and_hints(void) {
   MPI_Comm_free(&copy);
 }
 
-/* A freed communicator lives on until its operations are over; its handle does not. */
+/* A freed communicator lives until its operations are complete; its handle does not. */
 static void test_free_early(void) {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -299,8 +300,7 @@ static void test_free_early(void) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
 
-/* Error handlers are inherited; wrong arguments that all ranks pass alike are errors and leave nobody behind.
- */
+/* Error handlers are inherited. Invalid arguments that all ranks pass alike are errors, and no rank hangs. */
 static void test_errors(void) {
   MPI_Comm comm, made = MPI_COMM_WORLD;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -312,7 +312,7 @@ static void test_errors(void) {
   CHECK(class_ == MPI_ERR_ARG, "a negative color: class %d", class_);
   MPI_Error_class(MPI_Comm_split_type(copy, 12345, 0, MPI_INFO_NULL, &made), &class_);
   CHECK(class_ == MPI_ERR_ARG, "a wrong split_type: class %d", class_);
-  /* One rank alone is wrong. */
+  /* Only one rank passes an invalid argument. */
   int code = MPI_Comm_split(copy, rank_ == size_ - 1 ? -5 : 1, 0, &made);
   CHECK((code == MPI_SUCCESS) == (rank_ != size_ - 1), "only the last rank fails");
   if (code == MPI_SUCCESS) MPI_Comm_free(&made);
@@ -334,7 +334,7 @@ static void test_errors(void) {
   MPI_Comm_free(&comm);
 }
 
-/* A send that was left to itself is over once the communicator is gone. */
+/* A send whose request was freed is complete once the communicator is gone. */
 static void test_disconnect(void) {
   enum { length = 50000 };
   static int out[length], in[length];
@@ -357,7 +357,7 @@ static int finalized_in_order = 1, self_deletes;
 static int delete_of_self(MPI_Comm comm, int keyval, void* value, void* extra) {
   (void)keyval;
   (void)extra;
-  /* The last one set goes first, and MPI still works. */
+  /* Deleted in reverse order of setting, while MPI still works. */
   int size = 0;
   MPI_Comm_size(comm, &size);
   if ((int)(size_t)value != 2 - self_deletes || size != 1) finalized_in_order = 0;

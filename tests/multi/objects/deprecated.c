@@ -1,5 +1,5 @@
 /* Names of older versions that mpi.h still has: attributes of communicators as in MPI 1, which are the same
- * attributes as those of today, and functions with large counts as in MPI 3. Any number of ranks. */
+ * attributes as today's, and functions with large counts as in MPI 3. Any number of ranks. */
 #include <limits.h>
 
 #include "../coll/check.h"

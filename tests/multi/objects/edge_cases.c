@@ -1,6 +1,7 @@
 /* Groups, communicators, attributes and info objects where definitions are easy to get wrong (MPI 5.0
- * chapters 7 and 10): groups of nobody, splits that leave some or all out, duplicates under way among other
- * operations, callbacks that fail, keys freed while in use, values that do not fit. Any number of ranks. */
+ * chapters 7 and 10): empty groups, splits that leave some or all ranks out, duplications in flight among
+ * other operations, callbacks that fail, keys freed while in use, values that do not fit. Any number of
+ * ranks. */
 #include <limits.h>
 
 #include "../coll/check.h"
@@ -55,7 +56,7 @@ static void test_groups_of_nobody(void) {
   CHECK(result == MPI_IDENT, "nobody excluded: %d", result);
   MPI_Group_free(&got);
 
-  /* Backwards, and what is behind the last step. */
+  /* A reversed group, and one whose steps do not reach the end of the range. */
   MPI_Group_range_incl(world, 1, all, &other);
   MPI_Group_compare(other, world, &result);
   CHECK(result == (size_ == 1 ? MPI_IDENT : MPI_SIMILAR), "a group backwards: %d", result);
@@ -96,13 +97,13 @@ static void test_splits(void) {
   int rank, size;
   MPI_Comm_split(MPI_COMM_WORLD, MPI_UNDEFINED, 5, &part);
   CHECK(part == MPI_COMM_NULL, "a part of nobody");
-  /* The largest color; keys at the ends of what an int can say. */
+  /* The largest color; keys at the limits of int. */
   const int last = rank_ == size_ - 1;
   MPI_Comm_split(MPI_COMM_WORLD, INT_MAX, last ? INT_MIN : INT_MAX, &part);
   MPI_Comm_rank(part, &rank);
   CHECK(rank == (last ? 0 : rank_ + 1), "rank %d by key", rank);
   MPI_Comm_free(&part);
-  /* One is left out. */
+  /* One rank is left out. */
   MPI_Comm_split(MPI_COMM_WORLD, last ? MPI_UNDEFINED : 0, -rank_, &part);
   CHECK((part == MPI_COMM_NULL) == last, "who is left out");
   if (!last) {
@@ -115,7 +116,7 @@ static void test_splits(void) {
 }
 
 #if MPI_VERSION >= 4
-/* The size of the part by this kind of division, 0 for MPI_COMM_NULL. */
+/* The size of the part by this kind of division; 0 for MPI_COMM_NULL. */
 static int part_by(int split_type, const char* key, const char* value) {
   MPI_Comm part;
   MPI_Info info = MPI_INFO_NULL;
@@ -170,7 +171,7 @@ static int copy_next(MPI_Comm comm, int keyval, void* extra, void* in, void* out
   return copies_fail ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-/* The communicator is whole when its attributes go. */
+/* The communicator is still complete when its attributes are deleted. */
 static int delete_agreed(MPI_Comm comm, int keyval, void* value, void* extra) {
   int rank = -1, size = 0;
   (void)keyval;
@@ -194,7 +195,7 @@ static void test_attributes(void) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Comm_set_attr(comm, key, (void*)10);
 
-  /* What is set after MPI_Comm_idup does not come along. */
+  /* An attribute that is set after MPI_Comm_idup is not copied. */
   MPI_Comm_idup(comm, &copy, &request);
   MPI_Comm_set_attr(comm, key, (void*)20);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -205,7 +206,7 @@ static void test_attributes(void) {
   MPI_Comm_free(&copy);
   CHECK(deletes == 2 && deleted_on == handle, "%d deletes", deletes);
 
-  /* A copy function that fails makes the call fail, and nobody hangs. */
+  /* A copy function that fails makes the call fail, and no rank hangs. */
   copies_fail = 1;
   CHECK(MPI_Comm_dup(comm, &copy) != MPI_SUCCESS, "duplicated against the copy function");
   copies_fail = 0;
@@ -219,7 +220,7 @@ static void test_attributes(void) {
   CHECK(sum_over(comm) == size_, "after freeing that failed");
   agreed = 1;
 
-  /* A key may be freed while attributes are under it; these go by MPI_Comm_delete_attr or with the
+  /* A key may be freed while attributes use it; they are deleted by MPI_Comm_delete_attr or with the
    * communicator (section 7.7.2). */
   const int number = key;
   int other;
@@ -230,7 +231,7 @@ static void test_attributes(void) {
   before = deletes;
   CHECK(MPI_Comm_delete_attr(comm, number) == MPI_SUCCESS && deletes == before + 1,
         "an attribute whose key was freed cannot be deleted");
-  /* The number is not given to another key before the last attribute has gone. */
+  /* No other key gets the number before the last attribute is deleted. */
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &other, NULL);
   CHECK(other != number, "the number of a key in use is given away");
   MPI_Comm_free(&copy);
@@ -243,7 +244,7 @@ static void test_attributes(void) {
   MPI_Comm_free(&comm);
 }
 
-/* Keys for windows are apart from those for communicators. */
+/* Keys for windows are separate from those for communicators. */
 static void test_window_keys(void) {
   int win_key = MPI_KEYVAL_INVALID, comm_key;
   MPI_Win_create_keyval(MPI_WIN_DUP_FN, MPI_WIN_NULL_DELETE_FN, &win_key, NULL);
@@ -260,7 +261,8 @@ static void test_window_keys(void) {
   CHECK(win_key == MPI_KEYVAL_INVALID && comm_key == MPI_KEYVAL_INVALID, "keys are left");
 }
 
-/* Duplicates under way, among other operations, completed in another order, of a communicator that goes. */
+/* Duplications in flight, among other operations, completed in another order, of a communicator that is
+ * freed. */
 static void test_duplicates(void) {
   enum { kCopies = 4 };
   MPI_Comm comm, copies_[kCopies];
@@ -277,7 +279,7 @@ static void test_duplicates(void) {
   MPI_Comm_free(&comm);
   for (int i = kCopies + 1; i >= 0; --i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
   CHECK(sum == size_ * (size_ - 1) / 2, "a sum among duplicates: %d", sum);
-  /* Each is one of its own: messages with the same envelope do not meet. */
+  /* Each is separate: messages with the same envelope do not match. */
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
   int got[kCopies], out[kCopies];
   MPI_Request sends[kCopies];
@@ -300,8 +302,8 @@ static void test_duplicates(void) {
     MPI_Comm_free(&copies_[i]);
   }
 #if MPI_VERSION >= 4
-  /* Hints do not travel along, in MPI_Comm_idup as in MPI_Comm_dup; those of MPI_Comm_idup_with_info are the
-   * copy's (section 7.4.2). */
+  /* Neither MPI_Comm_idup nor MPI_Comm_dup copies hints; MPI_Comm_idup_with_info gives its hints to the copy
+   * (section 7.4.2). */
   MPI_Info info, used;
   char text[16];
   int room = sizeof text, flag;
@@ -339,11 +341,11 @@ static void test_intercommunicators(void) {
   MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, low ? 1 : 0, 9, &inter);
   MPI_Comm_remote_size(inter, &remote);
 
-  /* Messages to nobody. */
+  /* Messages to MPI_PROC_NULL. */
   MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &got, 1, MPI_INT, MPI_PROC_NULL, 0, inter, &status);
   CHECK(got == -1 && status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG, "got %d", got);
 
-  /* Rooted: the root is the last of the odd ones. What does not count there may be anything. */
+  /* Rooted collectives: the root is the last odd rank. Arguments that are not significant may be anything. */
   int half_rank, half_size;
   MPI_Comm_rank(half, &half_rank);
   MPI_Comm_size(half, &half_size);
@@ -368,7 +370,7 @@ static void test_intercommunicators(void) {
   CHECK(got == (root == MPI_ROOT ? 7 * remote : -1), "reduced to %d", got);
   MPI_Barrier(inter);
 
-  /* Nobody of one side: nobody gets a communicator (section 7.6). */
+  /* If one group is empty, no rank gets a communicator (section 7.6). */
   MPI_Comm_split(inter, low ? MPI_UNDEFINED : 0, 0, &made);
   CHECK(made == MPI_COMM_NULL, "a split with one side only");
   MPI_Group mine;
@@ -385,7 +387,7 @@ static void test_intercommunicators(void) {
   MPI_Comm_compare(inter, half, &result);
   CHECK(result == MPI_UNEQUAL, "compared with one side: %d", result);
   MPI_Comm_free(&made);
-  /* Where both say the same, the order of the sides is open; who is in it is not. */
+  /* If both groups pass the same value, the order of the groups is open, but not the membership. */
   for (int high = 0; high < 2; ++high) {
     MPI_Intercomm_merge(inter, high, &made);
     CHECK(sum_over(made) == size_, "a merged communicator");
@@ -466,13 +468,13 @@ static void test_info(void) {
   MPI_Info_free(&info);
 }
 
-/* Every class has words, and is its own class; so has what a program adds. */
+/* Every class has a text and is its own class; the same holds for added ones. */
 static void test_error_classes(void) {
   char text[MPI_MAX_ERROR_STRING];
   int length, error_class, error_code, *last, flag;
   for (int i = MPI_SUCCESS; i < MPI_ERR_UNKNOWN; ++i) {
     length = 0;
-    if (class_of(i) != i) continue; /* not all numbers are classes in all libraries */
+    if (class_of(i) != i) continue; /* not all numbers are classes in every library */
     MPI_Error_string(i, text, &length);
     CHECK(length > 0 && (int)strlen(text) == length, "class %d has no words", i);
   }
@@ -491,7 +493,7 @@ static void test_error_classes(void) {
   MPI_Add_error_string(error_code, "");
   MPI_Error_string(error_code, text, &length);
   CHECK(length == 0, "words that were taken back: \"%s\"", text);
-  /* Predefined ones keep theirs. */
+  /* Predefined classes keep their texts. */
   CHECK(MPI_Add_error_string(MPI_ERR_RANK, "mine") != MPI_SUCCESS, "the words of a predefined class");
 }
 

@@ -1,5 +1,5 @@
-/* Division by hardware. The test runs on a made-up machine of two packages with a processor each, to which
-   the ranks are bound in turn: argument "bound"; and without being bound to anything. */
+/* Division by hardware. The test runs on a made-up machine of two packages with one processor each; ranks are
+   bound to them by turns (argument "bound") or not at all. */
 #include "../coll/check.h"
 
 static int size_of(MPI_Comm comm) {
@@ -8,7 +8,7 @@ static int size_of(MPI_Comm comm) {
   return size;
 }
 
-/* The size of the part that a resource gives, 0 for none. */
+/* The size of the part that a resource yields; 0 for none. */
 static int part_of(MPI_Comm comm, int split_type, const char* key, const char* value) {
   MPI_Info info;
   MPI_Comm part;
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   CHECK(part_of(MPI_COMM_WORLD, resource, "mpi_pset_name", "mpi://SELF") == 1, "each process");
   CHECK(part_of(MPI_COMM_WORLD, resource, "mpi_pset_name", "mpi://NOWHERE") == 0, "no such set");
 
-  /* Without a guide: smaller and smaller, until there is nothing left to divide by. */
+  /* Without a guide: smaller and smaller parts until no division is left. */
   MPI_Comm part;
   MPI_Info info;
   MPI_Info_create(&info);
@@ -79,7 +79,8 @@ int main(int argc, char** argv) {
   }
   MPI_Info_free(&info);
 
-  /* Neighbours in a row are put into the same package as far as they fit: one pair is apart. */
+  /* Neighbours in a row are placed in the same package as far as they fit: one pair is in different
+   * packages. */
   int periods[1] = {0}, number, above, below, mine, other = -1, apart = 0, pairs = 0;
   MPI_Comm row;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &size_, periods, 1, &row);

@@ -1,5 +1,5 @@
 /* Info hints in force (MPI 5.0 sections 7.4.4, 11.4.3, 12.2.7): MPI_Comm_get_info, MPI_Win_get_info and
- * MPI_Session_get_info return all supported hints with their values, and no others. Any number of ranks. */
+ * MPI_Session_get_info return exactly the supported hints with their values. Any number of ranks. */
 #include "../coll/check.h"
 
 enum { hints_max = 8 };
@@ -28,7 +28,7 @@ static const Hint win_hints_[hints_max] = {
     {NULL, NULL, NULL},
 };
 
-/* A key has this value; NULL: is absent. */
+/* Checks that a key has this value; NULL: that it is absent. */
 static void expect(MPI_Info info, const char* key, const char* expected, const char* what) {
   char value[MPI_MAX_INFO_VAL + 1] = "";
   int length = sizeof value, flag = -1;
@@ -37,7 +37,8 @@ static void expect(MPI_Info info, const char* key, const char* expected, const c
   CHECK(!flag || strcmp(value, expected) == 0, "%s: %s is '%s', not '%s'", what, key, value, expected);
 }
 
-/* Supported hints, with their defaults or (`given`) their other values, and nothing else. */
+/* Checks for all supported hints, with their defaults or (`given`) their other values, and `more` further
+ * keys. */
 static void expect_hints(MPI_Info info, const Hint* hints, int given, int more, const char* what) {
   int keys = -1, count = 0;
   for (; hints[count].key != NULL; ++count) {
@@ -67,7 +68,7 @@ static void expect_of_win(MPI_Win win, const char* key, const char* expected, co
   MPI_Info_free(&info);
 }
 
-/* All of `hints` with their other values, and what has to be ignored. */
+/* All of `hints` with their other values, and keys that must be ignored. */
 static MPI_Info all_hints(const Hint* hints) {
   MPI_Info info;
   MPI_Info_create(&info);
@@ -79,7 +80,7 @@ static MPI_Info all_hints(const Hint* hints) {
   return info;
 }
 
-/* What is no value of any of these hints. */
+/* Values that are invalid for each of these hints. */
 static MPI_Info bad_values(const Hint* hints) {
   MPI_Info info;
   MPI_Info_create(&info);
@@ -146,7 +147,7 @@ static void test_wins(void) {
     MPI_Win win = make_win(flavor, MPI_INFO_NULL);
     expect_of_win(win, "alloc_shared_noncontig", shared ? "false" : NULL, names[flavor]);
     expect_hints(hints_of_win(win), win_hints_, 0, shared, names[flavor]);
-    /* What belongs to the allocation cannot be set later. */
+    /* Hints for the allocation cannot be set later. */
     MPI_Win_set_info(win, info);
     expect_of_win(win, "alloc_shared_noncontig", shared ? "false" : NULL, names[flavor]);
     expect_hints(hints_of_win(win), win_hints_, 1, shared, "MPI_Win_set_info");

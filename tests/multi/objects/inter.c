@@ -1,4 +1,4 @@
-/* Intercommunicators: made in every way, asked, used for messages, merged. */
+/* Intercommunicators: created in every way, queried, used for messages, merged. */
 #include "../coll/check.h"
 
 static int is_low(void) {
@@ -10,7 +10,7 @@ static int low_size(void) {
 static int remote_size_of(void) {
   return is_low() ? size_ - low_size() : low_size();
 }
-/* World rank of a rank of the other half. */
+/* The world rank of a rank of the remote group. */
 static int remote_world_rank(int rank) {
   return is_low() ? low_size() + rank : rank;
 }
@@ -34,7 +34,8 @@ static MPI_Comm make_inter(MPI_Comm half, int tag) {
   return inter;
 }
 
-/* Each process sends to each of the other group, whose ranks are expected to be these of MPI_COMM_WORLD. */
+/* Each process sends to each process of the remote group; `world_ranks`: the expected ranks of that group in
+ * MPI_COMM_WORLD. */
 static void check_messages(MPI_Comm inter, int remotes, const int* world_ranks, int tag, const char* what) {
   int remote_size, is_inter;
   MPI_Comm_test_inter(inter, &is_inter);
@@ -53,7 +54,7 @@ static void check_messages(MPI_Comm inter, int remotes, const int* world_ranks, 
           world_ranks[r]);
     CHECK(statuses[r].MPI_SOURCE == r, "%s: the source is %d, not %d", what, statuses[r].MPI_SOURCE, r);
   }
-  /* The same from anybody. */
+  /* The same with MPI_ANY_SOURCE. */
   for (int r = 0; r < remotes; ++r) MPI_Isend(&rank_, 1, MPI_INT, r, tag + 20, inter, &requests[r]);
   for (int r = 0; r < remotes; ++r) {
     int value = -1;
@@ -100,7 +101,8 @@ static void test_create(void) {
   MPI_Group_free(&all);
   MPI_Group_free(&both);
 
-  /* Leaders that are not the first, a peer communicator in another order that only they pass. */
+  /* Leaders that are not the first rank, and a peer communicator in another order that only the leaders
+   * pass. */
   MPI_Comm reversed;
   MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_, &reversed);
   const int leader = size - 1;
@@ -113,14 +115,14 @@ static void test_create(void) {
   CHECK(compare(inter, half) == MPI_UNEQUAL, "compared with an intracommunicator");
   MPI_Comm_free(&reversed);
   MPI_Comm_free(&second);
-  /* The local communicator may go. */
+  /* The local communicator may be freed. */
   MPI_Comm_free(&half);
   check_halves(inter, "without the local communicator");
   MPI_Comm_free(&inter);
   CHECK(inter == MPI_COMM_NULL, "Comm_free left a handle");
 }
 
-/* An attribute's copy is one more than the original. */
+/* The copy of an attribute is the original plus one. */
 static int copy_attribute(MPI_Comm comm, int keyval, void* extra, void* in, void* out, int* flag) {
   (void)comm;
   (void)keyval;
@@ -143,7 +145,7 @@ static void test_dup(MPI_Comm inter) {
   MPI_Comm_delete_attr(inter, key);
   MPI_Comm_free_keyval(&key);
   check_halves(copy, "a duplicate");
-  /* Messages of the two do not meet. */
+  /* Messages of the two communicators do not match. */
   int first = 1, second = 2, got[2] = {0, 0};
   MPI_Request requests[4];
   int rank, partners = low_size() < size_ - low_size() ? low_size() : size_ - low_size();
@@ -170,7 +172,7 @@ static void test_dup(MPI_Comm inter) {
   MPI_Comm_free(&hinted);
 }
 
-/* Ranks of both sides, in a few colors, in reverse order. */
+/* Ranks of both groups in a few colors, in reverse order. */
 static void test_split(MPI_Comm inter) {
   int rank;
   MPI_Comm part;
@@ -185,10 +187,10 @@ static void test_split(MPI_Comm inter) {
     check_messages(part, remotes, world_ranks, 8, "a part");
     MPI_Comm_free(&part);
   }
-  /* A color that one side alone names. */
+  /* A color that only one group uses. */
   MPI_Comm_split(inter, is_low(), 0, &part);
   CHECK(part == MPI_COMM_NULL, "a part of one side");
-  /* Rank 0 stays away. */
+  /* Rank 0 takes no part. */
   MPI_Comm_split(inter, rank == 0 ? MPI_UNDEFINED : 4, 0, &part);
   const int others = remote_size_of() - 1;
   CHECK((part == MPI_COMM_NULL) == (rank == 0 || others == 0), "without the first ones");
@@ -199,7 +201,7 @@ static void test_split(MPI_Comm inter) {
   }
 }
 
-/* The last rank of each side. */
+/* The last rank of each group. */
 static void test_create_from_group(MPI_Comm inter) {
   MPI_Group local, last;
   MPI_Comm made;
@@ -216,7 +218,7 @@ static void test_create_from_group(MPI_Comm inter) {
     check_messages(made, 1, &partner, 10, "the last ones");
     MPI_Comm_free(&made);
   }
-  /* One side is empty. */
+  /* One group is empty. */
   MPI_Comm_create(inter, is_low() ? last : MPI_GROUP_EMPTY, &made);
   CHECK(made == MPI_COMM_NULL, "an empty side");
   MPI_Group_free(&local);
@@ -241,7 +243,7 @@ static void test_merge(MPI_Comm inter) {
   MPI_Intercomm_merge(inter, is_low(), &merged);
   check_merged(merged, 0);
   MPI_Comm_free(&merged);
-  /* The same on both sides: in any order, but the same everywhere. */
+  /* The same value on both sides: the order is open, but the same everywhere. */
   MPI_Intercomm_merge(inter, 1, &merged);
   int rank, first;
   MPI_Comm_rank(merged, &rank);

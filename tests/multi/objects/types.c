@@ -1,5 +1,5 @@
-/* Datatypes: sizes and bounds, how they were made, names and attributes, and what their freeing leaves alone.
- */
+/* Datatypes: sizes and bounds, how they were created, names and attributes, and what stays after they are
+ * freed. */
 #include "../coll/check.h"
 
 static void test_bounds(void) {
@@ -23,7 +23,7 @@ static void test_bounds(void) {
   CHECK(row == MPI_DATATYPE_NULL, "Type_free left a handle");
   MPI_Type_free(&gapped);
 
-  /* Larger than int can say. */
+  /* Larger than an int can express. */
   MPI_Type_contiguous_c((MPI_Count)3 << 30, MPI_DOUBLE, &row);
   MPI_Type_size_c(row, &large_size);
   CHECK(large_size == (MPI_Count)24 << 30, "a large type");
@@ -41,7 +41,7 @@ static void test_contents(void) {
   CHECK(integers == 1 && addresses == 0 && types == 1 && combiner == MPI_COMBINER_CONTIGUOUS, "the envelope");
   MPI_Type_get_contents(outer, 1, 0, 1, values, NULL, got);
   CHECK(values[0] == 6 && got[0] != MPI_INT, "the contents");
-  /* What comes back is ours to free, and freeing it leaves the original alone. */
+  /* The caller frees the returned types; the original stays. */
   MPI_Type_free(&got[0]);
   MPI_Type_free(&inner);
   MPI_Type_get_contents(outer, 1, 0, 1, values, NULL, got);
@@ -105,7 +105,7 @@ static void test_dup_names_attributes(void) {
   CHECK(deletes == 2, "%d attributes deleted", deletes);
   MPI_Type_free_keyval(&key);
 
-  /* More than section 6.9.2 of the standard asks for. */
+  /* More than section 6.9.2 of the standard requires. */
   if (promised()) {
     MPI_Type_dup(MPI_INT, &copy);
     int in = 3, out = 4;

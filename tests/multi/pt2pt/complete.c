@@ -1,4 +1,4 @@
-/* Waiting for, testing, asking about and cancelling requests. Two ranks. */
+/* Waiting for, testing, querying and cancelling requests. Two ranks. */
 #include "../coll/check.h"
 
 enum { many = 6 };
@@ -100,7 +100,7 @@ static void answerer(void) {
   }
 }
 
-/* A cancelled receive takes no message: the next one gets it. */
+/* A cancelled receive matches no message: the next one gets it. */
 static void cancel(void) {
   int value = -1, cancelled = 0;
   MPI_Status status;

@@ -1,6 +1,6 @@
-/* Ranks 0 and 1 exchange long messages, and in the middle of it the system begins to refuse process_vm_readv,
- * process_vm_writev or both in rank 1, as a sandbox does that a library enters late: nothing is lost. The
- * argument says which: read, write or both. Before that, messages were really copied once. */
+/* Ranks 0 and 1 exchange long messages, and in the middle of it the kernel starts to refuse process_vm_readv,
+ * process_vm_writev or both in rank 1, as in a sandbox that a library enters late: no data are lost. The
+ * argument says which: read, write or both. Before that, messages must really use single copy. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void deny(int number) {
   MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-/* Messages that were copied once, as their receiver counts them. */
+/* Messages by single copy, as their receiver counts them. */
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle counter;
 
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "rank %d: only %llu messages were copied once while nothing was refused\n", rank, before);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  /* Rank 0 may still do what rank 1 may not: by it half of the messages or more are copied once. */
+  /* Rank 0 is still allowed to copy: at least half of the messages use single copy. */
   const unsigned long long after = single_copies() - before;
   unsigned long long sum = 0;
   MPI_Allreduce(&after, &sum, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);

@@ -1,5 +1,5 @@
-/* Truncation: the receiver is told by class and by words, whatever way the message travels; the others of a
- * Waitall are not harmed. Two ranks. */
+/* Truncation: the receiver gets the error class and a text with every protocol; the other requests of a
+ * Waitall are unaffected. Two ranks. */
 #include "../coll/check.h"
 
 static void check_text(int code, int length, int room) {
@@ -16,7 +16,7 @@ static void check_text(int code, int length, int room) {
         "the text does not name both processes: %s", text);
 }
 
-/* Posted: the receive is there before the message. After it, an ordinary message gets through. */
+/* `posted`: the receive is posted before the message arrives. Afterwards an ordinary message gets through. */
 static void truncate_one(int length, int room, int posted) {
   unsigned char* data = malloc((size_t)length);
   if (rank_ == 0) {

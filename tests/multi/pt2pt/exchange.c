@@ -1,4 +1,4 @@
-/* The calls that send and receive at once, around a ring; and MPI_PROC_NULL wherever a rank may be named. */
+/* The combined send-receive calls around a ring, and MPI_PROC_NULL for every rank argument. */
 #include "../coll/check.h"
 
 static int next, previous;

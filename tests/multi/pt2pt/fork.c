@@ -1,5 +1,5 @@
-/* Children of a rank: one becomes another program, one writes to its copy of the memory and calls MPI, which
- * is an error for it alone. The rank goes on sending messages meanwhile. */
+/* Children of a rank: one becomes another program; another one writes to its copy of the memory and calls
+ * MPI, which is an error in the child only. Meanwhile the rank continues to send messages. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ static void exchange(int round) {
   }
 }
 
-/* Exit codes say which expectation of the child failed. */
+/* The exit code names the expectation that failed in the child. */
 static void child_calls_mpi(void) {
   int rank = -1, error_class = MPI_SUCCESS, text_length = 0;
   char text[MPI_MAX_ERROR_STRING] = "";

@@ -1,10 +1,9 @@
-/* A message that the sender's cells can hold whole does not wait for its receiver, whatever the lengths of
- * its parts: MPI_Send returns although the receiver waits for something that is sent afterwards. Two ranks.
- */
+/* A message that fits into the sender's bounce buffers does not wait for its receiver, whatever the lengths
+ * of its fragments: MPI_Send returns although the receiver waits for a later message. Two ranks. */
 #include "../coll/check.h"
 
-/* Twelve parts of 64 KiB are held; 512 KiB come in more than twelve parts as long as their receiver keeps up.
- */
+/* Bounce buffers hold twelve fragments of 64 KiB. A message of 512 KiB has more than twelve fragments while
+ * its receiver keeps up. */
 static const int lengths[] = {100000, 512 << 10, 600001, 720000, 768 << 10};
 enum { count = sizeof lengths / sizeof lengths[0], rounds = 5 };
 

@@ -1,4 +1,4 @@
-/* Two ranks play ping-pong while all others wait in MPI_Recv: those that wait must not hold them up. */
+/* Two ranks play ping-pong while all other ranks wait in MPI_Recv and must not slow them down. */
 #include "../coll/check.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,5 @@
-/* One message of more than 2^31 bytes. Needs 5 GB of memory; without them it says so. Two ranks. */
+/* One message of more than 2^31 bytes. Needs 5 GB of memory; with less it prints a message and stops. Two
+ * ranks. */
 #include "../coll/check.h"
 
 static long available_kib(void) {

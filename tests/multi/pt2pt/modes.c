@@ -1,4 +1,4 @@
-/* The four modes of a send, and the three kinds of buffer for the buffered one. Two ranks. */
+/* The four send modes, and the three kinds of buffer for buffered sends. Two ranks. */
 #include <time.h>
 
 #include "../coll/check.h"
@@ -27,7 +27,7 @@ static void synchronous_waits(int length) {
   MPI_Request request;
   int done = 0;
   make_numbers(data, 0, length);
-  /* Before the barrier, which this rank may leave later than the other one. */
+  /* Before the barrier, because this rank may leave it later than the other one. */
   const double start = MPI_Wtime();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank_ == 0) {
@@ -74,7 +74,7 @@ static void ready(void) {
 
 enum { buffered_count = 20, buffered_length = 5000 };
 
-/* All are sent, and the data overwritten, before the receiver makes its first receive. */
+/* All messages are sent, and the data overwritten, before the receiver posts its first receive. */
 static void send_buffered(MPI_Comm comm) {
   static int data[buffered_length];
   MPI_Request request;
@@ -128,11 +128,11 @@ static void attached(void) {
         MPI_Buffer_attach(buffer, bytes);
       }
 #endif
-      if (round > 0) send_buffered(MPI_COMM_WORLD); /* All its room is free again. */
+      if (round > 0) send_buffered(MPI_COMM_WORLD); /* the whole buffer is free again */
       MPI_Buffer_detach(&detached, &detached_bytes);
       CHECK(detached == buffer && detached_bytes == bytes, "detached %p of %d bytes, not %p of %d", detached,
             detached_bytes, buffer, bytes);
-      memset(buffer, 0xee, (size_t)bytes); /* Detached means sent. */
+      memset(buffer, 0xee, (size_t)bytes); /* after the detach all messages are sent */
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     expect_buffer_error(MPI_Bsend(buffer, 1, MPI_INT, 1, 9, MPI_COMM_WORLD));

@@ -1,6 +1,7 @@
-/* A rank that always finds the next message it wants must move its others on (MPI 5.0 section 3.5, progress).
-   Rank 0 sends a long message to rank 2 and meanwhile receives from rank 1 whatever comes; rank 1 goes on
-   until rank 2 has its message. Three ranks; argument: bytes of the messages that keep rank 0 busy. */
+/* A rank that always finds its next message must still progress its other operations (MPI 5.0 section 3.5,
+   progress). Rank 0 sends a long message to rank 2 and meanwhile receives messages from rank 1, which
+   continues until rank 2 has its message. Three ranks; argument: bytes of the messages that keep rank 0
+   busy. */
 #include <stdlib.h>
 #include <string.h>
 

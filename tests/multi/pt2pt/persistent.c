@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
 #if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
   MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
 #else
-  /* One round of messages, and the one before where its room is not known to be free yet. */
+  /* Room for one round of messages, and for the previous round, whose buffer may not be known to be free. */
   int room = 0;
   for (int i = 0; i < lengths; ++i) room += 2 * (length_of[i] * (int)sizeof(int) + MPI_BSEND_OVERHEAD);
   MPI_Buffer_attach(malloc((size_t)room), room);
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     } else {
       for (int i = pairs - 1; i >= 0; --i) MPI_Start(&receives[i]);
     }
-    /* Ready sends need receives that are there. */
+    /* Ready sends need posted receives. */
     MPI_Sendrecv(NULL, 0, MPI_INT, previous, 99, NULL, 0, MPI_INT, next, 99, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
     for (int i = 0; i < pairs; ++i)
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
       CHECK(receives[i] != MPI_REQUEST_NULL, "receive %d is gone", i);
     }
     MPI_Waitall(pairs, sends, MPI_STATUSES_IGNORE);
-    /* An inactive request is done, with an empty status. */
+    /* An inactive request is complete, with an empty status. */
     MPI_Status empty;
     int done = 0;
     MPI_Test(&receives[0], &done, &empty);

@@ -1,4 +1,4 @@
-/* Probes of all kinds, with and without wildcards: each rank but 0 sends messages whose length and tag rank 0
+/* Probes of all kinds, with and without wildcards: all ranks but 0 send messages whose length and tag rank 0
  * learns only by probing. */
 #include "../coll/check.h"
 
@@ -47,7 +47,7 @@ static void receive_one(int kind, int source, int tag, int wanted_source, int wa
   free(data);
 }
 
-/* A message taken by MPI_Mprobe is seen by no other receive. */
+/* A message matched by MPI_Mprobe matches no other receive. */
 static void taken(void) {
   int first = 1, second = 2;
   if (rank_ == 1) {

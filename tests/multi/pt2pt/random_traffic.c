@@ -1,6 +1,6 @@
-/* All ranks exchange messages of random lengths and tags. Each rank draws the same plan from the seed, goes
- * through it in its order with blocking and non-blocking calls mixed, and checks every byte. Arguments: the
- * seed, the number of rounds; with a third, `alloc_mem`, the buffers come from MPI_Alloc_mem. */
+/* All ranks exchange messages of random lengths and tags. Each rank draws the same plan from the seed,
+ * executes it in order with blocking and nonblocking calls mixed, and checks every byte. Arguments: the seed,
+ * the number of rounds; with a third one, `alloc_mem`, the buffers come from MPI_Alloc_mem. */
 #include "../coll/check.h"
 
 enum { messages_in_round = 100, guard_bytes = 16 };
@@ -94,8 +94,8 @@ static void check_status(const MPI_Status* status, const struct Message* m, int 
         status->MPI_SOURCE, status->MPI_TAG, count, m->source, m->tag, m->length);
 }
 
-/* The order in which this rank goes through the plan: as planned, or (with distinct tags) its receives
- * shuffled behind its sends, so that most messages are unexpected. */
+/* The order in which this rank executes the plan: as planned, or (with distinct tags) with its receives
+ * shuffled after its sends, so that most messages are unexpected. */
 static void draw_order(int* order, int shuffled) {
   unsigned long long own = state + (unsigned long long)rank_ * 77 + 1;
   for (int i = 0; i < messages_in_round; ++i) order[i] = i;

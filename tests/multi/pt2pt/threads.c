@@ -1,5 +1,5 @@
-/* MPI_THREAD_MULTIPLE: threads of two ranks play ping-pong in pairs, each pair with a tag or a communicator
- * of its own; then all threads of a rank receive from anybody with one tag. */
+/* MPI_THREAD_MULTIPLE: threads of two ranks play ping-pong in pairs, each pair with its own tag or
+ * communicator; then all threads of a rank receive from any source with one tag. */
 #include <pthread.h>
 
 #include "../coll/check.h"
@@ -44,7 +44,8 @@ static void* play(void* number) {
   return NULL;
 }
 
-/* Each thread sends its share to all ranks and receives as many from anybody: who gets which is open. */
+/* Each thread sends its share to all ranks and receives as many messages from any source, in any
+ * assignment. */
 static void* share(void* number) {
   const int thread = (int)(long)number;
   long sum = 0;

@@ -1,6 +1,6 @@
-/* Messages that come before their receives. Argument "many" and the most bytes for each: 100,000 small ones,
- * received last to first, in bounded time and memory. Argument "flood": one sender sends 64 MiB while its
- * receiver waits for somebody else; HEARTH_P2P_UNEXPECTED_BYTES_MAX bounds what the receiver keeps. */
+/* Unexpected messages. Argument "many" and the maximum bytes for each: 100,000 small ones, received in
+ * reverse order, in bounded time and memory. Argument "flood": one sender sends 64 MiB while its receiver
+ * waits for another rank; HEARTH_P2P_UNEXPECTED_BYTES_MAX bounds the receiver's memory. */
 #include <unistd.h>
 
 #include "../coll/check.h"

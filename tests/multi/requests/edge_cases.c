@@ -1,6 +1,6 @@
 /* Requests and statuses where definitions are easy to get wrong (MPI 5.0 sections 3.7, 3.9, 3.10, 4.2): null
- * and inactive requests, arrays of none, messages to nobody, and partitioned messages without partitions,
- * without data or without a partner. Any number of ranks. */
+ * and inactive requests, empty arrays, messages to MPI_PROC_NULL, and partitioned messages without
+ * partitions, without data or without a partner. Any number of ranks. */
 #include "../coll/check.h"
 
 static void spoil(MPI_Status* status) {
@@ -12,7 +12,7 @@ static void spoil(MPI_Status* status) {
   MPI_Status_set_cancelled(status, 1);
 }
 
-/* Section 3.7.3: source and tag of any, nothing received, not cancelled. */
+/* Section 3.7.3: any source, any tag, nothing received, not cancelled. */
 static void expect_empty(const MPI_Status* status, const char* what) {
   int count = -1, cancelled = -1;
   MPI_Get_count(status, MPI_INT, &count);
@@ -29,7 +29,7 @@ static void expect_nobody(const MPI_Status* status, const char* what) {
         "%s: source %d, tag %d, count %d", what, status->MPI_SOURCE, status->MPI_TAG, count);
 }
 
-/* All calls that complete, on two requests that have nothing to complete. */
+/* All completing calls, on two requests without an operation. */
 static void expect_nothing_to_do(MPI_Request* two, const char* what) {
   const MPI_Request before[] = {two[0], two[1]};
   MPI_Status statuses[2];
@@ -88,7 +88,7 @@ static void test_nothing_to_do(void) {
   MPI_Request_free(&requests[0]);
   MPI_Request_free(&requests[1]);
 
-  /* Arrays of none. */
+  /* Empty arrays. */
   MPI_Waitall(0, NULL, MPI_STATUSES_IGNORE);
   MPI_Startall(0, NULL);
   MPI_Testall(0, NULL, &flag, MPI_STATUSES_IGNORE);
@@ -119,7 +119,7 @@ static void test_nothing_to_do(void) {
 #endif
 }
 
-/* Section 3.10: nobody sends at once and receives nothing. */
+/* Section 3.10: MPI_PROC_NULL completes at once and delivers nothing. */
 static void test_nobody(void) {
   int word = -1, flag = 0;
   MPI_Status status;
@@ -155,7 +155,7 @@ static void test_nobody(void) {
                        &status);
   expect_nobody(&status, "exchanged");
   CHECK(word == -1, "nobody wrote %d", word);
-  /* One side only. */
+  /* MPI_PROC_NULL on one side only. */
   const int first = rank_ == 0, last = rank_ == size_ - 1;
   spoil(&status);
   MPI_Sendrecv(&rank_, 1, MPI_INT, last ? MPI_PROC_NULL : rank_ + 1, 3, &word, 1, MPI_INT,
@@ -164,7 +164,7 @@ static void test_nobody(void) {
   if (first) expect_nobody(&status, "received at the end of the line");
 }
 
-/* A status that is looked at stays to be completed. */
+/* MPI_Request_get_status leaves the request to be completed. */
 static void test_looked_at(void) {
   int in = -1, flag = 0, count = 0;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -181,7 +181,7 @@ static void test_looked_at(void) {
   MPI_Wait(&request, &status);
   MPI_Get_count(&status, MPI_INT, &count);
   CHECK(request == MPI_REQUEST_NULL && count == 1 && in == rank_, "completed: count %d, got %d", count, in);
-  /* What is complete cannot be cancelled, and is over all the same. */
+  /* A receive without a message is cancelled, and completes as such. */
   MPI_Irecv(&in, 1, MPI_INT, rank_, 8, MPI_COMM_WORLD, &request);
   MPI_Cancel(&request);
   MPI_Wait(&request, &status);
@@ -193,7 +193,7 @@ static void test_looked_at(void) {
 }
 
 #if MPI_VERSION >= 4
-/* Partitions of this many numbers go around the ring. */
+/* A message with this many partitions of `numbers` elements goes around the ring. */
 static void pass_around(int partitions, int numbers, int receive_partitions) {
   int out[64], in[64], flag = 0;
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -210,13 +210,13 @@ static void pass_around(int partitions, int numbers, int receive_partitions) {
   for (int turn = 0; turn < 2; ++turn) {
     MPI_Status statuses[2];
     MPI_Startall(2, requests);
-    /* From the last to the first: some by a list, the rest as a range. */
+    /* From the last to the first partition: some by a list, the rest as a range. */
     int list[2] = {partitions - 1, partitions - 2};
     const int listed = partitions < 2 ? 0 : 2;
     MPI_Pready_list(listed, list, requests[0]);
     if (partitions > listed) MPI_Pready_range(0, partitions - listed - 1, requests[0]);
     MPI_Waitall(2, requests, statuses);
-    /* Inactive, everything has arrived. */
+    /* On an inactive request everything has arrived. */
     if (receive_partitions > 0) {
       flag = 0;
       MPI_Parrived(requests[1], receive_partitions - 1, &flag);
@@ -245,7 +245,7 @@ static void test_partitioned(void) {
     MPI_Parrived(null, 0, &flag);
     CHECK(flag, "nothing arrives on MPI_REQUEST_NULL");
   }
-  /* Nobody takes all partitions and sends none that would change anything. */
+  /* MPI_PROC_NULL accepts all partitions and sends none that would change the buffer. */
   int words[4] = {1, 2, 3, 4};
   for (int sends = 0; sends < 2; ++sends) {
     if (sends)

@@ -1,4 +1,5 @@
-/* Generalized requests (MPI 5.0 section 13.2): which callback is called when, and what its errors become. */
+/* Generalized requests (MPI 5.0 section 13.2): when each callback is called, and the results of its
+ * errors. */
 #include <pthread.h>
 #include <time.h>
 
@@ -96,7 +97,7 @@ static void try_arrays(void) {
   MPI_Grequest_complete(requests[0]);
   MPI_Testsome(3, requests, &count, indices, statuses);
   CHECK(count == 1 && indices[0] == 0 && works[0].frees == 1, "testsome");
-  /* Beside a message. */
+  /* Together with a message. */
   for (int i = 0; i < 3; ++i) requests[i] = start(&works[i]);
   MPI_Irecv(&got, 1, MPI_INT, rank_, 3, MPI_COMM_WORLD, &requests[3]);
   MPI_Isend(&rank_, 1, MPI_INT, rank_, 3, MPI_COMM_WORLD, &message);
@@ -166,7 +167,7 @@ static void try_errors(void) {
   MPI_Error_string(code, text, &length);
   CHECK(strcmp(text, "the oven is off") == 0, "text: %s", text);
 
-  /* Others of the same call are completed all the same. */
+  /* The other requests of the same call complete all the same. */
   for (int i = 0; i < 3; ++i) requests[i] = start(&works[i]);
   works[0].free_code = MPI_ERR_OTHER;
   works[2].free_code = own;
@@ -195,7 +196,7 @@ static void* complete_later(void* unused) {
   return NULL;
 }
 
-/* Somebody waits while another thread completes. */
+/* One thread waits while another one completes the request. */
 static void try_thread(void) {
   struct work work;
   pthread_t thread;

@@ -1,5 +1,5 @@
-/* Partitioned messages (MPI 5.0 section 4.2) around a ring: the two sides cut the buffer differently, are
- * made and started in any order, and go through several cycles. Any number of ranks. */
+/* Partitioned messages (MPI 5.0 section 4.2) around a ring: the two sides divide the buffer differently, are
+ * created and started in any order, and run several cycles. Any number of ranks. */
 #include "../coll/check.h"
 
 enum { cycles = 5 };
@@ -10,7 +10,7 @@ static int value_at(int sender, int cycle, int at) {
   return sender * 1000003 + cycle * 10007 + at;
 }
 
-/* Makes partitions ready in one of the three ways. */
+/* Marks partitions as ready in one of the three ways. */
 static void make_ready(int way, int partitions, MPI_Request request) {
   if (way == 0) {
     for (int i = partitions - 1; i >= 0; --i) MPI_Pready(i, request);
@@ -19,7 +19,7 @@ static void make_ready(int way, int partitions, MPI_Request request) {
     if (partitions / 2 > 0) MPI_Pready_range(0, partitions / 2 - 1, request);
   } else {
     int* list = malloc((size_t)partitions * sizeof(int));
-    for (int i = 0; i < partitions; ++i) list[i] = (i * 7 + 3) % partitions; /* 7 divides none of them */
+    for (int i = 0; i < partitions; ++i) list[i] = (i * 7 + 3) % partitions; /* 7 divides no count */
     MPI_Pready_list(partitions, list, request);
     free(list);
   }
@@ -52,7 +52,7 @@ static void exchange(int sends, int receives, int total, int tag, int receive_fi
     }
     for (int i = 0; i < total; ++i) out[i] = value_at(rank_, cycle, i);
     make_ready(cycle % 3, sends, requests[0]);
-    /* Each partition is right once it has arrived, whatever the others do. */
+    /* Each partition is right once it has arrived, regardless of the others. */
     for (int partition = receives - 1; partition >= 0; --partition) {
       for (flag = 0; !flag;) MPI_Parrived(requests[1], partition, &flag);
       const int length = total / receives;
@@ -72,7 +72,7 @@ static void exchange(int sends, int receives, int total, int tag, int receive_fi
   free(in);
 }
 
-/* One partition is sent and seen while others are not ready. */
+/* One partition is sent and received while others are not ready. */
 static void piece_by_piece(void) {
   enum { partitions = 4, length = 3000 };
   static int out[partitions * length], in[partitions * length];
@@ -125,8 +125,8 @@ static void no_data(void) {
   MPI_Request_free(&receiving);
 }
 
-/* Requests of one communicator and tag match in the order in which they were made, and never with other
- * messages of that tag. */
+/* Requests of one communicator and tag match in the order of their creation, and never match other messages
+ * of that tag. */
 static void match_in_order(void) {
   MPI_Request sends[3], receives[3], plain;
   int out[3] = {rank_ * 10, rank_ * 10 + 1, rank_ * 10 + 2}, in[3] = {-1, -1, -1}, got = -1;
@@ -153,7 +153,7 @@ static void match_in_order(void) {
   }
 }
 
-/* Types whose elements the other side's partitions cut. */
+/* Types whose elements are divided by the partitions of the other side. */
 static void cut_elements(void) {
   enum { numbers = 60 };
   MPI_Datatype three, spread;
@@ -213,7 +213,7 @@ static void try_errors(void) {
             MPI_ERR_ARG,
         "-1 partitions");
 
-  /* Nobody there. */
+  /* MPI_PROC_NULL as the peer. */
   MPI_Psend_init(out, 2, 1, MPI_INT, MPI_PROC_NULL, 6, MPI_COMM_WORLD, MPI_INFO_NULL, &sending);
   MPI_Precv_init(in, 2, 1, MPI_INT, MPI_PROC_NULL, 6, MPI_COMM_WORLD, MPI_INFO_NULL, &receiving);
   MPI_Start(&sending);

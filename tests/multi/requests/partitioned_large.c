@@ -1,5 +1,5 @@
 /* Partitioned messages by the names with large counts, which only some libraries have: they are the same
- * functions, whose count is large anyway (MPI 5.0 section 4.2). Any number of ranks: a ring. */
+ * functions, whose counts are large anyway (MPI 5.0 section 4.2). Any number of ranks: a ring. */
 #include <limits.h>
 
 #include "../coll/check.h"
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   MPI_Psend_init_c(sent, kPartitions, kCount, MPI_INT, next, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
   MPI_Precv_init_c(got, 1, kPartitions * kCount, MPI_INT, previous, 1, MPI_COMM_WORLD, MPI_INFO_NULL,
                    &requests[1]);
-  /* A count that no int can say. */
+  /* A count that does not fit an int. */
   const MPI_Count many = (MPI_Count)INT_MAX + 7;
   MPI_Psend_init_c(NULL, 1, many, nothing, next, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[2]);
   MPI_Precv_init_c(NULL, 1, many, nothing, previous, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[3]);

@@ -1,5 +1,5 @@
-/* Threads make the partitions of one message ready, as soon as they have written them, while threads of the
- * receiver wait for the parts that they need. Ranks work in pairs. */
+/* Threads mark the partitions of one message as ready as soon as they have written them, while threads of the
+ * receiver wait for the partitions that they need. Ranks work in pairs. */
 #include <pthread.h>
 
 #include "../coll/check.h"
@@ -24,7 +24,7 @@ static void* produce(void* number) {
   return NULL;
 }
 
-/* The receiver's partitions are half as many. */
+/* The receiver has half as many partitions. */
 static void* consume(void* number) {
   const int thread = (int)(long)number;
   for (int k = 0; k < per_thread / 2; ++k) {
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     pthread_t started[threads];
     MPI_Start(&request);
     for (long i = 0; i < threads; ++i) pthread_create(&started[i], NULL, sends ? produce : consume, (void*)i);
-    /* Completing beside the threads is allowed, and has to wait for all partitions. */
+    /* MPI_Wait may run concurrently with the threads and must wait for all partitions. */
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     for (int i = 0; i < threads; ++i) pthread_join(started[i], NULL);
     memset(data, 0, sizeof data);

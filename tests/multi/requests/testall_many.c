@@ -1,6 +1,5 @@
-/* MPI_Testall and MPI_Request_get_status_all handle all messages that have arrived in one call, however many
- * there are: a bounded part per call makes the work of a polling loop quadratic in the number of requests.
- * Any number of ranks. */
+/* MPI_Testall and MPI_Request_get_status_all handle all arrived messages in one call, however many: with a
+ * limit per call, a polling loop would need time quadratic in the number of requests. Any number of ranks. */
 #include "../coll/check.h"
 
 enum { pairs = 4000, calls_max = 8 };

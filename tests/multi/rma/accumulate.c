@@ -1,6 +1,6 @@
-/* Operations on memory of others (MPI 5.0 sections 12.3.3, 12.3.4, 12.7.1): every predefined operation on
- * every predefined type of C that it takes, what the fetching ones bring back, order, compare-and-swap,
- * derived types, requests; on windows of every kind, under every way to synchronise. Any number of ranks. */
+/* Accumulate operations (MPI 5.0 sections 12.3.3, 12.3.4, 12.7.1): every predefined operation on every
+ * predefined type of C that supports it, the results of the fetching calls, order, compare-and-swap, derived
+ * types, requests; on windows of every kind, with every kind of synchronization. Any number of ranks. */
 #include "types.h"
 #include "window.h"
 
@@ -8,8 +8,7 @@ enum { kElements = 3 };
 
 static Form form_;
 
-/* Each type and operation has a slot; element i of rank's contribution is small, so that nothing overflows.
- */
+/* The slot of a type and an operation. Contributions are small, so that nothing overflows. */
 static MPI_Aint slot(int type, int op) {
   return (MPI_Aint)kSlotBytes * (type * kOps + op);
 }
@@ -40,7 +39,7 @@ static Value before(int t, int i) {
   return types_[t].get_of(initial(i), 20 + i);
 }
 
-/* All to one rank, another for each type, by MPI_Accumulate or its form with a request. */
+/* All ranks accumulate on one rank per type, with MPI_Accumulate or its form with a request. */
 static void test_all_to_one(Window* window) {
   const int with_requests = form_ == kLockAll;
   char* out = calloc((size_t)kTypes * kOps, kSlotBytes);
@@ -51,7 +50,7 @@ static void test_all_to_one(Window* window) {
   for (int t = 0; t < kTypes; ++t) {
     for (int o = 0; o < kOps; ++o) {
       if (!takes(o, t) || ops_[o].op == MPI_NO_OP) continue;
-      /* All replace by the same. */
+      /* With MPI_REPLACE all ranks write the same value. */
       const int who = ops_[o].op == MPI_REPLACE ? 0 : rank_, target = t % size_;
       char* mine = out + slot(t, o);
       for (int i = 0; i < kElements; ++i)
@@ -84,8 +83,8 @@ static void test_all_to_one(Window* window) {
   free(out);
 }
 
-/* Each to the next rank, fetching what was there: MPI_Get_accumulate, MPI_Fetch_and_op for one element, or
- * the form with a request. */
+/* Each rank accumulates on the next one and fetches the old value: MPI_Get_accumulate, MPI_Fetch_and_op for
+ * one element, or the form with a request. */
 static void test_fetching(Window* window) {
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
   const int with_requests = form_ == kLock;
@@ -101,7 +100,7 @@ static void test_fetching(Window* window) {
       const MPI_Datatype type = types_[t].type;
       const int count = (t + o) % 2 ? kElements : 1;
       const MPI_Aint at = place(window, next, slot(t, o));
-      /* MPI_NO_OP does not look at the origin's buffer (section 12.3.4). */
+      /* MPI_NO_OP ignores the origin buffer (section 12.3.4). */
       char* mine = ops_[o].op == MPI_NO_OP ? NULL : out + slot(t, o);
       char* fetched = in + slot(t, o);
       for (int i = 0; mine != NULL && i < kElements; ++i)
@@ -134,7 +133,7 @@ static void test_fetching(Window* window) {
   free(in);
 }
 
-/* From one origin to one place, accumulates happen in the order of the program (section 12.7.2). */
+/* Accumulates from one origin to one location take effect in program order (section 12.7.2). */
 static void test_order(Window* window) {
   enum { kSteps = 20 };
   const int next = (rank_ + 1) % size_;
@@ -161,7 +160,7 @@ static void test_order(Window* window) {
   CHECK(*(int*)(void*)window->memory == 99 + kSteps, "%d remains", *(int*)(void*)window->memory);
 }
 
-/* Of each type that it takes: one swap that comes about, one that does not; then all ranks want one word. */
+/* For each supported type: a swap that succeeds and one that fails; then all ranks compete for one word. */
 static void test_compare_and_swap(Window* window) {
   const int next = (rank_ + 1) % size_;
   static char mine_[2][kTypes][32], expected_[2][kTypes][32], found_[2][kTypes][32];
@@ -202,7 +201,7 @@ static void test_compare_and_swap(Window* window) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Every second number here to other places there; what is fetched goes to yet other ones. */
+/* Every second element of this rank, to scattered places at the target; fetched values go to other places. */
 static void test_derived(Window* window) {
   enum { kCount = 4, kRoom = 16 };
   static const int there[kCount] = {9, 2, 3, 12};
@@ -222,7 +221,7 @@ static void test_derived(Window* window) {
   for (int i = 0; i < 2 * kCount; ++i) out[i] = 10 * (i + 1);
   for (int i = 0; i < 3 * kCount; ++i) in[i] = -1;
   epoch_begin(window, form_);
-  /* From its origin both are in order; nobody else comes. */
+  /* Operations from this origin are in order, and no other origin accesses this rank. */
   DO(MPI_Accumulate(out, 1, second, next, place(window, next, 0), 1, places, MPI_SUM, window->win));
   DO(MPI_Get_accumulate(out, 1, second, in, 1, third, next, place(window, next, 0), 1, places, MPI_PROD,
                         window->win));
@@ -243,7 +242,7 @@ static void test_derived(Window* window) {
   MPI_Type_free(&third);
 }
 
-/* Longer than one message may be: two sums of all in one place. */
+/* Longer than the longest message: two sums of all ranks in one place. */
 static void test_long(Window* window) {
   const int count = (int)(window->bytes / (MPI_Aint)sizeof(int)), target = size_ / 2;
   int* out = malloc((size_t)window->bytes);
@@ -279,7 +278,7 @@ static void test_kinds(Window* window) {
 
 int main(int argc, char** argv) {
   start_with_codes(argc, argv);
-  /* Every way to synchronise on a few kinds of window, every kind with one of them. */
+  /* Every kind of synchronization on a few kinds of window, and every kind of window with one of them. */
   for (Kind kind = kOnStatic; kind < kKinds; ++kind)
     for (form_ = kFence; form_ < kForms; ++form_)
       if (kind == kAllocate || form_ == (Form)(kind % kForms))

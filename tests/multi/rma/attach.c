@@ -1,13 +1,13 @@
-/* Accesses to a dynamic window that cover several attached regions: every byte accessed has to be attached,
- * not in one piece (MPI 5.0 section 12.2.4). Of this rank itself and of the next one, in memory of the
- * program and of MPI_Alloc_mem. Any number of ranks. */
+/* Accesses to a dynamic window that span several attached regions: every byte accessed has to be attached,
+ * but not in one piece (MPI 5.0 section 12.2.4). Accesses to this rank and to the next one, in static memory
+ * and in memory from MPI_Alloc_mem. Any number of ranks. */
 #include "window.h"
 
 enum { piece = 100, pieces = 4, all = piece * pieces };
 
 static int static_memory_[all];
 
-/* A window whose memory is attached in pieces, out of order; with Hearth, an empty region lies between two of
+/* A window whose memory is attached in pieces, out of order; on Hearth with an empty region between two of
  * them. */
 static MPI_Win attach_in_pieces(int* memory) {
   static const int order[pieces] = {2, 0, 3, 1};
@@ -28,7 +28,7 @@ static MPI_Aint address_at(int target, int* memory) {
   return addresses[target];
 }
 
-/* Puts, adds and gets `count` elements of `type` at `place`, whose values are 1000 + i. */
+/* Puts, accumulates and gets `count` elements of `type` at `place`, with the values 1000 + i. */
 static void access_all(MPI_Win win, int target, MPI_Aint place, int count, MPI_Datatype type, int values) {
   int sent[all], got[all], one[all];
   for (int i = 0; i < all; ++i) {
@@ -46,7 +46,7 @@ static void access_all(MPI_Win win, int target, MPI_Aint place, int count, MPI_D
   for (int i = 0; i < values; ++i) CHECK(got[i] == 1001 + i, "value %d of rank %d: %d", i, target, got[i]);
 }
 
-/* The class of the error of a put, be it told at once or when the epoch ends. */
+/* The error class of a put, whether the put itself or the end of the epoch reports it. */
 static int class_of_put(MPI_Win win, int target, MPI_Aint place, int count) {
   static const int sent[all];
   DO(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win));
@@ -65,7 +65,7 @@ static void test_on(int* memory, int target) {
 
   if (promised()) DO(MPI_Win_detach(win, memory + 2 * piece)); /* the empty region */
 
-  /* Without the second piece: the first and the last two are still accessible, also with one datatype. */
+  /* Without the second piece: the first and the last two pieces stay accessible, also with one datatype. */
   DO(MPI_Win_detach(win, memory + piece));
   MPI_Barrier(MPI_COMM_WORLD);
   access_all(win, target, place + (MPI_Aint)(2 * piece * sizeof(int)), 2 * piece, MPI_INT, 2 * piece);
@@ -76,7 +76,8 @@ static void test_on(int* memory, int target) {
   MPI_Type_free(&ends);
   MPI_Barrier(MPI_COMM_WORLD);
 
-  /* What is not attached is refused where the target checks it: not where it is reached by stores. */
+  /* Memory that is not attached is refused if the target checks accesses, but not if it is reached by
+   * stores. */
   if (promised() && memory == static_memory_) {
     const MPI_Aint end = place + (MPI_Aint)(all * sizeof(int));
     CHECK(class_of_put(win, target, place, all) == MPI_ERR_RMA_RANGE, "a put over a gap");

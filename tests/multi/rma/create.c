@@ -1,6 +1,6 @@
-/* Windows as objects (MPI 5.0 sections 12.2, 7.7.3, 7.8, 9.3.2): how they are made and what they say of
- * themselves, shared memory of others, memory that is attached, sizes of nothing, attributes and their
- * callbacks, names, groups, info, error handlers, handles as integers. Any number of ranks. */
+/* Windows as objects (MPI 5.0 sections 12.2, 7.7.3, 7.8, 9.3.2): creation and attributes, shared memory of
+ * other ranks, attached memory, empty windows, attribute callbacks, names, groups, info, error handlers,
+ * handles as integers. Any number of ranks. */
 #include "window.h"
 
 static void expect_attributes(MPI_Win win, const void* base, MPI_Aint bytes, int unit, int flavor) {
@@ -20,12 +20,12 @@ static void expect_attributes(MPI_Win win, const void* base, MPI_Aint bytes, int
         "flavor %d: MPI_WIN_MODEL", flavor);
 }
 
-/* Sizes and units differ by rank; every third rank has nothing. */
+/* Sizes and units differ by rank; every third rank has no memory. */
 static MPI_Aint bytes_of(int rank) {
   return rank % 3 == 2 ? 0 : 64 * (rank + 1);
 }
 
-/* Each rank writes its name into the first bytes of everybody who has some. */
+/* Each rank in turn writes its mark into the first byte of every rank with memory. */
 static void use(MPI_Win win, const char* memory) {
   const int turns = size_;
   for (int origin = 0; origin < turns; ++origin) {
@@ -49,8 +49,8 @@ static void test_create_and_allocate(void) {
   use(win, memory);
   DO(MPI_Win_free(&win));
   CHECK(win == MPI_WIN_NULL, "MPI_Win_free leaves a handle");
-  memset(memory, 0, 1024); /* still ours */
-  /* Nothing anywhere; memory that windows share. */
+  memset(memory, 0, 1024); /* the memory still belongs to the program */
+  /* A window without memory on any rank, and windows that overlap. */
   DO(MPI_Win_create(memory, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
   DO(MPI_Win_free(&win));
   MPI_Win two[2];
@@ -79,7 +79,8 @@ static void test_create_and_allocate(void) {
 #endif
 }
 
-/* Everybody sees everybody's memory, where MPI_Win_shared_query says; by default one behind the other. */
+/* Each rank reads every rank's memory at the address from MPI_Win_shared_query; by default the parts are
+ * contiguous. */
 static void test_shared(int apart) {
   MPI_Comm near;
   MPI_Win win;
@@ -91,7 +92,7 @@ static void test_shared(int apart) {
   MPI_Comm_size(near, &count);
   MPI_Info_create(&info);
   MPI_Info_set(info, "alloc_shared_noncontig", apart ? "true" : "false");
-  /* Rank 0 of several has nothing, so that MPI_PROC_NULL has to look further. */
+  /* With several ranks, rank 0 has no memory, so that the query with MPI_PROC_NULL returns another rank's. */
   const int shift = count > 1 ? 2 : 0;
   const MPI_Aint bytes = bytes_of(rank + shift);
   DO(MPI_Win_allocate_shared(bytes, rank + 1, info, near, &mine, &win));
@@ -123,7 +124,7 @@ static void test_shared(int apart) {
   CHECK(base == of_first && size == bytes_of(first + shift) && unit == first + 1,
         "MPI_PROC_NULL stands for %ld bytes, unit %d", (long)size, unit);
   MPI_Barrier(near);
-  /* Stores go into others' memory. */
+  /* Stores reach other ranks' memory. */
   DO(MPI_Win_shared_query(win, (rank + 1) % count, &size, &unit, &base));
   if (size > 0) base[size - 1] = (char)(100 + rank);
   DO(MPI_Win_sync(win));
@@ -132,7 +133,7 @@ static void test_shared(int apart) {
   if (bytes > 0) CHECK(mine[bytes - 1] == 100 + (rank + count - 1) % count, "stored: %d", mine[bytes - 1]);
   DO(MPI_Win_unlock_all(win));
   DO(MPI_Win_free(&win));
-  /* Nothing anywhere. */
+  /* No memory on any rank. */
   DO(MPI_Win_allocate_shared(0, 1, MPI_INFO_NULL, near, &mine, &win));
   DO(MPI_Win_shared_query(win, MPI_PROC_NULL, &size, &unit, &base));
   CHECK(size == 0, "%ld bytes of nobody", (long)size);
@@ -140,7 +141,7 @@ static void test_shared(int apart) {
   MPI_Comm_free(&near);
 }
 
-/* Memory comes and goes while the window is there; places are addresses. */
+/* Memory is attached and detached during the window's life; displacements are addresses. */
 static void test_dynamic(void) {
   enum { kPieces = 5, kLongs = 100 };
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
@@ -171,7 +172,7 @@ static void test_dynamic(void) {
             pieces[i][kLongs - 1]);
       CHECK(pieces[i][0] == 0, "piece %d begins with %ld", i, pieces[i][0]);
     }
-    /* In any order; the last turn's stay until the window goes. */
+    /* In any order; memory of the last turn stays attached until the window is freed. */
     for (int i = kPieces - 1; turn < 2 && i >= 0; --i) {
       DO(MPI_Win_detach(win, pieces[i]));
       free(pieces[i]);
@@ -248,7 +249,7 @@ static void test_handlers(MPI_Win win) {
   DO(MPI_Win_get_errhandler(win, &got));
   CHECK(got == mine, "another error handler than was set");
   DO(MPI_Errhandler_free(&got));
-  DO(MPI_Errhandler_free(&mine)); /* the window keeps it */
+  DO(MPI_Errhandler_free(&mine)); /* the window still uses it */
   CHECK(mine == MPI_ERRHANDLER_NULL, "MPI_Errhandler_free leaves a handle");
   DO(MPI_Win_call_errhandler(win, MPI_ERR_RMA_RANGE));
   CHECK(handled_ == 1 && handled_code_ == MPI_ERR_RMA_RANGE && handled_win_ == win,
@@ -307,7 +308,7 @@ static void test_names_and_handles(MPI_Win win) {
 #endif
 }
 
-/* All that info can promise of a window (section 12.2.1), where it is true. */
+/* All info keys that make a promise about a window (section 12.2.1), where it is true. */
 static void test_info(void) {
   static const char* const promises[][2] = {
       {"no_locks", "true"},  {"accumulate_ordering", "none"}, {"accumulate_ops", "same_op"},

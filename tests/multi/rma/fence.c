@@ -1,6 +1,6 @@
-/* Epochs between fences (MPI 5.0 sections 12.5.1, 12.5.5): with every assertion that is true, many of them
- * with ranks out of step, two windows at once, what was stored and what was put by turns, and other ways to
- * synchronise between fences. Any number of ranks. */
+/* Epochs between fences (MPI 5.0 sections 12.5.1, 12.5.5): with every true assertion, many of them with ranks
+ * out of step, two windows at once, stores and puts by turns, and other kinds of synchronization between
+ * fences. Any number of ranks. */
 #include "window.h"
 
 enum { kEpochs = 6 };
@@ -16,8 +16,8 @@ static void test_assertions(Window* window) {
   DO(MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOPUT, window->win));
   for (int turn = 0; turn < 8; ++turn) {
     const int puts = turn % 2;
-    const int no_put = turn & 2 ? MPI_MODE_NOPUT : 0;     /* none comes here until the next fence */
-    const int no_store = turn & 4 ? MPI_MODE_NOSTORE : 0; /* there was none here since the last one */
+    const int no_put = turn & 2 ? MPI_MODE_NOPUT : 0;     /* no put to this rank until the next fence */
+    const int no_store = turn & 4 ? MPI_MODE_NOSTORE : 0; /* no store here since the last one */
     const long out = 100 * turn + rank_;
     long in = -1;
     own[1] = 1000 + turn;
@@ -32,12 +32,12 @@ static void test_assertions(Window* window) {
     DO(MPI_Win_fence(no_store | no_put, window->win));
   }
   DO(MPI_Win_fence(MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOSUCCEED, window->win));
-  /* Nothing precedes and nothing follows. */
+  /* No operation before or after. */
   DO(MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED | MPI_MODE_NOSTORE | MPI_MODE_NOPUT, window->win));
 }
 
-/* What a fence says is done is done: data walk around the ring, one rank an epoch, and everybody is late at
- * times. */
+/* A fence completes the operations before it: values move around the ring, one rank per epoch, and every rank
+ * is late at times. */
 static void test_walk(Window* window) {
   const int next = (rank_ + 1) % size_;
   long* own = words_of_window(window);
@@ -57,7 +57,8 @@ static void test_walk(Window* window) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* All add to rank 0, and to each other's; a fence comes, a rank stores, a fence comes, all get. */
+/* All ranks accumulate on rank 0 and on each other; after a fence one rank stores; after another fence all
+ * get. */
 static void test_turns(Window* window) {
   const long one = 1;
   long* own = words_of_window(window);
@@ -100,8 +101,8 @@ static void test_mixed(Window* window) {
   }
 }
 
-/* Two windows with epochs that begin and end apart; what this rank looks at is not put to in the next epoch.
- */
+/* Two windows whose epochs begin and end separately; no put in the next epoch goes to memory that this rank
+ * reads. */
 static void test_two_windows(Window* window) {
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
   long* other_memory = calloc(16, sizeof(long));
@@ -130,7 +131,7 @@ static void test_two_windows(Window* window) {
   free(other_memory);
 }
 
-/* Half of the ranks have a window of their own. */
+/* Each half of the ranks has its own window. */
 static void test_part(void) {
   MPI_Comm half;
   MPI_Win win;
@@ -145,7 +146,7 @@ static void test_part(void) {
   for (int i = 0; i < count; ++i) DO(MPI_Put(&rank_, 1, MPI_INT, i, rank, 1, MPI_INT, win));
   DO(MPI_Win_fence(0, win));
   for (int i = 0; i < count; ++i) CHECK(memory[i] == 2 * i + rank_ % 2, "number %d is %d", i, memory[i]);
-  DO(MPI_Win_free(&win)); /* after a fence that opened an epoch in which nothing came */
+  DO(MPI_Win_free(&win)); /* after a fence that opened an epoch without operations */
   MPI_Comm_free(&half);
 }
 

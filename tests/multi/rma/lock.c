@@ -1,6 +1,5 @@
-/* Passive targets (MPI 5.0 sections 12.5.3, 12.5.4, 12.7): locks that are shared and that are not, lock_all,
- * all flushes, what is atomic, and progress at a target that makes no call of MPI but at the end. Any number
- * of ranks. */
+/* Passive target (MPI 5.0 sections 12.5.3, 12.5.4, 12.7): shared and exclusive locks, lock_all, all flushes,
+ * atomicity, and progress at a target that calls MPI only at the end. Any number of ranks. */
 #include "window.h"
 
 enum { kTurns = 500 };
@@ -8,7 +7,8 @@ enum { kTurns = 500 };
 static long* own_;
 static int turns_ = kTurns;
 
-/* An exclusive lock keeps others out: a counter that is read and written in two steps loses nothing. */
+/* An exclusive lock excludes other ranks: a counter that is read and written in two steps loses no
+ * increment. */
 static void test_exclusive(Window* window) {
   for (int turn = 0; turn < turns_; ++turn) {
     long count = -1;
@@ -29,8 +29,8 @@ static void test_exclusive(Window* window) {
   DO(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Who reads under a shared lock sees both of two numbers that are changed under an exclusive one, or neither.
- */
+/* A reader with a shared lock sees both or neither of two numbers that are changed under an exclusive
+ * lock. */
 static void test_readers(Window* window) {
   const int target = size_ - 1, turns = turns_ / 10;
   for (int turn = 1; turn <= turns; ++turn) {
@@ -57,7 +57,7 @@ static void test_readers(Window* window) {
   own_end(window);
 }
 
-/* Two ranks hold a shared lock at the same time: each waits for the other while it has it. */
+/* Two ranks hold a shared lock at the same time: each waits for the other while it holds the lock. */
 static void test_shared_together(Window* window) {
   if (size_ < 2) return;
   DO(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window->win));
@@ -66,10 +66,11 @@ static void test_shared_together(Window* window) {
   DO(MPI_Win_lock_all(0, window->win));
   DO(MPI_Barrier(MPI_COMM_WORLD));
   DO(MPI_Win_unlock_all(window->win));
-  /* Exclusive ones of different targets as well; nobody else asks for them, as is said once. */
+  /* Exclusive locks of different targets likewise; no other rank requests them, which MPI_MODE_NOCHECK
+   * asserts once. */
   const int next = (rank_ + 1) % size_;
   for (int turn = 0; turn < 2; ++turn) {
-    /* MPICH 5.0.2 lets nobody have a lock again that was taken without asking. */
+    /* With MPICH 5.0.2 no rank can get a lock that was taken before with MPI_MODE_NOCHECK. */
     DO(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, turn > 0 && promised() ? MPI_MODE_NOCHECK : 0, window->win));
     DO(MPI_Barrier(MPI_COMM_WORLD));
     DO(MPI_Win_unlock(next, window->win));
@@ -77,11 +78,11 @@ static void test_shared_together(Window* window) {
   }
 }
 
-/* Each flush makes what came before it complete, at the target or at the origin only, within one epoch. */
+/* Each flush completes the operations before it, at the target or at the origin only, within one epoch. */
 static void test_flushes(Window* window) {
   const int next = (rank_ + 1) % size_, after = (rank_ + 2) % size_, previous = (rank_ + size_ - 1) % size_;
   long out[2], in = -1;
-  DO(MPI_Win_lock_all(rank_ % 2 ? 0 : MPI_MODE_NOCHECK, window->win)); /* no exclusive lock is asked for */
+  DO(MPI_Win_lock_all(rank_ % 2 ? 0 : MPI_MODE_NOCHECK, window->win)); /* no rank locks exclusively */
   for (int turn = 1; turn <= 20; ++turn) {
     const int mine = 8 * (turn % 2);
     out[0] = 10 * turn + rank_;
@@ -107,7 +108,7 @@ static void test_flushes(Window* window) {
   own_end(window);
 }
 
-/* Several locks of different targets at once, in any order of unlocking. */
+/* Several locks of different targets at once, unlocked in any order. */
 static void test_many_locks(Window* window) {
   long out[kRanksMax];
   for (int turn = 0; turn < 4; ++turn) {
@@ -134,7 +135,7 @@ static int compare_longs(const void* a, const void* b) {
   return (one > other) - (one < other);
 }
 
-/* A counter of all ranks: everybody gets other tickets, and together they are all there are. */
+/* A shared counter: every rank gets different tickets, and together they are complete. */
 static void test_tickets(Window* window) {
   const int turns = turns_ / 5, target = size_ / 2;
   const long one = 1;
@@ -159,7 +160,7 @@ static void test_tickets(Window* window) {
   free(all);
 }
 
-/* A lock made of one word by compare-and-swap; what it guards is changed by put and get. */
+/* A lock made of one word with compare-and-swap; put and get change the data that it protects. */
 static void test_spin_lock(Window* window) {
   const int home = size_ - 1, turns = turns_ / 50;
   const MPI_Aint word = place(window, home, 8), guarded = place(window, home, 16);
@@ -190,7 +191,7 @@ static void test_spin_lock(Window* window) {
   own_end(window);
 }
 
-/* Rank 0 computes, and then waits in a barrier, from where at the latest it serves the others. */
+/* Rank 0 computes, then waits in a barrier, where it serves the other ranks at the latest. */
 static void test_progress(Window* window) {
   const long one = 1;
   long sum = -1;
@@ -215,7 +216,7 @@ static void test_progress(Window* window) {
   CHECK(sum == 5L * (size_ - 1), "the sum is %ld", sum);
 }
 
-/* Stores of this rank are seen by others after MPI_Win_sync and a message, and theirs here. */
+/* Stores of a rank are visible to other ranks after MPI_Win_sync and a message, in both directions. */
 static void test_sync(Window* window) {
   const int next = (rank_ + 1) % size_;
   DO(MPI_Win_lock_all(0, window->win));

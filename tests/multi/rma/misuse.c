@@ -1,6 +1,6 @@
-/* Wrong uses of windows are errors of the class that says what is wrong (MPI 5.0
- * sections 12.2, 12.3, 12.5, 12.6.2), and the window works on. The standard obliges nobody to notice them:
- * what every library is asked stands first, what Hearth promises behind promised(). Any number of ranks. */
+/* Erroneous uses of windows return the matching error class (MPI 5.0 sections 12.2, 12.3, 12.5, 12.6.2), and
+ * the window stays usable. The standard requires no library to detect them: checks for every library come
+ * first, Hearth's own guarantees follow promised(). Any number of ranks. */
 #include "window.h"
 
 enum { kBytes = 256 };
@@ -13,7 +13,7 @@ static void expect_class(int code, int wanted, const char* what) {
   CHECK(class_of(code) == wanted, "%s: class %d (%s), not %d", what, class_of(code), words_of(code), wanted);
 }
 
-/* Each of the calls that name a target, with this rank and displacement. */
+/* Each of the calls with a target, with this rank and displacement. */
 enum { kCalls = 10 };
 static const char* const call_names_[kCalls] = {
     "put", "get",  "accumulate", "get_accumulate", "fetch_and_op",
@@ -54,7 +54,7 @@ static int call(int which, int target, MPI_Aint place, int count, MPI_Win win) {
   return code;
 }
 
-/* The window still works: all put into the next one's memory. */
+/* The window still works: each rank puts into the next one's memory. */
 static void expect_unharmed(const char* after) {
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
   const long value = 100 + rank_;

@@ -1,6 +1,6 @@
-/* Epochs of some with some: post, start, complete, wait and test (MPI 5.0 sections 12.5.2, 12.5.5). Rings,
- * all with all, one with many, groups that differ in every rank, groups of nobody, epochs in which nothing is
- * done, ranks out of step. Any number of ranks. */
+/* Epochs between groups of ranks: post, start, complete, wait and test (MPI 5.0 sections 12.5.2, 12.5.5).
+ * Rings, all with all, one with many, groups that differ on every rank, empty groups, epochs without
+ * operations, ranks out of step. Any number of ranks. */
 #include "window.h"
 
 enum { kEpochs = 6 };
@@ -16,20 +16,20 @@ static MPI_Group group_of(int count, const int* ranks) {
 }
 
 static void put(Window* window, int target, int slot, long value) {
-  static long out[kRanksMax]; /* stays as it is until the epoch is over */
+  static long out[kRanksMax]; /* must stay unchanged until the epoch ends */
   out[target] = value;
   DO(MPI_Put(&out[target], 1, MPI_LONG, target, place(window, target, 8 * slot), 1, MPI_LONG, window->win));
 }
 
-/* Waits by either call, for so many. */
+/* Ends an exposure epoch to `count` origins by either call. */
 static void wait_for_all(Window* window, int by_test, int count) {
   int over = 0;
-  if (count == 0 && !promised()) by_test = 0; /* Open MPI 5.0.11's MPI_Win_test waits for somebody for ever */
+  if (count == 0 && !promised()) by_test = 0; /* Open MPI 5.0.11's MPI_Win_test then never succeeds */
   if (!by_test) DO(MPI_Win_wait(window->win));
   while (by_test && !over) DO(MPI_Win_test(window->win, &over));
 }
 
-/* Everybody exposes to the one before and reaches the next; who is late differs. */
+/* Each rank exposes its window to the previous rank and accesses the next one; which rank is late varies. */
 static void test_ring(Window* window) {
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
   MPI_Group to = group_of(1, &next), from = group_of(1, &previous);
@@ -49,7 +49,7 @@ static void test_ring(Window* window) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* All with all, several operations each, and back again by get. */
+/* All with all, several operations each, and gets in return. */
 static void test_all(Window* window) {
   int ranks[kRanksMax];
   long in[kRanksMax];
@@ -75,8 +75,8 @@ static void test_all(Window* window) {
   MPI_Group_free(&all);
 }
 
-/* One epoch of exposure, several of access one after another within it; rank 0 exposes to all others, or all
- * others to rank 0. */
+/* One exposure epoch with several access epochs one after another: rank 0 exposes its window to all other
+ * ranks, or all other ranks to rank 0. */
 static void test_one_with_many(Window* window) {
   int others[kRanksMax];
   const int zero = 0;
@@ -110,16 +110,15 @@ static void test_one_with_many(Window* window) {
   MPI_Group_free(&first);
 }
 
-/* Whether rank a reaches rank b in this epoch: a pattern that all know. */
+/* Whether rank a accesses rank b in this epoch: a pattern that all ranks know. */
 static int reaches(int a, int b, int epoch) {
   return (a * 7 + b * 5 + a * b + epoch * 3) % 5 < 2;
 }
 
-/* Groups that differ in every rank, some of nobody; some of those who may reach do nothing. */
+/* Groups that differ on every rank, some empty; some of the possible origins do nothing. */
 static void test_patterns(Window* window) {
   for (int epoch = 0; epoch < 2 * kEpochs; ++epoch) {
-    /* MPICH 5.0.2 and Intel MPI only count posts, and take one that is early for one that is not there yet.
-     */
+    /* MPICH 5.0.2 and Intel MPI only count posts, so an early post is taken for one that is still missing. */
     if (!promised()) MPI_Barrier(MPI_COMM_WORLD);
     int to[kRanksMax], from[kRanksMax], tos = 0, froms = 0;
     for (int i = 0; i < size_; ++i) {
@@ -130,7 +129,7 @@ static void test_patterns(Window* window) {
     MPI_Group targets = group_of(tos, to), origins = group_of(froms, from);
     DO(MPI_Win_post(origins, 0, window->win));
     DO(MPI_Win_start(targets, 0, window->win));
-    MPI_Group_free(&origins); /* they stay with the window */
+    MPI_Group_free(&origins); /* the window still uses them */
     for (int i = 0; i < tos; ++i)
       if ((to[i] + epoch) % 4 != 0) put(window, to[i], rank_, 10 * epoch + rank_);
     MPI_Group_free(&targets);
@@ -143,7 +142,7 @@ static void test_patterns(Window* window) {
   }
 }
 
-/* Who knows that the post has been is spared to ask (MPI_MODE_NOCHECK on both sides). */
+/* With MPI_MODE_NOCHECK on both sides, an origin that knows of the post does not wait for it. */
 static void test_no_check(Window* window) {
   if (!promised()) return; /* Open MPI 5.0.11 then no longer waits for the data either */
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
@@ -161,7 +160,7 @@ static void test_no_check(Window* window) {
   MPI_Group_free(&from);
 }
 
-/* Groups of nobody: nothing to wait for, and the same again. */
+/* Empty groups: nothing to wait for, twice. */
 static void test_nobody(Window* window) {
   for (int turn = 0; turn < 3; ++turn) {
     DO(MPI_Win_start(MPI_GROUP_EMPTY, 0, window->win));
@@ -173,8 +172,8 @@ static void test_nobody(Window* window) {
   }
 }
 
-/* MPI_Win_test says no as long as an origin has not completed, and MPI_Win_start or what comes in its epoch
- * waits for the post: a token shows the order. */
+/* MPI_Win_test returns false until the origin has completed. MPI_Win_start, or a call in its epoch, waits for
+ * the post: a token shows the order. */
 static void test_not_yet(Window* window) {
   if (size_ < 2 || rank_ > 1) return;
   const int other = 1 - rank_;
@@ -200,7 +199,7 @@ static void test_not_yet(Window* window) {
   MPI_Group_free(&group);
 }
 
-/* Sums of all ranks in one's memory, while that one has an access epoch of its own. */
+/* Sums of all ranks in one rank's memory, while that rank has an access epoch of its own. */
 static void test_sums(Window* window) {
   int ranks[kRanksMax];
   const long one = 1;

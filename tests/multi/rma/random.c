@@ -1,30 +1,30 @@
-/* Random operations on windows of every kind in epochs of every kind, against a plain model of what must come
- * out. Each rank draws what all ranks do, which follows from a seed and the number of the round alone, so
- * that it knows what its memory has to be, and a round can be repeated by itself.
+/* Random operations on windows of every kind in epochs of every kind, compared with a plain model. Each rank
+ * draws the plan of all ranks, which depends only on a seed and the round, so that it can compute its memory,
+ * and a single round can be repeated.
  *
  *   random ROUNDS
  *
- *   RMA_SEED=N|clock    another plan than the usual one
+ *   RMA_SEED=N|clock    another plan than the default one
  *   RMA_ROUND=N         this round only
- *   RMA_SECONDS=N       rounds until this time is over
- *   RMA_VERBOSE=1       rank 0 tells what each round is */
+ *   RMA_SECONDS=N       rounds for this time
+ *   RMA_VERBOSE=1       rank 0 describes each round */
 #include "window.h"
 
 enum { kElementsMax = 48, kOpsMax = 12, kEpochs = 4 };
 
-/* The words of a rank's window: sums, exclusive ors, what never changes, and a part for each rank's puts. */
+/* The words of a rank's window: sums, exclusive ors, constants, and a part for each rank's puts. */
 enum { kSums = 0, kXors = 1024, kFixed = 2048, kPuts = 4096, kWords = 8192 };
 
 typedef enum { kPut, kGet, kSum, kXor, kWhats } What;
 
-/* Where elements lie, in words. */
+/* The positions of elements, in words. */
 typedef struct {
   int count, extent, is_vector, at[kElementsMax];
 } Shape;
 
 typedef struct {
   What what;
-  int target, place; /* the word at the target where the target's shape begins */
+  int target, place; /* the word at the target where `there` begins */
   Shape here, there;
   uint64_t seed;
 } Operation;
@@ -73,7 +73,7 @@ static Shape draw_shape(uint64_t* stream, int count) {
   return shape;
 }
 
-/* Puts of one rank in one epoch lie one behind the other; sums and ors lie anywhere. */
+/* Puts of one rank in one epoch do not overlap; sums and exclusive ors lie anywhere. */
 static int draw_operations(uint64_t* stream, Operation* operations, int origin) {
   const int count = draw(stream, kOpsMax + 1), part = (kWords - kPuts) / size_;
   int used[kRanksMax] = {0}, kept = 0;
@@ -109,7 +109,7 @@ static MPI_Datatype type_of(const Shape* shape) {
   return type;
 }
 
-/* Begins one; MPI_REQUEST_NULL where it gives no request. */
+/* Starts an operation; MPI_REQUEST_NULL if it has no request. */
 static MPI_Request begin(Window* window, const Operation* one, uint64_t* buffer, int by_request) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Datatype here = type_of(&one->here), there = type_of(&one->there);
@@ -138,7 +138,7 @@ static MPI_Request begin(Window* window, const Operation* one, uint64_t* buffer,
   return request;
 }
 
-/* What all ranks' operations make of this rank's memory. */
+/* Applies all ranks' operations to the model of this rank's memory. */
 static void apply_to_model(const Operation* operations, int count) {
   for (int i = 0; i < count; ++i) {
     const Operation* one = &operations[i];

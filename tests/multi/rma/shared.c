@@ -1,12 +1,12 @@
-/* Memory that ranks share (MPI 5.0 sections 12.2.3, 12.4): a ring buffer between neighbours by plain loads
- * and stores, made visible by MPI_Win_sync and messages; loads and stores beside calls of MPI. Any number of
- * ranks. */
+/* Shared memory windows (MPI 5.0 sections 12.2.3, 12.4): a ring buffer between neighbours with plain loads
+ * and stores, made visible by MPI_Win_sync and messages; loads and stores together with MPI calls. Any number
+ * of ranks. */
 #include "window.h"
 
 enum { kSlots = 16, kRounds = 40 };
 
 typedef struct {
-  long head, tail; /* words that the producer and the consumer have, each with the other's copy */
+  long head, tail; /* of the producer and of the consumer; each has a copy of the other's word */
   long slots[kSlots];
 } Ring;
 
@@ -21,7 +21,7 @@ static void* memory_of(MPI_Win win, int rank) {
   return base;
 }
 
-/* All write into the next one's memory and read in their own, a barrier between. */
+/* Each rank writes into the next rank's memory and reads its own, with a barrier between. */
 static void test_barriers(MPI_Win win, Ring* mine) {
   Ring* next = memory_of(win, (near_rank_ + 1) % near_size_);
   const int previous = (near_rank_ + near_size_ - 1) % near_size_;
@@ -40,8 +40,8 @@ static void test_barriers(MPI_Win win, Ring* mine) {
   DO(MPI_Win_unlock_all(win));
 }
 
-/* Each rank produces for the next. Head and tail are read by MPI_Fetch_and_op and written by MPI_Accumulate,
- * which are atomic; what lies in the slots is stored and loaded. */
+/* Each rank produces for the next one. Head and tail are read by MPI_Fetch_and_op and written by
+ * MPI_Accumulate, which are atomic; the slots are accessed by loads and stores. */
 static void test_ring(MPI_Win win, Ring* mine) {
   const int next = (near_rank_ + 1) % near_size_, previous = (near_rank_ + near_size_ - 1) % near_size_;
   const long items = 3 * kSlots + near_size_;
@@ -76,7 +76,7 @@ static void test_ring(MPI_Win win, Ring* mine) {
   DO(MPI_Barrier(near_));
 }
 
-/* A put is seen by loads, a store by gets. */
+/* Loads see a put; gets see a store. */
 static void test_beside_calls(MPI_Win win, Ring* mine) {
   const int next = (near_rank_ + 1) % near_size_, after = (near_rank_ + 2) % near_size_;
   const int previous = (near_rank_ + near_size_ - 1) % near_size_;
@@ -98,7 +98,7 @@ static void test_beside_calls(MPI_Win win, Ring* mine) {
   DO(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
 }
 
-/* One has all the memory, as programs that share tables do; each fills its part of it. */
+/* One rank owns all memory, as in programs that share tables; each rank fills its part. */
 static void test_one_owner(void) {
   const int each = 1000, count = near_rank_ == 0 ? each * near_size_ : 0;
   int *mine = NULL, *table;

@@ -1,6 +1,6 @@
-/* Several threads of each rank reach windows of others at once (MPI 5.0 sections 11.6, 12.5.3, 12.5.4):
- * counters, puts to places of their own with flushes, requests, locks of different windows. Any number of
- * ranks. */
+/* Several threads of each rank access windows of other ranks at once (MPI 5.0 sections 11.6, 12.5.3,
+ * 12.5.4): counters, puts to separate places with flushes, requests, locks of different windows. Any number
+ * of ranks. */
 #include "window.h"
 
 #include "../threads/crew.h"
@@ -10,7 +10,7 @@ enum { kThreads = 4, kTurns = 50 };
 static Window* window_;
 static long tickets_[kThreads][kTurns];
 
-/* Where a thread of a rank has a word in everybody's window; the first is a counter. */
+/* The position of a thread's word in every rank's window; word 0 is a counter. */
 static MPI_Aint word(int rank, int thread) {
   return 8 * (1 + (MPI_Aint)rank * kThreads + thread);
 }
@@ -86,7 +86,7 @@ static void test_one_window(Window* window) {
   own_end(window);
 }
 
-/* Each thread has a window of its own, and locks of it. */
+/* One window per thread, with its own locks. */
 static MPI_Win own_windows_[kThreads];
 static long* own_memories_[kThreads];
 

@@ -1,11 +1,11 @@
-/* Data that go to windows and come from them (MPI 5.0 sections 12.3.1, 12.3.2, 12.3.5): between datatypes of
- * every shape, at displacements in units that differ by rank, to oneself, to nobody, none at all, and 4 MiB;
- * on windows of every kind, under every way to synchronise. Any number of ranks. */
+/* Data put into and got from windows (MPI 5.0 sections 12.3.1, 12.3.2, 12.3.5): between datatypes of every
+ * shape, at displacements in units that differ by rank, to oneself, to MPI_PROC_NULL, no data, and 4 MiB; on
+ * windows of every kind, with every kind of synchronization. Any number of ranks. */
 #include "window.h"
 
 enum { kNumbers = 12, kLayouts = 6, kRegion = 64, kBefore = 12 };
 
-/* Where the numbers of a layout lie, in ints from the buffer's beginning, which the layout may go before. */
+/* The positions of a layout's numbers, in ints from the buffer's start; they may be negative. */
 typedef struct {
   MPI_Datatype type;
   int count;
@@ -46,7 +46,7 @@ static int number(int origin, int target, int which, int i) {
   return 1000000 * (origin + 1) + 10000 * target + 100 * which + i;
 }
 
-/* Each rank has a region for each origin and layout; the target's displacement is kBefore ints into it. */
+/* Each rank has a region per origin and layout; the target displacement is kBefore ints into it. */
 static MPI_Aint region(int origin, int which) {
   return (MPI_Aint)sizeof(int) * kRegion * (origin * kLayouts + which);
 }
@@ -73,7 +73,7 @@ static int get_to(int which, Kind kind) {
   return (which + 1 + (int)kind) % kLayouts;
 }
 
-/* By put into everybody's regions; by get back from there into yet another layout. */
+/* Puts into regions of all ranks, then gets from there into another layout. */
 static void test_layouts(Window* window) {
   const int slots = size_ * kLayouts;
   int* out = malloc(sizeof(int) * kRegion * (size_t)slots);
@@ -123,7 +123,7 @@ static void test_layouts(Window* window) {
   free(out);
 }
 
-/* Nobody, and nothing: no memory is touched on either side (section 12.3). */
+/* MPI_PROC_NULL and counts of zero: no memory is accessed on either side (section 12.3). */
 static void test_nothing(Window* window) {
   long words[2] = {-5, -6}, result = -7;
   char* before = malloc((size_t)window->bytes);
@@ -164,8 +164,8 @@ static void test_nothing(Window* window) {
   free(before);
 }
 
-/* Many requests of each kind. An origin buffer is free again when its put's request is complete, and full
- * when its get's request is. */
+/* Many requests of each kind. The origin buffer of a put may be reused, and that of a get contains the data,
+ * once the request is complete. */
 static void test_requests(Window* window) {
   enum { kEach = 8 };
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
@@ -204,7 +204,7 @@ static void test_requests(Window* window) {
 }
 
 #if MPI_VERSION >= 4
-/* The forms with counts of MPI_Count do the same, one after another in one place of the next rank. */
+/* The forms with counts of MPI_Count behave alike, one after another in one place of the next rank. */
 static void test_count_forms(Window* window) {
   const int next = (rank_ + 1) % size_, passive = form_ == kLock || form_ == kLockAll;
   const MPI_Aint at = place(window, next, 0), behind = place(window, next, 64);
@@ -261,8 +261,8 @@ static void test_kinds(Window* window) {
   test_count_forms(window);
 }
 
-/* 4 MiB from each rank to the next, and from the next but one; at the target as a whole or every second block
- * of 64. */
+/* 4 MiB from each rank to the next one, and got from the next but one; contiguous at the target, or every
+ * second block of 64. */
 static void test_large(Window* window) {
   enum { kLong = 1 << 20, kBlock = 64 };
   const int next = (rank_ + 1) % size_, source = (rank_ + 2) % size_, previous = (rank_ + size_ - 1) % size_;

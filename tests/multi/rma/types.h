@@ -1,6 +1,5 @@
-/* The predefined types of C and the predefined operations, as accumulate.c goes through them: how small
- * numbers are written and read in each type, and what each operation makes of them (MPI 5.0
- * sections 6.9.2, 6.9.4, 12.3.3). */
+/* The predefined types of C and the predefined operations for accumulate.c: how small numbers are written and
+ * read in each type, and the result of each operation (MPI 5.0 sections 6.9.2, 6.9.4, 12.3.3). */
 #ifndef TESTS_MULTI_RMA_TYPES_H
 #define TESTS_MULTI_RMA_TYPES_H
 
@@ -15,7 +14,7 @@ enum { kOps = 14, kSlotBytes = 3 * 32 };
 typedef enum { kInteger, kMulti, kFloating, kComplex, kLogical, kByte, kPair } Family;
 
 typedef struct {
-  int value, index; /* the index counts in pairs only */
+  int value, index; /* the index is used by pairs only */
 } Value;
 
 typedef struct {
@@ -25,7 +24,7 @@ typedef struct {
   size_t bytes;
   void (*put)(void* at, int value, int index);
   Value (*get)(const void* at);
-  Value (*get_of)(int value, int index); /* what is read where this was put */
+  Value (*get_of)(int value, int index); /* the value that is read after this one was written */
 } Type;
 
 #define ACCESS_ONE(name, T)                                \
@@ -159,7 +158,7 @@ static const struct {
                 {"bor", MPI_BOR},     {"bxor", MPI_BXOR},      {"maxloc", MPI_MAXLOC}, {"minloc", MPI_MINLOC},
                 {"no_op", MPI_NO_OP}, {"replace", MPI_REPLACE}};
 
-/* Whether the operation is defined on the type (sections 6.9.2, 6.9.4, 12.3.3). */
+/* Whether the operation is defined for the type (sections 6.9.2, 6.9.4, 12.3.3). */
 static bool takes(int op, int type) {
   const Family family = types_[type].family;
   if (op == kMaxloc || op == kMinloc) return family == kPair;
@@ -170,7 +169,7 @@ static bool takes(int op, int type) {
   return family <= kMulti || family == kByte;
 }
 
-/* Whether MPI_Compare_and_swap takes it (section 12.3.4). */
+/* Whether MPI_Compare_and_swap supports the type (section 12.3.4). */
 static bool swaps(int type) {
   const Family family = types_[type].family;
   return family <= kMulti || family == kLogical || family == kByte;

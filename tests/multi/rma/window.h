@@ -1,5 +1,6 @@
-/* What the programs of this folder share: windows of every flavour over memory of every origin, one way to
- * say a place in any of them, and epochs in which each rank may reach each, by all ways to synchronise. */
+/* Shared by the programs of this folder: windows of every flavor over memory of every origin, with one
+ * notation for positions in them, and epochs in which each rank may access every rank, by all kinds of
+ * synchronization. */
 #ifndef TESTS_MULTI_RMA_WINDOW_H
 #define TESTS_MULTI_RMA_WINDOW_H
 
@@ -8,7 +9,8 @@
 
 #include "../coll/check.h"
 
-/* A call that has to succeed: the error handler of a window lets the job die without our words. */
+/* A call that has to succeed: the error handler of a window would end the job without the name of the
+ * test. */
 #define DO(call)                                                         \
   do {                                                                   \
     const int code_ = (call);                                            \
@@ -17,7 +19,7 @@
 
 enum { kRanksMax = 64, kStackBytesMax = 128 * 1024, kStaticBytesMax = 16 << 20 };
 
-/* Where a window and its memory come from. */
+/* The origin of a window and of its memory. */
 typedef enum {
   kOnStatic,
   kOnHeap,
@@ -46,9 +48,9 @@ static const char* const form_names_[kForms] = {"fence", "post-start", "lock", "
 typedef struct {
   MPI_Win win;
   Kind kind;
-  MPI_Aint bytes; /* in every rank */
+  MPI_Aint bytes; /* on every rank */
   char* memory;
-  MPI_Aint bases[kRanksMax]; /* a dynamic window's places are addresses */
+  MPI_Aint bases[kRanksMax]; /* displacements of a dynamic window are addresses */
   int units[kRanksMax];
 } Window;
 
@@ -64,7 +66,7 @@ static inline void pause_us(long us) {
   nanosleep(&time, NULL);
 }
 
-/* Whether all ranks are on one machine, as windows of shared memory need it. */
+/* Whether all ranks are on one machine, which windows of shared memory require. */
 static inline int all_share_memory(void) {
   MPI_Comm near;
   int count;
@@ -76,7 +78,7 @@ static inline int all_share_memory(void) {
   return fewest == size_;
 }
 
-/* The displacement that says the byte at this offset in the target's memory: a multiple of 8. */
+/* The displacement of the byte at `offset` in the target's memory; `offset` is a multiple of 8. */
 static inline MPI_Aint place(const Window* window, int target, MPI_Aint offset) {
   if (window->kind == kDynamic) return MPI_Aint_add(window->bases[target], offset);
   CHECK(offset % window->units[target] == 0, "offset %ld is no multiple of the unit", (long)offset);
@@ -111,7 +113,7 @@ static inline MPI_Win new_window(Window* window, char* memory) {
   return win;
 }
 
-/* What this rank does to its own memory lies between these two, unless fences already keep others away. */
+/* Encloses accesses of this rank to its own memory, unless fences already exclude other ranks. */
 static inline void own_begin(Window* window) {
   DO(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank_, 0, window->win));
 }
@@ -120,8 +122,8 @@ static inline void own_end(Window* window) {
   DO(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Runs body with a window of this kind. Memory is at multiples of 8 at least, filled with this byte; units
- * differ by rank and divide 8. */
+/* Runs `body` with a window of this kind. The memory is aligned to at least 8 bytes and filled with `fill`;
+ * units differ by rank and divide 8. */
 static inline void with_window(Kind kind, MPI_Aint bytes, int fill, void (*body)(Window*)) {
   _Alignas(64) char on_stack[kStackBytesMax];
   Window window = {.kind = kind, .bytes = bytes};
@@ -147,7 +149,7 @@ static inline void with_window(Kind kind, MPI_Aint bytes, int fill, void (*body)
   if (kind == kOnAllocMem) MPI_Free_mem(window.memory);
 }
 
-/* From here on each rank may reach each rank; all ranks call it. */
+/* From here on each rank may access every rank. Called by all ranks. */
 static inline void epoch_begin(Window* window, Form form) {
   MPI_Group all;
   if (form == kFence) DO(MPI_Win_fence(MPI_MODE_NOPRECEDE, window->win));
@@ -162,8 +164,8 @@ static inline void epoch_begin(Window* window, Form form) {
   if (form == kLockAll) DO(MPI_Win_lock_all(0, window->win));
 }
 
-/* Everything that any rank began is done, and each may look at its own memory until the next epoch begins,
- * which a barrier comes before. */
+/* All operations of all ranks are complete, and each rank may read its own memory until the next epoch,
+ * before which a barrier is needed. */
 static inline void epoch_end(Window* window, Form form) {
   if (form == kFence) DO(MPI_Win_fence(MPI_MODE_NOSUCCEED, window->win));
   if (form == kPostStart) {

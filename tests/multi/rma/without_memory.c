@@ -1,5 +1,5 @@
-/* Memory that runs out during one-sided operations: the call that needs it fails, no other one does, and the
- * window stays usable. The limit on the address space makes large allocations fail. */
+/* Memory runs out during one-sided operations: only the call that needs it fails, and the window stays
+ * usable. A limit on the address space makes large allocations fail. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -10,9 +10,9 @@
 enum { kDoubles = 32 << 20, kPutBytes = 1 << 20, kPuts = 16, kHeadroomBytes = 256 << 10 };
 
 static struct rlimit before;
-static int private_heap; /* a shared one may have enough in reserve */
+static int private_heap; /* a shared heap may have enough in reserve */
 
-/* From here on the process gets no more than a little memory. */
+/* From here on the process gets little more memory. */
 static void limit_memory(long headroom_bytes) {
   FILE* file = fopen("/proc/self/statm", "r");
   long pages = 0;
@@ -28,7 +28,7 @@ static void restore_memory(void) {
   setrlimit(RLIMIT_AS, &before);
 }
 
-/* An accumulate that cannot pack its data must not keep the lock of the target's part. */
+/* An accumulate that cannot pack its data must not keep the accumulate lock of the target. */
 static void accumulate(void) {
   double* memory;
   MPI_Win win;
@@ -63,8 +63,8 @@ static void accumulate(void) {
   DO(MPI_Win_free(&win));
 }
 
-/* Rank 0 waits in a receive, on another communicator, while the others put by messages for which it has no
- * buffers. `blocks`: of each put. One block needs no buffer, so it must arrive. */
+/* Rank 0 waits in a receive on another communicator while other ranks put by messages for which it has no
+ * buffers. `blocks`: number of blocks of each put. A put of one block needs no buffer and must arrive. */
 static void put(int blocks) {
   static char memory[kPutBytes * kPuts];
   MPI_Win win;
@@ -80,7 +80,7 @@ static void put(int blocks) {
   DO(MPI_Win_lock_all(0, win));
   char* const origin = malloc(kPutBytes);
   memset(origin, 'x', kPutBytes);
-  /* Once without a limit, so that the library has what it needs for so many messages. */
+  /* Once without a limit, so that the library already has the resources for that many messages. */
   for (int i = 0; i < kPuts && rank_ == 1; ++i) {
     DO(MPI_Put(origin, kPutBytes, MPI_CHAR, 0, (MPI_Aint)i * kPutBytes, kPutBytes, MPI_CHAR, win));
   }
@@ -108,7 +108,7 @@ static void put(int blocks) {
   }
   free(origin);
   DO(MPI_Barrier(MPI_COMM_WORLD));
-  /* The window goes on. */
+  /* The window stays usable. */
   char last = 0;
   if (rank_ == 1) {
     DO(MPI_Put("y", 1, MPI_CHAR, 0, kPutBytes - 1, 1, MPI_CHAR, win));

@@ -1,5 +1,5 @@
-/* Communicators out of sessions, without MPI_Init (MPI 5.0 section 11.3.4): what they can do, two sessions at
- * a time in threads, sessions again and again, buffered sends through a session's buffer. Any number of
+/* Communicators created from sessions, without MPI_Init (MPI 5.0 section 11.3.4): what they can do, two
+ * sessions at a time in threads, repeated sessions, buffered sends through a session's buffer. Any number of
  * ranks. */
 #include <pthread.h>
 
@@ -38,7 +38,7 @@ static void use(MPI_Comm comm, int thread) {
   }
 }
 
-/* Each thread has a session of its own. */
+/* One session per thread. */
 static void* work(void* number) {
   const int thread = (int)(long)number;
   char tag[32];
@@ -62,7 +62,8 @@ static void* work(void* number) {
   return NULL;
 }
 
-/* A buffered send takes the buffer of the session that its communicator comes from, however far. */
+/* A buffered send uses the buffer of the session from which its communicator is derived, over any number of
+ * steps. */
 static void use_buffer(void) {
   static char memory[20000 + MPI_BSEND_OVERHEAD];
   static char data[20000], got[20000];
@@ -94,7 +95,7 @@ static void use_buffer(void) {
   MPI_Session_finalize(&session);
 }
 
-/* Errors on such a communicator are its own; those without an object are the initial handler's. */
+/* Errors on such a communicator go to its own handler; errors without an object go to the initial handler. */
 static int calls;
 static void on_error(MPI_Comm* comm, int* code, ...) {
   (void)comm;
@@ -117,8 +118,8 @@ static void try_errors(void) {
   MPI_Session_finalize(&session);
 }
 
-/* MPI_TAG_UB is the only predefined attribute in the Sessions Model (MPI 5.0 section 9.1.2), also of
- * communicators that are made from others. */
+/* MPI_TAG_UB is the only predefined attribute in the Sessions Model (MPI 5.0 section 9.1.2), also on derived
+ * communicators. */
 static void check_attributes(MPI_Comm comm) {
   static const int absent[] = {MPI_IO,     MPI_HOST,        MPI_WTIME_IS_GLOBAL, MPI_UNIVERSE_SIZE,
                                MPI_APPNUM, MPI_LASTUSEDCODE};
@@ -138,7 +139,7 @@ static void check_attributes(MPI_Comm comm) {
   MPI_Comm_free(&copy);
 }
 
-/* Names of process sets in any case. */
+/* Names of process sets are not case-sensitive. */
 static void check_cases(void) {
   static const char* const names[] = {"mpi://world", "MPI://World", "mpi://self", "mpi://Self"};
   MPI_Session session = open_session();
@@ -157,7 +158,7 @@ static void check_cases(void) {
 }
 
 int main(void) {
-  /* The first session tells us who we are. */
+  /* The first session provides the rank and the size. */
   MPI_Session session = open_session();
   MPI_Comm comm = comm_of(session, "mpi://WORLD", "first");
   MPI_Comm_rank(comm, &rank_);
@@ -167,7 +168,7 @@ int main(void) {
   MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);
 
-  if (promised()) check_cases(); /* MPICH and Open MPI know other cases, not all of them */
+  if (promised()) check_cases(); /* MPICH and Open MPI accept some other cases, not all */
   work((void*)0L);
   use_buffer();
   try_errors();

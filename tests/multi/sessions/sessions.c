@@ -1,6 +1,6 @@
-/* Sessions (MPI 5.0 section 11.3): several and repeated, before, beside, after and without MPI_Init; what
- * they tell; their error handlers. The first argument says when MPI_Init is called: never, before, between or
- * after. A second one says that the initial error handler is MPI_ERRORS_RETURN. */
+/* Sessions (MPI 5.0 section 11.3): several and repeated ones, before, beside, after and without MPI_Init;
+ * what they return; their error handlers. The first argument says when MPI_Init is called: never, before,
+ * between or after. A second one says that the initial error handler is MPI_ERRORS_RETURN. */
 #include "../coll/check.h"
 
 static int calls, last_code, errors_return;
@@ -99,7 +99,7 @@ static void try_errors(MPI_Session session) {
   CHECK(MPI_Session_call_errhandler(session, MPI_ERR_OTHER) == MPI_SUCCESS, "call_errhandler");
   CHECK(calls == 2 && last_code == MPI_ERR_OTHER && last_session == session, "%d calls", calls);
 
-  /* Errors of calls on a group: of the session that the group comes from (MPI 5.0 section 9.3). */
+  /* Errors of calls on a group go to the handler of the group's session (MPI 5.0 section 9.3). */
   MPI_Group empty = MPI_GROUP_NULL;
   const int too_many = size_ + 1;
   MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
@@ -109,7 +109,7 @@ static void try_errors(MPI_Session session) {
   MPI_Group_free(&group);
   calls = 2;
 
-  /* MPI_Session_init's own errors: by the handler that it was given, without a session. */
+  /* Errors of MPI_Session_init itself go to the handler that it was given, without a session. */
   MPI_Session none = session;
   MPI_Info_create(&info);
   MPI_Info_set(info, "thread_level", "as many as there are");
@@ -186,7 +186,8 @@ static void use_world(int by_sessions) {
   }
 }
 
-/* What the launcher says, each in words of its own: MPI is not asked, since it is what is tested. */
+/* A value from the launcher's environment, under the name of each launcher. MPI itself is under test and
+ * cannot serve as the reference. */
 static int told(const char* by_pmi, const char* by_open_mpi, const char* by_slurm, int alone) {
   const char* const names[] = {by_pmi, by_open_mpi, by_slurm};
   for (int i = 0; i < 3; ++i) {

@@ -1,6 +1,6 @@
-/* Threads that are blocked in MPI, each in another kind of call on a communicator of its own, do not hold up
- * a thread that plays ping-pong: were they in its way for the length of a sleep at each step, the time limit
- * would be over long before. Two ranks. apart [rounds] */
+/* Threads that are blocked in different MPI calls on their own communicators do not delay a thread that plays
+ * ping-pong: if each step had to wait for one of their sleeps, the test would exceed its time limit. Two
+ * ranks. apart [rounds] */
 #include <time.h>
 
 #include "crew.h"
@@ -33,7 +33,7 @@ static void wait_on(int kind, MPI_Comm comm) {
       MPI_Mrecv(&in, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
       break;
     case 4:
-      /* Rank 0 waits in the broadcast's barrier until the other comes. */
+      /* Rank 0 waits in this barrier until rank 1 enters it. */
       MPI_Barrier(comm);
       in = kind;
       break;
@@ -70,12 +70,12 @@ static double ping_pong(void) {
 
 static void body(int thread) {
   if (thread < blocked) {
-    /* In its barrier rank 1 has no thread: it comes last of all. */
+    /* Rank 1 has no thread in this barrier: it enters last of all. */
     if (thread == 4 && rank_ == 1) return;
     wait_on(thread, comms[thread]);
     return;
   }
-  /* By then the others are deep in their calls, asleep perhaps. */
+  /* By then the other threads are blocked, possibly asleep. */
   struct timespec pause = {0, 100 * 1000 * 1000};
   nanosleep(&pause, NULL);
   const double seconds = ping_pong();

@@ -1,7 +1,7 @@
-/* MPI_THREAD_MULTIPLE with eight threads a rank. First each thread goes through all kinds of calls on a
- * communicator of its own, each thread beginning with another kind, so that different kinds meet. Then the
- * threads share: requests that another thread completes, messages that any thread may take, communicators
- * that are made side by side. stress [rounds] */
+/* MPI_THREAD_MULTIPLE with eight threads per rank. First each thread goes through all kinds of calls on its
+ * own communicator, starting with a different kind, so that different kinds run concurrently. Then the
+ * threads share: requests that another thread completes, messages that any thread may receive, communicators
+ * that are created concurrently. stress [rounds] */
 #include <pthread.h>
 
 #include "crew.h"
@@ -37,7 +37,7 @@ static void ring(int thread, int round) {
   free(out);
 }
 
-/* A message from every rank; how long it is only the probe tells. */
+/* A message from every rank; only the probe returns its length. */
 static void probe(int thread, int round) {
   MPI_Request* sends = malloc((size_t)size_ * sizeof *sends);
   int values[8];
@@ -89,7 +89,7 @@ static void collect(int thread, int round) {
   free(all);
 }
 
-/* All ranks of `comm` add up who they are. */
+/* Counts the ranks of `comm` and checks that all ranks have the same value. */
 static void use(MPI_Comm comm, int value, const char* what) {
   int size = 0, least = 0, most = 0, one = 1, total = 0;
   MPI_Comm_size(comm, &size);
@@ -164,7 +164,7 @@ static void go_through(int thread) {
     for (int i = 0; i < count; ++i) kinds[(thread + i) % count](thread, round);
 }
 
-/* Each thread begins a receive and a send and gives both to its neighbour, which completes them. */
+/* Each thread starts a receive and a send and gives both to its neighbour, which completes them. */
 struct errand {
   pthread_mutex_t lock;
   pthread_cond_t news;
@@ -202,15 +202,15 @@ static void complete_for_others(int thread) {
     pthread_cond_broadcast(&theirs->news);
     pthread_mutex_unlock(&theirs->lock);
 
-    /* `out` lives until somebody has completed the send. */
+    /* `out` must live until the neighbour has completed the send. */
     pthread_mutex_lock(&mine->lock);
     while (mine->full) pthread_cond_wait(&mine->news, &mine->lock);
     pthread_mutex_unlock(&mine->lock);
   }
 }
 
-/* Every rank gets as many messages as it sends, any thread takes any of them: all arrive, none twice. Sends
- * are waited for in the end only: where all threads of a rank wait for theirs, nobody takes what comes. */
+/* Every rank receives as many messages as it sends, in any thread: all arrive, none twice. Sends are
+ * completed at the end only: if all threads of a rank waited for their sends, none would receive. */
 static pthread_mutex_t sum_lock = PTHREAD_MUTEX_INITIALIZER;
 static long sum_taken;
 
@@ -244,7 +244,7 @@ static void share(int thread) {
   pthread_mutex_unlock(&sum_lock);
 }
 
-/* Side by side on one communicator: the tag tells the threads apart (MPI 5.0 section 7.4.2). */
+/* Concurrently on one communicator: the tag identifies the thread (MPI 5.0 section 7.4.2). */
 static void make_side_by_side(int thread) {
   MPI_Group world;
   MPI_Comm_group(MPI_COMM_WORLD, &world);
@@ -267,7 +267,7 @@ int main(int argc, char** argv) {
   }
   crew_run(threads, go_through);
   crew_run(threads, complete_for_others);
-  MPI_Barrier(MPI_COMM_WORLD); /* what follows takes messages of any tag */
+  MPI_Barrier(MPI_COMM_WORLD); /* the messages that follow have any tag */
   crew_run(threads, share);
   long total = 0;
   MPI_Allreduce(&sum_taken, &total, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);

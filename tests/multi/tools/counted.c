@@ -1,5 +1,5 @@
 /* Runs under the counting tool, which replaces every MPI function: each call of the program goes through the
- * tool, and none that the library makes inside does (MPI 5.0 section 15.2). Any number of ranks. */
+ * tool, and no call that the library makes internally does (MPI 5.0 section 15.2). Any number of ranks. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -23,7 +23,7 @@ static int note(const char* name) {
   return 0;
 }
 
-/* Counts here, calls MPI, and wants success. */
+/* Counts the call here, calls MPI, and requires success. */
 #define CALL(function, ...)                                             \
   do {                                                                  \
     note(#function);                                                    \
@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
           own[i].calls, counted(own[i].name));
   CHECK(counted_all() == all, "%ld calls, the tool counted %ld: the library calls itself", all,
         counted_all());
-  /* Past the tool. */
+  /* Bypasses the tool. */
   int number = -1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &number);
   CHECK(number == rank_ && counted_all() == all, "a PMPI name goes through the tool");

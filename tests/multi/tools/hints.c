@@ -1,6 +1,6 @@
-/* Thresholds by the info of a communicator (docs/tuning.md): in force for its messages and for no others,
- * behind the environment and before the tool interface. Messages to oneself, which are copied straight from
- * buffer to buffer at any length unless a threshold says otherwise. One rank.
+/* Thresholds by the info of a communicator (docs/tuning.md): they apply to its messages only, with less
+ * precedence than the environment and more than the tool interface. The test uses messages to oneself, which
+ * are copied directly from buffer to buffer at any length unless a threshold says otherwise. One rank.
  *
  *   hints followed     nothing in the environment
  *   hints overruled    the environment says HEARTH_P2P_SINGLE_COPY_BYTES_MIN=1 */
@@ -20,7 +20,7 @@ static void watch_copies(void) {
   MPI_T_pvar_start(session, copies);
 }
 
-/* Whether a message on it is copied straight. */
+/* Whether a message on `comm` is copied directly. */
 static int is_copied_straight(MPI_Comm comm) {
   static char from[bytes], to[bytes];
   unsigned long long before = 0, after = 0;
@@ -92,7 +92,7 @@ static void test_followed(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   CHECK(!is_copied_straight(copy), "the info of MPI_Comm_idup_with_info is ignored");
 
-  /* The tool interface comes behind: the hint holds until it is taken back. */
+  /* The tool interface has less precedence: the hint applies until it is removed. */
   write_cvar(1 << 20);
   CHECK(set_info(copy, "0") == MPI_SUCCESS && is_copied_straight(copy), "behind the tool interface");
   CHECK(set_info(copy, "auto") == MPI_SUCCESS && !is_copied_straight(copy), "auto does not take it back");

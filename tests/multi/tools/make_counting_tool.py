@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a profiling tool: every MPI function, replaced by one that counts and calls its PMPI name.
+"""Writes a profiling tool: each MPI function is replaced by one that counts the call and calls its PMPI name.
 
     make_counting_tool.py OUTPUT.c
 """

@@ -1,6 +1,6 @@
 /* The tool interface (MPI 5.0 chapter 15): before, while and after MPI is initialized; control variables are
- * found, read and set while it still matters; performance variables follow what happens; wrong arguments get
- * their codes. Two ranks. */
+ * found, read, and set while that has an effect; performance variables follow the events; invalid arguments
+ * get their codes. Two ranks. */
 #include "../coll/check.h"
 
 static void expect(int code, int wanted, const char* what) {
@@ -53,7 +53,7 @@ static void look_at_cvars(void) {
           "%s: bind %d, scope %d", name, bind, scope);
     expect(MPI_T_cvar_get_index(name, &index), MPI_SUCCESS, name);
     CHECK(index == i, "%s leads to %d", name, index);
-    /* Every result may be left out; without room the room that is needed comes back. */
+    /* Every result may be omitted; without a buffer the call returns the needed length. */
     expect(MPI_T_cvar_get_info(i, NULL, &needed, NULL, NULL, NULL, NULL, NULL, NULL, NULL), MPI_SUCCESS,
            name);
     CHECK(needed == name_len, "%s needs %d", name, needed);
@@ -176,7 +176,7 @@ static void look_at_pvars(void) {
 
 enum { waiting = 30, length = 100000 };
 
-/* What the other rank does when it is asked to; it sends nothing else. */
+/* Sends what rank `peer` asks for while it counts, and nothing else. */
 static void help(int peer) {
   static char data[length];
   int byte = 1;
@@ -277,8 +277,8 @@ static void never_dropped(MPI_Count count, MPI_T_event_registration registration
   never_called(NULL, registration, safety, user_data);
 }
 
-/* The standard asks for none (MPI 5.0 section 15.3.8): there are no sources, no types of events, and so
- * neither registrations nor events. */
+/* The standard requires none (MPI 5.0 section 15.3.8): there are no event sources and no event types, so
+ * there are neither registrations nor events. */
 static void look_at_events(void) {
   int sources = -1, types = -1, index = 77, categories = 0;
   MPI_Count value = 77;
@@ -327,7 +327,7 @@ static void look_at_events(void) {
   }
 }
 
-/* Flags take 0 and 1, and keep what they had where another number is refused; texts take what is written. */
+/* Flags accept 0 and 1 and keep their value if another number is refused; texts accept what is written. */
 static void write_flags_and_texts(void) {
   static const char initial[] = "mpi_errors_return";
   MPI_T_cvar_handle handle;
@@ -369,8 +369,8 @@ int main(int argc, char** argv) {
   look_at_events();
   try_errors();
 
-  /* What is decided by mpiexec cannot be set, what the library reads when it starts can be until then, and
-   * thresholds at any time; -1 leaves them to what lies between two processes. */
+  /* Variables of mpiexec cannot be set, those that the library reads at start can be set until then, and
+   * thresholds at any time; -1 selects the default for the relation of the two processes. */
   const MPI_Count inline_max = 2048;
   const MPI_Count unexpected_max = read_number("p2p_unexpected_bytes_max");
   expect(write_number("shm_cell_count", 7), MPI_T_ERR_CVAR_SET_NEVER, "shm_cell_count");
@@ -399,7 +399,7 @@ int main(int argc, char** argv) {
     }
   }
 
-  /* A message of this length is a long one, until the limit is changed once more. */
+  /* A message of this length counts as long until the limit is changed once more. */
   MPI_T_pvar_session session;
   MPI_T_pvar_session_create(&session);
   MPI_T_pvar_handle long_messages =

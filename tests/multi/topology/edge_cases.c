@@ -1,6 +1,6 @@
 /* Topologies where definitions are easy to get wrong (MPI 5.0 chapter 8): grids without dimensions and with
- * dimensions of one, shifts that go nowhere or around, graphs without nodes or edges, edges that are there
- * several times or lead back, whose weights say which is which. Any number of ranks. */
+ * dimensions of one, shifts that lead nowhere or around, graphs without nodes or edges, repeated edges and
+ * self-edges, which are distinguished by their weights. Any number of ranks. */
 #include "../coll/check.h"
 
 static void expect_topology(MPI_Comm comm, int want, const char* what) {
@@ -24,7 +24,8 @@ static void test_grids(void) {
     CHECK(number == 0 && rank == 0, "dimensions %d, rank %d", number, rank);
     MPI_Comm_free(&grid);
   }
-  /* One dimension around, one of one process around, one of one process that ends there. */
+  /* One periodic dimension, one periodic dimension of one process, and one non-periodic dimension of one
+   * process. */
   dims[0] = size_;
   dims[1] = dims[2] = 1;
   periods[0] = periods[1] = 1;
@@ -44,7 +45,7 @@ static void test_grids(void) {
   coords[2] = 0;
   MPI_Cart_rank(grid, coords, &rank);
   CHECK(rank == size_ - 1, "coordinates that go around: %d", rank);
-  /* All dimensions stay, none stays. */
+  /* Keeps all dimensions, then none. */
   int remain[] = {1, 1, 1};
   MPI_Cart_sub(grid, remain, &part);
   MPI_Comm_compare(grid, part, &number);
@@ -67,7 +68,7 @@ static void test_grids(void) {
   MPI_Comm_split(grid, 0, 0, &copy);
   expect_topology(copy, MPI_UNDEFINED, "a part");
   MPI_Comm_free(&copy);
-  /* To itself both ways: the block that goes down comes from above. */
+  /* To itself in both directions: the block that is sent down arrives from above. */
   int out[6], in[6], below, above;
   for (int i = 0; i < 6; ++i) out[i] = 10 * rank_ + i;
   memset(in, -1, sizeof in);
@@ -86,7 +87,8 @@ static void expect_dims(int nodes, int n, const int* given, const int* want) {
     CHECK(dims[i] == want[i], "%d nodes: dimension %d is %d, not %d", nodes, i, dims[i], want[i]);
 }
 
-/* The examples of section 8.5.2 and their kind: free ones fall, given ones stay where they are. */
+/* The examples of section 8.5.2 and similar ones: free dimensions are in falling order, given ones stay in
+ * place. */
 static void test_dims(void) {
   expect_dims(6, 2, (int[]){0, 0}, (int[]){3, 2});
   expect_dims(7, 2, (int[]){0, 0}, (int[]){7, 1});
@@ -104,7 +106,7 @@ static void test_graphs(void) {
   int nodes = -1, edges = -1;
   MPI_Graph_create(MPI_COMM_WORLD, 0, NULL, NULL, 0, &graph);
   CHECK(graph == MPI_COMM_NULL, "a graph without nodes");
-  /* Node 0 has two edges to itself, the others none. */
+  /* Node 0 has two self-edges, the other nodes none. */
   int ends[64], back[] = {0, 0}, found[2] = {-1, -1};
   for (int i = 0; i < size_; ++i) ends[i] = 2;
   MPI_Graph_create(MPI_COMM_WORLD, size_, ends, back, 0, &graph);
@@ -137,7 +139,7 @@ static struct Neighbors neighbors_of(MPI_Comm graph) {
   return n;
 }
 
-/* What goes along an edge is its weight, in each collective that tells edges apart. */
+/* The data on an edge are its weight, in each collective that distinguishes edges. */
 static void check_edges(MPI_Comm graph, const struct Neighbors* n) {
   int got[kRoom], counts[kRoom], places[kRoom], out_counts[kRoom], out_places[kRoom];
   MPI_Request request;
@@ -146,7 +148,7 @@ static void check_edges(MPI_Comm graph, const struct Neighbors* n) {
   for (int i = 0; i < n->in; ++i)
     CHECK(got[i] == n->source_weights[i], "edge %d from %d: %d, not %d", i, n->sources[i], got[i],
           n->source_weights[i]);
-  /* Some edges carry nothing: those with even weights. */
+  /* Edges with even weights carry no data. */
   for (int i = 0; i < n->in; ++i) {
     counts[i] = n->source_weights[i] % 2;
     places[i] = n->in - 1 - i;
@@ -166,8 +168,8 @@ static void check_edges(MPI_Comm graph, const struct Neighbors* n) {
   }
 }
 
-/* Every rank names three edges of the next rank: to itself and twice to rank 0, with weights that are all
- * different; so edges that are there several times are told apart. */
+/* Every rank passes three edges of the next rank: a self-edge and two to rank 0, all with different weights,
+ * which distinguish repeated edges. */
 static void test_repeated_edges(void) {
   MPI_Comm graph, copy;
   const int next = (rank_ + 1) % size_, sources[] = {next, next}, degrees[] = {2, 1};
@@ -196,7 +198,7 @@ static void test_repeated_edges(void) {
         "a duplicate has other neighbours");
   check_edges(copy, &same);
   MPI_Comm_free(&copy);
-  /* Room for fewer than there are: the first ones (section 8.5.5). */
+  /* Room for fewer edges than there are: the first ones (section 8.5.5). */
   int one[] = {-7, -7}, weight[] = {-7, -7}, to[] = {-7, -7}, to_weight[] = {-7, -7};
   MPI_Dist_graph_neighbors(graph, 1, one, weight, 1, to, to_weight);
   CHECK(one[0] == n.sources[0] && weight[0] == n.source_weights[0] && to[0] == n.destinations[0] &&
@@ -221,7 +223,7 @@ static void test_no_edges(void) {
   CHECK(n.in == 0 && n.out == 0 && n.weighted, "no edges, with weights: in %d, out %d, weighted %d", n.in,
         n.out, n.weighted);
   MPI_Comm_free(&graph);
-  /* An edge to itself of weight 0, to rank 0 only from the last. */
+  /* A self-edge of weight 0, and an edge to rank 0 from the last rank only. */
   const int last = rank_ == size_ - 1;
   int from[] = {rank_, size_ - 1}, from_weights[] = {0, 9}, to[] = {rank_, 0}, to_weights[] = {0, 9};
   MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank_ == 0 ? 2 : 1, from, from_weights, last ? 2 : 1, to,

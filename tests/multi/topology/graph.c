@@ -1,7 +1,7 @@
-/* Graphs and distributed graphs: made, asked, duplicated, used. */
+/* Graphs and distributed graphs: created, queried, duplicated, used. */
 #include "../coll/check.h"
 
-/* A ring with an edge from rank 0 to itself, and an edge to the next one twice. */
+/* A ring with a self-edge of rank 0 and two edges to the next rank. */
 static int edges_of(int rank, int nodes, int* edges) {
   int count = 0;
   if (rank == 0) edges[count++] = 0;
@@ -43,7 +43,7 @@ static void test_graph(int nodes, int reorder) {
   }
   MPI_Comm graph, copy;
   MPI_Graph_create(MPI_COMM_WORLD, nodes, indx, edges, reorder, &graph);
-  /* Behind it, for it knows then what was measured for the graph. */
+  /* After the graph, because it then uses what was measured for the graph. */
   MPI_Graph_map(MPI_COMM_WORLD, nodes, indx, edges, &new_rank);
   CHECK((graph == MPI_COMM_NULL) == (rank_ >= nodes), "who is in the graph");
   CHECK(!promised() || (new_rank == MPI_UNDEFINED) == (rank_ >= nodes), "the mapped rank is %d", new_rank);
@@ -79,15 +79,15 @@ static void check_distributed(MPI_Comm graph, int degree, int weighted, const ch
   MPI_Dist_graph_neighbors(graph, indegree, sources, weighted ? source_weights : MPI_UNWEIGHTED, outdegree,
                            destinations, weighted ? destination_weights : MPI_UNWEIGHTED);
   for (int k = 0; k < degree; ++k) {
-    /* With few ranks the edges of several k are the same. */
+    /* With few ranks several k give the same edge. */
     const int from = ((rank - k) % size + size) % size, to = (rank + k) % size;
     CHECK(contains(sources, weighted ? source_weights : NULL, degree, from, 10 * from + k) >= 1,
           "%s: no edge from %d of weight %d", what, from, 10 * from + k);
     CHECK(contains(destinations, weighted ? destination_weights : NULL, degree, to, 10 * rank + k) >= 1,
           "%s: no edge to %d of weight %d", what, to, 10 * rank + k);
   }
-  /* A part of the list, where there is no room for all (MPI 5.0 section 8.5.5, which others read otherwise).
-   */
+  /* With too little room, the first part of the list (MPI 5.0 section 8.5.5, which other libraries read
+   * differently). */
   if (degree > 1 && promised()) {
     int first = -1, last = -7;
     MPI_Dist_graph_neighbors(graph, 1, &first, MPI_UNWEIGHTED, 0, &last, MPI_UNWEIGHTED);
@@ -110,7 +110,7 @@ static void test_adjacent(int degree, int weighted, int reorder) {
                                  MPI_INFO_NULL, reorder, &graph);
   check_distributed(graph, degree, weighted, "adjacent");
   if (!reorder && degree > 0) {
-    /* In the order in which they were given. */
+    /* In the order of their creation. */
     int got[16], got_out[16];
     MPI_Dist_graph_neighbors(graph, degree, got, MPI_UNWEIGHTED, degree, got_out, MPI_UNWEIGHTED);
     CHECK(memcmp(got, sources, sizeof(int) * (size_t)degree) == 0, "the order of sources");
@@ -122,7 +122,7 @@ static void test_adjacent(int degree, int weighted, int reorder) {
   MPI_Comm_free(&copy);
 }
 
-/* Rank 0 names the edges of the odd ranks, each even rank its own. */
+/* Rank 0 passes the edges of the odd ranks, each even rank its own. */
 static void test_general(int degree, int weighted, int reorder) {
   int nodes[64], degrees[64], destinations[1024], weights[1024], count = 0, edges = 0;
   for (int r = 0; r < size_; ++r) {
@@ -155,7 +155,7 @@ static void test_errors(void) {
   CHECK(class_of(MPI_Graphdims_get(comm, &number, &number)) == MPI_ERR_TOPOLOGY, "no graph");
   CHECK(class_of(MPI_Dist_graph_neighbors_count(comm, &number, &number, &number)) == MPI_ERR_TOPOLOGY,
         "no distributed graph");
-  /* One rank is wrong: all are told. */
+  /* One rank passes an invalid edge: all ranks get an error. */
   edges[0] = rank_ == size_ - 1 ? size_ : 0;
   int degree = 1, node = rank_;
   int code = class_of(

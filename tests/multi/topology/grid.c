@@ -1,4 +1,4 @@
-/* Grids: made, asked, divided, duplicated; with and without reordering. */
+/* Grids: created, queried, divided, duplicated; with and without reordering. */
 #include "../coll/check.h"
 
 /* A message to the neighbour above and from the one below, along each dimension. */
@@ -61,7 +61,7 @@ static void test_grids(int dimensions, const int* dims, const int* periods, int 
   int places = 1, new_rank, rank;
   for (int d = 0; d < dimensions; ++d) places *= dims[d];
   MPI_Cart_create(MPI_COMM_WORLD, dimensions, dims, periods, reorder, &grid);
-  /* Behind it, for it knows then what was measured for the grid. */
+  /* After the grid, because it then uses what was measured for the grid. */
   MPI_Cart_map(MPI_COMM_WORLD, dimensions, dims, periods, &new_rank);
   CHECK(!promised() || (new_rank == MPI_UNDEFINED) == (rank_ >= places), "the mapped rank is %d", new_rank);
   CHECK((grid == MPI_COMM_NULL) == (rank_ >= places), "who is in the grid of %d", places);
@@ -72,7 +72,7 @@ static void test_grids(int dimensions, const int* dims, const int* periods, int 
   MPI_Comm_dup(grid, &copy);
   MPI_Comm_free(&grid);
   check_grid(copy, dimensions, dims, periods, "a duplicate");
-  /* Every way to leave out dimensions. */
+  /* Every way to drop dimensions. */
   for (int mask = 0; mask < 1 << dimensions; ++mask) {
     int remain[8], part_dims[8] = {0}, part_periods[8] = {0}, kept = 0, coords[8];
     for (int d = 0; d < dimensions; ++d) {
@@ -84,7 +84,7 @@ static void test_grids(int dimensions, const int* dims, const int* periods, int 
     MPI_Comm part;
     MPI_Cart_sub(copy, remain, &part);
     check_grid(part, kept, part_dims, part_periods, "a part");
-    /* The coordinates that went away are the same in all of the part. */
+    /* The coordinates of the dropped dimensions are the same within a part. */
     MPI_Cart_coords(copy, rank, 8, coords);
     for (int d = 0; d < dimensions; ++d) {
       int least, most;
@@ -95,7 +95,7 @@ static void test_grids(int dimensions, const int* dims, const int* periods, int 
     }
     MPI_Comm_free(&part);
   }
-  /* A split has no topology. */
+  /* A split communicator has no topology. */
   int status;
   MPI_Comm split;
   MPI_Comm_split(copy, 0, 0, &split);
@@ -105,7 +105,7 @@ static void test_grids(int dimensions, const int* dims, const int* periods, int 
   MPI_Comm_free(&copy);
 }
 
-/* No attribute comes along into a grid, all into a duplicate of it. */
+/* A grid inherits no attributes; a duplicate of it inherits all. */
 static void test_attributes(void) {
   int key, flag, dims[1] = {size_}, periods[1] = {1};
   void* value;
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
       test_grids(dimensions, dims, periods, mask % 2);
     }
   }
-  /* Not all ranks are in it. */
+  /* Not all ranks are members. */
   const int short_dims[2] = {1, (size_ + 1) / 2}, periods[2] = {1, 0};
   test_grids(2, short_dims, periods, 1);
   test_grids(0, short_dims, periods, 0);

@@ -1,19 +1,20 @@
-/* Whether processes measure how far they are apart when ranks may be reordered: as HEARTH_REORDER_MEASURED
- * says, which is the argument too; each pair once, whichever call comes first; and MPI_Cart_map then knows
- * it. At least three ranks. */
+/* Whether processes measure their distances when ranks may be reordered: as HEARTH_REORDER_MEASURED says,
+ * which is also the argument; each pair once, whichever call comes first; afterwards MPI_Cart_map uses the
+ * results. At least three ranks. */
 #include "../coll/check.h"
 
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle lines;
 
-/* Lines that this process has sent so far. */
+/* Ring slots that this process has sent so far. */
 static unsigned long long slots_sent(void) {
   unsigned long long value = 0;
   CHECK(MPI_T_pvar_read(session, lines, &value) == MPI_SUCCESS, "the counter cannot be read");
   return value;
 }
 
-/* A measurement of a pair takes about 100 lines of both; all else that the calls below do, far less. */
+/* Measuring a pair takes about 100 ring slots of each process; everything else in the calls below takes far
+ * fewer. */
 static void expect(int measured_with, unsigned long long before, const char* what) {
   const unsigned long long sent = slots_sent() - before;
   const unsigned long long each = 90;
@@ -49,7 +50,7 @@ int main(int argc, char** argv) {
   CHECK(rank == rank_, "rank %d without reordering", rank);
   MPI_Comm_free(&row);
 
-  /* All but the last one, then all: of the pairs, those are left that the last one is in. */
+  /* All ranks but the last one, then all: only the pairs with the last rank remain to be measured. */
   if (size_ > 3) {
     MPI_Comm most;
     MPI_Comm_split(MPI_COMM_WORLD, rank_ < size_ - 1 ? 0 : MPI_UNDEFINED, 0, &most);

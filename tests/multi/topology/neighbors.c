@@ -1,12 +1,11 @@
-/* Collectives among neighbours, in the form that the argument names: grids with every kind of edge, graphs
-   with edges to oneself and several between two processes. A block says where it comes from and which edge it
-   is. */
+/* Neighbourhood collectives in the form that the argument names: grids with every kind of edge, graphs with
+   self-edges and with several edges between two processes. Each block contains its sender and the number of
+   its edge. */
 #include "../coll/forms.h"
 
 enum { kMax = 64, kLength = 3 };
 
-/* What source i is to receive: the rank of the sender and the number of its block for us, or -1 for nothing.
- */
+/* The expected sender and its block number for source i, or -1 for no data. */
 struct Expected {
   int in_degree, out_degree;
   int from[kMax], block[kMax], sources[kMax], destinations[kMax];
@@ -23,7 +22,7 @@ static void check_values(const int* got, int from, int block, int count, const c
   }
 }
 
-/* Block i of counts, with room between blocks. */
+/* The offset of block i; there is room between blocks. */
 static int place_of(int block) {
   return block * (kLength + 2) + 1;
 }
@@ -63,7 +62,7 @@ static void test_all(MPI_Comm comm, const struct Expected* e) {
   for (int s = 0; s < in; ++s)
     check_values(receive + s * kLength, e->from[s], e->block[s], kLength, "alltoall");
 
-  /* Of other lengths, some without data: as the ranks of both sides say. */
+  /* Blocks of various lengths, some empty, computed from the ranks of both ends. */
   for (int d = 0; d < out; ++d) {
     const int to = e->destinations[d];
     send_counts[d] = to < 0 ? 1 : (rank + to) % (kLength + 1);
@@ -100,7 +99,7 @@ static void test_all(MPI_Comm comm, const struct Expected* e) {
   MPI_Type_free(&pair);
 }
 
-/* What the neighbour below sends up is its block "above" of that dimension, and the other way round. */
+/* The block that the lower neighbour sends upward is its block "above" in that dimension, and vice versa. */
 static void test_grid(int dimensions, const int* dims, const int* periods) {
   MPI_Comm grid;
   MPI_Cart_create(MPI_COMM_WORLD, dimensions, dims, periods, 0, &grid);
@@ -118,7 +117,8 @@ static void test_grid(int dimensions, const int* dims, const int* periods) {
   MPI_Comm_free(&grid);
 }
 
-/* From each rank r to (r + step) % size for each step: several lead to the same process, or to oneself. */
+/* Edges from each rank r to (r + step) % size for each step: several may lead to the same process, or to
+ * itself. */
 static void test_steps(int degree, const int* steps) {
   struct Expected e = {.in_degree = degree, .out_degree = degree};
   for (int k = 0; k < degree; ++k) {
@@ -126,7 +126,7 @@ static void test_steps(int degree, const int* steps) {
     e.sources[k] = e.from[k] = ((rank_ - steps[k]) % size_ + size_) % size_;
     e.block[k] = k;
   }
-  /* Edges from one process match in the order in which both sides name them: here that is the same order. */
+  /* Edges from one process match in the order in which both ends list them; here that is the same order. */
   MPI_Comm graph;
   MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, e.sources, MPI_UNWEIGHTED, degree, e.destinations,
                                  MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
@@ -134,7 +134,7 @@ static void test_steps(int degree, const int* steps) {
   MPI_Comm_free(&graph);
 }
 
-/* All speak to rank 0, which speaks to the last one only. */
+/* All ranks send to rank 0, which sends to the last rank only. */
 static void test_lopsided(void) {
   struct Expected e = {.in_degree = 0, .out_degree = 1};
   if (rank_ == 0) {
@@ -153,7 +153,7 @@ static void test_lopsided(void) {
   MPI_Comm_free(&graph);
 }
 
-/* A ring as an old graph. */
+/* A ring created by MPI_Graph_create. */
 static void test_graph(void) {
   int indx[64], edges[128];
   for (int r = 0; r < size_; ++r) {
@@ -165,8 +165,8 @@ static void test_graph(void) {
   const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
   e.from[0] = e.destinations[0] = next;
   e.from[1] = e.destinations[1] = previous;
-  /* From the next one comes its block for the previous one; where both are the same, the first comes first.
-   */
+  /* The next rank sends its block for its previous one. If both neighbours are the same rank, the first block
+   * comes first. */
   e.block[0] = size_ > 2 ? 1 : 0;
   e.block[1] = size_ > 2 ? 0 : 1;
   MPI_Comm graph;
@@ -175,7 +175,7 @@ static void test_graph(void) {
   MPI_Comm_free(&graph);
 }
 
-/* More neighbours than any list of messages in flight is long, and blocks that no ring holds. */
+/* More neighbours than messages that may be in flight, and blocks that do not fit a ring. */
 static void test_wide(void) {
   enum { kInts = 5000 };
   const int edges = 60 / size_ * size_; /* as many to each process */
@@ -189,7 +189,7 @@ static void test_wide(void) {
                                  MPI_INFO_NULL, 0, &graph);
   COLLECTIVE_ON(graph, Neighbor_alltoall, neighbor_alltoall, send, kInts, MPI_INT, receive, kInts, MPI_INT);
   for (int k = 0; k < edges; ++k) {
-    /* The n-th edge from a process is its n-th edge to us. */
+    /* The n-th edge from a process is its n-th edge to this rank. */
     const int from = k % size_, block = k / size_ * size_ + rank_;
     const int wanted = from * edges * kInts + block * kInts;
     CHECK(receive[k * kInts] == wanted && receive[k * kInts + kInts - 1] == wanted + kInts - 1,
@@ -200,7 +200,7 @@ static void test_wide(void) {
   free(receive);
 }
 
-/* Two at once on one communicator, started in another order than they were made where they are persistent. */
+/* Two at once on one communicator; persistent ones are started in another order than they were created. */
 static void test_overlap(void) {
   MPI_Comm ring;
   const int periods[1] = {1};
@@ -266,7 +266,7 @@ int main(int argc, char** argv) {
       test_grid(dimensions, dims, periods);
     }
   }
-  /* Only the first ranks are in it. */
+  /* Only the first ranks are members. */
   const int few[2] = {1, (size_ + 1) / 2}, around[2] = {1, 1};
   test_grid(2, few, around);
   test_grid(0, few, around);

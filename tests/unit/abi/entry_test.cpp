@@ -1,4 +1,4 @@
-// The entry points refuse wrong arguments, each with its class and words, before any implementation runs.
+// Entry points reject invalid arguments with the right error class and text before any implementation runs.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -83,7 +83,7 @@ TEST_F(Entry, Collectives) {
          "MPI_OP_NULL");
   expect(MPI_Allreduce(buffer_, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER,
          "recvbuf is MPI_IN_PLACE");
-  // Only the root may reduce in place; this process has rank 1.
+  // Only the root may pass MPI_IN_PLACE to a reduce; this process has rank 1.
   expect(MPI_Reduce(MPI_IN_PLACE, buffer_, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER,
          "only the root");
   const int counts[] = {1, -1, 1}, places[] = {0, 1, 2};
@@ -98,7 +98,7 @@ TEST_F(Entry, NotImplementedYet) {
          "MPI_Publish_name is not implemented");
   MPI_File file;
   job_.world().errhandler = job_.self().errhandler = &predefined_errhandler(MPI_ERRORS_ARE_FATAL);
-  // Files have an error handler of their own, which returns.
+  // Files have their own error handler, which returns by default.
   expect(MPI_File_open(MPI_COMM_WORLD, "name", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
          MPI_ERR_UNSUPPORTED_OPERATION, "filename=\"name\"");
 }

@@ -1,4 +1,4 @@
-// Error codes, their words, and what the error handlers do.
+// Error codes, their texts, and the error handlers.
 #include "abi/error.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(ErrorCode, UsersAddAndRemoveTheirOwn) {
   EXPECT_EQ(class_of(code), error_class);
   MPI_Add_error_string(code, "mine");
   EXPECT_EQ(words_of(code), "mine");
-  // What hangs on others goes last.
+  // A class with codes and a code with a text cannot be removed.
   EXPECT_EQ(class_of(MPI_Remove_error_class(error_class)), MPI_ERR_OTHER);
   EXPECT_EQ(class_of(MPI_Remove_error_code(code)), MPI_ERR_OTHER);
   EXPECT_EQ(MPI_Remove_error_string(code), MPI_SUCCESS);
@@ -105,7 +105,7 @@ TEST(Errhandler, UserFunctionHearsTheAbiHandleAndTheCode) {
   MPI_Errhandler_free(&got);
   MPI_Errhandler_free(&mine);
   EXPECT_EQ(mine, MPI_ERRHANDLER_NULL);
-  // The communicator keeps it alive.
+  // The communicator keeps the freed handler alive.
   const int code = MPI_Send(nullptr, -1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   EXPECT_EQ(heard.times, 1);
   EXPECT_EQ(heard.comm, MPI_COMM_WORLD);

@@ -1,5 +1,5 @@
-// A job for tests of the entry points: MPI_COMM_WORLD with three ranks and MPI_COMM_SELF, no engine behind
-// them. Entry points that refuse their arguments need no more.
+// A job for tests of the entry points: MPI_COMM_WORLD with three ranks and MPI_COMM_SELF, without an engine.
+// This is enough for entry points that reject their arguments.
 #pragma once
 
 #include "abi/handle.h"
@@ -32,7 +32,7 @@ class FakeJob {
   FakeJob(const FakeJob&) = delete;
   FakeJob& operator=(const FakeJob&) = delete;
 
-  /// From now on errors are returned to the test.
+  /// Sets MPI_ERRORS_RETURN on both communicators.
   void return_errors() { world_->errhandler = self_->errhandler = &predefined_errhandler(MPI_ERRORS_RETURN); }
   objects::Comm& world() { return *world_; }
   objects::Comm& self() { return *self_; }
@@ -54,7 +54,7 @@ class FakeJob {
   objects::Comm* self_;
 };
 
-/// The words behind an error code.
+/// The text of an error code.
 inline std::string words_of(int code) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;

@@ -7,7 +7,7 @@
 namespace hearth::abi {
 namespace {
 
-// Hides a constant from the compiler, which would warn that its address is no object.
+// Hides a constant from the compiler, which would warn about a pointer to no object.
 template <class Handle, class Value>
 [[gnu::noinline]] Handle opaque(Value value) {
   asm volatile("" : "+r"(value));
@@ -47,7 +47,7 @@ TEST(Handle, AnyValueMayBeExamined) {
 }
 
 TEST(Handle, SizesOfPredefinedTypesFollowFromTheAbi) {
-  // Of these blocks the ABI says that the size is in the handle's own bits.
+  // In these ranges the ABI encodes the size in the bits of the handle.
   int seen = 0;
   for (uint32_t value = 0x240; value < 0x300; ++value) {
     if (value >= 0x280 && value < 0x2c0) continue;

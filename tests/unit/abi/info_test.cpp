@@ -1,4 +1,4 @@
-// Info objects, by way of the entry points: they may be used at any time.
+// Info objects through the entry points, which may be called at any time.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -128,7 +128,7 @@ TEST_F(InfoTest, FortranBooleansAreSetOnceForEveryWidth) {
   int32_t yes = -1, no = -1;
   int is_set = -1;
   ASSERT_EQ(MPI_Abi_get_fortran_booleans(4, &yes, &no, &is_set), MPI_SUCCESS);
-  EXPECT_EQ(is_set, 0);  // nobody knows the compiler yet
+  EXPECT_EQ(is_set, 0);  // not set yet
   EXPECT_EQ(yes, 1);
   EXPECT_EQ(no, 0);
 
@@ -139,7 +139,7 @@ TEST_F(InfoTest, FortranBooleansAreSetOnceForEveryWidth) {
   EXPECT_EQ(class_of(MPI_Abi_set_fortran_booleans(4, &yes, &yes)), MPI_ERR_ARG);
   EXPECT_EQ(class_of(MPI_Abi_set_fortran_booleans(4, nullptr, &no)), MPI_ERR_ARG);
   ASSERT_EQ(MPI_Abi_get_fortran_booleans(4, &yes, &no, &is_set), MPI_SUCCESS);
-  EXPECT_EQ(is_set, 0);  // what is refused sets nothing
+  EXPECT_EQ(is_set, 0);  // refused calls set nothing
 
   int16_t given_yes = -2, given_no = 0x1203;
   ASSERT_EQ(MPI_Abi_set_fortran_booleans(2, &given_yes, &given_no), MPI_SUCCESS);

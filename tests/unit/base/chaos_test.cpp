@@ -27,7 +27,7 @@ class Chaos : public testing::Test {
     EXPECT_TRUE(parse(text, plan).ok()) << last_failure_text();
     return plan;
   }
-  /// In a rank of its own, from the beginning.
+  /// The first draws of this rank with this plan.
   static std::vector<size_t> draws(const std::string& text, int rank) {
     begin(plan_of(text), rank);
     std::vector<size_t> drawn;
@@ -125,7 +125,7 @@ TEST_F(Chaos, ShortCopiesMoveSomething) {
     EXPECT_LE(bytes, 1000u);
     some_short |= bytes < 1000;
     EXPECT_EQ(shortened(1), 1u);
-    at(Point::waiting);  // takes a while, no more
+    at(Point::waiting);  // only delays
   }
   EXPECT_TRUE(some_short);
 }
@@ -145,7 +145,7 @@ TEST_F(Chaos, KillsAtThePassageThatIsNamed) {
       testing::KilledBySignal(SIGKILL), "^so farchaos: rank 0 is killed at asleep, passage 3\n$");
 }
 
-// Last: what it changes stays.
+// Must be last: the changed parameters stay.
 TEST_F(Chaos, ChangesParametersThatNobodyHasSet) {
   std::set<uint64_t> rings;
   for (int seed = 0; seed < 8; ++seed) {

@@ -44,7 +44,7 @@ namespace {
 constexpr uint8_t kHardwareError = 0x1a;
 constexpr uint64_t kPatience_ns = 20'000'000;
 
-/// A device made of software. What it does with each descriptor is told in advance; without orders it copies.
+/// A device in software. `orders` sets its response to each descriptor; without an order it copies.
 class SoftwareQueue : public Queue {
  public:
   struct Order {
@@ -63,7 +63,7 @@ class SoftwareQueue : public Queue {
   };
 
   std::deque<Order> orders;
-  std::vector<size_t> transfers;  // bytes of each descriptor taken
+  std::vector<size_t> transfers;  // bytes of each accepted descriptor
   int submissions = 0;
   bool closed = false;
 
@@ -149,8 +149,8 @@ class Dsa : public testing::Test {
     for (size_t i = 0; i < kBytes; ++i) from[i] = static_cast<std::byte>(i * 31 + (i >> 8));
     std::fill(to.begin(), to.end(), kUntouched);
   }
-  /// Copies, and expects that so many bytes have arrived; behind them may lie anything, behind the end
-  /// nothing.
+  /// Copies and expects that the first `expected` bytes are correct and that nothing is written past the end
+  /// of the buffer. The bytes in between may have any value.
   void expect_copied(Mover& mover, size_t expected) {
     std::fill(to.begin(), to.end(), kUntouched);
     const size_t done = mover.copy(to.data(), from.data(), kBytes);
@@ -253,7 +253,7 @@ TEST_F(Dsa, WaitsForADeviceThatTakesItsTime) {
   expect_copied(mover, kBytes);
 }
 
-/// Copies with the same mover when it is asked for a transfer: as another thread would in that moment.
+/// Starts a second copy with the same mover during submit(), as another thread could.
 class Reentering : public SoftwareQueue {
  public:
   Mover* mover = nullptr;
@@ -275,7 +275,7 @@ TEST_F(Dsa, OneCopyAtATime) {
   EXPECT_EQ(reentering.transfers.size(), 1u);
 }
 
-// The real queues, as far as that goes without one: what is no queue is not taken for one.
+// Discovery of real queues, without a device: an entry that is not a valid queue is not opened.
 TEST(DsaQueues, OnlyWhatTheDriverShowsIsOpened) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / ("hearth_dsa_" + std::to_string(::getpid()));

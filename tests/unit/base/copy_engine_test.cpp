@@ -22,7 +22,7 @@ std::byte pattern(size_t index) {
   return static_cast<std::byte>((index * 2654435761u) >> 13);
 }
 
-/// Copies once, with bytes around the destination that must stay.
+/// Copies once and checks that the bytes around the destination are unchanged.
 template <class Copy>
 void expect_exact(Copy copy, size_t bytes, size_t to_offset, size_t from_offset, const std::string& what) {
   constexpr size_t kBytesMax = (size_t{1} << 20) + 128;
@@ -49,7 +49,7 @@ void expect_exact(Copy copy, size_t bytes, size_t to_offset, size_t from_offset,
 template <class Copy>
 void expect_exact_everywhere(Copy copy, size_t bytes_min, const std::string& what) {
   for (size_t bytes = bytes_min; bytes <= 300; ++bytes) {
-    // All alignments of either side against a few of the other, at every length.
+    // Every alignment of one side with two alignments of the other, at every length.
     for (size_t offset = 0; offset <= 64; ++offset) {
       for (const size_t other : {0, 31}) {
         expect_exact(copy, bytes, offset, other, what);
@@ -58,7 +58,7 @@ void expect_exact_everywhere(Copy copy, size_t bytes_min, const std::string& wha
       }
     }
   }
-  // Around the lengths at which the loops begin and end to prefetch, and well beyond.
+  // Lengths around those at which the loops start and stop prefetching, and well beyond.
   for (const size_t about : {512, 1024, 1152, 1280, 1536, 4096, 65536, 1 << 20}) {
     for (int more = -65; more <= 65; more += about > 4096 ? 13 : 1) {
       for (const size_t offset : {0, 1, 15, 16, 33, 63}) {
@@ -91,7 +91,7 @@ TEST(CopyEngine, EveryInstructionSetCopiesExactlyTheRange) {
   EXPECT_GE(sets, 1);
 }
 
-/// Pages that may be used between two that may not.
+/// Accessible pages between two inaccessible ones.
 class Guarded {
  public:
   explicit Guarded(size_t pages) : page_bytes_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))) {
@@ -127,8 +127,8 @@ TEST(CopyEngine, NothingOutsideIsTouched) {
   }
 }
 
-// rep movsb would be right there, but slow: that the loop takes its place shows in bench/micro only. Here:
-// that the distance is counted within a page, and that such copies are right.
+// For such destinations `rep movsb` is correct but slow; only bench/micro shows that a loop replaces it. This
+// test checks that the distance is counted within a page, and that such copies are correct.
 TEST(CopyEngine, DestinationsJustBehindTheSource) {
   std::vector<std::byte> memory(5 * 4096);
   std::byte* from = memory.data();

@@ -36,7 +36,7 @@ TEST(Pipe, ReadyToWriteUntilFull) {
   ASSERT_TRUE(make_pipe(pipe));
   const std::string piece(4096, 'x');
   int pieces = 0;
-  // As the launcher writes: never more than what a pipe that is ready takes without blocking.
+  // Like the launcher: each write is at most what a ready pipe takes without blocking.
   while (ready_to_write(pipe.write_end.number()) && pieces < 10'000) {
     ASSERT_EQ(write_some(pipe.write_end.number(), piece.data(), piece.size()), 4096);
     ++pieces;

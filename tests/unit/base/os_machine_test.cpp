@@ -88,7 +88,7 @@ TEST(ControlGroups, MountedFromOurOwnGroupOn) {
   EXPECT_EQ(groups[0].path, "");
 }
 
-// Its limits are looked for from the path upward, which once had no end here.
+// Limits are searched from the path upward. The search for this mount once did not end.
 TEST(ControlGroups, MountedFromAFolderWhoseNameOursBeginsWith) {
   const auto groups = control_groups_in("0::/user.slice\n",
                                         "31 23 0:27 /user /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "cpu");

@@ -118,7 +118,7 @@ TEST(Spawn, BindsToProcessors) {
   plan.processors = {&last, 1};
   const Started sleeper({"/bin/sleep", "100"}, plan);
   char end;
-  ASSERT_EQ(read_some(sleeper.complaints.read_end.number(), &end, 1), 0);  // it runs
+  ASSERT_EQ(read_some(sleeper.complaints.read_end.number(), &end, 1), 0);  // end of file: exec succeeded
   cpu_set_t set;
   ASSERT_EQ(::sched_getaffinity(sleeper.pid, sizeof set, &set), 0);
   EXPECT_EQ(CPU_COUNT(&set), 1);
@@ -142,7 +142,7 @@ TEST(Spawn, KeepsOneDescriptor) {
 TEST(Ends, AreSeenByDescriptorAndKeepTheNumber) {
   const Started shell({"/bin/sh", "-c", "kill -USR1 $$"});
   const Descriptor handle = open_process(shell.pid);
-  if (handle.open()) {  // not every sandbox has pidfds
+  if (handle.open()) {  // a sandbox may have no pidfds
     Poller poller;
     ASSERT_TRUE(poller.add(handle.number(), 1, true, false));
     EXPECT_EQ(poller.wait(10'000).size(), 1u);
@@ -188,7 +188,7 @@ TEST(Signals, HaveNames) {
   EXPECT_EQ(signal_name(63), "signal 63");
 }
 
-// In a child, as the settings of a process are changed once and for all.
+// In a child process, because the signal settings of a process cannot be undone.
 TEST(SignalInbox, TurnsSignalsIntoSomethingToRead) {
   const int pid = fork_process();
   if (pid == 0) {
@@ -197,7 +197,7 @@ TEST(SignalInbox, TurnsSignalsIntoSomethingToRead) {
     if (inbox.next() != 0) end_process(1);
     ::kill(::getpid(), SIGTERM);
     if (inbox.next() != SIGTERM || inbox.next() != 0) end_process(2);
-    // What it starts is not deaf to the signal.
+    // A child does not inherit the blocked signals.
     const Started shell({"/bin/sh", "-c", "kill -TERM $$; echo deaf"});
     if (!shell.wait().by_signal) end_process(3);
     end_process(0);

@@ -39,7 +39,7 @@ TEST(Sockets, PacketsStayWholeAndBringDescriptors) {
   ASSERT_EQ(descriptors.size(), 1u);
   EXPECT_EQ(identity_of(descriptors[0].number()), identity_of(memory.number()));
   EXPECT_NE(descriptors[0].number(), memory.number());
-  // A packet longer than the room is told as such.
+  // A packet that is longer than the buffer reports its full length.
   descriptors.clear();
   EXPECT_EQ(receive_packet(far.number(), std::span(room).first(1), descriptors), 3);
   EXPECT_TRUE(descriptors.empty());

@@ -59,7 +59,7 @@ TEST_F(SharedWord, WakesAnotherProcess) {
   reap(pid);
 }
 
-// Two threads leave this at about the same time.
+// A barrier of two threads.
 void meet(uint32_t& arrived, uint32_t round) {
   atomic::fetch_add(arrived, 1u);
   for (int spins = 0; atomic::load_acquire(arrived) < 2 * round; ++spins) {
@@ -67,8 +67,9 @@ void meet(uint32_t& arrived, uint32_t round) {
   }
 }
 
-// Dekker's pattern with the light fence on one side and membarrier on the other: never do both sides miss the
-// other's store. Without the call both miss it in many of the rounds where the threads run side by side.
+// Dekker's pattern with a compiler fence in one thread and membarrier() in the other: at least one of the two
+// sees the other's store. Without membarrier() both miss it in many of the rounds in which the threads run in
+// parallel.
 TEST(Membarrier, IsAFenceForTheOtherThread) {
   if (!membarrier_register()) GTEST_SKIP() << "no membarrier here";
   constexpr uint32_t kRounds = 30'000;

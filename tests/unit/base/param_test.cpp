@@ -16,7 +16,7 @@ const Row& row(const std::vector<Row>& all, const std::string& name) {
   return all.front();
 }
 
-// The environment is read once per process, so all of it is in one test.
+// The environment is read once per process, so one test covers all of it.
 TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   ::setenv("HEARTH_SHM_RING_BYTES", "64k", 1);
   ::setenv("HEARTH_WAIT_YIELD", "3 ms", 1);
@@ -42,7 +42,7 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   }
   EXPECT_EQ(complaints.find("IN_FLIGHT"), std::string::npos) << "an empty variable counts as unset";
 
-  // Some texts are words of a list.
+  // Parameters with a list of allowed words.
   EXPECT_NE(complaints.find("expected one of: by_time plain streaming; using the default by_time"),
             std::string::npos)
       << complaints;
@@ -50,7 +50,7 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   EXPECT_EQ(get_text(Id::p2p_stores), "by_time");
   EXPECT_EQ(get_text(Id::p2p_single_copy_methods), "xpmem,cma");
 
-  // Read once: later changes do not matter.
+  // The environment is read once: later changes have no effect.
   ::setenv("HEARTH_SHM_RING_BYTES", "1M", 1);
   EXPECT_EQ(get_bytes(Id::shm_ring_bytes), 65536u);
 
@@ -65,7 +65,7 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   EXPECT_EQ(std::to_string(cells), standard);
   EXPECT_NE(complaints.find("expected a number, as in 16; using the default " + standard), std::string::npos);
 
-  // A tool may change what nobody has used yet.
+  // A tool may set parameters.
   const auto place = [](Id id) { return static_cast<size_t>(id); };
   EXPECT_TRUE(set_number(place(Id::shm_ring_bytes), 4096));
   EXPECT_FALSE(set_number(place(Id::shm_ring_bytes), -1));

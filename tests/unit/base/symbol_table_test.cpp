@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-// In this program, which exports nothing.
+// A function of this program, which exports no symbols.
 [[gnu::noinline]] int a_function_of_this_test(int number) {
   asm volatile("" : "+r"(number));
   return number + 1;

@@ -1,5 +1,5 @@
-// Ranks as threads that meet in one control area: what the tests of collectives over lines and over chunks
-// share, with what each collective must come to. `Rank` derives from AreaRank and says how a call begins.
+// Threads as ranks of one collective region: shared by the tests of small and of pipelined collectives, with
+// the expected result of each collective. `Rank` derives from AreaRank and defines how a call begins.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace hearth::coll {
 
 constexpr int kRanks = 4;
 
-/// Collectives of sums of ints, and of ints.
+/// The collectives under test. All use ints; reductions are sums.
 enum class What {
   barrier,
   bcast,
@@ -43,11 +43,11 @@ enum class What {
 struct Call {
   What what;
   int root;
-  int count;               // of what each gives to each
-  bool other_way = false;  // of those that have two
+  int count;               // elements per pair of ranks
+  bool other_way = false;  // the second implementation, if there are two
 };
 
-/// Element `index` of what a rank gives.
+/// Element `index` of a rank's input.
 inline int value(size_t call, int rank, int index) {
   return static_cast<int>(call % 100) * 1'000'000 + rank * 100'000 + index;
 }
@@ -57,7 +57,8 @@ inline int sum(size_t call, int index, int ranks = kRanks) {
   return all;
 }
 
-/// Element `i` of what `own` has afterwards; -1: as it was. At the root of a broadcast it is what it gives.
+/// Element `i` of the receive buffer of `own` after the call; -1: unchanged. The root of a broadcast keeps
+/// its input.
 inline int expected(size_t number, const Call& call, int own, int i) {
   const int rank = i / call.count;
   const int index = i % call.count;
@@ -89,7 +90,7 @@ inline int expected(size_t number, const Call& call, int own, int i) {
   }
 }
 
-/// A call under way.
+/// A call in flight.
 template <class Encounter>
 struct AreaPart {
   Encounter* encounter = nullptr;
@@ -98,7 +99,7 @@ struct AreaPart {
   std::span<int> out;
   std::vector<int> own;
 
-  /// Both lie in the arena, where there is one.
+  /// Both buffers lie in the arena if there is one.
   void fill(size_t number, const Call& call, int rank, shm::Arena* arena) {
     const auto count = static_cast<size_t>(kRanks * call.count);
     int* memory;
@@ -122,7 +123,7 @@ struct AreaPart {
 template <class Part>
 class AreaRank {
  public:
-  /// `arena`: the file of one, whose memory is used by those calls that may; nullptr for none.
+  /// `arena`: its file is attached, and some calls allocate their buffers from it; nullptr: no arena.
   AreaRank(const shm::Segment& segment, int rank, const shm::Arena* arena) : rank_(rank) {
     if (arena != nullptr) {
       os::Descriptor file = os::duplicate_out_of_the_way(arena->descriptor());
@@ -153,7 +154,7 @@ class AreaRank {
     return part;
   }
 
-  /// Goes through all, up to `ahead` of them under way, in an order that the seed gives.
+  /// Runs all calls, up to `ahead` of them in flight, in an order determined by the seed.
   void run(const std::vector<Call>& calls, size_t ahead, uint32_t seed) {
     std::mt19937 random(seed + static_cast<uint32_t>(rank_));
     size_t begun = 0;
@@ -161,14 +162,14 @@ class AreaRank {
     std::vector<std::unique_ptr<Part>> parts(calls.size());
     while (over < calls.size()) {
       if (begun < calls.size() && begun < over + ahead && random() % 2 == 0) {
-        // Some ranks lend, and some do not.
+        // Some ranks expose their buffers without copying, the rest do not.
         parts[begun] = start(calls[begun], begun, (begun + static_cast<size_t>(rank_)) % 4 != 0);
         ++begun;
       }
       bool moved = false;
       for (size_t call = over; call < begun; ++call) {
         Part& part = *parts[call];
-        // Left alone at times, as when a rank computes.
+        // Skipped at random, like a rank that computes.
         if (part.over || random() % 8 == 0 || !part.encounter->advance()) continue;
         part.over = moved = true;
         EXPECT_TRUE(part.encounter->outcome.ok());
@@ -181,7 +182,7 @@ class AreaRank {
 
  protected:
   virtual std::unique_ptr<Part> make() = 0;
-  /// The part's encounter.
+  /// Starts the call on the part's collective operation.
   virtual void set_up(const Call& call, Part& part) = 0;
 
   static datatype::Type& int_type() {
@@ -206,7 +207,7 @@ class AreaRank {
 template <class Rank>
 class AreaRanks : public testing::Test {
  protected:
-  /// With so much memory of each rank for chunks.
+  /// `chunk_bytes`: memory of each rank for pipeline buffers.
   void set_up(uint64_t chunk_bytes, bool with_arena = false) {
     datatype::enter_predefined_types();
     shm::SegmentPlan plan;
@@ -223,7 +224,7 @@ class AreaRanks : public testing::Test {
     }
   }
 
-  /// Calls of these kinds, roots and lengths at random.
+  /// Random calls: kinds from `first` on, any root, counts from `length`.
   template <class Length>
   static std::vector<Call> mixture(size_t calls, uint32_t seed, What first, Length length) {
     std::mt19937 random(seed);
@@ -238,7 +239,7 @@ class AreaRanks : public testing::Test {
     return all;
   }
 
-  /// A small one: an emulator keeps books on each page of the windows.
+  /// A small arena, because an emulator keeps a record for each page of the slices.
   void make_arena() {
     rlimit usual;
     ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);

@@ -1,5 +1,5 @@
-// Long collectives over the chunks of a control area, ranks as threads: any mixture, several under way in
-// each, memory so short that they go around it again and again.
+// Long collectives through pipeline buffers, with threads as ranks: any mixture, several in flight on each
+// rank, and buffers so short that the data wrap around many times.
 #include "coll/chunks.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ class ChunksBetweenThreads : public AreaRanks<Rank> {
  protected:
   void SetUp() override { set_up(32 * 1024); }
 
-  /// Of all lengths up to several times the memory, most of them short.
+  /// Lengths up to several times the buffer, most of them short.
   static std::vector<Call> all_kinds(size_t calls, uint32_t seed) {
     return mixture(calls, seed, What::bcast, [](std::mt19937& random) {
       return 1 + static_cast<int>(random() % (random() % 8 == 0 ? 20'000 : 200));
@@ -102,14 +102,14 @@ TEST_F(ChunksBetweenThreads, ManyUnderWay) {
   for (const uint32_t seed : {2u, 3u, 4u}) run(all_kinds(100, seed), 10, seed);
 }
 
-// A root that reads nothing runs ahead until the memory is full, and no further.
+// A root that reads nothing runs ahead until its buffers are full, and no further.
 TEST_F(ChunksBetweenThreads, OneFillsAllTheTime) {
   run(std::vector<Call>(200, {What::bcast, 1, 1000}), 12, 5);
   run(std::vector<Call>(100, {What::scatter, 2, 1000}), 12, 6);
   run(std::vector<Call>(100, {What::exscan, 0, 1000}), 12, 7);
 }
 
-// Most ranks have their data where the others read them.
+// Most ranks expose their data without copying.
 class LoansBetweenThreads : public ChunksBetweenThreads {
  protected:
   static constexpr auto kRow = static_cast<size_t>(param::Id::coll_lend_bytes_min);
@@ -129,13 +129,14 @@ TEST_F(LoansBetweenThreads, ManyUnderWay) {
   for (const uint32_t seed : {2u, 3u}) run(all_kinds(60, seed), 10, seed);
 }
 
-// Who lends its data puts no data, and yet its results have to find room in its chunks.
+// A rank that exposes its input copies none of it, but its results still need room in its buffers.
 TEST_F(LoansBetweenThreads, ResultsWaitForRoom) {
   run(std::vector<Call>(40, {What::allreduce, 0, 20'000}), 2, 8);
   run(std::vector<Call>(40, {What::reduce, 1, 20'000}), 2, 9);
 }
 
-// The results of the others say that they have read what was lent, before they say so themselves.
+// A published result implies that its rank has read all exposed inputs. A rank that has every result needs no
+// further acknowledgement.
 TEST_F(LoansBetweenThreads, WhoHasAllResultsWaitsForNobody) {
   run({{What::bcast, 1, 1000}}, 1, 5);
   const Call call = {What::allreduce, 0, 1000};

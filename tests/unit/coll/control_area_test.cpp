@@ -1,4 +1,4 @@
-// Life of control areas: taken, left, cleared and taken again, from several threads as from several ranks.
+// Life cycle of collective regions: taken, left, cleared and taken again, with threads as ranks.
 #include "coll/control_area.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class ControlAreas : public testing::Test {
     ControlArea::set_up(segment_, 0);
   }
 
-  /// What process `rank` has of a communicator of the first `size` processes.
+  /// The communicator object of process `rank`, with the first `size` processes as members.
   static Comm* make_comm(int32_t area, int rank, int size) {
     objects::Group* group = objects::pools.groups.create();
     for (int peer = 0; peer < size; ++peer) group->peers.push_back(peer);
@@ -71,7 +71,7 @@ class ControlAreas : public testing::Test {
     return ControlArea::take(all);
   }
 
-  /// A bit for each area that is taken.
+  /// Bit i is set if region i is taken.
   uint64_t areas_taken() const {
     uint64_t bits = 0;
     for (int area = 0; area < kAreas; ++area) {
@@ -85,7 +85,7 @@ class ControlAreas : public testing::Test {
     return segment_.control_row(ControlArea::index_of(area), rank);
   }
   uint64_t& used_bits(int32_t area) const { return segment_.used_rows(ControlArea::index_of(area))[0]; }
-  /// As it is when that process dies in the middle of something.
+  /// The state of a region whose `process` dies during `stage`.
   void abandon(int32_t area, AreaState::Stage stage, int process) {
     uint64_t& word = segment_.job().areas[ControlArea::index_of(area)];
     word = AreaState{word}.at(stage, process).word;
@@ -175,7 +175,7 @@ TEST_F(ControlAreas, HaveChunksApartFromEachOther) {
     EXPECT_EQ(area->chunks(rank).back(), static_cast<std::byte>(rank + 1));
   }
   EXPECT_EQ(area->own_row().done, 0u);
-  comm->area = kNoArea;  // the others of area 0 are not there to leave
+  comm->area = kNoArea;  // release() must not leave region 0, whose other members do not exist
   delete comm->control;
   objects::release(*comm);
 }
@@ -190,7 +190,7 @@ TEST_F(ControlAreas, HaveWidePartsApartFromSlotsAndChunks) {
     EXPECT_EQ(area.own_payload(number, shm::kSlotPayloadBytes), area.own_slot(number).payload);
     EXPECT_LE(wide + shm::kWidePayloadBytes, chunks.data());
     EXPECT_NE(wide, area.own_payload(number + 1, shm::kWidePayloadBytes));
-    // As the other one finds it.
+    // A reader finds the same address.
     const Said said = said_of(number, what_of(shm::kWidePayloadBytes, Collective::bcast, 0), 1);
     EXPECT_EQ(ControlArea::of(*comms[1])->payload(0, area.own_slot(number), said), wide);
   }
@@ -262,7 +262,8 @@ TEST_F(ControlAreas, OfWhoDiesAsTheLastToLeaveComeBack) {
   EXPECT_EQ(areas_taken(), 1u);
 }
 
-// The processes of a job one after the other: what each of them has been told it knows for itself alone.
+// Plays the processes of a job one after the other: set_up() switches the process and discards its private
+// record of announced regions.
 TEST_F(ControlAreas, WhoWasNotToldBeforeATakerDiedLeaves) {
   const int32_t area = take(3);
   ControlArea::set_up(segment_, 1);
@@ -294,7 +295,8 @@ TEST_F(ControlAreas, WhoHasHeardOfADeathBeforeTheTakerDidLeaves) {
   EXPECT_EQ(areas_taken(), 1u);
 }
 
-// The taker has told, left, and died. Whether what it told still comes to anything is another matter.
+// The taker has announced the region, left it, and died. Whether the announcement still arrives is not tested
+// here.
 TEST_F(ControlAreas, WhoWasNotToldLeavesWhatTheDeadOneHadLeft) {
   const int32_t area = take(2);
   ControlArea::leave(area);
@@ -347,7 +349,8 @@ TEST_F(ControlAreas, WhoIsToldTooLateIsTold) {
   EXPECT_EQ(present(late), 1);
 }
 
-// One that was not told leaves, while others hear of the taker's death and the rest leave, as threads come.
+// A member that never learned of the region leaves it while other threads reap the dead taker and the rest
+// leave.
 TEST_F(ControlAreas, WhoWasNotToldLeavesWhileOthersDo) {
   constexpr int kRounds = 500;
   for (int round = 0; round < kRounds; ++round) {
@@ -366,7 +369,7 @@ TEST_F(ControlAreas, WhoWasNotToldLeavesWhileOthersDo) {
   }
 }
 
-// Whoever it reaches last still reads who called what, also of ranks beyond the one that it awaited.
+// Every rank reports both mismatched calls, even if it waited for a third rank.
 TEST_F(ControlAreas, WhyARankIsOutOfStepIsPassedOn) {
   const int32_t area = take(3);
   std::vector<ControlArea*> views;
@@ -375,7 +378,7 @@ TEST_F(ControlAreas, WhyARankIsOutOfStepIsPassedOn) {
     comms.push_back(make_comm(area, rank, 3));
     views.push_back(ControlArea::of(*comms.back()));
   }
-  // Who falls out of step looks whether a death is behind it.
+  // A rank with a collective mismatch first checks whether a failed process caused it, which needs an engine.
   transport::ShmTransport transport(segment_, 0);
   p2p::EngineSetup setup;
   setup.size = kRanks;
@@ -398,7 +401,7 @@ TEST_F(ControlAreas, WhyARankIsOutOfStepIsPassedOn) {
   p2p::process_engine = nullptr;
 }
 
-// Whatever the order, nobody gets an area that another one still has, and it is always clear.
+// In any order of calls, a region has one owner at a time, and every region handed out is clear.
 TEST_F(ControlAreas, ManyTakeAndLeaveAtOnce) {
   constexpr int kRounds = 2000;
   std::vector<std::thread> threads;

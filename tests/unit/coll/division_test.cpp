@@ -1,4 +1,4 @@
-// How ranks and elements are divided: trees and shares.
+// Division of ranks into trees and of elements into shares.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,7 +9,7 @@
 namespace hearth::coll {
 namespace {
 
-/// Ranks below and including `rank`, by walking down.
+/// All ranks of the subtree of `rank`, found by walking down.
 std::set<int> subtree(int rank, int size, int root) {
   const Tree tree(rank, size, root);
   std::set<int> ranks = {rank};
@@ -34,7 +34,7 @@ TEST(Tree, ReachesEveryRankOnce) {
           const Tree child(tree.child(bit), size, root);
           ASSERT_EQ(child.parent(), rank);
           ASSERT_EQ(child.subtree_size(), tree.child_size(bit));
-          // A subtree is one run of ranks from its top on, which is what lets it travel as one message.
+          // A subtree is one range of ranks from its top on, so its data can be sent as one message.
           ASSERT_EQ(tree.rank_after(bit), tree.child(bit));
         }
         ASSERT_EQ(tree.is_leaf(), !has_children);

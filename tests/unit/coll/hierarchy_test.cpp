@@ -12,7 +12,7 @@ namespace {
 
 using shm::RankPlace;
 
-/// A processor for each rank. So many share an L3, so many L3s a memory node, so many nodes a package.
+/// One processor per rank: `ranks_per_l3` of them share an L3, and so on.
 struct Machine {
   int ranks_per_l3;
   int l3s_per_node;
@@ -30,7 +30,7 @@ std::vector<RankPlace> places_on(const Machine& machine, int ranks, bool spread 
   return places;
 }
 
-/// What must hold for all ranks together.
+/// Checks the invariants over all ranks.
 template <class Made>
 void check(const Made& made, int ranks) {
   const Hierarchy first = made(0);
@@ -45,7 +45,7 @@ void check(const Made& made, int ranks) {
       const Hierarchy::Group& group = groups[level];
       EXPECT_LE(group.members.size(), static_cast<size_t>(group_max));
       EXPECT_EQ(group.members[group.own], self);
-      // The others have the same group.
+      // All members compute the same group.
       for (const int member : group.members) {
         EXPECT_EQ(made(member).groups()[level].members, group.members);
       }
@@ -63,7 +63,7 @@ void check(const Made& made, int ranks) {
   size_t ranks_in_lowest = 0;
   for (const auto& group : first.lowest_groups()) ranks_in_lowest += group.size();
   EXPECT_EQ(ranks_in_lowest, static_cast<size_t>(ranks));
-  // From any root everyone is reached, in fewer steps than there are groups on the way.
+  // Every rank is reached from any root, in fewer steps than there are groups on the path.
   for (const int root : {0, ranks / 2, ranks - 1}) {
     for (int self = 0; self < ranks; ++self) {
       int steps = 0;

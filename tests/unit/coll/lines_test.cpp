@@ -1,5 +1,5 @@
-// Small collectives over a control area, ranks as threads: any mixture, several under way in each, bits
-// compared with what the inputs come to.
+// Flat small collectives over a collective region, with threads as ranks: any mixture, several in flight on
+// each rank. Results are compared bit by bit with values computed from the inputs.
 #include "coll/lines.h"
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 namespace hearth::coll {
 namespace {
 
-constexpr int kShort = 3;   // ints that each rank gives to each: in a slot
-constexpr int kLong = 512;  // and of four ranks together as much as fits a wide part
+constexpr int kShort = 3;   // ints per pair of ranks: fits a slot
+constexpr int kLong = 512;  // the data of four ranks just fit an overflow buffer
 static_assert(kRanks * kLong * sizeof(int) == shm::kWidePayloadBytes);
 
 struct Part : AreaPart<Lines> {
@@ -89,12 +89,12 @@ TEST_F(LinesBetweenThreads, OneAfterTheOther) {
   run(all_kinds(3000, 1), 1, 11);
 }
 
-// More than there are slots: those behind wait until their slot is free.
+// More collectives in flight than slots: a collective waits until its slot is free.
 TEST_F(LinesBetweenThreads, ManyUnderWay) {
   for (const uint32_t seed : {2u, 3u, 4u}) run(all_kinds(1000, seed), 20, seed);
 }
 
-// A root that hears nobody runs ahead until its slots are used up, and no further.
+// A root that reads from no rank runs ahead until its slots are used up, and no further.
 TEST_F(LinesBetweenThreads, OneSpeaksAllTheTime) {
   run(std::vector<Call>(2000, {What::bcast, 1, kLong}), 12, 5);
   run(std::vector<Call>(2000, {What::gather, 2, kShort}), 12, 6);

@@ -1,4 +1,4 @@
-// Which algorithm is chosen, by the table and by wish.
+// Selection of algorithms, by the table and by the user.
 #include "coll/select.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ constexpr Algorithm<Function> kTable[] = {
     HEARTH_COLL_ROW(general, true, true),
 };
 
-// Before anything asks: the library reads its parameters once.
+// Set before any parameter is read: the library reads its parameters once.
 const bool wishes_set = [] {
   return setenv("HEARTH_COLL_ALGORITHMS", "nonsense,bcast=chain,allreduce=no_such,gather=binomial", 1) == 0;
 }();

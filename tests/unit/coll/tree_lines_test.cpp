@@ -1,5 +1,5 @@
-// Small collectives in groups, ranks as threads: two levels of two, several collectives under way in each,
-// with collectives that go by plain lines between them.
+// Hierarchical small collectives, with threads as ranks: two levels of two, several collectives in flight on
+// each rank, with flat collectives between them.
 #include "coll/tree_lines.h"
 
 #include <gtest/gtest.h>
@@ -83,12 +83,12 @@ TEST_F(TreeBetweenThreads, OneAfterTheOther) {
   run(some(2000, 1), 1, 11);
 }
 
-// More than there are slots for: those behind wait until their slots are free.
+// More collectives in flight than slots: a collective waits until its slots are free.
 TEST_F(TreeBetweenThreads, ManyUnderWay) {
   for (const uint32_t seed : {2u, 3u, 4u}) run(some(700, seed), 20, seed);
 }
 
-// Those that go one way: who only speaks runs ahead until its slots are used up.
+// One-way collectives: a rank that only publishes runs ahead until its slots are used up.
 TEST_F(TreeBetweenThreads, OneSpeaksAllTheTime) {
   run(std::vector<Call>(1000, {What::bcast, 1, kCount}), 12, 5);
   run(std::vector<Call>(1000, {What::reduce, 3, kCount}), 12, 6);

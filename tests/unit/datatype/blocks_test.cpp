@@ -1,4 +1,4 @@
-// What one-sided operations take apart: blocks of bytes, and elements that are not taken apart.
+// Datatypes in one-sided operations: blocks of bytes, and elements that stay whole.
 #include "datatype/blocks.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ Type& predefined(MPI_Datatype handle) {
   return *predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
 }
 
-/// Types that are made here, freed at the end.
+/// Types made by a test, freed at its end.
 class Blocks : public testing::Test {
  protected:
   ~Blocks() override {
@@ -89,7 +89,7 @@ TEST_F(Blocks, KeepElementsWithAGapWhole) {
     EXPECT_EQ(blocks[i].offset, kOffsets[i]);
     EXPECT_EQ(blocks[i].bytes, pair.size);
   }
-  // Bytes behind the members are none between them.
+  // Padding after the last member is not a gap.
   EXPECT_FALSE(has_gap(predefined(MPI_DOUBLE_INT)));
   EXPECT_FALSE(has_gap(predefined(MPI_INT)));
 }

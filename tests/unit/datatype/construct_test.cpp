@@ -1,5 +1,5 @@
-// Constructors and packing against the standard's definition of a type map: chosen cases, then thousands of
-// random types made of random types.
+// Constructors and packing, compared with the standard's definition of a type map: chosen cases, then
+// thousands of random types made of random types.
 #include "datatype/construct.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Type& predefined(MPI_Datatype handle) {
   return *predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
 }
 
-/// A type and what it should be. Holds a reference.
+/// A type and its expected type map. Holds a reference.
 struct Sample {
   Type* type = nullptr;
   TypeMap map;
@@ -61,7 +61,7 @@ class Generator {
   int below(int limit) { return static_cast<int>(random_() % static_cast<unsigned>(limit)); }
   int between(int low, int high) { return low + below(high - low + 1); }
 
-  /// Another random type, made of the earlier ones; they stay small enough to be listed.
+  /// Another random type made of earlier ones, small enough to be listed.
   Sample& next() {
     for (;;) {
       Sample made = make();
@@ -76,7 +76,7 @@ class Generator {
 
  private:
   Sample& any() {
-    // Late ones are made of more.
+    // Prefers later types, which are more deeply nested.
     const auto size = static_cast<int>(samples_.size());
     return samples_[static_cast<size_t>(std::max(below(size), below(size)))];
   }
@@ -178,7 +178,7 @@ class Generator {
     for (int i = 0; i < count; ++i) {
       Sample& old = any();
       lengths.push_back(below(4));
-      // Often right behind the member before.
+      // Often directly behind the previous member.
       places.push_back(below(2) == 0 ? after : between(-40, 200));
       types.push_back(old.type);
       made.map.append_block(old.map, lengths.back(), places.back());
@@ -286,7 +286,7 @@ void expect_bounds(const Sample& sample) {
   EXPECT_EQ(type.extent, map.extent()) << sample.history;
 }
 
-/// Two elements in pieces, there and back.
+/// Packs and unpacks two elements in pieces.
 void expect_packing(const Sample& sample, Generator& random) {
   const Type& type = *sample.type;
   constexpr Count kCount = 2;
@@ -308,7 +308,7 @@ void expect_packing(const Sample& sample, Generator& random) {
   for (size_t i = 0; i < all.size(); ++i)
     ASSERT_EQ(packed[i], buffer[all[i]]) << "packed byte " << i << " of " << sample.history;
 
-  // Back, where no byte of memory belongs to two elements.
+  // Unpacks only if no byte of memory belongs to two elements.
   std::map<int64_t, int> uses;
   for (const int64_t place : all) {
     if (++uses[place] > 1) return;
@@ -326,7 +326,7 @@ void expect_packing(const Sample& sample, Generator& random) {
   ASSERT_EQ(memory, want) << sample.history;
 }
 
-/// Numbers of basic elements in any number of bytes.
+/// Checks the counts of basic elements in any number of bytes.
 void expect_signature(const Sample& sample) {
   const Type& type = *sample.type;
   if (type.size == 0) return;
@@ -364,7 +364,7 @@ TEST(Constructors, FollowTheDefinition) {
   EXPECT_EQ(pool.live(), 0u);
 }
 
-/// Makes a type, looks at it, frees it.
+/// Makes a type, passes it to `look`, and frees it.
 template <class Make, class Look>
 void with_type(const Make& make, const Look& look) {
   Type* made = nullptr;
@@ -386,7 +386,7 @@ TEST(Layouts, KeepLoops) {
                           EXPECT_EQ(matrix.layout->blocks.size(), 1u);
                         });
             });
-  // Displacements at equal distances are a vector after all.
+  // Displacements at equal distances form a vector.
   std::vector<int> places;
   for (int i = 0; i < 1000; ++i) places.push_back(3 * i);
   with_type([&](Type*& made) { return make_indexed_block(1000, 1, places.data(), real, Form::small, made); },
@@ -394,14 +394,14 @@ TEST(Layouts, KeepLoops) {
               EXPECT_EQ(type.layout->loops.size(), 1u);
               EXPECT_EQ(type.layout->blocks.size(), 1u);
             });
-  // Blocks that touch are one; a vector without gaps is contiguous.
+  // Adjacent blocks are merged; a vector without gaps is contiguous.
   const int lengths[] = {2, 3, 4};
   const int touching[] = {0, 2, 5};
   with_type([&](Type*& made) { return make_indexed(3, lengths, touching, real, Form::small, made); },
             [](Type& type) { EXPECT_TRUE(type.contiguous); });
   with_type([&](Type*& made) { return make_vector(100, 3, 3, real, Form::small, made); },
             [](Type& type) { EXPECT_TRUE(type.contiguous); });
-  // Two planes of a cube, full: one run.
+  // Two full planes of a cube are one run.
   const int sizes[] = {10, 10, 10};
   const int subsizes[] = {2, 10, 10};
   const int starts[] = {3, 0, 0};
@@ -422,7 +422,7 @@ TEST(Layouts, KeepLoops) {
 }
 
 TEST(Bounds, GivenOnesCountInsteadOfTheData) {
-  // MPI 5.0 section 5.1.6: markers of a member are the bounds of the whole, whatever lies beyond them.
+  // MPI 5.0 section 5.1.6: a member's markers are the bounds of the whole type, even if data lie beyond them.
   with_type([&](Type*& made) { return make_resized(predefined(MPI_INT), -3, 9, Form::small, made); },
             [](Type& bounded) {
               Type* const members[] = {&bounded, &predefined(MPI_INT)};

@@ -1,4 +1,4 @@
-// Half-precision numbers: every one of the 65536, and rounding at every boundary between two.
+// Half-precision numbers: all 65536 values, and rounding at every boundary between two.
 #include "datatype/half.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Packing from any byte to any byte, against the definition: element by element, block by block.
+// Packing from any byte to any byte, compared with the definition: element by element, block by block.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -19,7 +19,7 @@ Type& predefined(MPI_Datatype handle) {
   return *predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
 }
 
-/// The types that the tests made, freed when all are over.
+/// Types made by the tests, freed after all tests.
 struct MadeTypes : ::testing::Environment {
   void TearDown() override {
     for (Type* type : all) release(*type);
@@ -44,8 +44,8 @@ Type& resized(Type& old, int64_t lower_bound, int64_t extent) {
   return made_types.keep(made);
 }
 
-/// Where every packed byte of one element lies, from how the type was made: the definition that the layout is
-/// measured by.
+/// The offset of every packed byte of one element, computed from the constructor's arguments: the reference
+/// for the layout.
 std::vector<int64_t> places_of(const Type& type) {
   std::vector<int64_t> places;
   if (type.combiner == MPI_COMBINER_NAMED) {
@@ -95,7 +95,7 @@ std::vector<Case> cases() {
   };
 }
 
-/// Elements of a type that repeats a negative extent lie over one another: nobody may receive into several.
+/// Elements of a type that repeats a negative extent overlap. Receiving several of them is erroneous.
 bool overlaps_itself(const Type& type) {
   return type.true_extent > std::abs(type.extent);
 }
@@ -108,7 +108,7 @@ class Packing : public ::testing::Test {
     std::mt19937 random(7);
     for (auto& byte : memory_) byte = static_cast<std::byte>(random());
   }
-  /// In the middle, so that elements may reach to both sides.
+  /// An address in the middle, so that elements may extend to both sides.
   std::byte* buffer() { return memory_.data() + kRoom; }
   std::vector<std::byte> expected(const Type& type, Count count) {
     std::vector<std::byte> packed;
@@ -160,7 +160,7 @@ TEST_F(Packing, UnpackingTouchesDataOnly) {
     const auto total = static_cast<size_t>(count * each.type->size);
     std::vector<std::byte> message(total);
     for (size_t i = 0; i < total; ++i) message[i] = static_cast<std::byte>(i * 37 + 11);
-    // Backwards in pieces of 13: order must not matter.
+    // Backwards in pieces of 13 bytes: the order must not matter.
     std::vector<std::byte> want = memory_;
     const std::vector<int64_t> places = places_of(*each.type);
     for (size_t i = 0; i < total; ++i) {
@@ -182,8 +182,7 @@ TEST_F(Packing, CopyBetweenTypes) {
     if (want.empty()) continue;
     for (const Case& to : all) {
       if (to.type->size == 0 || (6 * from.type->size) % to.type->size != 0) continue;
-      // Elements of the type that repeats a negative extent lie over one another: nobody may receive into
-      // them.
+      // Elements that overlap cannot be received.
       if (to.type->true_extent > std::abs(to.type->extent)) continue;
       const Count to_count = 6 * from.type->size / to.type->size;
       const Span span = span_of(*to.type, to_count);
@@ -221,7 +220,7 @@ TEST(Bounds, FollowTheStandard) {
   EXPECT_EQ(row.extent, 5 * 24);
   EXPECT_EQ(row.true_extent, 4 * 24 + 8);
   EXPECT_TRUE(contiguous(5, real).contiguous);
-  // Back to its natural extent, a gapped type is contiguous again.
+  // Resized to its natural extent, a gapped type is contiguous again.
   EXPECT_TRUE(resized(gapped, 0, 8).contiguous);
   Type& backwards = contiguous(4, resized(real, 0, -16));
   EXPECT_EQ(backwards.true_lower_bound, -48);

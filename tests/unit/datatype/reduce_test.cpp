@@ -1,4 +1,5 @@
-// Every predefined operation on every predefined datatype, against plain loops; and what is refused.
+// Every predefined operation on every predefined datatype, compared with plain loops; all other pairs are
+// refused.
 #include "datatype/reduce.h"
 
 #include <gtest/gtest.h>
@@ -38,8 +39,7 @@ Op operation(OpKind kind) {
   return op;
 }
 
-/// 1000 elements (and a few more, so that vector loops have a rest) of values that keep sums and products
-/// exact.
+/// 1003 elements, so that vector loops have a remainder. The values keep sums and products exact.
 constexpr size_t kCount = 1003;
 
 template <class T>
@@ -53,7 +53,7 @@ std::vector<T> values(int seed) {
 constexpr size_t kOdd = 1;
 constexpr size_t kMargin = 16;
 
-/// Elements at an odd address, and bytes behind them that must stay.
+/// Elements at an odd address, followed by bytes that must stay.
 template <class T>
 std::vector<std::byte> at_odd_address(const std::vector<T>& elements) {
   const size_t bytes = elements.size() * sizeof(T);
@@ -62,7 +62,7 @@ std::vector<std::byte> at_odd_address(const std::vector<T>& elements) {
   return memory;
 }
 
-/// The first `count` elements are `want`, what is behind them is as in `before`.
+/// Checks that the first `count` elements equal `want` and that the bytes behind them are as in `before`.
 template <class T>
 void expect_elements(const std::vector<std::byte>& got, const std::vector<T>& want, size_t count,
                      const std::vector<std::byte>& before, const std::string& what) {
@@ -75,8 +75,8 @@ void expect_elements(const std::vector<std::byte>& got, const std::vector<T>& wa
   ASSERT_EQ(std::memcmp(got.data() + end, before.data() + end, got.size() - end), 0) << what;
 }
 
-/// Every kernel that this processor can run, at counts around the lengths of vectors, with a result of its
-/// own and over either operand.
+/// Runs every kernel that this processor supports, at counts around the vector lengths, with a separate
+/// result and with each operand overwritten.
 template <class T>
 void expect_kernels(MPI_Datatype handle, OpKind kind, const std::vector<T>& in, const std::vector<T>& inout,
                     const std::vector<T>& want) {
@@ -106,7 +106,7 @@ void expect_kernels(MPI_Datatype handle, OpKind kind, const std::vector<T>& in, 
   }
 }
 
-/// One to five sources, the result apart and over each of them.
+/// One to five sources, with a separate result and with each source overwritten.
 template <class T>
 void expect_reduction_of_all(MPI_Datatype handle, OpKind kind, const std::vector<std::vector<T>>& operands,
                              const std::function<T(T, T)>& apply) {
@@ -134,7 +134,7 @@ void expect_reduction_of_all(MPI_Datatype handle, OpKind kind, const std::vector
   }
 }
 
-/// Runs the reduction at an odd address, compares with `want` and looks at the bytes beyond the end.
+/// Runs the reduction at an odd address, compares it with plain loops, and checks the bytes beyond the end.
 template <class T>
 void expect_reduction(MPI_Datatype handle, OpKind kind, const std::vector<T>& in, const std::vector<T>& inout,
                       const std::function<T(T, T)>& apply) {
@@ -152,8 +152,8 @@ void expect_reduction(MPI_Datatype handle, OpKind kind, const std::vector<T>& in
   expect_kernels(handle, kind, in, inout, want);
 }
 
-// The types by what the standard allows on them (table in MPI 5.0 section 6.9.2). Each row notes what was
-// tried, so that the last test can say that nothing was left out.
+// Types by the operations that the standard allows on them (table in MPI 5.0 section 6.9.2). tried() records
+// each pair, so that the last test can check that all remaining pairs are refused.
 std::map<std::string, std::set<OpKind>>& tried() {
   static std::map<std::string, std::set<OpKind>> all;
   return all;
@@ -263,7 +263,7 @@ TEST(Reduce, ComplexNumbers) {
 }
 
 TEST(Reduce, ImaginaryParts) {
-  // The rows above have none.
+  // The values above have no imaginary parts.
   using Number = std::complex<double>;
   const std::vector<Number> in = {{1, 2}, {-3, 4}, {0, -1}};
   const std::vector<Number> inout = {{5, -6}, {7, 8}, {2, 9}};
@@ -330,7 +330,7 @@ TEST(Reduce, HalfPrecisionOfSeveral) {
       operands[source].push_back(HalfValue(static_cast<float>(i * (source + 1) % 61) * 0.4375f - 7));
     }
   }
-  // Rounded after each operand: the order counts.
+  // Each partial result is rounded, so the order matters.
   expect_reduction_of_all<HalfValue>(MPI_REAL2, OpKind::sum, operands,
                                      [](float a, float b) { return HalfValue(a + b); });
 }
@@ -363,12 +363,12 @@ TEST(Reduce, Logicals) {
 #ifdef __SIZEOF_INT128__
   check_logic<__int128>(MPI_LOGICAL16);
 #endif
-  // As bytes: std::vector<bool> is no array.
+  // As bytes, because std::vector<bool> is not an array.
   check_logic<uint8_t>(MPI_C_BOOL);
   check_logic<uint8_t>(MPI_CXX_BOOL);
 }
 
-/// Every logical operation on values that are `yes` or `no` of a Fortran compiler.
+/// Every logical operation on the values of a Fortran compiler for true (`yes`) and false (`no`).
 template <class T>
 void check_literals(MPI_Datatype handle, int yes, int no) {
   const auto literal = [=](bool value) { return static_cast<T>(value ? yes : no); };
@@ -403,7 +403,7 @@ TEST(Reduce, LogicalsOfOtherCompilers) {
 #ifdef __SIZEOF_INT128__
     check_literals<__int128>(MPI_LOGICAL16, yes, no);
 #endif
-    check_logic<uint8_t>(MPI_C_BOOL);  // C's, whatever Fortran says
+    check_logic<uint8_t>(MPI_C_BOOL);  // C's values, which Fortran's do not affect
   }
   fortran_booleans = usual;
 }
@@ -488,7 +488,8 @@ TEST(Reduce, IntegersWrapAround) {
   EXPECT_EQ(inout[2], 0);
 }
 
-// Runs last (GoogleTest keeps the order of the file): what no test above tried is refused, with words.
+// Must run last (GoogleTest keeps the order of the file): pairs that no test above tried are refused with an
+// error text.
 TEST(Reduce, RefusesTheRest) {
   enter_predefined_types();
   int refused = 0;
@@ -512,7 +513,7 @@ TEST(Reduce, RefusesTheRest) {
   EXPECT_EQ(check_reduction(operation(OpKind::no_op), predefined(MPI_INT)).error_class(), MPI_ERR_OP);
 }
 
-// Operations of the user.
+// User-defined operations.
 
 struct Seen {
   int64_t count = 0;
@@ -591,7 +592,7 @@ TEST(UserOperation, LongVectorsComeInSlices) {
   Op op;
   op.function = subtract;
   const Count count = Count{INT_MAX} * 2 + 500;
-  // The function only notes calls with so many elements: nothing is read from these addresses.
+  // The callback reads no data for such counts, so nothing is read from these addresses.
   ASSERT_TRUE(reduce(op, predefined(MPI_INT), nullptr, nullptr, count).ok());
   ASSERT_EQ(seen.size(), 3u);
   EXPECT_EQ(seen[0].count, INT_MAX);

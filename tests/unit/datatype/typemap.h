@@ -1,6 +1,6 @@
 // Datatypes as the standard defines them: a list of basic elements with their displacements, and markers for
-// bounds (MPI 5.0 section 5.1). Each constructor is followed by the letter, element by element, so that the
-// library's loops and blocks have something to be measured by.
+// bounds (MPI 5.0 section 5.1). Each constructor follows the standard literally, element by element, as a
+// reference for the library's loops and blocks.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,7 @@ struct TypeMap {
     lower_markers = {lower};
     upper_markers = {lower + extent};
   }
-  /// Where every packed byte of one element lies.
+  /// The offset of every packed byte of one element.
   std::vector<int64_t> places() const {
     std::vector<int64_t> all;
     for (const Entry& entry : entries) {
@@ -118,7 +118,7 @@ inline TypeMap subarray_map(const std::vector<int>& sizes, const std::vector<int
   return map;
 }
 
-/// `blocks`: how many elements in a row a process has in each dimension.
+/// `blocks`: number of consecutive elements of a process in each dimension.
 inline TypeMap darray_map(int rank, const std::vector<int>& sizes, const std::vector<int>& blocks,
                           const std::vector<int>& grid, int order, const TypeMap& old) {
   TypeMap map;

@@ -22,7 +22,7 @@ class BootstrapTest : public testing::Test {
       ::unsetenv(name);
     }
   }
-  // What mpiexec prepares for a job: the segment, and a descriptor of it that ranks inherit.
+  // Prepares a job like mpiexec: the segment, and a descriptor of it that ranks inherit.
   void make_job(uint32_t ranks) {
     ASSERT_TRUE(shm::Segment::create(shm::SegmentPlan::for_ranks(ranks), job_).ok()) << last_failure_text();
     inherited_ = os::duplicate_out_of_the_way(job_.descriptor());
@@ -34,7 +34,7 @@ class BootstrapTest : public testing::Test {
                               std::to_string(launcher);
     ::setenv("HEARTH_SEGMENT", words.c_str(), 1);
   }
-  // And the arena, whose descriptor is ours and stays open.
+  // Prepares the arena too; the test keeps its own descriptor of it open.
   void make_arena(uint32_t ranks) {
     ASSERT_TRUE(shm::Arena::create(ranks, arena_).ok()) << last_failure_text();
     arena_for_rank_ = os::duplicate_out_of_the_way(arena_.descriptor());
@@ -117,7 +117,7 @@ TEST_F(BootstrapTest, TheLauncherLendsItsArena) {
 
 TEST_F(BootstrapTest, AJobWorksWithoutItsArena) {
   make_job(2);
-  make_arena(3);  // not the one of two ranks
+  make_arena(3);  // of another job size
   ::setenv("HEARTH_RANK", "1", 1);
   struct Case {
     const char* words;
@@ -193,7 +193,7 @@ TEST_F(BootstrapTest, ASecondProgramInTheSameRankIsRefused) {
 TEST_F(BootstrapTest, WithTheDescriptorClosedOnTheWayTheLauncherLendsItsOwn) {
   make_job(2);
   ::setenv("HEARTH_RANK", "1", 1);
-  // The launcher, here this very process, has the segment open under a number that the rank has not.
+  // The launcher (here this process) has the segment open under a descriptor number that the rank has closed.
   const int pid = os::fork_process();
   if (pid == 0) {
     inherited_.reset();
@@ -233,7 +233,7 @@ TEST_F(BootstrapTest, WithoutDescriptorAndLauncherItStops) {
   ::setenv("HEARTH_RANK", "0", 1);
   const int descriptor = inherited_.number();
   inherited_.reset();
-  name_segment(descriptor, (1 << 30) - 1);  // nobody has this number
+  name_segment(descriptor, (1 << 30) - 1);  // no process has this id
   EXPECT_NE(refusal().find("a program between mpiexec and this one has closed it"), std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-// Jobs for other machines in the words of the launchers that can reach them.
+// Jobs on other machines: the command lines of the launchers that can start them.
 #include "launch/handover.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class HandoverTest : public testing::Test {
     EXPECT_TRUE(parse_command_line(words, job).ok()) << last_failure_text();
     return job;
   }
-  // The command line for a launcher, by blanks; "" with the error in last_failure_text().
+  // The launcher's command line, separated by blanks; "" with the error in last_failure_text().
   std::string command_for(const char* wish, const Words& words, bool in_allocation = false) {
     handover_ = {};
     const JobSpec job = job_of(words);

@@ -58,7 +58,7 @@ TEST_F(HeapPreload, OtherMachinesAndStaticProgramsDoNot) {
           .find("another kind of processor"),
       std::string::npos);
   changed = header;
-  changed.e_phnum = 0;  // no loader is named
+  changed.e_phnum = 0;  // without a program interpreter
   EXPECT_NE(
       reason_against(program.replace(0, sizeof changed, reinterpret_cast<char*>(&changed), sizeof changed))
           .find("statically"),
@@ -68,7 +68,7 @@ TEST_F(HeapPreload, OtherMachinesAndStaticProgramsDoNot) {
 TEST_F(HeapPreload, BrokenProgramsAreReadWithoutHarm) {
   const std::string program = own_program();
   for (size_t bytes = 0; bytes < 3000; bytes += 37) reason_against(program.substr(0, bytes));
-  // Every word of the header and of the table behind it, once with all bits set.
+  // Every word of the ELF header and of the program header table, with all bits set.
   for (size_t at = 4; at < 1200; at += 4) {
     std::string broken = program;
     std::memset(broken.data() + at, 0xff, 4);

@@ -24,7 +24,7 @@ TEST(Hosts, OthersAreNamed) {
   int slots = 0;
   EXPECT_EQ(first_other_host({"localhost", "other:2", "third"}, "box", slots), "other");
   EXPECT_EQ(slots, 2);
-  // Two full names with the same first word are two machines.
+  // Two full names with the same first label are two machines.
   EXPECT_EQ(first_other_host({"box.example.com"}, "box.example.org", slots), "box.example.com");
 }
 

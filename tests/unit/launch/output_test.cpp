@@ -20,7 +20,7 @@ class Output : public testing::Test {
     ASSERT_EQ(os::write_some(rank_.write_end.number(), text.data(), text.size()),
               static_cast<intptr_t>(text.size()));
   }
-  // What has arrived at the reader of mpiexec's output.
+  // The output of mpiexec so far.
   std::string arrived() {
     sink_->flush();
     std::string text(1 << 17, '\0');

@@ -26,7 +26,7 @@ Machine made_up(const char* description, int processors) {
   return machine;
 }
 
-// 16 processors: two packages of two L3s of two cores of two threads, numbered one after the other.
+// 16 processors: two packages of two L3s of two cores of two threads, numbered consecutively.
 Machine two_sockets() {
   return made_up("pack:2 [numa] l3:2 core:2 pu:2", 16);
 }
@@ -66,7 +66,7 @@ TEST(Placement, BoundToCoresOneAfterTheOther) {
   EXPECT_EQ(seats(two_sockets(), {.bind = Level::core}, 3), (std::vector<Numbers>{{0, 1}, {2, 3}, {4, 5}}));
   EXPECT_EQ(seats(two_sockets(), {.bind = Level::core, .cores_per_rank = 2}, 2),
             (std::vector<Numbers>{{0, 1, 2, 3}, {4, 5, 6, 7}}));
-  // Around the end when there are not enough.
+  // Wraps around if there are too few processors.
   EXPECT_EQ(seats(two_sockets(), {.bind = Level::core}, 9)[8], (Numbers{0, 1}));
 }
 

@@ -17,7 +17,7 @@ TEST(PmiMessage, WordsOfVersion1) {
   EXPECT_TRUE(message.number("vallen_max", letters));
   EXPECT_EQ(letters, 1024);
   EXPECT_EQ(message.find("nothing"), nullptr);
-  // A value may have '=' in it, and some servers write blanks twice or at the end.
+  // A value may contain '='; some servers write two blanks, or a blank at the end.
   ASSERT_TRUE(parse_pmi1("cmd=get_result  rc=-1 value=(vector,(0,2,4))=x ", message));
   EXPECT_FALSE(message.succeeded());
   EXPECT_EQ(*message.find("value"), "(vector,(0,2,4))=x");
@@ -93,7 +93,7 @@ TEST(PmiMessage, NumbersAreWholeAndSmall) {
   EXPECT_EQ(number, 12);
 }
 
-// Whatever comes: no crash (the sanitizers look), and what is taken obeys the rules.
+// Any bytes: no crash (the sanitizers check), and an accepted message obeys the rules.
 TEST(PmiMessage, AnyBytes) {
   std::mt19937 chance(4711);
   const std::string good1 = "cmd=get_result rc=0 msg=success value=0123456789abcdef";

@@ -1,4 +1,4 @@
-// A rank against servers that speak by the book, refuse, lie and break off.
+// A PMI client against servers that follow the protocol, refuse, send wrong data, or close the connection.
 #include "launch/bootstrap_pmi.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace hearth::launch {
 namespace {
 
-// The server's end: answers each message as a function says; "" ends the conversation.
+// The server: replies to each message with the result of a function; "" closes the connection.
 class Server {
  public:
   using Answer = std::function<std::string(const PmiMessage&)>;
@@ -35,7 +35,7 @@ class Server {
     rank_.reset();
     thread_.join();
   }
-  // Gives the rank's end away.
+  // Hands over the client's end.
   int descriptor() { return rank_.release(); }
   std::vector<std::string> commands;  // valid once the rank has finished
 
@@ -52,7 +52,7 @@ class Server {
         commands.emplace_back(message.command());
         const std::string text = answer_(message);
         if (text.empty()) return own_.reset();
-        // In two parts: nobody may count on whole messages.
+        // In two parts: a client must not rely on whole messages.
         const size_t half = text.size() / 2;
         os::send_all(own_.number(), text.data(), half);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -124,7 +124,7 @@ class PmiTest : public testing::Test {
     ::unsetenv("PMI_RANK");
     ::unsetenv("PMI_SIZE");
   }
-  // What is said of a server with these answers.
+  // The error text for a server with these replies.
   static std::string refusal(Server::Answer answer) {
     Server server(std::move(answer));
     std::unique_ptr<ForeignLauncher> launcher;
@@ -211,7 +211,7 @@ TEST_F(PmiTest, ServersThatLie) {
     };
     EXPECT_NE(refusal(answer).find("Hearth needs"), std::string::npos) << limits;
   }
-  // In version 2 the rank comes from the server, and lengths are not believed.
+  // In version 2 the rank number comes from the server, and the client validates lengths.
   for (const char* text : {"rank=3;size=3;", "rank=-1;size=3;", "rank=0;", "rank=0;size=0;"}) {
     const auto answer = [text](const PmiMessage& message) -> std::string {
       if (message.find("pmi_version") != nullptr && *message.find("pmi_version") == "1") {

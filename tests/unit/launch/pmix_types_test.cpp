@@ -1,4 +1,4 @@
-// Our own declarations of PMIx against the header of a real one, where it is installed.
+// Hearth's declarations of PMIx, compared with the header of an installed PMIx.
 #include "launch/bootstrap_pmix_types.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(PmixTypes, HaveTheHeadersNumbers) {
   EXPECT_STREQ(kKeyTimeout, PMIX_TIMEOUT);
 }
 
-// Functions of ours and of the header take as many arguments, each of the same size.
+// Whether two functions take the same number of arguments, each of the same size.
 template <class... Ours, class... Theirs>
 constexpr bool alike(int (*)(Ours...), pmix_status_t (*)(Theirs...)) {
   if constexpr (sizeof...(Ours) == sizeof...(Theirs)) {

@@ -1,4 +1,4 @@
-// Ranks of one machine, here threads, that share a segment, and strangers who would like to.
+// Ranks of one machine (here: threads) that share a segment, and strangers that try to join.
 #include "launch/bootstrap_share.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr std::array<int, 4> kLocals = {2, 5, 6, 9};
 
-// Sets a parameter by its name, for this process.
+// Sets a parameter of this process by name.
 void set_parameter(const std::string& name, int64_t value) {
   const std::vector<param::Row> rows = param::rows();
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -30,7 +30,7 @@ void set_parameter(const std::string& name, int64_t value) {
   }
 }
 
-/// What a rank says first.
+/// The first message of a rank.
 struct Hello {
   std::array<std::byte, 16> question;
   int32_t rank;
@@ -69,7 +69,7 @@ class ShareTest : public testing::Test {
       EXPECT_EQ(segments_[i].rank_count(), 4);
     }
     EXPECT_GE(segments_[0].job().usable_processors, 1u);
-    // What one puts into its window of the arena the others read there.
+    // Data in one rank's arena slice are visible to the other ranks.
     for (size_t i = 0; i < kLocals.size(); ++i) {
       ASSERT_TRUE(arenas_[i].usable()) << arenas_[i].reason();
       std::byte* own = arenas_[i].grow(shm::Arena::Half::blocks, 4096, 4096);
@@ -82,7 +82,7 @@ class ShareTest : public testing::Test {
       }
     }
   }
-  // Sends this to the lowest rank; whether an answer comes.
+  // Sends a packet to the lowest rank; returns whether it replies.
   bool answered(std::span<const std::byte> packet) const {
     const os::Descriptor socket = os::connect_to_name(card_.socket, 5 * kSecond);
     if (!socket.open() || !os::send_packet(socket.number(), packet, {})) return false;
@@ -109,7 +109,8 @@ TEST_F(ShareTest, AllHaveTheSameMemory) {
 TEST_F(ShareTest, StrangersGetNothingAndDisturbNobody) {
   start(2);
   start(5);
-  // Wrong sizes, a wrong secret, the right secret with ranks that are none or are there already, silence.
+  // Wrong sizes, silence, a wrong secret, and the right secret with ranks that are invalid or have joined
+  // already.
   EXPECT_FALSE(answered(std::vector<std::byte>(1)));
   EXPECT_FALSE(answered(std::vector<std::byte>(100'000)));
   const os::Descriptor silent = os::connect_to_name(card_.socket, kSecond);
@@ -152,7 +153,7 @@ TEST_F(ShareTest, AnotherUserGetsNothingWhateverItKnows) {
 }
 
 TEST_F(ShareTest, AWrongAnswerIsRefused) {
-  // The lowest rank's name, but somebody who does not know the answer.
+  // A process that owns the lowest rank's socket name but does not know the secret.
   const NodeCard card = card_;
   card_.answer[0] ^= std::byte{1};
   std::thread host([this, &card] {

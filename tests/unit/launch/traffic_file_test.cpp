@@ -80,7 +80,7 @@ class Placed : public testing::Test {
   std::vector<Seat> seats_;
 };
 
-// Rank r talks with r + 8 only: in the default order all of that goes between the packages.
+// Rank r communicates with r + 8 only: in the default order all traffic crosses the packages.
 TEST_F(Placed, PartnersBecomeNeighbours) {
   std::vector<Traffic> traffic;
   for (int rank = 0; rank < 8; ++rank) traffic.push_back({rank, rank + 8, 1000});

@@ -1,4 +1,4 @@
-// Jobs that nobody ran: what is concluded from them.
+// Made-up states of jobs, and the diagnosis of each.
 #include "launch/why.h"
 
 #include <gtest/gtest.h>
@@ -246,7 +246,8 @@ TEST_F(Why, DifferentCollectives) {
   EXPECT_SAYS(why, "different collectives on MPI_COMM_WORLD: rank 0 in MPI_Barrier, rank 1 in MPI_Bcast");
 }
 
-// AND and OR: a message from any rank comes as long as one of them can act.
+// A receive from any source can complete as long as one of the possible senders can act: an OR among the AND
+// dependencies.
 TEST_F(Why, AnySource) {
   have(3);
   receives(0, MPI_ANY_SOURCE);
@@ -320,7 +321,7 @@ TEST(ThreadStates, ThreadsOfThisProcessAreCounted) {
   std::condition_variable ended;
   bool over = false;
   const int self = static_cast<int>(os::thread_id());
-  // The thread sanitizer adds a thread of its own, which naps.
+  // The thread sanitizer adds a thread that sleeps with a timeout.
   const int before = count_acting_threads(getpid(), {self});
   const auto wait = [&](auto how) {
     std::unique_lock lock(mutex);

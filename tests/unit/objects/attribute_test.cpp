@@ -1,4 +1,4 @@
-// Attributes: what the functions of the user see, in which order, and what their failures do.
+// Attributes: arguments and order of the user's callbacks, and the effect of their errors.
 #include "objects/attribute.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace hearth::objects {
 namespace {
 
-// What happened, in one line each.
+// The events, one line each.
 std::vector<std::string>* events = nullptr;
 
 int log_delete(MPI_Comm, int, void* value, void* extra) {
@@ -76,7 +76,7 @@ TEST_F(Attributes, GoAwayLastFirst) {
   ASSERT_TRUE(set_attribute(holder_of(one_), second, value_of(1)).ok());
   ASSERT_TRUE(set_attribute(holder_of(one_), first, value_of(2)).ok());
   ASSERT_TRUE(set_attribute(holder_of(one_), third, value_of(3)).ok());
-  // A freed key keeps its functions for the attributes under it.
+  // A freed key keeps its callbacks for the attributes that still use it.
   ASSERT_TRUE(free_keyval(KeyvalKind::comm, first).ok());
   ASSERT_TRUE(delete_attributes(one_).ok());
   EXPECT_EQ(events_, (std::vector<std::string>{"delete 3 extra", "delete 2 extra", "delete 1 extra"}));
@@ -85,7 +85,8 @@ TEST_F(Attributes, GoAwayLastFirst) {
   ASSERT_TRUE(free_keyval(KeyvalKind::comm, third).ok());
 }
 
-// Until the last of them has gone: by its number, which no other key gets before (MPI 5.0 section 7.7.2).
+// A freed key stays usable by its number until its last attribute is deleted. No other key gets the number
+// before (MPI 5.0 section 7.7.2).
 TEST_F(Attributes, OutliveTheirFreedKey) {
   int freed = key(MPI_COMM_DUP_FN, log_delete);
   const int number = freed;

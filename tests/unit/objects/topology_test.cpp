@@ -31,7 +31,7 @@ TEST(ChooseDimensions, Examples) {
   EXPECT_EQ(chosen(36, {0, 0, 0}), (Ints{4, 3, 3}));
   EXPECT_EQ(chosen(12, {12}), (Ints{12}));
   EXPECT_EQ(chosen(5, {}), Ints{});
-  // Taking prime factors from the largest down leads to 10 x 6 x 4 and the like here.
+  // Assigning prime factors from the largest down would lead to 10 x 6 x 4 and the like.
   EXPECT_EQ(chosen(240, {0, 0, 0}), (Ints{8, 6, 5}));
   EXPECT_EQ(chosen(1440, {0, 0, 0}), (Ints{12, 12, 10}));
 }
@@ -45,7 +45,7 @@ TEST(ChooseDimensions, Errors) {
   EXPECT_EQ(error_of(-4, {0, 0}), MPI_ERR_ARG);
 }
 
-/// The least difference between the largest and the smallest of `factors` factors, by looking at all.
+/// The least difference between the largest and the smallest of `factors` factors, by exhaustive search.
 int least_difference(int nodes, int factors) {
   int least = INT_MAX;
   const std::function<void(int, int, int, int)> look = [&](int rest, int left, int first, int largest) {
@@ -79,7 +79,7 @@ TEST(ChooseDimensions, LargeNumbersTakeNoTime) {
   EXPECT_EQ(chosen(1 << 30, {0, 0, 0}), (Ints{1024, 1024, 1024}));
   // 2^6 3^3 5^2 7 11 13: many divisors.
   const Ints dims = chosen(43'243'200, Ints(8));
-  // 13 and 11 and 7 are there, and 8 numbers of at least 7 make more.
+  // 13, 11 and 7 are factors of their own, and the other five cannot all be 7 or more.
   EXPECT_EQ(dims.front() - dims.back(), 7);
   const Ints many = chosen(43'243'200, Ints(40));
   EXPECT_EQ(many.front(), 13);

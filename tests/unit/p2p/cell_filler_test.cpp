@@ -1,4 +1,4 @@
-// Which stores fill cells, and that each of them brings the right bytes there.
+// The stores that fill bounce buffers: their selection, and that each writes the right bytes.
 #include "p2p/cell_filler.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(CellFiller, IsNearOnlyOnceItKnows) {
   EXPECT_FALSE(CellFiller(CellFiller::Choice::streaming).near());
 }
 
-// Plain, streaming, and changing between them by the clock.
+// Plain stores, streaming stores, and the choice by time.
 class Filling : public ::testing::TestWithParam<CellFiller::Choice> {};
 
 TEST_P(Filling, BringsTheBytesOfContiguousMessages) {
@@ -99,7 +99,7 @@ TEST_P(Filling, BringsTheBytesOfStridedMessages) {
     std::vector<std::byte> cell(bytes);
     filler.fill(*spaced, message.data(), offset, cell.data(), bytes);
     ASSERT_TRUE(std::equal(cell.begin(), cell.end(), packed.begin() + offset)) << "round " << round;
-    // Between the rounds the clock says this and that.
+    // Made-up times make the policy change between rounds.
     filler.judge(4096, round / 20 % 2 == 0 ? 64 * 100 : 64);
   }
   datatype::release(*spaced);

@@ -1,4 +1,4 @@
-// Which loop empties cells, and that each of them brings the right bytes out.
+// The copy loops that empty bounce buffers: their selection, and that each copies the right bytes.
 #include "p2p/cell_reader.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(CellReader, EachWayBringsAllBytes) {
        {CellReader::Choice::by_time, CellReader::Choice::in_order, CellReader::Choice::four_pages}) {
     CellReader reader(choice);
     for (const size_t bytes : {8192, 9000, 16384, 16385, 40000}) {
-      for (int i = 0; i < 70; ++i) {  // with trials
+      for (int i = 0; i < 70; ++i) {  // includes trials of the other loop
         std::vector<std::byte> to(bytes + 2);
         reader.read(to.data() + 1, cell.data(), bytes);
         ASSERT_TRUE(std::equal(to.begin() + 1, to.end() - 1, cell.begin())) << bytes;

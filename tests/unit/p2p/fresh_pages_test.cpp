@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kBytes = size_t{4} << 20;
 
-/// Memory that nobody has touched.
+/// Memory that has never been touched.
 class Untouched {
  public:
   explicit Untouched(size_t bytes)
@@ -43,7 +43,7 @@ TEST(FreshPages, short_messages_are_left_alone) {
 TEST(FreshPages, pages_that_are_there_are_left_alone) {
   Untouched memory(kBytes);
   std::memset(memory.data(), 7, kBytes);
-  // A processor that is taken away in this very moment looks like a fault.
+  // A context switch at this moment looks like a page fault.
   int taken_for_fresh = 0;
   for (int n = 0; n < 20; ++n) taken_for_fresh += FreshPages(memory.data(), kBytes).any() ? 1 : 0;
   EXPECT_LT(taken_for_fresh, 20);

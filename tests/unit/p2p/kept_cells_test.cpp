@@ -1,4 +1,4 @@
-// How many of a peer's cells are kept, and which one is used first.
+// Recycled buffers: how many of a peer's bounce buffers are kept, and the order of their use.
 #include "p2p/kept_cells.h"
 
 #include <gtest/gtest.h>

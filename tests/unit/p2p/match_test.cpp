@@ -11,7 +11,7 @@
 namespace hearth::p2p {
 namespace {
 
-// The plainest queue there is, to compare with.
+// The simplest possible queue, as a reference.
 class Model {
  public:
   void add(MatchEntry& entry) { entries_.push_back(&entry); }
@@ -59,7 +59,7 @@ TEST(match, posted_receives_agree_with_the_model) {
     std::deque<MatchEntry> entries;
     bool was_binned = false;
     for (int step = 0; step < 3000; ++step) {
-      // Grow for a while, then shrink to nothing, so that both forms and the way between are met.
+      // Grows for a while, then shrinks to empty, so that both representations and the transitions are used.
       const bool grow = step % 1000 < 500;
       if (random() % 10 < (grow ? 7u : 2u)) {
         MatchEntry& entry = entries.emplace_back();
@@ -111,7 +111,7 @@ TEST(match, unexpected_messages_agree_with_the_model) {
   }
 }
 
-// With a list alone this takes 5,000,000,000 steps; the time limit of the test would end it.
+// A plain list needs 5,000,000,000 steps, which exceeds the time limit of the test.
 TEST(match, a_hundred_thousand_messages_taken_from_the_end) {
   constexpr int kMessages = 100'000;
   UnexpectedQueue queue;

@@ -1,4 +1,5 @@
-// The queues where allocations fail at random: bins come and go, the order of matching stays.
+// The match queues while allocations fail at random: bins are created and dropped, the order of matching
+// stays.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,7 +13,7 @@
 
 namespace {
 
-// Percent of the allocations of the thread that fail.
+// The percentage of this thread's allocations that fail.
 thread_local unsigned failing_percent = 0;
 thread_local std::minstd_rand failing_random;
 thread_local unsigned failed = 0;
@@ -27,7 +28,7 @@ class FailingAllocations {
 
 }  // namespace
 
-// All forms, so that each delete belongs to its new under the address sanitizer, too.
+// All overloads, so that the address sanitizer sees the right new for each delete.
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   if (failing_percent != 0 && failing_random() % 100 < failing_percent) {
     ++failed;

@@ -9,7 +9,7 @@ constexpr uint64_t kBytes = 1 << 20;
 constexpr uint64_t kInTimeNs = 40'000;
 constexpr uint64_t kLateNs = 2'000'000;
 
-// How many go through cells before one is lent again.
+// The number of messages through bounce buffers before the next zero-copy exposure.
 int run_of_buffered(Skew& skew) {
   int run = 0;
   while (skew.prefers_cells()) ++run;

@@ -20,7 +20,7 @@ class GatherTest : public testing::Test {
 
   std::string folder() const { return folder_.string(); }
 
-  // A rank that comes, sends `bytes` to rank `to`, and goes.
+  // A rank that starts, sends `bytes` to rank `to`, and ends.
   void run_rank(int rank, uint32_t ranks, int to, uint64_t bytes, const char* host, int machine) const {
     PartFacts facts = {};
     facts.processors = 4;

@@ -17,7 +17,7 @@ inline const char* test_call_name(int number) {
 
 class Job {
  public:
-  /// `apart`: as if the two were on machines of their own.
+  /// `apart`: as if the two ranks were on different machines.
   explicit Job(uint64_t trace_events = 0, bool apart = false) {
     EXPECT_TRUE(Board::create(2, trace_events, board).ok());
     for (int rank = 0; rank < 2; ++rank) {

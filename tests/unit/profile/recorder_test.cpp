@@ -26,7 +26,7 @@ TEST(Board, IsRefusedByAJobOfAnotherSize) {
   EXPECT_FALSE(part.usable());
 }
 
-// The reader of a kept file may have pages of another size than the machine that wrote it.
+// The reader of a saved file may have another page size than the machine that wrote it.
 TEST(Board, HasPartsOnPagesOfTheMachineThatWritesIt) {
   constexpr uint64_t kPage = 64 << 10;
   os::simulate_page_bytes(kPage);
@@ -105,7 +105,7 @@ TEST(FrequentCall, IsCountedOnceAndNotInsideOfAnother) {
     count_frequent_call(8);
   }
   count_frequent_call(8);
-  job.recorder(0).sent(1, 0, 8, 1, false);  // by a call that is never unseen
+  job.recorder(0).sent(1, 0, 8, 1, false);  // not sampled: every such message is recorded
   call_counts = nullptr;
   EXPECT_EQ(job.part(0).calls[0].calls[class_of(8)], 1u);
   EXPECT_EQ(job.part(0).calls[0].samples[class_of(8)], 1u);

@@ -1,4 +1,4 @@
-// The lock of a window's part: alone or together, with those who wait counted, from threads as from
+// The lock of a rank's part of a window: exclusive or shared, with waiters counted, with threads as
 // processes.
 #include "rma/part_lock.h"
 
@@ -95,7 +95,7 @@ TEST(PartLock, ABoardListsTheSharedHoldsOfItsProcess) {
   EXPECT_TRUE(holds.has(64));
 }
 
-// A counter that only its holder changes, and that does not change while several look at it.
+// A counter that only an exclusive holder changes, and that stays unchanged while shared holders read it.
 TEST(PartLock, KeepsThreadsApart) {
   constexpr int kThreads = 4, kRounds = 3000;
   shm::WindowBoard board = {};

@@ -25,7 +25,7 @@ TEST(Board, a_key_is_told_once) {
   ASSERT_TRUE(CheckBoard::create(1, board).ok());
   EXPECT_TRUE(board.tell_once(5));
   EXPECT_FALSE(board.tell_once(5));
-  // One that begins its search at the same place.
+  // A key whose search begins at the same slot.
   EXPECT_TRUE(board.tell_once(5 + kCheckKeys));
   EXPECT_FALSE(board.tell_once(5 + kCheckKeys));
   EXPECT_TRUE(board.tell_once(0));

@@ -47,7 +47,7 @@ TEST_F(LivenessTest, ADeathThatIsToldTwiceIsOne) {
   EXPECT_EQ(liveness.death_of(2), 2u);
 }
 
-// Who had claimed the number has died, before or after it gave it to the rank.
+// The reporter that claimed the number died before it was complete. The next reporter completes it.
 TEST_F(LivenessTest, AnotherOneCompletesWhatWasBegun) {
   const Liveness liveness(segment_);
   liveness.tell(0, DeathCause::no_finalize, 0);
@@ -70,7 +70,7 @@ TEST_F(LivenessTest, ManyThatTellTheSameDeathsAgreeOnTheirNumbers) {
       tellers.emplace_back([&liveness, teller] {
         for (int i = 0; i < kRanks; ++i) {
           liveness.tell((i * (teller % 2 == 0 ? 5 : 7) + teller) % kRanks, DeathCause::no_finalize, 0);
-          // What is counted has its number.
+          // Every counted death has a number.
           const uint32_t deaths = liveness.deaths();
           uint32_t numbered = 0;
           for (int rank = 0; rank < kRanks; ++rank) numbered += liveness.death_of(rank) != 0 ? 1 : 0;
@@ -113,7 +113,7 @@ TEST_F(LivenessTest, EachCauseHasItsWords) {
   EXPECT_NE(words(2).find("exit code 7"), std::string::npos);
 }
 
-// A job that ends: nobody is to act on it.
+// At the end of a job a rank is only marked: no survivor acts on it.
 TEST_F(LivenessTest, AMarkIsNoDeathThatIsTold) {
   const Liveness liveness(segment_);
   liveness.mark(1);

@@ -1,5 +1,5 @@
-// A writer and a reader of one ring, in turns that chance decides, against a queue. Payloads look like commit
-// words of every lap, so that whatever the writer forgets to clear is taken for a packet.
+// Random sends and receives on one ring, compared with a queue. Payloads look like commit words of every lap,
+// so that a slot that the writer did not clear is taken for a packet.
 #include "shm/ring.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ class Pair {
   void limit_receives(uint32_t packets) { reader_.limit_short(packets); }
   bool tells_of_next() const { return reader_.next_slot() != nullptr; }
 
-  /// Takes the oldest packet, if there is one, and compares.
+  /// Takes the oldest packet, if there is one, and compares it.
   void receive(bool at_once) {
     if (sent_.empty()) {
       ASSERT_EQ(reader_.peek(), nullptr) << "a packet that nobody sent";
@@ -129,7 +129,7 @@ TEST(Ring, delivers_what_was_sent_in_order_whatever_lay_there_before) {
     Pair pair(8u << random() % 4);
     const bool mostly_short = seed % 2 == 0;
     for (int step = 0; step < 4000; ++step) {
-      // Long runs of sending and of receiving, so that the ring is full and empty by turns.
+      // Long runs of sends and of receives, so that the ring is full and empty by turns.
       const bool sending = (step / 40 + random() % 3) % 2 == 0;
       const size_t bytes = mostly_short && random() % 16 != 0 ? random() % (kLinePayloadBytes + 1)
                                                               : random() % (pair.bytes_max() + 1);
@@ -197,7 +197,7 @@ TEST(Ring, gives_fewer_packets_where_it_is_told) {
   int sent = 0;
   while (pair.send_short(8)) ++sent;
   EXPECT_EQ(sent, 3);
-  // The ring itself has room, and its slow way is none the shorter.
+  // The limit holds for the fast path only: the ring has room, and the slow path still takes packets.
   EXPECT_TRUE(pair.send(200));
   EXPECT_TRUE(pair.send(8));
   EXPECT_FALSE(pair.send_short(8));

@@ -27,7 +27,7 @@ class BoundSegment : public testing::Test {
     ASSERT_TRUE(Segment::create(plan, segment_, memory).ok()) << last_failure_text();
   }
 
-  // Every part can be had and written, and parts do not overlap.
+  // Writes every part of the segment and checks that the parts do not overlap.
   void use_all() {
     std::vector<std::byte*> rings;
     for (uint32_t pair = 0; pair < kRanks * kRanks; ++pair) {
@@ -90,13 +90,13 @@ TEST_F(BoundSegment, RingsHavePagesOfTheirOwnToLieWhereTheReceiverIs) {
   EXPECT_TRUE(node == 0 || node == -1) << node;
 }
 
-// What a sandbox does, or a machine that hwloc was told wrong things of.
+// As in a sandbox, or on a machine for which hwloc has wrong data.
 TEST_F(BoundSegment, NodesThatTheSystemRefusesDoNoHarm) {
   make({{0, 0, 0, 0, 900, 901, 0, 0}, {0, 0, 0, 0, 900, 902, 0, 0}, {0, 0, 0, 0, -1, -1, 0, 0}});
   use_all();
 }
 
-// As on machines with pages of 64 KiB: what is bound to nodes begins and ends on such a page.
+// As on machines with pages of 64 KiB: memory that is bound to nodes starts and ends on such a page.
 TEST_F(BoundSegment, PartsThatAreBoundHavePagesOfTheirOwnWhateverTheirSize) {
   constexpr size_t kPage = size_t{64} << 10;
   os::simulate_page_bytes(kPage);
@@ -114,7 +114,7 @@ TEST_F(BoundSegment, PartsThatAreBoundHavePagesOfTheirOwnWhateverTheirSize) {
   os::simulate_page_bytes(0);
 }
 
-// Whoever is handed one takes it, however small, and refuses what says of itself what cannot be.
+// A process attaches to every valid segment, however small, and refuses a header that is inconsistent.
 TEST(AttachedSegment, IsAsItSaysOfItself) {
   for (const uint32_t ranks : {1u, 2u, 40u}) {
     SegmentPlan plan;

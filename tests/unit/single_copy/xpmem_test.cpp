@@ -1,4 +1,4 @@
-// XPMEM over a device of the test's own: it attaches this process's memory to itself, counts, and can refuse.
+// XPMEM on a fake device, which attaches this process's memory to itself, counts, and can refuse.
 #include "single_copy/xpmem.h"
 
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ TEST_F(XpmemMethod, keeps_windows_and_no_more_than_the_bound) {
   for (size_t window = 0; window < 4; ++window) touch(window);
   EXPECT_EQ(device.attached, 4) << "they were kept";
   touch(0);
-  touch(7);  // window 1 was used longest ago
+  touch(7);  // window 1 is the least recently used
   EXPECT_EQ(xpmem.windows(), 4u);
   touch(0);
   touch(2);

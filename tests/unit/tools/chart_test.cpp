@@ -7,7 +7,7 @@
 namespace hearth::tools {
 namespace {
 
-/// The points of all dots, in the order of drawing.
+/// The coordinates of all dots, in the order of drawing.
 std::vector<std::pair<double, double>> dots(const std::string& chart) {
   std::vector<std::pair<double, double>> result;
   const std::regex dot("<circle class=\"dot c\\d\" cx=\"([\\d.]+)\" cy=\"([\\d.]+)\" r=\"3\">");

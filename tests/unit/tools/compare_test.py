@@ -1,4 +1,4 @@
-"""The arithmetic of bench/compare on made-up blocks: what is paired, left out, and called faster."""
+"""The arithmetic of bench/compare on made-up blocks: pairs, samples left out, and what counts as faster."""
 
 import random
 import sys
@@ -39,7 +39,7 @@ class States(unittest.TestCase):
 
 class Comparison(unittest.TestCase):
     def test_the_ratio_is_that_of_pairs_not_of_medians(self):
-        # The machine gets slower and slower; in each pair we take half the time.
+        # The machine gets slower from block to block; in each pair Hearth takes half the time.
         quads = [quad("mpich", item(50 * 2**i), item(100 * 2**i)) for i in range(5)]
         row = ratios.compare(quads, ["mpich"])["rows"][0]
         entry = row["peers"]["mpich"]

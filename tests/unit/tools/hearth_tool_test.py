@@ -1,4 +1,4 @@
-"""The hearth command from outside: hearth_tool_test.py PATH [--with-bench]."""
+"""Runs the hearth command from outside: hearth_tool_test.py PATH [--with-bench]."""
 
 import ctypes
 import html.parser
@@ -22,7 +22,7 @@ def hearth(*arguments, environment=None):
 
 
 def kernel_copies():
-    """Whether the kernel would copy between processes for this one: a filter may refuse it."""
+    """Whether the kernel lets this process copy between processes: a seccomp filter may refuse it."""
     return ctypes.CDLL(None).process_vm_readv(os.getpid(), None, 0, None, 0, 0) == 0
 
 
@@ -204,7 +204,7 @@ class Words(unittest.TestCase):
 
 
 class WellFormed(html.parser.HTMLParser):
-    """A page whose elements are closed in the order in which they were opened, and that fetches nothing."""
+    """Checks that the elements of a page are nested properly and that the page fetches nothing."""
     EMPTY = {"meta", "br", "img", "hr"}
 
     def __init__(self, test):
@@ -278,7 +278,7 @@ class Paper(unittest.TestCase):
         self.assertEqual(len(lines), 1, result.stderr)
 
     def test_the_same_sources_run_as_another_library(self):
-        """Ours in the place of the other one: what is built and started is what a peer gets."""
+        """Hearth in place of the other library: the same programs are built and started as for a peer."""
         prefix = Path(TOOL).parent.parent
         result = hearth("bench", "paper", "tiling", "--quick", "--mpi", str(prefix))
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -328,7 +328,7 @@ class Bench(unittest.TestCase):
     def test_the_way_taken_is_compared_with_all_others(self):
         result = hearth("tune", "--check", "--min-bytes", "1000", "--max-bytes", "5000")
         self.assertEqual(result.returncode, 0, result.stderr)
-        # 1024, 1536, 2048, 3072 and 4096 bytes, of malloc and of MPI_Alloc_mem, for each relation.
+        # 1024, 1536, 2048, 3072 and 4096 bytes, from malloc and from MPI_Alloc_mem, for each relation.
         places = re.search(r"^\d+ of (\d+) lengths: ", result.stdout, re.MULTILINE)
         self.assertIsNotNone(places, result.stdout)
         self.assertGreater(int(places[1]), 0)

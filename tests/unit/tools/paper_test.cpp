@@ -1,5 +1,5 @@
-// The rules of `hearth bench paper`, on made-up numbers: each claim is confirmed by numbers that say so, and
-// not by numbers that do not.
+// The rules of `hearth bench paper` on made-up numbers: each claim is confirmed by numbers that support it,
+// and only by those.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -50,7 +50,7 @@ using Verdicts = std::vector<Verdict>;
 
 TEST(PaperSamples, TurnsOfOneRoundBelongTogether) {
   Samples samples;
-  // The machine becomes slower from round to round: the ratio stays.
+  // The machine gets slower from round to round, but the ratio stays.
   for (int round = 1; round <= 9; ++round) {
     samples.add("a", 64, 10.0 * round);
     samples.add("b", 64, 20.0 * round);

@@ -1,4 +1,4 @@
-// What `hearth tune` asks of machines that this one is not.
+// The measurements that `hearth tune` plans on made-up machines.
 #include "tune_plan.h"
 
 #include <gtest/gtest.h>

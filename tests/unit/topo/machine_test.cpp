@@ -55,7 +55,7 @@ TEST(Machine, KeepsToTheMask) {
 }
 
 TEST(Machine, NeighboursShareMostAlsoWhenTheSystemNumbersCrosswise) {
-  // Second threads numbered behind all first ones, as Linux does it.
+  // The second hardware threads are numbered after all first ones, as on Linux.
   const Machine machine = made_up("pack:2 core:2 pu:2(indexes=core:pu)", numbers(0, 7));
   const auto& all = machine.processors();
   for (size_t i = 0; i < all.size(); i += 2) EXPECT_EQ(all[i].place.core, all[i + 1].place.core);

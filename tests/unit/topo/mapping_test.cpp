@@ -24,7 +24,7 @@ shm::RankPlace core(int number, int cores, int caches) {
   return {number / (cores * caches), number / (cores * caches), number / cores, number, number, number};
 }
 
-/// The grid's edges between neighbours, of ranks in the order of MPI_Cart_create.
+/// The edges between neighbours of a grid, with ranks in the order of MPI_Cart_create.
 std::vector<Traffic> grid(int rows, int columns) {
   std::vector<Traffic> traffic;
   for (int row = 0; row < rows; ++row) {
@@ -66,7 +66,7 @@ TEST(Mapping, NearerIsNeverFarther) {
   }
 }
 
-// Ranks dealt out over two caches in turn, talking in a row: half of the row goes to each cache.
+// Ranks on two caches alternately, with traffic along a row: half of the row belongs on each cache.
 TEST(Mapping, ARowThatWasDealtOutIsPutTogether) {
   std::vector<shm::RankPlace> places;
   for (int i = 0; i < 8; ++i) places.push_back(core(i % 2 * 4 + i / 2, 4, 1));
@@ -74,7 +74,7 @@ TEST(Mapping, ARowThatWasDealtOutIsPutTogether) {
   const std::vector<Traffic> row = grid(1, 8);
   const std::vector<int> processes = arrange(row, distances);
   EXPECT_TRUE(is_permutation(processes));
-  // Six edges inside the caches and one between them: no order does better.
+  // Six edges inside the caches and one between them are the optimum.
   EXPECT_EQ(cost_of(processes, row, distances),
             6 * distance_of(Relation::l3) + distance_of(Relation::machine));
   EXPECT_GT(cost_of(identity(8), row, distances), cost_of(processes, row, distances));
@@ -108,8 +108,8 @@ TEST(Mapping, WhatIsGoodStays) {
   EXPECT_EQ(arrange(grid(1, 8), Distances::between(places)), identity(8));
 }
 
-/// Groups of `size` ranks that talk much among themselves and a little with all others; which rank is in
-/// which group looks like chance.
+/// Groups of `size` ranks with much traffic inside and little with all other ranks. The membership looks
+/// random.
 std::vector<Traffic> hidden_groups(int ranks, int size) {
   std::vector<Traffic> traffic;
   for (int one = 0; one < ranks; ++one) {
@@ -121,7 +121,7 @@ std::vector<Traffic> hidden_groups(int ranks, int size) {
   return traffic;
 }
 
-// Each group under a cache of its own is the optimum: all heavy edges inside, all light ones outside.
+// The optimum is one cache per group: all heavy edges inside, all light ones outside.
 TEST(Mapping, HiddenGroupsAreFound) {
   for (const int ranks : {8, 16, 32, 64, 128}) {
     const int size = ranks >= 64 ? 8 : 4;
@@ -164,7 +164,8 @@ TEST(Mapping, WithoutTimeToLookNothingMoves) {
   EXPECT_EQ(arrange(hidden_groups(16, 4), distances, 100), identity(16));
 }
 
-// A ring of four packages, of which the opposite ones are farther: the relation alone cannot tell.
+// A ring of four packages, in which opposite packages are farther apart: the relation alone cannot express
+// this.
 TEST(Mapping, WaysBetweenMemoryNodesCount) {
   std::vector<MemoryNode> nodes(4);
   for (int one = 0; one < 4; ++one) {
@@ -183,8 +184,8 @@ TEST(Mapping, WaysBetweenMemoryNodesCount) {
   EXPECT_TRUE(Distances::between(places).uniform());
 }
 
-/// Above the diagonal; `near_ns` inside of each group of processes[rank] of one value, `far_ns` between them,
-/// each a little off.
+/// Times above the diagonal: `near_ns` between processes of the same group, `far_ns` between different
+/// groups, each with a small deviation.
 std::vector<int> times_between(const std::vector<int>& groups, int near_ns, int far_ns) {
   const size_t count = groups.size();
   std::vector<int> times_ns(count * count);
@@ -223,8 +224,8 @@ TEST(Mapping, TheFirstFewKeepTheirDistances) {
   EXPECT_TRUE(distances.first(2).uniform());
 }
 
-// A machine that reports cores 0 to 3 in one package and 4 to 7 in another, while in truth even and odd ones
-// lie together: what is measured counts.
+// A machine that reports cores 0 to 3 in one package and 4 to 7 in another, although even and odd cores are
+// close to each other: the measured times count.
 TEST(Mapping, MeasuredTimesWinOverWhatIsReported) {
   std::vector<shm::RankPlace> places;
   std::vector<int> truth;
@@ -241,7 +242,7 @@ TEST(Mapping, MeasuredTimesWinOverWhatIsReported) {
   EXPECT_EQ(crossings, 1);
 }
 
-// Large jobs are arranged in a moment, and never for the worse.
+// Large jobs are mapped quickly, and never worse than before.
 TEST(Mapping, ManyRanks) {
   std::vector<shm::RankPlace> places;
   for (int i = 0; i < 128; ++i) places.push_back(core(i * 37 % 128, 8, 8));

@@ -12,7 +12,7 @@
 namespace hearth::topo {
 namespace {
 
-// A machine of tests/machines, or one in hwloc's words.
+// A recorded machine of tests/machines (hwloc's XML).
 Machine recorded(const std::string& name) {
   hwloc_topology_t topology = nullptr;
   EXPECT_EQ(hwloc_topology_init(&topology), 0);

@@ -23,7 +23,7 @@ TEST(Relation, WhatIsUnknownIsNotShared) {
   constexpr RankPlace kNowhere = {-1, -1, -1, -1, -1, -1};
   EXPECT_EQ(relation_of(kNowhere, kNowhere), Relation::unknown);
   EXPECT_EQ(relation_of(kHere, kNowhere), Relation::unknown);
-  // Bound to several cores under one L3 each.
+  // Bound to several cores, each rank under one L3.
   EXPECT_EQ(relation_of({0, 0, 1, -1, -1, -1}, {0, 0, 1, -1, -1, -1}), Relation::l3);
   EXPECT_EQ(relation_of({0, 0, -1, -1, -1, -1}, {0, 1, -1, -1, -1, -1}), Relation::package);
 }

@@ -1,5 +1,5 @@
-// Strangers at the port where libfabric itself listens: what they send is libfabric's to refuse. Whatever
-// they do, processes of the job go on exchanging packets, and descriptors come back.
+// Strangers on the port on which libfabric listens. libfabric has to refuse what they send; meanwhile the
+// processes of the job go on exchanging packets, and the strangers' descriptors are closed.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 
@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint64_t kPatienceNs = 20'000'000'000;
 constexpr size_t kStrangers = 40;
-// Descriptors that two processes open when they begin to talk.
+// Descriptors that two processes open for their first packet.
 constexpr size_t kOwnMax = 16;
 
 void count(void* receiver, PeerIndex, const PacketHeader& header, const std::byte*) {
@@ -38,7 +38,7 @@ size_t open_descriptors() {
   return static_cast<size_t>(std::distance(begin(all), end(all)));
 }
 
-// libfabric (1.17) keeps for good what it has allocated for a stranger who has not finished its handshake.
+// libfabric (1.17) never frees the memory of a stranger that has not completed its handshake.
 class WhileStrangersAreThere {
 #ifdef __SANITIZE_ADDRESS__
   __lsan::ScopedDisabler not_ours_;
@@ -66,7 +66,7 @@ class FabricPort : public testing::Test {
     for (auto& network : network_) {
       for (PeerIndex peer = 0; peer < kSize; ++peer) network->introduce(peer, network_[peer]->address());
     }
-    // The port of the guard stands in front of libfabric's address.
+    // The address begins with the port of the connection monitor; libfabric's own address follows.
     const auto address = network_[1]->address().subspan(sizeof(uint16_t));
     sockaddr_in known = {};
     if (address.size() < sizeof known) GTEST_SKIP() << "no address of the Internet";
@@ -76,7 +76,7 @@ class FabricPort : public testing::Test {
     port_ = ntohs(known.sin_port);
   }
 
-  /// One packet from 0 to 1, and everybody looks until it is there.
+  /// Sends one packet from 0 to 1; both poll until it has arrived.
   void exchange() {
     Status status;
     const uint32_t number = next_++;
@@ -120,10 +120,10 @@ TEST_F(FabricPort, garbage_is_refused_and_the_job_goes_on) {
   for (size_t i = 0; i < kStrangers; ++i) {
     os::Descriptor connection = stranger();
     exchange();
-    // From nothing at all to more than any handshake.
+    // From no bytes to more than any handshake.
     std::vector<unsigned char> bytes(i % 4 == 0 ? 0 : random() % 5000);
     std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<unsigned char>(random()); });
-    // Some begin as if they knew what comes: small numbers where versions and kinds stand.
+    // Some begin like a valid message: small numbers in the fields of version and kind.
     if (i % 3 == 0)
       std::fill_n(bytes.begin(), std::min<size_t>(bytes.size(), 8), static_cast<unsigned char>(i % 5));
     os::send_all(connection.number(), bytes.data(), bytes.size());
@@ -139,12 +139,12 @@ TEST_F(FabricPort, who_stays_and_says_nothing_keeps_nobody_out) {
   [[maybe_unused]] const WhileStrangersAreThere strangers;
   std::vector<os::Descriptor> silent;
   for (size_t i = 0; i < kStrangers; ++i) silent.push_back(stranger());
-  // The first packets open the way between the two while strangers wait.
+  // The first packets open the connection of the two processes while strangers are connected.
   settle();
   EXPECT_EQ(lost_, 0);
   EXPECT_GE(open_descriptors(), before + kStrangers) << "nobody has connected";
   silent.clear();
-  // What the two of the job have opened meanwhile stays.
+  // Descriptors that the two processes have opened meanwhile stay open.
   const uint64_t end_ns = os::now_ns() + kPatienceNs;
   while (open_descriptors() > before + kOwnMax && os::now_ns() < end_ns) settle();
   EXPECT_LE(open_descriptors(), before + kOwnMax);

@@ -47,7 +47,7 @@ TEST(Guard, TellsOnceOfWhoIsGone) {
   own.watch(8, loopback(), second.port(), kSilentNs);
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(own.look().empty());
-    EXPECT_TRUE(first->look().empty());  // it takes the connection
+    EXPECT_TRUE(first->look().empty());  // accepts the connection
     os::sleep_ns(1'000'000);
   }
   first.reset();
@@ -58,7 +58,7 @@ TEST(Guard, TellsOnceOfWhoIsGone) {
   EXPECT_TRUE(own.look().empty());
 }
 
-// A process that is inside no call accepts nothing; its system answers all the same.
+// A process outside of MPI calls accepts no connection, but its kernel completes the handshake.
 TEST(Guard, TellsOfWhoNeverAnswered) {
   Guard own;
   auto other = std::make_unique<Guard>();
@@ -74,7 +74,7 @@ TEST(Guard, TellsOfWhoNeverAnswered) {
   EXPECT_EQ(gone[0].peer, 2);
 }
 
-// Whoever says something else, or nothing, is no harm to those who know the secret.
+// A connection that sends wrong data, or nothing, does not disturb peers that know the secret.
 TEST(Guard, StrangersAreRefused) {
   Guard own;
   auto other = std::make_unique<Guard>();

@@ -147,7 +147,7 @@ TEST(MachineIdentity, ThisMachineHasOne) {
   EXPECT_EQ(here.kernel.find_first_not_of("0123456789."), std::string::npos) << here.kernel;
 }
 
-/// Files at the usual places of a home of its own.
+/// Files at the default paths below a temporary home folder.
 class Places : public testing::Test {
  protected:
   void SetUp() override {

@@ -13,14 +13,14 @@ namespace {
 
 constexpr uint64_t KiB = 1024, MiB = KiB * KiB;
 
-/// A way for messages: so much to begin with, then so many bytes per nanosecond.
+/// The cost of a protocol: a startup time, then a throughput in bytes per nanosecond.
 struct Way {
   double begin_ns;
   double bytes_per_ns;
   double ns(uint64_t bytes) const { return begin_ns + static_cast<double>(bytes) / bytes_per_ns; }
 };
 
-/// Measures two ways on a machine that is as unsteady as a virtual one.
+/// Simulates measurements of two protocols on a machine as noisy as a virtual one.
 class Machine {
  public:
   Machine(const Way& a, const Way& b, unsigned seed) : a_(a), b_(b), random_(seed) {}
@@ -28,7 +28,7 @@ class Machine {
   Comparison measure(uint64_t bytes) {
     std::vector<Round> rounds;
     for (int i = 0; i < kRounds; ++i) {
-      // From second to second everything may become four times as slow.
+      // The machine changes at random between full speed and a quarter of it.
       if (std::uniform_int_distribution(0, 9)(random_) == 0) state_ = state_ == 1 ? 4 : 1;
       rounds.push_back({noisy(a_, bytes), noisy(b_, bytes), noisy(b_, bytes), noisy(a_, bytes)});
     }
@@ -90,7 +90,7 @@ TEST(Judge, ADriftCancelsOut) {
   EXPECT_NEAR(judge(8, rounds).ratio, 1, 1e-9);
 }
 
-// The exact chances of the binomial distribution.
+// The exact probabilities of the binomial distribution.
 TEST(Judge, TheIntervalIsTheSignTests) {
   std::vector<Round> rounds;
   for (int i = 1; i <= 12; ++i) rounds.push_back({1.0, 1.0 * i, 1.0 * i, 1.0});
@@ -112,7 +112,7 @@ TEST(Judge, EqualWaysAreSeldomCalledDifferent) {
 }
 
 TEST(Crossover, IsFoundWhereTheCostsMeet) {
-  // Equal at 320 KiB: neighbours in the list are 256 and 384 KiB.
+  // Equal at 320 KiB; the neighbours in the list are 256 and 384 KiB.
   const Way a = {500, 20}, b = {500 + 320 * 1024.0 / 20 / 2, 40};
   for (unsigned seed = 0; seed < 40; ++seed) {
     int measured = 0;

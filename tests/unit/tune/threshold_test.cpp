@@ -10,7 +10,7 @@ namespace {
 using param::Id;
 using topo::Relation;
 
-// Before any test asks for a parameter.
+// Set before any test reads a parameter.
 const int environment_set = ::setenv("HEARTH_P2P_FIRST_PART_BYTES", "3K", 1);
 const int limit_set = ::setenv("HEARTH_COLL_LINE_RANKS_MAX", "7", 1);
 
@@ -52,7 +52,7 @@ TEST(Threshold, LimitsComeFromEnvironmentToolProfileAndTheirOwnDefault) {
   EXPECT_STREQ(limit_source(Id::coll_whole_bytes_max), "tool");
 }
 
-// The environment and the variable of the launcher are read once per process, so their order is one test.
+// The environment and the launcher's variable are read once per process, so one test covers their precedence.
 TEST(Threshold, EnvironmentThenToolThenProfileThenDefault) {
   const uint64_t standard = value(Id::p2p_part_bytes_max, Relation::l3);
   EXPECT_STREQ(source(Id::p2p_part_bytes_max, Relation::l3), "default");
