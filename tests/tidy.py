@@ -13,8 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-# What each layer may include beside itself: the picture in docs/architecture.md. Folders of src, `tools`,
-# and `bootstrap`: the rank's half of src/launch, which the library links while the launcher's half stays out.
+# What each layer may include beside itself: the picture in docs/design/architecture.md. Folders of src,
+# `tools`, and `bootstrap`: the rank's half of src/launch, which the library links while the launcher's half
+# stays out.
 BASE = {"base"}
 NODE = BASE | {"shm", "topo"}
 MOVERS = NODE | {"single_copy", "profile", "tune"}

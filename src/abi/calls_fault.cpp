@@ -1,5 +1,5 @@
 // Calls with which a program outlives the death of some of its processes, beyond MPI 5.0: what ULFM calls
-// MPIX_Comm_*. docs/reliability.md says how they are meant to be used, and what they promise.
+// MPIX_Comm_*. docs/guide/failures.md says how they are meant to be used, and what they promise.
 #include <algorithm>
 #include <memory>
 #include <new>

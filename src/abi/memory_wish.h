@@ -1,5 +1,5 @@
 // What the info argument of MPI_Alloc_mem asks for: the standard's key and two of our own
-// (docs/placement.md).
+// (docs/guide/binding.md).
 #pragma once
 
 #include <cstddef>

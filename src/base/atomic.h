@@ -1,5 +1,5 @@
 // The only place that names memory orders. Shared structures hold plain integers; every access to a word
-// that another thread or process may touch goes through these functions. docs/memory_model.md argues
+// that another thread or process may touch goes through these functions. docs/design/memory_model.md argues
 // each pair; a comment at each use names the line it pairs with.
 #pragma once
 

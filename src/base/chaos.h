@@ -1,4 +1,4 @@
-// Faults on purpose, for tests: `HEARTH_CHAOS` and `mpiexec --chaos` (docs/reliability.md).
+// Faults on purpose, for tests: `HEARTH_CHAOS` and `mpiexec --chaos` (docs/design/reliability.md).
 //
 //   seed=N        legal disorder, drawn from N and the rank: delays at the named points of chaos.def, the
 //   order

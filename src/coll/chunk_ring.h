@@ -22,10 +22,11 @@
 // it looks afterwards.
 //
 // A stage may be written when all others have consumed what lay in its place. The memory is larger than a
-// second-level cache on purpose, for long stages: docs/performance.md, "cells are best reused late".
+// second-level cache on purpose, for long stages: docs/notebook/copying.md, "cells are best reused late".
 //
 // Long collectives of a communicator go through their stages one after another, in the order in which they
-// were called. Used under the library's lock. docs/memory_model.md argues the order of loads and stores.
+// were called. Used under the library's lock. docs/design/memory_model.md argues the order of loads
+// and stores.
 #pragma once
 
 #include <algorithm>

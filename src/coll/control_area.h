@@ -39,7 +39,7 @@
 // area and tells it by a broadcast. Half of the areas are left to communicators; an operation that gets none
 // uses messages.
 //
-// Used under the library's lock. docs/memory_model.md argues the order of loads and stores.
+// Used under the library's lock. docs/design/memory_model.md argues the order of loads and stores.
 #pragma once
 
 #include <algorithm>

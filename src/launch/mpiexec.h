@@ -1,5 +1,5 @@
-// mpiexec for one machine: from its command line to its exit code. docs/launching.md tells its users what it
-// promises.
+// mpiexec for one machine: from its command line to its exit code. docs/guide/launching.md tells its users
+// what it promises.
 #pragma once
 
 namespace hearth::launch {

@@ -1,4 +1,4 @@
-// The file of --place-by: how many bytes each rank sends to each other one (docs/placement.md has the
+// The file of --place-by: how many bytes each rank sends to each other one (docs/guide/binding.md has the
 // format), and seats given out by it.
 #pragma once
 

@@ -317,7 +317,8 @@ class Engine {
   /// gone.
   bool quiet() const { return sends_under_way_ == 0 && waiting_peers_.empty() && transport_.quiet(); }
 
-  // Failures (failure.cpp): processes that have died, communicators that were revoked. docs/reliability.md.
+  // Failures (failure.cpp): processes that have died, communicators that were revoked.
+  // docs/design/reliability.md.
 
   /// Looks whether there are more, and ends what cannot be completed any more, with an error; whether
   /// anything moved. Called by waiting loops that have found nothing for a while.

@@ -5,8 +5,8 @@
 //
 // A processor writes quickly to lines that it has just read, and slowly to those whose last reader was
 // another one: far from each other, 64 KiB take 25 us by plain stores into cells that were given back by
-// marks, and 5 us by cells that came with a message (docs/performance.md). So who has emptied a cell keeps it
-// for what it sends to that peer next, whether the cell is of its own pool or of the peer's.
+// marks, and 5 us by cells that came with a message (docs/notebook/copying.md). So who has emptied a cell
+// keeps it for what it sends to that peer next, whether the cell is of its own pool or of the peer's.
 //
 // Nobody keeps more of what comes from a peer than it has lately sent to it, so that nothing is withheld from
 // one who only sends, and no more than a share of the pool, so that its owner always has some. What is kept

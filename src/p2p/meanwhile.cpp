@@ -6,7 +6,7 @@
 //   a
 //                           packet as long as the last one to each peer, and the next cells.
 //
-// Where cores share no cache each saves a message a journey of 250 ns or more; docs/performance.md has
+// Where cores share no cache each saves a message a journey of 250 ns or more; docs/notebook/messages.md has
 // figures.
 #include <algorithm>
 

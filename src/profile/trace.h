@@ -1,5 +1,5 @@
 // A trace as Chrome's trace events, which Perfetto and chrome://tracing show: one process for each rank, one
-// track for each of its threads, and an arrow for each message. docs/trace.md tells its users.
+// track for each of its threads, and an arrow for each message. docs/guide/tools.md tells its users.
 #pragma once
 
 #include <functional>

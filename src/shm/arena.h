@@ -8,7 +8,7 @@
 // Made by the launcher beside the segment, named nowhere, gone with the last process that has it. A rank maps
 // its own window when it starts and a peer's when that peer's first message asks for it. Only offsets within
 // a window are exchanged. Where the arena cannot be had it is not usable(), reason() says why, and everything
-// works without it. docs/arena.md has the policy of growth and return.
+// works without it. docs/design/arena.md has the policy of growth and return.
 //
 // grow() and give_back() may be called by any thread at any time, everything else under the library's lock.
 // Once watch_forks_for() knows the object it stays where it is (arena_fork.cpp).

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kStepBytes = size_t{256} << 10;
 // From here on the reader's processor has learned to fetch ahead, past the end of a run, and would take lines
 // away that the owner is about to write: an empty cell follows. 16 KiB messages gain a fifth
-// (docs/performance.md).
+// (docs/notebook/copying.md).
 constexpr size_t kGuardedBytes = 8192;
 
 }  // namespace

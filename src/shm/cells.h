@@ -13,7 +13,7 @@
 // in turn, so the memory that has rested longest comes next. That is on purpose: a cell that was just emptied
 // still lies in the receiver's cache, and writing to it means invalidating it there line by line; when the
 // pool is larger than a second-level cache, it has moved to the shared cache by the time its turn comes, and
-// is written two times as fast (docs/performance.md). Pages are touched only as the turn reaches them.
+// is written two times as fast (docs/notebook/copying.md). Pages are touched only as the turn reaches them.
 #pragma once
 
 #include <algorithm>

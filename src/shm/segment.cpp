@@ -133,7 +133,7 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   SegmentPlan plan;
   plan.rank_count = rank_count;
   // Rings halve each time the ranks grow fourfold beyond 16, pools beyond 64, so that a job in which all talk
-  // to all stays in a bounded budget: docs/performance.md has the table.
+  // to all stays in a bounded budget: docs/design/scaling.md has the table.
   const uint64_t ring_lines = param::get_bytes(param::Id::shm_ring_bytes) / kLineBytes;
   plan.ring_lines =
       static_cast<uint32_t>(std::bit_floor(std::clamp<uint64_t>(ring_lines, kRingLinesLeast, kRingLinesMax)));

@@ -10,7 +10,7 @@
 // One of the two must see the other. The waker's fence would stand on the path of every message, so it is
 // only a compiler fence there; the sleeper, who has time, makes all running ranks execute a full one
 // (membarrier). Where the kernel refuses membarrier, job().fences_needed makes wakers pay for theirs.
-// docs/memory_model.md has the argument.
+// docs/design/memory_model.md has the argument.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,7 @@ bool is_named(const fi_info& info, const std::string& name) {
 
 // libfabric 1.17 has two ways over TCP: its old one, with a layer on top that makes datagrams of connections,
 // and the one that was to become `tcp` in 1.18 and needs no layer. By that a long message takes three
-// quarters of the time (docs/fabric.md). What it was before 1.17 has not been tried.
+// quarters of the time (docs/notebook/network.md). What it was before 1.17 has not been tried.
 bool is_newer_tcp(const fi_info& one, const fi_info& than, uint32_t version) {
   return FI_VERSION_GE(version, FI_VERSION(1, 17)) && std::strcmp(one.fabric_attr->prov_name, "net") == 0 &&
          std::strcmp(than.fabric_attr->prov_name, "tcp;ofi_rxm") == 0;

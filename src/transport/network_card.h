@@ -17,7 +17,7 @@
 namespace hearth::transport {
 
 /// The format of all that goes between machines. One higher with each change after which a library from
-/// before it and one from after it could misread each other: docs/fabric.md lists what counts.
+/// before it and one from after it could misread each other: docs/design/fabric.md lists what counts.
 constexpr uint32_t kWireFormat = 2;
 
 struct NetworkCard {

@@ -4,7 +4,7 @@
 // straight into the room that claim() gives.
 //
 // Called by one thread at a time, under the library's lock. tests/contract runs the same tests over every
-// implementation. docs/adding_a_transport.md tells how to write one.
+// implementation. docs/design/adding_a_transport.md tells how to write one.
 #pragma once
 
 #include <cstddef>

@@ -48,7 +48,7 @@ const Limit* find_limit(const std::string& name);
 const char* name_of(param::Id parameter);
 
 /// Values that the info of a communicator asks for, under the parameter's name behind "hearth_"
-/// (docs/tuning.md). For messages that do not fit the ring: nothing is looked up for shorter ones.
+/// (docs/design/tuning.md). For messages that do not fit the ring: nothing is looked up for shorter ones.
 class Hints {
  public:
   /// Whether read() takes over the value of this key.

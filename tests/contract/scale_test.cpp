@@ -1,6 +1,6 @@
 // How what a rank keeps, connects to and sends grows with the job: the real start of ranks of other
-// launchers, and real collectives, among simulated ranks (docs/scaling.md). HEARTH_SCALE_RANKS=1024,4096
-// prints the tables of that page instead of checking a short form.
+// launchers, and real collectives, among simulated ranks (docs/design/scaling.md).
+// HEARTH_SCALE_RANKS=1024,4096 prints the tables of that page instead of checking a short form.
 #include <gtest/gtest.h>
 #include <malloc.h>
 

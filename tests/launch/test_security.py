@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What others on the machine could see or take of a job, looked at from outside while it runs: the promises
-of docs/security.md. Other users are played where this test runs as root.
+of docs/design/security.md. Other users are played where this test runs as root.
 """
 
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the models of tests/models exhaustively with SPIN: make check-models, or check.py [model...].
 
-Each model is what some lines of src do, read line by line in docs/memory_model.md. In all its right variants
-no state may break an assertion or be stuck; with any one of its BROKEN_... words SPIN must find such a state,
-or else the model would not notice either if the code were wrong.
+Each model is what some lines of src do, read line by line in docs/design/memory_model.md. In all its right
+variants no state may break an assertion or be stuck; with any one of its BROKEN_... words SPIN must find
+such a state, or else the model would not notice either if the code were wrong.
 """
 
 import re

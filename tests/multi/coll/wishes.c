@@ -1,5 +1,6 @@
-/* Algorithms by the info of a communicator (docs/collectives.md): the collectives go on being right, on it
- * and on others, also where the hint comes between two of them; a value that means nothing is an error. */
+/* Algorithms by the info of a communicator (docs/design/collectives.md): the collectives go on being right,
+ * on it and on others, also where the hint comes between two of them; a value that means nothing is an error.
+ */
 #include "check.h"
 
 static int set_info(MPI_Comm comm, const char* value) {

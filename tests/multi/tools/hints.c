@@ -1,6 +1,6 @@
-/* Thresholds by the info of a communicator (docs/tuning.md): in force for its messages and for no others,
- * behind the environment and before the tool interface. Messages to oneself, which are copied straight from
- * buffer to buffer at any length unless a threshold says otherwise. One rank.
+/* Thresholds by the info of a communicator (docs/design/tuning.md): in force for its messages and for no
+ * others, behind the environment and before the tool interface. Messages to oneself, which are copied
+ * straight from buffer to buffer at any length unless a threshold says otherwise. One rank.
  *
  *   hints followed     nothing in the environment
  *   hints overruled    the environment says HEARTH_P2P_SINGLE_COPY_BYTES_MIN=1 */
