@@ -27,7 +27,7 @@ struct Offer {
   const char* what;
 };
 
-/// Between machines: docs/fabric.md.
+/// Between machines: docs/design/fabric.md.
 std::vector<Offer> offers_over_network(const p2p::PairProtocol& pair) {
   constexpr const char* kPacket =
       "one packet of libfabric's, into a buffer posted beforehand: nobody is asked first";

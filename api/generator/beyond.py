@@ -160,7 +160,7 @@ call.
 
 ## `mpi-ext.h`
 
-Fault tolerance in the form of ULFM ([reliability.md](reliability.md)). Macro: `HEARTH_HAVE_FAULT_TOLERANCE`.
+Fault tolerance in the form of ULFM ([failures.md](guide/failures.md)). Macro: `HEARTH_HAVE_FAULT_TOLERANCE`.
 
 Functions:
 {_listed(extensions)}.

@@ -88,7 +88,7 @@ Status comm_set_name(Comm& comm, const char* comm_name) {
 }
 
 // Hints. Assertions are stored and have no effect. Hints that name thresholds or algorithms take effect
-// (docs/tuning.md, docs/collectives.md).
+// (docs/design/tuning.md, docs/design/collectives.md).
 
 Status comm_set_info(Comm& comm, Info* info) {
   if (info == nullptr) return {};

@@ -1,4 +1,4 @@
-// Calls for surviving process failures, beyond MPI 5.0: ULFM's MPIX_Comm_*. docs/reliability.md describes
+// Calls for surviving process failures, beyond MPI 5.0: ULFM's MPIX_Comm_*. docs/guide/failures.md describes
 // their use and their guarantees.
 #include <algorithm>
 #include <memory>

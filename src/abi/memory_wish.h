@@ -1,5 +1,5 @@
 // The memory that the info argument of MPI_Alloc_mem requests: the standard's key and two of Hearth's
-// (docs/placement.md).
+// (docs/guide/binding.md).
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // The only file that names memory orders. Shared structures hold plain integers; every access to a word that
-// another thread or process may access goes through these functions. docs/memory_model.md argues each pair; a
-// comment at each use names the line it pairs with.
+// another thread or process may access goes through these functions. docs/design/memory_model.md argues each
+// pair; a comment at each use names the line it pairs with.
 #pragma once
 
 #include <atomic>

@@ -77,7 +77,7 @@ bool take_count(std::string_view text, uint64_t& count) {
 Status unreadable(const std::string& word) {
   return fail(MPI_ERR_ARG,
               "'%s' is nothing to disturb a job with; there are seed=N, fail=KIND:n, kill=POINT:n and "
-              "rank=R, by commas (docs/reliability.md)",
+              "rank=R, by commas (docs/design/reliability.md)",
               word.c_str());
 }
 

@@ -1,4 +1,4 @@
-// Fault injection for tests: `HEARTH_CHAOS` and `mpiexec --chaos` (docs/reliability.md).
+// Fault injection for tests: `HEARTH_CHAOS` and `mpiexec --chaos` (docs/design/reliability.md).
 //
 //   seed=N        legal but unusual behaviour, drawn from N and the rank: delays at the named points of
 //                 chaos.def, another order of polling the peers, sleeps that end early, short copies,

@@ -21,11 +21,11 @@
 // readers check for that after reading.
 //
 // A stage may be written when all other ranks have consumed the previous data at its address. The buffer is
-// deliberately larger than an L2 cache, for long stages: docs/performance.md explains why buffers are best
-// reused late.
+// deliberately larger than an L2 cache, for long stages: docs/notebook/copying.md explains why buffers are
+// best reused late.
 //
 // The long collectives of a communicator go through their stages one after another, in call order. Used under
-// the library's lock. docs/memory_model.md explains the memory orders.
+// the library's lock. docs/design/memory_model.md explains the memory orders.
 #pragma once
 
 #include <algorithm>

@@ -43,7 +43,7 @@
 // non-local, so rank 0 allocates the region and broadcasts its id. Half of the regions are reserved for
 // communicators; an operation that gets no region uses messages.
 //
-// Used under the library's lock. docs/memory_model.md explains the memory orders.
+// Used under the library's lock. docs/design/memory_model.md explains the memory orders.
 #pragma once
 
 #include <algorithm>

@@ -88,8 +88,8 @@ Status read_hint(const std::string& text, Wishes& wishes) {
   Status status;
   wishes = read_wishes(text, [&status](const std::string& entry) {
     status = fail(MPI_ERR_INFO_VALUE,
-                  "%s: \"%s\" is not collective=algorithm. Remedy: names as docs/collectives.md has them, "
-                  "such as bcast=chain,allreduce=ring",
+                  "%s: \"%s\" is not collective=algorithm. Remedy: names as docs/design/collectives.md has "
+                  "them, such as bcast=chain,allreduce=ring",
                   kAlgorithmsHint, entry.c_str());
   });
   return status;

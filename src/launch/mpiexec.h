@@ -1,5 +1,5 @@
-// mpiexec for one machine: from its command line to its exit code. docs/launching.md is its specification for
-// users.
+// mpiexec for one machine: from its command line to its exit code. docs/guide/launching.md is its
+// specification for users.
 #pragma once
 
 namespace hearth::launch {

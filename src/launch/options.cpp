@@ -129,7 +129,7 @@ const Option kOptions[] = {
      [](Parser& p, const Words& v) { p.program.folder = v[0]; return Status(); }},
     {"gwdir", "FOLDER", "working folder of all ranks",
      [](Parser& p, const Words& v) { p.job.folder = v[0]; return Status(); }},
-    {"host hosts H", "NAMES", "hosts by commas, each with :SLOTS if need be (docs/launching.md)",
+    {"host hosts H", "NAMES", "hosts by commas, each with :SLOTS if need be (docs/guide/several_machines.md)",
      [](Parser& p, const Words& v) {
        for (std::string& host : split(v[0], ',')) p.job.hosts.push_back(std::move(host));
        return Status();
@@ -172,16 +172,16 @@ const Option kOptions[] = {
 
     {"profile", "FILE", "write where messages went and who waited: a page, or JSON for FILE.json",
      [](Parser& p, const Words& v) { p.job.profile_files.push_back(v[0]); return Status(); }},
-    {"trace", "FILE", "write what each rank did when, for Perfetto or chrome://tracing: docs/trace.md",
+    {"trace", "FILE", "write what each rank did when, for Perfetto or chrome://tracing: docs/guide/tools.md",
      [](Parser& p, const Words& v) { p.job.trace_file = v[0]; return Status(); }},
     {"survive enable-recovery disable-auto-cleanup", "",
-     "let the other ranks go on when one has died: docs/reliability.md",
+     "let the other ranks go on when one has died: docs/guide/failures.md",
      [](Parser& p, const Words&) { p.job.survive = true; return Status(); }},
     {"with-ft", "KIND", "the same, as Open MPI has it: ulfm, mpi or none",
      [](Parser& p, const Words& v) { p.job.survive = v[0] == "ulfm" || v[0] == "mpi"; return Status(); }},
 
     {"why", "[=SECONDS]",
-     "when waits last so long (default 5): say who waits for whom, and why: docs/why.md",
+     "when waits last so long (default 5): say who waits for whom, and why: docs/guide/tools.md",
      [](Parser& p, const Words& v) {
        if (v.empty()) return p.job.why_ns = kWhyNs, Status();
        HEARTH_TRY(read_timeout(p.option.c_str(), v[0], p.job.why_ns));
@@ -189,11 +189,11 @@ const Option kOptions[] = {
        return Status();
      }},
 
-    {"keep-waiting", "", "do not end a job whose ranks wait for ranks that have ended: docs/why.md",
+    {"keep-waiting", "", "do not end a job whose ranks wait for ranks that have ended: docs/guide/tools.md",
      [](Parser& p, const Words&) { p.job.keep_waiting = true; return Status(); }},
 
     {"check", "[=HOW]",
-     "say what the program does that MPI forbids; HOW is fatal, strict or both: docs/checks.md",
+     "say what the program does that MPI forbids; HOW is fatal, strict or both: docs/guide/tools.md",
      [](Parser& p, const Words& v) { p.job.check = v.empty() ? "yes" : v[0]; return Status(); }},
     {"check-json", "FILE", "the same, and write it to a file",
      [](Parser& p, const Words& v) {
@@ -202,8 +202,8 @@ const Option kOptions[] = {
        return Status();
      }},
 
-    {"chaos", "FAULTS", "faults on purpose, for tests, drawn from a seed or named: docs/reliability.md",
-     handle_chaos},
+    {"chaos", "FAULTS",
+     "faults on purpose, for tests, drawn from a seed or named: docs/design/reliability.md", handle_chaos},
 
     {"bind-to binding", "LEVEL[:N]",
      "bind each rank to none, hwthread, core, l2, l3, numa, package (socket); rr; user:LIST",
@@ -230,13 +230,13 @@ const Option kOptions[] = {
        if (p.job.placement.bind == Level::automatic) p.job.placement.bind = Level::hwthread;
        return Status();
      }},
-    {"place-by", "FILE", "seat those ranks side by side that exchange most bytes: docs/placement.md",
+    {"place-by", "FILE", "seat those ranks side by side that exchange most bytes: docs/guide/binding.md",
      [](Parser& p, const Words& v) { p.job.traffic_file = v[0]; return Status(); }},
     {"report-bindings print-rank-map display-map", "", "say and draw where each rank is bound",
      [](Parser& p, const Words&) { p.job.report_bindings = true; return Status(); }},
     {"do-not-launch", "", "stop before anything is started; with --report-bindings: only look",
      [](Parser& p, const Words&) { p.job.do_not_launch = true; return Status(); }},
-    {"share-heap", "", "let the programs' heap lie where all ranks reach it: docs/arena.md",
+    {"share-heap", "", "let the programs' heap lie where all ranks reach it: docs/design/arena.md",
      [](Parser& p, const Words&) { p.job.share_heap = Choice::yes; return Status(); }},
     {"no-share-heap", "", "leave the heap to each program, whatever HEARTH_SHARE_HEAP says",
      [](Parser& p, const Words&) { p.job.share_heap = Choice::no; return Status(); }},

@@ -1,4 +1,4 @@
-// The file of --place-by: the bytes that each rank sends to each other rank (docs/placement.md has the
+// The file of --place-by: the bytes that each rank sends to each other rank (docs/guide/binding.md has the
 // format), and the assignment of seats by it.
 #pragma once
 

@@ -317,7 +317,7 @@ class Engine {
   /// have been sent.
   bool quiet() const { return sends_under_way_ == 0 && waiting_peers_.empty() && transport_.quiet(); }
 
-  // Failures (failure.cpp): dead processes and revoked communicators. docs/reliability.md.
+  // Failures (failure.cpp): dead processes and revoked communicators. docs/design/reliability.md.
 
   /// Checks for new failures and ends operations that cannot complete any more, with an error; returns
   /// whether anything changed. Called by waiting loops that have found nothing for a while.

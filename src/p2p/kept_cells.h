@@ -5,8 +5,9 @@
 //
 // A processor writes quickly to lines that it has just read, and slowly to lines that another processor read
 // last: without a shared cache, 64 KiB take 25 us by plain stores into buffers that were released by marks,
-// and 5 us into buffers that came with a message (docs/performance.md). So a receiver keeps the buffers that
-// it has emptied for its next messages to that peer, whether they belong to its own pool or to the peer's.
+// and 5 us into buffers that came with a message (docs/notebook/messages.md). So a receiver keeps the buffers
+// that it has emptied for its next messages to that peer, whether they belong to its own pool or to the
+// peer's.
 //
 // A process keeps at most as many bytes from a peer as it has recently sent to it, so that a peer which only
 // sends gets all its buffers back; and at most a share of the pool, so that the owner always has some. A kept

@@ -6,7 +6,7 @@
 //                               bounce buffers, come from the cache of the process that read them last.
 //
 // If the cores share no cache, each of these saves a message a cache-to-cache transfer of 250 ns or more
-// (docs/performance.md).
+// (docs/notebook/copying.md).
 #include <algorithm>
 
 #include "p2p/engine.h"

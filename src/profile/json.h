@@ -1,4 +1,4 @@
-// A profile as JSON: docs/profile.md lists its fields.
+// A profile as JSON: docs/design/profile.md lists its fields.
 #pragma once
 
 #include <string>

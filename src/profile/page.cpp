@@ -224,7 +224,7 @@ std::string to_page(const Summary& summary) {
          calls(summary) + ranks(summary) + "</main>\n";
   return out + "<footer>" + escaped(overhead_words(summary)) + ". Hearth MPI " +
          escaped(summary.job.version) +
-         "; docs/profile.md says how each figure is made.</footer>\n</body>\n</html>\n";
+         "; docs/design/profile.md says how each figure is made.</footer>\n</body>\n</html>\n";
 }
 
 }  // namespace hearth::profile

@@ -1,5 +1,5 @@
 // A trace in the Chrome trace event format, for Perfetto and chrome://tracing: one process per rank, one
-// track per thread, and an arrow per message. docs/trace.md is the documentation for users.
+// track per thread, and an arrow per message. docs/guide/tools.md is the documentation for users.
 #pragma once
 
 #include <functional>

@@ -2,7 +2,7 @@
 // others read, write and combine data into.
 //
 //   reached by loads and stores     memory in the arena: MPI_Win_allocate, MPI_Win_allocate_shared, and
-//                                   windows made of MPI_Alloc_mem or of a shared heap (docs/arena.md)
+//                                   windows made of MPI_Alloc_mem or of a shared heap (docs/design/arena.md)
 //   by messages to the process      everything else: ordinary memory, and processes on other machines
 //                                   (rma/messages.h). They are answered whenever it is in a call of MPI.
 //

@@ -14,7 +14,7 @@
 namespace hearth::shm {
 namespace {
 
-// Twice the memory, so that both users of a window (docs/arena.md) may take addresses for all of it.
+// Twice the memory, so that both users of a window (docs/design/arena.md) may take addresses for all of it.
 constexpr uint64_t kWindowsPerMemory = 2;
 constexpr uint64_t kWindowBytesUsual = uint64_t{1} << 30;
 // Less is not worth having.

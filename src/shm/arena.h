@@ -9,7 +9,7 @@
 // The launcher makes it beside the segment, without a name; it is gone with the last process that has it. A
 // rank maps its own window when it starts and a peer's when that peer's first message asks for it. Only
 // offsets within a window are exchanged. Where there is no arena it is not usable(), reason() says why, and
-// everything works without it. docs/arena.md has the policy of growth and return.
+// everything works without it. docs/design/arena.md has the policy of growth and return.
 //
 // The heap stays shared only while that does not change what fork() means: see take_heap_back(). A peer may
 // use memory of the heap while an Exposure of it exists.

@@ -4,7 +4,7 @@
 //   block     | allocator's header, 64 bytes | the caller's bytes ... |
 //
 // Pages come as they are touched. A large block begins at a huge page's boundary; freed, its memory goes back
-// to the system at once (docs/arena.md). Used under the library's lock.
+// to the system at once (docs/design/arena.md). Used under the library's lock.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kStepBytes = size_t{256} << 10;
 // A run of at least this length is followed by an empty cell. The reader's processor prefetches beyond the
 // end of such a run and would otherwise take lines from the owner that the owner is about to write. 16 KiB
-// messages gain a fifth (docs/performance.md).
+// messages gain a fifth (docs/notebook/copying.md).
 constexpr size_t kGuardedBytes = 8192;
 
 }  // namespace

@@ -14,7 +14,7 @@
 // order, so the memory unused for the longest time comes next. This is on purpose: a cell that was just
 // emptied is in the receiver's cache, and each store to it must invalidate a line there. If the pool is
 // larger than an L2 cache, the cell has moved to the shared cache before it is taken again, and writing it is
-// twice as fast (docs/performance.md). Pages are allocated as the owner reaches them.
+// twice as fast (docs/notebook/copying.md). Pages are allocated as the owner reaches them.
 #pragma once
 
 #include <algorithm>

@@ -134,7 +134,7 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   SegmentPlan plan;
   plan.rank_count = rank_count;
   // Rings are halved each time the number of ranks grows fourfold beyond 16, pools beyond 64, so that a job
-  // with traffic between all pairs stays within a bounded budget: docs/performance.md has the table.
+  // with traffic between all pairs stays within a bounded budget: docs/design/scaling.md has the table.
   const uint64_t ring_lines = param::get_bytes(param::Id::shm_ring_bytes) / kLineBytes;
   plan.ring_lines =
       static_cast<uint32_t>(std::bit_floor(std::clamp<uint64_t>(ring_lines, kRingLinesLeast, kRingLinesMax)));

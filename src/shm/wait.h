@@ -10,7 +10,7 @@
 // At least one of the two sees the other's store. The waker's fence would be on the path of every message, so
 // it is only a compiler fence; the sleeper, which has time, makes all running ranks execute a full one
 // (membarrier). If the kernel refuses membarrier, job().fences_needed makes wakers execute full fences.
-// docs/memory_model.md has the argument.
+// docs/design/memory_model.md has the argument.
 #pragma once
 
 #include <cstdint>

@@ -71,7 +71,7 @@ bool is_named(const fi_info& info, const std::string& name) {
 
 // libfabric 1.17 has two TCP providers: the older one, which needs a layer that emulates datagrams by
 // connections (ofi_rxm), and `net`, which became `tcp` in 1.18 and needs no layer. With `net` a long message
-// takes three quarters of the time (docs/fabric.md). Its versions before 1.17 have not been tested.
+// takes three quarters of the time (docs/notebook/network.md). Its versions before 1.17 have not been tested.
 bool is_newer_tcp(const fi_info& one, const fi_info& than, uint32_t version) {
   return FI_VERSION_GE(version, FI_VERSION(1, 17)) && std::strcmp(one.fabric_attr->prov_name, "net") == 0 &&
          std::strcmp(than.fabric_attr->prov_name, "tcp;ofi_rxm") == 0;

@@ -17,7 +17,7 @@
 namespace hearth::transport {
 
 /// The format of all data between machines. Incremented with each change after which an older and a newer
-/// library could misread each other: docs/fabric.md lists such changes.
+/// library could misread each other: docs/design/fabric.md lists such changes.
 constexpr uint32_t kWireFormat = 2;
 
 struct NetworkCard {

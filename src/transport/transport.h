@@ -4,7 +4,7 @@
 // packs directly into the memory that claim() returns.
 //
 // Called by one thread at a time, under the library's lock. tests/contract runs the same tests over every
-// implementation. docs/adding_a_transport.md explains how to write one.
+// implementation. docs/design/adding_a_transport.md explains how to write one.
 #pragma once
 
 #include <cstddef>

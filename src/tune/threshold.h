@@ -47,8 +47,8 @@ const Limit* find_limit(const std::string& name);
 /// The name of the parameter of a row of either kind.
 const char* name_of(param::Id parameter);
 
-/// Values that a communicator's info requests, with the parameter's name after "hearth_" (docs/tuning.md).
-/// For messages that do not fit the ring: shorter ones look up nothing.
+/// Values that a communicator's info requests, with the parameter's name after "hearth_"
+/// (docs/design/tuning.md). For messages that do not fit the ring: shorter ones look up nothing.
 class Hints {
  public:
   /// Whether read() uses this key.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the cases of cases.txt under mpiexec --check and compares the findings with the expected ones.
 
-    run_cases.py --bin FOLDER --programs FOLDER --page docs/checks.md [--write] [--only TEXT]
+    run_cases.py --bin FOLDER --programs FOLDER --page docs/design/checks.md [--write] [--only TEXT]
 
 Exit code 1 if a case has another outcome, or if the table of the page is out of date; --write writes the
 table.

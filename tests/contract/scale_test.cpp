@@ -1,6 +1,6 @@
 // How a rank's memory, connections and traffic grow with the job: the real startup of ranks under other
-// launchers and real collectives, among simulated ranks (docs/scaling.md). With HEARTH_SCALE_RANKS=1024,4096
-// it prints the tables of that page instead of checking a short form.
+// launchers and real collectives, among simulated ranks (docs/design/scaling.md). With
+// HEARTH_SCALE_RANKS=1024,4096 it prints the tables of that page instead of checking a short form.
 #include <gtest/gtest.h>
 #include <malloc.h>
 

@@ -1,5 +1,5 @@
 // Prints what each rank does in a collective, by algorithm and number of ranks: the tables of
-// docs/collectives.md.
+// docs/design/collectives.md.
 #include <cstdio>
 #include <cstring>
 #include <string>

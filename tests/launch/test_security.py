@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What other users of the machine could see or obtain of a job, checked from outside while it runs: the
-guarantees of docs/security.md. The tests with another user need root."""
+guarantees of docs/design/security.md. The tests with another user need root."""
 
 import os
 import re

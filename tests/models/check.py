@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the models of tests/models exhaustively with SPIN: make check-models, or check.py [model...].
 
-Each model describes some lines of src; docs/memory_model.md goes through it line by line. In each of its
-right variants no state may violate an assertion or be stuck. With any one of its BROKEN_... words SPIN
+Each model describes some lines of src; docs/design/memory_model.md goes through it line by line. In each of
+its right variants no state may violate an assertion or be stuck. With any one of its BROKEN_... words SPIN
 must find such a state; otherwise the model would not detect the error in the code either.
 """
 

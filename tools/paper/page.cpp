@@ -235,7 +235,7 @@ std::string to_page(const Report& report) {
          "</main>\n<footer>Ways that are compared take turns, mostly within one job; a ratio is the median "
          "over neighbouring turns, "
          "with a 95 % interval by the sign test, and surely means that the whole interval is on that side. "
-         "docs/paper.md says "
+         "docs/design/paper.md says "
          "how each experiment is made.</footer>\n</body>\n</html>\n";
 }
 

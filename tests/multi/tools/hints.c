@@ -1,6 +1,6 @@
-/* Thresholds by the info of a communicator (docs/tuning.md): they apply to its messages only, with less
- * precedence than the environment and more than the tool interface. The test uses messages to oneself, which
- * are copied directly from buffer to buffer at any length unless a threshold says otherwise. One rank.
+/* Thresholds by the info of a communicator (docs/design/tuning.md): they apply to its messages only, with
+ * less precedence than the environment and more than the tool interface. The test uses messages to oneself,
+ * which are copied directly from buffer to buffer at any length unless a threshold says otherwise. One rank.
  *
  *   hints followed     nothing in the environment
  *   hints overruled    the environment says HEARTH_P2P_SINGLE_COPY_BYTES_MIN=1 */
