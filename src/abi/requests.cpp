@@ -135,14 +135,16 @@ const p2p::RequestHooks pair_hooks = {
 }  // namespace
 
 Status pair_up(p2p::Request* receiving, p2p::Request* sending, void* copy, p2p::Request*& request) {
-  request = p2p::engine().make_request(p2p::RequestKind::generalized);
+  Pair* const pair = new (std::nothrow) Pair{receiving, sending, copy};
+  request = pair == nullptr ? nullptr : p2p::engine().make_request(p2p::RequestKind::generalized);
   if (request == nullptr) {
+    delete pair;
     abandon(receiving);
     p2p::engine().release(sending);
     return fail(MPI_ERR_NO_MEM, "no memory for a request");
   }
   request->hooks = &pair_hooks;
-  request->state = new Pair{receiving, sending, copy};
+  request->state = pair;
   if (receiving->comm != nullptr) belong_to(request, *receiving->comm);
   p2p::engine().add_hooked(*request);
   return {};

@@ -313,7 +313,6 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
     if (has_wide_parts()) wide_parts_.push_back(segment.wide_parts(index_, place_of(process)));
   }
   choose_ways();
-  if (comm.failure != 0) close_ways();
   own_ = rows_[static_cast<size_t>(rank_)];
   const auto self = static_cast<size_t>(place_of(peers_[rank_]));
   atomic::fetch_or(segment.used_rows(index_)[self / 64], uint64_t{1} << (self % 64));
@@ -324,6 +323,7 @@ bool ControlArea::shares_processors() const {
 }
 
 void ControlArea::choose_ways() {
+  if (comm_.failure != 0) return close_ways();
   const bool lines = lines_pay(size_, tune::limit(param::Id::coll_line_ranks_max), shares_processors());
   whole_bytes_max_ = coll::whole_bytes_max(shares_processors());
   const bool same_bits = param::get_flag(param::Id::coll_same_bits);

@@ -204,12 +204,13 @@ class Host {
 };
 
 Status lowest_rank_left(int lowest) {
+  const int error = errno;
   // The lowest rank reports the reason, and its end ends the job: leave it time for that.
   os::sleep_ns(kFirstWordsNs);
   return fail(MPI_ERR_OTHER,
               "rank %d, which makes the shared memory for the ranks of this machine, has not "
               "handed it out (%s)",
-              lowest, std::strerror(errno));
+              lowest, std::strerror(error));
 }
 
 // Any other rank: receives the memory from the lowest rank.

@@ -77,6 +77,9 @@ struct Translation {
     leave_out(!job.profile_files.empty(), "--profile");
     leave_out(!job.check.empty(), "--check");
     leave_out(!job.trace_file.empty(), "--trace");
+    leave_out(job.why_ns != 0, "--why");
+    leave_out(job.keep_waiting, "--keep-waiting");
+    leave_out(job.survive, "--survive");
   }
   // Passes on options that only this launcher understands; reports the rest as left out.
   void pass_on(std::initializer_list<const char*> known) {

@@ -341,12 +341,16 @@ Status take_option(Parser& parser, const Words& words, size_t& next) {
   size_t wanted = std::strlen(option->arguments) == 0 ? 0 : split(option->arguments, ' ').size();
   if (may_be_left_out) wanted = values.size();
   if (values.size() > wanted) return fail(MPI_ERR_ARG, "%s takes no value", word.c_str());
-  while (values.size() < wanted) {
+  // "NAME VALUE" may be written as one word: NAME=VALUE.
+  const auto is_complete = [&] {
+    return values.size() == wanted ||
+           (wanted == 2 && values.size() == 1 && values[0].find('=') != std::string::npos);
+  };
+  while (!is_complete()) {
     if (next >= words.size()) {
       return fail(MPI_ERR_ARG, "%s needs %s", word.c_str(), option->arguments);
     }
     values.push_back(words[next++]);
-    if (wanted == 2 && values.size() == 1 && values[0].find('=') != std::string::npos) wanted = 1;
   }
   return option->handle(parser, values);
 }

@@ -250,7 +250,8 @@ std::vector<Seat> seat_ranks(const Machine& machine, const PlacementRequest& req
     return in_turn(machine, sets, ranks);
   }
   if (request.by_number) return in_turn(machine, by_number(machine), ranks);
-  const bool room = ranks * request.cores_per_rank <= std::min(machine.core_count(), processors_to_share);
+  const bool room =
+      int64_t{ranks} * request.cores_per_rank <= std::min(machine.core_count(), processors_to_share);
   Level bind = request.bind;
   if (bind == Level::automatic) {
     if (room && request.map == Level::automatic && request.cores_per_rank == 1) {

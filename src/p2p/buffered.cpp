@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 
 #include "mpi.h"
 #include "p2p/wait_note.h"
@@ -21,6 +22,8 @@ datatype::Type& packed_type() {
 }
 
 constexpr int64_t kAlignment = 16;
+// Room in the list of pending messages, at first.
+constexpr size_t kBlocksMin = 16;
 
 }  // namespace
 
@@ -121,6 +124,15 @@ Status SendBuffer::send(Engine& engine, const void* buffer, Count count, const d
           static_cast<long long>(bytes_), static_cast<long long>(needed), blocks_.size());
     }
     place = memory_ + block.offset;
+  }
+  // Before the send is started, which could not be taken back: without a place the block would count as free.
+  if (blocks_.size() == blocks_.capacity()) {
+    try {
+      blocks_.reserve(std::max(kBlocksMin, 2 * blocks_.size()));
+    } catch (const std::bad_alloc&) {
+      std::free(block.own);
+      return fail(MPI_ERR_NO_MEM, "no memory for the list of buffered messages");
+    }
   }
   datatype::pack(type, buffer, 0, place, static_cast<size_t>(bytes));
   const Status started = engine.isend(place, bytes, packed_type(), to, tag, context, block.request);

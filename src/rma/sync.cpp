@@ -166,7 +166,15 @@ Status Window::post(const objects::Group& group, int assertions) {
   HEARTH_TRY(check_members(group, comm_));
   fence_open_ = false;
   atomic::fence_release();
-  HEARTH_TRY(listen_to_all(group.peers, kCompleteTag, exposure_));
+  const Status listening = listen_to_all(group.peers, kCompleteTag, exposure_);
+  if (!listening.ok()) {
+    for (p2p::Request* request : exposure_) {
+      p2p::engine().cancel(*request);
+      p2p::engine().release(request);
+    }
+    exposure_.clear();
+    return listening;
+  }
   posted_ = true;
   return (assertions & MPI_MODE_NOCHECK) != 0 ? Status() : tell_all(group.peers, kPostTag);
 }

@@ -69,6 +69,11 @@ TEST_F(Options, SetsVariablesInAllSpellings) {
   EXPECT_TRUE(job.environment[3].pass_on);
   EXPECT_TRUE(job.programs[0].environment[0].pass_on);
   EXPECT_FALSE(job.programs[0].environment[1].pass_on);
+  const JobSpec in_one_word = parsed({"--genv=A=1", "p"});
+  ASSERT_EQ(in_one_word.environment.size(), 1u);
+  EXPECT_EQ(in_one_word.environment[0].name, "A");
+  EXPECT_EQ(in_one_word.environment[0].value, "1");
+  EXPECT_EQ(in_one_word.programs[0].command, Words{"p"});
 }
 
 TEST_F(Options, TimeLimitFromTheEnvironmentIsOverridden) {
