@@ -38,7 +38,10 @@ std::byte* grow(void* context, size_t bytes, size_t alignment) {
   if (!take_share(bytes)) return nullptr;
   if (bytes >= kHugePageBytes) alignment = std::max(alignment, kHugePageBytes);
   std::byte* piece = arena.grow(shm::Arena::Half::heap, bytes, alignment);
-  if (piece == nullptr) return nullptr;
+  if (piece == nullptr) {
+    atomic::fetch_add(bytes_left, uint64_t{bytes});
+    return nullptr;
+  }
   arena.show_in_core_files(piece, bytes);
   if (bytes >= kHugePageBytes) os::prefer_huge_pages(piece, bytes);
   return piece;
@@ -85,6 +88,10 @@ bool is_present(void*, const std::byte* from, size_t bytes) {
   return os::is_page_present(from + bytes - 1);
 }
 
+uint64_t exposures(void* context) {
+  return static_cast<shm::Arena*>(context)->heap_exposures();
+}
+
 bool is_reachable(void* context) {
   return static_cast<shm::Arena*>(context)->heap_is_reachable();
 }
@@ -129,8 +136,10 @@ const char* share_heap(shm::Arena& arena) {
                          .bytes_min = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_min)),
                          .bytes_max = SIZE_MAX,
                          .kept_bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_kept)),
+                         .idle_bytes_max = SIZE_MAX,
                          .grow = grow,
                          .give_back = give_back,
+                         .exposures = exposures,
                          .populate = populate,
                          .is_present = is_present,
                          .before_fork = before_fork,
@@ -144,8 +153,10 @@ const char* share_heap(shm::Arena& arena) {
       window.bytes_max = std::min(window.bytes_max, kSmallPagesReach);
     }
     bytes_left = static_cast<uint64_t>(param::get_bytes(Id::share_heap_bytes_total));
+    window.idle_bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_idle));
   }
   const char* const why_not = hearth_heap_open_4(&window);
+  if (why_not == nullptr) arena.set_on_private_message(hearth_heap_resume);
   return bounded ? nullptr : why_not;
 }
 

@@ -292,6 +292,7 @@ class ControlArea {
   /// cannot; otherwise sets `offset` to their place in the arena slice.
   bool expose(const void* place, int64_t bytes, uint64_t& offset) {
     if (arena_ == nullptr || !(all_read_ || look_who_reads())) return false;
+    if (!arena_->holds(place, static_cast<size_t>(bytes))) arena_->note_private_message();
     exposure_ = arena_->expose(place, static_cast<size_t>(bytes));
     offset = exposure_.offset();
     return static_cast<bool>(exposure_);

@@ -26,12 +26,16 @@ struct Window {
   size_t bytes_max;
   /// Freed blocks keep at most so much memory for the next ones.
   size_t kept_bytes_max;
+  /// After blocks of so many bytes without an exposure the heap is idle: new blocks are private.
+  size_t idle_bytes_max;
 
   /// The next unused addresses: zeros without memory behind them; nullptr when the window is used up. Both
   /// numbers are multiples of the page.
   std::byte* (*grow)(void* context, size_t bytes, size_t alignment);
   /// Returns the memory of whole pages, which then read as zeros; false when the system refuses.
   bool (*give_back)(void* context, std::byte* from, size_t bytes);
+  /// How often peers have been allowed to read blocks so far.
+  uint64_t (*exposures)(void* context);
   /// Puts memory behind whole empty pages, where that is faster than page faults.
   void (*populate)(void* context, std::byte* from, size_t bytes);
   /// Whether (nearly) all of these pages have memory behind them.
@@ -54,3 +58,6 @@ struct Window {
 /// libhearth_heap.so was not preloaded; its number changes with Window.
 extern "C" [[gnu::weak, gnu::visibility("default")]] const char* hearth_heap_open_4(
     const hearth::heap::Window* window);
+/// Ends the idle state of the heap (Window::idle_bytes_max), if it is idle: the program sends long messages
+/// from private memory. Any thread, not from within an allocation. Null as above.
+extern "C" [[gnu::weak, gnu::visibility("default")]] void hearth_heap_resume();

@@ -204,6 +204,10 @@ void* hearth_heap_malloc(size_t bytes) {
   return blocks.holds(memory) ? blocks.usable_bytes(memory) : private_usable_bytes(memory);
 }
 
+[[gnu::visibility("default")]] void hearth_heap_resume() {
+  blocks.resume();
+}
+
 [[gnu::visibility("default")]] const char* hearth_heap_open_4(const Window* window) {
   if (!in_force()) return "the program has a malloc of its own";
   // Before the first block: without the handlers a child could wait for the lock forever.

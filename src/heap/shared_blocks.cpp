@@ -123,6 +123,7 @@ void* SharedBlocks::allocate(size_t bytes, size_t alignment, bool zeroed) {
       return nullptr;
     }
     fresh = covered_by_credit(extent.pages - extent.resident);
+    note_allocation(bytes);
   }
   std::byte* block = address_of(extent.first);
   const size_t resident = size_t{extent.resident} * window_.page_bytes;
@@ -130,6 +131,27 @@ void* SharedBlocks::allocate(size_t bytes, size_t alignment, bool zeroed) {
   if (zeroed) std::memset(block, 0, std::min(resident, bytes));
   errno = error;
   return block;
+}
+
+void SharedBlocks::note_allocation(size_t bytes) {
+  const uint64_t exposures = window_.exposures(window_.context);
+  if (exposures != exposures_seen_) {
+    exposures_seen_ = exposures;
+    unexposed_bytes_ = 0;
+  }
+  unexposed_bytes_ += bytes;
+  if (unexposed_bytes_ <= window_.idle_bytes_max) return;
+  atomic::store_relaxed(is_idle_, true);
+  atomic::store_relaxed(bytes_min_, size_t{SIZE_MAX});
+}
+
+void SharedBlocks::end_idleness() {
+  const Guard guard(mutex_);
+  if (!is_idle_ || is_parents_) return;
+  unexposed_bytes_ = 0;
+  atomic::store_relaxed(is_idle_, false);
+  // As in open().
+  atomic::store_release(bytes_min_, bytes_min());
 }
 
 size_t SharedBlocks::resident_pages_max() const {
@@ -247,7 +269,7 @@ void SharedBlocks::unlock_in_child() {
 void SharedBlocks::reopen_in_child() {
   if (table_ == nullptr || !window_.is_reachable(window_.context)) return;
   is_parents_ = false;
-  atomic::store_release(bytes_min_, bytes_min());
+  if (!is_idle_) atomic::store_release(bytes_min_, bytes_min());
 }
 
 }  // namespace hearth::heap

@@ -7,6 +7,11 @@
 // the credit covers are populated in one call, by huge pages if possible, because the program is likely to
 // touch them too. Without a credit, new pages come one by one as they are touched, so that memory is never
 // spent on blocks that are not touched.
+//
+// A program that sends no long messages gains nothing by the window, and loses where private memory has huge
+// pages or its freed pages stay longer. So the heap becomes idle when blocks of Window::idle_bytes_max have
+// been handed out and peers have read none: new blocks are private, until the program sends a long message
+// (resume()).
 #pragma once
 
 #include <pthread.h>
@@ -38,6 +43,11 @@ class SharedBlocks {
     return __builtin_expect(offset_of(address) < atomic::load_relaxed(bytes_end_), 0);
   }
   bool is_bounded() const { return window_.bytes_max != SIZE_MAX; }
+
+  /// Has wants() accept blocks again that it refuses because the heap is idle.
+  void resume() {
+    if (__builtin_expect(atomic::load_relaxed(is_idle_), 0)) end_idleness();
+  }
 
   /// nullptr when the window is used up. Pre: wants(bytes), the alignment is a power of two.
   void* allocate(size_t bytes, size_t alignment, bool zeroed);
@@ -78,6 +88,8 @@ class SharedBlocks {
   bool take(uint32_t pages, size_t alignment, Extent& extent);
   bool take_or_grow(uint32_t pages, size_t alignment, Extent& extent);
   uint32_t covered_by_credit(uint32_t pages);
+  void note_allocation(size_t bytes);
+  void end_idleness();
   void release_resident(PageIndex first);
   void trim(size_t pages_max);
   size_t resident_pages_max() const;
@@ -92,7 +104,10 @@ class SharedBlocks {
   size_t bytes_end_ = 0;         // atomic; of the window's bytes, blocks lie in front of this
   Page* table_ = nullptr;
   Extents extents_{nullptr};
-  int giving_back_ = 0;           // threads in trim() that have released the lock
+  int giving_back_ = 0;         // threads in trim() that have released the lock
+  bool is_idle_ = false;        // atomic
+  size_t unexposed_bytes_ = 0;  // of blocks since the last exposure
+  uint64_t exposures_seen_ = 0;
   uint32_t freed_pages_max_ = 0;  // of the blocks whose size counts for the bound
   bool is_parents_ = false;       // the window's memory, in a child made by fork
   // Bytes that were touched, freed and given back a moment ago, and when.

@@ -108,9 +108,12 @@ uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64
   if (skew_aware_ && request.key.peer != self_ && cells_hold(limits, bytes) && peer.skew.prefers_cells())
     return 0;
   const std::byte* data = first_byte(request);
-  if (bytes >= limits.arena_bytes_min && !peer.arena_declined && arena_->holds(data, bytes) &&
-      (request.key.peer == self_ || offers_arena(peer))) {
-    exposure = arena_->expose(data, bytes);
+  if (bytes >= limits.arena_bytes_min && !peer.arena_declined) {
+    if (!arena_->holds(data, bytes)) {
+      arena_->note_private_message();
+    } else if (request.key.peer == self_ || offers_arena(peer)) {
+      exposure = arena_->expose(data, bytes);
+    }
     if (exposure) {
       address = exposure.offset();
       return kInArena;

@@ -50,6 +50,7 @@ Arena& Arena::operator=(Arena&& other) noexcept {
   std::swap(windows_, other.windows_);
   std::swap(used_, other.used_);
   std::swap(exposures_, other.exposures_);
+  std::swap(on_private_message_, other.on_private_message_);
   std::swap(heap_is_private_, other.heap_is_private_);
   std::swap(heap_is_detached_, other.heap_is_detached_);
   std::swap(self_, other.self_);
@@ -176,7 +177,7 @@ Exposure Arena::expose(const void* address, size_t bytes) {
   if (offset + bytes <= half_bytes()) return {this, offset, false};
   // Either take_heap_back() sees this exposure, or this thread sees that the heap is private: the fence
   // stands between store and load here and there.
-  atomic::fetch_add(exposures_, uint32_t{1});
+  atomic::fetch_add(exposures_, (uint64_t{1} << kActiveBits) + 1);
   atomic::fence_full();
   Exposure exposure(this, offset, true);
   if (atomic::load_relaxed(heap_is_private_) != 0) return {};
@@ -186,7 +187,7 @@ Exposure Arena::expose(const void* address, size_t bytes) {
 void Exposure::end() {
   Arena* const arena = std::exchange(arena_, nullptr);
   // Pairs with the acquire in take_heap_back(): what peers wrote has been seen.
-  if (arena != nullptr && counted_) atomic::fetch_add(arena->exposures_, UINT32_MAX);
+  if (arena != nullptr && counted_) atomic::fetch_add(arena->exposures_, ~uint64_t{0});
 }
 
 std::byte* Arena::grow(Half half, size_t bytes, size_t alignment) {

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/atomic.h"
 #include "base/os_io.h"
 #include "base/status.h"
 
@@ -109,6 +110,13 @@ class Arena {
   size_t reachable_end() const;
   /// Lets peers use a range until the exposure ends; none where holds() is false.
   Exposure expose(const void* address, size_t bytes);
+  /// How many exposures of the heap there have been. Any thread.
+  uint64_t heap_exposures() const { return atomic::load_relaxed(exposures_) >> kActiveBits; }
+  /// A function that is called for each long message from memory that peers cannot reach; nullptr for none.
+  void set_on_private_message(void (*call)()) { on_private_message_ = call; }
+  void note_private_message() const {
+    if (on_private_message_ != nullptr) on_private_message_();
+  }
   /// The same for all of the heap.
   Exposure expose_heap() { return expose(begin_of(Half::heap), half_bytes()); }
 
@@ -154,6 +162,8 @@ class Arena {
 
  private:
   friend class Exposure;
+  static constexpr int kActiveBits = 32;
+  static constexpr uint64_t kActiveMask = (uint64_t{1} << kActiveBits) - 1;
   struct PeerWindow {
     std::byte* begin = nullptr;           // nullptr: not mapped yet
     uint64_t accessible_end[2] = {0, 0};  // of each half, as an offset in the window
@@ -180,9 +190,10 @@ class Arena {
   size_t window_bytes_ = 0;
   std::vector<PeerWindow> windows_;  // by rank
   uint64_t used_[2] = {0, 0};        // of each half, handed out by grow(); atomic
-  uint32_t exposures_ = 0;           // of the heap; atomic
-  uint32_t heap_is_private_ = 0;     // for good; atomic
-  bool heap_is_detached_ = false;    // and its pages no longer depend on the file
+  uint64_t exposures_ = 0;  // of the heap: all so far, and in the last kActiveBits those that exist; atomic
+  void (*on_private_message_)() = nullptr;
+  uint32_t heap_is_private_ = 0;   // for good; atomic
+  bool heap_is_detached_ = false;  // and its pages no longer depend on the file
   int self_ = 0;
   bool is_child_ = false;  // in a child made by fork, where nothing is shared
   bool heap_is_reachable_ = true;

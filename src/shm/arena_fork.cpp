@@ -167,7 +167,7 @@ bool Arena::take_heap_back() {
   atomic::fence_full();
   const uint64_t begin = begin_offset(Half::heap);
   const uint64_t used = atomic::load_relaxed(used_[static_cast<size_t>(Half::heap)]);
-  if (atomic::load_acquire(exposures_) != 0 ||
+  if ((atomic::load_acquire(exposures_) & kActiveMask) != 0 ||
       !os::map_private_over(base_ + begin, file_.number(), file_offset() + begin, used)) {
     atomic::store_relaxed(heap_is_private_, uint32_t{0});
     return false;

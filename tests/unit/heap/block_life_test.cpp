@@ -31,6 +31,8 @@ struct Memory {
   size_t populated = 0;
   int giving_back = 0;  // threads inside give_back(); atomic
   int forks = 0;
+  uint64_t exposures = 0;
+  size_t idle_bytes_max = SIZE_MAX;
   int overlaps = 0;  // of before_fork() with give_back()
   bool reachable = true;
   uint64_t time_ns = 5'000'000'000;
@@ -58,6 +60,9 @@ void populate(void*, std::byte* from, size_t bytes) {
 }
 bool is_present(void*, const std::byte* from, size_t) {
   return os::is_page_present(from);
+}
+uint64_t exposures(void*) {
+  return memory->exposures;
 }
 void before_fork(void*) {
   ++memory->forks;
@@ -87,8 +92,10 @@ class BlockLife : public testing::Test {
                            .bytes_min = kBytesMin,
                            .bytes_max = SIZE_MAX,
                            .kept_bytes_max = kept_bytes_max,
+                           .idle_bytes_max = memory_.idle_bytes_max,
                            .grow = grow,
                            .give_back = give_back,
+                           .exposures = exposures,
                            .populate = populate,
                            .is_present = is_present,
                            .before_fork = before_fork,
@@ -296,6 +303,31 @@ TEST_F(BlockLife, AChildOpensTheHeapWhenItHasItsOwnWindow) {
     EXPECT_TRUE(all_are(block, kMiB, 3));
     blocks_->free(block);
   }
+}
+
+TEST_F(BlockLife, BlocksThatNoPeerReadsMakeTheHeapIdle) {
+  memory_.idle_bytes_max = 16 * kMiB;
+  open(64 * kMiB);
+  const auto churn = [this](int count) {
+    for (int i = 0; i < count && blocks_->wants(kMiB); ++i) blocks_->free(filled(kMiB, 1));
+  };
+  churn(16);
+  EXPECT_TRUE(blocks_->wants(kMiB));
+  unsigned char* kept = filled(kMiB, 2);
+  EXPECT_FALSE(blocks_->wants(kMiB)) << "17 MiB without an exposure";
+  EXPECT_TRUE(blocks_->holds(kept)) << "it can still be freed";
+  EXPECT_TRUE(all_are(kept, kMiB, 2));
+  blocks_->free(kept);
+  blocks_->resume();
+  EXPECT_TRUE(blocks_->wants(kMiB));
+  // With an exposure now and then it stays open.
+  for (int i = 0; i < 10; ++i) {
+    churn(10);
+    ++memory_.exposures;
+  }
+  EXPECT_TRUE(blocks_->wants(kMiB));
+  churn(17);
+  EXPECT_FALSE(blocks_->wants(kMiB));
 }
 
 // The window's owner changes how pages are given back: no thread may be at it.

@@ -40,6 +40,7 @@ class FakeWindow {
         .bytes_min = 64 << 10,
         .bytes_max = SIZE_MAX,
         .kept_bytes_max = size_t{64} << 20,
+        .idle_bytes_max = SIZE_MAX,
         .grow =
             [](void* context, size_t bytes, size_t alignment) {
               auto& self = *static_cast<FakeWindow*>(context);
@@ -53,6 +54,7 @@ class FakeWindow {
               atomic::fetch_add(static_cast<FakeWindow*>(context)->given_back, bytes);
               return ::madvise(from, bytes, MADV_DONTNEED) == 0;
             },
+        .exposures = [](void*) { return uint64_t{0}; },
         .populate =
             [](void* context, std::byte*, size_t bytes) {
               atomic::fetch_add(static_cast<FakeWindow*>(context)->populated, bytes);
