@@ -157,7 +157,7 @@ void ChunkStages::announce() {
 }
 
 // Publishes the header together with the first counter, so that the cache line moves to its readers once:
-// publishing it at the begin cost 90 to 180 ns of 740 ns in an allreduce of 1 KiB between far ranks.
+// publishing it at the start cost 90 to 180 ns of 740 ns in an allreduce of 1 KiB between far ranks.
 void ChunkStages::show_produced(ChunkRing::Word word, uint64_t end, int to) {
   if (!announced_) announce();
   ring_.show_produced(word, end, to);

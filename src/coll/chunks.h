@@ -3,9 +3,8 @@
 // it has nothing to do:
 //
 //   put    copies or packs the data that other ranks need into the own buffer
-//   take   copies or unpacks the data that other ranks have put, or reduces them: all operands of the own
-//   share
-//          in one pass, in rank order
+//   take   copies or unpacks the data that other ranks have put, or reduces them: all operands of the
+//          own share in one pass, in rank order
 //   share  copies the results that other ranks have reduced from their buffers
 //
 // In a chain, a rank takes the result that the previous rank has reduced and puts its own result for the next
@@ -67,8 +66,8 @@ class ChunkStages : public Encounter {
   /// results over results that others have read waits for each cache line, which pipeline buffers avoid (an
   /// allreduce of 1 MiB between far ranks took 266 us with exposed results, 108 us through pipeline buffers).
   void offer(const void* place, int64_t bytes) { offered_ = {place, bytes}; }
-  /// Address of data that a rank has put in the stage at position `begin`: `in_chunk` bytes after the begin
-  /// of the stage in its buffer, or `in_all` bytes after the begin of its exposed data.
+  /// Address of data that a rank has put in the stage at position `begin`: `in_chunk` bytes after the start
+  /// of the stage in its buffer, or `in_all` bytes after the start of its exposed data.
   const std::byte* source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all, int64_t bytes);
   int size() const { return area_.size(); }
   int rank() const { return area_.rank(); }
@@ -235,7 +234,7 @@ class ChunkReduction final : public ChunkStages {
   /// Each rank reduces its share.
   Status allreduce_shares(Schedule& schedule, Count count);
   Status reduce(Schedule& schedule, Count count, int root);
-  /// `begins`: the begin of each rank's block and the end of the last one; must live as long as the schedule.
+  /// `begins`: the start of each rank's block and the end of the last one; must live as long as the schedule.
   /// nullptr: blocks of `each` elements.
   Status reduce_scatter(Schedule& schedule, const Count* begins, Count each);
 

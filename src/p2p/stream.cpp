@@ -1,9 +1,10 @@
 // Long messages: fragments through bounce buffers, or directly from the sender's memory.
 //
-//   sender                                              receiver
-//   rendezvous {length, address, first fragment}   ->   matches (or waits), copies the fragment out, sets the
-//   mark cells {next fragment}                          ->   ...
-//     a released buffer may be filled again        <-   release mark
+//   sender                                          receiver
+//   rendezvous {length, address, fragment}   ->     matches (or waits), copies the fragment out, marks its
+//                                                   buffer as free
+//   cells {next fragment}                    ->     ...
+//   may fill a released buffer again         <-     release mark
 //
 // So the bounce buffers are the credit, and no handshake is needed: a sender holds at most a few of them for
 // one message, and continues when the receiver has released one. Only a sender that got no buffer at all
@@ -211,7 +212,8 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   }
   if (!kept) cell = take_cells(stream, bytes);
   if (cell < 0) {
-    // With no fragment in flight, no recall is needed: the receiver sends clear_to_send without a request.
+    // With no fragment in flight, no recall is needed: an unmatched message gets clear_to_send without a
+    // request, and a matched one can use the ring.
     if (stream.in_flight > 0) recall(stream);
     return false;
   }

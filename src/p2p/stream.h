@@ -35,7 +35,7 @@ struct SendStream {
   bool buffer_awaited = false;  // the transport is to transfer the whole buffer once it has room
   bool to_answer = false;       // a request to write must still be answered, with these flags
   uint8_t answer_flags = 0;
-  bool recalled = false;  // the receiver was told to recycle no more buffers of this message
+  bool recalled = false;  // the receiver was asked to recycle no more buffers of this message
   int place = -1;         // index in Engine::sending_; -1: held, not listed
   int in_flight = 0;
   int oldest = 0;

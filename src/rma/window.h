@@ -1,9 +1,8 @@
 // A window of one-sided communication (MPI 5.0 chapter 12): memory of each process of a communicator that the
 // other processes read, write and combine data into. There are two ways of access:
 //
-//   loads and stores         memory in the arena: MPI_Win_allocate, MPI_Win_allocate_shared, and windows made
-//   of
-//                            MPI_Alloc_mem memory or of a shared heap (docs/design/arena.md)
+//   loads and stores         memory in the arena: MPI_Win_allocate, MPI_Win_allocate_shared, and windows
+//                            made of MPI_Alloc_mem memory or of a shared heap (docs/design/arena.md)
 //   messages to the target   everything else: ordinary memory, and processes on other machines
 //                            (rma/messages.h). The target serves them in any call of MPI.
 //
@@ -234,9 +233,8 @@ class Window final : public p2p::Polled {
   std::vector<Held> held_;        // by rank
   std::vector<bool> accessible_;  // by rank: in the group of MPI_Win_start
   std::vector<PeerIndex> started_for_;
-  std::vector<p2p::Request*>
-      exposure_;               // receives of the MPI_Win_complete messages that end the exposure epoch
-  p2p::MessageGroup notices_;  // sends of synchronization messages; close() waits for them
+  std::vector<p2p::Request*> exposure_;  // receives of MPI_Win_complete, which end the exposure epoch
+  p2p::MessageGroup notices_;            // sends of synchronization messages; close() waits for them
 };
 
 }  // namespace hearth::rma

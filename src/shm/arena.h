@@ -12,8 +12,8 @@
 // reason() returns the cause, and messages and windows work without it. docs/design/arena.md describes how
 // slices grow and return memory.
 //
-// The heap stays shared only as long as that does not change the semantics of fork(): see take_heap_back(). A
-// peer may access memory of the heap while an Exposure of it exists.
+// The heap stays shared only as long as that does not change the semantics of fork(): see take_heap_back().
+// Peers may access memory of the heap only while an Exposure of it exists.
 //
 // Any thread may call grow(), give_back() and expose() at any time. All other functions need the library's
 // lock. After watch_forks_for() the object must not move (arena_fork.cpp).
@@ -95,7 +95,7 @@ class Arena {
   void set_reason(std::string reason) { reason_ = std::move(reason); }
   size_t window_bytes() const { return window_bytes_; }
   size_t half_bytes() const { return window_bytes_ / 2; }
-  /// Begin of a half of the own slice. Pre: usable().
+  /// Start of a half of the own slice. Pre: usable().
   std::byte* begin_of(Half half) const { return base_ + (half == Half::heap ? half_bytes() : 0); }
 
   /// Whether all these bytes are in the own slice and peers can access them. Costs a few comparisons.
@@ -130,7 +130,7 @@ class Arena {
   /// until they are touched. nullptr if the half is used up. Pre: `bytes` and `alignment` are multiples of
   /// the page size, `alignment` is a power of two.
   std::byte* grow(Half half, size_t bytes, size_t alignment);
-  /// Allocates the memory of the own slice on this memory node while the node has free memory.
+  /// Takes new pages of the own slice from this memory node while the node has free memory.
   void prefer_node(int node);
   /// Includes this range in core files, which contain nothing else of the slice.
   void show_in_core_files(std::byte* from, size_t bytes);

@@ -32,7 +32,7 @@ class ArenaBlocks {
  private:
   bool grow(Arena& arena, size_t bytes);
 
-  std::byte* area_ = nullptr;  // the allocator's state, at the begin of the area
+  std::byte* area_ = nullptr;  // the allocator's state, at the start of the area
   size_t area_bytes_ = 0;
   bool ended_ = false;  // the area cannot grow: the last piece from Arena::grow() did not follow it
   std::byte* shown_to_ = nullptr;  // the area up to here is in core files

@@ -255,8 +255,7 @@ TEST(Arena, AProgramThatClosesOurDescriptorLosesPeersOnly) {
   ArenaPair pair;
   std::byte* mine = pair.second.grow(Arena::Half::blocks, 4096, 4096);
   os::close_descriptor(pair.second.descriptor());
-  const os::Descriptor stranger =
-      os::open_to_read("/dev/null");  // takes the lowest number, perhaps the closed one
+  const os::Descriptor stranger = os::open_to_read("/dev/null");  // may take the number of the closed one
   EXPECT_EQ(pair.second.memory_of(0, 0, 1), nullptr);
   EXPECT_EQ(pair.second.memory_of(1, 0, 1), mine);
 }
