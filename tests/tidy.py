@@ -13,8 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The layers that each layer may include besides itself: the picture in docs/design/architecture.md. Layers are
-# the folders of src, `tools`, and `bootstrap`: the rank's half of src/launch, which is linked into the library.
+# The layers that each layer may include besides itself: the picture in docs/design/architecture.md. Layers
+# are the folders of src, `tools`, and `bootstrap`: the rank's half of src/launch, which is linked into the
+# library.
 BASE = {"base"}
 NODE = BASE | {"shm", "topo"}
 MOVERS = NODE | {"single_copy", "profile", "tune"}

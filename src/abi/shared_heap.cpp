@@ -14,15 +14,15 @@ namespace hearth::abi {
 namespace {
 
 constexpr size_t kHugePageBytes = size_t{2} << 20;
-// What a processor reaches with small pages before it has to look up where they are.
+// About the reach of a processor's TLB with small pages.
 constexpr size_t kSmallPagesReach = size_t{8} << 20;
-// How long huge pages are not tried after a refusal.
+// Pause after the system has refused a huge page.
 constexpr uint64_t kPauseNs = 100'000'000;
-// Pages that stand for all of a block.
+// Number of pages of a block that is_present() samples.
 constexpr size_t kSamples = 16;
 constexpr const char* kLibrary = "/libhearth_heap.so";
 
-// Bytes that the heap may yet take of the window; atomic, one for the process as the heap is.
+// Bytes that the heap may still take from the arena slice. Atomic. One per process, like the heap.
 uint64_t bytes_left = UINT64_MAX;
 
 bool take_share(size_t bytes) {
@@ -51,8 +51,9 @@ bool give_back(void* context, std::byte* from, size_t bytes) {
   return static_cast<shm::Arena*>(context)->give_back(from, bytes);
 }
 
-// Populates whole huge pages from `next` on; where it stopped. Once the system has refused one, because
-// memory is fragmented or the kernel too old, small pages serve for a while.
+// Populates whole huge pages from `next` on and returns the end of the populated range. After the system has
+// refused a huge page, because memory is fragmented or the kernel is too old, small pages are used for
+// kPauseNs.
 std::byte* populate_huge(std::byte* next, const std::byte* end) {
   static uint64_t paused_until_ns = 0;  // atomic
   if (os::now_ns() < atomic::load_relaxed(paused_until_ns)) return next;
@@ -64,9 +65,9 @@ std::byte* populate_huge(std::byte* next, const std::byte* end) {
   return next;
 }
 
-// Huge pages first: one page table entry and one call for 512 pages. They need an aligned range, Linux 6.1,
-// and contiguous memory; the rest is populated with small pages. That the window's offset in the file and its
-// address agree in their last 21 bits is the doing of os::reserve_shared().
+// Huge pages first: one page table entry and one call replace 512. They need an aligned range, Linux 6.1, and
+// contiguous memory; the rest is populated with small pages. os::reserve_shared() ensures that the file
+// offset of the slice and its address agree in their last 21 bits.
 void populate(void* context, std::byte* from, size_t bytes) {
   std::byte* const end = from + bytes;
   const size_t before =
@@ -100,7 +101,8 @@ void before_fork(void* context) {
   static_cast<shm::Arena*>(context)->take_heap_back();
 }
 
-// Sanitizers, for one, do not like libraries loaded in front of them.
+// Removes the library from LD_PRELOAD for the programs that this process starts: sanitized programs, for
+// example, reject libraries that are loaded before the sanitizer's.
 void take_out_of_preloads() {
   const char* preloads = std::getenv("LD_PRELOAD");
   if (preloads == nullptr) return;
@@ -127,7 +129,7 @@ const char* share_heap(shm::Arena& arena) {
   if (hearth_heap_open_4 == nullptr || wish == "0") return nullptr;
   take_out_of_preloads();
   const bool bounded = wish == "bounded";
-  // Not an explicit request, so the reason is not reported.
+  // Sharing by default (`bounded`) is not an explicit request, so the reason is not reported.
   if (!arena.usable()) return bounded ? nullptr : arena.reason().c_str();
   heap::Window window = {.context = &arena,
                          .begin = arena.begin_of(shm::Arena::Half::heap),

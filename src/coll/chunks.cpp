@@ -15,9 +15,9 @@ bool has_chunks(const Schedule& schedule) {
 ChunkStages::ChunkStages(Schedule& schedule) : area_(*schedule.area()), ring_(area_.chunk_ring()) {}
 
 void ChunkStages::set_stages(int64_t stages, int64_t bytes) {
-  // Where a reader's processor fetches ahead it must not take lines that are about to be written: an
-  // allreduce of 1 KiB between near ranks takes 245 ns, and without a gap 330 (development machine, November
-  // 2026).
+  // A gap between stages, so that a reader's hardware prefetcher does not fetch lines that are about to be
+  // written: an allreduce of 1 KiB between near ranks takes 245 ns, and 330 ns without the gap (development
+  // machine, November 2026).
   constexpr int64_t kGapBytes = 1024;
   constexpr int64_t kLine = shm::kLineBytes;
   stages_ = stages;
@@ -29,7 +29,7 @@ void ChunkStages::begin() {
   turn_ = ring_.take_turn();
   lines_ = area_.lines_begun();
   announced_ = false;
-  if (!part_.puts) announce();  // nobody waits for a word of that line
+  if (!part_.puts) announce();  // no rank waits for a counter in that cache line
   begun_ = false;
   put_ = take_ = share_ = {};
   outcome = {};
@@ -54,15 +54,16 @@ bool ChunkStages::advance() {
   return true;
 }
 
-// What this rank lends. Who has the results of all others knows that they are through with it: each has shown
-// its own after it had read what it needed of everybody.
+// Whether other ranks may still read the data that this rank exposes. A rank that has the results of all
+// other ranks knows that they have finished: each rank published its result after it had read all the data
+// that it needed.
 bool ChunkStages::is_still_read(int& awaited_rank) {
   return lent_ && !part_.shares && !ring_.is_consumed(part_.reader, consumed_, awaited_rank);
 }
 
-// Shorter ones are put: two copies of them cost less than waiting for their readers. Who needs nothing of
-// others, the root of a broadcast say, may be far ahead of them, and chunks let it go on: it lends long ones
-// only.
+// Exposes the own data if they are long. For short data, two copies cost less than waiting for the readers. A
+// rank that needs no data from others, such as the root of a broadcast, may run far ahead of them through
+// pipeline buffers, so its minimum length is higher.
 void ChunkStages::lend() {
   constexpr int64_t kLongerAhead = 8;
   const bool runs_ahead = !part_.takes || kind_ == Collective::scan;
@@ -87,14 +88,16 @@ const std::byte* ChunkStages::source(int from, uint64_t begin, int64_t in_chunk,
   return area_.lent_by(from, loan.offset() + static_cast<uint64_t>(in_all), bytes);
 }
 
-// After reading what was lent: it may have been what came after it. Not after reading chunks: the line of the
-// word may have gone, for its rank runs ahead, and getting it once more costs as much as a short collective.
+// Call after reading exposed data: false if an exposure was withdrawn, so that the data may have been
+// overwritten before they were read. Not needed after reading pipeline buffers, where it would be expensive:
+// the rank runs ahead and may have written to the line of that word, and fetching the line again costs as
+// much as a short collective.
 bool ChunkStages::loans_stand() {
   if (__builtin_expect(!borrows_, 1)) return true;
   atomic::fence_acquire();
   for (int way = 1; way < size(); ++way) {
     const int from = (rank() + way) % size();
-    // Whatever has made it do so comes to be known here as well, and is looked for while waiting.
+    // This process also learns the cause of the withdrawal, and checks for it while it waits.
     if (takes_from(take_.stage, from) && ring_.loan(from).withdrawn()) return wait_for(from);
   }
   borrows_ = false;
@@ -102,8 +105,9 @@ bool ChunkStages::loans_stand() {
 }
 
 void ChunkStages::describe(p2p::WaitNote& note) const {
-  if (!begun_) return;  // an earlier one of this communicator is under way
-  // All that have not put what is taken next; else it is room or a result that is missing.
+  if (!begun_) return;  // an earlier collective of this communicator is not complete
+  // Reports all ranks that have not put the data of the next take phase. If there is none, room or a result
+  // is missing: reports the awaited rank.
   bool found = false;
   for (int way = take_.way; take_.stage < put_.stage && part_.takes && way < area_.size(); ++way) {
     const int from = (rank() + way) % area_.size();
@@ -115,10 +119,10 @@ void ChunkStages::describe(p2p::WaitNote& note) const {
   if (!found) note.missing(awaited);
 }
 
-// The rank that is waited for is in a small collective at this place, or in a long one of another kind or
-// length. What is not remembered any more is taken for good.
+// Detects a collective mismatch: the awaited rank is in a small collective at this position, or in a long one
+// of another kind or length. Headers that are no longer kept count as matching.
 bool ChunkStages::look() {
-  if (!begun_) return false;  // those before it look
+  if (!begun_) return false;  // an earlier collective checks
   if (const Status failure = area_.failure(); !failure.ok()) {
     outcome = failure;
     ring_.withdraw_loan();
@@ -152,8 +156,8 @@ void ChunkStages::announce() {
   area_.announce(announced_of(turn_, lines_, kind_, agreed_bytes_));
 }
 
-// Together, so that the line goes to its readers once: announced at the beginning it cost 90 to 180 ns of 740
-// in an allreduce of 1 KiB between far ranks.
+// Publishes the header together with the first counter, so that the cache line moves to its readers once:
+// publishing it at the start cost 90 to 180 ns of 740 ns in an allreduce of 1 KiB between far ranks.
 void ChunkStages::show_produced(ChunkRing::Word word, uint64_t end, int to) {
   if (!announced_) announce();
   ring_.show_produced(word, end, to);
@@ -166,7 +170,7 @@ bool ChunkStages::give_up(Status status) {
   return true;
 }
 
-// What is lent takes no room, and others may begin with any of it.
+// Exposed data need no room in the buffer, and readers may begin with any part of them.
 void ChunkStages::put_everything() {
   uint64_t last = put_.begin;
   for (; put_.stage < stages_; next_stage(put_)) last = end(put_);
@@ -192,7 +196,8 @@ bool ChunkStages::advance_put() {
 }
 
 bool ChunkStages::advance_take() {
-  // Who has put its data knows that there is room in its chunk; who has lent them asks before it has results.
+  // A rank that has put its data has room for its results in the same stage. A rank that exposes its data
+  // must check for room before it has results.
   if (int late = 0; lent_ && !ring_.may_write(end(take_), late)) return wait_for(late);
   bool moved = false;
   for (; part_.takes && take_.way < size(); ++take_.way) {
@@ -202,7 +207,8 @@ bool ChunkStages::advance_take() {
       wait_for(from);
       return moved;
     }
-    // Before the first byte: what it put is beside what it says of it, so that the line has come already.
+    // Check the header before reading the first byte. It is in the same cache line as the counter, so it
+    // costs no transfer.
     if (take_.stage == 0 && __builtin_expect(is_told_otherwise(from), 0)) return wait_for(from);
     take(take_.stage, from, take_.begin);
     moved = true;

@@ -1,16 +1,18 @@
-// Long collectives through shared chunks (chunk_ring.h): data go through in stages, all ranks at work at the
-// same time, and stay in the caches. Three things happen in each stage; a rank that has nothing to do in one
-// of them passes on:
+// Long collectives through pipeline buffers (chunk_ring.h). The data pass in stages, so that all ranks work
+// at the same time and the data stay in the caches. A stage has three phases; a rank skips a phase in which
+// it has nothing to do:
 //
-//   put    what others need is copied, or packed, into the own chunk
-//   take   what others have put is copied or unpacked from their chunks, or reduced: all operands of the own
-//          share in one pass, in the order of ranks
-//   share  what others have reduced is copied from their chunks
+//   put    copies or packs the data that other ranks need into the own buffer
+//   take   copies or unpacks the data that other ranks have put, or reduces them: all operands of the
+//          own share in one pass, in rank order
+//   share  copies the results that other ranks have reduced from their buffers
 //
-// In a chain what is taken is what the rank before has reduced, and a rank puts its own result for the next.
+// In a chain, a rank takes the result that the previous rank has reduced and puts its own result for the next
+// rank.
 //
-// and they overlap: a rank puts ahead as long as there is room. Where its data lie in the arena it puts
-// nothing: it lends all of them at once, and others take them from there. Used under the library's lock.
+// The phases overlap: a rank puts data of later stages as long as its buffer has room. If its data lie in the
+// arena, it puts nothing. Instead it exposes all of them at once, and other ranks take them from there. Used
+// under the library's lock.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +26,13 @@
 
 namespace hearth::coll {
 
-/// Whether a communicator has chunks: the same on all ranks.
+/// Whether a communicator has pipeline buffers: equal on all ranks.
 bool has_chunks(const Schedule& schedule);
 
-/// What long collectives have in common: their way through the stages.
+/// Base of the long collectives: their progress through the stages.
 class ChunkStages : public Encounter {
  public:
-  /// Takes its turn.
+  /// Takes the next generation.
   void begin() final;
   bool advance() final;
   void describe(p2p::WaitNote& note) const final;
@@ -42,54 +44,57 @@ class ChunkStages : public Encounter {
     bool puts = true;
     bool takes = true;
     bool shares = false;
-    ChunkRing::Word taken = ChunkRing::Word::contributed;  // what it takes of others
-    int reader = -1;                                       // who reads what it puts; -1: all
-    int result_reader = -1;                                // and what it has reduced
+    ChunkRing::Word taken = ChunkRing::Word::contributed;  // the data that it takes from other ranks
+    int reader = -1;                                       // the rank that reads what it puts; -1: all
+    int result_reader = -1;                                // the rank that reads what it has reduced; -1: all
   };
 
   explicit ChunkStages(Schedule& schedule);
   ~ChunkStages() = default;
 
   void set_part(const Part& part) { part_ = part; }
-  /// What it is, and the bytes that are the same on all ranks: for those that disagree.
+  /// The kind, and the number of bytes that must be equal on all ranks: for the header that detects a
+  /// collective mismatch.
   void set_kind(Collective kind, int64_t bytes) {
     kind_ = kind;
     agreed_bytes_ = bytes;
   }
-  /// What has to be known before it is a step. The same on all ranks.
+  /// Number and length of the stages, equal on all ranks. Call before it becomes a step of the schedule.
   void set_stages(int64_t stages, int64_t stage_bytes);
-  /// All that this rank puts, of all stages, where each byte stays as it is until the others have read it:
-  /// they may do that where it lies, if that is where they can. Not for results: who writes them anew after
-  /// others have read them waits for each line, which chunks avoid (an allreduce of 1 MiB between far ranks
-  /// took 266 us so, and 108 by chunks).
+  /// Declares all data that this rank puts in all stages. They must not change until the other ranks have
+  /// read them, so other ranks may read them in place, if they can. Not for results: a rank that writes new
+  /// results over results that others have read waits for each cache line, which pipeline buffers avoid (an
+  /// allreduce of 1 MiB between far ranks took 266 us with exposed results, 108 us through pipeline buffers).
   void offer(const void* place, int64_t bytes) { offered_ = {place, bytes}; }
-  /// Where the part of a stage that a rank has put is read, which begins there: `in_chunk` bytes behind the
-  /// beginning of its chunk, or `in_all` behind that of what it lends.
+  /// Address of data that a rank has put in the stage at position `begin`: `in_chunk` bytes after the start
+  /// of the stage in its buffer, or `in_all` bytes after the start of its exposed data.
   const std::byte* source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all, int64_t bytes);
   int size() const { return area_.size(); }
   int rank() const { return area_.rank(); }
   bool puts() const { return part_.puts; }
   ChunkRing& ring() { return ring_; }
 
-  /// Into the own chunk, which is free; false where nothing is put yet, but results later.
+  /// Fills this stage of the own buffer, which is free. False: there are no data to publish yet, only results
+  /// later.
   virtual bool put(int64_t stage, std::byte* chunk) = 0;
-  /// When that has been shown to others.
+  /// Called after the data have been published.
   virtual void after_put(int64_t) {}
-  /// Whether that rank has put, or reduced, something that this one needs.
+  /// Whether rank `from` puts, or reduces, data in this stage that this rank needs.
   virtual bool takes_from(int64_t stage, int from) const = 0;
   virtual bool shares_from(int64_t, int) const { return false; }
-  /// Of one rank, in a stage that begins there.
+  /// Takes the data of one rank, in the stage at that position.
   virtual void take(int64_t, int, uint64_t) {}
-  /// When everything that is to be taken has come; true when there is a result for others in the own chunk.
+  /// Called when all data to be taken in the stage have arrived. True if the own buffer now contains a result
+  /// for other ranks.
   virtual bool reduce(int64_t, uint64_t) { return false; }
-  /// The results of one rank, from its chunk.
+  /// Copies the results of one rank from its buffer.
   virtual void share(int64_t, int, const std::byte*) {}
 
  private:
   struct Cursor {
     int64_t stage = 0;
     uint64_t begin = 0;
-    int way = 1;  // of the ranks that are read, the next one's distance
+    int way = 1;  // distance to the next rank to read from
   };
 
   uint64_t end(const Cursor& cursor) const { return cursor.begin + static_cast<uint64_t>(stage_bytes_); }
@@ -127,15 +132,15 @@ class ChunkStages : public Encounter {
   Collective kind_ = Collective::count_;
   int64_t agreed_bytes_ = 0;
   uint64_t turn_ = 0;
-  uint32_t lines_ = 0;  // small collectives before it
+  uint32_t lines_ = 0;  // number of small collectives called before
   int awaited_rank_ = 0;
   bool begun_ = false;
   bool announced_ = false;
   Part part_;
   Offer offered_;
   bool lent_ = false;
-  bool borrows_ = false;   // in the stage that is being taken
-  uint64_t consumed_ = 0;  // as this rank has shown it in this turn
+  bool borrows_ = false;   // has read exposed data in the current take phase
+  uint64_t consumed_ = 0;  // as published in this generation
   int64_t stages_ = 0;
   int64_t stage_bytes_ = 0;
   Cursor put_;
@@ -143,24 +148,25 @@ class ChunkStages : public Encounter {
   Cursor share_;
 };
 
-/// How much of a block goes through in one stage: all of a short one; of a long one pieces that let others
-/// begin early and still cost little each. Of 4 to 64 KiB this was best among two near ranks, at 64 KiB and 1
-/// MiB; among far ones half of it was better by a tenth (development machine, November 2026).
+/// Bytes of a block per stage. A short block passes in one stage. A long one is cut into pieces short enough
+/// for other ranks to begin early, and long enough to keep the cost per piece small. Among 4 to 64 KiB this
+/// was best between two near ranks, for blocks of 64 KiB and 1 MiB; between far ranks half of it was better
+/// by a tenth (development machine, November 2026).
 constexpr int64_t chunk_piece_bytes(int64_t block_bytes) {
   return std::clamp<int64_t>(block_bytes, 1, 32 * 1024);
 }
 
-/// A block for each rank, or from it; packed bytes of elements.
+/// Blocks to, or from, each rank; lengths in packed bytes.
 struct ChunkBlocks {
   struct Part {
     std::byte* place;
     int64_t bytes;
   };
-  /// Of a buffer with blocks of one length.
+  /// Blocks of equal length in one buffer.
   std::byte* base = nullptr;
   int64_t stride = 0;
   int64_t bytes = 0;
-  /// Of any lengths and places.
+  /// If set: blocks of any lengths and places.
   const Part* parts = nullptr;
   Type* type = nullptr;
 
@@ -168,7 +174,7 @@ struct ChunkBlocks {
   int64_t length(int rank) const { return parts != nullptr ? parts[rank].bytes : bytes; }
 };
 
-/// Collectives that only copy. Blocks in place are not copied.
+/// Collectives that only copy. In-place blocks are not copied.
 class ChunkMoves final : public ChunkStages {
  public:
   explicit ChunkMoves(Schedule& schedule) : ChunkStages(schedule) {}
@@ -178,10 +184,10 @@ class ChunkMoves final : public ChunkStages {
   void scatter(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root);
   /// Blocks of any lengths.
   Status allgather(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks);
-  /// In place: `out` is `in`.
+  /// In place if `out` is `in`.
   void alltoall(Schedule& schedule, const RankBlocks& out, const RankBlocks& in);
 
-  /// As a step.
+  /// Adds it to the schedule as a step.
   void join(Schedule& schedule) { schedule.meet(*this, out_.type, in_.type); }
 
  private:
@@ -198,57 +204,57 @@ class ChunkMoves final : public ChunkStages {
   bool takes_from(int64_t stage, int from) const override;
   void take(int64_t stage, int from, uint64_t begin) override;
 
-  ChunkBlocks out_;          // by the rank it goes to, or one for all
-  ChunkBlocks in_;           // by the rank it comes from
-  bool apart_ = false;       // a chunk has a part for each other rank, by its distance
-  int taken_from_ = -1;      // the only one that puts; -1: all
+  ChunkBlocks out_;          // by destination rank, or one block for all ranks
+  ChunkBlocks in_;           // by source rank
+  bool apart_ = false;       // a stage has a part for each other rank, by distance
+  int taken_from_ = -1;      // the only rank that puts; -1: all
   int64_t piece_bytes_ = 0;  // of each block in each stage
-  int64_t part_bytes_ = 0;   // from part to part in a chunk
-  // The own block, where it goes on beside the others'.
+  int64_t part_bytes_ = 0;   // distance between parts in a stage
+  // The own block, if it is copied together with the blocks of other ranks.
   const std::byte* own_from_ = nullptr;
   std::byte* own_to_ = nullptr;
   int64_t own_bytes_ = 0;
 };
 
-/// Reductions. The result has the same bits whatever the number of stages and the way they are cut, and, but
-/// for scan_chain(), whatever the kind. Elements with gaps travel packed, and are unpacked before they are
-/// reduced, one rank's after the other.
+/// Reductions. The result has the same bits for any number and length of stages and, except for scan_chain(),
+/// for every kind. Elements with gaps are transferred packed. They are unpacked before they are reduced, one
+/// rank's after the other.
 class ChunkReduction final : public ChunkStages {
  public:
-  /// Whether elements of this type can go through chunks. What counts is their size alone, which all ranks
-  /// agree on.
+  /// Whether elements of this type can pass through pipeline buffers. Depends only on their size, which is
+  /// equal on all ranks.
   static bool fits(const Schedule& schedule, const Type& type);
 
   /// `input` may be `receive`.
   ChunkReduction(Schedule& schedule, const void* input, void* receive, Type& type, Op& op)
       : ChunkStages(schedule), input_(input), receive_(receive), type_(type), op_(op) {}
 
-  /// Each rank reduces everything: for short vectors.
+  /// Each rank reduces the whole vector: for short vectors.
   Status allreduce_whole(Schedule& schedule, Count count);
   /// Each rank reduces its share.
   Status allreduce_shares(Schedule& schedule, Count count);
   Status reduce(Schedule& schedule, Count count, int root);
-  /// `begins`: where each rank's block begins, and where the last one ends; it lives as long as the schedule.
+  /// `begins`: the start of each rank's block and the end of the last one; must live as long as the schedule.
   /// nullptr: blocks of `each` elements.
   Status reduce_scatter(Schedule& schedule, const Count* begins, Count each);
 
-  /// Each rank reduces the operands of all ranks up to its own, or before it: for short vectors, or two
-  /// ranks.
+  /// Each rank reduces the operands of all ranks up to its own (inclusive) or before it (exclusive): for
+  /// short vectors, or two ranks.
   Status scan_whole(Schedule& schedule, Count count, bool inclusive);
-  /// Each rank takes the result of the one before and goes on with it.
+  /// Each rank takes the result of the previous rank and reduces its own operand into it.
   Status scan_chain(Schedule& schedule, Count count, bool inclusive);
 
-  /// As a step.
+  /// Adds it to the schedule as a step.
   void join(Schedule& schedule);
 
  private:
   static constexpr int64_t kElementBytesMax = 1024;
 
-  /// What a rank reduces of a stage.
+  /// The part of a stage that one rank reduces.
   struct Range {
     Count begin;  // in the vector
     Count count;
-    int64_t offset;  // in a chunk
+    int64_t offset;  // in the stage
   };
   enum class Kind : uint8_t { whole, shares, at_root, blocks, scan_whole, scan_chain };
 
@@ -259,7 +265,7 @@ class ChunkReduction final : public ChunkStages {
     return static_cast<std::byte*>(const_cast<void*>(buffer)) + index * type_.extent;
   }
   void cut(Count count, int parts);
-  /// `count`: the most that is reduced at a time, of so many ranks.
+  /// `count`: maximum number of elements that are reduced at a time, with `operands` operands.
   Status reserve_operands(Schedule& schedule, int operands, Count count);
   Status reserve(Schedule& schedule, Count count, bool needs_result);
   void put_range(const Range& range, std::byte* chunk);
@@ -285,20 +291,20 @@ class ChunkReduction final : public ChunkStages {
   Type& type_;
   Op& op_;
   Kind kind_ = Kind::whole;
-  int root_ = -1;          // the only one that gets the result; -1: all, or each its block
+  int root_ = -1;          // the only rank that gets the result; -1: all ranks, or each rank its block
   Count count_ = 0;        // of the vector
   Count stage_count_ = 0;  // of a stage, or of a block in a stage
   bool inclusive_ = true;  // a scan
   const Count* begins_ = nullptr;
   Count each_ = 0;
-  int64_t part_bytes_ = 0;             // from block to block in a chunk
-  std::byte* result_ = nullptr;        // of a stage, where it does not go straight to its place
+  int64_t part_bytes_ = 0;             // distance between blocks in the stage
+  std::byte* result_ = nullptr;        // of a stage, if it is not reduced directly into its destination
   std::byte* block_result_ = nullptr;  // of all stages, likewise
-  const void** operands_ = nullptr;    // of elements without gaps
-  std::byte* unpacked_ = nullptr;      // the elements of one other rank, of those with gaps
+  const void** operands_ = nullptr;    // addresses of the operands, for elements without gaps
+  std::byte* unpacked_ = nullptr;      // elements of one other rank, for elements with gaps
 };
 
-/// A step of a schedule whose communicator has chunks: `begin` says what it is.
+/// Adds a step to a schedule whose communicator has pipeline buffers: `begin` sets the collective.
 template <class Begin>
 Status move_through_chunks(Schedule& schedule, Begin begin) {
   ChunkMoves* moves;

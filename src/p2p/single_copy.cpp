@@ -1,8 +1,9 @@
-// Long messages that are copied once, from the sender's buffer to the receiver's: out of the arena by plain
-// loads, else by a single-copy method; by the receiver, from some length on by both sides, or by the sender
-// alone. The sender lends its buffer until `finished` comes, or until it has written `written`; a receiver
-// for which nothing works answers clear_to_send, and the message goes through cells. This is the receiver's
-// side, and what the sender offers; help.cpp has what the sender does when it is asked.
+// Long messages that are copied once, from the sender's buffer to the receiver's: from the arena by plain
+// loads, otherwise by a single-copy method. The receiver copies alone, from some length on both sides copy
+// (cooperative copy), or the sender copies alone. The sender's buffer stays exposed until `finished` arrives
+// or the sender answers with `written`. If no method works for a receiver, it answers clear_to_send, and the
+// message goes through bounce buffers. This file has the receiver's side and the sender's offer; help.cpp has
+// the sender's side of the copy.
 #include <algorithm>
 
 #include "base/copy.h"
@@ -15,14 +16,16 @@
 namespace hearth::p2p {
 namespace {
 
-// Of so many messages that the arena could carry one, the first to begin with, goes through new cells, which
-// tells the filler how far away the receiver is: it may have moved. What a receiver without a shared cache
-// reads from a buffer is dear to write again, dearer than cells are.
+// One in this many messages that are eligible for the arena, beginning with the first, goes through new
+// bounce buffers, so that the store policy samples whether the receiver still shares a cache: either process
+// may have moved. Without a shared cache the arena is not used: writing again to a buffer that the receiver
+// has read costs more than bounce buffers.
 constexpr uint32_t kOffersPerLook = 64;
-// Where it is far, or nothing is known: cells that travel, quick to write in any case, would never tell.
+// The same if the receiver shares no cache, or nothing is known yet. Recycled buffers are fast to write in
+// both cases and so give no sample.
 constexpr uint32_t kRefusalsPerLook = 16;
 
-/// The receiver's part of a message that both copy.
+/// The receiver's side of a cooperative copy.
 class Receiving : public single_copy::Copier {
  public:
   Receiving(transport::Transport& transport, PeerIndex from) : transport_(transport), from_(from) {}
@@ -73,7 +76,8 @@ class ReceivingByMethod final : public Receiving {
   const single_copy::Target& target_;
 };
 
-// In steps, where pages are still to come, so that each is copied to while it is in the cache.
+// Copies in steps while pages remain to be prefaulted, so that each page is still in the cache when it is
+// copied to.
 void copy_to_buffer(FreshPages& fresh, std::byte* to, const std::byte* data, size_t bytes) {
   constexpr size_t kStepBytes = size_t{256} << 10;
   size_t at = 0;
@@ -90,14 +94,15 @@ bool Engine::cells_hold(const PairProtocol& limits, uint64_t bytes) {
   return bytes <= limits.part_bytes_max * static_cast<uint64_t>(limits.cells_in_flight_max);
 }
 
-// Whether the arena may carry this one: its receiver shares a cache with us.
+// Whether to offer this message in the arena: the receiver shares a cache with this process, and no sample is
+// due.
 bool Engine::offers_arena(Peer& peer) {
   const bool near = peer.filler.near();
   peer.look_due = peer.arena_questions++ % (near ? kOffersPerLook : kRefusalsPerLook) == 0;
   return near && !peer.look_due;
 }
 
-// What the sender offers: flags of the rendezvous packet, and where the bytes lie.
+// The sender's offer: flags of the rendezvous packet, and the address of the data.
 uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address,
                       shm::Exposure& exposure) {
   const PairProtocol& limits = limits_for(request.key);
@@ -135,7 +140,7 @@ Engine::Copied Engine::copy_from_sender(ReceiveStream& stream, const Request& re
   } else if (stream.from != self_) {
     copied = copy_by_method(stream, first_byte(request), bytes);
   } else {
-    // Our own buffer: the request says where it lies, not the packet.
+    // A message to self: the buffer's address is taken from the send request, not from the packet.
     const Request* sender = request_of(stream.cookie, self_);
     if (sender == nullptr || static_cast<int64_t>(bytes) > sender->count * sender->type->size) {
       shm::damaged("rank %d lends itself %zu bytes that it does not have", self_, bytes);
@@ -156,7 +161,7 @@ bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size
     return true;
   }
   std::byte* const to = first_byte(request);
-  shm::Exposure exposure;  // the sender writes there, until copy_together() returns
+  shm::Exposure exposure;  // the sender may write there until copy_together() returns
   if (bytes >= limits_for(stream.from, request.key.context).cooperative_bytes_min && stream.from != self_) {
     exposure = arena_->expose(to, bytes);
   }
@@ -182,7 +187,7 @@ Engine::Copied Engine::copy_by_method(ReceiveStream& stream, std::byte* to, size
                  : copier.copy({0, bytes})) {
       return Copied::whole;
     }
-    // A later refusal (a filter installed, memory short) is one for good.
+    // A failure after the successful probe (a filter was installed, memory is short) is treated as permanent.
     peer.reading = Peer::Ability::refused;
   }
   if (peer.writing_declined || bytes == 0) return Copied::never;
@@ -191,7 +196,7 @@ Engine::Copied Engine::copy_by_method(ReceiveStream& stream, std::byte* to, size
   return Copied::by_sender;
 }
 
-// False when the ring is full.
+// Sends a request to copy to the sender. False: the ring is full.
 bool Engine::invite(const ReceiveStream& stream, const Invitation& invitation, uint8_t flags) {
   Status status;
   std::byte* line = transport_.claim(stream.from, sizeof invitation, status);
@@ -203,8 +208,8 @@ bool Engine::invite(const ReceiveStream& stream, const Invitation& invitation, u
   return true;
 }
 
-// The sender may be inside MPI, waiting for this very message: it is asked to help, and does if it comes in
-// time.
+// The sender may be inside MPI, waiting for this message. The receiver asks it to copy too, and it joins if
+// the request arrives in time.
 bool Engine::copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
                            const single_copy::PieceSizes& sizes, single_copy::Copier& copier) {
   shm::CopyDesk& desk = *desk_(self_);
@@ -216,7 +221,7 @@ bool Engine::copy_together(const ReceiveStream& stream, uint64_t to, uint8_t fla
   return single_copy::receive_pieces(desk, message, first, copier);
 }
 
-// The sender's answer to an invitation to write.
+// The sender's answer to a request to write the message.
 bool Engine::on_written(PeerIndex from, uint32_t cookie, uint8_t flags) {
   ReceiveStream* stream = stream_of(from, cookie);
   if (stream == nullptr || !stream->asked_to_write) return false;

@@ -1,17 +1,18 @@
-// Long messages: pieces through cells, or straight from the sender's memory.
+// Long messages: fragments through bounce buffers, or directly from the sender's memory.
 //
-//   sender                                         receiver
-//   rendezvous {length, address, first cells}  ->  matches (or waits), copies the cells out, marks them free
-//   cells {more}                               ->  ...
-//     each marked cell may be filled again     <-  mark
+//   sender                                          receiver
+//   rendezvous {length, address, fragment}   ->     matches (or waits), copies the fragment out, marks its
+//                                                   buffer as free
+//   cells {next fragment}                    ->     ...
+//   may fill a released buffer again         <-     release mark
 //
-// So the cells are the credit and no handshake is needed: a sender holds at most a few cells for one
-// message, and goes on when the receiver has emptied one. Only a sender that got no cell at all waits for
-// clear_to_send, and then sends fragments through the ring, which every pair has to itself: no message can
-// be stuck behind another pair's.
+// So the bounce buffers are the credit, and no handshake is needed: a sender holds at most a few of them for
+// one message, and continues when the receiver has released one. Only a sender that got no buffer at all
+// waits for clear_to_send. It then sends fragments through the ring. Each pair has its own ring, so no
+// message can be blocked by another pair's messages.
 //
-// Between machines there are no cells. Where both buffers are one run of bytes the transport carries the
-// whole from one to the other (kInOneRun, kBufferAwaited); else all of it goes in fragments.
+// Between machines there are no bounce buffers. If both user buffers are contiguous, the transport transfers
+// the whole message from one to the other (kInOneRun, kBufferAwaited); otherwise all of it goes in fragments.
 #include "p2p/stream.h"
 
 #include <algorithm>
@@ -31,18 +32,21 @@ namespace {
 constexpr int64_t kPartBytesMin = 2048;
 constexpr int64_t kTailBytesMin = 16384;
 constexpr int64_t kPartsMin = 8;
-// Past the caches a piece ends with a fence, and its reader fetches it from memory: fewer are better.
+// Streaming stores end a fragment with a fence, and the reader fetches it from memory: fewer fragments are
+// better.
 constexpr int64_t kStreamedPartBytesMin = 4096;
 
-// A short message is two pieces. Each piece costs both sides a start, so those of long messages begin longer.
+// Length of the first fragment. A short message is sent in two fragments. Each fragment has a start-up cost
+// on both sides, so fragments of long messages begin longer.
 int64_t first_part(int64_t total_bytes, bool streams, const PairProtocol& limits) {
   const auto longest = static_cast<int64_t>(limits.first_part_bytes);
   const int64_t least = streams ? kStreamedPartBytesMin : kPartBytesMin;
   return std::min(std::max(total_bytes / 2, least), total_bytes < 6 * longest ? longest / 2 : longest);
 }
 
-// The length of the next piece. It is short for the message, so that copying in and out overlap, and at its
-// end, so that little is left to copy out when the last byte has been copied in.
+// Length of the next fragment. Fragments are short compared to the message, so that copying in and copying
+// out overlap. They are short at its end, so that little is left to copy out after the last byte has been
+// copied in.
 int64_t next_part(const SendStream& stream, const PairProtocol& limits) {
   const int64_t left = stream.total_bytes - stream.sent_bytes;
   return std::min({stream.next_part_bytes, static_cast<int64_t>(limits.part_bytes_max),
@@ -50,8 +54,9 @@ int64_t next_part(const SendStream& stream, const PairProtocol& limits) {
                    std::max(left / 2, kTailBytesMin), left});
 }
 
-// Pieces start small. Where they travel two of them are of one length: copying in is not twice as fast as
-// copying out, so who copies out would run dry if each were twice as long as the one before.
+// Fragments start small and grow. In recycled buffers, two consecutive fragments have the same length:
+// copying in is not twice as fast as copying out, so the receiver would run dry if each fragment were twice
+// as long as the previous one.
 void grow_parts(SendStream& stream, const PairProtocol& limits) {
   const auto longest = static_cast<int64_t>(limits.part_bytes_max);
   if (!stream.travels || stream.next_is_longer)
@@ -59,15 +64,15 @@ void grow_parts(SendStream& stream, const PairProtocol& limits) {
   stream.next_is_longer = !stream.next_is_longer;
 }
 
-// Short parts do not fill the caches: twice as many of them.
+// Fragments in recycled buffers are short and do not fill the caches, so twice as many may be in flight.
 int in_flight_max(const SendStream& stream, const PairProtocol& limits) {
   return stream.travels ? std::min(2 * limits.cells_in_flight_max, kCellsInFlightMax)
                         : limits.cells_in_flight_max;
 }
 
-// How long it must be at least, so that the rest still fits the parts that may be under way: a message that
-// cells can hold whole must not wait for its receiver because its parts were short. 0: longer ones have to
-// wait.
+// Minimum length of the next fragment, so that the rest fits the fragments that may still be in flight: a
+// message that fits the bounce buffers must not wait for its receiver because its fragments were short. 0 for
+// longer messages, which wait in any case.
 int64_t least_part(const SendStream& stream, const PairProtocol& limits) {
   const int64_t left = stream.total_bytes - stream.sent_bytes;
   const auto longest = static_cast<int64_t>(limits.part_bytes_max);
@@ -75,13 +80,13 @@ int64_t least_part(const SendStream& stream, const PairProtocol& limits) {
   return left > rest + longest ? 0 : left - rest;
 }
 
-// What is begun that way may still go through cells (on_clear_to_send).
+// The protocol by which the message begins; it may change to bounce buffers later (on_clear_to_send).
 Protocol way_of(const SendStream& stream) {
   if (stream.offered == kInArena) return Protocol::arena;
   return stream.offered == kSingleCopy ? Protocol::single_copy : Protocol::cells;
 }
 
-// What need not be offered again.
+// Flags of the protocol that failed and is not to be offered again.
 uint8_t what_failed(const ReceiveStream& stream) {
   if (stream.flags & kInArena) return kNoArena;
   return stream.flags & kSingleCopy ? kNoSingleCopy : 0;
@@ -91,7 +96,7 @@ uint8_t what_failed(const ReceiveStream& stream) {
 
 // Sender.
 
-/// With a place in sending_, so that listing it never allocates. nullptr: no memory.
+/// Also reserves room in sending_, so that listing the stream never allocates. nullptr: no memory.
 SendStream* Engine::make_send_stream() {
   constexpr size_t kPlacesMin = 16;
   if (sending_.capacity() <= send_streams_.live()) {
@@ -120,7 +125,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   }
   SendStream* stream = make_send_stream();
   if (stream == nullptr) {
-    // Nothing has been announced, so this message alone fails.
+    // Nothing has been sent yet, so only this message fails.
     if (offered != 0) peer.skew.lent_is_over();
     complete_send(request, fail(MPI_ERR_NO_MEM, "no memory for a long message to process %d", to));
     return true;
@@ -128,7 +133,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   stream->request = &request;
   stream->total_bytes = bytes;
   stream->travels = bytes <= kept_bytes_max_ && !peer.kept.one_way();
-  if (std::exchange(peer.look_due, false)) give_back_kept(to);  // so that it goes through new ones
+  if (std::exchange(peer.look_due, false)) give_back_kept(to);  // so that this message uses new buffers
   ++counters_.long_messages_sent;
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->sent, counters_.long_bytes_sent);
@@ -159,7 +164,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   return true;
 }
 
-// Forgets the pieces that the receiver has emptied. The first one shows that the message has been matched.
+// Retires the fragments that the receiver has emptied. The first one shows that the message has been matched.
 void Engine::retire(SendStream& stream) {
   while (stream.in_flight > 0) {
     const SendStream::Part& part = stream.parts[static_cast<size_t>(stream.oldest)];
@@ -170,9 +175,9 @@ void Engine::retire(SendStream& stream) {
   }
 }
 
-// The next piece of a message: into cells that travel between the two, else into new ones of the own pool.
-// False: wait, since the message has as many under way as it may, or others have the cells. Marks are looked
-// at only then: each look takes the mark's line away from the receiver.
+// Writes the next fragment of a message into recycled buffers of the pair, otherwise into new ones of the own
+// pool. False: wait, because the message has reached its limit of fragments in flight or no cells are free.
+// Release marks are polled only then, because each poll takes the mark's cache line away from the receiver.
 bool Engine::fill_part(SendStream& stream, CellPart& part) {
   const Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
@@ -180,7 +185,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   const PairProtocol& limits = limits_for(request.key);
   if (limits.part_bytes_max == 0) return false;
   int64_t bytes = next_part(stream, limits);
-  // The receiver may have emptied some meanwhile.
+  // Retire the fragments that the receiver has emptied, but only if this message is at its limit.
   const int in_flight_most = in_flight_max(stream, limits);
   if (stream.in_flight >= in_flight_most || bytes < least_part(stream, limits)) retire(stream);
   if (stream.in_flight >= in_flight_most) {
@@ -198,15 +203,17 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
     if (kept) {
       owner = owner_of(to, run);
       cell = number_of(run);
-      // As much as was in it, or it would be shorter for good: its receiver keeps what comes in it.
+      // Fill it to its previous length. The receiver keeps only the length that was filled, so a shorter
+      // fragment would shorten the buffer permanently.
       if (fitting <= 2 * bytes) bytes = fitting;
     } else {
-      give_back(to, run);  // not worth a packet
+      give_back(to, run);  // too short to be worth a packet
     }
   }
   if (!kept) cell = take_cells(stream, bytes);
   if (cell < 0) {
-    // Before the first part, what the receiver says next comes without being asked for.
+    // With no fragment in flight, no recall is needed: an unmatched message gets clear_to_send without a
+    // request, and a matched one can use the ring.
     if (stream.in_flight > 0) recall(stream);
     return false;
   }
@@ -233,8 +240,9 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   return true;
 }
 
-// Cells that the receiver keeps do not come back by themselves. Messages whose cells it may keep fit the
-// parts that may be under way, and the pool, as a rule; not where memory is short.
+// Asks the receiver to release the buffers that it keeps for recycling, because it does not release them
+// otherwise. Rarely needed: messages whose buffers may be recycled normally fit the limit of fragments in
+// flight and the pool, unless memory is short.
 void Engine::recall(SendStream& stream) {
   if (stream.recalled || stream.total_bytes > kept_bytes_max_) return;
   stream.recalled = true;
@@ -246,8 +254,8 @@ void Engine::on_recall(PeerIndex from, uint32_t cookie) {
   give_back_kept(from);
 }
 
-// Cells of this process's pool that are free, or -1. Where what others keep leaves no room for a long run, a
-// shorter one will do: nobody may have a reason to give any of it back soon.
+// Takes free cells of the own pool; -1: none. If buffers that peers keep leave no room for a long run, a
+// shorter run is used, because the peers may have no reason to release any of them soon.
 int Engine::take_cells(SendStream& stream, int64_t& bytes) {
   const Peer& peer = peers_[static_cast<size_t>(stream.request->key.peer)];
   const bool gap = !peer.filler.streams() && peer.kept.one_way();
@@ -260,7 +268,7 @@ int Engine::take_cells(SendStream& stream, int64_t& bytes) {
   return cell;
 }
 
-// Sends what can be sent now; whether anything was.
+// Sends as much as possible now. True if anything was sent.
 bool Engine::push(SendStream& stream) try {
   if (stream.held) return false;
   Request& request = *stream.request;
@@ -284,7 +292,7 @@ bool Engine::push(SendStream& stream) try {
     if (line == nullptr) return moved;
     CellPart part;
     if (!fill_part(stream, part)) {
-      // Without a single cell, others holding them all, a message that was matched still has its ring.
+      // If other messages hold all cells, a matched message can still use its ring.
       if (stream.in_flight > 0 || !stream.cleared || !push_fragment(stream)) return moved;
       moved = true;
       continue;
@@ -320,7 +328,7 @@ bool Engine::push_fragment(SendStream& stream) {
   return true;
 }
 
-// The whole at once. It is over when the transport says buffer_left.
+// Passes the whole buffer to the transport. The transfer is complete when the transport delivers buffer_left.
 bool Engine::push_buffer(SendStream& stream) {
   Request& request = *stream.request;
   const auto over = static_cast<uint8_t>(PacketKind::buffer_left);
@@ -335,8 +343,8 @@ bool Engine::push_buffer(SendStream& stream) {
   return true;
 }
 
-// All bytes have left the user's buffer. Cells that are still with the receiver come back to the pool by
-// themselves.
+// All bytes have left the user's buffer. Cells that the receiver still reads return to the pool by their
+// release marks.
 void Engine::end_stream(SendStream& stream) {
   Request& request = *stream.request;
   unlist(sending_, stream);
@@ -346,7 +354,7 @@ void Engine::end_stream(SendStream& stream) {
   if (!request.await_match) complete_send(request, {});
 }
 
-// False when it makes no sense.
+// False: the packet is invalid.
 bool Engine::on_clear_to_send(Request& request, uint8_t flags) {
   const bool buffer_awaited = (flags & kBufferAwaited) != 0;
   if (buffer_awaited && !transport_.carries_buffers(request.key.peer)) return false;
@@ -363,7 +371,7 @@ bool Engine::on_clear_to_send(Request& request, uint8_t flags) {
   return true;
 }
 
-// What was held goes on: the receiver has matched it and says how.
+// Resumes a held message: the receiver has matched it and selected the protocol.
 void Engine::let_go(SendStream& stream) {
   stream.held = false;
   stream.cleared = true;
@@ -394,7 +402,8 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
     keep_part(*stream, start.part);
     announce(*stream, start.part.bytes);
   }
-  // More pieces come unasked only where some have come already; a held message is listed once it has matched.
+  // Further fragments follow without a request only if a first one has arrived. A held message is listed when
+  // it is matched.
   if (stream->announced_bytes > 0 && stream->announced_bytes < stream->total_bytes) {
     list(peers_[static_cast<size_t>(from)].streams, *stream);
   }
@@ -447,7 +456,8 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
   finish_if_whole(stream);
 }
 
-// Has the transport put the message straight into the receive buffer, where that is one run and holds it all.
+// Asks the transport to transfer the message into the receive buffer, if the buffer is contiguous and holds
+// the whole message. False: not possible.
 bool Engine::await_buffer(ReceiveStream& stream) {
   const Request& request = *stream.request;
   const int64_t bytes = stream.total_bytes;
@@ -470,7 +480,7 @@ bool Engine::on_buffer_came(PeerIndex from, uint32_t slot) {
   return true;
 }
 
-// All of it, copied once.
+// Records that the whole message has been copied by a single copy.
 void Engine::has_come(ReceiveStream& stream) {
   stream.announced_bytes = stream.copied_bytes = stream.total_bytes;
   ++counters_.single_copies;
@@ -478,7 +488,8 @@ void Engine::has_come(ReceiveStream& stream) {
 }
 
 ReceiveStream* Engine::stream_of(PeerIndex from, uint32_t cookie) {
-  // The sender may use a cookie again once it has announced everything, so look for one that still arrives.
+  // The sender may reuse a cookie after it has announced everything, so only streams with outstanding
+  // fragments match.
   for (ReceiveStream* stream : peers_[static_cast<size_t>(from)].streams) {
     if (stream->cookie == cookie && stream->announced_bytes < stream->total_bytes) return stream;
   }
@@ -488,7 +499,7 @@ ReceiveStream* Engine::stream_of(PeerIndex from, uint32_t cookie) {
 void Engine::on_part(PeerIndex from, uint32_t cookie, const CellPart& part) {
   note_home(from, part);
   ReceiveStream* stream = stream_of(from, cookie);
-  // Nobody wants it any more (failure.cpp).
+  // The receive has been dropped (failure.cpp): release the buffer.
   if (stream == nullptr) return return_part(from, part);
   announce(*stream, part.bytes);
   if (stream->request == nullptr) return keep_part(*stream, part);
@@ -496,8 +507,9 @@ void Engine::on_part(PeerIndex from, uint32_t cookie, const CellPart& part) {
   finish_if_whole(*stream);
 }
 
-// A cell that travels comes with an answer in it. It may be kept here now, unmarked as before: what we had
-// sent in it is over all the same. One of our own is with us again.
+// A recycled buffer arrived: treat the earlier fragment that this process sent in it as acknowledged. Its
+// release mark is still not set, because the buffer may be kept here now. If the buffer belongs to this
+// process's pool, the peer no longer holds it.
 void Engine::note_home(PeerIndex from, const CellPart& part) {
   for (SendStream* stream : sending_) {
     if (stream->request->key.peer == from) stream->note_answer(owner_of(from, part), number_of(part));
@@ -534,7 +546,8 @@ void Engine::refuse_part(PeerIndex from, const CellPart& part) const {
                self_, part.bytes, number_of(part), owner_of(from, part));
 }
 
-// Before the match. A sender holds no more cells than the limit.
+// Stores a fragment that arrived before the match. A sender has at most kCellsInFlightMax fragments in
+// flight.
 void Engine::keep_part(ReceiveStream& stream, const CellPart& part) const {
   if (stream.parts.size() == kCellsInFlightMax) refuse_part(stream.from, part);
   stream.parts.push_back(part);

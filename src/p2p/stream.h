@@ -1,4 +1,4 @@
-// Long messages under way: the sender's view and the receiver's.
+// Long messages in progress: the sender's state and the receiver's.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ struct Request;
 
 constexpr int kCellsInFlightMax = 32;
 
-/// A long message that this process sends in pieces. Cells that the receiver still holds are a queue, oldest
-/// first; as many as come back may be taken anew.
+/// A long message that this process sends in fragments. The bounce buffers that the receiver has not released
+/// form a queue, oldest first; each one that is released makes room for another fragment.
 struct SendStream {
   uint32_t slot;
   uint32_t alive;
@@ -25,28 +25,29 @@ struct SendStream {
   Request* request = nullptr;
   int64_t total_bytes = 0;
   int64_t sent_bytes = 0;
-  int64_t next_part_bytes = 0;  // as far as the message is long enough
+  int64_t next_part_bytes = 0;  // if the message is long enough
   bool next_is_longer = false;
-  bool travels = false;         // in cells that go to and fro (kept_cells.h)
+  bool travels = false;         // in recycled buffers (kept_cells.h)
   bool cleared = false;         // the receiver has matched: the ring may carry fragments
-  bool held = false;            // nothing may be sent before clear_to_send or finished
+  bool held = false;            // sends nothing before clear_to_send or finished
   uint8_t offered = 0;          // the buffer itself is exposed: kSingleCopy or kInArena
   shm::Exposure exposure;       // with kInArena
-  bool buffer_awaited = false;  // the transport is to carry the whole buffer, as soon as there is room for it
-  bool to_answer = false;       // an invitation to write must still be answered, with these flags
+  bool buffer_awaited = false;  // the transport is to transfer the whole buffer once it has room
+  bool to_answer = false;       // a request to write must still be answered, with these flags
   uint8_t answer_flags = 0;
-  bool recalled = false;  // its cells may not be kept any more
-  int place = -1;         // in Engine::sending_; -1: not there, being held
+  bool recalled = false;  // the receiver was asked to recycle no more buffers of this message
+  int place = -1;         // index in Engine::sending_; -1: held, not listed
   int in_flight = 0;
   int oldest = 0;
   struct Part {
     PeerIndex owner;
-    int cell;  // -1: it has come back, with an answer in it
+    int cell;  // -1: it came back as a recycled buffer
     uint32_t ticket;
   };
   std::array<Part, kCellsInFlightMax> parts;
 
-  /// The receiver has sent us a part in that cell: it has emptied it, although the mark does not say so.
+  /// The receiver has sent a fragment in this buffer. So it has emptied the buffer, although the release mark
+  /// is not set.
   void note_answer(PeerIndex owner, int cell) {
     for (int i = 0; i < in_flight; ++i) {
       Part& part = parts[static_cast<size_t>((oldest + i) % kCellsInFlightMax)];
@@ -55,7 +56,7 @@ struct SendStream {
   }
 };
 
-/// A long message that arrives in pieces; unmatched ones keep what has been announced.
+/// A long message that arrives in fragments. It stores the fragments that arrive before the match.
 struct ReceiveStream {
   uint32_t slot;
   uint32_t alive;
@@ -63,20 +64,20 @@ struct ReceiveStream {
   PeerIndex from = 0;
   uint32_t cookie = 0;  // of the sender's request
   uint8_t flags = 0;
-  uint64_t address = 0;  // in the sender
+  uint64_t address = 0;  // of the data in the sender
   int64_t total_bytes = 0;
   int64_t announced_bytes = 0;
   int64_t copied_bytes = 0;
-  Request* request = nullptr;   // once matched
-  FreshPages fresh;             // of its buffer
-  bool asked_to_write = false;  // the sender has been given the receive buffer
-  bool buffer_awaited = false;  // the transport has been given it
-  bool keeps_cells = false;     // that are emptied (kept_cells.h)
-  int place = -1;               // in Peer::streams; -1: not there, nothing more is to come for now
-  std::vector<CellPart> parts;  // announced before the match
+  Request* request = nullptr;   // set by the match
+  FreshPages fresh;             // of the receive buffer
+  bool asked_to_write = false;  // the sender was asked to write the message into the receive buffer
+  bool buffer_awaited = false;  // the transport was asked to transfer it into the receive buffer
+  bool keeps_cells = false;     // emptied buffers are recycled (kept_cells.h)
+  int place = -1;  // index in Peer::streams; -1: not listed, no further fragment is expected for now
+  std::vector<CellPart> parts;  // arrived before the match
 };
 
-/// A message that came before its receive was posted. Eager payloads of a line are kept inside.
+/// A message that arrived before its receive was posted. Eager payloads of one line are stored inside.
 struct UnexpectedMessage : MatchMessage {
   UnexpectedMessage() {}  // NOLINT(modernize-use-equals-default): see MatchEntry
 
@@ -91,7 +92,8 @@ struct UnexpectedMessage : MatchMessage {
   std::byte own[shm::kLineBytes - shm::kHeaderBytes];
 };
 
-// Lists in no particular order, whose members know their places: thousands may be under way.
+// Unordered lists whose members know their index, so that removal takes constant time: thousands of messages
+// may be in progress.
 template <class Stream>
 void list(std::vector<Stream*>& streams, Stream& stream) {
   stream.place = static_cast<int>(streams.size());

@@ -18,7 +18,7 @@ std::span<const int> the_places;
 std::span<const int> the_machines;
 int own_place = 0;
 
-/// Below 0 for a process on another machine.
+/// Local rank of a process; negative if it is on another machine.
 int place_of(PeerIndex peer) {
   const auto index = static_cast<size_t>(peer);
   const auto self = static_cast<size_t>(p2p::engine().self());
@@ -26,7 +26,7 @@ int place_of(PeerIndex peer) {
   return the_places.empty() ? static_cast<int>(peer) : the_places[index];
 }
 
-/// Attached regions are sorted by address; one without bytes precedes one that begins at the same address.
+/// Attached regions are sorted by address; an empty region precedes one that begins at the same address.
 std::pair<int64_t, int64_t> order_of(const datatype::Block& region) {
   return {region.offset, region.bytes};
 }
@@ -103,7 +103,8 @@ void Window::look_around() {
   if (!own_.dynamic) here_[self] = static_cast<std::byte*>(own_.base);
 }
 
-// Only where somebody needs them does everybody listen, which costs each look for messages some time.
+// All processes agree whether any of them needs messages. Only then do they listen for messages, because that
+// makes each poll slower.
 Status Window::agree_on_ways() {
   const auto needs = [this](size_t rank) {
     const bool has_data = own_.dynamic || parts_[rank].bytes > 0;
@@ -147,7 +148,7 @@ Status Window::close() {
   p2p::Engine& engine = p2p::engine();
   engine.wait_until([this] { return notices_.under_way == 0; }, [](p2p::WaitNote&) {});
   closed_ = true;
-  // Which takes it out of what is polled.
+  // advance() returns true now, which removes the window from the polled objects.
   if (by_messages_) engine.progress();
   messages_.close();
   return flushed.ok() ? met : flushed;
@@ -200,8 +201,8 @@ bool Window::is_attached(uint64_t address, int64_t bytes) const {
   auto begin = static_cast<int64_t>(address);
   auto region = std::ranges::upper_bound(attached_, begin, {}, &datatype::Block::offset);
   if (region == attached_.begin()) return false;
-  // Regions do not overlap: the last one that begins at or before `begin`, then those that follow without
-  // gap.
+  // Regions do not overlap. Check the last region that begins at or before `begin`, then the regions that
+  // follow it without a gap.
   for (--region; region != attached_.end() && region->offset <= begin; ++region) {
     const int64_t covered = region->offset + region->bytes - begin;
     if (covered < 0) return false;

@@ -1,14 +1,14 @@
 // A window of one-sided communication (MPI 5.0 chapter 12): memory of each process of a communicator that the
-// others read, write and combine data into.
+// other processes read, write and combine data into. There are two ways of access:
 //
-//   reached by loads and stores     memory in the arena: MPI_Win_allocate, MPI_Win_allocate_shared, and
-//                                   windows made of MPI_Alloc_mem or of a shared heap (docs/design/arena.md)
-//   by messages to the process      everything else: ordinary memory, and processes on other machines
-//                                   (rma/messages.h). They are answered whenever it is in a call of MPI.
+//   loads and stores         memory in the arena: MPI_Win_allocate, MPI_Win_allocate_shared, and windows
+//                            made of MPI_Alloc_mem memory or of a shared heap (docs/design/arena.md)
+//   messages to the target   everything else: ordinary memory, and processes on other machines
+//                            (rma/messages.h). The target serves them in any call of MPI.
 //
-// What is put or got by loads and stores is over when the call returns. Locks are words of a board that each
-// process has in the arena too (shm/layout.h). Fences are barriers, and what MPI_Win_post and
-// MPI_Win_complete say to others are messages without data, in a communicator of the window's own.
+// A put or get by loads and stores is complete when the call returns. Locks are words of a board that each
+// process also has in its arena slice (shm/layout.h). Fences are barriers. MPI_Win_post and MPI_Win_complete
+// send messages without data, in a communicator that belongs to the window.
 //
 // All calls under the library's lock.
 #pragma once
@@ -38,10 +38,10 @@ using datatype::Type;
 using objects::Comm;
 using p2p::PeerIndex;
 
-/// Before the first window: where the words of this job are, and which processes share its memory. `places`:
-/// the number of each process of the job among those of this machine, or below 0; empty: all are on it, in
-/// their order. `machines`: that of each process, where they are on several, or pretend to be. All outlive
-/// the windows.
+/// Call before the first window. `segment`: the job's segment, with the wake-up words. `places`: local rank
+/// of each process of the job, negative for processes on other machines; empty: all processes are on this
+/// machine, in their order. `machines`: the machine of each process, if there are several machines or
+/// simulated nodes. All arguments must outlive the windows.
 void set_up(const shm::Segment& segment, int own_place, shm::Arena& arena, std::span<const int> places,
             std::span<const int> machines);
 
@@ -54,60 +54,62 @@ struct Data {
   int64_t bytes() const { return count * type->size; }
 };
 
-/// Data in the part of another process, or of this one.
+/// Data in the part of a target process, which may be this one.
 struct Target {
   int rank;
-  int64_t displacement;  // in its units
+  int64_t displacement;  // in the target's displacement units
   Count count;
   Type* type;
 
   int64_t bytes() const { return count * type->size; }
 };
 
-/// What a process brings to a window.
+/// The part of the window that this process contributes.
 struct OwnPart {
   void* base = nullptr;
   int64_t bytes = 0;
   int64_t displacement_unit = 1;
-  /// In the arena where possible, zeros.
+  /// In the arena if possible; initially zeros.
   shm::WindowBoard* board = nullptr;
   bool dynamic = false;
-  /// Whose window of the arena the part lies in, where that is not this process: its rank, and where there.
+  /// If the part lies in the arena slice of another process: that process's rank and the offset in its slice.
+  /// Otherwise -1.
   int owner = -1;
   uint64_t owner_offset = 0;
 };
 
 class Window final : public p2p::Polled {
  public:
-  /// Collective over `comm`, which is the window's own and outlives it.
+  /// Collective over `comm`, which belongs to the window and outlives it.
   static Status open(Comm& comm, const OwnPart& own, std::unique_ptr<Window>& made);
-  /// MPI_ERR_RMA_SYNC where an epoch has not ended.
+  /// MPI_ERR_RMA_SYNC if an epoch has not ended.
   Status check_ended() const { return check_quiet("MPI_Win_free"); }
-  /// Collective: nothing is under way afterwards, here or elsewhere. Pre: check_ended().
+  /// Collective: afterwards no operation on the window is pending in any process. Pre: check_ended().
   Status close();
   ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
-  /// Where a process's part is, as this process reaches it; nullptr where it does not.
+  /// Address of a process's part in this process; nullptr if it can be accessed only by messages.
   std::byte* part_here(int rank) const { return here_[static_cast<size_t>(rank)]; }
   int64_t part_bytes(int rank) const { return parts_[static_cast<size_t>(rank)].bytes; }
-  /// Whether this process reaches the parts of all by loads and stores.
+  /// Whether this process accesses the parts of all processes by loads and stores.
   bool reaches_all() const;
   int64_t displacement_unit(int rank) const { return parts_[static_cast<size_t>(rank)].displacement_unit; }
 
-  /// Where a process has this in its window of the arena; nullptr: not to be reached.
+  /// Address in this process of a range of a peer's arena slice; nullptr if it cannot be accessed.
   static std::byte* reach(PeerIndex peer, uint64_t offset, size_t bytes);
 
-  // Memory of a dynamic window. MPI_ERR_RMA_ATTACH.
+  // Memory of a dynamic window. Errors: MPI_ERR_RMA_ATTACH, and MPI_ERR_RMA_FLAVOR for other windows.
   Status attach(void* base, int64_t bytes);
   Status detach(const void* base);
 
-  // Access (access.cpp). With `request`: it is set to one that is over when the data are there.
+  // Access (access.cpp). If `request` is given, it is set to a request that completes when the data are in
+  // place.
 
   Status put(const Data& origin, const Target& target, p2p::Request** request);
   Status get(const Data& result, const Target& target, p2p::Request** request);
-  /// `result`: what was there before; nullptr where nobody asks.
+  /// `result`: receives the previous data; nullptr: they are not fetched.
   Status accumulate(const Data& origin, const Target& target, const objects::Op& op, const Data* result,
                     p2p::Request** request);
   Status compare_and_swap(const void* origin, const void* compare, void* result, const Target& target);
@@ -124,24 +126,25 @@ class Window final : public p2p::Polled {
   Status unlock(int rank);
   Status lock_all(int assertions);
   Status unlock_all();
-  /// All that this process began is over at the target, and here.
+  /// Completes all operations of this process on the target, at the target and at this process.
   Status flush(int rank);
   Status flush_all_locked();
-  /// Stores of this process come before, what others have stored is seen after.
+  /// Memory barrier: earlier stores of this process become visible before later ones, and stores that other
+  /// processes have made are visible after it.
   Status sync();
 
-  /// Of the engine: goes on with messages.
+  /// Called by the engine: makes progress on messages. True once the window is closed.
   bool advance() override;
 
  private:
   friend class Messages;
 
-  /// What each process tells of its part.
+  /// What each process publishes about its part.
   struct Part {
-    uint64_t board;         // where the board is in its window of the arena; kNowhere
-    uint64_t offset;        // where the part is in the owner's window; kNowhere
-    uint64_t arena_begins;  // where its own window of the arena begins in its memory; 0: nowhere
-    uint64_t arena_ends;    // and where peers no longer reach it
+    uint64_t board;         // offset of the board in its arena slice, or kNowhere
+    uint64_t offset;        // offset of the part in the owner's arena slice, or kNowhere
+    uint64_t arena_begins;  // address of its own arena slice in its memory; 0: none
+    uint64_t arena_ends;    // end of the range that peers can access
     uint64_t base;          // the part's address in its memory
     int64_t bytes;
     int64_t displacement_unit;
@@ -149,10 +152,10 @@ class Window final : public p2p::Polled {
   };
   static constexpr uint64_t kNowhere = ~uint64_t{0};
 
-  /// Where data of a target are.
+  /// Location of a target's data.
   struct Spot {
-    std::byte* here = nullptr;  // the address that the type counts from; nullptr: only by messages
-    uint64_t address = 0;       // the same in the target's memory
+    std::byte* here = nullptr;  // address that the type's offsets refer to; nullptr: messages only
+    uint64_t address = 0;       // the same address in the target process
     bool empty = false;         // no data at all
   };
 
@@ -163,19 +166,19 @@ class Window final : public p2p::Polled {
   void look_around();
   Status agree_on_ways();
   PeerIndex peer(int rank) const { return comm_.peers[rank]; }
-  /// A board that this process reaches; nullptr.
+  /// A process's board; nullptr if this process cannot access it.
   shm::WindowBoard* board_of(int rank) const { return boards_[static_cast<size_t>(rank)]; }
 
   // access.cpp
   Status check_access(int rank);
   Status locate(const Target& target, Spot& spot);
-  /// Whether each of these bytes is attached, be it as part of one region or of several adjacent ones.
+  /// Whether all these bytes are attached, in one region or in several adjacent ones.
   bool is_attached(uint64_t address, int64_t bytes) const;
   bool all_attached(const Target& target, const datatype::Span& span) const;
-  /// Of what another process asks for: does it lie in this process's part?
+  /// Whether a range that another process requests lies in this process's part.
   bool is_own(uint64_t address, int64_t bytes) const;
-  /// The accumulate lock of one process's part, held for a scope: one process at a time combines data there.
-  /// Pre: this process reaches the board.
+  /// The accumulate lock of one process's part, held for a scope, so that one process at a time combines data
+  /// there. Pre: this process can access the board.
   class Combining {
    public:
     Combining(Window& window, int rank);
@@ -195,14 +198,14 @@ class Window final : public p2p::Polled {
   Status check_quiet(const char* before) const;
   Status acquire(int rank, bool exclusive);
   Status await_lock(int rank, bool exclusive);
-  /// The holders, as far as this process can read their boards.
+  /// Reports the holders of the lock, as far as this process can read their boards.
   void describe_lock_wait(int rank, p2p::WaitNote& note) const;
   Status release(int rank, bool exclusive);
   void answer_others() const;
   Status await_replies(int rank);
   Status await_replies(int rank, const p2p::Describe& describe);
   Status flush_all();
-  /// `call`: what the other sides have to call.
+  /// `call`: the MPI function that the other processes have to call.
   Status await_all(std::vector<p2p::Request*>& requests, std::string_view call);
   Status tell_all(std::span<const PeerIndex> peers, int tag);
   Status listen_to_all(std::span<const PeerIndex> peers, int tag, std::vector<p2p::Request*>& requests);
@@ -211,13 +214,13 @@ class Window final : public p2p::Polled {
 
   Comm& comm_;
   const OwnPart own_;
-  shm::Exposure shared_;          // of the own part; of a dynamic window, of all that may be attached
+  shm::Exposure shared_;          // of the own part; of a dynamic window, of all memory that may be attached
   std::vector<Part> parts_;       // by rank
   std::vector<std::byte*> here_;  // by rank
-  std::vector<shm::WindowBoard*> boards_;  // by rank; one's own is always reached
+  std::vector<shm::WindowBoard*> boards_;  // by rank; the own board is always accessible
   std::vector<datatype::Block> attached_;  // regions of this process in a dynamic window, sorted by address
   Messages messages_;
-  bool by_messages_ = false;  // somebody reaches somebody only by them
+  bool by_messages_ = false;  // some process accesses another one only by messages
   bool closed_ = false;
 
   // Epochs of this process.
@@ -228,10 +231,10 @@ class Window final : public p2p::Polled {
   bool all_locked_ = false;
   int locks_ = 0;                 // by MPI_Win_lock
   std::vector<Held> held_;        // by rank
-  std::vector<bool> accessible_;  // by rank: started
+  std::vector<bool> accessible_;  // by rank: in the group of MPI_Win_start
   std::vector<PeerIndex> started_for_;
-  std::vector<p2p::Request*> exposure_;  // until those that we posted for are through
-  p2p::MessageGroup notices_;            // sends that nobody asks about
+  std::vector<p2p::Request*> exposure_;  // receives of MPI_Win_complete, which end the exposure epoch
+  p2p::MessageGroup notices_;            // sends of synchronization messages; close() waits for them
 };
 
 }  // namespace hearth::rma

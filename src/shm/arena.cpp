@@ -14,16 +14,16 @@
 namespace hearth::shm {
 namespace {
 
-// Twice the memory, so that both users of a window (docs/design/arena.md) may take addresses for all of it.
+// Twice the memory, so that each half of a slice (docs/design/arena.md) has addresses for all of it.
 constexpr uint64_t kWindowsPerMemory = 2;
 constexpr uint64_t kWindowBytesUsual = uint64_t{1} << 30;
-// Less is not worth having.
+// Smaller slices are not useful.
 constexpr uint64_t kWindowBytesMin = uint64_t{64} << 20;
-// All windows together: a quarter of the 47 bits that a process has.
+// All slices together: a quarter of the 47-bit address space of a process.
 constexpr uint64_t kArenaBytesMax = uint64_t{1} << 45;
-// A peer's window is made accessible in steps of this length.
+// A peer's slice is made accessible in steps of this length.
 constexpr uint64_t kAccessibleStep = uint64_t{4} << 20;
-// Of a limited address space the program needs the rest.
+// If the address space is limited, the arena takes at most 1/4 of it; the program needs the rest.
 constexpr uint64_t kAddressSpaceShare = 4;
 
 unsigned long long number(uint64_t value) {
@@ -130,7 +130,7 @@ Status Arena::attach(os::Descriptor file, uint32_t rank_count, int self, Arena& 
   return {};
 }
 
-// A program that closes all descriptors may have closed ours, and opened something else under its number.
+// A program that closes all descriptors may have closed this one and opened another file under its number.
 bool Arena::has_file() const {
   return file_.open() && os::identity_of(file_.number()) == identity_;
 }
@@ -175,8 +175,8 @@ Exposure Arena::expose(const void* address, size_t bytes) {
   if (!holds(address, bytes)) return {};
   const uint64_t offset = offset_of(address);
   if (offset + bytes <= half_bytes()) return {this, offset, false};
-  // Either take_heap_back() sees this exposure, or this thread sees that the heap is private: the fence
-  // stands between store and load here and there.
+  // Pairs with the fence in take_heap_back(). Each side has a fence between its store and its load: either
+  // take_heap_back() sees this exposure, or this thread sees that the heap is private.
   atomic::fetch_add(exposures_, (uint64_t{1} << kActiveBits) + 1);
   atomic::fence_full();
   Exposure exposure(this, offset, true);
@@ -186,7 +186,7 @@ Exposure Arena::expose(const void* address, size_t bytes) {
 
 void Exposure::end() {
   Arena* const arena = std::exchange(arena_, nullptr);
-  // Pairs with the acquire in take_heap_back(): what peers wrote has been seen.
+  // Pairs with the acquire load in take_heap_back(): the stores of peers are visible after it.
   if (arena != nullptr && counted_) atomic::fetch_add(arena->exposures_, ~uint64_t{0});
 }
 
@@ -219,7 +219,7 @@ void Arena::show_in_core_files(std::byte* from, size_t bytes) {
 bool Arena::give_back(std::byte* from, size_t bytes) {
   const bool in_heap = from >= begin_of(Half::heap);
   if (!is_private(in_heap ? Half::heap : Half::blocks)) return os::drop_shared_pages(from, bytes);
-  // A page that is dropped shows the file again, which has to be empty there.
+  // A dropped private page shows the file again, so the file must be empty there.
   return (!in_heap || heap_is_detached_) && os::drop_private_pages(from, bytes);
 }
 

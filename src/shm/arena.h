@@ -1,21 +1,22 @@
-// The arena: one sparse memory file of the job, in which every rank owns a window. What a rank puts into its
-// window every other rank reaches with plain loads and stores: MPI_Alloc_mem, and the heap of a program that
-// shares it.
+// The arena: one sparse memory file per job. Each rank owns a slice of it and allocates from that slice; the
+// other ranks access the slice by plain loads and stores. A slice holds the memory of MPI_Alloc_mem and of
+// MPI windows, and the heap of a program that shares it.
 //
-//   file   | window of rank 0 | window of rank 1 | ...        window_bytes each, a power of two
-//   window | blocks: the first half | heap: the second half |
-//   half   | handed out by grow(): accessible, memory where touched | reserved: access faults |
+//   file   | slice of rank 0 | slice of rank 1 | ...          window_bytes() each, a power of two
+//   slice  | blocks: the first half | heap: the second half |
+//   half   | handed out by grow(): accessible, memory once touched | reserved: access faults |
 //
-// The launcher makes it beside the segment, without a name; it is gone with the last process that has it. A
-// rank maps its own window when it starts and a peer's when that peer's first message asks for it. Only
-// offsets within a window are exchanged. Where there is no arena it is not usable(), reason() says why, and
-// everything works without it. docs/design/arena.md has the policy of growth and return.
+// The launcher creates the file together with the segment. It has no name and disappears with the last
+// process that has it open or mapped. A rank maps its own slice at startup, and the slice of a peer on the
+// first access to it. Processes exchange only offsets in a slice. If there is no arena, usable() is false,
+// reason() returns the cause, and messages and windows work without it. docs/design/arena.md describes how
+// slices grow and return memory.
 //
-// The heap stays shared only while that does not change what fork() means: see take_heap_back(). A peer may
-// use memory of the heap while an Exposure of it exists.
+// The heap stays shared only as long as that does not change the semantics of fork(): see take_heap_back().
+// Peers may access memory of the heap only while an Exposure of it exists.
 //
-// grow(), give_back() and expose() may be called by any thread at any time, everything else under the
-// library's lock. Once watch_forks_for() knows the object it stays where it is (arena_fork.cpp).
+// Any thread may call grow(), give_back() and expose() at any time. All other functions need the library's
+// lock. After watch_forks_for() the object must not move (arena_fork.cpp).
 #pragma once
 
 #include <cstddef>
@@ -32,8 +33,8 @@ namespace hearth::shm {
 
 class Arena;
 
-/// Permission for peers to use a range of the own window. While one for a range of the heap exists, the heap
-/// stays shared.
+/// Permission for peers to access a range of the own slice. The heap stays shared while an exposure of a
+/// range in it exists.
 class Exposure {
  public:
   Exposure() = default;
@@ -49,9 +50,9 @@ class Exposure {
   Exposure& operator=(const Exposure&) = delete;
   ~Exposure() { end(); }
 
-  /// False: the peers cannot reach the range.
+  /// False: peers cannot access the range.
   explicit operator bool() const { return arena_ != nullptr; }
-  /// Where the range begins in the window. Pre: it is one.
+  /// Offset of the range in the slice. Pre: operator bool() is true.
   uint64_t offset() const { return offset_; }
   void end();
 
@@ -66,7 +67,7 @@ class Exposure {
 
 class Arena {
  public:
-  /// The two users of a window: MPI_Alloc_mem with its like, and the program's heap.
+  /// The two users of a slice: MPI_Alloc_mem and MPI windows; the program's heap.
   enum class Half : uint8_t { blocks, heap };
 
   Arena() = default;
@@ -76,39 +77,40 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// The launcher's: makes the file and maps nothing. An error where memory files, address space or the limit
-  /// on the length of files do not allow a window of useful size.
+  /// Called by the launcher: creates the file and maps nothing. Fails if memory files, address space or the
+  /// limit on file lengths do not allow slices of useful size.
   static Status create(uint32_t rank_count, Arena& arena);
-  /// A rank's: takes the descriptor over, checks the file's length, maps the own window.
+  /// Called by a rank: takes ownership of the descriptor, checks the length of the file and maps the own
+  /// slice.
   static Status attach(os::Descriptor file, uint32_t rank_count, int self, Arena& arena);
-  /// The window of each rank in a job of so many on a machine with so much memory, under these limits of a
-  /// process; 0 when there is no room for a useful one.
+  /// Length of each slice in a job of `rank_count` ranks on a machine with this memory, under these limits of
+  /// a process; 0 if there is no room for slices of useful size.
   static uint64_t plan_window_bytes(uint32_t rank_count, uint64_t memory_bytes, uint64_t address_space_bytes,
                                     uint64_t file_bytes_max);
 
   int descriptor() const { return file_.number(); }
   bool usable() const { return base_ != nullptr; }
-  /// Why it is not usable, in words; "" when it is.
+  /// Why it is not usable, as text; empty if it is usable.
   const std::string& reason() const { return reason_; }
-  /// Remembers why there is none.
+  /// Sets the reason why there is no arena.
   void set_reason(std::string reason) { reason_ = std::move(reason); }
   size_t window_bytes() const { return window_bytes_; }
   size_t half_bytes() const { return window_bytes_ / 2; }
-  /// Where a half of the own window begins. Pre: usable().
+  /// Start of a half of the own slice. Pre: usable().
   std::byte* begin_of(Half half) const { return base_ + (half == Half::heap ? half_bytes() : 0); }
 
-  /// Whether peers can reach all these bytes, which lie in the own window: a few comparisons.
+  /// Whether all these bytes are in the own slice and peers can access them. Costs a few comparisons.
   bool holds(const void* address, size_t bytes) const {
     const size_t offset = offset_in_window(address);
     return offset < reachable_end() && bytes <= reachable_end() - offset;
   }
   /// Pre: holds(address, 1).
   uint64_t offset_of(const void* address) const { return offset_in_window(address); }
-  /// Whether the heap's half is shared with the peers: until take_heap_back(), and not in a child.
+  /// Whether peers can access the heap's half: true until take_heap_back(), false in a child process.
   bool heap_is_shared() const { return !is_private(Half::heap); }
-  /// Offsets in the own window from here on are not reachable by peers.
+  /// Peers can access offsets of the own slice below this one.
   size_t reachable_end() const;
-  /// Lets peers use a range until the exposure ends; none where holds() is false.
+  /// Lets peers access a range until the exposure ends. The result is false if holds() is false.
   Exposure expose(const void* address, size_t bytes);
   /// How many exposures of the heap there have been. Any thread.
   uint64_t heap_exposures() const { return atomic::load_relaxed(exposures_) >> kActiveBits; }
@@ -117,11 +119,11 @@ class Arena {
   void note_private_message() const {
     if (on_private_message_ != nullptr) on_private_message_();
   }
-  /// The same for all of the heap.
+  /// The same for the whole half of the heap.
   Exposure expose_heap() { return expose(begin_of(Half::heap), half_bytes()); }
 
-  /// A peer's memory, as this process reaches it: nullptr when the range does not lie in one half of its
-  /// window or the window cannot be mapped. The first call for a peer maps.
+  /// Address of a peer's memory in this process. nullptr if the range does not lie in one half of the peer's
+  /// slice or the slice cannot be mapped. The first call for a peer maps its slice.
   std::byte* memory_of(int rank, uint64_t offset, size_t bytes) {
     if (offset > window_bytes_ || bytes > window_bytes_ - offset) [[unlikely]]
       return nullptr;
@@ -132,32 +134,34 @@ class Arena {
     return window.begin + offset;
   }
 
-  /// The next fresh piece of a half of the own window: zeros, and without memory until it is touched. nullptr
-  /// when the half is used up. Pre: both are multiples of the page, the alignment a power of two.
+  /// Hands out the next unused addresses of a half of the own slice; they read as zeros and take no memory
+  /// until they are touched. nullptr if the half is used up. Pre: `bytes` and `alignment` are multiples of
+  /// the page size, `alignment` is a power of two.
   std::byte* grow(Half half, size_t bytes, size_t alignment);
-  /// Asks that the window's memory comes from a memory node, as long as it has some.
+  /// Takes new pages of the own slice from this memory node while the node has free memory.
   void prefer_node(int node);
-  /// Lets core files have what lies there; nothing of the window goes there otherwise.
+  /// Includes this range in core files, which contain nothing else of the slice.
   void show_in_core_files(std::byte* from, size_t bytes);
-  /// Returns the memory of whole pages to the system; the addresses stay, and read as zeros. False when the
-  /// system refuses.
+  /// Returns the memory of whole pages to the system. The addresses stay valid and read as zeros. False if
+  /// the system refuses.
   bool give_back(std::byte* from, size_t bytes);
 
-  // Around a fork, in the thread that forks (arena_fork.cpp).
+  // Called around a fork by the thread that forks (arena_fork.cpp).
 
-  /// Before a fork: makes the heap's memory private again, in place and for good, so that parent and child
-  /// share it copy-on-write as the standard of fork() has it. Copies its pages once; peers lose access, and
-  /// messages from it take bounce buffers from then on. Does nothing while the heap is empty. False, and
-  /// nothing has changed, while an exposure of the heap exists or memory is short. Pre: no other thread is in
-  /// grow() or give_back() of the heap.
+  /// Before a fork: makes the memory of the heap private again, permanently and at the same addresses, so
+  /// that parent and child share it copy-on-write as POSIX requires. Copies its pages once. Peers lose
+  /// access, and later messages from the heap use bounce buffers. Returns false and changes nothing if the
+  /// heap has no pages, if it is private already, if an exposure of the heap exists, or if memory is short.
+  /// Pre: no other thread is in grow() or give_back() of the heap.
   bool take_heap_back();
-  /// Bytes of the own window that a child would need copied, because they are shared; 0 when it was never
-  /// used.
+  /// Number of bytes of the own slice that must be copied for a child because they are shared; 0 if the slice
+  /// was never used.
   uint64_t bytes_to_copy() const;
-  /// Whether the heap's half can be touched: false in a child that got no copy.
+  /// Whether this process can access the heap's half: false in a child that got no copy.
   bool heap_is_reachable() const { return heap_is_reachable_; }
-  /// In the child, which inherits nothing of a shared window: its own copy in the same place, or, when `copy`
-  /// is false or fails, nothing that can be touched. Peers' windows go.
+  /// Called in the child, which inherits no mapping of shared memory. Creates a private copy at the same
+  /// addresses; if `copy` is false or copying fails, the addresses stay inaccessible. The slices of peers are
+  /// not mapped again.
   void become_private(bool copy);
 
  private:
@@ -166,8 +170,8 @@ class Arena {
   static constexpr uint64_t kActiveMask = (uint64_t{1} << kActiveBits) - 1;
   struct PeerWindow {
     std::byte* begin = nullptr;           // nullptr: not mapped yet
-    uint64_t accessible_end[2] = {0, 0};  // of each half, as an offset in the window
-    bool refused = false;                 // mapping it has failed
+    uint64_t accessible_end[2] = {0, 0};  // end of the accessible part of each half, an offset in the slice
+    bool refused = false;                 // mapping the slice has failed
   };
 
   size_t offset_in_window(const void* address) const {
@@ -189,23 +193,24 @@ class Arena {
   std::byte* base_ = nullptr;
   size_t window_bytes_ = 0;
   std::vector<PeerWindow> windows_;  // by rank
-  uint64_t used_[2] = {0, 0};        // of each half, handed out by grow(); atomic
+  uint64_t used_[2] = {0, 0};        // bytes of each half handed out by grow(); atomic
   uint64_t exposures_ = 0;  // of the heap: all so far, and in the last kActiveBits those that exist; atomic
   void (*on_private_message_)() = nullptr;
-  uint32_t heap_is_private_ = 0;   // for good; atomic
-  bool heap_is_detached_ = false;  // and its pages no longer depend on the file
+  uint32_t heap_is_private_ = 0;   // permanent; atomic
+  bool heap_is_detached_ = false;  // its private pages do not depend on the file any more
   int self_ = 0;
-  bool is_child_ = false;  // in a child made by fork, where nothing is shared
+  bool is_child_ = false;  // this process is a child made by fork and shares nothing
   bool heap_is_reachable_ = true;
   os::Descriptor file_;
   os::FileIdentity identity_;
   std::string reason_ = "this process was not started by mpiexec";
 };
 
-/// Has a fork of this process call become_private() in the child. Called before the arena is first used,
-/// never from within an allocator: the handlers of a fork take the lock of this list before the allocator's.
+/// Registers the arena, so that a child made by fork() calls become_private(). Call before the first use of
+/// the arena and never inside an allocator: fork handlers take the lock of this list before the allocator's
+/// lock.
 void watch_forks_for(Arena& arena);
-/// Before the arena goes away.
+/// Removes the arena from the list. Call before it is destroyed.
 void ignore_forks_for(const Arena& arena);
 
 }  // namespace hearth::shm

@@ -11,18 +11,19 @@
 namespace hearth::shm {
 namespace {
 
-// Its state and headers lie in the area itself and hold addresses: they are of use in this process only.
+// The allocator stores its state and headers in the area. They contain addresses, so only this process can
+// use them.
 using Allocator =
     boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family, void*, kBlockAlignment>;
 
-// Such blocks begin at a page, so that a copy of them touches no page of a neighbour.
+// Blocks of this length or more begin at a page, so that copying one touches no page of another block.
 constexpr size_t kPageAlignedBytes = size_t{64} << 10;
-// The area grows by at least so much, and by this share of what it has.
+// The area grows by at least this many bytes and by 1/kGrownShare of its length.
 constexpr size_t kGrownBytesMin = size_t{4} << 20;
 constexpr size_t kGrownShare = 8;
-// The allocator's own state, and headers.
+// Room for the allocator's state and headers.
 constexpr size_t kStateBytes = size_t{4} << 10;
-// The word in front of the next header, which the allocator lets a block use.
+// The allocator lets a block use the last word in front of the next header.
 constexpr size_t kSharedTailBytes = 8;
 
 Allocator& allocator_at(std::byte* area) {
@@ -41,7 +42,7 @@ std::byte* down(std::byte* address, size_t step) {
 
 }  // namespace
 
-// Makes the area longer by `bytes` or more.
+// Extends the area by `bytes` or more.
 bool ArenaBlocks::grow(Arena& arena, size_t bytes) {
   if (ended_ || bytes > arena.half_bytes()) return false;
   const size_t usual = std::max({bytes, kGrownBytesMin, area_bytes_ / kGrownShare});
@@ -88,7 +89,7 @@ void ArenaBlocks::free(Arena& arena, std::byte* block, size_t bytes) {
   if (bytes >= kReturnedBytes) {
     std::byte* from = up(block, os::page_bytes());
     std::byte* to = down(block + bytes - kSharedTailBytes, os::page_bytes());
-    // Refused, the memory stays with the block's next owner.
+    // If the system refuses, the pages keep their memory and the next block there uses it.
     if (from < to) static_cast<void>(arena.give_back(from, static_cast<size_t>(to - from)));
   }
   allocator_at(area_).deallocate(block);

@@ -1,10 +1,11 @@
-// Blocks of the own window for MPI_Alloc_mem and its like, by the best-fit allocator of Boost.Interprocess.
+// Blocks of the own arena slice for MPI_Alloc_mem and MPI windows, by the best-fit allocator of
+// Boost.Interprocess.
 //
-//   area      the first half of the window, taken piece by piece from Arena::grow() as it fills
+//   area      the first half of the slice, taken piece by piece from Arena::grow() as it fills
 //   block     | allocator's header, 64 bytes | the caller's bytes ... |
 //
-// Pages come as they are touched. A large block begins at a huge page's boundary; freed, its memory goes back
-// to the system at once (docs/design/arena.md). Used under the library's lock.
+// Pages get memory when they are touched. A large block begins at a huge page's boundary. When it is freed,
+// its memory returns to the system immediately (docs/design/arena.md). Used under the library's lock.
 #pragma once
 
 #include <cstddef>
@@ -13,28 +14,28 @@
 
 namespace hearth::shm {
 
-/// Every block begins at a multiple of this.
+/// Alignment of every block.
 constexpr size_t kBlockAlignment = 64;
-/// Blocks so long begin at a multiple of it, and are offered huge pages.
+/// Blocks of this length or more begin at a multiple of it and are offered huge pages.
 constexpr size_t kHugePageBytes = size_t{2} << 20;
-/// Blocks so long return their memory when they are freed.
+/// Blocks of this length or more return their memory when they are freed.
 constexpr size_t kReturnedBytes = size_t{1} << 20;
 
 class ArenaBlocks {
  public:
-  /// nullptr when the window has no room for it. Pre: the arena is usable and stays so; the same one in every
-  /// call; alignment is a power of two.
+  /// nullptr if the slice has no room. Pre: the arena is usable and stays usable; all calls pass the same
+  /// arena; `alignment` is a power of two.
   std::byte* allocate(Arena& arena, size_t bytes, size_t alignment);
-  /// Pre: from allocate(), which was asked for so many bytes.
+  /// Pre: `block` was returned by allocate() for this number of bytes.
   void free(Arena& arena, std::byte* block, size_t bytes);
 
  private:
   bool grow(Arena& arena, size_t bytes);
 
-  std::byte* area_ = nullptr;  // where the allocator's state begins
+  std::byte* area_ = nullptr;  // the allocator's state, at the start of the area
   size_t area_bytes_ = 0;
-  bool ended_ = false;             // the next piece would not follow the area
-  std::byte* shown_to_ = nullptr;  // core files have the area up to here
+  bool ended_ = false;  // the area cannot grow: the last piece from Arena::grow() did not follow it
+  std::byte* shown_to_ = nullptr;  // the area up to here is in core files
 };
 
 }  // namespace hearth::shm

@@ -1,20 +1,21 @@
-// What a fork does to arenas. Memory that is mapped shared would stay shared with a child, whose stores would
+// Arenas across fork(). Memory that is mapped shared would stay shared with a child, whose stores would
 // change its parent's data.
 //
-// The heap is made private before the first fork, in place and for good (take_heap_back, called by
-// libhearth_heap.so, whose lock it needs). fork() then treats it as any other private memory.
+// The heap is made private before the first fork, permanently and at the same addresses. libhearth_heap.so
+// calls take_heap_back() for this, because it needs the lock of the heap. Afterwards fork() treats the heap
+// as any other private memory.
 //
-// Memory of MPI_Alloc_mem and windows stays shared, and so does a heap that peers use at this moment. It is
-// not mapped in children (MADV_DONTFORK): access by a child of _Fork() or clone() faults. A child of fork()
-// gets a copy in the same place before fork() returns there. The parent waits for the copy, so that the child
-// has the values at the time of the fork:
+// Memory of MPI_Alloc_mem and MPI windows stays shared, and so does the heap if it is exposed at the time of
+// the fork or memory is short. Shared memory is not mapped in children (MADV_DONTFORK): access by a child of
+// _Fork() or clone() faults. A child of fork() gets a copy at the same addresses before fork() returns there.
+// The parent waits for the copy, so that the child gets the values at the time of the fork:
 //
-//   before:  lock, a pipe
-//   parent:  reads the pipe until a byte comes, or its end if the child has died; unlock
-//   child:   copies the pages that exist; a byte into the pipe; unlock
+//   before:  lock; create a pipe
+//   parent:  read the pipe until a byte arrives, or end of file if the child has died; unlock
+//   child:   copy the pages that exist; write a byte into the pipe; unlock
 //
-// If there is no memory for a copy, access by the child faults, which suits a child that executes another
-// program.
+// If there is no memory for a copy, access by the child faults. A child that executes another program does
+// not need the copy.
 #include <pthread.h>
 
 #include <algorithm>
@@ -33,14 +34,14 @@
 namespace hearth::shm {
 namespace {
 
-// Of so little memory nobody asks whether there is enough.
+// The check for available memory is skipped up to this size.
 constexpr uint64_t kSmallBytes = uint64_t{64} << 20;
 
 struct Watch {
-  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // from before a fork until both sides are through
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // held across the fork
   std::vector<Arena*> arenas;
-  os::Pipe pipe;      // open while there is something to copy
-  bool copy = false;  // there is, and it can be
+  os::Pipe pipe;      // open while a child copies
+  bool copy = false;  // there are pages to copy, and copying is possible
 };
 Immortal<Watch> the_watch;
 
@@ -67,7 +68,7 @@ void before_fork() {
   pthread_mutex_lock(&watch.mutex);
   uint64_t bytes = 0;
   for (const Arena* arena : watch.arenas) {
-    // Parent and child would both return to it, before anything can be copied.
+    // If the current stack is in shared memory, parent and child would both use it before it could be copied.
     if (arena->holds(&bytes, sizeof bytes)) refuse_stack();
     bytes += arena->bytes_to_copy();
   }
@@ -129,7 +130,7 @@ void ignore_forks_for(const Arena& arena) {
   std::erase(the_watch.value.arenas, &arena);
 }
 
-// What was handed out and touched, as offsets in the window.
+// Calls `action` for each range of pages that were handed out and have memory, with offsets in the slice.
 template <class Action>
 void Arena::for_each_piece_with_pages(Half half, Action action) const {
   const uint64_t begin = file_offset() + begin_offset(half);
@@ -154,9 +155,9 @@ uint64_t Arena::bytes_to_copy() const {
          (is_private(Half::heap) ? 0 : bytes_in(Half::heap));
 }
 
-// Threads that run on write to the heap meanwhile: nothing may be lost between copying a page and replacing
-// it. So the mapping is replaced first, by a private one of the same file, and its pages are copied in place,
-// as a store to each would copy them.
+// Other threads store to the heap during this call, and no store may be lost between copying a page and
+// replacing it. So the mapping is first replaced by a private mapping of the same file. Then its pages are
+// copied in place, in the same way as a store to each page would copy it.
 bool Arena::take_heap_back() {
   if (base_ == nullptr || is_private(Half::heap) || !has_file()) return false;
   const uint64_t pages_bytes = bytes_in(Half::heap);
@@ -180,11 +181,12 @@ bool Arena::take_heap_back() {
   return true;
 }
 
-// A half that was shared is not mapped in the child.
+// Restores one half in the child, where shared memory is not mapped.
 bool Arena::restore(Half half, bool copy) {
   std::byte* const begin = begin_of(half);
   const uint64_t used = atomic::load_relaxed(used_[static_cast<size_t>(half)]);
-  // Of a heap that was taken back only the addresses that are not handed out yet are missing.
+  // If the heap was made private before the fork, the child has its pages and lacks only the addresses that
+  // are not handed out yet.
   const bool has_pages = half == Half::heap && atomic::load_relaxed(heap_is_private_) != 0;
   const uint64_t kept = has_pages ? used : 0;
   if (!os::reserve_at(begin + kept, half_bytes() - kept)) return false;

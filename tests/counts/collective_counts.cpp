@@ -1,5 +1,5 @@
-// Prints what each rank does in a collective, by algorithm and number of ranks: the tables of
-// docs/design/collectives.md.
+// Prints the access counters of the busiest rank in a collective, by algorithm and number of ranks: the
+// tables of docs/design/collectives.md.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -11,7 +11,8 @@ namespace {
 using namespace hearth::coll;
 
 constexpr int kRanks[] = {2, 4, 8, 16, 64, 256};
-// A multiple of the slots of a row, so that what is only done now and then is counted with its share.
+// A multiple of the number of slots per rank, so that work that is not done in every collective counts in
+// proportion.
 constexpr int kTimes = 16;
 
 std::string number(double value) {
@@ -21,7 +22,7 @@ std::string number(double value) {
   return text;
 }
 
-/// Lines written and read, waits, chain.
+/// Cache lines written and read, waits, length of the chain.
 std::string short_cell(const CountedCall&, const Counts& counts) {
   return number(counts.lines_written) + " " + number(counts.lines_read) + " " + number(counts.waits) + " " +
          number(counts.chain);
@@ -30,7 +31,7 @@ std::string short_bound(const CountedCall& call, int ranks) {
   return "- " + number(bound(call, ranks).lines_read) + " 1 1";
 }
 
-/// Bytes read, copied and reduced, in vectors or blocks; chain.
+/// Bytes read, copied and reduced, in units of a vector or block; length of the chain.
 std::string long_cell(const CountedCall& call, const Counts& counts) {
   const auto unit = static_cast<double>(call.bytes);
   return number(counts.lines_read * 64 / unit) + " " + number(counts.copied / unit) + " " +

@@ -80,7 +80,7 @@ bool is(const CountedCall& call, const char* collective) {
   return std::strcmp(call.collective, collective) == 0;
 }
 
-/// Whether what it says has a part for each rank, and whether its buffers have.
+/// Whether a rank publishes a block for each rank; whether its buffers have a block for each rank.
 bool says_blocks(const CountedCall& call) {
   return is(call, "alltoall") || is(call, "scatter") || is(call, "reduce_scatter");
 }
@@ -88,7 +88,7 @@ bool has_blocks(const CountedCall& call) {
   return says_blocks(call) || is(call, "allgather") || is(call, "gather");
 }
 
-/// Element `index` of what a rank gives.
+/// Element `index` of a rank's input.
 int value(int rank, int64_t index) {
   return rank * 1000 + static_cast<int>(index);
 }
@@ -207,11 +207,11 @@ Counts bound(const CountedCall& call, int ranks) {
   } else if (is(call, "bcast") || is(call, "scatter")) {
     read = lines(call.bytes);
   } else if (is(call, "reduce")) {
-    // Each operand but one is read by somebody.
+    // All operands but one are read by another rank.
     read = lines(shared(call.bytes));
     reduced = shared(call.bytes);
   } else if (is(call, "allreduce")) {
-    // The same, and the result by all but one.
+    // The same, and all ranks but one read the result.
     read = lines(2 * shared(call.bytes));
     reduced = shared(call.bytes);
   } else if (is(call, "allgather") || is(call, "alltoall") || is(call, "gather")) {

@@ -1,5 +1,5 @@
-// The collectives that are counted: which algorithm, with how much data, what it must come to, and what no
-// algorithm can do without.
+// The collectives that are counted: algorithm, amount of data, and lower bounds that hold for every
+// algorithm.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@ namespace hearth::coll {
 struct CountedCall {
   const char* collective;
   const char* algorithm;
-  int64_t bytes;  // of the vector, or of one rank's block where each has one
+  int64_t bytes;  // of the vector, or of one rank's block if each rank has one
 };
 
-/// Of a few bytes, and of many. Sums of ints, root 0.
+/// Collectives with short data and with long data. Sums of ints, root 0.
 std::span<const CountedCall> short_calls();
 std::span<const CountedCall> long_calls();
 
-/// Whether the algorithm is right for so many ranks.
+/// Whether the algorithm can be used with this number of ranks.
 bool is_right(const CountedCall& call, int ranks);
 
 struct Counted {
   bool right_data = false;
   std::vector<Counts> by_rank;
-  Counts most;  // of any rank, each count by itself
+  Counts most;  // maximum of each counter over all ranks
   Counts mean;
 };
 Counted count(const CountedCall& call, CountedRanks& ranks, int times);
 
-/// What some rank has to do at least, whatever the algorithm: lines that it reads, bytes that it reduces, how
-/// often it waits. Where work can be shared by all ranks it is.
+/// Lower bounds on the work of the busiest rank, for any algorithm: lines read, bytes reduced, waits. Work
+/// that can be divided is divided among all ranks.
 Counts bound(const CountedCall& call, int ranks);
 
 }  // namespace hearth::coll

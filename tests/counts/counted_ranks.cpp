@@ -20,19 +20,19 @@ constexpr uint32_t kContext = 40;
 
 /// One line of shared memory.
 struct Line {
-  std::bitset<kRanksMax> has;  // whose caches
+  std::bitset<kRanksMax> has;  // the ranks whose caches have it
   int writer = -1;
-  uint64_t written_in = 0;  // which collective
-  int depth = 0;            // how many lines, each read before the next one was written, led to it
+  uint64_t written_in = 0;  // the collective
+  int depth = 0;  // length of the chain of lines that led to it, each read before the next was written
 };
 
-/// What is going on.
+/// State of the simulation.
 struct State {
   std::unordered_map<uintptr_t, Line> lines;
   uint64_t collective = 0;
   std::vector<Counts> counts;
   std::vector<int> depths;  // of each rank, in this collective
-  int rank = 0;             // that is doing something
+  int rank = 0;             // the running one
 
   Counts& own() { return counts[static_cast<size_t>(rank)]; }
   int& depth() { return depths[static_cast<size_t>(rank)]; }
@@ -118,7 +118,7 @@ void Counts::raise_to(const Counts& other) {
   with(other, [](double& own, double theirs) { own = std::max(own, theirs); });
 }
 
-/// One rank, and its way through the steps of a collective.
+/// One rank and its progress through the steps of a collective.
 struct CountedRanks::Rank {
   struct Message {
     std::vector<std::byte> data;
@@ -130,7 +130,7 @@ struct CountedRanks::Rank {
   objects::Comm comm;
   Schedule* schedule = nullptr;
   size_t next = 0;
-  std::vector<Schedule::Step> receives;               // not over yet
+  std::vector<Schedule::Step> receives;               // posted, not complete
   std::vector<std::deque<Message>> incoming;          // by sender
   std::vector<std::unique_ptr<Rank>>* all = nullptr;  // by number
 
@@ -145,7 +145,7 @@ struct CountedRanks::Rank {
     footprint::copies(bytes);
   }
 
-  /// Whether all receives are over.
+  /// Whether all receives are complete.
   bool receive_all() {
     while (!receives.empty()) {
       const auto ready = std::find_if(receives.begin(), receives.end(), [this](const Schedule::Step& step) {
@@ -165,7 +165,7 @@ struct CountedRanks::Rank {
     return true;
   }
 
-  /// Goes on as far as it can; whether that is to the end. `moved`: some step is over.
+  /// Runs as far as possible; true if it has finished. `moved`: a step was completed.
   bool go_on(bool& moved, bool& failed) {
     state.rank = number;
     for (; next < schedule->steps().size(); ++next, moved = true) {
@@ -208,7 +208,7 @@ CountedRanks::CountedRanks(int ranks) : size_(ranks) {
   plan.cell_count = 4;
   plan.area_count = 1;
   if (!shm::Segment::create(plan, segment_).ok()) return;
-  // Each has a processor.
+  // Each rank has its own processor.
   segment_.job().usable_processors = static_cast<uint32_t>(ranks);
   ControlArea::set_up(segment_, 0);
   state = {};
@@ -262,7 +262,8 @@ bool CountedRanks::run_once(const Build& build) {
       if (rank->go_on(moved, failed)) ++over;
       moved |= rank->receives.size() != receives;
     }
-    // An encounter that is not over may have moved: its ranks have met somebody.
+    // A shared-memory collective operation that is not complete may have made progress: the counters of lines
+    // show it.
     static uint64_t last = 0;
     uint64_t now = 0;
     for (const Counts& counts : state.counts)
@@ -280,7 +281,7 @@ bool CountedRanks::run_once(const Build& build) {
 
 bool CountedRanks::run(const Build& build, int times, std::vector<Counts>& counts) {
   if (ranks_.empty()) return false;
-  // Once before, for what is only done the first time.
+  // Warm-up, for work that is done only the first time.
   state.counts.assign(static_cast<size_t>(size_), {});
   if (!run_once(build)) return false;
   state.counts.assign(static_cast<size_t>(size_), {});

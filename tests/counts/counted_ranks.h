@@ -1,8 +1,9 @@
-// Made-up ranks of one communicator, all in this thread: they go through the steps of the library's own
-// schedules, in the build of src/coll that tells what it does to shared memory, and caches without an end
-// keep count. Ranks are never late: where one waits, it waits for what others could not have done sooner.
+// Simulated ranks of one communicator, all in this thread. They execute the steps of the library's own
+// schedules, in a build of src/coll with access counters. A model of unbounded caches counts the cache lines
+// that move. Ranks are never late: a rank waits only for data that other ranks could not have published
+// sooner.
 //
-// A message stands for its header and data in a ring; matching, credit and cells are not counted.
+// A message counts as its header and data in a ring; matching, credit and bounce buffers are not counted.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +19,18 @@ namespace hearth::coll {
 
 /// Of one rank and one collective.
 struct Counts {
-  double lines_written = 0;  // that others read
-  double lines_read = 0;     // that another one wrote since this rank read them last
-  double bells = 0;          // looks whether somebody sleeps, at lines that nobody writes meanwhile
+  double lines_written = 0;  // that other ranks read
+  double lines_read = 0;     // that another rank wrote since this rank read them last
+  double bells = 0;          // checks whether a rank sleeps, in lines that no rank writes meanwhile
   double messages = 0;       // sent
   double copied = 0;         // bytes
   double reduced = 0;        // bytes of results, for each operand beyond the first
-  double waits = 0;          // for a line that could not be there yet
-  double chain = 0;          // lines, each read before the next one was written, that led to its last one
+  double waits = 0;          // reads of a line that could not be there yet
+  double chain = 0;          // longest chain of lines that led to it, each read before the next was written
 
   Counts& operator+=(const Counts& other);
   Counts& operator/=(double parts);
-  /// The greater of each.
+  /// Raises each counter to the greater of the two.
   void raise_to(const Counts& other);
 
  private:
@@ -45,13 +46,13 @@ class CountedRanks {
   CountedRanks& operator=(const CountedRanks&) = delete;
 
   int size() const { return size_; }
-  /// "barrier=tree": the hint of the communicator.
+  /// Sets the algorithm hint of the communicator, such as "barrier=tree".
   void wish(const std::string& algorithms);
 
-  /// One collective: adds the steps of each rank.
+  /// Adds the steps of one rank for one collective.
   using Build = std::function<Status(Schedule& schedule, int rank)>;
-  /// Runs it so many times in a row; the mean of one time, by rank. False when ranks wait for each other, or
-  /// one meets an error.
+  /// Runs the collective `times` times in a row and returns the mean counters of one run, by rank. False if
+  /// the ranks deadlock or a step fails.
   bool run(const Build& build, int times, std::vector<Counts>& counts);
 
  private:

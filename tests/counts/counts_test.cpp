@@ -1,4 +1,4 @@
-// How the work of a rank grows with the number of ranks: what the choice of an algorithm rests on.
+// Tests how the work of a rank grows with the number of ranks. The choice of algorithms is based on this.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,8 @@ Counted count(const CountedCall& call, int ranks) {
   return counted;
 }
 
-// Every algorithm computes what it should, and does no less than must be done: else something is not counted.
+// Every algorithm computes the right result and counts at least the lower bounds; otherwise some access is
+// not counted.
 TEST(Counts, AreNotBelowWhatMustBeDone) {
   for (const auto calls : {short_calls(), long_calls()}) {
     for (const CountedCall& call : calls) {
@@ -47,7 +48,7 @@ TEST(Counts, OfFlatLinesGrowWithTheRanks) {
       EXPECT_EQ(most.lines_read, ranks - 1) << call.collective;
       EXPECT_EQ(most.waits, 1);
       EXPECT_EQ(most.chain, 1);
-      // The own slot, and every few collectives the word that says how far this rank is.
+      // One line for the own slot, and in every fourth collective the line of `done`.
       EXPECT_EQ(most.lines_written, 1.25);
     }
   }
@@ -60,7 +61,7 @@ TEST(Counts, OfATreeGrowWithTheGroups) {
     ASSERT_EQ(levels, 2);
     for (const CountedCall call : {CountedCall{"barrier", "tree", 0}, CountedCall{"allreduce", "tree", 8}}) {
       const Counted counted = count(call, ranks);
-      // A leader hears its group and the other leaders; all others hear one.
+      // A leader reads the slots of its group and of the other leaders; every other rank reads one slot.
       EXPECT_LE(counted.most.lines_read, 2 * group - 1) << call.collective << ", " << ranks;
       EXPECT_EQ(counted.by_rank.back().lines_read, 1);
       EXPECT_EQ(counted.most.chain, 2 * levels - 1);
@@ -82,7 +83,7 @@ TEST(Counts, OfMessagesGrowWithTheLogarithm) {
   }
 }
 
-// Reduced in shares, a vector costs each rank less than two of its length, however many there are.
+// If each rank reduces a share, it reads and copies at most about two vectors, for any number of ranks.
 TEST(Counts, OfSharesAreTheLeastThereIs) {
   for (const int ranks : {2, 4, 16, 32}) {
     const CountedCall call{"allreduce", "chunks_shares", 64 * 1024};

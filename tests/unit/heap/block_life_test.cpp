@@ -1,5 +1,5 @@
-// Blocks of the window, over private memory that stands for the window: contents, zeros, alignment, the bound
-// on kept pages, threads, and forks.
+// Blocks of the window, with private memory in place of the arena: contents, zeros, alignment, the bound on
+// kept pages, threads, and forks.
 #include "heap/shared_blocks.h"
 
 #include <gtest/gtest.h>
@@ -22,18 +22,18 @@ constexpr size_t kMiB = size_t{1} << 20;
 constexpr size_t kWindowBytes = 512 * kMiB;
 constexpr size_t kBytesMin = size_t{64} << 10;
 
-// What the arena is to the heap, and what it was asked for.
+// Mock of the arena, with counters of its calls.
 struct Memory {
   std::byte* begin = static_cast<std::byte*>(os::map_private(kWindowBytes));
   size_t page = os::page_bytes();
   size_t used = 0;
-  size_t given_back = 0;  // atomic, as the next one
+  size_t given_back = 0;  // atomic, like the next one
   size_t populated = 0;
   int giving_back = 0;  // threads inside give_back(); atomic
   int forks = 0;
   uint64_t exposures = 0;
   size_t idle_bytes_max = SIZE_MAX;
-  int overlaps = 0;  // of before_fork() with give_back()
+  int overlaps = 0;  // calls of before_fork() during a give_back()
   bool reachable = true;
   uint64_t time_ns = 5'000'000'000;
   ~Memory() { os::release(begin, kWindowBytes); }
@@ -222,7 +222,7 @@ TEST_F(BlockLife, AWindowThatIsUsedUpAnswersNullAndRecovers) {
   EXPECT_GE(taken.size(), 30u);
   EXPECT_EQ(allocate(kWindowBytes + 1), nullptr);
   for (unsigned char* block : taken) blocks_->free(block);
-  // All pages, resident or not, in one piece again.
+  // All pages, resident or empty, form one free range again.
   EXPECT_NE(allocate(kWindowBytes - 4 * kMiB), nullptr);
 }
 
@@ -235,7 +235,7 @@ TEST_F(BlockLifeDeathTest, FreeingTwiceOrInTheMiddleEndsTheProcess) {
   EXPECT_DEATH(blocks_->free(block), "free or realloc of an address");
 }
 
-// Each block is filled with a value of its own; a block that another thread got as well shows.
+// Each block is filled with its own value, which detects a block that two threads got.
 TEST_F(BlockLife, ThreadsAllocateResizeAndFree) {
   open(2 * kMiB);
   int wrong = 0;  // atomic
@@ -277,8 +277,8 @@ int exit_code_of(int child) {
   return end.by_signal ? -end.code : end.code;
 }
 
-// In the child the heap is closed until the window is the child's own; blocks can be freed all the same, and
-// no page is given back, as it would be the parent's.
+// In the child the heap is closed until the child has its own window. Blocks can be freed before, but no page
+// is given back, because the pages are the parent's.
 TEST_F(BlockLife, AChildOpensTheHeapWhenItHasItsOwnWindow) {
   open(0);
   for (const bool reachable : {true, false}) {
@@ -330,7 +330,7 @@ TEST_F(BlockLife, BlocksThatNoPeerReadsMakeTheHeapIdle) {
   EXPECT_FALSE(blocks_->wants(kMiB));
 }
 
-// The window's owner changes how pages are given back: no thread may be at it.
+// before_fork() changes how pages are given back, so no thread may be in give_back() at that time.
 TEST_F(BlockLife, SharingStopsWhileNoPageIsGivenBack) {
   open(0);
   bool stop = false;

@@ -94,7 +94,7 @@ class Model {
     for (PageIndex page = first; page < first + pages; ++page) states_[page] = state;
   }
 
-  // Pages that are handed out were free, and of the kind that the extent says.
+  // Checks that the pages handed out were free, and in the state that the extent reports.
   void take_over(const Extent& extent) {
     for (PageIndex page = extent.first; page < extent.first + extent.pages; ++page) {
       EXPECT_EQ(states_[page], page < extent.first + extent.resident ? State::resident : State::empty)
@@ -103,7 +103,7 @@ class Model {
     set(extent.first, extent.pages, State::used);
   }
 
-  // Whether pages of one kind would do.
+  // Whether pages of a single state can satisfy the request.
   bool has_run(uint32_t pages, uint32_t alignment, uint32_t offset) const {
     for (const State kind : {State::resident, State::empty}) {
       uint32_t run = 0;
@@ -133,7 +133,7 @@ TEST(Extents, random_operations_agree_with_a_model) {
     std::mt19937 random(seed);
     Model model;
     model.add(1, 1000);
-    model.add(1001, 1500);  // joins the first
+    model.add(1001, 1500);  // merges with the first extent
     model.add(2700, kPages - 2700 + 1);
     for (int step = 0; step < 1000 && !testing::Test::HasFailure(); ++step) {
       const uint32_t pages = 1 + random() % (random() % 8 == 0 ? 700 : 40);

@@ -70,7 +70,7 @@ TEST(ArenaBlocks, LargeBlocksReturnTheirMemory) {
     EXPECT_GT(bytes_in_memory(pair.first), kBytes);
     blocks.free(pair.first, large, kBytes + odd);
     EXPECT_LT(bytes_in_memory(pair.first), kReturnedBytes);
-    // What the allocator keeps between blocks is whole.
+    // The allocator's headers between the blocks are intact.
     std::byte* again = blocks.allocate(pair.first, kBytes + odd, 64);
     EXPECT_EQ(again, large);
     blocks.free(pair.first, again, kBytes + odd);

@@ -47,7 +47,7 @@ TEST(ArenaFork, TheChildHasACopyOfItsOwn) {
     if (!all_are(memory, 1)) os::end_process(1);
     std::memset(memory, 2, kBytes);
     if (pair.first.memory_of(1, 0, 1) != nullptr) os::end_process(2);
-    // It may go on using its window.
+    // The child can still allocate from its slice.
     std::byte* more = pair.first.grow(Arena::Half::blocks, kBytes, 4096);
     if (more == nullptr) os::end_process(3);
     std::memset(more, 3, kBytes);
@@ -61,7 +61,7 @@ TEST(ArenaFork, TheChildHasACopyOfItsOwn) {
   EXPECT_TRUE(all_are(pair.first.grow(Arena::Half::blocks, kBytes, 4096), 0));
 }
 
-// Pages that this process and its children share with the parent, or have alone, by the system's count.
+// Dirty private memory of this process, as counted by the system.
 long private_kib() {
   long kib = 0;
   char line[200];
@@ -84,7 +84,7 @@ TEST(ArenaFork, AHeapThatWasTakenBackIsCopiedOnWrite) {
   EXPECT_EQ(pair.first.bytes_to_copy(), 0u);
   const int child = os::fork_process();
   if (child == 0) {
-    if (private_kib() > 16 << 10) os::end_process(1);  // 64 MiB of a copy would show
+    if (private_kib() > 16 << 10) os::end_process(1);  // a copy would take 64 MiB
     if (!all_are(heap + kHeapBytes - kBytes, 1)) os::end_process(2);
     std::memset(heap, 2, kBytes);
     std::byte* more = pair.first.grow(Arena::Half::heap, kBytes, 4096);
@@ -115,7 +115,7 @@ TEST(ArenaFork, AnExposedHeapIsCopiedForTheChild) {
   EXPECT_TRUE(all_are(pair.second.memory_of(0, exposure.offset(), kBytes), 1));
 }
 
-// fork() without the handlers, as _Fork() and clone() make children.
+// Forks without handlers, as _Fork() and clone() do.
 TEST(ArenaFork, AChildWithoutHandlersTouchesNothing) {
   ArenaPair pair;
   watch_forks_for(pair.first);
@@ -192,11 +192,11 @@ TEST(ArenaFork, WithoutACopyTheChildTouchesNothing) {
   watch_forks_for(pair.first);
   std::byte* memory = pair.first.grow(Arena::Half::blocks, kBytes, 4096);
   std::memset(memory, 1, kBytes);
-  os::close_descriptor(pair.first.descriptor());  // without it nobody knows which pages there are
+  os::close_descriptor(pair.first.descriptor());  // without it the existing pages are unknown
   const int child = os::fork_process();
   if (child == 0) {
     if (pair.first.grow(Arena::Half::blocks, 4096, 4096) != nullptr) os::end_process(1);
-    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer has a handler
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer installs a handler
     *memory = std::byte{2};
     os::end_process(2);
   }
@@ -204,7 +204,7 @@ TEST(ArenaFork, WithoutACopyTheChildTouchesNothing) {
   EXPECT_TRUE(all_are(memory, 1));
 }
 
-// Death tests fork themselves: this child is made before anything is watched.
+// Not a death test, because death tests fork: the child is created before any arena is watched.
 TEST(ArenaFork, AStackInTheWindowEndsTheProcess) {
   const int child = os::fork_process();
   if (child == 0) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kGiB = uint64_t{1} << 30;
 
-// Pages of a range that are in memory.
+// Number of pages of a range that have memory.
 size_t pages_in(const Arena& arena, uint64_t first, uint64_t bytes) {
   size_t pages = 0;
   uint64_t begin = 0;
@@ -29,9 +29,9 @@ size_t pages_in(const Arena& arena, uint64_t first, uint64_t bytes) {
 TEST(Arena, WindowsFollowTheMemory) {
   EXPECT_EQ(Arena::plan_window_bytes(2, 24 * kGiB, UINT64_MAX, UINT64_MAX), 64 * kGiB);
   EXPECT_EQ(Arena::plan_window_bytes(2, kGiB / 8, UINT64_MAX, UINT64_MAX), kGiB);
-  // 47 bits are for all of them.
+  // All slices share the 47 bits.
   EXPECT_EQ(Arena::plan_window_bytes(4096, 1024 * kGiB, UINT64_MAX, UINT64_MAX), 8 * kGiB);
-  // A limited process keeps most of its addresses.
+  // If the address space is limited, the program keeps most of it.
   EXPECT_EQ(Arena::plan_window_bytes(2, 24 * kGiB, 16 * kGiB, UINT64_MAX), 2 * kGiB);
   EXPECT_EQ(Arena::plan_window_bytes(3, 24 * kGiB, UINT64_MAX, 10 * kGiB), 2 * kGiB);
   EXPECT_EQ(Arena::plan_window_bytes(64, 24 * kGiB, 8 * kGiB, UINT64_MAX), 0u);
@@ -88,7 +88,7 @@ TEST(Arena, UnusedAddressesAreNotPopulated) {
   ASSERT_NE(pair.first.grow(Arena::Half::heap, kBytes, 4096), nullptr);
   ASSERT_NE(pair.second.memory_of(0, 0, kBytes), nullptr);
   EXPECT_TRUE(os::populate_pages(pair.first.begin_of(Arena::Half::blocks), kBytes));
-  // As mlockall() would.
+  // As mlockall() does.
   EXPECT_FALSE(os::populate_pages(pair.first.begin_of(Arena::Half::blocks), pair.first.half_bytes()));
   EXPECT_EQ(pages_in(pair.first, 0, pair.first.window_bytes()), kBytes / os::page_bytes());
 }
@@ -131,7 +131,7 @@ TEST(Arena, AHeapTakenBackKeepsItsContents) {
   EXPECT_EQ(heap[kBytes], std::byte{0});
   std::memset(heap, 8, kBytes);
   EXPECT_EQ(*pair.second.memory_of(0, offset, 1), std::byte{0}) << "a peer must not see private memory";
-  // Pages that are given back, and new ones, are zeros.
+  // Returned pages and new pages read as zeros.
   EXPECT_TRUE(pair.first.give_back(heap, kBytes));
   EXPECT_EQ(heap[0], std::byte{0});
   std::byte* const more = pair.first.grow(Arena::Half::heap, kBytes, page);
@@ -164,7 +164,7 @@ TEST(Arena, ThreadsStoreWhileTheHeapIsTakenBack) {
     std::vector<std::thread> threads;
     for (size_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t] {
-        // Each thread counts its own words up, in turns.
+        // Each thread increments its own words, one pass after the other.
         uint64_t count = 0;
         while (!atomic::load_relaxed(stop)) {
           ++count;
@@ -245,7 +245,7 @@ TEST(Arena, FilesOfAnotherKindAreRefused) {
   EXPECT_NE(std::string(last_failure_text()).find("not the arena of 2 ranks"), std::string::npos);
   EXPECT_FALSE(arena.usable());
   EXPECT_FALSE(Arena::attach(os::Descriptor(), 2, 0, arena).ok());
-  // Made for another number of ranks.
+  // The file was made for another number of ranks.
   Arena made;
   ASSERT_TRUE(Arena::create(2, made).ok());
   EXPECT_FALSE(Arena::attach(os::duplicate_out_of_the_way(made.descriptor()), 3, 2, arena).ok());
@@ -255,7 +255,7 @@ TEST(Arena, AProgramThatClosesOurDescriptorLosesPeersOnly) {
   ArenaPair pair;
   std::byte* mine = pair.second.grow(Arena::Half::blocks, 4096, 4096);
   os::close_descriptor(pair.second.descriptor());
-  const os::Descriptor stranger = os::open_to_read("/dev/null");  // takes the lowest number, perhaps this one
+  const os::Descriptor stranger = os::open_to_read("/dev/null");  // may take the number of the closed one
   EXPECT_EQ(pair.second.memory_of(0, 0, 1), nullptr);
   EXPECT_EQ(pair.second.memory_of(1, 0, 1), mine);
 }
