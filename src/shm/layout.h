@@ -19,7 +19,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a0c;  // "Hearth", then the version of the layout in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a0d;  // "Hearth", then the version of the layout in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 1024;
 
