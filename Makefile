@@ -95,7 +95,7 @@ check-scale:
 
 check-lab: all
 	@scripts/setup.sh lab
-	@scripts/build.sh release lab_pages launch_job
+	@scripts/build.sh release lab_pages lab_strict launch_job
 	@HEARTH_BUILD=build/release python3 -B tests/lab/check.py
 
 check-surroundings: system all

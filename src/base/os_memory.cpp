@@ -78,6 +78,11 @@ uint64_t file_limit_bytes() {
   return limit_of(RLIMIT_FSIZE);
 }
 
+bool memory_is_strict() {
+  static const bool strict = read_text("/proc/sys/vm/overcommit_memory").starts_with('2');
+  return strict;
+}
+
 void* reserve(size_t bytes) {
   if (refuses(Call::map)) return nullptr;
   void* address = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -22,6 +22,10 @@ uint64_t available_memory_bytes();
 uint64_t address_space_limit_bytes();
 uint64_t file_limit_bytes();
 
+/// Whether the system refuses memory beyond a fixed limit (vm.overcommit_memory=2). Then a page of a sparse
+/// file may be missing when it is touched, which is SIGBUS.
+bool memory_is_strict();
+
 /// Reserves address space without memory; nullptr on failure. Pre: bytes is a multiple of the page. Post: an
 /// access faults until commit().
 void* reserve(size_t bytes);

@@ -81,6 +81,11 @@ uint64_t Arena::plan_window_bytes(uint32_t rank_count, uint64_t memory_bytes, ui
 }
 
 Status Arena::create(uint32_t rank_count, Arena& arena) {
+  if (os::memory_is_strict()) {
+    return fail(
+        MPI_ERR_NO_MEM,
+        "the system limits memory strictly (vm.overcommit_memory=2): pages of a sparse file may be missing");
+  }
   const uint64_t window = plan_window_bytes(rank_count, os::machine_memory_bytes(),
                                             os::address_space_limit_bytes(), os::file_limit_bytes());
   if (window == 0) {

@@ -84,7 +84,8 @@ uint64_t rings_offset(const SegmentPlan& plan) {
   return to_pages(chunks_offset(plan) + uint64_t{plan.area_count} * plan.rank_count * plan.long_bytes());
 }
 
-// Pipeline buffers are used without reserve_room(), which only a memfd permits.
+// Pipeline buffers are used without reserve_room(), which only a memfd permits, and only where memory is not
+// limited strictly.
 bool has_memory_files() {
   static const bool there = os::Descriptor(os::create_sparse_memory("hearth", os::page_bytes())).open();
   return there;
@@ -152,7 +153,7 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
     if (plan.chunk_bytes > kChunkBytesMin) plan.chunk_bytes = to_pages(plan.chunk_bytes / 2);
     if (plan.cell_count > kCellCountMin && ranks > 64) plan.cell_count /= 2;
   }
-  if (!has_memory_files()) plan.chunk_bytes = 0;
+  if (!has_memory_files() || os::memory_is_strict()) plan.chunk_bytes = 0;
   // If the limits on files or address space are low (ulimit -f, -v), reduces the number of collective
   // regions, which are optional.
   const uint64_t bytes_max = std::min(os::file_limit_bytes(), os::address_space_limit_bytes()) / 2;

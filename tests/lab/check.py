@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests on virtual machines: with several memory nodes, memory must lie on the right nodes and each pair of
-ranks must have the right relation; with Yama, jobs must run in each of its scopes. `make check-lab` runs
-this; HEARTH_BUILD is the build folder.
+ranks must have the right relation; with Yama, jobs must run in each of its scopes; with strict limits of
+memory, calls must fail with an error. `make check-lab` runs this; HEARTH_BUILD is the build folder.
 """
 
 import json
@@ -14,6 +14,7 @@ import guest
 BUILD = Path(os.environ.get("HEARTH_BUILD", guest.ROOT / "build" / "release")).resolve()
 MPIEXEC = BUILD / "bin" / "mpiexec"
 PAGES = BUILD / "tests" / "lab" / "lab_pages"
+STRICT = BUILD / "tests" / "lab" / "lab_strict"
 JOB = BUILD / "tests" / "launch" / "launch_job"
 
 
@@ -121,6 +122,17 @@ class Yama(unittest.TestCase):
         self.assertEqual(status, 0, output)
         lines = [line for number in range(4) for line in (str(number), "job: 3 ranks, all right")]
         self.assertEqual(output.splitlines(), lines)
+
+
+class StrictMemory(unittest.TestCase):
+    """vm.overcommit_memory=2: memory that runs out must be an error of the call, never SIGBUS."""
+
+    def test_memory_runs_out(self):
+        for overcommit, limit in ((0, 50), (2, 60)):
+            command = (f"echo {limit} >/proc/sys/vm/overcommit_ratio; echo {overcommit} >/proc/sys/vm/overcommit_memory;"
+                       f"{MPIEXEC} -n 2 --timeout 200 {STRICT} {overcommit}")
+            status, output = guest.run(["-smp", "2"], command, memory_mib=1024, limit_s=300)
+            self.assertEqual((status, output.splitlines()), (0, ["all right"] * 2), output)
 
 
 if __name__ == "__main__":
