@@ -62,6 +62,7 @@ Job::Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segm
 
 int Job::run(char** own_environment) {
   memory_kills_before_ = os::out_of_memory_kills();
+  reserve_.take();
   os::raise_descriptor_limit();
   signals_ = std::make_unique<os::SignalInbox>(kSignals);
   const uint64_t signals = token_of(static_cast<uint32_t>(Source::signals), 0);
@@ -266,6 +267,7 @@ void Job::rank_has_ended(uint32_t index) {
   // Publish the death before anything slow: other ranks wait for it.
   const bool outlived = rank.cause != Cause::none && !ending_ && others_return_errors();
   if (outlived) die_among_survivors(index);
+  if (rank.end.by_signal && rank.end.code == SIGKILL) reserve_.release();
   if (rank.handle.open()) {
     poller_.remove(rank.handle.number());
     rank.handle.reset();

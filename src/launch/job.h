@@ -20,6 +20,8 @@
 #include "launch/guardian.h"
 #include "launch/input.h"
 #include "launch/job_check.h"
+#include "launch/memory_reserve.h"
+#include "launch/memory_reserve.h"
 #include "launch/options.h"
 #include "launch/output.h"
 #include "launch/placement.h"
@@ -175,6 +177,7 @@ class Job {
   bool die_of_broken_pipe_ = false;
   bool cannot_kill_ = false;  // the system refuses signals to ranks; they remain after clear_up()
   long long memory_kills_before_ = 0;
+  MemoryReserve reserve_;
   bool go_on_ = false;  // a rank died, and the job continues
   int death_code_ = 0;  // mpiexec's exit code for the first death
   /// State of the ranks when one died, formatted by another thread: reading the symbol tables of their
