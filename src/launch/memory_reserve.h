@@ -1,6 +1,6 @@
-// Memory that mpiexec keeps for the report of a rank that the kernel has killed because memory ran out. What that
-// rank had in shared memory stays while the job lasts, so its end frees little: without a reserve, mpiexec's next
-// page may be the reason to kill mpiexec.
+// Memory that mpiexec keeps for the report of a rank that the kernel has killed because memory ran out. What
+// that rank had in shared memory stays while the job lasts, so its end frees little: without a reserve,
+// mpiexec's next page may be the reason to kill mpiexec.
 #pragma once
 
 #include <cstddef>

@@ -129,7 +129,8 @@ class StrictMemory(unittest.TestCase):
 
     def test_memory_runs_out(self):
         for overcommit, limit in ((0, 50), (2, 60)):
-            command = (f"echo {limit} >/proc/sys/vm/overcommit_ratio; echo {overcommit} >/proc/sys/vm/overcommit_memory;"
+            command = (f"echo {limit} >/proc/sys/vm/overcommit_ratio; "
+                       f"echo {overcommit} >/proc/sys/vm/overcommit_memory; "
                        f"{MPIEXEC} -n 2 --timeout 200 {STRICT} {overcommit}")
             status, output = guest.run(["-smp", "2"], command, memory_mib=1024, limit_s=300)
             self.assertEqual((status, output.splitlines()), (0, ["all right"] * 2), output)
