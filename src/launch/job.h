@@ -21,7 +21,6 @@
 #include "launch/input.h"
 #include "launch/job_check.h"
 #include "launch/memory_reserve.h"
-#include "launch/memory_reserve.h"
 #include "launch/options.h"
 #include "launch/output.h"
 #include "launch/placement.h"
