@@ -11,6 +11,7 @@
 #include "bench_collectives.h"
 #include "bench_skew.h"
 #include "doctor.h"
+#include "hearth_page.h"
 #include "info.h"
 #include "mpi.h"
 #include "paper/bench_paper.h"
@@ -94,6 +95,7 @@ CLI::App& add_bench(CLI::App& app, BenchOptions& options, std::vector<std::strin
 CLI::App& add_paper(CLI::App& bench, PaperOptions& options) {
   CLI::App& paper =
       *bench.add_subcommand("paper", "the papers' experiments: which of their claims this machine confirms");
+  paper.footer("");  // by default that of bench, which is about other cases
   paper.add_option("names", options.names, "of experiments");
   paper.add_flag("--all", options.all, "all experiments, in some minutes");
   paper.add_flag("--list", options.list, "say which there are, and what they are about");
@@ -194,6 +196,18 @@ Status bench_skew(const CLI::App& bench, const BenchOptions& options) {
   return hearth::tools::run_skew(skew);
 }
 
+// --man-page is for the build, so --help hides it.
+void add_man_page(CLI::App& app) {
+  const auto print = [&app] {
+    const std::string page = hearth::tools::man_page_text(app);
+    if (std::fputs(page.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+      throw CLI::RuntimeError("cannot write the man page", 1);
+    }
+    throw CLI::Success();
+  };
+  app.add_flag_callback("--man-page", print)->group("");
+}
+
 int report(const Status& status) {
   if (status.ok()) return 0;
   std::fprintf(stderr, "hearth: %s\n", hearth::last_failure_text());
@@ -206,6 +220,7 @@ int main(int count, char** words) {
   CLI::App app("Hearth MPI: what it is, what it would do, and how fast it is here");
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   app.require_subcommand(1);
+  add_man_page(app);
   InfoOptions info_options;
   BenchOptions bench_options;
   TuneOptions tune_options;

@@ -222,6 +222,9 @@ int mpiexec(char** arguments, char** environment) {
   JobSpec job;
   if (!parse_command_line(words, job).ok()) return complain(kUsageCode);
   if (job.show_help) return std::fputs(help_text().c_str(), stdout) < 0 ? 1 : 0;
+  if (job.show_man_page) {
+    return std::fputs(man_page_text().c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
+  }
   if (job.show_version) return std::puts("mpiexec (Hearth MPI) " HEARTH_VERSION) < 0 ? 1 : 0;
   chaos::begin(chaos::Plan::kLauncher, job.chaos);
   check_variables(job, environment);

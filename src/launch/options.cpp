@@ -31,7 +31,7 @@ using Handler = Status (*)(Parser& parser, const Words& values);
 struct Option {
   const char* names;      // without dashes; one or two are accepted; --help prints the first name
   const char* arguments;  // "" for none; "NAME VALUE" also accepts NAME=VALUE; "[=VALUE]" is optional
-  const char* text;       // for --help; null: accepted, but without effect on one machine
+  const char* text;       // for --help; null: accepted, but without effect on one machine; "": hidden
   Handler handle;
 };
 
@@ -253,6 +253,7 @@ const Option kOptions[] = {
     {"help h", "", "print this", [](Parser& p, const Words&) { p.job.show_help = true; return Status(); }},
     {"version V", "", "print the version",
      [](Parser& p, const Words&) { p.job.show_version = true; return Status(); }},
+    {"man-page", "", "", [](Parser& p, const Words&) { p.job.show_man_page = true; return Status(); }},
 
     {"mca gmca prtemca pmixmca omca", "NAME VALUE", nullptr, ignore},
     {"am tune", "FILES", nullptr, ignore},
@@ -384,12 +385,25 @@ Status parse_command_line(const std::vector<std::string>& words, JobSpec& job) {
       ++next;
     } else if (words[next].size() > 1 && words[next][0] == '-') {
       HEARTH_TRY(take_option(parser, words, next));
-      if (job.show_help || job.show_version) return {};
+      if (job.show_help || job.show_version || job.show_man_page) return {};
       continue;
     }
     while (next < words.size() && words[next] != ":") parser.program.command.push_back(words[next++]);
   }
   return finish_program(parser);
+}
+
+std::vector<OptionText> option_texts() {
+  std::vector<OptionText> texts;
+  for (const Option& option : kOptions) {
+    if (option.text != nullptr && *option.text == '\0') continue;
+    OptionText& row = texts.emplace_back();
+    for (const std::string& name : split(option.names, ' ')) row.names.push_back(printed(name));
+    const bool separate = *option.arguments != '\0' && *option.arguments != '[';
+    row.arguments = (separate ? " " : "") + std::string(option.arguments);
+    row.text = option.text;
+  }
+  return texts;
 }
 
 std::string help_text() {
@@ -398,24 +412,21 @@ std::string help_text() {
       "Usage: mpiexec [options] program [arguments] [: [options] program [arguments]]...\n"
       "Starts ranks of MPI programs, or of any programs, on this machine. Options may begin with one dash or "
       "two.\n\n";
-  for (const Option& option : kOptions) {
+  const std::vector<OptionText> options = option_texts();
+  for (const OptionText& option : options) {
     if (option.text == nullptr) continue;
     std::string names;
-    for (const std::string& name : split(option.names, ' ')) {
-      names += (names.empty() ? "  " : ", ") + printed(name);
-    }
-    if (*option.arguments != '\0')
-      names += (option.arguments[0] == '[' ? "" : " ") + std::string(option.arguments);
+    for (const std::string& name : option.names) names += (names.empty() ? "  " : ", ") + name;
+    names += option.arguments;
     if (names.size() + 1 > kTextColumn) names += '\n' + std::string(kTextColumn - 1, ' ');
     names.resize(std::max(names.size() + 1, kTextColumn), ' ');
     text += names + option.text + '\n';
   }
   text += "\nTaken and named in one line, as they mean nothing on one machine:\n ";
   size_t column = 1;
-  for (const Option& option : kOptions) {
+  for (const OptionText& option : options) {
     if (option.text != nullptr) continue;
-    for (const std::string& name : split(option.names, ' ')) {
-      const std::string shown = printed(name);
+    for (const std::string& shown : option.names) {
       if (column + shown.size() > 100) {
         text += "\n ";
         column = 1;

@@ -1,5 +1,5 @@
 // mpiexec's command line. Accepts the options of Open MPI and of Hydra (MPICH, Intel MPI). options.cpp has
-// one row per option; --help is printed from those rows.
+// one row per option; --help and the man page are made from those rows.
 #pragma once
 
 #include <cstdint>
@@ -61,13 +61,25 @@ struct JobSpec {
   bool do_not_launch = false;
   bool show_help = false;
   bool show_version = false;
+  bool show_man_page = false;                     // --man-page, which the build uses
   std::vector<std::vector<std::string>> ignored;  // options without effect on one machine, with values
 };
 
 /// Parses the command line (without the program's own name) and MPIEXEC_TIMEOUT.
 Status parse_command_line(const std::vector<std::string>& words, JobSpec& job);
 
+/// An option as --help and the man page show it.
+struct OptionText {
+  std::vector<std::string> names;  // with their dashes
+  std::string arguments;           // what follows the last name: " N", "[=SECONDS]" or nothing
+  const char* text = nullptr;      // null: accepted, but without effect on one machine
+};
+/// All options except hidden ones, in the order of --help.
+std::vector<OptionText> option_texts();
+
 /// The text of --help.
 std::string help_text();
+/// The man page of mpiexec, for troff.
+std::string man_page_text();
 
 }  // namespace hearth::launch
