@@ -22,8 +22,8 @@ bool shares_processors(int ranks) {
   return ranks > os::usable_processors();
 }
 
-bool has_area(int ranks) {
-  return ranks > 1 && param::get_count(param::Id::coll_areas) > 0;
+bool has_region(int ranks) {
+  return ranks > 1 && param::get_count(param::Id::coll_regions) > 0;
 }
 
 /// The largest payload of a rank's slot.
@@ -89,7 +89,7 @@ std::string why(Collective collective, const std::string& algorithm, int ranks) 
     return "through memory that stays in the caches, all ranks at once; what lies in the arena is read there "
            "from coll_lend_bytes_min on";
   }
-  if (!has_area(ranks)) return "messages: nobody to meet, or HEARTH_COLL_AREAS is 0";
+  if (!has_region(ranks)) return "messages: nobody to meet, or HEARTH_COLL_REGIONS is 0";
   return "messages: neither slots nor chunks serve so many ranks at this length";
 }
 
@@ -126,10 +126,10 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
                    .bytes = vector_bytes,
                    .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
                    .commutative = true,
-                   .chunks = has_area(ranks) && coll::chunks_suffice(ranks, chunk_bytes),
-                   .lines = has_area(ranks) && said <= longest && allowed("lines", pays || one_order),
+                   .chunks = has_region(ranks) && coll::chunks_suffice(ranks, chunk_bytes),
+                   .lines = has_region(ranks) && said <= longest && allowed("lines", pays || one_order),
                    .same_bits = same_bits,
-                   .tree = has_area(ranks) && fits_groups(collective, ranks, bytes) && !one_order &&
+                   .tree = has_region(ranks) && fits_groups(collective, ranks, bytes) && !one_order &&
                            allowed("tree", !pays),
                    .whole_bytes_max = whole_bytes_max});
 }

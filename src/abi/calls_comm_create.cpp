@@ -211,7 +211,7 @@ Status comm_split(Comm& comm, int color, int key, Comm*& newcomm) {
   if (!comm.is_inter() && comm.rank == 0) {
     const objects::Allotment fetched = abi::fetch_allotment(comm.group->peers);
     own[2] = static_cast<int>(fetched.context);
-    own[3] = fetched.area;
+    own[3] = fetched.region;
   }
   HEARTH_TRY(abi::run_in_group<coll::allgather>(comm, MPI_IN_PLACE, 0, abi::byte_type(), wishes.data(),
                                                 Count{kWishWords * sizeof(int)}, abi::byte_type()));
@@ -220,7 +220,7 @@ Status comm_split(Comm& comm, int color, int key, Comm*& newcomm) {
   if (comm.is_inter()) {
     HEARTH_TRY(abi::swap_between_groups(comm, wishes, remote_wishes, false, share));
   } else {
-    share = abi::Share({.context = static_cast<uint32_t>(wishes[2]), .area = wishes[3]});
+    share = abi::Share({.context = static_cast<uint32_t>(wishes[2]), .region = wishes[3]});
   }
   if (color == MPI_UNDEFINED) return {};
   if (color < 0) return fail(MPI_ERR_ARG, "color=%d: it must be 0 or more, or MPI_UNDEFINED", color);

@@ -47,7 +47,7 @@ constexpr size_t kHeadWords = 6;
 Words to_words(const Invitation& invitation) {
   Words words = {static_cast<int>(invitation.purpose),
                  static_cast<int>(invitation.allotment.context),
-                 invitation.allotment.area,
+                 invitation.allotment.region,
                  static_cast<int>(invitation.members.size()),
                  static_cast<int>(invitation.remote.size()),
                  static_cast<int>(invitation.text.size())};
@@ -61,7 +61,7 @@ Invitation from_words(PeerIndex from, const Words& words) {
   Invitation invitation;
   invitation.purpose = static_cast<Purpose>(words[0]);
   invitation.from = from;
-  invitation.allotment = {.context = static_cast<uint32_t>(words[1]), .area = words[2]};
+  invitation.allotment = {.context = static_cast<uint32_t>(words[1]), .region = words[2]};
   const auto members = words.begin() + kHeadWords;
   const auto remote = members + words[3];
   const auto text = remote + words[4];

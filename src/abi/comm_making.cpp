@@ -9,7 +9,7 @@
 #include "base/chaos.h"
 #include "base/contexts.h"
 #include "coll/coll.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "coll/select.h"
 #include "mpi-ext.h"
 #include "mpi.h"
@@ -24,14 +24,14 @@ using objects::PeerIndex;
 
 namespace {
 
-Status agree_on_area(Comm& comm) {
+Status obtain_region(Comm& comm) {
   const bool takes = comm.rank == 0 && comm.failure == 0;
-  int32_t area = takes ? coll::ControlArea::take(comm.group->peers) : objects::kNoArea;
-  const Status status = coll::run<coll::bcast>(comm, &area, Count{sizeof area}, byte_type(), 0);
+  int32_t region = takes ? coll::CollectiveRegion::take(comm.group->peers) : objects::kNoRegion;
+  const Status status = coll::run<coll::bcast>(comm, &region, Count{sizeof region}, byte_type(), 0);
   if (status.ok()) {
-    comm.area = coll::ControlArea::accept(area);
+    comm.region = coll::CollectiveRegion::accept(region);
   } else {
-    coll::ControlArea::leave(area);
+    coll::CollectiveRegion::leave(region);
   }
   return status;
 }
@@ -63,7 +63,7 @@ Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& 
   }
   static_cast<objects::Allotment&>(*comm) = share.take();
   if (group->machines == nullptr) note_machines(*group);
-  comm->area_settled = comm->area != objects::kNoArea;
+  comm->region_agreed = comm->region != objects::kNoRegion;
   comm->group = group;
   comm->rank = group->rank;
   comm->size = comm->peer_count = group->size();
@@ -79,7 +79,7 @@ Status make_intracomm(const Comm& parent, Share share, Peers peers, Comm*& comm)
   HEARTH_TRY(make_group(std::move(peers), parent.group->session, group));
   HEARTH_TRY(make_intracomm(*parent.errhandler, std::move(share), group, comm));
   const bool alone = on_one_machine(comm->group->peers) && !on_one_machine(parent.group->peers);
-  return alone && comm->size > 1 ? agree_on_area(*comm) : Status();
+  return alone && comm->size > 1 ? obtain_region(*comm) : Status();
 }
 
 Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Group* remote, Comm*& comm) {
@@ -116,8 +116,8 @@ Status apply_hints(const Comm& comm) {
   for (const auto& [key, value] : comm.info->entries) {
     if (key != coll::kAlgorithmsHint) continue;
     HEARTH_TRY(coll::set_wishes(comm.context, value));
-    if (comm.control != nullptr) comm.control->choose_ways();
-    if (comm.machine_control != nullptr) comm.machine_control->choose_ways();
+    if (comm.region_view != nullptr) comm.region_view->choose_ways();
+    if (comm.machine_region_view != nullptr) comm.machine_region_view->choose_ways();
   }
   tune::Hints hints;
   HEARTH_TRY(hints.read(comm.info->entries));
@@ -176,10 +176,11 @@ bool is_first_group(const Comm& comm) {
 objects::Allotment fetch_allotment(const Peers& members) {
   // A communicator with a dead member has no collectives, and a member that did not receive the allocation
   // would never leave the region.
-  const bool has_area = on_one_machine(members) && !p2p::engine().has_dead(members);
+  const bool has_region = on_one_machine(members) && !p2p::engine().has_dead(members);
   const uint32_t context = p2p::engine().new_context();
   chaos::at(chaos::Point::context_taken);
-  return {.context = context, .area = has_area ? coll::ControlArea::take(members) : objects::kNoArea};
+  return {.context = context,
+          .region = has_region ? coll::CollectiveRegion::take(members) : objects::kNoRegion};
 }
 
 objects::Allotment fetch_allotment_for(const Comm& comm) {
@@ -212,7 +213,7 @@ class Told final : public coll::Encounter {
   explicit Told(Comm& comm) : comm_(comm) {}
   void begin() override {}
   bool advance() override {
-    comm_.area = coll::ControlArea::accept(comm_.area);
+    comm_.region = coll::CollectiveRegion::accept(comm_.region);
     // After a death the context id may not have arrived.
     if (comm_.context != 0) outcome = apply_hints(comm_);
     return true;
@@ -258,13 +259,13 @@ Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool o
     }
     Words said = mine;
     said.push_back(static_cast<int>(fetched.context));
-    said.push_back(fetched.area);
+    said.push_back(fetched.region);
     HEARTH_TRY(swap_words(inter.remote_group->peers[0], inter.context, kTag, said, theirs));
     if (fetches) std::copy(said.end() - 2, said.end(), theirs.end() - 2);
   }
   HEARTH_TRY(tell_group(inter, 0, theirs));
   const auto told = theirs.end() - 2;
-  share = Share({.context = static_cast<uint32_t>(told[0]), .area = told[1]});
+  share = Share({.context = static_cast<uint32_t>(told[0]), .region = told[1]});
   theirs.erase(told, theirs.end());
   return {};
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "coll/schedule.h"
 #include "objects/comm.h"
 #include "objects/group.h"
@@ -31,8 +31,8 @@ using objects::Peers;
 class Share {
  public:
   Share() = default;
-  explicit Share(objects::Allotment told) : allotment_(told) {}
-  ~Share() { coll::ControlArea::leave(allotment_.area); }
+  explicit Share(objects::Allotment fetched) : allotment_(fetched) {}
+  ~Share() { coll::CollectiveRegion::leave(allotment_.region); }
   Share(Share&& other) noexcept : allotment_(other.take()) {}
   Share& operator=(Share&& other) noexcept {
     std::swap(allotment_, other.allotment_);
@@ -45,9 +45,9 @@ class Share {
   objects::Allotment& allotment() { return allotment_; }
   /// False if the allocation arrived after this process had left its region: it then has no region.
   bool accept() {
-    const int32_t told = allotment_.area;
-    allotment_.area = coll::ControlArea::accept(told);
-    return allotment_.area == told;
+    const int32_t region_id = allotment_.region;
+    allotment_.region = coll::CollectiveRegion::accept(region_id);
+    return allotment_.region == region_id;
   }
   /// The caller becomes responsible for leaving the region.
   objects::Allotment take() { return std::exchange(allotment_, {}); }

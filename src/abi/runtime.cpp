@@ -25,7 +25,7 @@
 #include "base/os_wait.h"
 #include "base/param.h"
 #include "coll/agreement.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "datatype/predefined.h"
 #include "mpi.h"
 #include "objects/attribute.h"
@@ -80,8 +80,8 @@ Status make_predefined_comms() {
   objects::Comm* self = make_comm("MPI_COMM_SELF", kSelfContext, {runtime().job.rank});
   if (world == nullptr || self == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for MPI_COMM_WORLD");
   // Region 0; on several machines, each machine has its own.
-  if (runtime().job.segment.geometry().area_count > 0) world->area = 0;
-  world->area_settled = true;
+  if (runtime().job.segment.geometry().region_count > 0) world->region = 0;
+  world->region_agreed = true;
   set_predefined_comms(*world, *self);
   return {};
 }
@@ -147,7 +147,7 @@ void make_engine() {
   setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
   setup.relation = relation_to;
   setup.new_context = new_context;
-  coll::ControlArea::set_up(segment, run.job.place, &run.job.arena, run.job.place_of);
+  coll::CollectiveRegion::set_up(segment, run.job.place, &run.job.arena, run.job.place_of);
   coll::Agreement::set_up(segment, run.several_machines);
   rma::set_up(segment, run.job.place, run.job.arena, run.job.place_of,
               run.several_machines ? std::span<const int>(run.job.node_of) : std::span<const int>());

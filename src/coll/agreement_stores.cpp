@@ -29,7 +29,7 @@
 #include "base/chaos.h"
 #include "base/contexts.h"
 #include "coll/agreement.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "p2p/wait_note.h"
 #include "shm/damage.h"
 #include "shm/liveness.h"
@@ -212,7 +212,7 @@ void ByStores::decide(uint32_t flags, uint32_t acknowledged) {
                  [this](PeerIndex process) { return !is_told_dead(process, decision_.deaths); });
     decision_.allotment.context = p2p::engine().new_context();
     chaos::at(chaos::Point::context_taken);
-    if (!part_.comm.is_inter()) decision_.allotment.area = ControlArea::take(living);
+    if (!part_.comm.is_inter()) decision_.allotment.region = CollectiveRegion::take(living);
   }
   chaos::at(chaos::Point::agreement_decides);
   AgreementEntry& entry = *place_->entry;
@@ -220,7 +220,7 @@ void ByStores::decide(uint32_t flags, uint32_t acknowledged) {
   atomic::store_relaxed(entry.decided_acknowledged, decision_.acknowledged);
   atomic::store_relaxed(entry.deaths, decision_.deaths);
   atomic::store_relaxed(entry.context, decision_.allotment.context);
-  atomic::store_relaxed(entry.area, decision_.allotment.area);
+  atomic::store_relaxed(entry.region, decision_.allotment.region);
   // Pairs with the load in read_decision().
   atomic::store_release(entry.decided, part_.number);
   chaos::at(chaos::Point::agreement_decided);
@@ -233,12 +233,12 @@ bool ByStores::read_decision(PeerIndex from) {
                .deaths = atomic::load_relaxed(entry->deaths),
                .acknowledged = atomic::load_relaxed(entry->decided_acknowledged),
                .allotment = {.context = atomic::load_relaxed(entry->context),
-                             .area = atomic::load_relaxed(entry->area)}};
+                             .region = atomic::load_relaxed(entry->region)}};
   atomic::fence_full();
   if (atomic::load_relaxed(entry->owner) != owner_) return false;
-  if (const int32_t area = decision_.allotment.area; !ControlArea::can_be(area)) {
-    shm::damaged("rank %d has agreed on area %d, and there are %u", from, ControlArea::index_of(area),
-                 the_segment->geometry().area_count);
+  if (const int32_t region = decision_.allotment.region; !CollectiveRegion::can_be(region)) {
+    shm::damaged("rank %d has agreed on area %d, and there are %u", from, CollectiveRegion::index_of(region),
+                 the_segment->geometry().region_count);
   }
   return true;
 }

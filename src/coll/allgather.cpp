@@ -124,8 +124,8 @@ Status allgather(Schedule& schedule, const void* send, Count send_count, Type& s
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
               .chunks = has_chunks(schedule),
-              .lines = fits_lines(schedule.area(), Collective::allgather, bytes),
-              .tree = fits_tree(schedule.area(), Collective::allgather, bytes),
+              .lines = fits_lines(schedule.region(), Collective::allgather, bytes),
+              .tree = fits_tree(schedule.region(), Collective::allgather, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};

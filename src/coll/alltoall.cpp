@@ -224,7 +224,7 @@ Status alltoall(Schedule& schedule, const void* send, Count send_count, Type& se
       .size = schedule.size(),
       .bytes = bytes,
       .chunks = has_chunks(schedule),
-      .lines = fits_lines(schedule.area(), Collective::alltoall, saturated_product(schedule.size(), bytes)),
+      .lines = fits_lines(schedule.region(), Collective::alltoall, saturated_product(schedule.size(), bytes)),
       .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};

@@ -54,8 +54,8 @@ constexpr Algorithm<BarrierFunction> kAlgorithms[] = {
 Status barrier(Schedule& schedule) {
   if (schedule.is_inter()) return inter::barrier(schedule);
   Shape shape{.size = schedule.size(),
-              .lines = fits_lines(schedule.area(), Collective::barrier, 0),
-              .tree = fits_tree(schedule.area(), Collective::barrier, 0),
+              .lines = fits_lines(schedule.region(), Collective::barrier, 0),
+              .tree = fits_tree(schedule.region(), Collective::barrier, 0),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   return select(Collective::barrier, kAlgorithms, shape)(schedule);

@@ -92,8 +92,8 @@ Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type,
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
               .chunks = has_chunks(schedule),
-              .lines = fits_lines(schedule.area(), Collective::bcast, bytes),
-              .tree = fits_tree(schedule.area(), Collective::bcast, bytes),
+              .lines = fits_lines(schedule.region(), Collective::bcast, bytes),
+              .tree = fits_tree(schedule.region(), Collective::bcast, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.size == 1 || shape.bytes == 0) return {};

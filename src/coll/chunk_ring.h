@@ -15,7 +15,7 @@
 //   loan                    zero-copy exposure: its data of this generation are not in its buffer; other
 //                           ranks read them in place, in its arena slice. They count as produced too
 //
-// The other words of the two cache lines hold the headers of the latest generations (control_area.h). A
+// The other words of the two cache lines hold the headers of the latest generations (collective_region.h). A
 // process that exposes data ends its generation when the readers have consumed all of them or have published
 // results of their last stage. If it must end earlier because a process died, it withdraws the exposure, and
 // readers check for that after reading.
@@ -35,7 +35,7 @@
 
 namespace hearth::coll {
 
-class ControlArea;
+class CollectiveRegion;
 
 /// Published zero-copy exposure:
 ///
@@ -60,7 +60,7 @@ struct Loan {
 
 class ChunkRing {
  public:
-  explicit ChunkRing(ControlArea& area);
+  explicit ChunkRing(CollectiveRegion& region);
 
   enum class Word : uint8_t { contributed, reduced };
 
@@ -134,9 +134,9 @@ class ChunkRing {
  private:
   void look_who_has_consumed(int& awaited);
 
-  static constexpr size_t kLoan = 2;  // index in ControlRow::produced
+  static constexpr size_t kLoan = 2;  // index in RankSlots::produced
 
-  ControlArea& area_;
+  CollectiveRegion& region_;
   uint64_t memory_bytes_;
   uint64_t position_ = 0;
   uint64_t consumed_by_all_ = 0;

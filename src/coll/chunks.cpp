@@ -8,11 +8,11 @@
 namespace hearth::coll {
 
 bool has_chunks(const Schedule& schedule) {
-  const ControlArea* area = schedule.area();
-  return area != nullptr && chunks_suffice(area->size(), area->chunks(0).size());
+  const CollectiveRegion* region = schedule.region();
+  return region != nullptr && chunks_suffice(region->size(), region->chunks(0).size());
 }
 
-ChunkStages::ChunkStages(Schedule& schedule) : area_(*schedule.area()), ring_(area_.chunk_ring()) {}
+ChunkStages::ChunkStages(Schedule& schedule) : region_(*schedule.region()), ring_(region_.chunk_ring()) {}
 
 void ChunkStages::set_stages(int64_t stages, int64_t bytes) {
   // A gap between stages, so that a reader's hardware prefetcher does not fetch lines that are about to be
@@ -25,9 +25,9 @@ void ChunkStages::set_stages(int64_t stages, int64_t bytes) {
 }
 
 void ChunkStages::begin() {
-  area_.offer_to_read();
+  region_.offer_to_read();
   turn_ = ring_.take_turn();
-  lines_ = area_.lines_begun();
+  lines_ = region_.lines_begun();
   announced_ = false;
   if (!part_.puts) announce();  // no rank waits for a counter in that cache line
   begun_ = false;
@@ -70,13 +70,13 @@ void ChunkStages::lend() {
   const auto least = static_cast<int64_t>(param::get_bytes(param::Id::coll_lend_bytes_min));
   uint64_t offset = 0;
   lent_ = offered_.bytes >= (runs_ahead ? kLongerAhead * least : least) &&
-          area_.expose(offered_.place, offered_.bytes, offset);
+          region_.expose(offered_.place, offered_.bytes, offset);
   ring_.lend(lent_ ? Loan::of(turn_, offset) : Loan{0});
 }
 
 void ChunkStages::end_turn(uint64_t position) {
   ring_.end_turn(position);
-  area_.end_exposure();
+  region_.end_exposure();
 }
 
 const std::byte* ChunkStages::source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all,
@@ -85,7 +85,7 @@ const std::byte* ChunkStages::source(int from, uint64_t begin, int64_t in_chunk,
   borrows_ |= loan.word != 0;
   if (!loan.is_of(turn_)) return ring_.place(from, begin) + in_chunk;
   chaos::at(chaos::Point::loan_found);
-  return area_.lent_by(from, loan.offset() + static_cast<uint64_t>(in_all), bytes);
+  return region_.lent_by(from, loan.offset() + static_cast<uint64_t>(in_all), bytes);
 }
 
 // Call after reading exposed data: false if an exposure was withdrawn, so that the data may have been
@@ -109,11 +109,11 @@ void ChunkStages::describe(p2p::WaitNote& note) const {
   // Reports all ranks that have not put the data of the next take phase. If there is none, room or a result
   // is missing: reports the awaited rank.
   bool found = false;
-  for (int way = take_.way; take_.stage < put_.stage && part_.takes && way < area_.size(); ++way) {
-    const int from = (rank() + way) % area_.size();
+  for (int way = take_.way; take_.stage < put_.stage && part_.takes && way < region_.size(); ++way) {
+    const int from = (rank() + way) % region_.size();
     if (!takes_from(take_.stage, from)) continue;
     if (ring_.has_produced(from, ChunkRing::Word::contributed, end(take_))) continue;
-    note.missing(area_.process(from));
+    note.missing(region_.process(from));
     found = true;
   }
   if (!found) note.missing(awaited);
@@ -123,37 +123,37 @@ void ChunkStages::describe(p2p::WaitNote& note) const {
 // of another kind or length. Headers that are no longer kept count as matching.
 bool ChunkStages::look() {
   if (!begun_) return false;  // an earlier collective checks
-  if (const Status failure = area_.failure(); !failure.ok()) {
+  if (const Status failure = region_.failure(); !failure.ok()) {
     outcome = failure;
     ring_.withdraw_loan();
     end_turn(put_.begin);
     return true;
   }
   const int rank = awaited_rank_;
-  if (area_.is_out_of_step(rank) || area_.is_out_of_step(area_.rank())) {
-    return give_up(area_.fall_out_of_step(rank));
+  if (region_.is_out_of_step(rank) || region_.is_out_of_step(region_.rank())) {
+    return give_up(region_.fall_out_of_step(rank));
   }
-  const Disagreement own{area_.rank(), kind_, agreed_bytes_};
+  const Disagreement own{region_.rank(), kind_, agreed_bytes_};
   Announced announced;
-  if (area_.has_announced(rank, turn_, announced)) {
+  if (region_.has_announced(rank, turn_, announced)) {
     if (!is_told_otherwise(rank)) return false;
-    return give_up(area_.fall_out_of_step({rank, announced.kind(), announced.bytes()}, own));
+    return give_up(region_.fall_out_of_step({rank, announced.kind(), announced.bytes()}, own));
   }
-  const shm::ControlSlot* slot;
+  const shm::CollectiveSlot* slot;
   Said said;
-  if (!area_.hear(rank, lines_ + 1, slot, said) || !said.is_after(turn_ - 1)) return false;
-  return give_up(area_.fall_out_of_step({rank, said.kind(), said.bytes()}, own));
+  if (!region_.hear(rank, lines_ + 1, slot, said) || !said.is_after(turn_ - 1)) return false;
+  return give_up(region_.fall_out_of_step({rank, said.kind(), said.bytes()}, own));
 }
 
 bool ChunkStages::is_told_otherwise(int rank) const {
   Announced announced;
-  return area_.has_announced(rank, turn_, announced) &&
+  return region_.has_announced(rank, turn_, announced) &&
          announced.word != announced_of(turn_, lines_, kind_, agreed_bytes_).word;
 }
 
 void ChunkStages::announce() {
   announced_ = true;
-  area_.announce(announced_of(turn_, lines_, kind_, agreed_bytes_));
+  region_.announce(announced_of(turn_, lines_, kind_, agreed_bytes_));
 }
 
 // Publishes the header together with the first counter, so that the cache line moves to its readers once:

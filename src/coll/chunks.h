@@ -21,7 +21,7 @@
 
 #include "coll/blocks.h"
 #include "coll/chunk_ring.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "coll/schedule.h"
 
 namespace hearth::coll {
@@ -69,8 +69,8 @@ class ChunkStages : public Encounter {
   /// Address of data that a rank has put in the stage at position `begin`: `in_chunk` bytes after the start
   /// of the stage in its buffer, or `in_all` bytes after the start of its exposed data.
   const std::byte* source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all, int64_t bytes);
-  int size() const { return area_.size(); }
-  int rank() const { return area_.rank(); }
+  int size() const { return region_.size(); }
+  int rank() const { return region_.rank(); }
   bool puts() const { return part_.puts; }
   ChunkRing& ring() { return ring_; }
 
@@ -105,7 +105,7 @@ class ChunkStages : public Encounter {
   }
   bool wait_for(int rank) {
     awaited_rank_ = rank;
-    awaited = area_.process(rank);
+    awaited = region_.process(rank);
     return false;
   }
   struct Offer {
@@ -127,7 +127,7 @@ class ChunkStages : public Encounter {
   bool advance_take();
   bool advance_share();
 
-  ControlArea& area_;
+  CollectiveRegion& region_;
   ChunkRing& ring_;
   Collective kind_ = Collective::count_;
   int64_t agreed_bytes_ = 0;

@@ -130,7 +130,7 @@ Status gather(Schedule& schedule, const void* send, Count send_count, Type& send
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
               .chunks = has_chunks(schedule),
-              .lines = fits_lines(schedule.area(), Collective::gather, bytes),
+              .lines = fits_lines(schedule.region(), Collective::gather, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};

@@ -39,7 +39,7 @@ void Lines::say(const void* elements, Type& type, int64_t bytes, int to) {
 void Lines::hear(int first, int last) {
   first_ = first;
   last_ = last;
-  hears_all_ = first == area_.size() - 1 && last == 0;
+  hears_all_ = first == region_.size() - 1 && last == 0;
 }
 
 void Lines::copy_to(void* elements, Count each, Type& type, bool blocks) {
@@ -66,7 +66,7 @@ void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op)
   bytes_ = heard_bytes_ = count * type.size;
   if (room_ != nullptr) {
     const bool wide = is_wide(bytes_);
-    std::byte* const room = wide ? area_.wide_room() : room_->bytes[0];
+    std::byte* const room = wide ? region_.wide_room() : room_->bytes[0];
     incoming_ = room - type.true_lower_bound;
     result_ = incoming_ + (wide ? shm::kWidePayloadBytes : sizeof room_->bytes[0]);
   }
@@ -75,13 +75,13 @@ void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op)
   keeps_first_ = true;
   // In place, the own operand must last until it is reduced. With two ranks this is when the result is
   // written.
-  if (own != result || area_.size() == 2) result_ = static_cast<std::byte*>(result);
+  if (own != result || region_.size() == 2) result_ = static_cast<std::byte*>(result);
 }
 
 void Lines::barrier() {
   kind_ = Collective::barrier;
   say(nullptr, byte_type(), 0, kAll);
-  hear(area_.size() - 1, 0);
+  hear(region_.size() - 1, 0);
 }
 
 void Lines::bcast(void* buffer, Count count, Type& type, int root) {
@@ -100,13 +100,13 @@ void Lines::gather(const void* send, Count send_count, Type& send_type, void* re
              receive_count, receive_type);
   }
   copy_to(receive, receive_count, receive_type, true);
-  hear(area_.size() - 1, 0);
+  hear(region_.size() - 1, 0);
 }
 
 void Lines::scatter(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
                     Type& receive_type, int root) {
   kind_ = Collective::scatter;
-  const int size = area_.size();
+  const int size = region_.size();
   if (rank_ == root) {
     say(send, send_type, size * send_count * send_type.size, kAll);
     says_blocks_ = true;
@@ -125,7 +125,7 @@ void Lines::allgather(const void* send, Count send_count, Type& send_type, void*
   kind_ = Collective::allgather;
   std::byte* own = coll::advance(receive, receive_type, rank_ * receive_count);
   copy_to(receive, receive_count, receive_type, true);
-  hear(area_.size() - 1, 0);
+  hear(region_.size() - 1, 0);
   if (send == MPI_IN_PLACE) return say(own, receive_type, bytes_, kAll);
   say(send, send_type, send_count * send_type.size, kAll);
   keep_own(send, send_count, send_type, own, receive_count, receive_type);
@@ -134,7 +134,7 @@ void Lines::allgather(const void* send, Count send_count, Type& send_type, void*
 void Lines::alltoall(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
                      Type& receive_type) {
   kind_ = Collective::alltoall;
-  const int size = area_.size();
+  const int size = region_.size();
   copy_to(receive, receive_count, receive_type, true);
   offset_ = rank_ * bytes_;
   heard_bytes_ = size * bytes_;
@@ -151,7 +151,7 @@ void Lines::reduce(const void* send, void* receive, Count count, Type& type, Op&
   const void* own = send == MPI_IN_PLACE ? receive : send;
   if (rank_ != root) return say(own, type, count * type.size, root);
   fold(own, receive, count, type, op);
-  hear(area_.size() - 1, 0);
+  hear(region_.size() - 1, 0);
 }
 
 void Lines::allreduce(const void* send, void* receive, Count count, Type& type, Op& op) {
@@ -159,13 +159,13 @@ void Lines::allreduce(const void* send, void* receive, Count count, Type& type, 
   const void* own = send == MPI_IN_PLACE ? receive : send;
   say(own, type, count * type.size, kAll);
   fold(own, receive, count, type, op);
-  hear(area_.size() - 1, 0);
+  hear(region_.size() - 1, 0);
 }
 
 void Lines::reduce_scatter_block(const void* send, void* receive, Count count, Type& type, Op& op) {
   kind_ = Collective::reduce_scatter;
   const void* own = send == MPI_IN_PLACE ? receive : send;
-  const int size = area_.size();
+  const int size = region_.size();
   fold(coll::advance(own, type, rank_ * count), receive, count, type, op);
   offset_ = rank_ * bytes_;
   heard_bytes_ = size * bytes_;
@@ -196,8 +196,8 @@ bool Lines::advance() {
   if (!spoken_ && !speak()) return false;
   if (!listen()) return false;
   if (has_result_) keep_result();
-  if (hears_all_) area_.learn(number_, behind_);
-  area_.end(number_);
+  if (hears_all_) region_.learn(number_, behind_);
+  region_.end(number_);
   return true;
 }
 
@@ -217,22 +217,22 @@ int Lines::root() const {
 void Lines::describe(p2p::WaitNote& note) const {
   if (!spoken_ && said_to_ != kNobody) return note.missing(awaited);
   for (int rank = next_; rank >= last_; --rank) {
-    const shm::ControlSlot* slot;
+    const shm::CollectiveSlot* slot;
     Said said;
-    if (rank != rank_ && !area_.hear(rank, number_, slot, said)) note.missing(area_.process(rank));
+    if (rank != rank_ && !region_.hear(rank, number_, slot, said)) note.missing(region_.process(rank));
   }
 }
 
 // Publishes the data first and then copies the own block, so that other ranks can proceed.
 bool Lines::speak() {
   if (said_to_ != kNobody) {
-    if (__builtin_expect(!area_.may_write(number_, awaited), 0)) return false;
-    put_said(area_.own_payload(number_, said_bytes_));
-    area_.say(number_, what_of(said_bytes_, kind_, turns_));
+    if (__builtin_expect(!region_.may_write(number_, awaited), 0)) return false;
+    put_said(region_.own_payload(number_, said_bytes_));
+    region_.say(number_, what_of(said_bytes_, kind_, turns_));
     if (said_to_ == kAll) {
-      area_.ring_all();
+      region_.ring_all();
     } else {
-      area_.ring(said_to_);
+      region_.ring(said_to_);
     }
   }
   if (kept_.from_type != nullptr) {
@@ -250,7 +250,7 @@ void Lines::put_said(std::byte* payload) const {
     return pack_all(said_, *said_type_, payload, said_bytes_);
   }
   const auto all = static_cast<size_t>(said_bytes_);
-  const size_t each = all / static_cast<size_t>(area_.size());
+  const size_t each = all / static_cast<size_t>(region_.size());
   const size_t before = each * static_cast<size_t>(rank_);
   const std::byte* const data = data_of(said_, *said_type_);
   footprint::copies(said_bytes_ - static_cast<int64_t>(each));
@@ -264,10 +264,10 @@ bool Lines::listen() {
       if (own_ != nullptr) fold_in(own_);
       continue;
     }
-    const shm::ControlSlot* slot;
+    const shm::CollectiveSlot* slot;
     Said said;
-    if (!area_.hear(next_, number_, slot, said)) {
-      awaited = area_.process(next_);
+    if (!region_.hear(next_, number_, slot, said)) {
+      awaited = region_.process(next_);
       return false;
     }
     behind_ = std::max(behind_, said.behind());
@@ -276,10 +276,10 @@ bool Lines::listen() {
   return true;
 }
 
-void Lines::take(int rank, const shm::ControlSlot& slot, const Said& said) {
+void Lines::take(int rank, const shm::CollectiveSlot& slot, const Said& said) {
   if (__builtin_expect(said.what() != expected_, 0) && !is_of_use(rank, said)) return;
   if (use_ == Use::nothing) return;
-  const std::byte* payload = area_.payload(rank, slot, said) + offset_;
+  const std::byte* payload = region_.payload(rank, slot, said) + offset_;
   footprint::reads(payload, bytes_);
   if (use_ == Use::copy) {
     const int64_t bytes = std::clamp<int64_t>(said.bytes() - offset_, 0, bytes_);
@@ -297,15 +297,15 @@ void Lines::take(int rank, const shm::ControlSlot& slot, const Said& said) {
 // if they are only copied and fit a slot.
 bool Lines::is_of_use(int rank, const Said& said) {
   if (!said.is_after(turns_)) {
-    note(area_.fall_out_of_step(rank));
+    note(region_.fall_out_of_step(rank));
     return false;
   }
   if (said.kind() != kind_) {
     const Disagreement other{rank, said.kind(), said.bytes()};
     const Disagreement own{rank_, kind_, heard_bytes_};
     // A hierarchical collective takes two sequence numbers: the ranks are out of step after it.
-    const bool stays = area_.tree_bytes_max(said.kind()) < 0;
-    note(stays ? disagree(other, own) : area_.fall_out_of_step(other, own));
+    const bool stays = region_.tree_bytes_max(said.kind()) < 0;
+    note(stays ? disagree(other, own) : region_.fall_out_of_step(other, own));
     return false;
   }
   const bool is_wide = std::max(said.bytes(), heard_bytes_) > shm::kSlotPayloadBytes;
@@ -326,32 +326,32 @@ void Lines::miss(int rank, Status status) {
 // A rank that is in a long collective at this position publishes nothing here. A process that may not write
 // its slot yet waits for all ranks, and a rank that is out of step never frees the slot.
 bool Lines::look() {
-  if (const Status failure = area_.failure(); !failure.ok()) {
+  if (const Status failure = region_.failure(); !failure.ok()) {
     note(failure);
-    area_.end(number_);
+    region_.end(number_);
     return true;
   }
-  if (area_.is_out_of_step(rank_)) {
-    note(area_.fall_out_of_step(next_ >= 0 ? next_ : rank_));
-    area_.end(number_);
+  if (region_.is_out_of_step(rank_)) {
+    note(region_.fall_out_of_step(next_ >= 0 ? next_ : rank_));
+    region_.end(number_);
     return true;
   }
   if (!spoken_) {
-    for (int rank = 0; rank < area_.size(); ++rank) {
-      if (!area_.is_out_of_step(rank)) continue;
-      miss(rank, area_.fall_out_of_step(rank));
-      area_.end(number_);
+    for (int rank = 0; rank < region_.size(); ++rank) {
+      if (!region_.is_out_of_step(rank)) continue;
+      miss(rank, region_.fall_out_of_step(rank));
+      region_.end(number_);
       return true;
     }
     return false;
   }
   Announced announced;
-  if (area_.is_out_of_step(next_)) {
-    miss(next_, area_.fall_out_of_step(next_));
-  } else if (area_.has_announced(next_, turns_ + 1, announced) &&
+  if (region_.is_out_of_step(next_)) {
+    miss(next_, region_.fall_out_of_step(next_));
+  } else if (region_.has_announced(next_, turns_ + 1, announced) &&
              announced.lines() == static_cast<uint8_t>(number_ - 1)) {
-    miss(next_, area_.fall_out_of_step({next_, announced.kind(), announced.bytes()},
-                                       {rank_, kind_, std::max(heard_bytes_, said_bytes_)}));
+    miss(next_, region_.fall_out_of_step({next_, announced.kind(), announced.bytes()},
+                                         {rank_, kind_, std::max(heard_bytes_, said_bytes_)}));
   } else {
     return false;
   }
@@ -398,10 +398,10 @@ void Lines::keep_result() {
 namespace {
 
 template <class Begin>
-[[gnu::noinline]] bool at_once_in_tree(ControlArea* area, uint32_t context, Collective collective,
+[[gnu::noinline]] bool at_once_in_tree(CollectiveRegion* region, uint32_t context, Collective collective,
                                        int64_t bytes, Status& outcome, const Begin& begin) {
-  if (!fits_tree(area, collective, bytes)) return false;
-  TreeLines lines(*area);
+  if (!fits_tree(region, collective, bytes)) return false;
+  TreeLines lines(*region);
   begin(lines);
   lines.begin();
   lines.run(context);
@@ -414,15 +414,15 @@ template <class Begin>
 template <class Begin>
 [[gnu::always_inline]] inline bool at_once(Comm& comm, Collective collective, int64_t bytes, Status& outcome,
                                            const Begin& begin) {
-  ControlArea* area = ControlArea::of(comm);
-  if (!fits_lines(area, collective, bytes)) {
+  CollectiveRegion* region = CollectiveRegion::of(comm);
+  if (!fits_lines(region, collective, bytes)) {
     if constexpr (std::is_invocable_v<Begin, TreeLines&>) {
-      return at_once_in_tree(area, comm.context + kCollectiveContext, collective, bytes, outcome, begin);
+      return at_once_in_tree(region, comm.context + kCollectiveContext, collective, bytes, outcome, begin);
     }
     return false;
   }
   Lines::Room room;  // not cleared, which would take longer than most collectives
-  Lines lines(*area, &room);
+  Lines lines(*region, &room);
   begin(lines);
   lines.begin();
   lines.run(comm.context + kCollectiveContext);

@@ -18,7 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "coll/schedule.h"
 #include "coll/select.h"
 
@@ -26,8 +26,8 @@ namespace hearth::coll {
 
 /// Whether a collective uses the flat slots of its communicator's region; equal on all ranks. `bytes`:
 /// maximum length of a process's data. False without a region.
-inline bool fits_lines(const ControlArea* area, Collective collective, int64_t bytes) {
-  return area != nullptr && bytes <= area->line_bytes_max(collective);
+inline bool fits_lines(const CollectiveRegion* region, Collective collective, int64_t bytes) {
+  return region != nullptr && bytes <= region->line_bytes_max(collective);
 }
 
 /// One such collective on this process. First one function sets the collective, with the arguments of the MPI
@@ -37,11 +37,12 @@ class Lines final : public Encounter {
   /// Buffers for two short operands of a reduction. Long operands are in memory of the region's view, because
   /// the program's stack may be small.
   struct Room {
-    alignas(shm::kLineBytes) std::byte bytes[2][sizeof(shm::ControlSlot)];
+    alignas(shm::kLineBytes) std::byte bytes[2][sizeof(shm::CollectiveSlot)];
   };
 
   /// `room` must outlive this object. If it is nullptr, reserve() must be called for a reduction.
-  explicit Lines(ControlArea& area, Room* room = nullptr) : area_(area), room_(room), rank_(area.rank()) {}
+  explicit Lines(CollectiveRegion& region, Room* room = nullptr)
+      : region_(region), room_(room), rank_(region.rank()) {}
 
   void barrier();
   void bcast(void* buffer, Count count, Type& type, int root);
@@ -68,8 +69,8 @@ class Lines final : public Encounter {
   /// Adds the collective as a step.
   void join(Schedule& schedule) { schedule.meet(*this, said_type_, type_, op_); }
   void begin() override {
-    number_ = area_.next_number();
-    turns_ = area_.chunk_ring().turns_taken();
+    number_ = region_.next_number();
+    turns_ = region_.chunk_ring().turns_taken();
     expected_ = what_of(heard_bytes_, kind_, turns_);
     outcome = {};
     spoken_ = has_result_ = false;
@@ -95,7 +96,7 @@ class Lines final : public Encounter {
   bool speak();
   void put_said(std::byte* payload) const;
   bool listen();
-  void take(int rank, const shm::ControlSlot& slot, const Said& said);
+  void take(int rank, const shm::CollectiveSlot& slot, const Said& said);
   [[gnu::cold]] bool is_of_use(int rank, const Said& said);
   [[gnu::cold]] void miss(int rank, Status status);
   void note(Status status) {
@@ -105,7 +106,7 @@ class Lines final : public Encounter {
   void fold_in(const void* elements);
   void keep_result();
 
-  ControlArea& area_;
+  CollectiveRegion& region_;
   Room* const room_;
   uint32_t number_ = 0;
   const int rank_;
@@ -163,7 +164,7 @@ class Lines final : public Encounter {
 template <class Begin>
 Status meet_in_lines(Schedule& schedule, Begin begin) {
   Lines* lines;
-  HEARTH_TRY(schedule.make_encounter(lines, *schedule.area()));
+  HEARTH_TRY(schedule.make_encounter(lines, *schedule.region()));
   HEARTH_TRY(begin(*lines));
   lines->join(schedule);
   return {};

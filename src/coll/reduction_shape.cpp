@@ -17,11 +17,11 @@ Shape reduction_shape(const Schedule& schedule, Collective collective, Count cou
               .count = count,
               .commutative = op.commutative,
               .chunks = ChunkReduction::fits(schedule, type),
-              .lines = fits_lines(schedule.area(), collective, bytes),
+              .lines = fits_lines(schedule.region(), collective, bytes),
               .same_bits = same_bits,
-              .tree = type.contiguous && fits_tree(schedule.area(), collective, bytes),
+              .tree = type.contiguous && fits_tree(schedule.region(), collective, bytes),
               .context = schedule.context(),
-              .whole_bytes_max = schedule.area() == nullptr ? 0 : schedule.area()->whole_bytes_max()};
+              .whole_bytes_max = schedule.region() == nullptr ? 0 : schedule.region()->whole_bytes_max()};
   describe_machines(schedule, shape);
   return shape;
 }

@@ -127,7 +127,7 @@ Status scatter(Schedule& schedule, const void* send, Count send_count, Type& sen
       .size = schedule.size(),
       .bytes = bytes,
       .chunks = has_chunks(schedule),
-      .lines = fits_lines(schedule.area(), Collective::scatter, saturated_product(schedule.size(), bytes)),
+      .lines = fits_lines(schedule.region(), Collective::scatter, saturated_product(schedule.size(), bytes)),
       .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/immortal.h"
 #include "coll/coll.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "datatype/lifetime.h"
 #include "datatype/reduce.h"
 #include "mpi-ext.h"
@@ -61,8 +61,8 @@ void Schedule::set_up(Comm& comm, int tag) {
 
 Schedule::Schedule(Comm& comm) : comm_(&comm) {
   set_up(comm, take_tag(comm, false));
-  area_ = ControlArea::of(comm);
-  if (machines_ != nullptr) machine_area_ = ControlArea::on_machine(comm);
+  region_ = CollectiveRegion::of(comm);
+  if (machines_ != nullptr) machine_region_ = CollectiveRegion::on_machine(comm);
 }
 
 Schedule::Schedule(const objects::Group& group, const Comm& comm, int tag)
@@ -369,8 +369,8 @@ Status Schedule::make(Comm& comm, std::string_view name, bool persistent, Schedu
   schedule->persistent_ = persistent;
   schedule->comm_ = &comm;
   if (persistent) return {};
-  schedule->area_ = ControlArea::of(comm);
-  if (schedule->machines_ != nullptr) schedule->machine_area_ = ControlArea::on_machine(comm);
+  schedule->region_ = CollectiveRegion::of(comm);
+  if (schedule->machines_ != nullptr) schedule->machine_region_ = CollectiveRegion::on_machine(comm);
   return {};
 }
 
@@ -390,46 +390,47 @@ Status tell_machine(Schedule& schedule, int32_t* word) {
 
 }  // namespace
 
-Status Schedule::obtain_area() {
+Status Schedule::obtain_operation_region() {
   if (machines_ != nullptr) {
     // Run on every machine, even if this one has no region: all ranks must count it among their collectives.
-    const bool has_one = ControlArea::on_machine(*comm_) != nullptr;
-    int32_t told = has_one && machines_->place == 0 && comm_->failure == 0
-                       ? ControlArea::take_for_operation(machines_->peers_on(machines_->own))
-                       : objects::kNoArea;
-    const Status status = run<tell_machine>(*comm_, has_one ? &told : nullptr);
+    const bool has_one = CollectiveRegion::on_machine(*comm_) != nullptr;
+    int32_t region_id = has_one && machines_->place == 0 && comm_->failure == 0
+                            ? CollectiveRegion::take_for_operation(machines_->peers_on(machines_->own))
+                            : objects::kNoRegion;
+    const Status status = run<tell_machine>(*comm_, has_one ? &region_id : nullptr);
     if (!status.ok()) {
-      ControlArea::leave(told);
-    } else if (const int32_t area = ControlArea::accept(told); area != objects::kNoArea) {
-      machine_area_ = ControlArea::open(*comm_, area);
+      CollectiveRegion::leave(region_id);
+    } else if (const int32_t region = CollectiveRegion::accept(region_id); region != objects::kNoRegion) {
+      machine_region_ = CollectiveRegion::open(*comm_, region);
     }
     return status;
   }
-  if (ControlArea::of(*comm_) == nullptr) return {};
+  if (CollectiveRegion::of(*comm_) == nullptr) return {};
   // If a member has failed, no region is allocated, and the broadcast fails.
-  int32_t told = rank_ == 0 && comm_->failure == 0 ? ControlArea::take_for_operation(comm_->group->peers)
-                                                   : objects::kNoArea;
-  const Status status = run<bcast>(*comm_, &told, Count{sizeof told}, byte_type(), 0);
+  int32_t region_id = rank_ == 0 && comm_->failure == 0
+                          ? CollectiveRegion::take_for_operation(comm_->group->peers)
+                          : objects::kNoRegion;
+  const Status status = run<bcast>(*comm_, &region_id, Count{sizeof region_id}, byte_type(), 0);
   if (!status.ok()) {
-    ControlArea::leave(told);
-  } else if (const int32_t area = ControlArea::accept(told); area != objects::kNoArea) {
-    area_ = ControlArea::open(*comm_, area);
+    CollectiveRegion::leave(region_id);
+  } else if (const int32_t region = CollectiveRegion::accept(region_id); region != objects::kNoRegion) {
+    region_ = CollectiveRegion::open(*comm_, region);
   }
   return status;
 }
 
-Status Schedule::settle_area() {
-  if (keeps_steps_ || comm_->area_settled) return {};
-  comm_->area_settled = true;
-  int32_t told = machines_->place == 0 && comm_->failure == 0
-                     ? ControlArea::take(machines_->peers_on(machines_->own))
-                     : objects::kNoArea;
-  if (const Status status = tell_machine(*this, &told); !status.ok()) {
-    ControlArea::leave(told);
+Status Schedule::agree_on_region() {
+  if (keeps_steps_ || comm_->region_agreed) return {};
+  comm_->region_agreed = true;
+  int32_t region_id = machines_->place == 0 && comm_->failure == 0
+                          ? CollectiveRegion::take(machines_->peers_on(machines_->own))
+                          : objects::kNoRegion;
+  if (const Status status = tell_machine(*this, &region_id); !status.ok()) {
+    CollectiveRegion::leave(region_id);
     return status;
   }
-  comm_->area = ControlArea::accept(told);
-  machine_area_ = ControlArea::on_machine(*comm_);
+  comm_->region = CollectiveRegion::accept(region_id);
+  machine_region_ = CollectiveRegion::on_machine(*comm_);
   return {};
 }
 
@@ -438,12 +439,12 @@ Schedule::Part::Part(Schedule& schedule, std::span<const PeerIndex> members, int
       peers_(schedule.own_peers_),
       rank_(schedule.rank_),
       size_(schedule.size_),
-      area_(schedule.area_),
+      region_(schedule.region_),
       machines_(schedule.machines_) {
   schedule.peers_ = schedule.own_peers_ = members.data();
   schedule.rank_ = rank;
   schedule.size_ = static_cast<int>(members.size());
-  schedule.area_ = machine ? schedule.machine_area_ : nullptr;
+  schedule.region_ = machine ? schedule.machine_region_ : nullptr;
   schedule.machines_ = nullptr;
 }
 
@@ -451,7 +452,7 @@ Schedule::Part::~Part() {
   schedule_.peers_ = schedule_.own_peers_ = peers_;
   schedule_.rank_ = rank_;
   schedule_.size_ = size_;
-  schedule_.area_ = area_;
+  schedule_.region_ = region_;
   schedule_.machines_ = machines_;
 }
 
@@ -525,8 +526,8 @@ bool Schedule::advance() {
 void Schedule::let_go() {
   for (Type* type : types_) datatype::release(*type);
   if (op_ != nullptr) objects::release(*op_);
-  if (persistent_ && area_ != nullptr) ControlArea::close(area_);
-  if (persistent_ && machine_area_ != nullptr) ControlArea::close(machine_area_);
+  if (persistent_ && region_ != nullptr) CollectiveRegion::close(region_);
+  if (persistent_ && machine_region_ != nullptr) CollectiveRegion::close(machine_region_);
   constexpr size_t kSpareMax = 64;
   if (spare.value.size() == kSpareMax) {
     delete this;
@@ -537,7 +538,7 @@ void Schedule::let_go() {
   blocks_.clear();
   op_ = nullptr;
   own_used_ = 0;
-  area_ = machine_area_ = nullptr;
+  region_ = machine_region_ = nullptr;
   machines_ = nullptr;
   other_peers_ = nullptr;
   other_size_ = 0;

@@ -48,7 +48,7 @@ using objects::Op;
 /// MPI_BYTE: the type of packed data.
 Type& byte_type();
 
-class ControlArea;
+class CollectiveRegion;
 
 /// A part of a collective that uses shared memory, not messages. It is in the memory of its schedule
 /// (Schedule::make_encounter), or on the stack in a blocking call.
@@ -160,19 +160,19 @@ class Schedule final : private p2p::Polled {
     const objects::PeerIndex* const peers_;
     const int rank_;
     const int size_;
-    ControlArea* const area_;
+    CollectiveRegion* const region_;
     const objects::Machines* const machines_;
   };
 
   /// The collective region. nullptr if the ranks can only use messages: on an intercommunicator, among some
   /// processes of a communicator, among several machines, and if no region was free.
-  ControlArea* area() const { return area_; }
+  CollectiveRegion* region() const { return region_; }
   /// If the communicator spans several machines, the ranks of each agree on a region once, in the first
   /// blocking operation. Other operations must not wait, and use the region if there is one.
-  Status settle_area();
+  Status agree_on_region();
   /// Obtains a region for a persistent operation, if the communicator has one and another one is free
-  /// (control_area.h gives the reason). Collective: rank 0 allocates it and broadcasts its id.
-  Status obtain_area();
+  /// (collective_region.h gives the reason). Collective: rank 0 allocates it and broadcasts its id.
+  Status obtain_operation_region();
   /// Adds a shared-memory operation as a step: earlier steps complete before it starts, and it completes
   /// before later steps. It uses these types and this operation; nullptr for none.
   void meet(Encounter& encounter, Type* one = nullptr, Type* other = nullptr, Op* op = nullptr);
@@ -267,10 +267,10 @@ class Schedule final : private p2p::Polled {
   int other_size_ = 0;
   int rank_ = 0;
   int size_ = 0;
-  // The region of the communicator or of the persistent operation. On several machines, machine_area_ is the
-  // region of this machine.
-  ControlArea* area_ = nullptr;
-  ControlArea* machine_area_ = nullptr;
+  // The region of the communicator or of the persistent operation. On several machines, machine_region_ is
+  // the region of this machine.
+  CollectiveRegion* region_ = nullptr;
+  CollectiveRegion* machine_region_ = nullptr;
   const objects::Machines* machines_ = nullptr;
   uint32_t context_ = 0;
   int tag_ = 0;
@@ -319,7 +319,7 @@ struct ShortWay {
 
 /// Specialised in coll.h: whether a collective can use the region.
 template <auto build>
-inline constexpr bool kMeetsInArea = false;
+inline constexpr bool kUsesRegion = false;
 
 /// "bcast" for the function hearth::coll::bcast, taken from the compiler's name of this function.
 template <auto build>
@@ -365,7 +365,7 @@ Status prepare(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
   HEARTH_TRY(Schedule::make(comm, name_of_collective<build>(), true, schedule));
   schedule->note_root(arguments...);
   Status built;
-  if constexpr (kMeetsInArea<build>) built = schedule->obtain_area();
+  if constexpr (kUsesRegion<build>) built = schedule->obtain_operation_region();
   if (built.ok()) built = build(*schedule, std::forward<Arguments>(arguments)...);
   return Schedule::launch(schedule, built, request);
 }

@@ -31,7 +31,7 @@ void TreeLines::set_up_reduction(const void* send, void* receive, Count count, T
   type_ = &type;
   op_ = op;
   bytes_ = count * type.size;
-  hierarchy_ = &area_.hierarchy(op == nullptr || order_is_free(*op, type));
+  hierarchy_ = &region_.hierarchy(op == nullptr || order_is_free(*op, type));
   two_numbers_ = true;
 }
 
@@ -59,7 +59,7 @@ void TreeLines::bcast(void* buffer, Count count, Type& type, int root) {
   type_ = &type;
   bytes_ = count * type.size;
   root_ = root;
-  hierarchy_ = &area_.hierarchy(true);
+  hierarchy_ = &region_.hierarchy(true);
   first_phase_ = Phase::from_root;
 }
 
@@ -75,15 +75,15 @@ void TreeLines::allgather(const void* send, Count send_count, Type& send_type, v
     from_count_ = send_count;
     from_type_ = &send_type;
   }
-  hierarchy_ = &area_.hierarchy(true);
+  hierarchy_ = &region_.hierarchy(true);
   two_numbers_ = true;
   first_phase_ = Phase::gather;
 }
 
 void TreeLines::begin() {
-  number_ = area_.next_number();
-  if (two_numbers_) area_.next_number();
-  turns_ = area_.chunk_ring().turns_taken();
+  number_ = region_.next_number();
+  if (two_numbers_) region_.next_number();
+  turns_ = region_.chunk_ring().turns_taken();
   awaited_rank_ = -1;
   outcome = {};
   phase_ = first_phase_;
@@ -98,9 +98,9 @@ void TreeLines::begin() {
 // Slots.
 
 bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*& payload) {
-  const shm::ControlSlot* slot;
+  const shm::CollectiveSlot* slot;
   Said said;
-  if (!area_.hear(rank, number, slot, said)) return wait_for(rank);
+  if (!region_.hear(rank, number, slot, said)) return wait_for(rank);
   behind_ = std::max(behind_, said.behind() - (number - number_));
   payload = slot->payload;
   // A payload has no more bytes, even if a corrupt header says so.
@@ -108,12 +108,12 @@ bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*&
   footprint::reads(payload, said.bytes());
   if (__builtin_expect(said.what() == what_of(bytes, kind_, turns_), 1)) return true;
   if (!said.is_after(turns_)) {
-    note(area_.fall_out_of_step(rank));
+    note(region_.fall_out_of_step(rank));
   } else if (said.kind() != kind_ || said.bytes() > bytes || kind_ != Collective::bcast) {
     const Disagreement other{rank, said.kind(), said.bytes()};
     const Disagreement own{rank_, kind_, bytes};
     // A collective of another kind may take a different number of sequence numbers.
-    note(said.kind() == kind_ ? disagree(other, own) : area_.fall_out_of_step(other, own));
+    note(said.kind() == kind_ ? disagree(other, own) : region_.fall_out_of_step(other, own));
   }
   // A bcast may be shorter than the receive buffer.
   if (said.kind() != kind_ || (said.bytes() < bytes && kind_ != Collective::bcast)) payload = nullptr;
@@ -121,36 +121,36 @@ bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*&
 }
 
 void TreeLines::say(uint32_t number, int64_t bytes) {
-  behind_ = std::max(behind_, area_.behind(number_));
-  area_.say(number, what_of(bytes, kind_, turns_), behind_ + (number - number_));
+  behind_ = std::max(behind_, region_.behind(number_));
+  region_.say(number, what_of(bytes, kind_, turns_), behind_ + (number - number_));
 }
 
 // If the awaited rank is in a long collective at this position, or out of step, it never publishes the
 // awaited data.
 bool TreeLines::look() {
-  if (const Status failure = area_.failure(); !failure.ok()) {
+  if (const Status failure = region_.failure(); !failure.ok()) {
     note(failure);
     phase_ = Phase::over;
     return advance();
   }
-  if (area_.is_out_of_step(rank_))
-    return give_up(area_.fall_out_of_step(awaited_rank_ >= 0 ? awaited_rank_ : rank_));
-  for (int rank = 0; rank < area_.size(); ++rank) {
-    if ((awaited_rank_ < 0 || rank == awaited_rank_) && area_.is_out_of_step(rank))
-      return give_up(area_.fall_out_of_step(rank));
+  if (region_.is_out_of_step(rank_))
+    return give_up(region_.fall_out_of_step(awaited_rank_ >= 0 ? awaited_rank_ : rank_));
+  for (int rank = 0; rank < region_.size(); ++rank) {
+    if ((awaited_rank_ < 0 || rank == awaited_rank_) && region_.is_out_of_step(rank))
+      return give_up(region_.fall_out_of_step(rank));
   }
   // The awaited rank may have published data of another collective, which this rank did not have to read.
-  const shm::ControlSlot* slot;
+  const shm::CollectiveSlot* slot;
   Said said;
-  if (awaited_rank_ >= 0 && area_.hear(awaited_rank_, number_, slot, said) && said.kind() != kind_)
+  if (awaited_rank_ >= 0 && region_.hear(awaited_rank_, number_, slot, said) && said.kind() != kind_)
     return give_up(
-        area_.fall_out_of_step({awaited_rank_, said.kind(), said.bytes()}, {rank_, kind_, bytes_}));
+        region_.fall_out_of_step({awaited_rank_, said.kind(), said.bytes()}, {rank_, kind_, bytes_}));
   Announced announced;
-  if (awaited_rank_ < 0 || !area_.has_announced(awaited_rank_, turns_ + 1, announced) ||
+  if (awaited_rank_ < 0 || !region_.has_announced(awaited_rank_, turns_ + 1, announced) ||
       announced.lines() != static_cast<uint8_t>(number_ - 1))
     return false;
   return give_up(
-      area_.fall_out_of_step({awaited_rank_, announced.kind(), announced.bytes()}, {rank_, kind_, bytes_}));
+      region_.fall_out_of_step({awaited_rank_, announced.kind(), announced.bytes()}, {rank_, kind_, bytes_}));
 }
 
 bool TreeLines::give_up(Status status) {
@@ -161,7 +161,7 @@ bool TreeLines::give_up(Status status) {
 
 void TreeLines::tell(const Hierarchy::Group& group) {
   for (const int member : group.members) {
-    if (member != rank_) area_.ring(member);
+    if (member != rank_) region_.ring(member);
   }
 }
 
@@ -202,8 +202,8 @@ bool TreeLines::advance() {
   while (phase_ != Phase::over) {
     if (!step()) return false;
   }
-  area_.end(number_);
-  if (two_numbers_) area_.end(number_ + 1);
+  region_.end(number_);
+  if (two_numbers_) region_.end(number_ + 1);
   return true;
 }
 
@@ -255,7 +255,7 @@ bool TreeLines::go_up() {
   const std::byte* own = has_own_ ? values_[own_at_] : static_cast<const std::byte*>(from_);
   if (bytes_ != 0) {
     if (!has_own_) own = data_of(from_, *type_);
-    copy_bytes(area_.own_slot(number_).payload, own, static_cast<size_t>(bytes_));
+    copy_bytes(region_.own_slot(number_).payload, own, static_cast<size_t>(bytes_));
     footprint::copies(bytes_);
   }
   say(number_, bytes_);
@@ -263,7 +263,7 @@ bool TreeLines::go_up() {
     tell(group);
     phase_ = Phase::across;
   } else {
-    area_.ring(top ? hierarchy_->top_delegate(root_) : group.members[0]);
+    region_.ring(top ? hierarchy_->top_delegate(root_) : group.members[0]);
     phase_ = exchanges ? Phase::down : Phase::to_root;
   }
   return true;
@@ -281,7 +281,7 @@ bool TreeLines::go_across() {
     fold(payload);
   }
   // All ranks have published their lag now.
-  area_.learn(number_, behind_);
+  region_.learn(number_, behind_);
   phase_ = root_ < 0 ? Phase::down : Phase::to_root;
   return true;
 }
@@ -295,7 +295,7 @@ bool TreeLines::go_down() {
   if (led > 0) {
     if (!may_say(number_ + 1)) return false;
     if (bytes_ != 0 && result != nullptr) {
-      copy_bytes(area_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
+      copy_bytes(region_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
       footprint::copies(bytes_);
     }
     say(number_ + 1, bytes_);
@@ -305,7 +305,7 @@ bool TreeLines::go_down() {
     copy_bytes(data_of(to_, *type_), result, static_cast<size_t>(bytes_));
     footprint::copies(bytes_);
   }
-  area_.learn(number_, behind_);
+  region_.learn(number_, behind_);
   phase_ = Phase::over;
   return true;
 }
@@ -315,10 +315,10 @@ bool TreeLines::tell_root() {
   const std::byte* result = values_[1 - own_at_];
   if (rank_ == above_root && rank_ != root_) {
     if (!may_say(number_ + 1)) return false;
-    copy_bytes(area_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
+    copy_bytes(region_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
     footprint::copies(bytes_);
     say(number_ + 1, bytes_);
-    area_.ring(root_);
+    region_.ring(root_);
   } else if (rank_ == root_) {
     if (rank_ != above_root && !hear(above_root, number_ + 1, bytes_, result)) return false;
     if (result != nullptr) {
@@ -351,7 +351,7 @@ bool TreeLines::pass_on() {
   for (size_t level = 0; level < groups.size(); ++level) says |= speaks_in(level);
   if (says) {
     if (!may_say(number_)) return false;
-    std::byte* const place = area_.own_slot(number_).payload;
+    std::byte* const place = region_.own_slot(number_).payload;
     int64_t bytes = bytes_;
     if (passed_on_ != nullptr) {
       bytes = heard_bytes_;
@@ -380,13 +380,13 @@ bool TreeLines::gather_group() {
   }
   if (leader != rank_) {
     if (!may_say(number_)) return false;
-    pack_all(own, *type_, area_.own_slot(number_).payload, bytes_);
+    pack_all(own, *type_, region_.own_slot(number_).payload, bytes_);
     footprint::copies(bytes_);
     say(number_, bytes_);
-    area_.ring(leader);
+    region_.ring(leader);
   } else {
     if (!may_say(number_ + 1)) return false;
-    std::byte* blocks = area_.own_slot(number_ + 1).payload;
+    std::byte* blocks = region_.own_slot(number_ + 1).payload;
     for (; next_ > 0; --next_) {
       const std::byte* payload;
       if (!hear(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
@@ -397,7 +397,7 @@ bool TreeLines::gather_group() {
     pack_all(own, *type_, blocks, bytes_);
     footprint::copies(bytes_);
     say(number_ + 1, static_cast<int64_t>(group.members.size()) * bytes_);
-    area_.ring_all();
+    region_.ring_all();
   }
   next_ = static_cast<int>(hierarchy_->lowest_groups().size()) - 1;
   phase_ = Phase::concatenate;
@@ -407,7 +407,7 @@ bool TreeLines::gather_group() {
 bool TreeLines::hear_leaders() {
   for (; next_ >= 0; --next_) {
     const std::vector<int>& group = hierarchy_->lowest_groups()[static_cast<size_t>(next_)];
-    const std::byte* payload = area_.own_slot(number_ + 1).payload;
+    const std::byte* payload = region_.own_slot(number_ + 1).payload;
     if (group[0] != rank_ &&
         !hear(group[0], number_ + 1, static_cast<int64_t>(group.size()) * bytes_, payload))
       return false;
@@ -419,7 +419,7 @@ bool TreeLines::hear_leaders() {
       footprint::copies(bytes_);
     }
   }
-  area_.learn(number_, behind_);
+  region_.learn(number_, behind_);
   phase_ = Phase::over;
   return true;
 }

@@ -23,7 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "coll/hierarchy.h"
 #include "coll/schedule.h"
 #include "coll/select.h"
@@ -32,14 +32,14 @@ namespace hearth::coll {
 
 /// Whether a collective uses the hierarchical slots of its region; equal on all ranks. `bytes`: maximum
 /// length of a rank's data. Called if flat slots do not fit (coll/lines.h).
-inline bool fits_tree(const ControlArea* area, Collective collective, int64_t bytes) {
-  return area != nullptr && bytes <= area->tree_bytes_max(collective);
+inline bool fits_tree(const CollectiveRegion* region, Collective collective, int64_t bytes) {
+  return region != nullptr && bytes <= region->tree_bytes_max(collective);
 }
 
 /// One such collective on this process, used like Lines.
 class TreeLines final : public Encounter {
  public:
-  explicit TreeLines(ControlArea& area) : area_(area), rank_(area.rank()) {}
+  explicit TreeLines(CollectiveRegion& region) : region_(region), rank_(region.rank()) {}
 
   void barrier();
   void bcast(void* buffer, Count count, Type& type, int root);
@@ -70,7 +70,7 @@ class TreeLines final : public Encounter {
 
   bool wait_for(int rank) {
     awaited_rank_ = rank;
-    awaited = area_.process(rank);
+    awaited = region_.process(rank);
     return false;
   }
   /// Polls a rank; true once it has published. `payload` is then its data, or nullptr if they are not as
@@ -78,7 +78,7 @@ class TreeLines final : public Encounter {
   bool hear(int rank, uint32_t number, int64_t bytes, const std::byte*& payload);
   bool may_say(uint32_t number) {
     awaited_rank_ = -1;
-    return area_.may_write(number, awaited);
+    return region_.may_write(number, awaited);
   }
   void say(uint32_t number, int64_t bytes);
   void tell(const Hierarchy::Group& group);
@@ -89,7 +89,7 @@ class TreeLines final : public Encounter {
   void fold(const std::byte* packed);
   void fold_own();
 
-  ControlArea& area_;
+  CollectiveRegion& region_;
   uint32_t number_ = 0;  // for the way up; the next number is for the way down
   const int rank_;
   Collective kind_ = Collective::count_;
@@ -130,7 +130,7 @@ class TreeLines final : public Encounter {
 template <class Begin>
 Status meet_in_tree(Schedule& schedule, Begin begin) {
   TreeLines* meeting;
-  HEARTH_TRY(schedule.make_encounter(meeting, *schedule.area()));
+  HEARTH_TRY(schedule.make_encounter(meeting, *schedule.region()));
   begin(*meeting);
   meeting->join(schedule);
   return {};

@@ -498,7 +498,7 @@ class Engine {
     if (__builtin_expect(at >= cell_receivers_.size(), 0)) grow_cell_receivers(at + 1);
     cell_receivers_[at] = receiver;
   }
-  void leave_areas_of_dead() const;
+  void leave_regions_of_dead() const;
   void take_cells_back(PeerIndex process);
   void mark_broken(objects::Comm& comm);
   bool end_receives(const Hopeless& why);

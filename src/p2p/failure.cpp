@@ -161,7 +161,7 @@ bool Engine::handle_failures() try {
       const uint32_t death = liveness_->death_of(process);
       if (death != 0 && death <= deaths) bury(process);
     }
-    leave_areas_of_dead();
+    leave_regions_of_dead();
     for_comms([this](objects::Comm& comm) { mark_broken(comm); });
     end_sends(
         [this](const MatchKey& key) {
@@ -172,7 +172,7 @@ bool Engine::handle_failures() try {
   }
   // Repeated on each check: a process that takes a collective region may learn of the death later than this
   // one.
-  if (deaths_seen_ != 0 && objects::leave_areas_untold != nullptr) objects::leave_areas_untold();
+  if (deaths_seen_ != 0 && objects::leave_regions_without_id != nullptr) objects::leave_regions_without_id();
   if (!revoked_.empty()) forget_freed();
   moved |= end_receives([this](const MatchKey& key) { return receive_hopeless(key); });
   moved |= stall_receives();
@@ -226,10 +226,10 @@ void Engine::bury(PeerIndex process) {
 
 // Repeats this for all dead processes: a process that died now may have counted an earlier dead one among the
 // members of a new collective region.
-void Engine::leave_areas_of_dead() const {
-  if (objects::leave_areas_of == nullptr) return;
+void Engine::leave_regions_of_dead() const {
+  if (objects::leave_regions_of == nullptr) return;
   for (size_t index = 0; index < peers_.size(); ++index) {
-    if (peers_[index].dead) objects::leave_areas_of(static_cast<PeerIndex>(index));
+    if (peers_[index].dead) objects::leave_regions_of(static_cast<PeerIndex>(index));
   }
 }
 
@@ -251,7 +251,7 @@ void Engine::mark_broken(objects::Comm& comm) {
   });
   if (comm.last_death == 0 || comm.failure != 0) return;
   comm.failure = MPIX_ERR_PROC_FAILED;
-  if (objects::close_area != nullptr) objects::close_area(comm);
+  if (objects::close_region != nullptr) objects::close_region(comm);
 }
 
 void Engine::acknowledge(objects::Comm& comm, uint32_t deaths) {
@@ -425,7 +425,7 @@ Engine::Revoked& Engine::note_revoked(uint32_t context) {
 // Disables the fast path, which does not check contexts, so that messages of the communicator are rejected.
 void Engine::take_detours(objects::Comm& comm) {
   comm.failure = MPIX_ERR_REVOKED;
-  if (objects::close_area != nullptr) objects::close_area(comm);
+  if (objects::close_region != nullptr) objects::close_region(comm);
   detours_ = true;
   for (Peer& peer : peers_) {
     peer.at_once = false;

@@ -4,7 +4,7 @@
 //   offset 0             JobHeader            one, written by the creator of the segment
 //   blocks_offset        RankBlock + tables   one per rank, block_bytes apart
 //   cells_offset         bounce buffers       one pool per rank, owned by the sender
-//   areas_offset         collective regions   taken one by one for new communicators (coll/control_area.h)
+//   regions_offset       collective regions   taken one by one for communicators (coll/collective_region.h)
 //   chunks_offset        overflow buffers,    one set per region and rank, allocated at first use
 //                        pipeline buffers
 //   rings_offset         rings                taken one by one when a pair first communicates
@@ -36,21 +36,21 @@ struct JobGeometry {
   uint64_t cells_offset;
   uint64_t rings_offset;
   uint64_t ring_bytes;  // credit line and slots
-  uint64_t areas_offset;
-  uint64_t area_bytes;  // three bitmaps, and a ControlRow for each rank
+  uint64_t regions_offset;
+  uint64_t region_bytes;  // three bitmaps, and a RankSlots for each rank
   uint64_t chunks_offset;
-  uint64_t chunk_bytes;  // pipeline buffers of one rank in one region
-  uint32_t area_count;   // at most kAreasMax
+  uint64_t chunk_bytes;   // pipeline buffers of one rank in one region
+  uint32_t region_count;  // at most kRegionsMax
 };
 
-constexpr uint32_t kAreasMax = 64;
+constexpr uint32_t kRegionsMax = 64;
 
 /// The state of a collective region and the process that is changing it, in one word: if that process dies,
 /// another one can continue in its place.
 ///
 ///   bit  32           8          0
 ///        | generation | process  | stage
-struct AreaState {
+struct RegionState {
   enum Stage : uint8_t {
     kFree,
     kTaking,    // by that process; no other process knows of it
@@ -65,10 +65,10 @@ struct AreaState {
   /// How often the region has been taken.
   uint32_t turn() const { return static_cast<uint32_t>(word >> 32); }
   /// The same generation in another stage.
-  AreaState at(Stage stage, int process) const {
+  RegionState at(Stage stage, int process) const {
     return {word >> 32 << 32 | uint64_t{static_cast<uint32_t>(process)} << 8 | stage};
   }
-  AreaState next_turn() const { return {((word >> 32) + 1) << 32}; }
+  RegionState next_turn() const { return {((word >> 32) + 1) << 32}; }
 };
 
 /// The number of dead ranks, and the rank whose death is being counted. One word, so that any process that
@@ -95,9 +95,9 @@ struct alignas(kLineBytes) JobHeader : JobGeometry {
   alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator
   uint32_t rings_taken;                       // fetch_add by the sender of each new pair
   uint32_t fences_needed;                     // 1 once a rank has failed to register for membarrier
-  uint32_t goes_on;           // 1 once a rank has acknowledged a death or recovered from it (shm/liveness.h)
-  uint64_t deaths;            // DeathCount; polled by every wait loop
-  uint64_t areas[kAreasMax];  // AreaState of each collective region; compare-exchange
+  uint32_t goes_on;  // 1 once a rank has acknowledged a death or recovered from it (shm/liveness.h)
+  uint64_t deaths;   // DeathCount; polled by every wait loop
+  uint64_t regions[kRegionsMax];  // RegionState of each collective region; compare-exchange
 
   // MPI_Abort: the first rank that changes abort_claimed from 0 to 1 writes the other fields, abort_written
   // last.
@@ -171,7 +171,7 @@ struct alignas(kLineBytes) AgreementEntry {
   uint32_t decided_acknowledged;
   uint32_t deaths;   // the outcome includes the deaths up to this number
   uint32_t context;  // of a new communicator
-  int32_t area;      // collective region of a new communicator
+  int32_t region;    // collective region of a new communicator
   uint32_t passed;   // the last agreement that is complete in this process
 };
 /// Communicators of one process with agreements that other processes may still need to read.
@@ -208,31 +208,31 @@ struct alignas(kLineBytes) RankBlock {
 };
 
 // A collective region, for rank_count ranks R: the bitmaps used, present and counted, each uint64_t[(R + 63)
-// / 64], then, from the next line on, ControlRow rows[R]. Rows are indexed by process, not by rank in the
+// / 64], then, from the next line on, RankSlots rows[R]. Rows are indexed by process, not by rank in the
 // communicator, so that the groups of a split can share a region. A bit of `present` means that the process
 // may still use the region, a bit of `counted` that it was a member when the region was taken.
 
 /// The data of one process in one small collective. The word is stored last and publishes the payload
 /// (release).
-struct alignas(kLineBytes) ControlSlot {
+struct alignas(kLineBytes) CollectiveSlot {
   uint64_t word;
   std::byte payload[4 * kLineBytes - sizeof(uint64_t)];
 };
-constexpr int64_t kSlotPayloadBytes = sizeof(ControlSlot::payload);
+constexpr int64_t kSlotPayloadBytes = sizeof(CollectiveSlot::payload);
 /// A power of two.
-constexpr uint32_t kControlSlots = 8;
+constexpr uint32_t kCollectiveSlots = 8;
 /// Data that do not fit a slot's payload are in the slot's overflow buffer, in front of the pipeline buffers
 /// of the process: slots are close together, and pages of overflow buffers are allocated at first use. A gap
 /// follows each buffer, because a reader's processor prefetches beyond its end.
 constexpr int64_t kWidePayloadBytes = 8192;
 constexpr uint64_t kWidePartBytes = kWidePayloadBytes + 1024;
-constexpr uint64_t kWidePartsBytes = kControlSlots * kWidePartBytes;
+constexpr uint64_t kWidePartsBytes = kCollectiveSlots * kWidePartBytes;
 constexpr int kChunkWords = kLineBytes / sizeof(uint64_t);
 
 /// The slots and counters of one process in one region. Only that process writes them, and the process that
 /// clears the region after all have left.
-struct alignas(kLineBytes) ControlRow {
-  ControlSlot slots[kControlSlots];  // used in cyclic order
+struct alignas(kLineBytes) RankSlots {
+  CollectiveSlot slots[kCollectiveSlots];  // used in cyclic order
   /// Number of the last small collective that is complete in this process: it no longer reads any data up to
   /// it.
   uint32_t done;
@@ -263,7 +263,7 @@ static_assert(sizeof(CopyDesk) == kLineBytes && sizeof(AgreementEntry) == kLineB
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
 static_assert(sizeof(WindowBoard) == 3 * kLineBytes);
 static_assert(kWidePartsBytes % 4096 == 0);
-static_assert(sizeof(ControlSlot) == 4 * kLineBytes);
-static_assert(sizeof(ControlRow) == (4 * kControlSlots + 3) * kLineBytes);
+static_assert(sizeof(CollectiveSlot) == 4 * kLineBytes);
+static_assert(sizeof(RankSlots) == (4 * kCollectiveSlots + 3) * kLineBytes);
 
 }  // namespace hearth::shm

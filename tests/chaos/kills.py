@@ -23,7 +23,7 @@ WAYS = {
     "arena": (262144, {"HEARTH_P2P_ARENA_BYTES_MIN": "1", "HEARTH_P2P_COOPERATIVE_BYTES_MIN": "1"}),
     "loans": (262144, {"HEARTH_COLL_LEND_BYTES_MIN": "1"}),
     "machines": (5000, {"HEARTH_PRETEND_MACHINES": "2"}),
-    "messages": (5000, {"HEARTH_COLL_AREAS": "0", "HEARTH_SHM_RING_BYTES": "1K"}),
+    "messages": (5000, {"HEARTH_COLL_REGIONS": "0", "HEARTH_SHM_RING_BYTES": "1K"}),
 }
 CALLS = ["sendrecv", "blocking", "many", "lent", "probed", "gaps", "barrier", "bcast", "allreduce",
          "reduce", "reduce_scatter", "scan", "alltoall", "allgather", "gather_scatter", "nonblocking",
@@ -50,11 +50,11 @@ SHORT = [
     ("loan_found", "allgather", "loans", 2, 2, True),
     ("collective_ends", "alltoall", "loans", 2, 0, True),
     ("collective_ends", "allgather", "cells", 2, 0, True),
-    ("area_claimed", "dup", "inline", 2, 0, True),
-    ("area_taken", "dup", "inline", 2, 0, True),
-    ("area_leaving", "split", "inline", 2, 1, True),
-    ("area_left", "dup", "inline", 2, 1, True),
-    ("area_clearing", "dup", "inline", 1, 2, True),
+    ("region_claimed", "dup", "inline", 2, 0, True),
+    ("region_taken", "dup", "inline", 2, 0, True),
+    ("region_leaving", "split", "inline", 2, 1, True),
+    ("region_left", "dup", "inline", 2, 1, True),
+    ("region_clearing", "dup", "inline", 1, 2, True),
     ("context_taken", "dup", "inline", 3, 0, True),
     ("agreement_said", "barrier", "inline", 3, 1, True),
     ("agreement_decides", "barrier", "inline", 2, 0, True),
@@ -67,10 +67,10 @@ SHORT = [
     ("finalize_ends", "barrier", "inline", 1, 2, True),
     ("row_half_written", "reduce", "inline", 2, 1, False),
     ("rendezvous_announced", "sendrecv", "cells", 2, 2, False),
-    ("area_taken", "dup", "inline", 2, 0, False),
+    ("region_taken", "dup", "inline", 2, 0, False),
 ]
 # These points are passed once more after MPI_Finalize, for the collective region of MPI_COMM_WORLD.
-LEAVING = ("area_leaving", "area_left", "area_clearing")
+LEAVING = ("region_leaving", "region_left", "region_clearing")
 TRIES = 10  # in the short form, until a rank is killed
 
 

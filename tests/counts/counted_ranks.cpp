@@ -5,7 +5,7 @@
 #include <deque>
 #include <unordered_map>
 
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "coll/footprint.h"
 #include "coll/select.h"
 #include "datatype/predefined.h"
@@ -206,11 +206,11 @@ CountedRanks::CountedRanks(int ranks) : size_(ranks) {
   plan.ring_lines = 64;
   plan.cell_bytes = 4096;
   plan.cell_count = 4;
-  plan.area_count = 1;
+  plan.region_count = 1;
   if (!shm::Segment::create(plan, segment_).ok()) return;
   // Each rank has its own processor.
   segment_.job().usable_processors = static_cast<uint32_t>(ranks);
-  ControlArea::set_up(segment_, 0);
+  CollectiveRegion::set_up(segment_, 0);
   state = {};
   state.depths.assign(static_cast<size_t>(ranks), 0);
   for (int number = 0; number < ranks; ++number) {
@@ -226,20 +226,20 @@ CountedRanks::CountedRanks(int ranks) : size_(ranks) {
     comm.rank = number;
     comm.size = comm.peer_count = ranks;
     comm.peers = rank->group.peers.data();
-    comm.area = 0;
+    comm.region = 0;
     ranks_.push_back(std::move(rank));
   }
 }
 
 CountedRanks::~CountedRanks() {
-  for (const auto& rank : ranks_) delete rank->comm.control;
+  for (const auto& rank : ranks_) delete rank->comm.region_view;
   wish("");
 }
 
 void CountedRanks::wish(const std::string& algorithms) {
   (void)set_wishes(kContext, algorithms);
   for (const auto& rank : ranks_) {
-    if (ControlArea* area = ControlArea::of(rank->comm)) area->choose_ways();
+    if (CollectiveRegion* region = CollectiveRegion::of(rank->comm)) region->choose_ways();
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/contexts.h"
 #include "coll/agreement.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "datatype/predefined.h"
 #include "fuzz.h"
 #include "objects/lifetime.h"
@@ -33,7 +33,7 @@ class Agreeing {
         rank_(input, transport_, kSize, self_, &liveness_) {
     datatype::enter_predefined_types();
     p2p::process_engine = &rank_.engine();
-    coll::ControlArea::set_up(segment, self_);
+    coll::CollectiveRegion::set_up(segment, self_);
     coll::Agreement::set_up(segment, apart);
     objects::Group* group = objects::pools.groups.create();
     group->peers = {0, 1, 2};
@@ -68,10 +68,10 @@ class Agreeing {
     if (under_way_.empty() || !under_way_.front()->advance()) return;
     const std::unique_ptr<Started> over = std::move(under_way_.front());
     under_way_.erase(under_way_.begin());
-    const int32_t area = over->outcome().allotment.area;
-    demand(coll::ControlArea::can_be(area), "what is agreed on is an area");
+    const int32_t region = over->outcome().allotment.region;
+    demand(coll::CollectiveRegion::can_be(region), "what is agreed on is an area");
     for (int member = 0; member < kSize; ++member) static_cast<void>(over->is_lost(member));
-    coll::ControlArea::leave(area);
+    coll::CollectiveRegion::leave(region);
   }
   void describe() {
     if (under_way_.empty()) return;

@@ -24,7 +24,7 @@ LIMIT_S = 120
 SETTINGS = (
     {}, {}, {}, {},
     {"HEARTH_PRETEND_MACHINES": "2"},
-    {"HEARTH_COLL_AREAS": "0"},
+    {"HEARTH_COLL_REGIONS": "0"},
     {"HEARTH_WAIT_SPIN": "0"},
     {"HEARTH_P2P_SINGLE_COPY": "0"},
 )

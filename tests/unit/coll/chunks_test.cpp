@@ -8,20 +8,20 @@
 #include <random>
 #include <vector>
 
-#include "area_ranks.h"
 #include "base/param.h"
+#include "region_ranks.h"
 
 namespace hearth::coll {
 namespace {
 
-struct Part : AreaPart<ChunkStages> {
+struct Part : RegionPart<ChunkStages> {
   explicit Part(Comm& comm) : schedule(comm) {}
   Schedule schedule;
 };
 
-class Rank final : public AreaRank<Part> {
+class Rank final : public RegionRank<Part> {
  public:
-  using AreaRank::AreaRank;
+  using RegionRank::RegionRank;
 
  protected:
   std::unique_ptr<Part> make() override { return std::make_unique<Part>(comm_); }
@@ -82,7 +82,7 @@ class Rank final : public AreaRank<Part> {
   }
 };
 
-class ChunksBetweenThreads : public AreaRanks<Rank> {
+class ChunksBetweenThreads : public RegionRanks<Rank> {
  protected:
   void SetUp() override { set_up(32 * 1024); }
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "area_ranks.h"
+#include "region_ranks.h"
 
 namespace hearth::coll {
 namespace {
@@ -17,18 +17,18 @@ constexpr int kShort = 3;   // ints per pair of ranks: fits a slot
 constexpr int kLong = 512;  // the data of four ranks just fit an overflow buffer
 static_assert(kRanks * kLong * sizeof(int) == shm::kWidePayloadBytes);
 
-struct Part : AreaPart<Lines> {
-  explicit Part(ControlArea& area) : lines(area, &room) { encounter = &lines; }
+struct Part : RegionPart<Lines> {
+  explicit Part(CollectiveRegion& region) : lines(region, &room) { encounter = &lines; }
   Lines::Room room;
   Lines lines;
 };
 
-class Rank final : public AreaRank<Part> {
+class Rank final : public RegionRank<Part> {
  public:
-  using AreaRank::AreaRank;
+  using RegionRank::RegionRank;
 
  protected:
-  std::unique_ptr<Part> make() override { return std::make_unique<Part>(*ControlArea::of(comm_)); }
+  std::unique_ptr<Part> make() override { return std::make_unique<Part>(*CollectiveRegion::of(comm_)); }
 
   void set_up(const Call& call, Part& part) override {
     Lines& lines = part.lines;
@@ -74,7 +74,7 @@ class Rank final : public AreaRank<Part> {
   }
 };
 
-class LinesBetweenThreads : public AreaRanks<Rank> {
+class LinesBetweenThreads : public RegionRanks<Rank> {
  protected:
   void SetUp() override { set_up(4096); }
 

@@ -9,27 +9,27 @@
 #include <random>
 #include <vector>
 
-#include "area_ranks.h"
 #include "coll/lines.h"
+#include "region_ranks.h"
 
 namespace hearth::coll {
 namespace {
 
 constexpr int kCount = 3;
 
-struct Part : AreaPart<Encounter> {
-  explicit Part(ControlArea& area) : tree(area), flat(area, &room) {}
+struct Part : RegionPart<Encounter> {
+  explicit Part(CollectiveRegion& region) : tree(region), flat(region, &room) {}
   TreeLines tree;
   Lines::Room room;
   Lines flat;
 };
 
-class Rank final : public AreaRank<Part> {
+class Rank final : public RegionRank<Part> {
  public:
-  using AreaRank::AreaRank;
+  using RegionRank::RegionRank;
 
  protected:
-  std::unique_ptr<Part> make() override { return std::make_unique<Part>(*ControlArea::of(comm_)); }
+  std::unique_ptr<Part> make() override { return std::make_unique<Part>(*CollectiveRegion::of(comm_)); }
 
   void set_up(const Call& call, Part& part) override {
     if (call.other_way) {
@@ -67,7 +67,7 @@ class Rank final : public AreaRank<Part> {
   }
 };
 
-class TreeBetweenThreads : public AreaRanks<Rank> {
+class TreeBetweenThreads : public RegionRanks<Rank> {
  protected:
   void SetUp() override { set_up(4096); }
 

@@ -1,7 +1,7 @@
 // Collective regions: shared memory in which the processes of a communicator perform collectives by loads and
 // stores instead of messages.
 //
-// A region is part of the shared segment (shm/layout.h) and has a row (ControlRow) for each process of the
+// A region is part of the shared segment (shm/layout.h) and has a row (RankSlots) for each process of the
 // job:
 //
 //   row  | slot 0 | slot 1 | ... | slot 7 | done | produced | consumed |
@@ -124,7 +124,7 @@ constexpr Announced announced_of(uint64_t turn, uint32_t lines, Collective kind,
 
 /// This process's view of the region of a communicator or of a persistent operation. Ranks are those of the
 /// communicator; if it spans several machines, local ranks among its processes on this machine.
-class ControlArea {
+class CollectiveRegion {
  public:
   // Lifetime.
 
@@ -134,7 +134,7 @@ class ControlArea {
   /// regions.
   static void set_up(const shm::Segment& segment, int own_place, shm::Arena* arena = nullptr,
                      std::span<const int> places = {});
-  /// Allocates a region for these processes and records that this process has its id. Returns kNoArea if
+  /// Allocates a region for these processes and records that this process has its id. Returns kNoRegion if
   /// there are fewer than two processes or no region is available. A region id combines the index of the
   /// region and its generation.
   static int32_t take(std::span<const objects::PeerIndex> members);
@@ -142,39 +142,40 @@ class ControlArea {
   /// exceed this limit.
   static int32_t take_for_operation(std::span<const objects::PeerIndex> members);
   /// Called by a process that has received a region id. Returns the id, which the process must leave once;
-  /// kNoArea if the process has already left because another member died.
-  static int32_t accept(int32_t told);
-  /// Whether a number that came from another process is a possible region id, or kNoArea.
-  static bool can_be(int32_t told);
+  /// kNoRegion if the process has already left because another member died.
+  static int32_t accept(int32_t region_id);
+  /// Whether a number that came from another process is a possible region id, or kNoRegion.
+  static bool can_be(int32_t region_id);
   /// Index of the region.
-  static int index_of(int32_t area) { return area % static_cast<int32_t>(shm::kAreasMax); }
+  static int index_of(int32_t region) { return region % static_cast<int32_t>(shm::kRegionsMax); }
   /// Called by a counted process that does not access the region any more.
-  static void leave(int32_t area) { leave(area, own_place_); }
+  static void leave(int32_t region) { leave(region, own_place_); }
   /// The same for the process with this local rank in the segment. Only the first call counts.
-  static void leave(int32_t area, int place);
+  static void leave(int32_t region, int place);
   /// Leaves all regions on behalf of a process that has died.
   static void leave_all(int place);
   /// Leaves the regions whose id this process has not received and that count a member known to be dead.
-  static void leave_untold();
+  static void leave_without_id();
   /// The region of all processes of a communicator; nullptr if it has none.
-  static ControlArea* of(objects::Comm& comm) {
-    if (__builtin_expect(comm.control != nullptr, 1)) return comm.control;
-    if (comm.area == objects::kNoArea || comm.group->machines != nullptr) return nullptr;
-    return enter(comm, comm.control, comm.area);
+  static CollectiveRegion* of(objects::Comm& comm) {
+    if (__builtin_expect(comm.region_view != nullptr, 1)) return comm.region_view;
+    if (comm.region == objects::kNoRegion || comm.group->machines != nullptr) return nullptr;
+    return enter(comm, comm.region_view, comm.region);
   }
   /// For a communicator on several machines: the region of its processes on this machine. nullptr if they
-  /// have not agreed on a region (Comm::area_settled) or there is none.
-  static ControlArea* on_machine(objects::Comm& comm) {
-    if (comm.machine_control != nullptr || comm.area == objects::kNoArea) return comm.machine_control;
-    return enter(comm, comm.machine_control, comm.area);
+  /// have not agreed on a region (Comm::region_agreed) or there is none.
+  static CollectiveRegion* on_machine(objects::Comm& comm) {
+    if (comm.machine_region_view != nullptr || comm.region == objects::kNoRegion)
+      return comm.machine_region_view;
+    return enter(comm, comm.machine_region_view, comm.region);
   }
   /// Makes a view of a region that was allocated for a persistent operation. close() deletes the view and
   /// leaves the region.
-  static ControlArea* open(objects::Comm& comm, int32_t area) {
-    ControlArea* view = nullptr;
-    return enter(comm, view, area);
+  static CollectiveRegion* open(objects::Comm& comm, int32_t region) {
+    CollectiveRegion* view = nullptr;
+    return enter(comm, view, region);
   }
-  static void close(ControlArea* view);
+  static void close(CollectiveRegion* view);
   /// Number of allocated regions of the job, for the tool interface.
   static uint64_t count_taken();
 
@@ -211,14 +212,14 @@ class ControlArea {
   }
   /// Sequence number of the next small collective. Every rank takes one per collective, in call order.
   uint32_t next_number() { return ++begun_; }
-  shm::ControlSlot& own_slot(uint32_t number) const { return own_->slots[number % shm::kControlSlots]; }
+  shm::CollectiveSlot& own_slot(uint32_t number) const { return own_->slots[number % shm::kCollectiveSlots]; }
   /// Address for this many bytes: the payload of the own slot or its overflow buffer.
   std::byte* own_payload(uint32_t number, int64_t bytes) const {
     return bytes <= shm::kSlotPayloadBytes ? own_slot(number).payload : wide_part(rank_, number);
   }
   /// Address of the data that a rank published. If there are no overflow buffers, a header with more bytes
   /// than a payload is corrupt; the payload is returned.
-  const std::byte* payload(int rank, const shm::ControlSlot& slot, const Said& said) const {
+  const std::byte* payload(int rank, const shm::CollectiveSlot& slot, const Said& said) const {
     const bool is_wide = said.bytes() > shm::kSlotPayloadBytes && !wide_parts_.empty();
     return __builtin_expect(is_wide, 0) ? wide_part(rank, said.number()) : slot.payload;
   }
@@ -231,7 +232,7 @@ class ControlArea {
   }
   /// Whether no rank reads the previous data of that slot any more; if not, `awaited` is a process that may.
   bool may_write(uint32_t number, objects::PeerIndex& awaited) {
-    if (__builtin_expect(number - done_by_all_ <= shm::kControlSlots, 1)) return true;
+    if (__builtin_expect(number - done_by_all_ <= shm::kCollectiveSlots, 1)) return true;
     return look_who_is_done(number, awaited);
   }
   /// Publishes the data in the own slot. Pairs with hear().
@@ -250,8 +251,8 @@ class ControlArea {
   /// The lag: number of collectives up to this one that are not complete here.
   uint32_t behind(uint32_t number) const { return number - done_; }
   /// Polls the slot of a rank; false if the rank has not published data of this collective yet.
-  bool hear(int rank, uint32_t number, const shm::ControlSlot*& slot, Said& said) const {
-    slot = &rows_[static_cast<size_t>(rank)]->slots[number % shm::kControlSlots];
+  bool hear(int rank, uint32_t number, const shm::CollectiveSlot*& slot, Said& said) const {
+    slot = &rank_slots_[static_cast<size_t>(rank)]->slots[number % shm::kCollectiveSlots];
     said = {atomic::load_acquire(slot->word)};
     if (said.number() != number) return false;
     footprint::reads(slot, sizeof slot->word);
@@ -270,13 +271,13 @@ class ControlArea {
     } else {
       end_out_of_turn(number);
     }
-    if (done_ - done_shown_ >= shm::kControlSlots / 2) show_done();
+    if (done_ - done_shown_ >= shm::kCollectiveSlots / 2) show_done();
   }
 
   // Long collectives.
 
-  shm::ControlRow& own_row() const { return *own_; }
-  shm::ControlRow& row(int rank) const { return *rows_[static_cast<size_t>(rank)]; }
+  shm::RankSlots& own_rank_slots() const { return *own_; }
+  shm::RankSlots& rank_slots(int rank) const { return *rank_slots_[static_cast<size_t>(rank)]; }
   /// Pipeline buffers of a rank; their counters are in the rows. The buffers of another rank may be read once
   /// its counters show that they hold data.
   std::span<std::byte> chunks(int rank) const;
@@ -315,10 +316,12 @@ class ControlArea {
   }
   /// Whether a rank has published a header for this generation; the last kAnnouncements headers are kept.
   bool has_announced(int rank, uint64_t turn, Announced& announced) const {
-    announced = {atomic::load_acquire(announcement(row(rank), static_cast<uint16_t>(turn)))};
+    announced = {atomic::load_acquire(announcement(rank_slots(rank), static_cast<uint16_t>(turn)))};
     return announced.word != 0 && announced.turn() == static_cast<uint16_t>(turn);
   }
-  bool is_out_of_step(int rank) const { return atomic::load_acquire(row(rank).consumed[kOutOfStep]) != 0; }
+  bool is_out_of_step(int rank) const {
+    return atomic::load_acquire(rank_slots(rank).consumed[kOutOfStep]) != 0;
+  }
   /// Marks this process as out of step and publishes the reason: the call of the other rank and its own.
   [[gnu::cold]] Status fall_out_of_step(const Disagreement& other, const Disagreement& own);
   /// The same because that rank is out of step or called another collective. Passes on the reason that it
@@ -334,19 +337,19 @@ class ControlArea {
 
  private:
   static inline int own_place_ = 0;
-  static constexpr size_t kOutOfStep = 1;      // index in ControlRow::consumed
-  static constexpr size_t kReadsArena = 2;     // index in ControlRow::consumed
-  static constexpr size_t kSeen = 3;           // index in ControlRow::consumed: why it is out of step
+  static constexpr size_t kOutOfStep = 1;      // index in RankSlots::consumed
+  static constexpr size_t kReadsArena = 2;     // index in RankSlots::consumed
+  static constexpr size_t kSeen = 3;           // index in RankSlots::consumed: why it is out of step
   static constexpr size_t kOwn = 4;            // likewise
-  static constexpr size_t kAnnouncements = 4;  // the last words of ControlRow::produced
+  static constexpr size_t kAnnouncements = 4;  // the last words of RankSlots::produced
 
   std::byte* wide_part(int rank, uint32_t number) const {
-    return wide_parts_[static_cast<size_t>(rank)] + number % shm::kControlSlots * shm::kWidePartBytes;
+    return wide_parts_[static_cast<size_t>(rank)] + number % shm::kCollectiveSlots * shm::kWidePartBytes;
   }
-  static uint64_t& announcement(shm::ControlRow& row, uint16_t turn) {
-    return row.produced[shm::kChunkWords - kAnnouncements + turn % kAnnouncements];
+  static uint64_t& announcement(shm::RankSlots& rank_slots, uint16_t turn) {
+    return rank_slots.produced[shm::kChunkWords - kAnnouncements + turn % kAnnouncements];
   }
-  ControlArea(objects::Comm& comm, const shm::Segment& segment, int32_t area);
+  CollectiveRegion(objects::Comm& comm, const shm::Segment& segment, int32_t region);
   [[gnu::cold]] bool look_who_is_done(uint32_t number, objects::PeerIndex& awaited);
   void end_out_of_turn(uint32_t number);
   void show_out_of_step(Shown seen, Shown own);
@@ -359,13 +362,13 @@ class ControlArea {
   bool has_wide_parts() const { return segment_.geometry().chunk_bytes != 0; }
   bool look_who_reads();
   static int32_t take_below(uint32_t most, std::span<const objects::PeerIndex> members);
-  [[gnu::cold]] static ControlArea* enter(objects::Comm& comm, ControlArea*& view, int32_t area);
+  [[gnu::cold]] static CollectiveRegion* enter(objects::Comm& comm, CollectiveRegion*& view, int32_t region);
   [[gnu::cold]] const Hierarchy& make_hierarchy(bool by_place);
 
-  shm::ControlRow* own_ = nullptr;
-  std::vector<shm::ControlRow*> rows_;  // by rank
-  std::vector<std::byte*> wide_parts_;  // by rank; empty if there are no pipeline buffers
-  std::vector<shm::Bell> bells_;        // by rank
+  shm::RankSlots* own_ = nullptr;
+  std::vector<shm::RankSlots*> rank_slots_;  // by rank
+  std::vector<std::byte*> wide_parts_;       // by rank; empty if there are no pipeline buffers
+  std::vector<shm::Bell> bells_;             // by rank
   uint32_t begun_ = 0;
   uint32_t done_ = 0;         // all collectives up to this one are complete here
   uint32_t done_shown_ = 0;   // as published in the own row
@@ -387,7 +390,7 @@ class ControlArea {
   shm::Exposure exposure_;
   bool has_offered_to_read_ = false;
   bool all_read_ = false;  // all other ranks read arena slices
-  const int32_t area_;
+  const int32_t region_;
   const int index_;  // index of the region
   ChunkRing chunk_ring_;
 };

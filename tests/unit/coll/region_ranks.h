@@ -1,5 +1,5 @@
 // Threads as ranks of one collective region: shared by the tests of small and of pipelined collectives, with
-// the expected result of each collective. `Rank` derives from AreaRank and defines how a call begins.
+// the expected result of each collective. `Rank` derives from RegionRank and defines how a call begins.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 #include "base/os_memory.h"
 #include "base/os_wait.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "datatype/predefined.h"
 #include "mpi.h"
 #include "objects/pools.h"
@@ -92,7 +92,7 @@ inline int expected(size_t number, const Call& call, int own, int i) {
 
 /// A call in flight.
 template <class Encounter>
-struct AreaPart {
+struct RegionPart {
   Encounter* encounter = nullptr;
   bool over = false;
   std::span<int> in;
@@ -121,29 +121,29 @@ struct AreaPart {
 };
 
 template <class Part>
-class AreaRank {
+class RegionRank {
  public:
   /// `arena`: its file is attached, and some calls allocate their buffers from it; nullptr: no arena.
-  AreaRank(const shm::Segment& segment, int rank, const shm::Arena* arena) : rank_(rank) {
+  RegionRank(const shm::Segment& segment, int rank, const shm::Arena* arena) : rank_(rank) {
     if (arena != nullptr) {
       os::Descriptor file = os::duplicate_out_of_the_way(arena->descriptor());
       EXPECT_TRUE(shm::Arena::attach(std::move(file), kRanks, rank, arena_).ok()) << last_failure_text();
     }
-    ControlArea::set_up(segment, rank, &arena_);
+    CollectiveRegion::set_up(segment, rank, &arena_);
     group_.peers = {0, 1, 2, 3};
     group_.index(rank);
     comm_.group = &group_;
     comm_.rank = rank;
     comm_.size = comm_.peer_count = kRanks;
     comm_.peers = group_.peers.data();
-    comm_.area = 0;
-    ControlArea::of(comm_);
+    comm_.region = 0;
+    CollectiveRegion::of(comm_);
     sum_.kind = objects::OpKind::sum;
   }
-  virtual ~AreaRank() { delete comm_.control; }
-  ChunkRing& ring() { return comm_.control->chunk_ring(); }
-  AreaRank(const AreaRank&) = delete;
-  AreaRank& operator=(const AreaRank&) = delete;
+  virtual ~RegionRank() { delete comm_.region_view; }
+  ChunkRing& ring() { return comm_.region_view->chunk_ring(); }
+  RegionRank(const RegionRank&) = delete;
+  RegionRank& operator=(const RegionRank&) = delete;
 
   /// Begins a call.
   std::unique_ptr<Part> start(const Call& call, size_t number, bool lends) {
@@ -205,7 +205,7 @@ class AreaRank {
 };
 
 template <class Rank>
-class AreaRanks : public testing::Test {
+class RegionRanks : public testing::Test {
  protected:
   /// `chunk_bytes`: memory of each rank for pipeline buffers.
   void set_up(uint64_t chunk_bytes, bool with_arena = false) {
@@ -215,7 +215,7 @@ class AreaRanks : public testing::Test {
     plan.ring_lines = 64;
     plan.cell_bytes = 4096;
     plan.cell_count = 4;
-    plan.area_count = 1;
+    plan.region_count = 1;
     plan.chunk_bytes = chunk_bytes;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
     if (with_arena) make_arena();

@@ -1,4 +1,4 @@
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 
 #include <algorithm>
 #include <array>
@@ -18,15 +18,15 @@ namespace hearth::coll {
 namespace {
 
 using objects::Comm;
-using objects::kNoArea;
-using shm::AreaState;
+using objects::kNoRegion;
+using shm::RegionState;
 
 // Valid while the process is attached to its job.
 const shm::Segment* the_segment = nullptr;
 shm::Arena* the_arena = nullptr;
 std::span<const int> the_places;
 /// By region: 1 + the last generation whose id this process received.
-std::array<uint64_t, shm::kAreasMax> the_turns_told;
+std::array<uint64_t, shm::kRegionsMax> the_known_generations;
 /// By local rank, as bits: processes known to be dead.
 std::vector<uint64_t> the_dead;
 
@@ -41,30 +41,31 @@ std::span<const objects::PeerIndex> members_of(const Comm& comm) {
 }
 
 std::span<uint64_t> states() {
-  return std::span(the_segment->job().areas).first(the_segment->geometry().area_count);
+  return std::span(the_segment->job().regions).first(the_segment->geometry().region_count);
 }
-AreaState state_of(int area) {
-  return {atomic::load_acquire(states()[static_cast<size_t>(area)])};
+RegionState state_of(int region) {
+  return {atomic::load_acquire(states()[static_cast<size_t>(region)])};
 }
-bool change(int area, AreaState seen, AreaState next) {
-  return atomic::compare_exchange(states()[static_cast<size_t>(area)], seen.word, next.word);
+bool change(int region, RegionState seen, RegionState next) {
+  return atomic::compare_exchange(states()[static_cast<size_t>(region)], seen.word, next.word);
 }
 
-// A region id: index + kAreasMax * low bits of the generation. An id that is 2^25 generations old would pass
-// for a current one.
-constexpr uint32_t kTurnsTold = uint32_t{1} << 25;
-static_assert(uint64_t{kTurnsTold} * shm::kAreasMax == uint64_t{1} << 31);
+// A region id: index + kRegionsMax * low bits of the generation. An id that is 2^25 generations old would
+// pass for a current one.
+constexpr uint32_t kIdGenerations = uint32_t{1} << 25;
+static_assert(uint64_t{kIdGenerations} * shm::kRegionsMax == uint64_t{1} << 31);
 
-int32_t told_of(int area, AreaState state) {
-  return static_cast<int32_t>(state.turn() % kTurnsTold * shm::kAreasMax) + area;
+int32_t region_id_of(int region, RegionState state) {
+  return static_cast<int32_t>(state.turn() % kIdGenerations * shm::kRegionsMax) + region;
 }
 
 /// Whether a process may still use a region. While a process lives, only that process clears its bit. If the
 /// bit is read as set and then the state is read, the state has the generation of the bit, because the
 /// generation lasts until the bit is cleared.
 struct Bit {
-  Bit(int area, int place)
-      : word(the_segment->present(area)[static_cast<size_t>(place) / 64]), bit(uint64_t{1} << (place % 64)) {}
+  Bit(int region, int place)
+      : word(the_segment->present(region)[static_cast<size_t>(place) / 64]),
+        bit(uint64_t{1} << (place % 64)) {}
   bool is_set() const { return (atomic::load_acquire(word) & bit) != 0; }
   /// True in exactly one of several concurrent calls.
   bool clear() const { return is_set() && (atomic::fetch_and(word, ~bit) & bit) != 0; }
@@ -73,65 +74,66 @@ struct Bit {
   const uint64_t bit;
 };
 
-/// Claims the first free region; kNoArea if `most` regions are taken. Pairs with the release in give_back().
+/// Claims the first free region; kNoRegion if `most` regions are taken. Pairs with the release in
+/// give_back().
 int claim(uint32_t most, int own_place) {
   for (;;) {
-    int found = kNoArea;
-    AreaState seen = {};
+    int found = kNoRegion;
+    RegionState seen = {};
     uint32_t taken = 0;
-    for (int area = 0; area < static_cast<int>(states().size()); ++area) {
-      const AreaState state = state_of(area);
-      if (state.stage() != AreaState::kFree) {
+    for (int region = 0; region < static_cast<int>(states().size()); ++region) {
+      const RegionState state = state_of(region);
+      if (state.stage() != RegionState::kFree) {
         ++taken;
-      } else if (found == kNoArea) {
-        found = area;
+      } else if (found == kNoRegion) {
+        found = region;
         seen = state;
       }
     }
-    if (found == kNoArea || taken >= most) return kNoArea;
-    if (change(found, seen, seen.next_turn().at(AreaState::kTaking, own_place))) return found;
+    if (found == kNoRegion || taken >= most) return kNoRegion;
+    if (change(found, seen, seen.next_turn().at(RegionState::kTaking, own_place))) return found;
   }
 }
 
 /// Called by the process that allocates or clears the region.
-void give_back(int area) {
-  const AreaState state = state_of(area);
-  atomic::store_release(states()[static_cast<size_t>(area)], state.at(AreaState::kFree, 0).word);
+void give_back(int region) {
+  const RegionState state = state_of(region);
+  atomic::store_release(states()[static_cast<size_t>(region)], state.at(RegionState::kFree, 0).word);
 }
 
 /// Clears and frees a region whose state is still `seen`. If several processes call this, one succeeds.
-void clear(int area, AreaState seen, int own_place) {
+void clear(int region, RegionState seen, int own_place) {
   const shm::Segment& segment = *the_segment;
-  if (!change(area, seen, seen.at(AreaState::kClearing, own_place))) return;
-  chaos::at(chaos::Point::area_clearing);
+  if (!change(region, seen, seen.at(RegionState::kClearing, own_place))) return;
+  chaos::at(chaos::Point::region_clearing);
   // A process that died during allocation may not have reserved the memory. If it cannot be reserved now,
   // there is nothing to clear.
-  if (seen.stage() != AreaState::kTaking || segment.reserve_area(area)) {
+  if (seen.stage() != RegionState::kTaking || segment.reserve_region(region)) {
     int first = 0;
-    for (uint64_t& word : segment.used_rows(area)) {
+    for (uint64_t& word : segment.used_slots(region)) {
       for (uint64_t bits = word; bits != 0; bits &= bits - 1) {
-        segment.control_row(area, first + std::countr_zero(bits)) = {};
+        segment.rank_slots(region, first + std::countr_zero(bits)) = {};
       }
       word = 0;
       first += 64;
     }
-    for (uint64_t& word : segment.present(area)) atomic::store_relaxed(word, uint64_t{0});
-    for (uint64_t& word : segment.counted(area)) atomic::store_relaxed(word, uint64_t{0});
+    for (uint64_t& word : segment.present(region)) atomic::store_relaxed(word, uint64_t{0});
+    for (uint64_t& word : segment.counted(region)) atomic::store_relaxed(word, uint64_t{0});
   }
-  give_back(area);
+  give_back(region);
 }
 
 /// Called after leaving, and after the death of a process that may have been about to call it.
-void clear_if_left(int area, int own_place) {
+void clear_if_left(int region, int own_place) {
   // Of two processes that leave at the same time, at least one sees that both have left.
   atomic::fence_full();
-  const AreaState state = state_of(area);
-  if (state.stage() != AreaState::kUsed) return;
+  const RegionState state = state_of(region);
+  if (state.stage() != RegionState::kUsed) return;
   // Pairs with leave(): accesses of the leaving processes happen before.
-  for (const uint64_t& word : the_segment->present(area)) {
+  for (const uint64_t& word : the_segment->present(region)) {
     if (atomic::load_acquire(word) != 0) return;
   }
-  clear(area, state, own_place);
+  clear(region, state, own_place);
 }
 
 /// Maximum length of a rank's data in hierarchical slots; -1 for collectives that do not support them.
@@ -151,151 +153,151 @@ int64_t longest_in_groups(Collective collective, int ranks) {
 
 }  // namespace
 
-void ControlArea::set_up(const shm::Segment& segment, int own_place, shm::Arena* arena,
-                         std::span<const int> places) {
+void CollectiveRegion::set_up(const shm::Segment& segment, int own_place, shm::Arena* arena,
+                              std::span<const int> places) {
   the_segment = &segment;
   the_arena = arena != nullptr && arena->usable() ? arena : nullptr;
   the_places = places;
   own_place_ = own_place;
-  the_turns_told = {};
+  the_known_generations = {};
   the_dead.assign((static_cast<size_t>(segment.rank_count()) + 63) / 64, 0);
   // All processes know the region of MPI_COMM_WORLD without receiving its id.
-  if (!states().empty()) the_turns_told[0] = uint64_t{state_of(0).turn()} + 1;
-  objects::leave_area = [](Comm& comm) {
-    delete comm.control;
-    delete comm.machine_control;
-    comm.control = comm.machine_control = nullptr;
-    leave(comm.area, place_of(comm.group->peers[static_cast<size_t>(comm.rank)]));
+  if (!states().empty()) the_known_generations[0] = uint64_t{state_of(0).turn()} + 1;
+  objects::leave_region = [](Comm& comm) {
+    delete comm.region_view;
+    delete comm.machine_region_view;
+    comm.region_view = comm.machine_region_view = nullptr;
+    leave(comm.region, place_of(comm.group->peers[static_cast<size_t>(comm.rank)]));
   };
-  objects::close_area = [](Comm& comm) {
-    if (comm.control != nullptr) comm.control->close_ways();
-    if (comm.machine_control == nullptr) return;
-    comm.machine_control->close_ways();
-    comm.machine_control->show_death();
+  objects::close_region = [](Comm& comm) {
+    if (comm.region_view != nullptr) comm.region_view->close_ways();
+    if (comm.machine_region_view == nullptr) return;
+    comm.machine_region_view->close_ways();
+    comm.machine_region_view->show_death();
   };
   // Processes on other machines use no region of this segment.
-  objects::leave_areas_of = [](objects::PeerIndex process) {
+  objects::leave_regions_of = [](objects::PeerIndex process) {
     const int place = place_of(process);
     if (place < 0) return;
     the_dead[static_cast<size_t>(place) / 64] |= uint64_t{1} << (place % 64);
     leave_all(place);
   };
-  objects::leave_areas_untold = leave_untold;
+  objects::leave_regions_without_id = leave_without_id;
 }
 
-int32_t ControlArea::take(std::span<const objects::PeerIndex> members) {
-  return the_segment == nullptr ? kNoArea : take_below(the_segment->geometry().area_count, members);
+int32_t CollectiveRegion::take(std::span<const objects::PeerIndex> members) {
+  return the_segment == nullptr ? kNoRegion : take_below(the_segment->geometry().region_count, members);
 }
 
-int32_t ControlArea::take_for_operation(std::span<const objects::PeerIndex> members) {
-  return the_segment == nullptr ? kNoArea : take_below(the_segment->geometry().area_count / 2, members);
+int32_t CollectiveRegion::take_for_operation(std::span<const objects::PeerIndex> members) {
+  return the_segment == nullptr ? kNoRegion : take_below(the_segment->geometry().region_count / 2, members);
 }
 
-uint64_t ControlArea::count_taken() {
+uint64_t CollectiveRegion::count_taken() {
   if (the_segment == nullptr) return 0;
   return static_cast<uint64_t>(std::ranges::count_if(states(), [](const uint64_t& word) {
-    return AreaState{atomic::load_relaxed(word)}.stage() != AreaState::kFree;
+    return RegionState{atomic::load_relaxed(word)}.stage() != RegionState::kFree;
   }));
 }
 
-int32_t ControlArea::take_below(uint32_t most, std::span<const objects::PeerIndex> members) {
-  if (members.size() < 2) return kNoArea;
+int32_t CollectiveRegion::take_below(uint32_t most, std::span<const objects::PeerIndex> members) {
+  if (members.size() < 2) return kNoRegion;
   const shm::Segment& segment = *the_segment;
-  const int area = claim(most, own_place_);
-  if (area == kNoArea) return kNoArea;
-  chaos::at(chaos::Point::area_claimed);
-  if (!segment.reserve_area(area)) {
-    give_back(area);
-    return kNoArea;
+  const int region = claim(most, own_place_);
+  if (region == kNoRegion) return kNoRegion;
+  chaos::at(chaos::Point::region_claimed);
+  if (!segment.reserve_region(region)) {
+    give_back(region);
+    return kNoRegion;
   }
-  const std::span<uint64_t> present = segment.present(area);
-  const std::span<uint64_t> counted = segment.counted(area);
+  const std::span<uint64_t> present = segment.present(region);
+  const std::span<uint64_t> counted = segment.counted(region);
   for (const objects::PeerIndex process : members) {
     const auto place = static_cast<size_t>(place_of(process));
     atomic::fetch_or(present[place / 64], uint64_t{1} << (place % 64));
     atomic::fetch_or(counted[place / 64], uint64_t{1} << (place % 64));
   }
-  const AreaState state = state_of(area).at(AreaState::kUsed, 0);
-  the_turns_told[static_cast<size_t>(area)] = uint64_t{state.turn()} + 1;
+  const RegionState state = state_of(region).at(RegionState::kUsed, 0);
+  the_known_generations[static_cast<size_t>(region)] = uint64_t{state.turn()} + 1;
   // The other processes receive the id from this process after this store.
-  atomic::store_release(states()[static_cast<size_t>(area)], state.word);
-  chaos::at(chaos::Point::area_taken);
-  return told_of(area, state);
+  atomic::store_release(states()[static_cast<size_t>(region)], state.word);
+  chaos::at(chaos::Point::region_taken);
+  return region_id_of(region, state);
 }
 
-bool ControlArea::can_be(int32_t told) {
-  if (told == kNoArea) return true;
-  return told >= 0 && static_cast<uint32_t>(index_of(told)) < the_segment->geometry().area_count;
+bool CollectiveRegion::can_be(int32_t region_id) {
+  if (region_id == kNoRegion) return true;
+  return region_id >= 0 && static_cast<uint32_t>(index_of(region_id)) < the_segment->geometry().region_count;
 }
 
-int32_t ControlArea::accept(int32_t told) {
-  if (told == kNoArea) return kNoArea;
+int32_t CollectiveRegion::accept(int32_t region_id) {
+  if (region_id == kNoRegion) return kNoRegion;
   // Validate the id, because it came in a message.
-  const int area = index_of(told);
-  if (!can_be(told)) {
-    shm::damaged("a communicator was told to meet in area %d, and there are %u", area,
-                 the_segment->geometry().area_count);
+  const int region = index_of(region_id);
+  if (!can_be(region_id)) {
+    shm::damaged("a communicator was told to meet in area %d, and there are %u", region,
+                 the_segment->geometry().region_count);
   }
-  const bool present = Bit(area, own_place_).is_set();
-  const AreaState state = state_of(area);
-  if (!present || told_of(area, state) != told) return kNoArea;
-  the_turns_told[static_cast<size_t>(area)] = uint64_t{state.turn()} + 1;
-  return told;
+  const bool present = Bit(region, own_place_).is_set();
+  const RegionState state = state_of(region);
+  if (!present || region_id_of(region, state) != region_id) return kNoRegion;
+  the_known_generations[static_cast<size_t>(region)] = uint64_t{state.turn()} + 1;
+  return region_id;
 }
 
-void ControlArea::leave(int32_t area, int place) {
-  if (area == kNoArea || !can_be(area)) return;
-  if (place == own_place_) chaos::at(chaos::Point::area_leaving);
-  const int index = index_of(area);
+void CollectiveRegion::leave(int32_t region, int place) {
+  if (region == kNoRegion || !can_be(region)) return;
+  if (place == own_place_) chaos::at(chaos::Point::region_leaving);
+  const int index = index_of(region);
   const Bit present(index, place);
   // A process that received the id too late has already left.
-  if (!present.is_set() || told_of(index, state_of(index)) != area || !present.clear()) return;
-  if (place == own_place_) chaos::at(chaos::Point::area_left);
+  if (!present.is_set() || region_id_of(index, state_of(index)) != region || !present.clear()) return;
+  if (place == own_place_) chaos::at(chaos::Point::region_left);
   clear_if_left(index, own_place_);
 }
 
-void ControlArea::leave_untold() {
-  for (int area = 0; area < static_cast<int>(states().size()); ++area) {
+void CollectiveRegion::leave_without_id() {
+  for (int region = 0; region < static_cast<int>(states().size()); ++region) {
     // A region that was never allocated has no memory to read.
-    if (state_of(area).stage() != AreaState::kUsed || !Bit(area, own_place_).is_set()) continue;
+    if (state_of(region).stage() != RegionState::kUsed || !Bit(region, own_place_).is_set()) continue;
     // Acquires the counted members.
-    const AreaState state = state_of(area);
-    if (state.stage() != AreaState::kUsed) continue;
-    if (the_turns_told[static_cast<size_t>(area)] == uint64_t{state.turn()} + 1) continue;
-    const std::span<const uint64_t> counted = the_segment->counted(area);
+    const RegionState state = state_of(region);
+    if (state.stage() != RegionState::kUsed) continue;
+    if (the_known_generations[static_cast<size_t>(region)] == uint64_t{state.turn()} + 1) continue;
+    const std::span<const uint64_t> counted = the_segment->counted(region);
     bool bereaved = false;
     for (size_t i = 0; i < counted.size(); ++i)
       bereaved |= (atomic::load_relaxed(counted[i]) & the_dead[i]) != 0;
-    if (bereaved) leave(told_of(area, state));
+    if (bereaved) leave(region_id_of(region, state));
   }
 }
 
-void ControlArea::leave_all(int place) {
-  for (int area = 0; area < static_cast<int>(states().size()); ++area) {
-    const AreaState state = state_of(area);
-    if (state.stage() == AreaState::kUsed) {
+void CollectiveRegion::leave_all(int place) {
+  for (int region = 0; region < static_cast<int>(states().size()); ++region) {
+    const RegionState state = state_of(region);
+    if (state.stage() == RegionState::kUsed) {
       // The stores of the dead process are visible to a process that knows of its death.
-      static_cast<void>(Bit(area, place).clear());
-      clear_if_left(area, own_place_);
-    } else if (state.stage() != AreaState::kFree && state.process() == place) {
-      clear(area, state, own_place_);
+      static_cast<void>(Bit(region, place).clear());
+      clear_if_left(region, own_place_);
+    } else if (state.stage() != RegionState::kFree && state.process() == place) {
+      clear(region, state, own_place_);
     }
   }
 }
 
-void ControlArea::close(ControlArea* view) {
-  const int32_t area = view->area_;
+void CollectiveRegion::close(CollectiveRegion* view) {
+  const int32_t region = view->region_;
   const int place = place_of(view->peers_[view->rank_]);
   delete view;
-  leave(area, place);
+  leave(region, place);
 }
 
-ControlArea* ControlArea::enter(Comm& comm, ControlArea*& view, int32_t area) {
-  view = new ControlArea(comm, *the_segment, area);
+CollectiveRegion* CollectiveRegion::enter(Comm& comm, CollectiveRegion*& view, int32_t region) {
+  view = new CollectiveRegion(comm, *the_segment, region);
   return view;
 }
 
-ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
+CollectiveRegion::CollectiveRegion(Comm& comm, const shm::Segment& segment, int32_t region)
     : comm_(comm),
       context_(comm.context),
       rank_(comm.group->machines == nullptr ? comm.rank : comm.group->machines->place),
@@ -303,26 +305,26 @@ ControlArea::ControlArea(Comm& comm, const shm::Segment& segment, int32_t area)
       peers_(members_of(comm).data()),
       segment_(segment),
       arena_(the_arena),
-      area_(area),
-      index_(index_of(area)),
+      region_(region),
+      index_(index_of(region)),
       chunk_ring_(*this) {
   if (!segment.open_chunks(index_)) throw std::bad_alloc();
   for (const objects::PeerIndex process : members_of(comm)) {
-    rows_.push_back(&segment.control_row(index_, place_of(process)));
+    rank_slots_.push_back(&segment.rank_slots(index_, place_of(process)));
     bells_.emplace_back(segment, place_of(process));
     if (has_wide_parts()) wide_parts_.push_back(segment.wide_parts(index_, place_of(process)));
   }
   choose_ways();
-  own_ = rows_[static_cast<size_t>(rank_)];
+  own_ = rank_slots_[static_cast<size_t>(rank_)];
   const auto self = static_cast<size_t>(place_of(peers_[rank_]));
-  atomic::fetch_or(segment.used_rows(index_)[self / 64], uint64_t{1} << (self % 64));
+  atomic::fetch_or(segment.used_slots(index_)[self / 64], uint64_t{1} << (self % 64));
 }
 
-bool ControlArea::shares_processors() const {
+bool CollectiveRegion::shares_processors() const {
   return segment_.geometry().rank_count > segment_.job().usable_processors;
 }
 
-void ControlArea::choose_ways() {
+void CollectiveRegion::choose_ways() {
   if (comm_.failure != 0) return close_ways();
   const bool lines = lines_pay(size_, tune::limit(param::Id::coll_line_ranks_max), shares_processors());
   whole_bytes_max_ = coll::whole_bytes_max(shares_processors());
@@ -347,16 +349,16 @@ void ControlArea::choose_ways() {
   }
 }
 
-void ControlArea::close_ways() {
+void CollectiveRegion::close_ways() {
   std::fill(std::begin(line_bytes_max_), std::end(line_bytes_max_), -1);
   std::fill(std::begin(tree_bytes_max_), std::end(tree_bytes_max_), -1);
 }
 
-Status ControlArea::failed() const {
+Status CollectiveRegion::failed() const {
   return p2p::engine().failure_of(comm_);
 }
 
-const Hierarchy& ControlArea::make_hierarchy(bool by_place) {
+const Hierarchy& CollectiveRegion::make_hierarchy(bool by_place) {
   std::vector<shm::RankPlace> places;
   for (int rank = 0; rank < size_; ++rank) places.push_back(segment_.rank(place_of(peers_[rank])).place);
   std::unique_ptr<Hierarchy>& groups = hierarchies_[by_place ? 1 : 0];
@@ -365,25 +367,25 @@ const Hierarchy& ControlArea::make_hierarchy(bool by_place) {
   return *groups;
 }
 
-bool ControlArea::look_who_is_done(uint32_t number, objects::PeerIndex& awaited) {
+bool CollectiveRegion::look_who_is_done(uint32_t number, objects::PeerIndex& awaited) {
   auto behind = static_cast<int32_t>(number - done_);
   awaited = peers_[rank_];
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_) continue;
     // Pairs with the release in show_done(). A negative lag means that the rank is ahead of this one.
-    const auto lag = static_cast<int32_t>(number - atomic::load_acquire(row(rank).done));
-    footprint::reads(&row(rank).done, sizeof row(rank).done);
+    const auto lag = static_cast<int32_t>(number - atomic::load_acquire(rank_slots(rank).done));
+    footprint::reads(&rank_slots(rank).done, sizeof rank_slots(rank).done);
     if (lag <= behind) continue;
     behind = lag;
     awaited = peers_[rank];
   }
   done_by_all_ = number - static_cast<uint32_t>(behind);
-  return behind <= static_cast<int32_t>(shm::kControlSlots);
+  return behind <= static_cast<int32_t>(shm::kCollectiveSlots);
 }
 
 // If a process on another machine dies, the other ranks of this machine may detect it later or never, because
 // they wait only for this rank.
-void ControlArea::show_death() {
+void CollectiveRegion::show_death() {
   if (comm_.failure != MPIX_ERR_PROC_FAILED) return;
   const objects::Peers& peers = comm_.group->peers;
   const auto dead = std::find_if(peers.begin(), peers.end(),
@@ -392,36 +394,36 @@ void ControlArea::show_death() {
 }
 
 // A death may explain the mismatch: a rank that knows of it takes another path than a rank that does not.
-Status ControlArea::death_behind() const {
+Status CollectiveRegion::death_behind() const {
   static_cast<void>(p2p::engine().look_for_failures());
   return failed();
 }
 
-Status ControlArea::fall_out_of_step(const Disagreement& other, const Disagreement& own) {
+Status CollectiveRegion::fall_out_of_step(const Disagreement& other, const Disagreement& own) {
   HEARTH_TRY(death_behind());
   show_out_of_step(Shown::of(other), Shown::of(own));
   return disagree(other, own);
 }
 
-Status ControlArea::fall_out_of_step(int rank) {
+Status CollectiveRegion::fall_out_of_step(int rank) {
   HEARTH_TRY(death_behind());
-  for (const int told : {rank_, rank}) {
-    const Shown why{is_out_of_step(told) ? atomic::load_relaxed(row(told).consumed[kSeen]) : 0};
+  for (const int marked : {rank_, rank}) {
+    const Shown why{is_out_of_step(marked) ? atomic::load_relaxed(rank_slots(marked).consumed[kSeen]) : 0};
     if (!why.is_death()) continue;
     show_out_of_step(why, {});
     return died_elsewhere(why.dead());
   }
-  const bool was_told = is_out_of_step(rank_);
+  const bool was_out_of_step = is_out_of_step(rank_);
   const bool has_left = is_out_of_step(rank);  // acquires the reason
-  const Shown seen{has_left ? atomic::load_relaxed(row(rank).consumed[kSeen]) : 0};
-  const Shown own{has_left ? atomic::load_relaxed(row(rank).consumed[kOwn]) : 0};
+  const Shown seen{has_left ? atomic::load_relaxed(rank_slots(rank).consumed[kSeen]) : 0};
+  const Shown own{has_left ? atomic::load_relaxed(rank_slots(rank).consumed[kOwn]) : 0};
   show_out_of_step(seen, own);
-  if (was_told || seen.word == 0) return out_of_step(rank);
+  if (was_out_of_step || seen.word == 0) return out_of_step(rank);
   return left_alone(seen.what(), own.what(), rank_);
 }
 
 // Publishes the first reason only, because other ranks may be reading it.
-void ControlArea::show_out_of_step(Shown seen, Shown own) {
+void CollectiveRegion::show_out_of_step(Shown seen, Shown own) {
   if (!is_out_of_step(rank_)) {
     atomic::store_relaxed(own_->consumed[kSeen], seen.word);
     atomic::store_relaxed(own_->consumed[kOwn], own.word);
@@ -430,7 +432,7 @@ void ControlArea::show_out_of_step(Shown seen, Shown own) {
   ring_all();
 }
 
-void ControlArea::end_out_of_turn(uint32_t number) {
+void CollectiveRegion::end_out_of_turn(uint32_t number) {
   const uint32_t ahead = number - done_ - 1;
   HEARTH_DCHECK(ahead < 64);
   ended_ |= uint64_t{1} << ahead;
@@ -440,7 +442,7 @@ void ControlArea::end_out_of_turn(uint32_t number) {
 }
 
 // Called every few collectives only: a waiting rank has used the remaining slots in the meantime.
-void ControlArea::show_done() {
+void CollectiveRegion::show_done() {
   done_shown_ = done_;
   // Pairs with the acquire in look_who_is_done(): all reads of other rows come before.
   atomic::store_release(own_->done, done_);
@@ -448,7 +450,7 @@ void ControlArea::show_done() {
   ring_all();
 }
 
-void ControlArea::map_windows() {
+void CollectiveRegion::map_windows() {
   has_offered_to_read_ = true;
   if (arena_ == nullptr) return;
   for (int rank = 0; rank < size_; ++rank) {
@@ -458,14 +460,14 @@ void ControlArea::map_windows() {
   atomic::store_release(own_->consumed[kReadsArena], uint64_t{1});
 }
 
-bool ControlArea::look_who_reads() {
+bool CollectiveRegion::look_who_reads() {
   for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_ && atomic::load_acquire(row(rank).consumed[kReadsArena]) == 0) return false;
+    if (rank != rank_ && atomic::load_acquire(rank_slots(rank).consumed[kReadsArena]) == 0) return false;
   }
   return all_read_ = true;
 }
 
-const std::byte* ControlArea::lent_by(int rank, uint64_t offset, int64_t bytes) const {
+const std::byte* CollectiveRegion::lent_by(int rank, uint64_t offset, int64_t bytes) const {
   const std::byte* const memory =
       arena_ == nullptr ? nullptr
                         : arena_->memory_of(place_of(peers_[rank]), offset, static_cast<size_t>(bytes));
@@ -476,11 +478,11 @@ const std::byte* ControlArea::lent_by(int rank, uint64_t offset, int64_t bytes) 
   return memory;
 }
 
-std::span<std::byte> ControlArea::chunks(int rank) const {
+std::span<std::byte> CollectiveRegion::chunks(int rank) const {
   return segment_.chunks(index_, place_of(peers_[rank]));
 }
 
-void ControlArea::ring_all() const {
+void CollectiveRegion::ring_all() const {
   for (int rank = 0; rank < size_; ++rank) {
     if (rank != rank_) ring(rank);
   }
