@@ -312,7 +312,8 @@ CollectiveRegion::CollectiveRegion(Comm& comm, const shm::Segment& segment, int3
   for (const objects::PeerIndex process : members_of(comm)) {
     rank_slots_.push_back(&segment.rank_slots(index_, place_of(process)));
     bells_.emplace_back(segment, place_of(process));
-    if (has_wide_parts()) wide_parts_.push_back(segment.wide_parts(index_, place_of(process)));
+    if (has_overflow_buffers())
+      overflow_buffers_.push_back(segment.overflow_buffers(index_, place_of(process)));
   }
   choose_ways();
   own_ = rank_slots_[static_cast<size_t>(rank_)];
@@ -343,7 +344,7 @@ void CollectiveRegion::choose_ways() {
     const bool groups = size_ > 2 && !one_order && takes("tree", !lines);
     line_bytes_max_[i] =
         takes("lines", lines || one_order)
-            ? longest_said(collective, has_wide_parts(), shares_processors(), whole_bytes_max_)
+            ? longest_said(collective, has_overflow_buffers(), shares_processors(), whole_bytes_max_)
             : -1;
     tree_bytes_max_[i] = groups ? longest_in_groups(collective, size_) : -1;
   }

@@ -82,7 +82,7 @@ namespace hearth::coll {
 struct Said {
   static constexpr uint32_t kBytes = 0x3fff;
   static constexpr uint32_t kTurns = 0x3ff;
-  static_assert(shm::kWidePayloadBytes <= kBytes);
+  static_assert(shm::kOverflowPayloadBytes <= kBytes);
 
   uint64_t word;
 
@@ -215,20 +215,20 @@ class CollectiveRegion {
   shm::CollectiveSlot& own_slot(uint32_t number) const { return own_->slots[number % shm::kCollectiveSlots]; }
   /// Address for this many bytes: the payload of the own slot or its overflow buffer.
   std::byte* own_payload(uint32_t number, int64_t bytes) const {
-    return bytes <= shm::kSlotPayloadBytes ? own_slot(number).payload : wide_part(rank_, number);
+    return bytes <= shm::kSlotPayloadBytes ? own_slot(number).payload : overflow_buffer(rank_, number);
   }
   /// Address of the data that a rank published. If there are no overflow buffers, a header with more bytes
   /// than a payload is corrupt; the payload is returned.
   const std::byte* payload(int rank, const shm::CollectiveSlot& slot, const Said& said) const {
-    const bool is_wide = said.bytes() > shm::kSlotPayloadBytes && !wide_parts_.empty();
-    return __builtin_expect(is_wide, 0) ? wide_part(rank, said.number()) : slot.payload;
+    const bool overflows = said.bytes() > shm::kSlotPayloadBytes && !overflow_buffers_.empty();
+    return __builtin_expect(overflows, 0) ? overflow_buffer(rank, said.number()) : slot.payload;
   }
   /// Private buffer of this process for two operands of a reduction, each as long as an overflow buffer.
   /// Valid during one blocking call.
-  std::byte* wide_room() {
-    if (wide_room_ == nullptr)
-      wide_room_ = std::make_unique_for_overwrite<std::byte[]>(2 * shm::kWidePayloadBytes);
-    return wide_room_.get();
+  std::byte* operand_room() {
+    if (operand_room_ == nullptr)
+      operand_room_ = std::make_unique_for_overwrite<std::byte[]>(2 * shm::kOverflowPayloadBytes);
+    return operand_room_.get();
   }
   /// Whether no rank reads the previous data of that slot any more; if not, `awaited` is a process that may.
   bool may_write(uint32_t number, objects::PeerIndex& awaited) {
@@ -242,10 +242,10 @@ class CollectiveRegion {
     chaos::at(chaos::Point::row_half_written);
     const Said said = said_of(number, what, behind);
     atomic::store_release(own_slot(number).word, said.word);
-    const bool is_wide = said.bytes() > shm::kSlotPayloadBytes;
+    const bool overflows = said.bytes() > shm::kSlotPayloadBytes;
     footprint::writes(&own_slot(number),
-                      static_cast<int64_t>(sizeof said.word) + (is_wide ? 0 : said.bytes()));
-    if (is_wide) footprint::writes(own_payload(number, said.bytes()), said.bytes());
+                      static_cast<int64_t>(sizeof said.word) + (overflows ? 0 : said.bytes()));
+    if (overflows) footprint::writes(own_payload(number, said.bytes()), said.bytes());
     chaos::at(chaos::Point::row_shown);
   }
   /// The lag: number of collectives up to this one that are not complete here.
@@ -343,8 +343,9 @@ class CollectiveRegion {
   static constexpr size_t kOwn = 4;            // likewise
   static constexpr size_t kAnnouncements = 4;  // the last words of RankSlots::produced
 
-  std::byte* wide_part(int rank, uint32_t number) const {
-    return wide_parts_[static_cast<size_t>(rank)] + number % shm::kCollectiveSlots * shm::kWidePartBytes;
+  std::byte* overflow_buffer(int rank, uint32_t number) const {
+    return overflow_buffers_[static_cast<size_t>(rank)] +
+           number % shm::kCollectiveSlots * shm::kOverflowBufferBytes;
   }
   static uint64_t& announcement(shm::RankSlots& rank_slots, uint16_t turn) {
     return rank_slots.produced[shm::kChunkWords - kAnnouncements + turn % kAnnouncements];
@@ -359,16 +360,16 @@ class CollectiveRegion {
   [[gnu::cold]] void map_windows();
   /// Whether the job has more ranks than processors.
   bool shares_processors() const;
-  bool has_wide_parts() const { return segment_.geometry().chunk_bytes != 0; }
+  bool has_overflow_buffers() const { return segment_.geometry().chunk_bytes != 0; }
   bool look_who_reads();
   static int32_t take_below(uint32_t most, std::span<const objects::PeerIndex> members);
   [[gnu::cold]] static CollectiveRegion* enter(objects::Comm& comm, CollectiveRegion*& view, int32_t region);
   [[gnu::cold]] const Hierarchy& make_hierarchy(bool by_place);
 
   shm::RankSlots* own_ = nullptr;
-  std::vector<shm::RankSlots*> rank_slots_;  // by rank
-  std::vector<std::byte*> wide_parts_;       // by rank; empty if there are no pipeline buffers
-  std::vector<shm::Bell> bells_;             // by rank
+  std::vector<shm::RankSlots*> rank_slots_;   // by rank
+  std::vector<std::byte*> overflow_buffers_;  // by rank; empty if there are no pipeline buffers
+  std::vector<shm::Bell> bells_;              // by rank
   uint32_t begun_ = 0;
   uint32_t done_ = 0;         // all collectives up to this one are complete here
   uint32_t done_shown_ = 0;   // as published in the own row
@@ -378,7 +379,7 @@ class CollectiveRegion {
   int64_t tree_bytes_max_[static_cast<size_t>(Collective::count_)];
   int64_t whole_bytes_max_ = 0;
   std::unique_ptr<Hierarchy> hierarchies_[2];  // by rank number, by shared hardware
-  std::unique_ptr<std::byte[]> wide_room_;
+  std::unique_ptr<std::byte[]> operand_room_;
   [[gnu::cold]] Status failed() const;
   const objects::Comm& comm_;
   const uint32_t context_;

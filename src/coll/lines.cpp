@@ -65,13 +65,13 @@ void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op)
   op_ = &op;
   bytes_ = heard_bytes_ = count * type.size;
   if (room_ != nullptr) {
-    const bool wide = is_wide(bytes_);
-    std::byte* const room = wide ? region_.wide_room() : room_->bytes[0];
+    const bool too_long = overflows(bytes_);
+    std::byte* const room = too_long ? region_.operand_room() : room_->bytes[0];
     incoming_ = room - type.true_lower_bound;
-    result_ = incoming_ + (wide ? shm::kWidePayloadBytes : sizeof room_->bytes[0]);
+    result_ = incoming_ + (too_long ? shm::kOverflowPayloadBytes : sizeof room_->bytes[0]);
   }
   // For a few bytes, the copy costs less than checking whether it can be avoided.
-  if (!is_wide(bytes_) || !type.contiguous || !folds_in_place(op, type)) return;
+  if (!overflows(bytes_) || !type.contiguous || !folds_in_place(op, type)) return;
   keeps_first_ = true;
   // In place, the own operand must last until it is reduced. With two ranks this is when the result is
   // written.
@@ -245,7 +245,7 @@ bool Lines::speak() {
 }
 
 void Lines::put_said(std::byte* payload) const {
-  if (!is_wide(said_bytes_) || !says_blocks_ || !said_type_->contiguous) {
+  if (!overflows(said_bytes_) || !says_blocks_ || !said_type_->contiguous) {
     footprint::copies(said_bytes_);
     return pack_all(said_, *said_type_, payload, said_bytes_);
   }
@@ -308,8 +308,8 @@ bool Lines::is_of_use(int rank, const Said& said) {
     note(stays ? disagree(other, own) : region_.fall_out_of_step(other, own));
     return false;
   }
-  const bool is_wide = std::max(said.bytes(), heard_bytes_) > shm::kSlotPayloadBytes;
-  if (said.bytes() > heard_bytes_ || use_ == Use::fold || is_wide) {
+  const bool overflows = std::max(said.bytes(), heard_bytes_) > shm::kSlotPayloadBytes;
+  if (said.bytes() > heard_bytes_ || use_ == Use::fold || overflows) {
     note(unequal(rank, said.bytes(), heard_bytes_));
   }
   return use_ == Use::copy;

@@ -102,7 +102,7 @@ class Lines final : public Encounter {
   void note(Status status) {
     if (!status.ok() && outcome.ok()) outcome = status;
   }
-  bool is_wide(int64_t bytes) const { return __builtin_expect(bytes > shm::kSlotPayloadBytes, 0); }
+  bool overflows(int64_t bytes) const { return __builtin_expect(bytes > shm::kSlotPayloadBytes, 0); }
   void fold_in(const void* elements);
   void keep_result();
 

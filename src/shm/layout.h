@@ -224,9 +224,9 @@ constexpr uint32_t kCollectiveSlots = 8;
 /// Data that do not fit a slot's payload are in the slot's overflow buffer, in front of the pipeline buffers
 /// of the process: slots are close together, and pages of overflow buffers are allocated at first use. A gap
 /// follows each buffer, because a reader's processor prefetches beyond its end.
-constexpr int64_t kWidePayloadBytes = 8192;
-constexpr uint64_t kWidePartBytes = kWidePayloadBytes + 1024;
-constexpr uint64_t kWidePartsBytes = kCollectiveSlots * kWidePartBytes;
+constexpr int64_t kOverflowPayloadBytes = 8192;
+constexpr uint64_t kOverflowBufferBytes = kOverflowPayloadBytes + 1024;
+constexpr uint64_t kOverflowBuffersBytes = kCollectiveSlots * kOverflowBufferBytes;
 constexpr int kChunkWords = kLineBytes / sizeof(uint64_t);
 
 /// The slots and counters of one process in one region. Only that process writes them, and the process that
@@ -262,7 +262,7 @@ static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLine
 static_assert(sizeof(CopyDesk) == kLineBytes && sizeof(AgreementEntry) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
 static_assert(sizeof(WindowBoard) == 3 * kLineBytes);
-static_assert(kWidePartsBytes % 4096 == 0);
+static_assert(kOverflowBuffersBytes % 4096 == 0);
 static_assert(sizeof(CollectiveSlot) == 4 * kLineBytes);
 static_assert(sizeof(RankSlots) == (4 * kCollectiveSlots + 3) * kLineBytes);
 

@@ -162,7 +162,7 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
 }
 
 uint64_t SegmentPlan::long_bytes() const {
-  return chunk_bytes == 0 ? 0 : kWidePartsBytes + to_pages(chunk_bytes);
+  return chunk_bytes == 0 ? 0 : kOverflowBuffersBytes + to_pages(chunk_bytes);
 }
 
 uint64_t SegmentPlan::segment_bytes() const {
@@ -428,19 +428,19 @@ void Segment::close_chunks() const {
 
 bool Segment::open_chunks(int region) const {
   if (geometry_.chunk_bytes == 0) return true;
-  const uint64_t bytes = geometry_.rank_count * (kWidePartsBytes + geometry_.chunk_bytes);
+  const uint64_t bytes = geometry_.rank_count * (kOverflowBuffersBytes + geometry_.chunk_bytes);
   return os::make_accessible(base_ + geometry_.chunks_offset + static_cast<uint64_t>(region) * bytes, bytes);
 }
 
-std::byte* Segment::wide_parts(int region, int process) const {
+std::byte* Segment::overflow_buffers(int region, int process) const {
   const uint64_t number =
       static_cast<uint64_t>(region) * geometry_.rank_count + static_cast<uint64_t>(process);
-  return base_ + geometry_.chunks_offset + number * (kWidePartsBytes + geometry_.chunk_bytes);
+  return base_ + geometry_.chunks_offset + number * (kOverflowBuffersBytes + geometry_.chunk_bytes);
 }
 
 std::span<std::byte> Segment::chunks(int region, int process) const {
   if (geometry_.chunk_bytes == 0) return {};
-  return {wide_parts(region, process) + kWidePartsBytes, geometry_.chunk_bytes};
+  return {overflow_buffers(region, process) + kOverflowBuffersBytes, geometry_.chunk_bytes};
 }
 
 uint32_t& Segment::cell_mark(int owner, uint32_t cell) const {

@@ -91,7 +91,7 @@ class Segment {
   /// open_chunks().
   std::span<std::byte> chunks(int region, int process) const;
   /// The overflow buffers of its slots. Pre: there are pipeline buffers.
-  std::byte* wide_parts(int region, int process) const;
+  std::byte* overflow_buffers(int region, int process) const;
 
   /// How often receivers have emptied a cell (shm/cells.h).
   uint32_t& cell_mark(int owner, uint32_t cell) const;

@@ -149,7 +149,7 @@ std::span<const CountedCall> long_calls() {
 bool is_right(const CountedCall& call, int ranks) {
   const std::string algorithm = call.algorithm;
   if (algorithm == "lines") {
-    return call.bytes * (says_blocks(call) ? ranks : 1) <= shm::kWidePayloadBytes;
+    return call.bytes * (says_blocks(call) ? ranks : 1) <= shm::kOverflowPayloadBytes;
   }
   if (algorithm == "tree") {
     const int said_for = is(call, "allgather") ? Hierarchy::group_ranks_max(ranks) : 1;

@@ -187,7 +187,7 @@ TEST_F(CollectiveRegions, HaveChunksApartFromEachOther) {
   objects::release(*comm);
 }
 
-TEST_F(CollectiveRegions, HaveWidePartsApartFromSlotsAndChunks) {
+TEST_F(CollectiveRegions, HaveOverflowBuffersApartFromSlotsAndPipelines) {
   Comm* const comms[] = {make_comm(0, 0, 2), make_comm(0, 1, 2)};
   CollectiveRegion& region = *CollectiveRegion::of(*comms[0]);
   EXPECT_GE(region.line_bytes_max(Collective::scatter), 2048);
@@ -195,10 +195,10 @@ TEST_F(CollectiveRegions, HaveWidePartsApartFromSlotsAndChunks) {
   for (uint32_t number = 1; number <= shm::kCollectiveSlots; ++number) {
     std::byte* const wide = region.own_payload(number, shm::kSlotPayloadBytes + 1);
     EXPECT_EQ(region.own_payload(number, shm::kSlotPayloadBytes), region.own_slot(number).payload);
-    EXPECT_LE(wide + shm::kWidePayloadBytes, chunks.data());
-    EXPECT_NE(wide, region.own_payload(number + 1, shm::kWidePayloadBytes));
+    EXPECT_LE(wide + shm::kOverflowPayloadBytes, chunks.data());
+    EXPECT_NE(wide, region.own_payload(number + 1, shm::kOverflowPayloadBytes));
     // A reader finds the same address.
-    const Said said = said_of(number, what_of(shm::kWidePayloadBytes, Collective::bcast, 0), 1);
+    const Said said = said_of(number, what_of(shm::kOverflowPayloadBytes, Collective::bcast, 0), 1);
     EXPECT_EQ(CollectiveRegion::of(*comms[1])->payload(0, region.own_slot(number), said), wide);
   }
   for (Comm* comm : comms) delete comm->region_view;

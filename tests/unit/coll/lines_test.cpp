@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kShort = 3;   // ints per pair of ranks: fits a slot
 constexpr int kLong = 512;  // the data of four ranks just fit an overflow buffer
-static_assert(kRanks * kLong * sizeof(int) == shm::kWidePayloadBytes);
+static_assert(kRanks * kLong * sizeof(int) == shm::kOverflowPayloadBytes);
 
 struct Part : RegionPart<Lines> {
   explicit Part(CollectiveRegion& region) : lines(region, &room) { encounter = &lines; }
