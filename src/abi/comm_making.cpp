@@ -208,7 +208,7 @@ Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, b
 namespace {
 
 /// Last step of a duplicate: accepts the allocation and applies the hints. Local, no other rank takes part.
-class Told final : public coll::Encounter {
+class Told final : public coll::SharedCollective {
  public:
   explicit Told(Comm& comm) : comm_(comm) {}
   void begin() override {}
@@ -218,7 +218,7 @@ class Told final : public coll::Encounter {
     if (comm_.context != 0) outcome = apply_hints(comm_);
     return true;
   }
-  bool look() override { return true; }
+  bool check_failure() override { return true; }
 
  private:
   Comm& comm_;
@@ -229,8 +229,8 @@ class Told final : public coll::Encounter {
 Status tell_duplicate(coll::Schedule& schedule, Comm* made, bool first_group) {
   HEARTH_TRY(tell_allotment(schedule, made, first_group));
   Told* told;
-  HEARTH_TRY(schedule.make_encounter(told, *made));
-  schedule.meet(*told);
+  HEARTH_TRY(schedule.make_shared(told, *made));
+  schedule.add_shared(*told);
   return {};
 }
 

@@ -30,15 +30,15 @@ Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks)
 
 Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
   keep_own(schedule, own, blocks);
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.allgather(MPI_IN_PLACE, 0, blocks.type(0), blocks.place(0), blocks.count(0), blocks.type(0));
+  return add_flat_slots(schedule, [&](Lines& slots) {
+    slots.allgather(MPI_IN_PLACE, 0, blocks.type(0), blocks.place(0), blocks.count(0), blocks.type(0));
     return Status();
   });
 }
 
 Status tree(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
-  return meet_in_tree(schedule, [&](TreeLines& meeting) {
-    meeting.allgather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0));
+  return add_tree_slots(schedule, [&](TreeLines& slots) {
+    slots.allgather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0));
   });
 }
 

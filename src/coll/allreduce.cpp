@@ -38,15 +38,15 @@ Status chunks_shares(Schedule& schedule, const void* input, void* receive, Count
 
 Status lines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
   begin_in_place(schedule, input, receive, count, type);
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.allreduce(MPI_IN_PLACE, receive, count, type, op);
-    return meeting.reserve(schedule, type, count);
+  return add_flat_slots(schedule, [&](Lines& slots) {
+    slots.allreduce(MPI_IN_PLACE, receive, count, type, op);
+    return slots.reserve(schedule, type, count);
   });
 }
 
 Status tree(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
-  return meet_in_tree(schedule,
-                      [&](TreeLines& meeting) { meeting.allreduce(input, receive, count, type, op); });
+  return add_tree_slots(schedule,
+                        [&](TreeLines& slots) { slots.allreduce(input, receive, count, type, op); });
 }
 
 // Reduce on each machine, allreduce among the leaders, broadcast on each machine.

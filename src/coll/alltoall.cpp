@@ -17,8 +17,8 @@ using AlltoallFunction = Status(Schedule& schedule, const RankBlocks& out, const
 /// In place, the outgoing blocks are the incoming ones.
 Status lines(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   const void* send = out.place(0) == in.place(0) ? MPI_IN_PLACE : out.place(0);
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.alltoall(send, out.count(0), out.type(0), in.place(0), in.count(0), in.type(0));
+  return add_flat_slots(schedule, [&](Lines& slots) {
+    slots.alltoall(send, out.count(0), out.type(0), in.place(0), in.count(0), in.type(0));
     return Status();
   });
 }

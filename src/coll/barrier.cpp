@@ -12,14 +12,14 @@ namespace {
 using BarrierFunction = Status(Schedule& schedule);
 
 Status lines(Schedule& schedule) {
-  return meet_in_lines(schedule, [](Lines& meeting) {
-    meeting.barrier();
+  return add_flat_slots(schedule, [](Lines& slots) {
+    slots.barrier();
     return Status();
   });
 }
 
 Status tree(Schedule& schedule) {
-  return meet_in_tree(schedule, [](TreeLines& meeting) { meeting.barrier(); });
+  return add_tree_slots(schedule, [](TreeLines& slots) { slots.barrier(); });
 }
 
 // Gather on each machine, barrier among the leaders, broadcast on each machine.

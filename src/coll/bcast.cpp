@@ -16,14 +16,14 @@ namespace {
 using BcastFunction = Status(Schedule& schedule, void* buffer, Count count, Type& type, int root);
 
 Status lines(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.bcast(buffer, count, type, root);
+  return add_flat_slots(schedule, [&](Lines& slots) {
+    slots.bcast(buffer, count, type, root);
     return Status();
   });
 }
 
 Status tree(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
-  return meet_in_tree(schedule, [&](TreeLines& meeting) { meeting.bcast(buffer, count, type, root); });
+  return add_tree_slots(schedule, [&](TreeLines& slots) { slots.bcast(buffer, count, type, root); });
 }
 
 Status chunks(Schedule& schedule, void* buffer, Count count, Type& type, int root) {

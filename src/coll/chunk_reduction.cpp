@@ -120,7 +120,7 @@ Status ChunkReduction::scan_chain(Schedule& schedule, Count count, bool inclusiv
 }
 
 void ChunkReduction::join(Schedule& schedule) {
-  schedule.meet(*this, &type_, nullptr, &op_);
+  schedule.add_shared(*this, &type_, nullptr, &op_);
   if (block_result_ == nullptr) return;
   const Count count = block_count(rank());
   schedule.copy(block_result_, count, type_, receive_, count, type_);

@@ -121,7 +121,7 @@ void ChunkStages::describe(p2p::WaitNote& note) const {
 
 // Detects a collective mismatch: the awaited rank is in a small collective at this position, or in a long one
 // of another kind or length. Headers that are no longer kept count as matching.
-bool ChunkStages::look() {
+bool ChunkStages::check_failure() {
   if (!begun_) return false;  // an earlier collective checks
   if (const Status failure = region_.failure(); !failure.ok()) {
     outcome = failure;

@@ -30,13 +30,13 @@ namespace hearth::coll {
 bool has_chunks(const Schedule& schedule);
 
 /// Base of the long collectives: their progress through the stages.
-class ChunkStages : public Encounter {
+class ChunkStages : public SharedCollective {
  public:
   /// Takes the next generation.
   void begin() final;
   bool advance() final;
   void describe(p2p::WaitNote& note) const final;
-  bool look() final;
+  bool check_failure() final;
 
  protected:
   /// What this rank does in each stage.
@@ -188,7 +188,7 @@ class ChunkMoves final : public ChunkStages {
   void alltoall(Schedule& schedule, const RankBlocks& out, const RankBlocks& in);
 
   /// Adds it to the schedule as a step.
-  void join(Schedule& schedule) { schedule.meet(*this, out_.type, in_.type); }
+  void join(Schedule& schedule) { schedule.add_shared(*this, out_.type, in_.type); }
 
  private:
   void cut(int64_t bytes, int parts);
@@ -308,7 +308,7 @@ class ChunkReduction final : public ChunkStages {
 template <class Begin>
 Status move_through_chunks(Schedule& schedule, Begin begin) {
   ChunkMoves* moves;
-  HEARTH_TRY(schedule.make_encounter(moves, schedule));
+  HEARTH_TRY(schedule.make_shared(moves, schedule));
   HEARTH_TRY(begin(*moves));
   moves->join(schedule);
   return {};
@@ -317,7 +317,7 @@ template <class Begin>
 Status reduce_through_chunks(Schedule& schedule, const void* input, void* receive, Type& type, Op& op,
                              Begin begin) {
   ChunkReduction* reduction;
-  HEARTH_TRY(schedule.make_encounter(reduction, schedule, input, receive, type, op));
+  HEARTH_TRY(schedule.make_shared(reduction, schedule, input, receive, type, op));
   HEARTH_TRY(begin(*reduction));
   reduction->join(schedule);
   return {};

@@ -20,8 +20,8 @@ void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks,
 }
 
 Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.gather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0), root);
+  return add_flat_slots(schedule, [&](Lines& slots) {
+    slots.gather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0), root);
     return Status();
   });
 }

@@ -325,7 +325,7 @@ void Lines::miss(int rank, Status status) {
 
 // A rank that is in a long collective at this position publishes nothing here. A process that may not write
 // its slot yet waits for all ranks, and a rank that is out of step never frees the slot.
-bool Lines::look() {
+bool Lines::check_failure() {
   if (const Status failure = region_.failure(); !failure.ok()) {
     note(failure);
     region_.end(number_);

@@ -32,7 +32,7 @@ inline bool fits_lines(const CollectiveRegion* region, Collective collective, in
 
 /// One such collective on this process. First one function sets the collective, with the arguments of the MPI
 /// call; `send` may be MPI_IN_PLACE where that call allows it. Then begin() takes a sequence number.
-class Lines final : public Encounter {
+class Lines final : public SharedCollective {
  public:
   /// Buffers for two short operands of a reduction. Long operands are in memory of the region's view, because
   /// the program's stack may be small.
@@ -67,7 +67,7 @@ class Lines final : public Encounter {
   void exscan(const void* send, void* receive, Count count, Type& type, Op& op);
 
   /// Adds the collective as a step.
-  void join(Schedule& schedule) { schedule.meet(*this, said_type_, type_, op_); }
+  void join(Schedule& schedule) { schedule.add_shared(*this, said_type_, type_, op_); }
   void begin() override {
     number_ = region_.next_number();
     turns_ = region_.chunk_ring().turns_taken();
@@ -81,7 +81,7 @@ class Lines final : public Encounter {
   bool advance() override;
   void describe(p2p::WaitNote& note) const override;
   int root() const override;
-  bool look() override;
+  bool check_failure() override;
 
  private:
   enum class Use : uint8_t { nothing, copy, fold };
@@ -162,9 +162,9 @@ class Lines final : public Encounter {
 /// Adds the collective as a step of a schedule that has a region. `begin` sets the collective and calls
 /// reserve() if necessary.
 template <class Begin>
-Status meet_in_lines(Schedule& schedule, Begin begin) {
+Status add_flat_slots(Schedule& schedule, Begin begin) {
   Lines* lines;
-  HEARTH_TRY(schedule.make_encounter(lines, *schedule.region()));
+  HEARTH_TRY(schedule.make_shared(lines, *schedule.region()));
   HEARTH_TRY(begin(*lines));
   lines->join(schedule);
   return {};

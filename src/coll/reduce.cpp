@@ -22,15 +22,15 @@ using ReduceFunction = Status(Schedule& schedule, const void* input, void* recei
 
 Status lines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
              int root) {
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.reduce(input, receive, count, type, op, root);
-    return meeting.reserve(schedule, type, count);
+  return add_flat_slots(schedule, [&](Lines& slots) {
+    slots.reduce(input, receive, count, type, op, root);
+    return slots.reserve(schedule, type, count);
   });
 }
 
 Status tree(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op, int root) {
-  return meet_in_tree(schedule,
-                      [&](TreeLines& meeting) { meeting.reduce(input, receive, count, type, op, root); });
+  return add_tree_slots(schedule,
+                        [&](TreeLines& slots) { slots.reduce(input, receive, count, type, op, root); });
 }
 
 Status chunks(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,

@@ -54,9 +54,9 @@ using ReduceScatterFunction = Status(Schedule& schedule, const void* input, void
 /// Blocks of equal length only.
 Status lines(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type, Op& op) {
   const Count each = blocks.count(0);
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.reduce_scatter_block(input, receive, each, type, op);
-    return meeting.reserve(schedule, type, each);
+  return add_flat_slots(schedule, [&](Lines& slots) {
+    slots.reduce_scatter_block(input, receive, each, type, op);
+    return slots.reserve(schedule, type, each);
   });
 }
 

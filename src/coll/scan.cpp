@@ -19,13 +19,13 @@ using ScanFunction = Status(Schedule& schedule, const void* input, void* result,
 
 Status lines(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
              Op& op) {
-  return meet_in_lines(schedule, [&](Lines& meeting) {
+  return add_flat_slots(schedule, [&](Lines& slots) {
     if (inclusive) {
-      meeting.scan(input, result, count, type, op);
+      slots.scan(input, result, count, type, op);
     } else {
-      meeting.exscan(input, result, count, type, op);
+      slots.exscan(input, result, count, type, op);
     }
-    return meeting.reserve(schedule, type, count);
+    return slots.reserve(schedule, type, count);
   });
 }
 

@@ -20,8 +20,8 @@ void keep_own(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own,
 }
 
 Status lines(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.scatter(blocks.place(0), blocks.count(0), blocks.type(0), own.buffer, own.count, own.type, root);
+  return add_flat_slots(schedule, [&](Lines& slots) {
+    slots.scatter(blocks.place(0), blocks.count(0), blocks.type(0), own.buffer, own.count, own.type, root);
     return Status();
   });
 }

@@ -162,16 +162,16 @@ void Schedule::next_round() {
   }
 }
 
-void Schedule::meet(Encounter& encounter, Type* one, Type* other, Op* op) {
-  if (!persistent_) encounter.begin();
+void Schedule::add_shared(SharedCollective& shared, Type* one, Type* other, Op* op) {
+  if (!persistent_) shared.begin();
   if (keeps_steps_) {
     next_round();
     return keep(
-        {.kind = Step::Kind::meet, .from_type = one, .to_type = other, .op = op, .encounter = &encounter});
+        {.kind = Step::Kind::shared, .from_type = one, .to_type = other, .op = op, .shared = &shared});
   }
   next_round();
-  encounter.run(context_, root_);
-  note(encounter.outcome);
+  shared.run(context_, root_);
+  note(shared.outcome);
 }
 
 Status Schedule::scratch(int64_t bytes, std::byte*& memory) {
@@ -229,7 +229,7 @@ void Schedule::carry_out(const Step& step) {
       post_waiting_receive();
       return note(datatype::reduce(*step.op, *step.from_type, step.from, step.to, step.from_count));
     case Step::Kind::next_round:
-    case Step::Kind::meet:
+    case Step::Kind::shared:
       break;
   }
 }
@@ -277,8 +277,8 @@ void Schedule::wait_for_messages(int left) {
 void Schedule::describe(p2p::WaitNote& note) const {
   note.collective(context_, name_);
   note.root(root_);
-  const bool meets = next_ < steps_.size() && steps_[next_].kind == Step::Kind::meet;
-  if (meets) return steps_[next_].encounter->describe(note);
+  const bool is_shared = next_ < steps_.size() && steps_[next_].kind == Step::Kind::shared;
+  if (is_shared) return steps_[next_].shared->describe(note);
   note.missing_in_messages(context_, tag_);
 }
 
@@ -290,11 +290,11 @@ Status Schedule::finish() {
 
 // Non-blocking and persistent operations.
 
-void Encounter::describe(p2p::WaitNote& note) const {
+void SharedCollective::describe(p2p::WaitNote& note) const {
   note.missing(awaited);
 }
 
-void Encounter::run(uint32_t context, int root) {
+void SharedCollective::run(uint32_t context, int root) {
   // Rounds that poll this operation only, before messages are progressed too.
   constexpr int kRounds = 64;
   p2p::Engine& engine = p2p::engine();
@@ -303,9 +303,9 @@ void Encounter::run(uint32_t context, int root) {
     atomic::cpu_relax();
   }
   struct Watch final : p2p::Polled {
-    Encounter* watched = nullptr;
+    SharedCollective* watched = nullptr;
     bool over = false;
-    bool advance() override { return over = watched->advance() || watched->look(); }
+    bool advance() override { return over = watched->advance() || watched->check_failure(); }
   } watch;
   watch.watched = this;
   engine.poll(watch);
@@ -330,7 +330,7 @@ struct Schedule::Hooks {
     schedule.next_ = 0;
     schedule.messages_.first_error = {};
     for (const Step& step : schedule.steps_) {
-      if (step.encounter != nullptr) step.encounter->begin();
+      if (step.shared != nullptr) step.shared->begin();
     }
     schedule.go_on();
     return {};
@@ -492,12 +492,12 @@ void Schedule::go_on() {
       if (messages_.under_way > 0) return;
       continue;
     }
-    if (step.kind == Step::Kind::meet) {
-      if (!step.encounter->advance()) {
+    if (step.kind == Step::Kind::shared) {
+      if (!step.shared->advance()) {
         p2p::engine().poll(*this);
         return;
       }
-      note(step.encounter->outcome);
+      note(step.shared->outcome);
       continue;
     }
     const bool message = step.kind == Step::Kind::send || step.kind == Step::Kind::receive;
@@ -515,9 +515,9 @@ void Schedule::go_on() {
 
 // Polled by the engine until the shared-memory operation at which go_on() stopped is complete.
 bool Schedule::advance() {
-  Encounter& encounter = *steps_[next_].encounter;
-  if (!encounter.advance() && !encounter.look()) return false;
-  note(encounter.outcome);
+  SharedCollective& shared = *steps_[next_].shared;
+  if (!shared.advance() && !shared.check_failure()) return false;
+  note(shared.outcome);
   ++next_;
   go_on();  // may free the schedule
   return true;

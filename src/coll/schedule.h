@@ -2,7 +2,7 @@
 //
 //   receive, send, ... | next_round | copy, reduce, send, ... | next_round | ...
 //
-// A step may also be a shared-memory operation in the communicator's collective region (meet()).
+// A step may also be a shared-memory operation in the communicator's collective region (add_shared()).
 //
 // Steps are executed in the order in which they were added; messages are only started. next_round() waits for
 // all messages started so far, so that later steps may use the received data. The same algorithm serves the
@@ -51,8 +51,8 @@ Type& byte_type();
 class CollectiveRegion;
 
 /// A part of a collective that uses shared memory, not messages. It is in the memory of its schedule
-/// (Schedule::make_encounter), or on the stack in a blocking call.
-class Encounter : public p2p::Polled {
+/// (Schedule::make_shared), or on the stack in a blocking call.
+class SharedCollective : public p2p::Polled {
  public:
   /// The first error so far. The operation continues, because other ranks depend on this one.
   Status outcome;
@@ -64,7 +64,7 @@ class Encounter : public p2p::Polled {
   virtual void begin() = 0;
   /// Called if advance() returned false. If the operation can never complete, because of a failure or a
   /// collective mismatch, it sets the error in `outcome` and returns true: the operation is over.
-  virtual bool look() = 0;
+  virtual bool check_failure() = 0;
 
   /// Completes the operation in a blocking call; other messages progress meanwhile.
   void run(uint32_t context) { run(context, kOwnRoot); }
@@ -74,7 +74,7 @@ class Encounter : public p2p::Polled {
   virtual void describe(p2p::WaitNote& note) const;
 
  protected:
-  ~Encounter() = default;
+  ~SharedCollective() = default;
 
  private:
   static constexpr int kOwnRoot = -2;
@@ -175,14 +175,14 @@ class Schedule final : private p2p::Polled {
   Status obtain_operation_region();
   /// Adds a shared-memory operation as a step: earlier steps complete before it starts, and it completes
   /// before later steps. It uses these types and this operation; nullptr for none.
-  void meet(Encounter& encounter, Type* one = nullptr, Type* other = nullptr, Op* op = nullptr);
+  void add_shared(SharedCollective& shared, Type* one = nullptr, Type* other = nullptr, Op* op = nullptr);
   /// Makes a shared-memory operation that lives as long as the schedule.
   template <class T, class... Arguments>
-  Status make_encounter(T*& encounter, Arguments&&... arguments) {
+  Status make_shared(T*& shared, Arguments&&... arguments) {
     static_assert(std::is_trivially_destructible_v<T>);
     std::byte* memory;
     HEARTH_TRY(scratch(sizeof(T), memory));
-    encounter = new (memory) T(std::forward<Arguments>(arguments)...);
+    shared = new (memory) T(std::forward<Arguments>(arguments)...);
     return {};
   }
 
@@ -208,7 +208,7 @@ class Schedule final : private p2p::Polled {
   void let_go();
 
   struct Step {
-    enum class Kind : uint8_t { send, receive, copy, reduce, next_round, meet };
+    enum class Kind : uint8_t { send, receive, copy, reduce, next_round, shared };
     Kind kind;
     objects::PeerIndex peer = 0;
     const void* from = nullptr;
@@ -218,7 +218,7 @@ class Schedule final : private p2p::Polled {
     Count to_count = 0;
     Type* to_type = nullptr;
     Op* op = nullptr;
-    Encounter* encounter = nullptr;
+    SharedCollective* shared = nullptr;
   };
   /// For tests that count the work of each step.
   const std::vector<Step>& steps() const { return steps_; }

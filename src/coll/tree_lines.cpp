@@ -127,7 +127,7 @@ void TreeLines::say(uint32_t number, int64_t bytes) {
 
 // If the awaited rank is in a long collective at this position, or out of step, it never publishes the
 // awaited data.
-bool TreeLines::look() {
+bool TreeLines::check_failure() {
   if (const Status failure = region_.failure(); !failure.ok()) {
     note(failure);
     phase_ = Phase::over;

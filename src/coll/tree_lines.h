@@ -37,7 +37,7 @@ inline bool fits_tree(const CollectiveRegion* region, Collective collective, int
 }
 
 /// One such collective on this process, used like Lines.
-class TreeLines final : public Encounter {
+class TreeLines final : public SharedCollective {
  public:
   explicit TreeLines(CollectiveRegion& region) : region_(region), rank_(region.rank()) {}
 
@@ -49,10 +49,10 @@ class TreeLines final : public Encounter {
   void allreduce(const void* send, void* receive, Count count, Type& type, Op& op);
 
   /// Adds the collective as a step.
-  void join(Schedule& schedule) { schedule.meet(*this, type_, from_type_, op_); }
+  void join(Schedule& schedule) { schedule.add_shared(*this, type_, from_type_, op_); }
   void begin() override;
   bool advance() override;
-  bool look() override;
+  bool check_failure() override;
   int root() const override { return root_; }
 
  private:
@@ -128,11 +128,11 @@ class TreeLines final : public Encounter {
 
 /// Adds the collective as a step of a schedule that has a region. `begin` sets the collective.
 template <class Begin>
-Status meet_in_tree(Schedule& schedule, Begin begin) {
-  TreeLines* meeting;
-  HEARTH_TRY(schedule.make_encounter(meeting, *schedule.region()));
-  begin(*meeting);
-  meeting->join(schedule);
+Status add_tree_slots(Schedule& schedule, Begin begin) {
+  TreeLines* slots;
+  HEARTH_TRY(schedule.make_shared(slots, *schedule.region()));
+  begin(*slots);
+  slots->join(schedule);
   return {};
 }
 

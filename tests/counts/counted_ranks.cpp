@@ -190,9 +190,9 @@ struct CountedRanks::Rank {
         case Schedule::Step::Kind::next_round:
           if (!receive_all()) return false;
           break;
-        case Schedule::Step::Kind::meet:
-          if (!step.encounter->advance()) return false;
-          failed |= !step.encounter->outcome.ok();
+        case Schedule::Step::Kind::shared:
+          if (!step.shared->advance()) return false;
+          failed |= !step.shared->outcome.ok();
           break;
       }
     }

@@ -39,11 +39,11 @@ class Rank final : public RegionRank<Part> {
     ChunkReduction* reduction = nullptr;
     EXPECT_TRUE(has_chunks(schedule) && ChunkReduction::fits(schedule, type));
     if (call.what < What::reduce) {
-      EXPECT_TRUE(schedule.make_encounter(moves, schedule).ok());
-      part.encounter = moves;
+      EXPECT_TRUE(schedule.make_shared(moves, schedule).ok());
+      part.shared = moves;
     } else {
-      EXPECT_TRUE(schedule.make_encounter(reduction, schedule, in, out, type, sum_).ok());
-      part.encounter = reduction;
+      EXPECT_TRUE(schedule.make_shared(reduction, schedule, in, out, type, sum_).ok());
+      part.shared = reduction;
     }
     switch (call.what) {
       case What::bcast:
@@ -142,7 +142,7 @@ TEST_F(LoansBetweenThreads, WhoHasAllResultsWaitsForNobody) {
   const Call call = {What::allreduce, 0, 1000};
   std::vector<std::unique_ptr<Part>> parts;
   for (int i = 0; i < kRanks; ++i) parts.push_back(rank(i).start(call, 0, true));
-  const auto advance = [&parts](size_t i) { return parts[i]->encounter->advance(); };
+  const auto advance = [&parts](size_t i) { return parts[i]->shared->advance(); };
   for (size_t i = 0; i < 4; ++i) EXPECT_FALSE(advance(i)) << "the last one alone has all data by now";
   EXPECT_FALSE(advance(0));
   EXPECT_FALSE(advance(1));
@@ -170,9 +170,9 @@ TEST_F(LoansBetweenThreads, WhatWasWithdrawnIsNeverDone) {
   const Call call = {What::bcast, 1, 1000};
   const auto root = rank(1).start(call, 0, true);
   const auto reader = rank(2).start(call, 0, true);
-  EXPECT_FALSE(root->encounter->advance()) << "it waits for its readers";
+  EXPECT_FALSE(root->shared->advance()) << "it waits for its readers";
   rank(1).ring().withdraw_loan();
-  for (int i = 0; i < 8; ++i) EXPECT_FALSE(reader->encounter->advance()) << i;
+  for (int i = 0; i < 8; ++i) EXPECT_FALSE(reader->shared->advance()) << i;
 }
 
 }  // namespace

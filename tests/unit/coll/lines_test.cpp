@@ -18,7 +18,7 @@ constexpr int kLong = 512;  // the data of four ranks just fit an overflow buffe
 static_assert(kRanks * kLong * sizeof(int) == shm::kOverflowPayloadBytes);
 
 struct Part : RegionPart<Lines> {
-  explicit Part(CollectiveRegion& region) : lines(region, &room) { encounter = &lines; }
+  explicit Part(CollectiveRegion& region) : lines(region, &room) { shared = &lines; }
   Lines::Room room;
   Lines lines;
 };

@@ -91,9 +91,9 @@ inline int expected(size_t number, const Call& call, int own, int i) {
 }
 
 /// A call in flight.
-template <class Encounter>
+template <class SharedCollective>
 struct RegionPart {
-  Encounter* encounter = nullptr;
+  SharedCollective* shared = nullptr;
   bool over = false;
   std::span<int> in;
   std::span<int> out;
@@ -150,7 +150,7 @@ class RegionRank {
     std::unique_ptr<Part> part = make();
     part->fill(number, call, rank_, lends && arena_.usable() ? &arena_ : nullptr);
     set_up(call, *part);
-    part->encounter->begin();
+    part->shared->begin();
     return part;
   }
 
@@ -170,9 +170,9 @@ class RegionRank {
       for (size_t call = over; call < begun; ++call) {
         Part& part = *parts[call];
         // Skipped at random, like a rank that computes.
-        if (part.over || random() % 8 == 0 || !part.encounter->advance()) continue;
+        if (part.over || random() % 8 == 0 || !part.shared->advance()) continue;
         part.over = moved = true;
-        EXPECT_TRUE(part.encounter->outcome.ok());
+        EXPECT_TRUE(part.shared->outcome.ok());
         check(call, calls[call], part);
       }
       while (over < begun && parts[over]->over) parts[over++].reset();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kCount = 3;
 
-struct Part : RegionPart<Encounter> {
+struct Part : RegionPart<SharedCollective> {
   explicit Part(CollectiveRegion& region) : tree(region), flat(region, &room) {}
   TreeLines tree;
   Lines::Room room;
@@ -33,35 +33,35 @@ class Rank final : public RegionRank<Part> {
 
   void set_up(const Call& call, Part& part) override {
     if (call.other_way) {
-      part.encounter = &part.flat;
+      part.shared = &part.flat;
       describe(call, part, part.flat);
     } else {
-      part.encounter = &part.tree;
+      part.shared = &part.tree;
       describe(call, part, part.tree);
     }
   }
 
  private:
   template <class Meeting>
-  void describe(const Call& call, Part& part, Meeting& meeting) {
+  void describe(const Call& call, Part& part, Meeting& slots) {
     int* in = part.in.data();
     int* out = part.out.data();
     Type& type = int_type();
     switch (call.what) {
       case What::barrier:
-        meeting.barrier();
+        slots.barrier();
         break;
       case What::bcast:
-        meeting.bcast(out, kCount, type, call.root);
+        slots.bcast(out, kCount, type, call.root);
         break;
       case What::allgather:
-        meeting.allgather(in, kCount, type, out, kCount, type);
+        slots.allgather(in, kCount, type, out, kCount, type);
         break;
       case What::reduce:
-        meeting.reduce(in, out, kCount, type, sum_, call.root);
+        slots.reduce(in, out, kCount, type, sum_, call.root);
         break;
       default:
-        meeting.allreduce(in, out, kCount, type, sum_);
+        slots.allreduce(in, out, kCount, type, sum_);
         break;
     }
   }
