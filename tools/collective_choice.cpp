@@ -120,7 +120,7 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
   const int64_t whole_bytes_max = coll::whole_bytes_max(shares_processors(ranks));
   const uint64_t chunk_bytes = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).chunk_bytes;
   const int64_t longest =
-      coll::longest_said(collective, chunk_bytes != 0, shares_processors(ranks), whole_bytes_max);
+      coll::published_bytes_max(collective, chunk_bytes != 0, shares_processors(ranks), whole_bytes_max);
   return coll::algorithm_for(
       collective, {.size = ranks,
                    .bytes = vector_bytes,

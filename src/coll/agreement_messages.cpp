@@ -193,7 +193,7 @@ class ByMessages final : public AgreementWay {
   size_t count() const { return part_.members.size(); }
   void look_who_died();
   void follow(size_t leader);
-  void hear(const Message& message);
+  void poll(const Message& message);
   void lead();
   Proposal make_proposal() const;
   void send(Kind kind, const Proposal& proposal, size_t to) const;
@@ -230,7 +230,7 @@ bool ByMessages::advance(AgreementOutcome& outcome) {
   while (!decided_) {
     const std::optional<Message> message = mail().take(part_.comm.context, part_.number);
     if (!message) break;
-    hear(*message);
+    poll(*message);
   }
   if (!decided_ && leader_ == self_) lead();
   if (!decided_) return false;
@@ -260,10 +260,10 @@ void ByMessages::follow(size_t leader) {
   } else {
     send(Kind::part, proposal_, leader);
   }
-  chaos::at(chaos::Point::agreement_said);
+  chaos::at(chaos::Point::agreement_contributed);
 }
 
-void ByMessages::hear(const Message& message) {
+void ByMessages::poll(const Message& message) {
   const Header& header = message.header;
   const auto sender = std::find(part_.members.begin(), part_.members.end(), message.from);
   // Validate the message, because it comes from another process.
@@ -400,8 +400,8 @@ void ByMessages::describe(p2p::WaitNote& note) const {
   note.collective(part_.comm.context + kCollectiveContext);
   if (leader_ != self_) return note.missing(part_.members[leader_]);
   for (size_t member = 0; member < count(); ++member) {
-    const bool has_said = proposing_ ? agrees_[member] : parts_[member].has_value();
-    if (!dead_[member] && !has_said) note.missing(part_.members[member]);
+    const bool has_contributed = proposing_ ? agrees_[member] : parts_[member].has_value();
+    if (!dead_[member] && !has_contributed) note.missing(part_.members[member]);
   }
 }
 

@@ -178,7 +178,7 @@ void ByStores::contribute() {
   atomic::store_relaxed(entry.acknowledged, part_.comm.deaths_acknowledged);
   // Pairs with the load in gather().
   atomic::store_release(entry.contributed, part_.number);
-  chaos::at(chaos::Point::agreement_said);
+  chaos::at(chaos::Point::agreement_contributed);
   ring_all();
 }
 

@@ -14,7 +14,7 @@ std::byte* ChunkRing::place(int rank, uint64_t position) const {
   return region_.chunks(rank).data() + position % memory_bytes_;
 }
 
-void ChunkRing::look_who_has_consumed(int& awaited) {
+void ChunkRing::update_consumed_by_all(int& awaited) {
   uint64_t least = UINT64_MAX;
   for (int rank = 0; rank < region_.size(); ++rank) {
     if (rank == region_.rank()) continue;
@@ -30,7 +30,7 @@ void ChunkRing::look_who_has_consumed(int& awaited) {
 
 bool ChunkRing::is_consumed(int by, uint64_t end, int& awaited) {
   if (by < 0) {
-    if (consumed_by_all_ < end) look_who_has_consumed(awaited);
+    if (consumed_by_all_ < end) update_consumed_by_all(awaited);
     return consumed_by_all_ >= end;
   }
   awaited = by;

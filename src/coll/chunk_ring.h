@@ -104,7 +104,7 @@ class ChunkRing {
   /// not, `awaited` is a rank that has not.
   bool may_write(uint64_t end, int& awaited) {
     if (end <= consumed_by_all_ + memory_bytes_) return true;
-    look_who_has_consumed(awaited);
+    update_consumed_by_all(awaited);
     return end <= consumed_by_all_ + memory_bytes_;
   }
   /// Whether one rank, or all others (-1), have consumed all data up to this position; if not, `awaited` has
@@ -132,7 +132,7 @@ class ChunkRing {
   p2p::CellFiller filler;
 
  private:
-  void look_who_has_consumed(int& awaited);
+  void update_consumed_by_all(int& awaited);
 
   static constexpr size_t kLoan = 2;  // index in RankSlots::produced
 

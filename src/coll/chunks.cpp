@@ -25,11 +25,11 @@ void ChunkStages::set_stages(int64_t stages, int64_t bytes) {
 }
 
 void ChunkStages::begin() {
-  region_.offer_to_read();
+  region_.publish_reads_arena();
   turn_ = ring_.take_turn();
-  lines_ = region_.lines_begun();
-  announced_ = false;
-  if (!part_.puts) announce();  // no rank waits for a counter in that cache line
+  small_begun_ = region_.small_begun();
+  has_published_call_ = false;
+  if (!part_.puts) publish_call();  // no rank waits for a counter in that cache line
   begun_ = false;
   put_ = take_ = share_ = {};
   outcome = {};
@@ -134,32 +134,32 @@ bool ChunkStages::check_failure() {
     return give_up(region_.fall_out_of_step(rank));
   }
   const Disagreement own{region_.rank(), kind_, agreed_bytes_};
-  Announced announced;
-  if (region_.has_announced(rank, turn_, announced)) {
-    if (!is_told_otherwise(rank)) return false;
-    return give_up(region_.fall_out_of_step({rank, announced.kind(), announced.bytes()}, own));
+  CallHeader long_call;
+  if (region_.poll_call(rank, turn_, long_call)) {
+    if (!has_other_header(rank)) return false;
+    return give_up(region_.fall_out_of_step({rank, long_call.kind(), long_call.bytes()}, own));
   }
   const shm::CollectiveSlot* slot;
-  Said said;
-  if (!region_.hear(rank, lines_ + 1, slot, said) || !said.is_after(turn_ - 1)) return false;
-  return give_up(region_.fall_out_of_step({rank, said.kind(), said.bytes()}, own));
+  SlotHeader header;
+  if (!region_.poll(rank, small_begun_ + 1, slot, header) || !header.is_after(turn_ - 1)) return false;
+  return give_up(region_.fall_out_of_step({rank, header.kind(), header.bytes()}, own));
 }
 
-bool ChunkStages::is_told_otherwise(int rank) const {
-  Announced announced;
-  return region_.has_announced(rank, turn_, announced) &&
-         announced.word != announced_of(turn_, lines_, kind_, agreed_bytes_).word;
+bool ChunkStages::has_other_header(int rank) const {
+  CallHeader long_call;
+  return region_.poll_call(rank, turn_, long_call) &&
+         long_call.word != call_header_of(turn_, small_begun_, kind_, agreed_bytes_).word;
 }
 
-void ChunkStages::announce() {
-  announced_ = true;
-  region_.announce(announced_of(turn_, lines_, kind_, agreed_bytes_));
+void ChunkStages::publish_call() {
+  has_published_call_ = true;
+  region_.publish_call(call_header_of(turn_, small_begun_, kind_, agreed_bytes_));
 }
 
 // Publishes the header together with the first counter, so that the cache line moves to its readers once:
 // publishing it at the start cost 90 to 180 ns of 740 ns in an allreduce of 1 KiB between far ranks.
 void ChunkStages::show_produced(ChunkRing::Word word, uint64_t end, int to) {
-  if (!announced_) announce();
+  if (!has_published_call_) publish_call();
   ring_.show_produced(word, end, to);
 }
 
@@ -209,7 +209,7 @@ bool ChunkStages::advance_take() {
     }
     // Check the header before reading the first byte. It is in the same cache line as the counter, so it
     // costs no transfer.
-    if (take_.stage == 0 && __builtin_expect(is_told_otherwise(from), 0)) return wait_for(from);
+    if (take_.stage == 0 && __builtin_expect(has_other_header(from), 0)) return wait_for(from);
     take(take_.stage, from, take_.begin);
     moved = true;
   }

@@ -113,12 +113,12 @@ class ChunkStages : public SharedCollective {
     int64_t bytes = 0;
   };
 
-  bool is_told_otherwise(int rank) const;
+  bool has_other_header(int rank) const;
   void lend();
   bool loans_stand();
   bool is_still_read(int& awaited_rank);
   void put_everything();
-  void announce();
+  void publish_call();
   void show_produced(ChunkRing::Word word, uint64_t end, int to);
   void show_consumed(uint64_t end) { ring_.show_consumed(consumed_ = end); }
   void end_turn(uint64_t position);
@@ -132,10 +132,10 @@ class ChunkStages : public SharedCollective {
   Collective kind_ = Collective::count_;
   int64_t agreed_bytes_ = 0;
   uint64_t turn_ = 0;
-  uint32_t lines_ = 0;  // number of small collectives called before
+  uint32_t small_begun_ = 0;  // number of small collectives called before
   int awaited_rank_ = 0;
   bool begun_ = false;
-  bool announced_ = false;
+  bool has_published_call_ = false;
   Part part_;
   Offer offered_;
   bool lent_ = false;

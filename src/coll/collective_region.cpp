@@ -344,7 +344,7 @@ void CollectiveRegion::choose_ways() {
     const bool groups = size_ > 2 && !one_order && takes("tree", !lines);
     line_bytes_max_[i] =
         takes("lines", lines || one_order)
-            ? longest_said(collective, has_overflow_buffers(), shares_processors(), whole_bytes_max_)
+            ? published_bytes_max(collective, has_overflow_buffers(), shares_processors(), whole_bytes_max_)
             : -1;
     tree_bytes_max_[i] = groups ? longest_in_groups(collective, size_) : -1;
   }
@@ -368,20 +368,20 @@ const Hierarchy& CollectiveRegion::make_hierarchy(bool by_place) {
   return *groups;
 }
 
-bool CollectiveRegion::look_who_is_done(uint32_t number, objects::PeerIndex& awaited) {
-  auto behind = static_cast<int32_t>(number - done_);
+bool CollectiveRegion::update_done_by_all(uint32_t number, objects::PeerIndex& awaited) {
+  auto lag = static_cast<int32_t>(number - done_);
   awaited = peers_[rank_];
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_) continue;
     // Pairs with the release in show_done(). A negative lag means that the rank is ahead of this one.
-    const auto lag = static_cast<int32_t>(number - atomic::load_acquire(rank_slots(rank).done));
+    const auto distance = static_cast<int32_t>(number - atomic::load_acquire(rank_slots(rank).done));
     footprint::reads(&rank_slots(rank).done, sizeof rank_slots(rank).done);
-    if (lag <= behind) continue;
-    behind = lag;
+    if (distance <= lag) continue;
+    lag = distance;
     awaited = peers_[rank];
   }
-  done_by_all_ = number - static_cast<uint32_t>(behind);
-  return behind <= static_cast<int32_t>(shm::kCollectiveSlots);
+  done_by_all_ = number - static_cast<uint32_t>(lag);
+  return lag <= static_cast<int32_t>(shm::kCollectiveSlots);
 }
 
 // If a process on another machine dies, the other ranks of this machine may detect it later or never, because
@@ -395,19 +395,19 @@ void CollectiveRegion::show_death() {
 }
 
 // A death may explain the mismatch: a rank that knows of it takes another path than a rank that does not.
-Status CollectiveRegion::death_behind() const {
+Status CollectiveRegion::death_before() const {
   static_cast<void>(p2p::engine().look_for_failures());
   return failed();
 }
 
 Status CollectiveRegion::fall_out_of_step(const Disagreement& other, const Disagreement& own) {
-  HEARTH_TRY(death_behind());
+  HEARTH_TRY(death_before());
   show_out_of_step(Shown::of(other), Shown::of(own));
   return disagree(other, own);
 }
 
 Status CollectiveRegion::fall_out_of_step(int rank) {
-  HEARTH_TRY(death_behind());
+  HEARTH_TRY(death_before());
   for (const int marked : {rank_, rank}) {
     const Shown why{is_out_of_step(marked) ? atomic::load_relaxed(rank_slots(marked).consumed[kSeen]) : 0};
     if (!why.is_death()) continue;
@@ -433,7 +433,7 @@ void CollectiveRegion::show_out_of_step(Shown seen, Shown own) {
   ring_all();
 }
 
-void CollectiveRegion::end_out_of_turn(uint32_t number) {
+void CollectiveRegion::end_out_of_order(uint32_t number) {
   const uint32_t ahead = number - done_ - 1;
   HEARTH_DCHECK(ahead < 64);
   ended_ |= uint64_t{1} << ahead;
@@ -445,23 +445,23 @@ void CollectiveRegion::end_out_of_turn(uint32_t number) {
 // Called every few collectives only: a waiting rank has used the remaining slots in the meantime.
 void CollectiveRegion::show_done() {
   done_shown_ = done_;
-  // Pairs with the acquire in look_who_is_done(): all reads of other rows come before.
+  // Pairs with the acquire in update_done_by_all(): all reads of other rows come before.
   atomic::store_release(own_->done, done_);
   footprint::writes(&own_->done, sizeof own_->done);
   ring_all();
 }
 
 void CollectiveRegion::map_windows() {
-  has_offered_to_read_ = true;
+  has_published_reads_arena_ = true;
   if (arena_ == nullptr) return;
   for (int rank = 0; rank < size_; ++rank) {
     if (rank != rank_ && arena_->memory_of(place_of(peers_[rank]), 0, 0) == nullptr) return;
   }
-  // Pairs with look_who_reads().
+  // Pairs with check_all_read().
   atomic::store_release(own_->consumed[kReadsArena], uint64_t{1});
 }
 
-bool CollectiveRegion::look_who_reads() {
+bool CollectiveRegion::check_all_read() {
   for (int rank = 0; rank < size_; ++rank) {
     if (rank != rank_ && atomic::load_acquire(rank_slots(rank).consumed[kReadsArena]) == 0) return false;
   }

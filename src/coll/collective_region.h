@@ -79,7 +79,7 @@ namespace hearth::coll {
 /// generation   number of long collectives called before (low bits): with `number`, the position among all
 ///              collectives
 /// lag          number of collectives up to this one that the process has not completed, 1 to 8
-struct Said {
+struct SlotHeader {
   static constexpr uint32_t kBytes = 0x3fff;
   static constexpr uint32_t kTurns = 0x3ff;
   static_assert(shm::kOverflowPayloadBytes <= kBytes);
@@ -93,33 +93,33 @@ struct Said {
   Collective kind() const { return static_cast<Collective>(word >> 46 & 15); }
   /// Whether this many long collectives were called before, as far as the low bits show.
   bool is_after(uint64_t turns) const { return (word >> 50 & kTurns) == (turns & kTurns); }
-  uint32_t behind() const { return static_cast<uint32_t>(word >> 60); }
+  uint32_t lag() const { return static_cast<uint32_t>(word >> 60); }
 };
 constexpr uint32_t what_of(int64_t bytes, Collective kind, uint64_t turns) {
   return static_cast<uint32_t>(bytes) | static_cast<uint32_t>(kind) << 14 |
-         static_cast<uint32_t>(turns & Said::kTurns) << 18;
+         static_cast<uint32_t>(turns & SlotHeader::kTurns) << 18;
 }
-constexpr Said said_of(uint32_t number, uint32_t what, uint32_t behind) {
-  return {number | uint64_t{what} << 32 | uint64_t{behind} << 60};
+constexpr SlotHeader slot_header_of(uint32_t number, uint32_t what, uint32_t lag) {
+  return {number | uint64_t{what} << 32 | uint64_t{lag} << 60};
 }
 
 /// Header of a long collective, stored beside `produced` in a word that its generation selects: the low bits
 /// of the generation and of the number of small collectives called before, the kind, and the number of bytes
 /// that must be equal on all ranks.
-struct Announced {
+struct CallHeader {
   static constexpr int64_t kBytesMax = (int64_t{1} << 36) - 1;  // larger values are clamped to it
 
   uint64_t word;
 
   int64_t bytes() const { return static_cast<int64_t>(word & uint64_t{kBytesMax}); }
   Collective kind() const { return static_cast<Collective>(word >> 36 & 15); }
-  uint8_t lines() const { return static_cast<uint8_t>(word >> 40); }
+  uint8_t small_begun() const { return static_cast<uint8_t>(word >> 40); }
   uint16_t turn() const { return static_cast<uint16_t>(word >> 48); }
 };
 /// Generations count from 1: an empty header is 0.
-constexpr Announced announced_of(uint64_t turn, uint32_t lines, Collective kind, int64_t bytes) {
-  return {static_cast<uint64_t>(std::min(bytes, Announced::kBytesMax)) | static_cast<uint64_t>(kind) << 36 |
-          uint64_t{lines & 0xff} << 40 | (turn & 0xffff) << 48};
+constexpr CallHeader call_header_of(uint64_t turn, uint32_t small_begun, Collective kind, int64_t bytes) {
+  return {static_cast<uint64_t>(std::min(bytes, CallHeader::kBytesMax)) | static_cast<uint64_t>(kind) << 36 |
+          uint64_t{small_begun & 0xff} << 40 | (turn & 0xffff) << 48};
 }
 
 /// This process's view of the region of a communicator or of a persistent operation. Ranks are those of the
@@ -219,9 +219,9 @@ class CollectiveRegion {
   }
   /// Address of the data that a rank published. If there are no overflow buffers, a header with more bytes
   /// than a payload is corrupt; the payload is returned.
-  const std::byte* payload(int rank, const shm::CollectiveSlot& slot, const Said& said) const {
-    const bool overflows = said.bytes() > shm::kSlotPayloadBytes && !overflow_buffers_.empty();
-    return __builtin_expect(overflows, 0) ? overflow_buffer(rank, said.number()) : slot.payload;
+  const std::byte* payload(int rank, const shm::CollectiveSlot& slot, const SlotHeader& header) const {
+    const bool overflows = header.bytes() > shm::kSlotPayloadBytes && !overflow_buffers_.empty();
+    return __builtin_expect(overflows, 0) ? overflow_buffer(rank, header.number()) : slot.payload;
   }
   /// Private buffer of this process for two operands of a reduction, each as long as an overflow buffer.
   /// Valid during one blocking call.
@@ -233,34 +233,34 @@ class CollectiveRegion {
   /// Whether no rank reads the previous data of that slot any more; if not, `awaited` is a process that may.
   bool may_write(uint32_t number, objects::PeerIndex& awaited) {
     if (__builtin_expect(number - done_by_all_ <= shm::kCollectiveSlots, 1)) return true;
-    return look_who_is_done(number, awaited);
+    return update_done_by_all(number, awaited);
   }
-  /// Publishes the data in the own slot. Pairs with hear().
-  void say(uint32_t number, uint32_t what) { say(number, what, number - done_); }
-  /// The same on behalf of other ranks too: `behind` is the maximum of their lags.
-  void say(uint32_t number, uint32_t what, uint32_t behind) {
+  /// Publishes the data in the own slot. Pairs with poll().
+  void publish(uint32_t number, uint32_t what) { publish(number, what, number - done_); }
+  /// The same on behalf of other ranks too: `lag` is the maximum of their lags.
+  void publish(uint32_t number, uint32_t what, uint32_t lag) {
     chaos::at(chaos::Point::row_half_written);
-    const Said said = said_of(number, what, behind);
-    atomic::store_release(own_slot(number).word, said.word);
-    const bool overflows = said.bytes() > shm::kSlotPayloadBytes;
+    const SlotHeader header = slot_header_of(number, what, lag);
+    atomic::store_release(own_slot(number).word, header.word);
+    const bool overflows = header.bytes() > shm::kSlotPayloadBytes;
     footprint::writes(&own_slot(number),
-                      static_cast<int64_t>(sizeof said.word) + (overflows ? 0 : said.bytes()));
-    if (overflows) footprint::writes(own_payload(number, said.bytes()), said.bytes());
+                      static_cast<int64_t>(sizeof header.word) + (overflows ? 0 : header.bytes()));
+    if (overflows) footprint::writes(own_payload(number, header.bytes()), header.bytes());
     chaos::at(chaos::Point::row_shown);
   }
   /// The lag: number of collectives up to this one that are not complete here.
-  uint32_t behind(uint32_t number) const { return number - done_; }
+  uint32_t lag(uint32_t number) const { return number - done_; }
   /// Polls the slot of a rank; false if the rank has not published data of this collective yet.
-  bool hear(int rank, uint32_t number, const shm::CollectiveSlot*& slot, Said& said) const {
+  bool poll(int rank, uint32_t number, const shm::CollectiveSlot*& slot, SlotHeader& header) const {
     slot = &rank_slots_[static_cast<size_t>(rank)]->slots[number % shm::kCollectiveSlots];
-    said = {atomic::load_acquire(slot->word)};
-    if (said.number() != number) return false;
+    header = {atomic::load_acquire(slot->word)};
+    if (header.number() != number) return false;
     footprint::reads(slot, sizeof slot->word);
     return true;
   }
-  /// Records that all ranks have published a lag of at most `behind` in this collective.
-  void learn(uint32_t number, uint32_t behind) {
-    const uint32_t done = number - std::max(behind, number - done_);
+  /// Records that all ranks have published a lag of at most `lag` in this collective.
+  void learn(uint32_t number, uint32_t lag) {
+    const uint32_t done = number - std::max(lag, number - done_);
     if (static_cast<int32_t>(done - done_by_all_) > 0) done_by_all_ = done;
   }
   /// Completes the collective on this process, which reads none of its data any more.
@@ -269,7 +269,7 @@ class CollectiveRegion {
     if (__builtin_expect(number - done_ == 1 && ended_ == 0, 1)) {
       ++done_;
     } else {
-      end_out_of_turn(number);
+      end_out_of_order(number);
     }
     if (done_ - done_shown_ >= shm::kCollectiveSlots / 2) show_done();
   }
@@ -286,13 +286,13 @@ class CollectiveRegion {
   // Zero-copy exposure.
 
   /// Publishes that this process reads the arena slices of the other ranks, if it can.
-  void offer_to_read() {
-    if (__builtin_expect(!has_offered_to_read_, 0)) map_windows();
+  void publish_reads_arena() {
+    if (__builtin_expect(!has_published_reads_arena_, 0)) map_windows();
   }
   /// Lets all other ranks read these bytes in place until end_exposure(), one range at a time. False if they
   /// cannot; otherwise sets `offset` to their place in the arena slice.
   bool expose(const void* place, int64_t bytes, uint64_t& offset) {
-    if (arena_ == nullptr || !(all_read_ || look_who_reads())) return false;
+    if (arena_ == nullptr || !(all_read_ || check_all_read())) return false;
     if (!arena_->holds(place, static_cast<size_t>(bytes))) arena_->note_private_message();
     exposure_ = arena_->expose(place, static_cast<size_t>(bytes));
     offset = exposure_.offset();
@@ -309,15 +309,15 @@ class CollectiveRegion {
   // error too.
 
   /// Number of small collectives called here.
-  uint32_t lines_begun() const { return begun_; }
+  uint32_t small_begun() const { return begun_; }
   /// Publishes the header of the long collective whose generation has just been taken.
-  void announce(const Announced& announced) {
-    atomic::store_release(announcement(*own_, announced.turn()), announced.word);
+  void publish_call(const CallHeader& long_call) {
+    atomic::store_release(call_header(*own_, long_call.turn()), long_call.word);
   }
-  /// Whether a rank has published a header for this generation; the last kAnnouncements headers are kept.
-  bool has_announced(int rank, uint64_t turn, Announced& announced) const {
-    announced = {atomic::load_acquire(announcement(rank_slots(rank), static_cast<uint16_t>(turn)))};
-    return announced.word != 0 && announced.turn() == static_cast<uint16_t>(turn);
+  /// Whether a rank has published a header for this generation; the last kCallHeaders headers are kept.
+  bool poll_call(int rank, uint64_t turn, CallHeader& long_call) const {
+    long_call = {atomic::load_acquire(call_header(rank_slots(rank), static_cast<uint16_t>(turn)))};
+    return long_call.word != 0 && long_call.turn() == static_cast<uint16_t>(turn);
   }
   bool is_out_of_step(int rank) const {
     return atomic::load_acquire(rank_slots(rank).consumed[kOutOfStep]) != 0;
@@ -337,31 +337,31 @@ class CollectiveRegion {
 
  private:
   static inline int own_place_ = 0;
-  static constexpr size_t kOutOfStep = 1;      // index in RankSlots::consumed
-  static constexpr size_t kReadsArena = 2;     // index in RankSlots::consumed
-  static constexpr size_t kSeen = 3;           // index in RankSlots::consumed: why it is out of step
-  static constexpr size_t kOwn = 4;            // likewise
-  static constexpr size_t kAnnouncements = 4;  // the last words of RankSlots::produced
+  static constexpr size_t kOutOfStep = 1;    // index in RankSlots::consumed
+  static constexpr size_t kReadsArena = 2;   // index in RankSlots::consumed
+  static constexpr size_t kSeen = 3;         // index in RankSlots::consumed: why it is out of step
+  static constexpr size_t kOwn = 4;          // likewise
+  static constexpr size_t kCallHeaders = 4;  // the last words of RankSlots::produced
 
   std::byte* overflow_buffer(int rank, uint32_t number) const {
     return overflow_buffers_[static_cast<size_t>(rank)] +
            number % shm::kCollectiveSlots * shm::kOverflowBufferBytes;
   }
-  static uint64_t& announcement(shm::RankSlots& rank_slots, uint16_t turn) {
-    return rank_slots.produced[shm::kChunkWords - kAnnouncements + turn % kAnnouncements];
+  static uint64_t& call_header(shm::RankSlots& rank_slots, uint16_t turn) {
+    return rank_slots.produced[shm::kChunkWords - kCallHeaders + turn % kCallHeaders];
   }
   CollectiveRegion(objects::Comm& comm, const shm::Segment& segment, int32_t region);
-  [[gnu::cold]] bool look_who_is_done(uint32_t number, objects::PeerIndex& awaited);
-  void end_out_of_turn(uint32_t number);
+  [[gnu::cold]] bool update_done_by_all(uint32_t number, objects::PeerIndex& awaited);
+  void end_out_of_order(uint32_t number);
   void show_out_of_step(Shown seen, Shown own);
   void show_death();
-  [[gnu::cold]] Status death_behind() const;
+  [[gnu::cold]] Status death_before() const;
   void show_done();
   [[gnu::cold]] void map_windows();
   /// Whether the job has more ranks than processors.
   bool shares_processors() const;
   bool has_overflow_buffers() const { return segment_.geometry().chunk_bytes != 0; }
-  bool look_who_reads();
+  bool check_all_read();
   static int32_t take_below(uint32_t most, std::span<const objects::PeerIndex> members);
   [[gnu::cold]] static CollectiveRegion* enter(objects::Comm& comm, CollectiveRegion*& view, int32_t region);
   [[gnu::cold]] const Hierarchy& make_hierarchy(bool by_place);
@@ -389,7 +389,7 @@ class CollectiveRegion {
   const shm::Segment& segment_;
   shm::Arena* const arena_;
   shm::Exposure exposure_;
-  bool has_offered_to_read_ = false;
+  bool has_published_reads_arena_ = false;
   bool all_read_ = false;  // all other ranks read arena slices
   const int32_t region_;
   const int index_;  // index of the region

@@ -29,17 +29,17 @@ namespace {
 
 // Setting the collective.
 
-void Lines::say(const void* elements, Type& type, int64_t bytes, int to) {
-  said_ = elements;
-  said_type_ = &type;
-  said_bytes_ = bytes;
-  said_to_ = to;
+void Lines::set_data(const void* elements, Type& type, int64_t bytes, int to) {
+  data_ = elements;
+  data_type_ = &type;
+  data_bytes_ = bytes;
+  reader_ = to;
 }
 
-void Lines::hear(int first, int last) {
+void Lines::set_ranks(int first, int last) {
   first_ = first;
   last_ = last;
-  hears_all_ = first == region_.size() - 1 && last == 0;
+  reads_all_ = first == region_.size() - 1 && last == 0;
 }
 
 void Lines::copy_to(void* elements, Count each, Type& type, bool blocks) {
@@ -48,7 +48,7 @@ void Lines::copy_to(void* elements, Count each, Type& type, bool blocks) {
   count_ = each;
   type_ = &type;
   blocks_ = blocks;
-  bytes_ = heard_bytes_ = each * type.size;
+  bytes_ = expected_bytes_ = each * type.size;
 }
 
 void Lines::keep_own(const void* from, Count from_count, Type& from_type, void* to, Count to_count,
@@ -63,7 +63,7 @@ void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op)
   count_ = count;
   type_ = &type;
   op_ = &op;
-  bytes_ = heard_bytes_ = count * type.size;
+  bytes_ = expected_bytes_ = count * type.size;
   if (room_ != nullptr) {
     const bool too_long = overflows(bytes_);
     std::byte* const room = too_long ? region_.operand_room() : room_->bytes[0];
@@ -80,27 +80,27 @@ void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op)
 
 void Lines::barrier() {
   kind_ = Collective::barrier;
-  say(nullptr, byte_type(), 0, kAll);
-  hear(region_.size() - 1, 0);
+  set_data(nullptr, byte_type(), 0, kAll);
+  set_ranks(region_.size() - 1, 0);
 }
 
 void Lines::bcast(void* buffer, Count count, Type& type, int root) {
   kind_ = Collective::bcast;
-  if (rank_ == root) return say(buffer, type, count * type.size, kAll);
+  if (rank_ == root) return set_data(buffer, type, count * type.size, kAll);
   copy_to(buffer, count, type, false);
-  hear(root, root);
+  set_ranks(root, root);
 }
 
 void Lines::gather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
                    Type& receive_type, int root) {
   kind_ = Collective::gather;
-  if (rank_ != root) return say(send, send_type, send_count * send_type.size, root);
+  if (rank_ != root) return set_data(send, send_type, send_count * send_type.size, root);
   if (send != MPI_IN_PLACE) {
     keep_own(send, send_count, send_type, coll::advance(receive, receive_type, root * receive_count),
              receive_count, receive_type);
   }
   copy_to(receive, receive_count, receive_type, true);
-  hear(region_.size() - 1, 0);
+  set_ranks(region_.size() - 1, 0);
 }
 
 void Lines::scatter(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
@@ -108,16 +108,16 @@ void Lines::scatter(const void* send, Count send_count, Type& send_type, void* r
   kind_ = Collective::scatter;
   const int size = region_.size();
   if (rank_ == root) {
-    say(send, send_type, size * send_count * send_type.size, kAll);
-    says_blocks_ = true;
+    set_data(send, send_type, size * send_count * send_type.size, kAll);
+    publishes_blocks_ = true;
     if (receive == MPI_IN_PLACE) return;
     return keep_own(coll::advance(send, send_type, root * send_count), send_count, send_type, receive,
                     receive_count, receive_type);
   }
   copy_to(receive, receive_count, receive_type, false);
   offset_ = rank_ * bytes_;
-  heard_bytes_ = size * bytes_;
-  hear(root, root);
+  expected_bytes_ = size * bytes_;
+  set_ranks(root, root);
 }
 
 void Lines::allgather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
@@ -125,9 +125,9 @@ void Lines::allgather(const void* send, Count send_count, Type& send_type, void*
   kind_ = Collective::allgather;
   std::byte* own = coll::advance(receive, receive_type, rank_ * receive_count);
   copy_to(receive, receive_count, receive_type, true);
-  hear(region_.size() - 1, 0);
-  if (send == MPI_IN_PLACE) return say(own, receive_type, bytes_, kAll);
-  say(send, send_type, send_count * send_type.size, kAll);
+  set_ranks(region_.size() - 1, 0);
+  if (send == MPI_IN_PLACE) return set_data(own, receive_type, bytes_, kAll);
+  set_data(send, send_type, send_count * send_type.size, kAll);
   keep_own(send, send_count, send_type, own, receive_count, receive_type);
 }
 
@@ -137,11 +137,11 @@ void Lines::alltoall(const void* send, Count send_count, Type& send_type, void* 
   const int size = region_.size();
   copy_to(receive, receive_count, receive_type, true);
   offset_ = rank_ * bytes_;
-  heard_bytes_ = size * bytes_;
-  says_blocks_ = true;
-  hear(size - 1, 0);
-  if (send == MPI_IN_PLACE) return say(receive, receive_type, heard_bytes_, kAll);
-  say(send, send_type, size * send_count * send_type.size, kAll);
+  expected_bytes_ = size * bytes_;
+  publishes_blocks_ = true;
+  set_ranks(size - 1, 0);
+  if (send == MPI_IN_PLACE) return set_data(receive, receive_type, expected_bytes_, kAll);
+  set_data(send, send_type, size * send_count * send_type.size, kAll);
   keep_own(coll::advance(send, send_type, rank_ * send_count), send_count, send_type,
            coll::advance(receive, receive_type, rank_ * receive_count), receive_count, receive_type);
 }
@@ -149,17 +149,17 @@ void Lines::alltoall(const void* send, Count send_count, Type& send_type, void* 
 void Lines::reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root) {
   kind_ = Collective::reduce;
   const void* own = send == MPI_IN_PLACE ? receive : send;
-  if (rank_ != root) return say(own, type, count * type.size, root);
+  if (rank_ != root) return set_data(own, type, count * type.size, root);
   fold(own, receive, count, type, op);
-  hear(region_.size() - 1, 0);
+  set_ranks(region_.size() - 1, 0);
 }
 
 void Lines::allreduce(const void* send, void* receive, Count count, Type& type, Op& op) {
   kind_ = Collective::allreduce;
   const void* own = send == MPI_IN_PLACE ? receive : send;
-  say(own, type, count * type.size, kAll);
+  set_data(own, type, count * type.size, kAll);
   fold(own, receive, count, type, op);
-  hear(region_.size() - 1, 0);
+  set_ranks(region_.size() - 1, 0);
 }
 
 void Lines::reduce_scatter_block(const void* send, void* receive, Count count, Type& type, Op& op) {
@@ -168,35 +168,35 @@ void Lines::reduce_scatter_block(const void* send, void* receive, Count count, T
   const int size = region_.size();
   fold(coll::advance(own, type, rank_ * count), receive, count, type, op);
   offset_ = rank_ * bytes_;
-  heard_bytes_ = size * bytes_;
-  say(own, type, heard_bytes_, kAll);
-  says_blocks_ = true;
-  hear(size - 1, 0);
+  expected_bytes_ = size * bytes_;
+  set_data(own, type, expected_bytes_, kAll);
+  publishes_blocks_ = true;
+  set_ranks(size - 1, 0);
 }
 
 void Lines::scan(const void* send, void* receive, Count count, Type& type, Op& op) {
   kind_ = Collective::scan;
   const void* own = send == MPI_IN_PLACE ? receive : send;
-  say(own, type, count * type.size, kAll);
+  set_data(own, type, count * type.size, kAll);
   fold(own, receive, count, type, op);
-  hear(rank_, 0);
+  set_ranks(rank_, 0);
 }
 
 void Lines::exscan(const void* send, void* receive, Count count, Type& type, Op& op) {
   kind_ = Collective::scan;
   const void* own = send == MPI_IN_PLACE ? receive : send;
-  say(own, type, count * type.size, kAll);
+  set_data(own, type, count * type.size, kAll);
   fold(nullptr, receive, count, type, op);
-  hear(rank_ - 1, 0);
+  set_ranks(rank_ - 1, 0);
 }
 
 // Execution.
 
 bool Lines::advance() {
-  if (!spoken_ && !speak()) return false;
-  if (!listen()) return false;
+  if (!has_published_ && !publish_data()) return false;
+  if (!read_slots()) return false;
   if (has_result_) keep_result();
-  if (hears_all_) region_.learn(number_, behind_);
+  if (reads_all_) region_.learn(number_, lag_);
   region_.end(number_);
   return true;
 }
@@ -205,34 +205,34 @@ int Lines::root() const {
   switch (kind_) {
     case Collective::gather:
     case Collective::reduce:
-      return said_to_ == kNobody ? rank_ : said_to_;
+      return reader_ == kNobody ? rank_ : reader_;
     case Collective::bcast:
     case Collective::scatter:
-      return said_to_ == kNobody ? first_ : rank_;
+      return reader_ == kNobody ? first_ : rank_;
     default:
       return shm::kNoRoot;
   }
 }
 
 void Lines::describe(p2p::WaitNote& note) const {
-  if (!spoken_ && said_to_ != kNobody) return note.missing(awaited);
+  if (!has_published_ && reader_ != kNobody) return note.missing(awaited);
   for (int rank = next_; rank >= last_; --rank) {
     const shm::CollectiveSlot* slot;
-    Said said;
-    if (rank != rank_ && !region_.hear(rank, number_, slot, said)) note.missing(region_.process(rank));
+    SlotHeader header;
+    if (rank != rank_ && !region_.poll(rank, number_, slot, header)) note.missing(region_.process(rank));
   }
 }
 
 // Publishes the data first and then copies the own block, so that other ranks can proceed.
-bool Lines::speak() {
-  if (said_to_ != kNobody) {
+bool Lines::publish_data() {
+  if (reader_ != kNobody) {
     if (__builtin_expect(!region_.may_write(number_, awaited), 0)) return false;
-    put_said(region_.own_payload(number_, said_bytes_));
-    region_.say(number_, what_of(said_bytes_, kind_, turns_));
-    if (said_to_ == kAll) {
+    put_data(region_.own_payload(number_, data_bytes_));
+    region_.publish(number_, what_of(data_bytes_, kind_, turns_));
+    if (reader_ == kAll) {
       region_.ring_all();
     } else {
-      region_.ring(said_to_);
+      region_.ring(reader_);
     }
   }
   if (kept_.from_type != nullptr) {
@@ -240,49 +240,49 @@ bool Lines::speak() {
                              *kept_.to_type);
     footprint::copies(kept_.from_count * kept_.from_type->size);
   }
-  spoken_ = true;
+  has_published_ = true;
   return true;
 }
 
-void Lines::put_said(std::byte* payload) const {
-  if (!overflows(said_bytes_) || !says_blocks_ || !said_type_->contiguous) {
-    footprint::copies(said_bytes_);
-    return pack_all(said_, *said_type_, payload, said_bytes_);
+void Lines::put_data(std::byte* payload) const {
+  if (!overflows(data_bytes_) || !publishes_blocks_ || !data_type_->contiguous) {
+    footprint::copies(data_bytes_);
+    return pack_all(data_, *data_type_, payload, data_bytes_);
   }
-  const auto all = static_cast<size_t>(said_bytes_);
+  const auto all = static_cast<size_t>(data_bytes_);
   const size_t each = all / static_cast<size_t>(region_.size());
   const size_t before = each * static_cast<size_t>(rank_);
-  const std::byte* const data = data_of(said_, *said_type_);
-  footprint::copies(said_bytes_ - static_cast<int64_t>(each));
+  const std::byte* const data = data_of(data_, *data_type_);
+  footprint::copies(data_bytes_ - static_cast<int64_t>(each));
   copy_bytes(payload, data, before);
   copy_bytes(payload + before + each, data + before + each, all - before - each);
 }
 
-bool Lines::listen() {
+bool Lines::read_slots() {
   for (; next_ >= last_; --next_) {
     if (next_ == rank_) {
       if (own_ != nullptr) fold_in(own_);
       continue;
     }
     const shm::CollectiveSlot* slot;
-    Said said;
-    if (!region_.hear(next_, number_, slot, said)) {
+    SlotHeader header;
+    if (!region_.poll(next_, number_, slot, header)) {
       awaited = region_.process(next_);
       return false;
     }
-    behind_ = std::max(behind_, said.behind());
-    take(next_, *slot, said);
+    lag_ = std::max(lag_, header.lag());
+    take(next_, *slot, header);
   }
   return true;
 }
 
-void Lines::take(int rank, const shm::CollectiveSlot& slot, const Said& said) {
-  if (__builtin_expect(said.what() != expected_, 0) && !is_of_use(rank, said)) return;
+void Lines::take(int rank, const shm::CollectiveSlot& slot, const SlotHeader& header) {
+  if (__builtin_expect(header.what() != expected_, 0) && !is_of_use(rank, header)) return;
   if (use_ == Use::nothing) return;
-  const std::byte* payload = region_.payload(rank, slot, said) + offset_;
+  const std::byte* payload = region_.payload(rank, slot, header) + offset_;
   footprint::reads(payload, bytes_);
   if (use_ == Use::copy) {
-    const int64_t bytes = std::clamp<int64_t>(said.bytes() - offset_, 0, bytes_);
+    const int64_t bytes = std::clamp<int64_t>(header.bytes() - offset_, 0, bytes_);
     footprint::copies(bytes);
     unpack_all(payload, blocks_ ? coll::advance(to_, *type_, rank * count_) : to_, *type_, bytes);
   } else if (type_->contiguous && (!has_result_ || folds_in_place(*op_, *type_))) {
@@ -295,31 +295,31 @@ void Lines::take(int rank, const shm::CollectiveSlot& slot, const Said& said) {
 
 // Handles data that differ from what was expected; returns whether they are used. Shorter data are no error
 // if they are only copied and fit a slot.
-bool Lines::is_of_use(int rank, const Said& said) {
-  if (!said.is_after(turns_)) {
+bool Lines::is_of_use(int rank, const SlotHeader& header) {
+  if (!header.is_after(turns_)) {
     note(region_.fall_out_of_step(rank));
     return false;
   }
-  if (said.kind() != kind_) {
-    const Disagreement other{rank, said.kind(), said.bytes()};
-    const Disagreement own{rank_, kind_, heard_bytes_};
+  if (header.kind() != kind_) {
+    const Disagreement other{rank, header.kind(), header.bytes()};
+    const Disagreement own{rank_, kind_, expected_bytes_};
     // A hierarchical collective takes two sequence numbers: the ranks are out of step after it.
-    const bool stays = region_.tree_bytes_max(said.kind()) < 0;
+    const bool stays = region_.tree_bytes_max(header.kind()) < 0;
     note(stays ? disagree(other, own) : region_.fall_out_of_step(other, own));
     return false;
   }
-  const bool overflows = std::max(said.bytes(), heard_bytes_) > shm::kSlotPayloadBytes;
-  if (said.bytes() > heard_bytes_ || use_ == Use::fold || overflows) {
-    note(unequal(rank, said.bytes(), heard_bytes_));
+  const bool overflows = std::max(header.bytes(), expected_bytes_) > shm::kSlotPayloadBytes;
+  if (header.bytes() > expected_bytes_ || use_ == Use::fold || overflows) {
+    note(unequal(rank, header.bytes(), expected_bytes_));
   }
   return use_ == Use::copy;
 }
 
 // Skips a rank that will not publish.
-void Lines::miss(int rank, Status status) {
+void Lines::skip(int rank, Status status) {
   constexpr uint32_t kUnknown = 1u << 30;
   note(status);
-  behind_ = kUnknown;
+  lag_ = kUnknown;
   if (rank == next_) --next_;
 }
 
@@ -336,22 +336,22 @@ bool Lines::check_failure() {
     region_.end(number_);
     return true;
   }
-  if (!spoken_) {
+  if (!has_published_) {
     for (int rank = 0; rank < region_.size(); ++rank) {
       if (!region_.is_out_of_step(rank)) continue;
-      miss(rank, region_.fall_out_of_step(rank));
+      skip(rank, region_.fall_out_of_step(rank));
       region_.end(number_);
       return true;
     }
     return false;
   }
-  Announced announced;
+  CallHeader long_call;
   if (region_.is_out_of_step(next_)) {
-    miss(next_, region_.fall_out_of_step(next_));
-  } else if (region_.has_announced(next_, turns_ + 1, announced) &&
-             announced.lines() == static_cast<uint8_t>(number_ - 1)) {
-    miss(next_, region_.fall_out_of_step({next_, announced.kind(), announced.bytes()},
-                                         {rank_, kind_, std::max(heard_bytes_, said_bytes_)}));
+    skip(next_, region_.fall_out_of_step(next_));
+  } else if (region_.poll_call(next_, turns_ + 1, long_call) &&
+             long_call.small_begun() == static_cast<uint8_t>(number_ - 1)) {
+    skip(next_, region_.fall_out_of_step({next_, long_call.kind(), long_call.bytes()},
+                                         {rank_, kind_, std::max(expected_bytes_, data_bytes_)}));
   } else {
     return false;
   }

@@ -67,16 +67,16 @@ class Lines final : public SharedCollective {
   void exscan(const void* send, void* receive, Count count, Type& type, Op& op);
 
   /// Adds the collective as a step.
-  void join(Schedule& schedule) { schedule.add_shared(*this, said_type_, type_, op_); }
+  void join(Schedule& schedule) { schedule.add_shared(*this, data_type_, type_, op_); }
   void begin() override {
     number_ = region_.next_number();
     turns_ = region_.chunk_ring().turns_taken();
-    expected_ = what_of(heard_bytes_, kind_, turns_);
+    expected_ = what_of(expected_bytes_, kind_, turns_);
     outcome = {};
-    spoken_ = has_result_ = false;
+    has_published_ = has_result_ = false;
     first_operand_ = nullptr;
     next_ = first_;
-    behind_ = 0;
+    lag_ = 0;
   }
   bool advance() override;
   void describe(p2p::WaitNote& note) const override;
@@ -88,17 +88,17 @@ class Lines final : public SharedCollective {
   static constexpr int kAll = -1;
   static constexpr int kNobody = -2;
 
-  void say(const void* elements, Type& type, int64_t bytes, int to);
-  void hear(int first, int last);
+  void set_data(const void* elements, Type& type, int64_t bytes, int to);
+  void set_ranks(int first, int last);
   void copy_to(void* elements, Count each, Type& type, bool blocks);
   void keep_own(const void* from, Count from_count, Type& from_type, void* to, Count to_count, Type& to_type);
   void fold(const void* own, void* result, Count count, Type& type, Op& op);
-  bool speak();
-  void put_said(std::byte* payload) const;
-  bool listen();
-  void take(int rank, const shm::CollectiveSlot& slot, const Said& said);
-  [[gnu::cold]] bool is_of_use(int rank, const Said& said);
-  [[gnu::cold]] void miss(int rank, Status status);
+  bool publish_data();
+  void put_data(std::byte* payload) const;
+  bool read_slots();
+  void take(int rank, const shm::CollectiveSlot& slot, const SlotHeader& header);
+  [[gnu::cold]] bool is_of_use(int rank, const SlotHeader& header);
+  [[gnu::cold]] void skip(int rank, Status status);
   void note(Status status) {
     if (!status.ok() && outcome.ok()) outcome = status;
   }
@@ -115,12 +115,12 @@ class Lines final : public SharedCollective {
   uint32_t expected_ = 0;  // Said::what() of the ranks that are read, if the calls match
 
   // The data that this process publishes, and the reader.
-  const void* said_ = nullptr;
-  Type* said_type_ = nullptr;
-  int64_t said_bytes_ = 0;
-  int said_to_ = kNobody;
-  bool says_blocks_ = false;  // one block per rank; no rank reads this process's own block
-  bool spoken_ = false;
+  const void* data_ = nullptr;
+  Type* data_type_ = nullptr;
+  int64_t data_bytes_ = 0;
+  int reader_ = kNobody;
+  bool publishes_blocks_ = false;  // one block per rank; no rank reads this process's own block
+  bool has_published_ = false;
 
   // The copy of the own block to its place in the result.
   struct {
@@ -136,14 +136,14 @@ class Lines final : public SharedCollective {
   int first_ = -1;
   int next_ = -1;
   int last_ = 0;
-  bool hears_all_ = false;
-  uint32_t behind_ = 0;  // maximum lag (Said::behind()) of the ranks that were read
+  bool reads_all_ = false;
+  uint32_t lag_ = 0;  // maximum lag (Said::lag()) of the ranks that were read
 
   // The use of the data: bytes [offset_, offset_ + bytes_) of each rank's data are `count_` elements of a
   // block.
   Use use_ = Use::nothing;
   bool blocks_ = false;  // the block of each rank goes to its own place
-  int64_t heard_bytes_ = 0;
+  int64_t expected_bytes_ = 0;
   int64_t offset_ = 0;
   int64_t bytes_ = 0;
   void* to_ = nullptr;

@@ -60,8 +60,8 @@ int64_t whole_bytes_max(bool more_ranks_than_processors);
 /// processor, pipeline buffers are as fast from 2 KiB and faster from 4 KiB. If ranks share processors, slots
 /// cost fewer context switches: 8 ranks on two processors reduce 8 KiB in 13 us, and in 26 us through
 /// pipeline buffers (development machine, November 2026).
-int64_t longest_said(Collective collective, bool has_overflow_buffers, bool more_ranks_than_processors,
-                     int64_t whole_bytes_max);
+int64_t published_bytes_max(Collective collective, bool has_overflow_buffers, bool more_ranks_than_processors,
+                            int64_t whole_bytes_max);
 
 /// Whether a pipeline buffer of this size is enough for so many ranks: each needs a few cache lines in a
 /// stage.

@@ -89,7 +89,7 @@ void TreeLines::begin() {
   phase_ = first_phase_;
   level_ = 0;
   next_ = phase_ == Phase::from_root ? -1 : static_cast<int>(hierarchy_->groups()[0].members.size()) - 1;
-  behind_ = 0;
+  lag_ = 0;
   has_own_ = has_value_ = has_kept_own_ = false;
   own_at_ = 0;
   passed_on_ = nullptr;
@@ -97,32 +97,32 @@ void TreeLines::begin() {
 
 // Slots.
 
-bool TreeLines::hear(int rank, uint32_t number, int64_t bytes, const std::byte*& payload) {
+bool TreeLines::poll(int rank, uint32_t number, int64_t bytes, const std::byte*& payload) {
   const shm::CollectiveSlot* slot;
-  Said said;
-  if (!region_.hear(rank, number, slot, said)) return wait_for(rank);
-  behind_ = std::max(behind_, said.behind() - (number - number_));
+  SlotHeader header;
+  if (!region_.poll(rank, number, slot, header)) return wait_for(rank);
+  lag_ = std::max(lag_, header.lag() - (number - number_));
   payload = slot->payload;
   // A payload has no more bytes, even if a corrupt header says so.
-  heard_bytes_ = std::min(said.bytes(), shm::kSlotPayloadBytes);
-  footprint::reads(payload, said.bytes());
-  if (__builtin_expect(said.what() == what_of(bytes, kind_, turns_), 1)) return true;
-  if (!said.is_after(turns_)) {
+  read_bytes_ = std::min(header.bytes(), shm::kSlotPayloadBytes);
+  footprint::reads(payload, header.bytes());
+  if (__builtin_expect(header.what() == what_of(bytes, kind_, turns_), 1)) return true;
+  if (!header.is_after(turns_)) {
     note(region_.fall_out_of_step(rank));
-  } else if (said.kind() != kind_ || said.bytes() > bytes || kind_ != Collective::bcast) {
-    const Disagreement other{rank, said.kind(), said.bytes()};
+  } else if (header.kind() != kind_ || header.bytes() > bytes || kind_ != Collective::bcast) {
+    const Disagreement other{rank, header.kind(), header.bytes()};
     const Disagreement own{rank_, kind_, bytes};
     // A collective of another kind may take a different number of sequence numbers.
-    note(said.kind() == kind_ ? disagree(other, own) : region_.fall_out_of_step(other, own));
+    note(header.kind() == kind_ ? disagree(other, own) : region_.fall_out_of_step(other, own));
   }
   // A bcast may be shorter than the receive buffer.
-  if (said.kind() != kind_ || (said.bytes() < bytes && kind_ != Collective::bcast)) payload = nullptr;
+  if (header.kind() != kind_ || (header.bytes() < bytes && kind_ != Collective::bcast)) payload = nullptr;
   return true;
 }
 
-void TreeLines::say(uint32_t number, int64_t bytes) {
-  behind_ = std::max(behind_, region_.behind(number_));
-  region_.say(number, what_of(bytes, kind_, turns_), behind_ + (number - number_));
+void TreeLines::publish(uint32_t number, int64_t bytes) {
+  lag_ = std::max(lag_, region_.lag(number_));
+  region_.publish(number, what_of(bytes, kind_, turns_), lag_ + (number - number_));
 }
 
 // If the awaited rank is in a long collective at this position, or out of step, it never publishes the
@@ -141,16 +141,16 @@ bool TreeLines::check_failure() {
   }
   // The awaited rank may have published data of another collective, which this rank did not have to read.
   const shm::CollectiveSlot* slot;
-  Said said;
-  if (awaited_rank_ >= 0 && region_.hear(awaited_rank_, number_, slot, said) && said.kind() != kind_)
+  SlotHeader header;
+  if (awaited_rank_ >= 0 && region_.poll(awaited_rank_, number_, slot, header) && header.kind() != kind_)
     return give_up(
-        region_.fall_out_of_step({awaited_rank_, said.kind(), said.bytes()}, {rank_, kind_, bytes_}));
-  Announced announced;
-  if (awaited_rank_ < 0 || !region_.has_announced(awaited_rank_, turns_ + 1, announced) ||
-      announced.lines() != static_cast<uint8_t>(number_ - 1))
+        region_.fall_out_of_step({awaited_rank_, header.kind(), header.bytes()}, {rank_, kind_, bytes_}));
+  CallHeader long_call;
+  if (awaited_rank_ < 0 || !region_.poll_call(awaited_rank_, turns_ + 1, long_call) ||
+      long_call.small_begun() != static_cast<uint8_t>(number_ - 1))
     return false;
   return give_up(
-      region_.fall_out_of_step({awaited_rank_, announced.kind(), announced.bytes()}, {rank_, kind_, bytes_}));
+      region_.fall_out_of_step({awaited_rank_, long_call.kind(), long_call.bytes()}, {rank_, kind_, bytes_}));
 }
 
 bool TreeLines::give_up(Status status) {
@@ -159,7 +159,7 @@ bool TreeLines::give_up(Status status) {
   return advance();
 }
 
-void TreeLines::tell(const Hierarchy::Group& group) {
+void TreeLines::wake_group(const Hierarchy::Group& group) {
   for (const int member : group.members) {
     if (member != rank_) region_.ring(member);
   }
@@ -216,13 +216,13 @@ bool TreeLines::step() {
     case Phase::down:
       return go_down();
     case Phase::to_root:
-      return tell_root();
+      return serve_root();
     case Phase::from_root:
       return pass_on();
     case Phase::gather:
       return gather_group();
     case Phase::concatenate:
-      return hear_leaders();
+      return read_leaders();
     case Phase::over:
       break;
   }
@@ -235,7 +235,7 @@ bool TreeLines::go_up() {
   if (!top && group.own == 0) {
     for (; next_ > 0; --next_) {
       const std::byte* payload;
-      if (!hear(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
+      if (!poll(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
       fold(payload);
     }
     fold_own();
@@ -251,16 +251,16 @@ bool TreeLines::go_up() {
     phase_ = Phase::across;
     return true;
   }
-  if (!may_say(number_)) return false;
+  if (!may_publish(number_)) return false;
   const std::byte* own = has_own_ ? values_[own_at_] : static_cast<const std::byte*>(from_);
   if (bytes_ != 0) {
     if (!has_own_) own = data_of(from_, *type_);
     copy_bytes(region_.own_slot(number_).payload, own, static_cast<size_t>(bytes_));
     footprint::copies(bytes_);
   }
-  say(number_, bytes_);
+  publish(number_, bytes_);
   if (top && exchanges) {
-    tell(group);
+    wake_group(group);
     phase_ = Phase::across;
   } else {
     region_.ring(top ? hierarchy_->top_delegate(root_) : group.members[0]);
@@ -277,50 +277,50 @@ bool TreeLines::go_across() {
       continue;
     }
     const std::byte* payload;
-    if (!hear(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
+    if (!poll(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
     fold(payload);
   }
   // All ranks have published their lag now.
-  region_.learn(number_, behind_);
+  region_.learn(number_, lag_);
   phase_ = root_ < 0 ? Phase::down : Phase::to_root;
   return true;
 }
 
 bool TreeLines::go_down() {
   const std::byte* result = values_[1 - own_at_];
-  if (!hierarchy_->is_top() && !hear(hierarchy_->groups().back().members[0], number_ + 1, bytes_, result))
+  if (!hierarchy_->is_top() && !poll(hierarchy_->groups().back().members[0], number_ + 1, bytes_, result))
     return false;
   // A leader publishes to all groups that it leads: all of its groups but the last.
   const size_t led = hierarchy_->groups().size() - 1;
   if (led > 0) {
-    if (!may_say(number_ + 1)) return false;
+    if (!may_publish(number_ + 1)) return false;
     if (bytes_ != 0 && result != nullptr) {
       copy_bytes(region_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
       footprint::copies(bytes_);
     }
-    say(number_ + 1, bytes_);
-    for (size_t level = 0; level < led; ++level) tell(hierarchy_->groups()[level]);
+    publish(number_ + 1, bytes_);
+    for (size_t level = 0; level < led; ++level) wake_group(hierarchy_->groups()[level]);
   }
   if (bytes_ != 0 && result != nullptr) {
     copy_bytes(data_of(to_, *type_), result, static_cast<size_t>(bytes_));
     footprint::copies(bytes_);
   }
-  region_.learn(number_, behind_);
+  region_.learn(number_, lag_);
   phase_ = Phase::over;
   return true;
 }
 
-bool TreeLines::tell_root() {
+bool TreeLines::serve_root() {
   const int above_root = hierarchy_->top_delegate(root_);
   const std::byte* result = values_[1 - own_at_];
   if (rank_ == above_root && rank_ != root_) {
-    if (!may_say(number_ + 1)) return false;
+    if (!may_publish(number_ + 1)) return false;
     copy_bytes(region_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
     footprint::copies(bytes_);
-    say(number_ + 1, bytes_);
+    publish(number_ + 1, bytes_);
     region_.ring(root_);
   } else if (rank_ == root_) {
-    if (rank_ != above_root && !hear(above_root, number_ + 1, bytes_, result)) return false;
+    if (rank_ != above_root && !poll(above_root, number_ + 1, bytes_, result)) return false;
     if (result != nullptr) {
       copy_bytes(data_of(to_, *type_), result, static_cast<size_t>(bytes_));
       footprint::copies(bytes_);
@@ -333,36 +333,36 @@ bool TreeLines::tell_root() {
 // Forwards the data as they were read, even if this rank's buffer is shorter.
 bool TreeLines::pass_on() {
   if (next_ < 0) {
-    const int speaks = hierarchy_->heard_by_self(root_);
-    if (speaks >= 0) {
-      if (!hear(speaks, number_, bytes_, passed_on_)) return false;
+    const int source = hierarchy_->read_by_self(root_);
+    if (source >= 0) {
+      if (!poll(source, number_, bytes_, passed_on_)) return false;
       if (passed_on_ != nullptr) {
-        unpack_all(passed_on_, to_, *type_, std::min(heard_bytes_, bytes_));
+        unpack_all(passed_on_, to_, *type_, std::min(read_bytes_, bytes_));
         footprint::copies(bytes_);
       }
     }
     next_ = 0;
   }
   const auto& groups = hierarchy_->groups();
-  const auto speaks_in = [&](size_t level) {
-    return groups[level].members.size() > 1 && hierarchy_->speaker(level, root_) == rank_;
+  const auto publishes_in = [&](size_t level) {
+    return groups[level].members.size() > 1 && hierarchy_->publisher(level, root_) == rank_;
   };
-  bool says = false;
-  for (size_t level = 0; level < groups.size(); ++level) says |= speaks_in(level);
-  if (says) {
-    if (!may_say(number_)) return false;
+  bool publishes = false;
+  for (size_t level = 0; level < groups.size(); ++level) publishes |= publishes_in(level);
+  if (publishes) {
+    if (!may_publish(number_)) return false;
     std::byte* const place = region_.own_slot(number_).payload;
     int64_t bytes = bytes_;
     if (passed_on_ != nullptr) {
-      bytes = heard_bytes_;
+      bytes = read_bytes_;
       copy_bytes(place, passed_on_, static_cast<size_t>(bytes));
     } else {
       pack_all(to_, *type_, place, bytes);
     }
     footprint::copies(bytes);
-    say(number_, bytes);
+    publish(number_, bytes);
     for (size_t level = 0; level < groups.size(); ++level) {
-      if (speaks_in(level)) tell(groups[level]);
+      if (publishes_in(level)) wake_group(groups[level]);
     }
   }
   phase_ = Phase::over;
@@ -379,24 +379,24 @@ bool TreeLines::gather_group() {
     footprint::copies(bytes_);
   }
   if (leader != rank_) {
-    if (!may_say(number_)) return false;
+    if (!may_publish(number_)) return false;
     pack_all(own, *type_, region_.own_slot(number_).payload, bytes_);
     footprint::copies(bytes_);
-    say(number_, bytes_);
+    publish(number_, bytes_);
     region_.ring(leader);
   } else {
-    if (!may_say(number_ + 1)) return false;
+    if (!may_publish(number_ + 1)) return false;
     std::byte* blocks = region_.own_slot(number_ + 1).payload;
     for (; next_ > 0; --next_) {
       const std::byte* payload;
-      if (!hear(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
+      if (!poll(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
       if (payload == nullptr) continue;
       copy_bytes(blocks + next_ * bytes_, payload, static_cast<size_t>(bytes_));
       footprint::copies(bytes_);
     }
     pack_all(own, *type_, blocks, bytes_);
     footprint::copies(bytes_);
-    say(number_ + 1, static_cast<int64_t>(group.members.size()) * bytes_);
+    publish(number_ + 1, static_cast<int64_t>(group.members.size()) * bytes_);
     region_.ring_all();
   }
   next_ = static_cast<int>(hierarchy_->lowest_groups().size()) - 1;
@@ -404,12 +404,12 @@ bool TreeLines::gather_group() {
   return true;
 }
 
-bool TreeLines::hear_leaders() {
+bool TreeLines::read_leaders() {
   for (; next_ >= 0; --next_) {
     const std::vector<int>& group = hierarchy_->lowest_groups()[static_cast<size_t>(next_)];
     const std::byte* payload = region_.own_slot(number_ + 1).payload;
     if (group[0] != rank_ &&
-        !hear(group[0], number_ + 1, static_cast<int64_t>(group.size()) * bytes_, payload))
+        !poll(group[0], number_ + 1, static_cast<int64_t>(group.size()) * bytes_, payload))
       return false;
     if (payload == nullptr) continue;
     for (size_t member = 0; member < group.size(); ++member) {
@@ -419,7 +419,7 @@ bool TreeLines::hear_leaders() {
       footprint::copies(bytes_);
     }
   }
-  region_.learn(number_, behind_);
+  region_.learn(number_, lag_);
   phase_ = Phase::over;
   return true;
 }

@@ -6,14 +6,14 @@
 //   barrier, reduce, allreduce   up: leaders reduce the data of their groups; across: the top group exchanges
 //                                its data; down: leaders publish the result to their groups. After a reduce
 //                                only the root reads the result, from its delegate in the top group
-//   bcast                        from the root up and down: each rank reads one rank (Hierarchy::speaker)
+//   bcast                        from the root up and down: each rank reads one rank (Hierarchy::publisher)
 //   allgather                    leaders publish the blocks of their groups, and all ranks read all leaders
 //
 // If ranks outnumber processors, lines.h is better, because a leader would have to be scheduled twice.
 //
 // Each rank publishes once on the way up and once on the way down, so most of these collectives take two
 // sequence numbers of the region; those with one way take one. The slot headers carry the maximum lag of the
-// ranks below (Said::behind), so that slots become free without reading the row of every rank.
+// ranks below (Said::lag), so that slots become free without reading the row of every rank.
 //
 // Reductions: each leader reduces its group from the last member to itself, and so does the top group. Rank
 // order is kept if groups are consecutive ranks (Hierarchy::by_rank), and all ranks get the same bits. Other
@@ -63,10 +63,10 @@ class TreeLines final : public SharedCollective {
   bool go_up();
   bool go_across();
   bool go_down();
-  bool tell_root();
+  bool serve_root();
   bool pass_on();
   bool gather_group();
-  bool hear_leaders();
+  bool read_leaders();
 
   bool wait_for(int rank) {
     awaited_rank_ = rank;
@@ -75,13 +75,13 @@ class TreeLines final : public SharedCollective {
   }
   /// Polls a rank; true once it has published. `payload` is then its data, or nullptr if they are not as
   /// expected.
-  bool hear(int rank, uint32_t number, int64_t bytes, const std::byte*& payload);
-  bool may_say(uint32_t number) {
+  bool poll(int rank, uint32_t number, int64_t bytes, const std::byte*& payload);
+  bool may_publish(uint32_t number) {
     awaited_rank_ = -1;
     return region_.may_write(number, awaited);
   }
-  void say(uint32_t number, int64_t bytes);
-  void tell(const Hierarchy::Group& group);
+  void publish(uint32_t number, int64_t bytes);
+  void wake_group(const Hierarchy::Group& group);
   void note(Status status) {
     if (!status.ok() && outcome.ok()) outcome = status;
   }
@@ -110,11 +110,11 @@ class TreeLines final : public SharedCollective {
   int64_t bytes_ = 0;
   int root_ = -1;  // of a bcast or reduce; -1: all ranks get the result
 
-  size_t level_ = 0;     // on the way up
-  int next_ = -1;        // index of the group member that is read next
-  uint32_t behind_ = 0;  // maximum lag of the ranks below; of all ranks after the exchange at the top
+  size_t level_ = 0;  // on the way up
+  int next_ = -1;     // index of the group member that is read next
+  uint32_t lag_ = 0;  // maximum lag of the ranks below; of all ranks after the exchange at the top
 
-  int64_t heard_bytes_ = 0;               // length of the data that were read last
+  int64_t read_bytes_ = 0;                // length of the data that were read last
   const std::byte* passed_on_ = nullptr;  // bcast: the data to forward
 
   // Packed values. The own value is the user's at first, then the reduction over the ranks below.

@@ -47,14 +47,14 @@ proctype Rank(byte self) {
      do
      :: number - over_by_all <= SLOTS -> break
      :: else ->
-        atomic { /* look_who_is_done(), repeated: a waiting rank is woken */
+        atomic { /* update_done_by_all(), repeated: a waiting rank is woken */
           (RANKS < 2 || shown_over[(self + 1) % RANKS] + SLOTS >= number) &&
           (RANKS < 3 || shown_over[(self + 2) % RANKS] + SLOTS >= number) ->
           over_by_all = number - SLOTS
         }
      od;
 #endif
-     /* say() */
+     /* publish() */
 #ifdef BROKEN_RELEASE
      atomic { word_number[AT(self, number)] = number; word_behind[AT(self, number)] = number - over };
      payload[AT(self, number)] = number;

@@ -198,8 +198,9 @@ TEST_F(CollectiveRegions, HaveOverflowBuffersApartFromSlotsAndPipelines) {
     EXPECT_LE(wide + shm::kOverflowPayloadBytes, chunks.data());
     EXPECT_NE(wide, region.own_payload(number + 1, shm::kOverflowPayloadBytes));
     // A reader finds the same address.
-    const Said said = said_of(number, what_of(shm::kOverflowPayloadBytes, Collective::bcast, 0), 1);
-    EXPECT_EQ(CollectiveRegion::of(*comms[1])->payload(0, region.own_slot(number), said), wide);
+    const SlotHeader header =
+        slot_header_of(number, what_of(shm::kOverflowPayloadBytes, Collective::bcast, 0), 1);
+    EXPECT_EQ(CollectiveRegion::of(*comms[1])->payload(0, region.own_slot(number), header), wide);
   }
   for (Comm* comm : comms) delete comm->region_view;
 }
@@ -210,7 +211,7 @@ TEST_F(CollectiveRegions, WithoutChunksHaveSlotsOnlyWhateverAWordSays) {
   Comm* const comm = make_comm(0, 0, 2);
   CollectiveRegion& region = *CollectiveRegion::of(*comm);
   EXPECT_EQ(region.line_bytes_max(Collective::scatter), shm::kSlotPayloadBytes);
-  const Said stray = said_of(1, what_of(Said::kBytes, Collective::bcast, 0), 1);
+  const SlotHeader stray = slot_header_of(1, what_of(SlotHeader::kBytes, Collective::bcast, 0), 1);
   EXPECT_EQ(region.payload(1, region.own_slot(1), stray), region.own_slot(1).payload);
   delete comm->region_view;
 }

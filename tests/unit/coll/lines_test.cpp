@@ -101,24 +101,24 @@ TEST_F(LinesBetweenThreads, OneSpeaksAllTheTime) {
   run(std::vector<Call>(500, {What::exscan, 0, kShort}), 12, 7);
 }
 
-TEST(Said, IsWhatWasSaidAlsoWhereNumbersComeRound) {
-  const Said said = said_of(0xffff'fffe, what_of(2048, Collective::scatter, 65'539), 8);
-  EXPECT_EQ(said.number(), 0xffff'fffeu);
-  EXPECT_EQ(said.bytes(), 2048);
-  EXPECT_EQ(said.kind(), Collective::scatter);
-  EXPECT_TRUE(said.is_after(65'539) && said.is_after(3));
-  EXPECT_FALSE(said.is_after(4));
-  EXPECT_EQ(said.behind(), 8u);
-  EXPECT_EQ(said.what(), what_of(2048, Collective::scatter, 3));
+TEST(SlotHeader, IsWhatWasSaidAlsoWhereNumbersComeRound) {
+  const SlotHeader header = slot_header_of(0xffff'fffe, what_of(2048, Collective::scatter, 65'539), 8);
+  EXPECT_EQ(header.number(), 0xffff'fffeu);
+  EXPECT_EQ(header.bytes(), 2048);
+  EXPECT_EQ(header.kind(), Collective::scatter);
+  EXPECT_TRUE(header.is_after(65'539) && header.is_after(3));
+  EXPECT_FALSE(header.is_after(4));
+  EXPECT_EQ(header.lag(), 8u);
+  EXPECT_EQ(header.what(), what_of(2048, Collective::scatter, 3));
 }
 
-TEST(Announced, IsWhatWasAnnounced) {
-  const Announced announced = announced_of(65'539, 257, Collective::allgather, int64_t{1} << 35);
-  EXPECT_EQ(announced.turn(), 3u);
-  EXPECT_EQ(announced.lines(), 1u);
-  EXPECT_EQ(announced.kind(), Collective::allgather);
-  EXPECT_EQ(announced.bytes(), int64_t{1} << 35);
-  EXPECT_EQ(announced_of(1, 0, Collective::bcast, int64_t{1} << 40).bytes(), Announced::kBytesMax);
+TEST(CallHeader, IsWhatWasAnnounced) {
+  const CallHeader long_call = call_header_of(65'539, 257, Collective::allgather, int64_t{1} << 35);
+  EXPECT_EQ(long_call.turn(), 3u);
+  EXPECT_EQ(long_call.small_begun(), 1u);
+  EXPECT_EQ(long_call.kind(), Collective::allgather);
+  EXPECT_EQ(long_call.bytes(), int64_t{1} << 35);
+  EXPECT_EQ(call_header_of(1, 0, Collective::bcast, int64_t{1} << 40).bytes(), CallHeader::kBytesMax);
 }
 
 }  // namespace
