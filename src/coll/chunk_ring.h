@@ -44,16 +44,18 @@ class CollectiveRegion;
 ///
 /// `withdrawn` is permanent: no rank trusts exposures of that process in this region again.
 struct Loan {
-  static constexpr int kTurnShift = 47;
-  static constexpr uint64_t kOffsets = (uint64_t{1} << kTurnShift) - 1;
+  static constexpr int kGenerationShift = 47;
+  static constexpr uint64_t kOffsets = (uint64_t{1} << kGenerationShift) - 1;
   static constexpr uint64_t kWithdrawn = uint64_t{1} << 63;
 
   uint64_t word;
 
-  static Loan of(uint64_t turn, uint64_t offset) { return {(turn & 0xffff) << kTurnShift | (offset + 1)}; }
+  static Loan of(uint64_t generation, uint64_t offset) {
+    return {(generation & 0xffff) << kGenerationShift | (offset + 1)};
+  }
   bool withdrawn() const { return (word & kWithdrawn) != 0; }
-  bool is_of(uint64_t turn) const {
-    return (word & kOffsets) != 0 && (word >> kTurnShift & 0xffff) == (turn & 0xffff);
+  bool is_of(uint64_t generation) const {
+    return (word & kOffsets) != 0 && (word >> kGenerationShift & 0xffff) == (generation & 0xffff);
   }
   uint64_t offset() const { return (word & kOffsets) - 1; }
 };
@@ -67,15 +69,15 @@ class ChunkRing {
   // Generations.
 
   /// They count from 1.
-  uint64_t take_turn() { return ++turns_taken_; }
-  uint64_t turns_taken() const { return turns_taken_; }
-  bool is_turn(uint64_t turn) const { return turn == turns_over_ + 1; }
+  uint64_t begin_generation() { return ++generations_begun_; }
+  uint64_t generations_begun() const { return generations_begun_; }
+  bool is_current(uint64_t generation) const { return generation == generations_ended_ + 1; }
   /// Ends the generation here. `position` is where its last stage ended, not where the next stage would
   /// begin: first_begin() of a longer stage could then be so far ahead that the process waits for positions
   /// that no process reaches.
-  void end_turn(uint64_t position) {
+  void end_generation(uint64_t position) {
     position_ = position;
-    ++turns_over_;
+    ++generations_ended_;
   }
 
   // Positions.
@@ -140,8 +142,8 @@ class ChunkRing {
   uint64_t memory_bytes_;
   uint64_t position_ = 0;
   uint64_t consumed_by_all_ = 0;
-  uint64_t turns_taken_ = 0;
-  uint64_t turns_over_ = 0;
+  uint64_t generations_begun_ = 0;
+  uint64_t generations_ended_ = 0;
   uint64_t shown_loan_ = 0;  // as published in the own row
 };
 

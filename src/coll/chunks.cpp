@@ -26,7 +26,7 @@ void ChunkStages::set_stages(int64_t stages, int64_t bytes) {
 
 void ChunkStages::begin() {
   region_.publish_reads_arena();
-  turn_ = ring_.take_turn();
+  generation_ = ring_.begin_generation();
   small_begun_ = region_.small_begun();
   has_published_call_ = false;
   if (!part_.puts) publish_call();  // no rank waits for a counter in that cache line
@@ -36,7 +36,7 @@ void ChunkStages::begin() {
 }
 
 bool ChunkStages::advance() {
-  if (!ring_.is_turn(turn_)) return false;
+  if (!ring_.is_current(generation_)) return false;
   if (!begun_) {
     begun_ = true;
     put_.begin = take_.begin = share_.begin = consumed_ = ring_.first_begin(stage_bytes_);
@@ -50,7 +50,7 @@ bool ChunkStages::advance() {
     if (!moved) return false;
   }
   if (int late = 0; is_still_read(late)) return wait_for(late);
-  end_turn(consumed_);
+  end_generation(consumed_);
   return true;
 }
 
@@ -71,11 +71,11 @@ void ChunkStages::lend() {
   uint64_t offset = 0;
   lent_ = offered_.bytes >= (runs_ahead ? kLongerAhead * least : least) &&
           region_.expose(offered_.place, offered_.bytes, offset);
-  ring_.lend(lent_ ? Loan::of(turn_, offset) : Loan{0});
+  ring_.lend(lent_ ? Loan::of(generation_, offset) : Loan{0});
 }
 
-void ChunkStages::end_turn(uint64_t position) {
-  ring_.end_turn(position);
+void ChunkStages::end_generation(uint64_t position) {
+  ring_.end_generation(position);
   region_.end_exposure();
 }
 
@@ -83,7 +83,7 @@ const std::byte* ChunkStages::source(int from, uint64_t begin, int64_t in_chunk,
                                      int64_t bytes) {
   const Loan loan = ring_.loan(from);
   borrows_ |= loan.word != 0;
-  if (!loan.is_of(turn_)) return ring_.place(from, begin) + in_chunk;
+  if (!loan.is_of(generation_)) return ring_.place(from, begin) + in_chunk;
   chaos::at(chaos::Point::loan_found);
   return region_.lent_by(from, loan.offset() + static_cast<uint64_t>(in_all), bytes);
 }
@@ -126,7 +126,7 @@ bool ChunkStages::check_failure() {
   if (const Status failure = region_.failure(); !failure.ok()) {
     outcome = failure;
     ring_.withdraw_loan();
-    end_turn(put_.begin);
+    end_generation(put_.begin);
     return true;
   }
   const int rank = awaited_rank_;
@@ -135,25 +135,25 @@ bool ChunkStages::check_failure() {
   }
   const Disagreement own{region_.rank(), kind_, agreed_bytes_};
   CallHeader long_call;
-  if (region_.poll_call(rank, turn_, long_call)) {
+  if (region_.poll_call(rank, generation_, long_call)) {
     if (!has_other_header(rank)) return false;
     return give_up(region_.fall_out_of_step({rank, long_call.kind(), long_call.bytes()}, own));
   }
   const shm::CollectiveSlot* slot;
   SlotHeader header;
-  if (!region_.poll(rank, small_begun_ + 1, slot, header) || !header.is_after(turn_ - 1)) return false;
+  if (!region_.poll(rank, small_begun_ + 1, slot, header) || !header.is_after(generation_ - 1)) return false;
   return give_up(region_.fall_out_of_step({rank, header.kind(), header.bytes()}, own));
 }
 
 bool ChunkStages::has_other_header(int rank) const {
   CallHeader long_call;
-  return region_.poll_call(rank, turn_, long_call) &&
-         long_call.word != call_header_of(turn_, small_begun_, kind_, agreed_bytes_).word;
+  return region_.poll_call(rank, generation_, long_call) &&
+         long_call.word != call_header_of(generation_, small_begun_, kind_, agreed_bytes_).word;
 }
 
 void ChunkStages::publish_call() {
   has_published_call_ = true;
-  region_.publish_call(call_header_of(turn_, small_begun_, kind_, agreed_bytes_));
+  region_.publish_call(call_header_of(generation_, small_begun_, kind_, agreed_bytes_));
 }
 
 // Publishes the header together with the first counter, so that the cache line moves to its readers once:
@@ -166,7 +166,7 @@ void ChunkStages::show_produced(ChunkRing::Word word, uint64_t end, int to) {
 bool ChunkStages::give_up(Status status) {
   if (outcome.ok()) outcome = status;
   ring_.withdraw_loan();
-  end_turn(put_.begin);
+  end_generation(put_.begin);
   return true;
 }
 

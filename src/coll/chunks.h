@@ -121,7 +121,7 @@ class ChunkStages : public SharedCollective {
   void publish_call();
   void show_produced(ChunkRing::Word word, uint64_t end, int to);
   void show_consumed(uint64_t end) { ring_.show_consumed(consumed_ = end); }
-  void end_turn(uint64_t position);
+  void end_generation(uint64_t position);
   [[gnu::cold]] bool give_up(Status status);
   bool advance_put();
   bool advance_take();
@@ -131,7 +131,7 @@ class ChunkStages : public SharedCollective {
   ChunkRing& ring_;
   Collective kind_ = Collective::count_;
   int64_t agreed_bytes_ = 0;
-  uint64_t turn_ = 0;
+  uint64_t generation_ = 0;
   uint32_t small_begun_ = 0;  // number of small collectives called before
   int awaited_rank_ = 0;
   bool begun_ = false;

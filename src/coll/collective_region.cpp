@@ -56,7 +56,7 @@ constexpr uint32_t kIdGenerations = uint32_t{1} << 25;
 static_assert(uint64_t{kIdGenerations} * shm::kRegionsMax == uint64_t{1} << 31);
 
 int32_t region_id_of(int region, RegionState state) {
-  return static_cast<int32_t>(state.turn() % kIdGenerations * shm::kRegionsMax) + region;
+  return static_cast<int32_t>(state.generation() % kIdGenerations * shm::kRegionsMax) + region;
 }
 
 /// Whether a process may still use a region. While a process lives, only that process clears its bit. If the
@@ -91,7 +91,7 @@ int claim(uint32_t most, int own_place) {
       }
     }
     if (found == kNoRegion || taken >= most) return kNoRegion;
-    if (change(found, seen, seen.next_turn().at(RegionState::kTaking, own_place))) return found;
+    if (change(found, seen, seen.next_generation().at(RegionState::kTaking, own_place))) return found;
   }
 }
 
@@ -162,7 +162,7 @@ void CollectiveRegion::set_up(const shm::Segment& segment, int own_place, shm::A
   the_known_generations = {};
   the_dead.assign((static_cast<size_t>(segment.rank_count()) + 63) / 64, 0);
   // All processes know the region of MPI_COMM_WORLD without receiving its id.
-  if (!states().empty()) the_known_generations[0] = uint64_t{state_of(0).turn()} + 1;
+  if (!states().empty()) the_known_generations[0] = uint64_t{state_of(0).generation()} + 1;
   objects::leave_region = [](Comm& comm) {
     delete comm.region_view;
     delete comm.machine_region_view;
@@ -218,7 +218,7 @@ int32_t CollectiveRegion::take_below(uint32_t most, std::span<const objects::Pee
     atomic::fetch_or(counted[place / 64], uint64_t{1} << (place % 64));
   }
   const RegionState state = state_of(region).at(RegionState::kUsed, 0);
-  the_known_generations[static_cast<size_t>(region)] = uint64_t{state.turn()} + 1;
+  the_known_generations[static_cast<size_t>(region)] = uint64_t{state.generation()} + 1;
   // The other processes receive the id from this process after this store.
   atomic::store_release(states()[static_cast<size_t>(region)], state.word);
   chaos::at(chaos::Point::region_taken);
@@ -241,7 +241,7 @@ int32_t CollectiveRegion::accept(int32_t region_id) {
   const bool present = Bit(region, own_place_).is_set();
   const RegionState state = state_of(region);
   if (!present || region_id_of(region, state) != region_id) return kNoRegion;
-  the_known_generations[static_cast<size_t>(region)] = uint64_t{state.turn()} + 1;
+  the_known_generations[static_cast<size_t>(region)] = uint64_t{state.generation()} + 1;
   return region_id;
 }
 
@@ -263,7 +263,7 @@ void CollectiveRegion::leave_without_id() {
     // Acquires the counted members.
     const RegionState state = state_of(region);
     if (state.stage() != RegionState::kUsed) continue;
-    if (the_known_generations[static_cast<size_t>(region)] == uint64_t{state.turn()} + 1) continue;
+    if (the_known_generations[static_cast<size_t>(region)] == uint64_t{state.generation()} + 1) continue;
     const std::span<const uint64_t> counted = the_segment->counted(region);
     bool bereaved = false;
     for (size_t i = 0; i < counted.size(); ++i)

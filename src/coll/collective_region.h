@@ -81,7 +81,7 @@ namespace hearth::coll {
 /// lag          number of collectives up to this one that the process has not completed, 1 to 8
 struct SlotHeader {
   static constexpr uint32_t kBytes = 0x3fff;
-  static constexpr uint32_t kTurns = 0x3ff;
+  static constexpr uint32_t kGenerationMask = 0x3ff;
   static_assert(shm::kOverflowPayloadBytes <= kBytes);
 
   uint64_t word;
@@ -92,12 +92,14 @@ struct SlotHeader {
   int64_t bytes() const { return static_cast<int64_t>(word >> 32 & kBytes); }
   Collective kind() const { return static_cast<Collective>(word >> 46 & 15); }
   /// Whether this many long collectives were called before, as far as the low bits show.
-  bool is_after(uint64_t turns) const { return (word >> 50 & kTurns) == (turns & kTurns); }
+  bool is_after(uint64_t generation) const {
+    return (word >> 50 & kGenerationMask) == (generation & kGenerationMask);
+  }
   uint32_t lag() const { return static_cast<uint32_t>(word >> 60); }
 };
-constexpr uint32_t what_of(int64_t bytes, Collective kind, uint64_t turns) {
+constexpr uint32_t what_of(int64_t bytes, Collective kind, uint64_t generation) {
   return static_cast<uint32_t>(bytes) | static_cast<uint32_t>(kind) << 14 |
-         static_cast<uint32_t>(turns & SlotHeader::kTurns) << 18;
+         static_cast<uint32_t>(generation & SlotHeader::kGenerationMask) << 18;
 }
 constexpr SlotHeader slot_header_of(uint32_t number, uint32_t what, uint32_t lag) {
   return {number | uint64_t{what} << 32 | uint64_t{lag} << 60};
@@ -114,12 +116,13 @@ struct CallHeader {
   int64_t bytes() const { return static_cast<int64_t>(word & uint64_t{kBytesMax}); }
   Collective kind() const { return static_cast<Collective>(word >> 36 & 15); }
   uint8_t small_begun() const { return static_cast<uint8_t>(word >> 40); }
-  uint16_t turn() const { return static_cast<uint16_t>(word >> 48); }
+  uint16_t generation() const { return static_cast<uint16_t>(word >> 48); }
 };
 /// Generations count from 1: an empty header is 0.
-constexpr CallHeader call_header_of(uint64_t turn, uint32_t small_begun, Collective kind, int64_t bytes) {
+constexpr CallHeader call_header_of(uint64_t generation, uint32_t small_begun, Collective kind,
+                                    int64_t bytes) {
   return {static_cast<uint64_t>(std::min(bytes, CallHeader::kBytesMax)) | static_cast<uint64_t>(kind) << 36 |
-          uint64_t{small_begun & 0xff} << 40 | (turn & 0xffff) << 48};
+          uint64_t{small_begun & 0xff} << 40 | (generation & 0xffff) << 48};
 }
 
 /// This process's view of the region of a communicator or of a persistent operation. Ranks are those of the
@@ -312,12 +315,12 @@ class CollectiveRegion {
   uint32_t small_begun() const { return begun_; }
   /// Publishes the header of the long collective whose generation has just been taken.
   void publish_call(const CallHeader& long_call) {
-    atomic::store_release(call_header(*own_, long_call.turn()), long_call.word);
+    atomic::store_release(call_header(*own_, long_call.generation()), long_call.word);
   }
   /// Whether a rank has published a header for this generation; the last kCallHeaders headers are kept.
-  bool poll_call(int rank, uint64_t turn, CallHeader& long_call) const {
-    long_call = {atomic::load_acquire(call_header(rank_slots(rank), static_cast<uint16_t>(turn)))};
-    return long_call.word != 0 && long_call.turn() == static_cast<uint16_t>(turn);
+  bool poll_call(int rank, uint64_t generation, CallHeader& long_call) const {
+    long_call = {atomic::load_acquire(call_header(rank_slots(rank), static_cast<uint16_t>(generation)))};
+    return long_call.word != 0 && long_call.generation() == static_cast<uint16_t>(generation);
   }
   bool is_out_of_step(int rank) const {
     return atomic::load_acquire(rank_slots(rank).consumed[kOutOfStep]) != 0;
@@ -347,8 +350,8 @@ class CollectiveRegion {
     return overflow_buffers_[static_cast<size_t>(rank)] +
            number % shm::kCollectiveSlots * shm::kOverflowBufferBytes;
   }
-  static uint64_t& call_header(shm::RankSlots& rank_slots, uint16_t turn) {
-    return rank_slots.produced[shm::kChunkWords - kCallHeaders + turn % kCallHeaders];
+  static uint64_t& call_header(shm::RankSlots& rank_slots, uint16_t generation) {
+    return rank_slots.produced[shm::kChunkWords - kCallHeaders + generation % kCallHeaders];
   }
   CollectiveRegion(objects::Comm& comm, const shm::Segment& segment, int32_t region);
   [[gnu::cold]] bool update_done_by_all(uint32_t number, objects::PeerIndex& awaited);

@@ -228,7 +228,7 @@ bool Lines::publish_data() {
   if (reader_ != kNobody) {
     if (__builtin_expect(!region_.may_write(number_, awaited), 0)) return false;
     put_data(region_.own_payload(number_, data_bytes_));
-    region_.publish(number_, what_of(data_bytes_, kind_, turns_));
+    region_.publish(number_, what_of(data_bytes_, kind_, generation_));
     if (reader_ == kAll) {
       region_.ring_all();
     } else {
@@ -296,7 +296,7 @@ void Lines::take(int rank, const shm::CollectiveSlot& slot, const SlotHeader& he
 // Handles data that differ from what was expected; returns whether they are used. Shorter data are no error
 // if they are only copied and fit a slot.
 bool Lines::is_of_use(int rank, const SlotHeader& header) {
-  if (!header.is_after(turns_)) {
+  if (!header.is_after(generation_)) {
     note(region_.fall_out_of_step(rank));
     return false;
   }
@@ -348,7 +348,7 @@ bool Lines::check_failure() {
   CallHeader long_call;
   if (region_.is_out_of_step(next_)) {
     skip(next_, region_.fall_out_of_step(next_));
-  } else if (region_.poll_call(next_, turns_ + 1, long_call) &&
+  } else if (region_.poll_call(next_, generation_ + 1, long_call) &&
              long_call.small_begun() == static_cast<uint8_t>(number_ - 1)) {
     skip(next_, region_.fall_out_of_step({next_, long_call.kind(), long_call.bytes()},
                                          {rank_, kind_, std::max(expected_bytes_, data_bytes_)}));

@@ -70,8 +70,8 @@ class Lines final : public SharedCollective {
   void join(Schedule& schedule) { schedule.add_shared(*this, data_type_, type_, op_); }
   void begin() override {
     number_ = region_.next_number();
-    turns_ = region_.chunk_ring().turns_taken();
-    expected_ = what_of(expected_bytes_, kind_, turns_);
+    generation_ = region_.chunk_ring().generations_begun();
+    expected_ = what_of(expected_bytes_, kind_, generation_);
     outcome = {};
     has_published_ = has_result_ = false;
     first_operand_ = nullptr;
@@ -111,8 +111,8 @@ class Lines final : public SharedCollective {
   uint32_t number_ = 0;
   const int rank_;
   Collective kind_ = Collective::count_;
-  uint64_t turns_ = 0;     // long collectives called before
-  uint32_t expected_ = 0;  // Said::what() of the ranks that are read, if the calls match
+  uint64_t generation_ = 0;  // long collectives called before
+  uint32_t expected_ = 0;    // Said::what() of the ranks that are read, if the calls match
 
   // The data that this process publishes, and the reader.
   const void* data_ = nullptr;

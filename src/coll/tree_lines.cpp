@@ -83,7 +83,7 @@ void TreeLines::allgather(const void* send, Count send_count, Type& send_type, v
 void TreeLines::begin() {
   number_ = region_.next_number();
   if (two_numbers_) region_.next_number();
-  turns_ = region_.chunk_ring().turns_taken();
+  generation_ = region_.chunk_ring().generations_begun();
   awaited_rank_ = -1;
   outcome = {};
   phase_ = first_phase_;
@@ -106,8 +106,8 @@ bool TreeLines::poll(int rank, uint32_t number, int64_t bytes, const std::byte*&
   // A payload has no more bytes, even if a corrupt header says so.
   read_bytes_ = std::min(header.bytes(), shm::kSlotPayloadBytes);
   footprint::reads(payload, header.bytes());
-  if (__builtin_expect(header.what() == what_of(bytes, kind_, turns_), 1)) return true;
-  if (!header.is_after(turns_)) {
+  if (__builtin_expect(header.what() == what_of(bytes, kind_, generation_), 1)) return true;
+  if (!header.is_after(generation_)) {
     note(region_.fall_out_of_step(rank));
   } else if (header.kind() != kind_ || header.bytes() > bytes || kind_ != Collective::bcast) {
     const Disagreement other{rank, header.kind(), header.bytes()};
@@ -122,7 +122,7 @@ bool TreeLines::poll(int rank, uint32_t number, int64_t bytes, const std::byte*&
 
 void TreeLines::publish(uint32_t number, int64_t bytes) {
   lag_ = std::max(lag_, region_.lag(number_));
-  region_.publish(number, what_of(bytes, kind_, turns_), lag_ + (number - number_));
+  region_.publish(number, what_of(bytes, kind_, generation_), lag_ + (number - number_));
 }
 
 // If the awaited rank is in a long collective at this position, or out of step, it never publishes the
@@ -146,7 +146,7 @@ bool TreeLines::check_failure() {
     return give_up(
         region_.fall_out_of_step({awaited_rank_, header.kind(), header.bytes()}, {rank_, kind_, bytes_}));
   CallHeader long_call;
-  if (awaited_rank_ < 0 || !region_.poll_call(awaited_rank_, turns_ + 1, long_call) ||
+  if (awaited_rank_ < 0 || !region_.poll_call(awaited_rank_, generation_ + 1, long_call) ||
       long_call.small_begun() != static_cast<uint8_t>(number_ - 1))
     return false;
   return give_up(

@@ -93,7 +93,7 @@ class TreeLines final : public SharedCollective {
   uint32_t number_ = 0;  // for the way up; the next number is for the way down
   const int rank_;
   Collective kind_ = Collective::count_;
-  uint64_t turns_ = 0;     // long collectives called before
+  uint64_t generation_ = 0;  // long collectives called before
   int awaited_rank_ = -1;  // the rank that must publish next; -1 while this rank waits to write its own slot
   const Hierarchy* hierarchy_ = nullptr;
   Phase first_phase_ = Phase::up;

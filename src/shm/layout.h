@@ -63,12 +63,12 @@ struct RegionState {
   Stage stage() const { return static_cast<Stage>(word & 0xff); }
   int process() const { return static_cast<int>(word >> 8 & 0xff'ffff); }
   /// How often the region has been taken.
-  uint32_t turn() const { return static_cast<uint32_t>(word >> 32); }
+  uint32_t generation() const { return static_cast<uint32_t>(word >> 32); }
   /// The same generation in another stage.
   RegionState at(Stage stage, int process) const {
     return {word >> 32 << 32 | uint64_t{static_cast<uint32_t>(process)} << 8 | stage};
   }
-  RegionState next_turn() const { return {((word >> 32) + 1) << 32}; }
+  RegionState next_generation() const { return {((word >> 32) + 1) << 32}; }
 };
 
 /// The number of dead ranks, and the rank whose death is being counted. One word, so that any process that

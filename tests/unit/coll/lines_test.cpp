@@ -114,7 +114,7 @@ TEST(SlotHeader, IsWhatWasSaidAlsoWhereNumbersComeRound) {
 
 TEST(CallHeader, IsWhatWasAnnounced) {
   const CallHeader long_call = call_header_of(65'539, 257, Collective::allgather, int64_t{1} << 35);
-  EXPECT_EQ(long_call.turn(), 3u);
+  EXPECT_EQ(long_call.generation(), 3u);
   EXPECT_EQ(long_call.small_begun(), 1u);
   EXPECT_EQ(long_call.kind(), Collective::allgather);
   EXPECT_EQ(long_call.bytes(), int64_t{1} << 35);
