@@ -87,7 +87,7 @@ std::string why(Collective collective, const std::string& algorithm, int ranks) 
   }
   if (algorithm.starts_with("chunks")) {
     return "through memory that stays in the caches, all ranks at once; what lies in the arena is read there "
-           "from coll_lend_bytes_min on";
+           "from coll_expose_bytes_min on";
   }
   if (!has_region(ranks)) return "messages: nobody to meet, or HEARTH_COLL_REGIONS is 0";
   return "messages: neither slots nor chunks serve so many ranks at this length";

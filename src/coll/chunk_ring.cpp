@@ -38,23 +38,23 @@ bool ChunkRing::is_consumed(int by, uint64_t end, int& awaited) {
   return atomic::load_acquire(region_.rank_slots(by).consumed[0]) >= end;
 }
 
-void ChunkRing::lend(Loan loan) {
-  const uint64_t next = loan.word | (shown_loan_ & Loan::kWithdrawn);
-  if (next == shown_loan_) return;
-  shown_loan_ = next;
-  // Pairs with loan(): show_produced() follows.
-  atomic::store_release(region_.own_rank_slots().produced[kLoan], next);
+void ChunkRing::publish_exposure(ZeroCopyExposure exposure) {
+  const uint64_t next = exposure.word | (published_exposure_ & ZeroCopyExposure::kWithdrawn);
+  if (next == published_exposure_) return;
+  published_exposure_ = next;
+  // Pairs with exposure(): show_produced() follows.
+  atomic::store_release(region_.own_rank_slots().produced[kExposure], next);
 }
 
-void ChunkRing::withdraw_loan() {
-  shown_loan_ |= Loan::kWithdrawn;
-  atomic::store_relaxed(region_.own_rank_slots().produced[kLoan], shown_loan_);
+void ChunkRing::withdraw_exposure() {
+  published_exposure_ |= ZeroCopyExposure::kWithdrawn;
+  atomic::store_relaxed(region_.own_rank_slots().produced[kExposure], published_exposure_);
   // A reader that sees data that the program stores there from now on also sees the changed word.
   atomic::fence_release();
 }
 
-Loan ChunkRing::loan(int rank) const {
-  return {atomic::load_acquire(region_.rank_slots(rank).produced[kLoan])};
+ZeroCopyExposure ChunkRing::exposure(int rank) const {
+  return {atomic::load_acquire(region_.rank_slots(rank).produced[kExposure])};
 }
 
 void ChunkRing::show_produced(Word word, uint64_t end, int to) {

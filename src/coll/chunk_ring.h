@@ -12,7 +12,7 @@
 //   produced[contributed]   its buffer is filled for every stage that ends at or before this position
 //   produced[reduced]       the same, with the results of its share of a reduction
 //   consumed                it does not read data before this position any more
-//   loan                    zero-copy exposure: its data of this generation are not in its buffer; other
+//   exposure                zero-copy exposure: its data of this generation are not in its buffer; other
 //                           ranks read them in place, in its arena slice. They count as produced too
 //
 // The other words of the two cache lines hold the headers of the latest generations (collective_region.h). A
@@ -43,14 +43,14 @@ class CollectiveRegion;
 ///        | withdrawn | generation | 1 + offset in the arena slice; 0: no exposure |
 ///
 /// `withdrawn` is permanent: no rank trusts exposures of that process in this region again.
-struct Loan {
+struct ZeroCopyExposure {
   static constexpr int kGenerationShift = 47;
   static constexpr uint64_t kOffsets = (uint64_t{1} << kGenerationShift) - 1;
   static constexpr uint64_t kWithdrawn = uint64_t{1} << 63;
 
   uint64_t word;
 
-  static Loan of(uint64_t generation, uint64_t offset) {
+  static ZeroCopyExposure of(uint64_t generation, uint64_t offset) {
     return {(generation & 0xffff) << kGenerationShift | (offset + 1)};
   }
   bool withdrawn() const { return (word & kWithdrawn) != 0; }
@@ -122,13 +122,13 @@ class ChunkRing {
   // Zero-copy exposure.
 
   /// Publishes where the own data of a generation are, before any of them count as produced; an empty word
-  /// exposes nothing. Pairs with loan().
-  void lend(Loan loan);
-  /// A rank that reads exposed data during or after this call finds loan().withdrawn() afterwards.
-  void withdraw_loan();
+  /// exposes nothing. Pairs with exposure().
+  void publish_exposure(ZeroCopyExposure exposure);
+  /// A rank that reads exposed data during or after this call finds exposure().withdrawn() afterwards.
+  void withdraw_exposure();
   /// Pre: has_produced() returned true in this generation, or atomic::fence_acquire() was called after
   /// reading.
-  Loan loan(int rank) const;
+  ZeroCopyExposure exposure(int rank) const;
 
   /// Adaptive copy policy for the own buffer.
   p2p::CellFiller filler;
@@ -136,7 +136,7 @@ class ChunkRing {
  private:
   void update_consumed_by_all(int& awaited);
 
-  static constexpr size_t kLoan = 2;  // index in RankSlots::produced
+  static constexpr size_t kExposure = 2;  // index in RankSlots::produced
 
   CollectiveRegion& region_;
   uint64_t memory_bytes_;
@@ -144,7 +144,7 @@ class ChunkRing {
   uint64_t consumed_by_all_ = 0;
   uint64_t generations_begun_ = 0;
   uint64_t generations_ended_ = 0;
-  uint64_t shown_loan_ = 0;  // as published in the own row
+  uint64_t published_exposure_ = 0;  // as published in the own row
 };
 
 }  // namespace hearth::coll

@@ -40,7 +40,7 @@ bool ChunkStages::advance() {
   if (!begun_) {
     begun_ = true;
     put_.begin = take_.begin = share_.begin = consumed_ = ring_.first_begin(stage_bytes_);
-    lend();
+    expose_data();
   }
   const Cursor& last = part_.shares ? share_ : take_;
   while (last.stage < stages_) {
@@ -58,20 +58,20 @@ bool ChunkStages::advance() {
 // other ranks knows that they have finished: each rank published its result after it had read all the data
 // that it needed.
 bool ChunkStages::is_still_read(int& awaited_rank) {
-  return lent_ && !part_.shares && !ring_.is_consumed(part_.reader, consumed_, awaited_rank);
+  return exposes_ && !part_.shares && !ring_.is_consumed(part_.reader, consumed_, awaited_rank);
 }
 
 // Exposes the own data if they are long. For short data, two copies cost less than waiting for the readers. A
 // rank that needs no data from others, such as the root of a broadcast, may run far ahead of them through
 // pipeline buffers, so its minimum length is higher.
-void ChunkStages::lend() {
+void ChunkStages::expose_data() {
   constexpr int64_t kLongerAhead = 8;
   const bool runs_ahead = !part_.takes || kind_ == Collective::scan;
-  const auto least = static_cast<int64_t>(param::get_bytes(param::Id::coll_lend_bytes_min));
+  const auto least = static_cast<int64_t>(param::get_bytes(param::Id::coll_expose_bytes_min));
   uint64_t offset = 0;
-  lent_ = offered_.bytes >= (runs_ahead ? kLongerAhead * least : least) &&
-          region_.expose(offered_.place, offered_.bytes, offset);
-  ring_.lend(lent_ ? Loan::of(generation_, offset) : Loan{0});
+  exposes_ = offered_.bytes >= (runs_ahead ? kLongerAhead * least : least) &&
+             region_.expose(offered_.place, offered_.bytes, offset);
+  ring_.publish_exposure(exposes_ ? ZeroCopyExposure::of(generation_, offset) : ZeroCopyExposure{0});
 }
 
 void ChunkStages::end_generation(uint64_t position) {
@@ -81,26 +81,26 @@ void ChunkStages::end_generation(uint64_t position) {
 
 const std::byte* ChunkStages::source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all,
                                      int64_t bytes) {
-  const Loan loan = ring_.loan(from);
-  borrows_ |= loan.word != 0;
-  if (!loan.is_of(generation_)) return ring_.place(from, begin) + in_chunk;
-  chaos::at(chaos::Point::loan_found);
-  return region_.lent_by(from, loan.offset() + static_cast<uint64_t>(in_all), bytes);
+  const ZeroCopyExposure exposure = ring_.exposure(from);
+  reads_exposed_ |= exposure.word != 0;
+  if (!exposure.is_of(generation_)) return ring_.place(from, begin) + in_chunk;
+  chaos::at(chaos::Point::exposure_found);
+  return region_.exposed_by(from, exposure.offset() + static_cast<uint64_t>(in_all), bytes);
 }
 
 // Call after reading exposed data: false if an exposure was withdrawn, so that the data may have been
 // overwritten before they were read. Not needed after reading pipeline buffers, where it would be expensive:
 // the rank runs ahead and may have written to the line of that word, and fetching the line again costs as
 // much as a short collective.
-bool ChunkStages::loans_stand() {
-  if (__builtin_expect(!borrows_, 1)) return true;
+bool ChunkStages::exposures_valid() {
+  if (__builtin_expect(!reads_exposed_, 1)) return true;
   atomic::fence_acquire();
   for (int way = 1; way < size(); ++way) {
     const int from = (rank() + way) % size();
     // This process also learns the cause of the withdrawal, and checks for it while it waits.
-    if (takes_from(take_.stage, from) && ring_.loan(from).withdrawn()) return wait_for(from);
+    if (takes_from(take_.stage, from) && ring_.exposure(from).withdrawn()) return wait_for(from);
   }
-  borrows_ = false;
+  reads_exposed_ = false;
   return true;
 }
 
@@ -125,7 +125,7 @@ bool ChunkStages::check_failure() {
   if (!begun_) return false;  // an earlier collective checks
   if (const Status failure = region_.failure(); !failure.ok()) {
     outcome = failure;
-    ring_.withdraw_loan();
+    ring_.withdraw_exposure();
     end_generation(put_.begin);
     return true;
   }
@@ -165,7 +165,7 @@ void ChunkStages::show_produced(ChunkRing::Word word, uint64_t end, int to) {
 
 bool ChunkStages::give_up(Status status) {
   if (outcome.ok()) outcome = status;
-  ring_.withdraw_loan();
+  ring_.withdraw_exposure();
   end_generation(put_.begin);
   return true;
 }
@@ -179,7 +179,7 @@ void ChunkStages::put_everything() {
 }
 
 bool ChunkStages::advance_put() {
-  if (lent_) {
+  if (exposes_) {
     put_everything();
     return true;
   }
@@ -198,7 +198,7 @@ bool ChunkStages::advance_put() {
 bool ChunkStages::advance_take() {
   // A rank that has put its data has room for its results in the same stage. A rank that exposes its data
   // must check for room before it has results.
-  if (int late = 0; lent_ && !ring_.may_write(end(take_), late)) return wait_for(late);
+  if (int late = 0; exposes_ && !ring_.may_write(end(take_), late)) return wait_for(late);
   bool moved = false;
   for (; part_.takes && take_.way < size(); ++take_.way) {
     const int from = (rank() + take_.way) % size();
@@ -214,7 +214,7 @@ bool ChunkStages::advance_take() {
     moved = true;
   }
   const bool has_result = part_.takes && reduce(take_.stage, take_.begin);
-  if (!loans_stand()) return false;
+  if (!exposures_valid()) return false;
   if (has_result) show_produced(ChunkRing::Word::reduced, end(take_), part_.result_reader);
   if (!part_.shares) show_consumed(end(take_));
   next_stage(take_);

@@ -114,8 +114,8 @@ class ChunkStages : public SharedCollective {
   };
 
   bool has_other_header(int rank) const;
-  void lend();
-  bool loans_stand();
+  void expose_data();
+  bool exposures_valid();
   bool is_still_read(int& awaited_rank);
   void put_everything();
   void publish_call();
@@ -138,9 +138,9 @@ class ChunkStages : public SharedCollective {
   bool has_published_call_ = false;
   Part part_;
   Offer offered_;
-  bool lent_ = false;
-  bool borrows_ = false;   // has read exposed data in the current take phase
-  uint64_t consumed_ = 0;  // as published in this generation
+  bool exposes_ = false;
+  bool reads_exposed_ = false;  // has read exposed data in the current take phase
+  uint64_t consumed_ = 0;       // as published in this generation
   int64_t stages_ = 0;
   int64_t stage_bytes_ = 0;
   Cursor put_;

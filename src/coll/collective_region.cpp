@@ -468,7 +468,7 @@ bool CollectiveRegion::check_all_read() {
   return all_read_ = true;
 }
 
-const std::byte* CollectiveRegion::lent_by(int rank, uint64_t offset, int64_t bytes) const {
+const std::byte* CollectiveRegion::exposed_by(int rank, uint64_t offset, int64_t bytes) const {
   const std::byte* const memory =
       arena_ == nullptr ? nullptr
                         : arena_->memory_of(place_of(peers_[rank]), offset, static_cast<size_t>(bytes));

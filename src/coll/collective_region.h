@@ -303,7 +303,7 @@ class CollectiveRegion {
   }
   void end_exposure() { exposure_.end(); }
   /// The data that a rank exposes at that offset in its arena slice.
-  const std::byte* lent_by(int rank, uint64_t offset, int64_t bytes) const;
+  const std::byte* exposed_by(int rank, uint64_t offset, int64_t bytes) const;
 
   // Collective mismatch: a rank is in a small collective while another is in a long one, or in one of another
   // kind or length. A rank that waits for another rank checks the headers of that rank, so that a mismatch is

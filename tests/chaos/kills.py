@@ -21,7 +21,7 @@ WAYS = {
     "single copy": (262144, {"HEARTH_P2P_SINGLE_COPY_BYTES_MIN": "1",
                              "HEARTH_P2P_SINGLE_COPY_COOPERATIVE_BYTES_MIN": "1"}),
     "arena": (262144, {"HEARTH_P2P_ARENA_BYTES_MIN": "1", "HEARTH_P2P_COOPERATIVE_BYTES_MIN": "1"}),
-    "loans": (262144, {"HEARTH_COLL_LEND_BYTES_MIN": "1"}),
+    "exposures": (262144, {"HEARTH_COLL_EXPOSE_BYTES_MIN": "1"}),
     "machines": (5000, {"HEARTH_PRETEND_MACHINES": "2"}),
     "messages": (5000, {"HEARTH_COLL_REGIONS": "0", "HEARTH_SHM_RING_BYTES": "1K"}),
 }
@@ -46,9 +46,9 @@ SHORT = [
     ("row_shown", "scan", "inline", 2, 0, True),
     ("chunk_half_written", "alltoall", "cells", 2, 1, True),
     ("chunk_shown", "allreduce", "cells", 2, 2, True),
-    ("loan_found", "allreduce", "loans", 2, 1, True),
-    ("loan_found", "allgather", "loans", 2, 2, True),
-    ("collective_ends", "alltoall", "loans", 2, 0, True),
+    ("exposure_found", "allreduce", "exposures", 2, 1, True),
+    ("exposure_found", "allgather", "exposures", 2, 2, True),
+    ("collective_ends", "alltoall", "exposures", 2, 0, True),
     ("collective_ends", "allgather", "cells", 2, 0, True),
     ("region_claimed", "dup", "inline", 2, 0, True),
     ("region_taken", "dup", "inline", 2, 0, True),
@@ -78,7 +78,7 @@ def kill(point, call, way, passage, rank, survive):
     length, environment = WAYS[way]
     options = ["--chaos", f"kill={point}:{passage},rank={rank}"] + (["--survive"] if survive else [])
     arguments = [passage, STEPS, f"only={call}", f"bytes={length}"] + (["survive"] if survive else [])
-    arguments += ["arena"] if way == "loans" else []
+    arguments += ["arena"] if way == "exposures" else []
     outcome = disturbed.run(options, arguments, ranks=3, environment=environment)
     problem = outcome.problem()
     if not problem and not outcome.disturbed:

@@ -110,9 +110,9 @@ TEST_F(ChunksBetweenThreads, OneFillsAllTheTime) {
 }
 
 // Most ranks expose their data without copying.
-class LoansBetweenThreads : public ChunksBetweenThreads {
+class ExposuresBetweenThreads : public ChunksBetweenThreads {
  protected:
-  static constexpr auto kRow = static_cast<size_t>(param::Id::coll_lend_bytes_min);
+  static constexpr auto kRow = static_cast<size_t>(param::Id::coll_expose_bytes_min);
 
   void SetUp() override {
     ASSERT_TRUE(param::set_number(kRow, 1));
@@ -121,23 +121,23 @@ class LoansBetweenThreads : public ChunksBetweenThreads {
   void TearDown() override { param::set_number(kRow, 8192); }
 };
 
-TEST_F(LoansBetweenThreads, OneAfterTheOther) {
+TEST_F(ExposuresBetweenThreads, OneAfterTheOther) {
   run(all_kinds(200, 1), 1, 11);
 }
 
-TEST_F(LoansBetweenThreads, ManyUnderWay) {
+TEST_F(ExposuresBetweenThreads, ManyUnderWay) {
   for (const uint32_t seed : {2u, 3u}) run(all_kinds(60, seed), 10, seed);
 }
 
 // A rank that exposes its input copies none of it, but its results still need room in its buffers.
-TEST_F(LoansBetweenThreads, ResultsWaitForRoom) {
+TEST_F(ExposuresBetweenThreads, ResultsWaitForRoom) {
   run(std::vector<Call>(40, {What::allreduce, 0, 20'000}), 2, 8);
   run(std::vector<Call>(40, {What::reduce, 1, 20'000}), 2, 9);
 }
 
 // A published result implies that its rank has read all exposed inputs. A rank that has every result needs no
 // further acknowledgement.
-TEST_F(LoansBetweenThreads, WhoHasAllResultsWaitsForNobody) {
+TEST_F(ExposuresBetweenThreads, WhoHasAllResultsWaitsForNobody) {
   run({{What::bcast, 1, 1000}}, 1, 5);
   const Call call = {What::allreduce, 0, 1000};
   std::vector<std::unique_ptr<Part>> parts;
@@ -150,28 +150,28 @@ TEST_F(LoansBetweenThreads, WhoHasAllResultsWaitsForNobody) {
   for (const size_t i : {3, 0, 1}) EXPECT_TRUE(advance(i));
 }
 
-TEST_F(LoansBetweenThreads, WhoGivesUpTellsThoseThatRead) {
+TEST_F(ExposuresBetweenThreads, WhoGivesUpTellsThoseThatRead) {
   run({{What::bcast, 1, 1000}}, 1, 5);
   const ChunkRing& one = rank(1).ring();
   ChunkRing& three = rank(3).ring();
-  EXPECT_FALSE(one.loan(3).withdrawn());
-  three.lend(Loan::of(70'000, 4096));
-  ASSERT_TRUE(one.loan(3).is_of(70'000));
-  EXPECT_FALSE(one.loan(3).is_of(70'001));
-  EXPECT_EQ(one.loan(3).offset(), 4096u);
-  three.withdraw_loan();
-  EXPECT_TRUE(one.loan(3).withdrawn());
-  three.lend({0});
-  EXPECT_TRUE(one.loan(3).withdrawn()) << "it is trusted again";
+  EXPECT_FALSE(one.exposure(3).withdrawn());
+  three.publish_exposure(ZeroCopyExposure::of(70'000, 4096));
+  ASSERT_TRUE(one.exposure(3).is_of(70'000));
+  EXPECT_FALSE(one.exposure(3).is_of(70'001));
+  EXPECT_EQ(one.exposure(3).offset(), 4096u);
+  three.withdraw_exposure();
+  EXPECT_TRUE(one.exposure(3).withdrawn());
+  three.publish_exposure({0});
+  EXPECT_TRUE(one.exposure(3).withdrawn()) << "it is trusted again";
 }
 
-TEST_F(LoansBetweenThreads, WhatWasWithdrawnIsNeverDone) {
+TEST_F(ExposuresBetweenThreads, WhatWasWithdrawnIsNeverDone) {
   run({{What::bcast, 1, 1000}}, 1, 5);
   const Call call = {What::bcast, 1, 1000};
   const auto root = rank(1).start(call, 0, true);
   const auto reader = rank(2).start(call, 0, true);
   EXPECT_FALSE(root->shared->advance()) << "it waits for its readers";
-  rank(1).ring().withdraw_loan();
+  rank(1).ring().withdraw_exposure();
   for (int i = 0; i < 8; ++i) EXPECT_FALSE(reader->shared->advance()) << i;
 }
 
