@@ -118,15 +118,15 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
                                             .machines = ranks > machines ? machines : 1});
   }
   const int64_t whole_bytes_max = coll::whole_bytes_max(shares_processors(ranks));
-  const uint64_t chunk_bytes = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).chunk_bytes;
+  const uint64_t pipeline_bytes = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).pipeline_bytes;
   const int64_t longest =
-      coll::published_bytes_max(collective, chunk_bytes != 0, shares_processors(ranks), whole_bytes_max);
+      coll::published_bytes_max(collective, pipeline_bytes != 0, shares_processors(ranks), whole_bytes_max);
   return coll::algorithm_for(
       collective, {.size = ranks,
                    .bytes = vector_bytes,
                    .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
                    .commutative = true,
-                   .chunks = has_region(ranks) && coll::chunks_suffice(ranks, chunk_bytes),
+                   .chunks = has_region(ranks) && coll::pipeline_suffices(ranks, pipeline_bytes),
                    .lines = has_region(ranks) && said <= longest && allowed("lines", pays || one_order),
                    .same_bits = same_bits,
                    .tree = has_region(ranks) && fits_groups(collective, ranks, bytes) && !one_order &&

@@ -145,7 +145,7 @@ constexpr Choice kChoices[] = {
     {param::Id::shm_cell_bytes, true, {kAsItIs, 2 * KiB, 4 * KiB, 16 * KiB}},
     {param::Id::shm_cell_count, true, {kAsItIs, 8, 16, 32}},
     {param::Id::coll_regions, true, {kAsItIs, kAsItIs, 2, 0}},
-    {param::Id::coll_chunk_bytes, true, {kAsItIs, 64 * KiB, 64 * KiB, 128 * KiB}},
+    {param::Id::coll_pipeline_bytes, true, {kAsItIs, 64 * KiB, 64 * KiB, 128 * KiB}},
     {param::Id::coll_same_bits, true, {0, 0, 0, 1}},
     {param::Id::p2p_inline_bytes_max, false, {kAsItIs, 0, 48, 512}},
     {param::Id::p2p_cells_in_flight, false, {kAsItIs, 1, 2, 3}},

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "coll/blocks.h"
-#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
 #include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "coll/tree_lines.h"
@@ -24,8 +24,8 @@ void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks)
 }
 
 Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
-  return move_through_chunks(schedule,
-                             [&](ChunkMoves& moves) { return moves.allgather(schedule, own, blocks); });
+  return move_through_pipeline(schedule,
+                               [&](PipelineMoves& moves) { return moves.allgather(schedule, own, blocks); });
 }
 
 Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
@@ -123,7 +123,7 @@ Status allgather(Schedule& schedule, const void* send, Count send_count, Type& s
   const int64_t bytes = receive_count * receive_type.size;
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
-              .chunks = has_chunks(schedule),
+              .chunks = has_pipeline(schedule),
               .lines = fits_lines(schedule.region(), Collective::allgather, bytes),
               .tree = fits_tree(schedule.region(), Collective::allgather, bytes),
               .context = schedule.context()};
@@ -142,7 +142,7 @@ Status allgatherv(Schedule& schedule, const void* send, Count send_count, Type& 
   Shape shape{.size = schedule.size(),
               .bytes = longest,
               .equal = false,
-              .chunks = has_chunks(schedule),
+              .chunks = has_pipeline(schedule),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   return select(Collective::allgather, kAlgorithms, shape)(schedule, own, blocks);

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "coll/blocks.h"
-#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
 #include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/select.h"
 #include "mpi.h"
 
@@ -25,7 +25,7 @@ Status lines(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
 
 /// Likewise.
 Status chunks(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
-  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+  return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.alltoall(schedule, out, in);
     return Status();
   });
@@ -223,7 +223,7 @@ Status alltoall(Schedule& schedule, const void* send, Count send_count, Type& se
   Shape shape{
       .size = schedule.size(),
       .bytes = bytes,
-      .chunks = has_chunks(schedule),
+      .chunks = has_pipeline(schedule),
       .lines = fits_lines(schedule.region(), Collective::alltoall, saturated_product(schedule.size(), bytes)),
       .context = schedule.context()};
   describe_machines(schedule, shape);

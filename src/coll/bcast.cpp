@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
 #include "coll/lines.h"
 #include "coll/packed.h"
+#include "coll/pipeline.h"
 #include "coll/select.h"
 #include "coll/tree.h"
 #include "coll/tree_lines.h"
@@ -27,7 +27,7 @@ Status tree(Schedule& schedule, void* buffer, Count count, Type& type, int root)
 }
 
 Status chunks(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
-  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+  return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.bcast(buffer, count, type, root);
     return Status();
   });
@@ -91,7 +91,7 @@ Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type,
   const int64_t bytes = count * type.size;
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
-              .chunks = has_chunks(schedule),
+              .chunks = has_pipeline(schedule),
               .lines = fits_lines(schedule.region(), Collective::bcast, bytes),
               .tree = fits_tree(schedule.region(), Collective::bcast, bytes),
               .context = schedule.context()};

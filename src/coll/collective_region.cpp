@@ -307,8 +307,8 @@ CollectiveRegion::CollectiveRegion(Comm& comm, const shm::Segment& segment, int3
       arena_(the_arena),
       region_(region),
       index_(index_of(region)),
-      chunk_ring_(*this) {
-  if (!segment.open_chunks(index_)) throw std::bad_alloc();
+      pipeline_ring_(*this) {
+  if (!segment.open_pipeline_buffers(index_)) throw std::bad_alloc();
   for (const objects::PeerIndex process : members_of(comm)) {
     rank_slots_.push_back(&segment.rank_slots(index_, place_of(process)));
     bells_.emplace_back(segment, place_of(process));
@@ -479,8 +479,8 @@ const std::byte* CollectiveRegion::exposed_by(int rank, uint64_t offset, int64_t
   return memory;
 }
 
-std::span<std::byte> CollectiveRegion::chunks(int rank) const {
-  return segment_.chunks(index_, place_of(peers_[rank]));
+std::span<std::byte> CollectiveRegion::pipeline_buffers(int rank) const {
+  return segment_.pipeline_buffers(index_, place_of(peers_[rank]));
 }
 
 void CollectiveRegion::ring_all() const {

@@ -8,7 +8,7 @@
 //   slot | header: sequence number, bytes, lag, ... | payload |
 //
 // Separate memory holds an overflow buffer for each slot, for data longer than the payload, and the pipeline
-// buffers (coll/chunk_ring.h).
+// buffers (coll/pipeline_ring.h).
 //
 // Small collectives that use the region have sequence numbers, equal on all ranks. In collective n each
 // process publishes its data in slot n % 8 of its own row and reads the slots of the other ranks. It may
@@ -55,10 +55,10 @@
 
 #include "base/atomic.h"
 #include "base/chaos.h"
-#include "coll/chunk_ring.h"
 #include "coll/disagreement.h"
 #include "coll/footprint.h"
 #include "coll/hierarchy.h"
+#include "coll/pipeline_ring.h"
 #include "coll/select.h"
 #include "objects/comm.h"
 #include "shm/arena.h"
@@ -242,14 +242,14 @@ class CollectiveRegion {
   void publish(uint32_t number, uint32_t what) { publish(number, what, number - done_); }
   /// The same on behalf of other ranks too: `lag` is the maximum of their lags.
   void publish(uint32_t number, uint32_t what, uint32_t lag) {
-    chaos::at(chaos::Point::row_half_written);
+    chaos::at(chaos::Point::slot_half_written);
     const SlotHeader header = slot_header_of(number, what, lag);
     atomic::store_release(own_slot(number).word, header.word);
     const bool overflows = header.bytes() > shm::kSlotPayloadBytes;
     footprint::writes(&own_slot(number),
                       static_cast<int64_t>(sizeof header.word) + (overflows ? 0 : header.bytes()));
     if (overflows) footprint::writes(own_payload(number, header.bytes()), header.bytes());
-    chaos::at(chaos::Point::row_shown);
+    chaos::at(chaos::Point::slot_published);
   }
   /// The lag: number of collectives up to this one that are not complete here.
   uint32_t lag(uint32_t number) const { return number - done_; }
@@ -283,8 +283,8 @@ class CollectiveRegion {
   shm::RankSlots& rank_slots(int rank) const { return *rank_slots_[static_cast<size_t>(rank)]; }
   /// Pipeline buffers of a rank; their counters are in the rows. The buffers of another rank may be read once
   /// its counters show that they hold data.
-  std::span<std::byte> chunks(int rank) const;
-  ChunkRing& chunk_ring() { return chunk_ring_; }
+  std::span<std::byte> pipeline_buffers(int rank) const;
+  PipelineRing& pipeline_ring() { return pipeline_ring_; }
 
   // Zero-copy exposure.
 
@@ -351,7 +351,7 @@ class CollectiveRegion {
            number % shm::kCollectiveSlots * shm::kOverflowBufferBytes;
   }
   static uint64_t& call_header(shm::RankSlots& rank_slots, uint16_t generation) {
-    return rank_slots.produced[shm::kChunkWords - kCallHeaders + generation % kCallHeaders];
+    return rank_slots.produced[shm::kPipelineWords - kCallHeaders + generation % kCallHeaders];
   }
   CollectiveRegion(objects::Comm& comm, const shm::Segment& segment, int32_t region);
   [[gnu::cold]] bool update_done_by_all(uint32_t number, objects::PeerIndex& awaited);
@@ -363,7 +363,7 @@ class CollectiveRegion {
   [[gnu::cold]] void map_windows();
   /// Whether the job has more ranks than processors.
   bool shares_processors() const;
-  bool has_overflow_buffers() const { return segment_.geometry().chunk_bytes != 0; }
+  bool has_overflow_buffers() const { return segment_.geometry().pipeline_bytes != 0; }
   bool check_all_read();
   static int32_t take_below(uint32_t most, std::span<const objects::PeerIndex> members);
   [[gnu::cold]] static CollectiveRegion* enter(objects::Comm& comm, CollectiveRegion*& view, int32_t region);
@@ -396,7 +396,7 @@ class CollectiveRegion {
   bool all_read_ = false;  // all other ranks read arena slices
   const int32_t region_;
   const int index_;  // index of the region
-  ChunkRing chunk_ring_;
+  PipelineRing pipeline_ring_;
 };
 
 }  // namespace hearth::coll

@@ -1,9 +1,9 @@
 #include "coll/blocks.h"
-#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
 #include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/select.h"
 #include "coll/tree.h"
 #include "mpi.h"
@@ -27,7 +27,7 @@ Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, 
 }
 
 Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
-  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+  return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.gather(schedule, own, blocks, root);
     return Status();
   });
@@ -129,7 +129,7 @@ Status gather(Schedule& schedule, const void* send, Count send_count, Type& send
   const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
-              .chunks = has_chunks(schedule),
+              .chunks = has_pipeline(schedule),
               .lines = fits_lines(schedule.region(), Collective::gather, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);

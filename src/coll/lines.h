@@ -70,7 +70,7 @@ class Lines final : public SharedCollective {
   void join(Schedule& schedule) { schedule.add_shared(*this, data_type_, type_, op_); }
   void begin() override {
     number_ = region_.next_number();
-    generation_ = region_.chunk_ring().generations_begun();
+    generation_ = region_.pipeline_ring().generations_begun();
     expected_ = what_of(expected_bytes_, kind_, generation_);
     outcome = {};
     has_published_ = has_result_ = false;

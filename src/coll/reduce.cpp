@@ -1,10 +1,10 @@
 #include <utility>
 
-#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
 #include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/reduction_shape.h"
 #include "coll/ring.h"
 #include "coll/select.h"
@@ -35,7 +35,7 @@ Status tree(Schedule& schedule, const void* input, void* receive, Count count, T
 
 Status chunks(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
               int root) {
-  return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
+  return reduce_through_pipeline(schedule, input, receive, type, op, [&](PipelineReduction& reduction) {
     return reduction.reduce(schedule, count, root);
   });
 }

@@ -1,9 +1,9 @@
 #include "coll/blocks.h"
-#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
 #include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/reduction_shape.h"
 #include "coll/select.h"
 #include "datatype/reduce.h"
@@ -62,7 +62,7 @@ Status lines(Schedule& schedule, const void* input, void* receive, const Blocks&
 
 Status chunks(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
               Op& op) {
-  return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
+  return reduce_through_pipeline(schedule, input, receive, type, op, [&](PipelineReduction& reduction) {
     return reduction.reduce_scatter(schedule, blocks.begins(), blocks.each());
   });
 }

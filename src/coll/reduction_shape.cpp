@@ -1,9 +1,9 @@
 #include "coll/reduction_shape.h"
 
 #include "base/param.h"
-#include "coll/chunks.h"
 #include "coll/levels.h"
 #include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/tree_lines.h"
 
 namespace hearth::coll {
@@ -16,7 +16,7 @@ Shape reduction_shape(const Schedule& schedule, Collective collective, Count cou
               .bytes = bytes,
               .count = count,
               .commutative = op.commutative,
-              .chunks = ChunkReduction::fits(schedule, type),
+              .chunks = PipelineReduction::fits(schedule, type),
               .lines = fits_lines(schedule.region(), collective, bytes),
               .same_bits = same_bits,
               .tree = type.contiguous && fits_tree(schedule.region(), collective, bytes),

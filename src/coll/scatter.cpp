@@ -1,9 +1,9 @@
 #include "coll/blocks.h"
-#include "coll/chunks.h"
 #include "coll/coll.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
 #include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/select.h"
 #include "coll/tree.h"
 #include "mpi.h"
@@ -27,7 +27,7 @@ Status lines(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, 
 }
 
 Status chunks(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
-  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+  return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.scatter(schedule, blocks, own, root);
     return Status();
   });
@@ -126,7 +126,7 @@ Status scatter(Schedule& schedule, const void* send, Count send_count, Type& sen
   Shape shape{
       .size = schedule.size(),
       .bytes = bytes,
-      .chunks = has_chunks(schedule),
+      .chunks = has_pipeline(schedule),
       .lines = fits_lines(schedule.region(), Collective::scatter, saturated_product(schedule.size(), bytes)),
       .context = schedule.context()};
   describe_machines(schedule, shape);

@@ -33,7 +33,7 @@ struct Shape {
   Count count = 0;    // elements of a reduction
   bool commutative = true;
   bool equal = true;       // all ranks have blocks of equal length
-  bool chunks = false;     // pipeline buffers exist and support these data (coll/chunks.h)
+  bool chunks = false;     // pipeline buffers exist and support these data (coll/pipeline.h)
   bool lines = false;      // the data of each rank fit a flat slot (coll/lines.h)
   bool same_bits = false;  // coll_same_bits: only algorithms that combine ranks from the last to the first
   bool tree = false;       // the data of each rank fit a hierarchical slot (coll/tree_lines.h)
@@ -65,7 +65,7 @@ int64_t published_bytes_max(Collective collective, bool has_overflow_buffers, bo
 
 /// Whether a pipeline buffer of this size is enough for so many ranks: each needs a few cache lines in a
 /// stage.
-constexpr bool chunks_suffice(int ranks, uint64_t memory_bytes) {
+constexpr bool pipeline_suffices(int ranks, uint64_t memory_bytes) {
   constexpr uint64_t kBytesEach = 8 * 1024;
   return ranks > 1 && memory_bytes >= static_cast<uint64_t>(ranks) * kBytesEach;
 }

@@ -83,7 +83,7 @@ void TreeLines::allgather(const void* send, Count send_count, Type& send_type, v
 void TreeLines::begin() {
   number_ = region_.next_number();
   if (two_numbers_) region_.next_number();
-  generation_ = region_.chunk_ring().generations_begun();
+  generation_ = region_.pipeline_ring().generations_begun();
   awaited_rank_ = -1;
   outcome = {};
   phase_ = first_phase_;

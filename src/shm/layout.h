@@ -5,7 +5,7 @@
 //   blocks_offset        RankBlock + tables   one per rank, block_bytes apart
 //   cells_offset         bounce buffers       one pool per rank, owned by the sender
 //   regions_offset       collective regions   taken one by one for communicators (coll/collective_region.h)
-//   chunks_offset        overflow buffers,    one set per region and rank, allocated at first use
+//   pipelines_offset     overflow buffers,    one set per region and rank, allocated at first use
 //                        pipeline buffers
 //   rings_offset         rings                taken one by one when a pair first communicates
 //
@@ -38,9 +38,9 @@ struct JobGeometry {
   uint64_t ring_bytes;  // credit line and slots
   uint64_t regions_offset;
   uint64_t region_bytes;  // three bitmaps, and a RankSlots for each rank
-  uint64_t chunks_offset;
-  uint64_t chunk_bytes;   // pipeline buffers of one rank in one region
-  uint32_t region_count;  // at most kRegionsMax
+  uint64_t pipelines_offset;
+  uint64_t pipeline_bytes;  // pipeline buffers of one rank in one region
+  uint32_t region_count;    // at most kRegionsMax
 };
 
 constexpr uint32_t kRegionsMax = 64;
@@ -227,7 +227,7 @@ constexpr uint32_t kCollectiveSlots = 8;
 constexpr int64_t kOverflowPayloadBytes = 8192;
 constexpr uint64_t kOverflowBufferBytes = kOverflowPayloadBytes + 1024;
 constexpr uint64_t kOverflowBuffersBytes = kCollectiveSlots * kOverflowBufferBytes;
-constexpr int kChunkWords = kLineBytes / sizeof(uint64_t);
+constexpr int kPipelineWords = kLineBytes / sizeof(uint64_t);
 
 /// The slots and counters of one process in one region. Only that process writes them, and the process that
 /// clears the region after all have left.
@@ -238,8 +238,8 @@ struct alignas(kLineBytes) RankSlots {
   uint32_t done;
   // For collectives through pipeline buffers: how far the process has filled its own, and how far it has read
   // those of the other ranks.
-  alignas(kLineBytes) uint64_t produced[kChunkWords];
-  alignas(kLineBytes) uint64_t consumed[kChunkWords];
+  alignas(kLineBytes) uint64_t produced[kPipelineWords];
+  alignas(kLineBytes) uint64_t consumed[kPipelineWords];
 };
 
 constexpr size_t kSharedHoldWords = 8;  // of 64 ranks each

@@ -24,7 +24,7 @@ namespace {
 // worth.
 constexpr uint32_t kRingLinesMin = 64;
 constexpr uint32_t kCellCountMin = 32;
-constexpr uint64_t kChunkBytesMin = 512 * 1024;
+constexpr uint64_t kPipelineBytesMin = 512 * 1024;
 // The shortest ring that holds the longest reply packet and its pad.
 constexpr uint32_t kRingLinesLeast = 16;
 constexpr uint32_t kRingLinesMax = 1 << 20;
@@ -77,11 +77,11 @@ uint64_t region_bytes(const SegmentPlan& plan) {
 uint64_t regions_offset(const SegmentPlan& plan) {
   return cells_offset(plan) + plan.rank_count * pool_bytes(plan);
 }
-uint64_t chunks_offset(const SegmentPlan& plan) {
+uint64_t pipelines_offset(const SegmentPlan& plan) {
   return regions_offset(plan) + plan.region_count * region_bytes(plan);
 }
 uint64_t rings_offset(const SegmentPlan& plan) {
-  return to_pages(chunks_offset(plan) + uint64_t{plan.region_count} * plan.rank_count * plan.long_bytes());
+  return to_pages(pipelines_offset(plan) + uint64_t{plan.region_count} * plan.rank_count * plan.long_bytes());
 }
 
 // Pipeline buffers are used without reserve_room(), which only a memfd permits, and only where memory is not
@@ -99,7 +99,7 @@ SegmentPlan plan_of(const JobGeometry& geometry) {
   plan.cell_bytes = geometry.cell_bytes;
   plan.cell_count = geometry.cell_count;
   plan.region_count = geometry.region_count;
-  plan.chunk_bytes = geometry.chunk_bytes;
+  plan.pipeline_bytes = geometry.pipeline_bytes;
   plan.rings_in_pages = geometry.ring_bytes % os::page_bytes() == 0;
   return plan;
 }
@@ -114,19 +114,20 @@ bool is_sound(const JobGeometry& geometry) {
   }
   // Checks the largest parts first, so that no product below overflows 64 bits.
   const uint64_t ranks = geometry.rank_count;
-  const uint64_t chunks = geometry.region_count * ranks;
+  const uint64_t pipeline_buffers = geometry.region_count * ranks;
   const uint64_t lines = geometry.segment_bytes / kLineBytes;
   if (uint64_t{geometry.cell_count} * geometry.cell_bytes > geometry.segment_bytes / ranks ||
       geometry.ring_lines > lines / (ranks * ranks) ||
-      (chunks > 0 && geometry.chunk_bytes > geometry.segment_bytes / chunks)) {
+      (pipeline_buffers > 0 && geometry.pipeline_bytes > geometry.segment_bytes / pipeline_buffers)) {
     return false;
   }
   const SegmentPlan plan = plan_of(geometry);
   return geometry.blocks_offset == blocks_offset() && geometry.block_bytes == block_bytes(plan) &&
          geometry.cells_offset == cells_offset(plan) && geometry.regions_offset == regions_offset(plan) &&
-         geometry.region_bytes == region_bytes(plan) && geometry.chunks_offset == chunks_offset(plan) &&
-         geometry.chunk_bytes == to_pages(plan.chunk_bytes) && geometry.rings_offset == rings_offset(plan) &&
-         geometry.ring_bytes == ring_bytes(plan) && geometry.segment_bytes == plan.segment_bytes();
+         geometry.region_bytes == region_bytes(plan) && geometry.pipelines_offset == pipelines_offset(plan) &&
+         geometry.pipeline_bytes == to_pages(plan.pipeline_bytes) &&
+         geometry.rings_offset == rings_offset(plan) && geometry.ring_bytes == ring_bytes(plan) &&
+         geometry.segment_bytes == plan.segment_bytes();
 }
 
 }  // namespace
@@ -147,13 +148,13 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   // A single rank needs no collective region.
   const int64_t regions = rank_count > 1 ? param::get_count(param::Id::coll_regions) : 0;
   plan.region_count = static_cast<uint32_t>(std::clamp<int64_t>(regions, 0, kRegionsMax));
-  plan.chunk_bytes = to_pages(param::get_bytes(param::Id::coll_chunk_bytes));
+  plan.pipeline_bytes = to_pages(param::get_bytes(param::Id::coll_pipeline_bytes));
   for (uint32_t ranks = rank_count; ranks > 16; ranks /= 4) {
     if (plan.ring_lines > kRingLinesMin) plan.ring_lines /= 2;
-    if (plan.chunk_bytes > kChunkBytesMin) plan.chunk_bytes = to_pages(plan.chunk_bytes / 2);
+    if (plan.pipeline_bytes > kPipelineBytesMin) plan.pipeline_bytes = to_pages(plan.pipeline_bytes / 2);
     if (plan.cell_count > kCellCountMin && ranks > 64) plan.cell_count /= 2;
   }
-  if (!has_memory_files() || os::memory_is_strict()) plan.chunk_bytes = 0;
+  if (!has_memory_files() || os::memory_is_strict()) plan.pipeline_bytes = 0;
   // If the limits on files or address space are low (ulimit -f, -v), reduces the number of collective
   // regions, which are optional.
   const uint64_t bytes_max = std::min(os::file_limit_bytes(), os::address_space_limit_bytes()) / 2;
@@ -162,7 +163,7 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
 }
 
 uint64_t SegmentPlan::long_bytes() const {
-  return chunk_bytes == 0 ? 0 : kOverflowBuffersBytes + to_pages(chunk_bytes);
+  return pipeline_bytes == 0 ? 0 : kOverflowBuffersBytes + to_pages(pipeline_bytes);
 }
 
 uint64_t SegmentPlan::segment_bytes() const {
@@ -252,15 +253,15 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   job.ring_bytes = ring_bytes(plan);
   job.regions_offset = regions_offset(plan);
   job.region_bytes = region_bytes(plan);
-  job.chunks_offset = chunks_offset(plan);
-  job.chunk_bytes = to_pages(plan.chunk_bytes);
+  job.pipelines_offset = pipelines_offset(plan);
+  job.pipeline_bytes = to_pages(plan.pipeline_bytes);
   job.region_count = plan.region_count;
   job.next_context = kFirstFreeContext;
   made.geometry_ = job;
   made.geometry_.magic = kMagic;
   made.pool_bytes_ = pool_bytes(plan);
   made.bind_parts(memory);
-  made.close_chunks();
+  made.close_pipeline_buffers();
   // Every rank uses the blocks from the start. Allocates them now, so that a lack of memory is ENOSPC instead
   // of SIGBUS.
   HEARTH_TRY(made.take_room(plan, blocks_offset(), cells_offset(plan) - blocks_offset()));
@@ -308,7 +309,7 @@ void Segment::bind_parts(std::span<const RankMemory> memory) const {
 Status Segment::attach(int descriptor, Segment& segment) {
   Segment made;
   HEARTH_TRY(map(descriptor, os::map_shared, made));
-  made.close_chunks();
+  made.close_pipeline_buffers();
   os::set_close_on_exec(descriptor, true);
   segment = std::move(made);
   return {};
@@ -421,26 +422,27 @@ bool Segment::reserve_region(int region) const {
 }
 
 // Of all areas, by far most of the segment. If that is refused, mlockall() populates more.
-void Segment::close_chunks() const {
-  const uint64_t bytes = geometry_.rings_offset - geometry_.chunks_offset;
-  if (bytes > 0) static_cast<void>(os::make_inaccessible(base_ + geometry_.chunks_offset, bytes));
+void Segment::close_pipeline_buffers() const {
+  const uint64_t bytes = geometry_.rings_offset - geometry_.pipelines_offset;
+  if (bytes > 0) static_cast<void>(os::make_inaccessible(base_ + geometry_.pipelines_offset, bytes));
 }
 
-bool Segment::open_chunks(int region) const {
-  if (geometry_.chunk_bytes == 0) return true;
-  const uint64_t bytes = geometry_.rank_count * (kOverflowBuffersBytes + geometry_.chunk_bytes);
-  return os::make_accessible(base_ + geometry_.chunks_offset + static_cast<uint64_t>(region) * bytes, bytes);
+bool Segment::open_pipeline_buffers(int region) const {
+  if (geometry_.pipeline_bytes == 0) return true;
+  const uint64_t bytes = geometry_.rank_count * (kOverflowBuffersBytes + geometry_.pipeline_bytes);
+  return os::make_accessible(base_ + geometry_.pipelines_offset + static_cast<uint64_t>(region) * bytes,
+                             bytes);
 }
 
 std::byte* Segment::overflow_buffers(int region, int process) const {
   const uint64_t number =
       static_cast<uint64_t>(region) * geometry_.rank_count + static_cast<uint64_t>(process);
-  return base_ + geometry_.chunks_offset + number * (kOverflowBuffersBytes + geometry_.chunk_bytes);
+  return base_ + geometry_.pipelines_offset + number * (kOverflowBuffersBytes + geometry_.pipeline_bytes);
 }
 
-std::span<std::byte> Segment::chunks(int region, int process) const {
-  if (geometry_.chunk_bytes == 0) return {};
-  return {overflow_buffers(region, process) + kOverflowBuffersBytes, geometry_.chunk_bytes};
+std::span<std::byte> Segment::pipeline_buffers(int region, int process) const {
+  if (geometry_.pipeline_bytes == 0) return {};
+  return {overflow_buffers(region, process) + kOverflowBuffersBytes, geometry_.pipeline_bytes};
 }
 
 uint32_t& Segment::cell_mark(int owner, uint32_t cell) const {

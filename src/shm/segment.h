@@ -20,7 +20,7 @@ struct SegmentPlan {
   uint32_t cell_bytes = 0;
   uint32_t cell_count = 0;
   uint32_t region_count = 0;
-  uint64_t chunk_bytes = 0;
+  uint64_t pipeline_bytes = 0;
   bool rings_in_pages = false;  // each ring in pages of its own, to place it on its receiver's memory node
 
   static SegmentPlan for_ranks(uint32_t rank_count);
@@ -86,10 +86,10 @@ class Segment {
   bool reserve_region(int region) const;
   /// Makes the pipeline and overflow buffers of a region accessible to this process; false if the system
   /// refuses. Before it, access faults.
-  bool open_chunks(int region) const;
+  bool open_pipeline_buffers(int region) const;
   /// The pipeline buffers of a process in a region: whole pages, allocated as they are touched. Pre:
-  /// open_chunks().
-  std::span<std::byte> chunks(int region, int process) const;
+  /// open_pipeline_buffers().
+  std::span<std::byte> pipeline_buffers(int region, int process) const;
   /// The overflow buffers of its slots. Pre: there are pipeline buffers.
   std::byte* overflow_buffers(int region, int process) const;
 
@@ -104,7 +104,7 @@ class Segment {
   static Status map(int descriptor, void* (*how)(int descriptor, size_t bytes), Segment& segment);
   Status take_room(const SegmentPlan& plan, uint64_t offset, uint64_t bytes) const;
   void bind_parts(std::span<const RankMemory> memory) const;
-  void close_chunks() const;
+  void close_pipeline_buffers() const;
 
   std::byte* base_ = nullptr;
   size_t bytes_ = 0;

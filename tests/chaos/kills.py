@@ -17,7 +17,7 @@ import disturbed
 
 WAYS = {
     "inline": (64, {}),
-    "cells": (65536, {"HEARTH_P2P_SINGLE_COPY": "0", "HEARTH_COLL_CHUNK_BYTES": "64K"}),
+    "cells": (65536, {"HEARTH_P2P_SINGLE_COPY": "0", "HEARTH_COLL_PIPELINE_BYTES": "64K"}),
     "single copy": (262144, {"HEARTH_P2P_SINGLE_COPY_BYTES_MIN": "1",
                              "HEARTH_P2P_SINGLE_COPY_COOPERATIVE_BYTES_MIN": "1"}),
     "arena": (262144, {"HEARTH_P2P_ARENA_BYTES_MIN": "1", "HEARTH_P2P_COOPERATIVE_BYTES_MIN": "1"}),
@@ -42,10 +42,10 @@ SHORT = [
     ("rendezvous_announced", "lent", "arena", 2, 1, True),
     ("visiting", "sendrecv", "single copy", 2, 1, True),
     ("piece_taken", "sendrecv", "single copy", 3, 2, True),
-    ("row_half_written", "allreduce", "inline", 3, 1, True),
-    ("row_shown", "scan", "inline", 2, 0, True),
-    ("chunk_half_written", "alltoall", "cells", 2, 1, True),
-    ("chunk_shown", "allreduce", "cells", 2, 2, True),
+    ("slot_half_written", "allreduce", "inline", 3, 1, True),
+    ("slot_published", "scan", "inline", 2, 0, True),
+    ("stage_half_written", "alltoall", "cells", 2, 1, True),
+    ("stage_published", "allreduce", "cells", 2, 2, True),
     ("exposure_found", "allreduce", "exposures", 2, 1, True),
     ("exposure_found", "allgather", "exposures", 2, 2, True),
     ("collective_ends", "alltoall", "exposures", 2, 0, True),
@@ -65,7 +65,7 @@ SHORT = [
     ("waiting", "sendrecv", "messages", 2, 1, True),
     ("finalize_begins", "barrier", "inline", 1, 1, True),
     ("finalize_ends", "barrier", "inline", 1, 2, True),
-    ("row_half_written", "reduce", "inline", 2, 1, False),
+    ("slot_half_written", "reduce", "inline", 2, 1, False),
     ("rendezvous_announced", "sendrecv", "cells", 2, 2, False),
     ("region_taken", "dup", "inline", 2, 0, False),
 ]

@@ -72,7 +72,7 @@ Job::Job(Kind kind, int size, uint32_t seed) {
   plan.cell_bytes = 256;
   plan.cell_count = 21;
   plan.region_count = 1;
-  plan.chunk_bytes = 4096;
+  plan.pipeline_bytes = 4096;
   HEARTH_CHECK(shm::Segment::create(plan, segment_).ok());
   if (kind == Kind::mixed) {
     HEARTH_CHECK(shm::Segment::create(plan, other_segment_).ok());

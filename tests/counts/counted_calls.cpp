@@ -156,7 +156,7 @@ bool is_right(const CountedCall& call, int ranks) {
     return ranks > 2 && call.bytes * said_for <= shm::kSlotPayloadBytes;
   }
   if (algorithm.starts_with("chunks")) {
-    return chunks_suffice(ranks, shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).chunk_bytes);
+    return pipeline_suffices(ranks, shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).pipeline_bytes);
   }
   return true;
 }

@@ -15,7 +15,7 @@ int run_in_segment(const uint8_t* data, size_t bytes, uint32_t ranks, uint32_t r
   plan.cell_bytes = 256;
   plan.cell_count = 21;
   plan.region_count = regions;
-  plan.chunk_bytes = 4096;
+  plan.pipeline_bytes = 4096;
   Input input(data, bytes);
   shm::Segment segment;
   demand(shm::Segment::create(plan, segment).ok(), "there is memory for a segment");

@@ -35,7 +35,8 @@ void touch_all(const shm::Segment& segment) {
   const auto region = static_cast<int>(geometry.region_count - 1);
   touch(segment, &segment.rank_slots(region, last), sizeof(shm::RankSlots));
   touch(segment, segment.used_slots(region).data(), segment.used_slots(region).size_bytes());
-  touch(segment, segment.chunks(region, last).data(), segment.chunks(region, last).size());
+  touch(segment, segment.pipeline_buffers(region, last).data(),
+        segment.pipeline_buffers(region, last).size());
 }
 
 }  // namespace

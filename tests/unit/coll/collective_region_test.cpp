@@ -30,14 +30,14 @@ constexpr int kRegions = 3;
 class CollectiveRegions : public testing::Test {
  protected:
   void SetUp() override { make_segment(8192); }
-  void make_segment(uint64_t chunk_bytes) {
+  void make_segment(uint64_t pipeline_bytes) {
     shm::SegmentPlan plan;
     plan.rank_count = kRanks;
     plan.ring_lines = 64;
     plan.cell_bytes = 4096;
     plan.cell_count = 4;
     plan.region_count = kRegions;
-    plan.chunk_bytes = chunk_bytes;
+    plan.pipeline_bytes = pipeline_bytes;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
     CollectiveRegion::set_up(segment_, 0);
   }
@@ -170,16 +170,16 @@ TEST_F(CollectiveRegions, OfAnUnusedCommunicatorAreGivenBackToo) {
   EXPECT_EQ(regions_taken(), 1u);
 }
 
-TEST_F(CollectiveRegions, HaveChunksApartFromEachOther) {
+TEST_F(CollectiveRegions, HavePipelineBuffersApartFromEachOther) {
   Comm* comm = make_comm(0, 1, kRanks);
   CollectiveRegion* region = CollectiveRegion::of(*comm);
   for (int rank = 0; rank < kRanks; ++rank) {
-    EXPECT_EQ(region->chunks(rank).size(), 8192u);
-    std::memset(region->chunks(rank).data(), rank + 1, 8192);
+    EXPECT_EQ(region->pipeline_buffers(rank).size(), 8192u);
+    std::memset(region->pipeline_buffers(rank).data(), rank + 1, 8192);
   }
   for (int rank = 0; rank < kRanks; ++rank) {
-    EXPECT_EQ(region->chunks(rank).front(), static_cast<std::byte>(rank + 1));
-    EXPECT_EQ(region->chunks(rank).back(), static_cast<std::byte>(rank + 1));
+    EXPECT_EQ(region->pipeline_buffers(rank).front(), static_cast<std::byte>(rank + 1));
+    EXPECT_EQ(region->pipeline_buffers(rank).back(), static_cast<std::byte>(rank + 1));
   }
   EXPECT_EQ(region->own_rank_slots().done, 0u);
   comm->region = kNoRegion;  // release() must not leave region 0, whose other members do not exist
@@ -191,11 +191,11 @@ TEST_F(CollectiveRegions, HaveOverflowBuffersApartFromSlotsAndPipelines) {
   Comm* const comms[] = {make_comm(0, 0, 2), make_comm(0, 1, 2)};
   CollectiveRegion& region = *CollectiveRegion::of(*comms[0]);
   EXPECT_GE(region.line_bytes_max(Collective::scatter), 2048);
-  const std::span<std::byte> chunks = CollectiveRegion::of(*comms[1])->chunks(0);
+  const std::span<std::byte> pipeline_buffers = CollectiveRegion::of(*comms[1])->pipeline_buffers(0);
   for (uint32_t number = 1; number <= shm::kCollectiveSlots; ++number) {
     std::byte* const wide = region.own_payload(number, shm::kSlotPayloadBytes + 1);
     EXPECT_EQ(region.own_payload(number, shm::kSlotPayloadBytes), region.own_slot(number).payload);
-    EXPECT_LE(wide + shm::kOverflowPayloadBytes, chunks.data());
+    EXPECT_LE(wide + shm::kOverflowPayloadBytes, pipeline_buffers.data());
     EXPECT_NE(wide, region.own_payload(number + 1, shm::kOverflowPayloadBytes));
     // A reader finds the same address.
     const SlotHeader header =
@@ -205,7 +205,7 @@ TEST_F(CollectiveRegions, HaveOverflowBuffersApartFromSlotsAndPipelines) {
   for (Comm* comm : comms) delete comm->region_view;
 }
 
-TEST_F(CollectiveRegions, WithoutChunksHaveSlotsOnlyWhateverAWordSays) {
+TEST_F(CollectiveRegions, WithoutPipelineBuffersHaveSlotsOnlyWhateverAWordSays) {
   segment_ = {};
   make_segment(0);
   Comm* const comm = make_comm(0, 0, 2);

@@ -141,7 +141,7 @@ class RegionRank {
     sum_.kind = objects::OpKind::sum;
   }
   virtual ~RegionRank() { delete comm_.region_view; }
-  ChunkRing& ring() { return comm_.region_view->chunk_ring(); }
+  PipelineRing& ring() { return comm_.region_view->pipeline_ring(); }
   RegionRank(const RegionRank&) = delete;
   RegionRank& operator=(const RegionRank&) = delete;
 
@@ -207,8 +207,8 @@ class RegionRank {
 template <class Rank>
 class RegionRanks : public testing::Test {
  protected:
-  /// `chunk_bytes`: memory of each rank for pipeline buffers.
-  void set_up(uint64_t chunk_bytes, bool with_arena = false) {
+  /// `pipeline_bytes`: memory of each rank for pipeline buffers.
+  void set_up(uint64_t pipeline_bytes, bool with_arena = false) {
     datatype::enter_predefined_types();
     shm::SegmentPlan plan;
     plan.rank_count = kRanks;
@@ -216,7 +216,7 @@ class RegionRanks : public testing::Test {
     plan.cell_bytes = 4096;
     plan.cell_count = 4;
     plan.region_count = 1;
-    plan.chunk_bytes = chunk_bytes;
+    plan.pipeline_bytes = pipeline_bytes;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
     if (with_arena) make_arena();
     for (int rank = 0; rank < kRanks; ++rank) {

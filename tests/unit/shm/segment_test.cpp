@@ -23,7 +23,7 @@ class BoundSegment : public testing::Test {
     plan.cell_bytes = 4096;
     plan.cell_count = 4;
     plan.region_count = 2;
-    plan.chunk_bytes = 4096;
+    plan.pipeline_bytes = 4096;
     ASSERT_TRUE(Segment::create(plan, segment_, memory).ok()) << last_failure_text();
   }
 
@@ -43,11 +43,11 @@ class BoundSegment : public testing::Test {
     }
     for (int region = 0; region < 2; ++region) {
       ASSERT_TRUE(segment_.reserve_region(region));
-      ASSERT_TRUE(segment_.open_chunks(region));
+      ASSERT_TRUE(segment_.open_pipeline_buffers(region));
       for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
         std::memset(&segment_.rank_slots(region, rank), region * 10 + rank + 1, sizeof(RankSlots));
-        const std::span<std::byte> chunks = segment_.chunks(region, rank);
-        std::memset(chunks.data(), region * 10 + rank + 101, chunks.size());
+        const std::span<std::byte> pipeline_buffers = segment_.pipeline_buffers(region, rank);
+        std::memset(pipeline_buffers.data(), region * 10 + rank + 101, pipeline_buffers.size());
       }
       segment_.used_slots(region)[0] = 5;
     }
@@ -59,7 +59,8 @@ class BoundSegment : public testing::Test {
       for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
         EXPECT_EQ(segment_.rank_slots(region, rank).slots[0].payload[0],
                   static_cast<std::byte>(region * 10 + rank + 1));
-        EXPECT_EQ(segment_.chunks(region, rank).back(), static_cast<std::byte>(region * 10 + rank + 101));
+        EXPECT_EQ(segment_.pipeline_buffers(region, rank).back(),
+                  static_cast<std::byte>(region * 10 + rank + 101));
       }
     }
     for (size_t pair = 0; pair < rings.size(); ++pair) {
@@ -105,7 +106,7 @@ TEST_F(BoundSegment, PartsThatAreBoundHavePagesOfTheirOwnWhateverTheirSize) {
   const JobGeometry& geometry = segment_.geometry();
   for (const uint64_t place : {geometry.blocks_offset, geometry.block_bytes, geometry.cells_offset,
                                geometry.regions_offset, geometry.region_bytes, geometry.rings_offset,
-                               geometry.ring_bytes, geometry.chunk_bytes, geometry.segment_bytes}) {
+                               geometry.ring_bytes, geometry.pipeline_bytes, geometry.segment_bytes}) {
     EXPECT_EQ(place % kPage, 0u);
   }
   EXPECT_EQ((segment_.cell_memory(1, 0) - segment_.cell_memory(0, 0)) % kPage, 0u);
@@ -123,7 +124,7 @@ TEST(AttachedSegment, IsAsItSaysOfItself) {
     plan.cell_bytes = 64;
     plan.cell_count = 1;
     plan.region_count = ranks > 1 ? 1 : 0;
-    plan.chunk_bytes = uint64_t{64} << 20;  // more than all the rest
+    plan.pipeline_bytes = uint64_t{64} << 20;  // more than all the rest
     Segment made;
     ASSERT_TRUE(Segment::create(plan, made).ok()) << last_failure_text();
     Segment attached;

@@ -1,6 +1,6 @@
-// Long collectives through pipeline buffers (chunk_ring.h). The data pass in stages, so that all ranks work
-// at the same time and the data stay in the caches. A stage has three phases; a rank skips a phase in which
-// it has nothing to do:
+// Long collectives through pipeline buffers (pipeline_ring.h). The data pass in stages, so that all ranks
+// work at the same time and the data stay in the caches. A stage has three phases; a rank skips a phase in
+// which it has nothing to do:
 //
 //   put    copies or packs the data that other ranks need into the own buffer
 //   take   copies or unpacks the data that other ranks have put, or reduces them: all operands of the
@@ -20,17 +20,17 @@
 #include <cstdint>
 
 #include "coll/blocks.h"
-#include "coll/chunk_ring.h"
 #include "coll/collective_region.h"
+#include "coll/pipeline_ring.h"
 #include "coll/schedule.h"
 
 namespace hearth::coll {
 
 /// Whether a communicator has pipeline buffers: equal on all ranks.
-bool has_chunks(const Schedule& schedule);
+bool has_pipeline(const Schedule& schedule);
 
 /// Base of the long collectives: their progress through the stages.
-class ChunkStages : public SharedCollective {
+class PipelineStages : public SharedCollective {
  public:
   /// Takes the next generation.
   void begin() final;
@@ -44,13 +44,13 @@ class ChunkStages : public SharedCollective {
     bool puts = true;
     bool takes = true;
     bool shares = false;
-    ChunkRing::Word taken = ChunkRing::Word::contributed;  // the data that it takes from other ranks
-    int reader = -1;                                       // the rank that reads what it puts; -1: all
-    int result_reader = -1;                                // the rank that reads what it has reduced; -1: all
+    PipelineRing::Word taken = PipelineRing::Word::contributed;  // the data that it takes from other ranks
+    int reader = -1;                                             // the rank that reads what it puts; -1: all
+    int result_reader = -1;  // the rank that reads what it has reduced; -1: all
   };
 
-  explicit ChunkStages(Schedule& schedule);
-  ~ChunkStages() = default;
+  explicit PipelineStages(Schedule& schedule);
+  ~PipelineStages() = default;
 
   void set_part(const Part& part) { part_ = part; }
   /// The kind, and the number of bytes that must be equal on all ranks: for the header that detects a
@@ -66,17 +66,17 @@ class ChunkStages : public SharedCollective {
   /// results over results that others have read waits for each cache line, which pipeline buffers avoid (an
   /// allreduce of 1 MiB between far ranks took 266 us with exposed results, 108 us through pipeline buffers).
   void offer(const void* place, int64_t bytes) { offered_ = {place, bytes}; }
-  /// Address of data that a rank has put in the stage at position `begin`: `in_chunk` bytes after the start
+  /// Address of data that a rank has put in the stage at position `begin`: `in_stage` bytes after the start
   /// of the stage in its buffer, or `in_all` bytes after the start of its exposed data.
-  const std::byte* source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all, int64_t bytes);
+  const std::byte* source(int from, uint64_t begin, int64_t in_stage, int64_t in_all, int64_t bytes);
   int size() const { return region_.size(); }
   int rank() const { return region_.rank(); }
   bool puts() const { return part_.puts; }
-  ChunkRing& ring() { return ring_; }
+  PipelineRing& ring() { return ring_; }
 
   /// Fills this stage of the own buffer, which is free. False: there are no data to publish yet, only results
   /// later.
-  virtual bool put(int64_t stage, std::byte* chunk) = 0;
+  virtual bool put(int64_t stage, std::byte* stage_data) = 0;
   /// Called after the data have been published.
   virtual void after_put(int64_t) {}
   /// Whether rank `from` puts, or reduces, data in this stage that this rank needs.
@@ -119,7 +119,7 @@ class ChunkStages : public SharedCollective {
   bool is_still_read(int& awaited_rank);
   void put_everything();
   void publish_call();
-  void show_produced(ChunkRing::Word word, uint64_t end, int to);
+  void show_produced(PipelineRing::Word word, uint64_t end, int to);
   void show_consumed(uint64_t end) { ring_.show_consumed(consumed_ = end); }
   void end_generation(uint64_t position);
   [[gnu::cold]] bool give_up(Status status);
@@ -128,7 +128,7 @@ class ChunkStages : public SharedCollective {
   bool advance_share();
 
   CollectiveRegion& region_;
-  ChunkRing& ring_;
+  PipelineRing& ring_;
   Collective kind_ = Collective::count_;
   int64_t agreed_bytes_ = 0;
   uint64_t generation_ = 0;
@@ -152,12 +152,12 @@ class ChunkStages : public SharedCollective {
 /// for other ranks to begin early, and long enough to keep the cost per piece small. Among 4 to 64 KiB this
 /// was best between two near ranks, for blocks of 64 KiB and 1 MiB; between far ranks half of it was better
 /// by a tenth (development machine, November 2026).
-constexpr int64_t chunk_piece_bytes(int64_t block_bytes) {
+constexpr int64_t pipeline_piece_bytes(int64_t block_bytes) {
   return std::clamp<int64_t>(block_bytes, 1, 32 * 1024);
 }
 
 /// Blocks to, or from, each rank; lengths in packed bytes.
-struct ChunkBlocks {
+struct PipelineBlocks {
   struct Part {
     std::byte* place;
     int64_t bytes;
@@ -175,9 +175,9 @@ struct ChunkBlocks {
 };
 
 /// Collectives that only copy. In-place blocks are not copied.
-class ChunkMoves final : public ChunkStages {
+class PipelineMoves final : public PipelineStages {
  public:
-  explicit ChunkMoves(Schedule& schedule) : ChunkStages(schedule) {}
+  explicit PipelineMoves(Schedule& schedule) : PipelineStages(schedule) {}
 
   void bcast(void* buffer, Count count, Type& type, int root);
   void gather(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root);
@@ -193,19 +193,19 @@ class ChunkMoves final : public ChunkStages {
  private:
   void cut(int64_t bytes, int parts);
   void keep_own(Schedule& schedule, const OwnBlock& own, int own_rank);
-  void put_piece(int64_t stage, int rank, std::byte* chunk);
+  void put_piece(int64_t stage, int rank, std::byte* stage_data);
   int64_t piece_of(int64_t stage, int64_t bytes) const {
     return std::min(piece_bytes_, bytes - stage * piece_bytes_);
   }
 
-  void offer_blocks(const ChunkBlocks& blocks, int64_t bytes);
-  bool put(int64_t stage, std::byte* chunk) override;
+  void offer_blocks(const PipelineBlocks& blocks, int64_t bytes);
+  bool put(int64_t stage, std::byte* stage_data) override;
   void after_put(int64_t stage) override;
   bool takes_from(int64_t stage, int from) const override;
   void take(int64_t stage, int from, uint64_t begin) override;
 
-  ChunkBlocks out_;          // by destination rank, or one block for all ranks
-  ChunkBlocks in_;           // by source rank
+  PipelineBlocks out_;       // by destination rank, or one block for all ranks
+  PipelineBlocks in_;        // by source rank
   bool apart_ = false;       // a stage has a part for each other rank, by distance
   int taken_from_ = -1;      // the only rank that puts; -1: all
   int64_t piece_bytes_ = 0;  // of each block in each stage
@@ -219,15 +219,15 @@ class ChunkMoves final : public ChunkStages {
 /// Reductions. The result has the same bits for any number and length of stages and, except for scan_chain(),
 /// for every kind. Elements with gaps are transferred packed. They are unpacked before they are reduced, one
 /// rank's after the other.
-class ChunkReduction final : public ChunkStages {
+class PipelineReduction final : public PipelineStages {
  public:
   /// Whether elements of this type can pass through pipeline buffers. Depends only on their size, which is
   /// equal on all ranks.
   static bool fits(const Schedule& schedule, const Type& type);
 
   /// `input` may be `receive`.
-  ChunkReduction(Schedule& schedule, const void* input, void* receive, Type& type, Op& op)
-      : ChunkStages(schedule), input_(input), receive_(receive), type_(type), op_(op) {}
+  PipelineReduction(Schedule& schedule, const void* input, void* receive, Type& type, Op& op)
+      : PipelineStages(schedule), input_(input), receive_(receive), type_(type), op_(op) {}
 
   /// Each rank reduces the whole vector: for short vectors.
   Status allreduce_whole(Schedule& schedule, Count count);
@@ -268,7 +268,7 @@ class ChunkReduction final : public ChunkStages {
   /// `count`: maximum number of elements that are reduced at a time, with `operands` operands.
   Status reserve_operands(Schedule& schedule, int operands, Count count);
   Status reserve(Schedule& schedule, Count count, bool needs_result);
-  void put_range(const Range& range, std::byte* chunk);
+  void put_range(const Range& range, std::byte* stage_data);
   void put_result(const void* result, const Range& range, uint64_t begin);
   const std::byte* packed_operand(int from, uint64_t begin, const Range& range);
   void note(Status status) {
@@ -279,11 +279,11 @@ class ChunkReduction final : public ChunkStages {
   void keep(const void* result, std::byte* place, Count count);
   bool reduce_link(const Range& range, uint64_t begin);
 
-  bool put(int64_t stage, std::byte* chunk) override;
+  bool put(int64_t stage, std::byte* stage_data) override;
   bool takes_from(int64_t stage, int from) const override;
   bool reduce(int64_t stage, uint64_t begin) override;
   bool shares_from(int64_t stage, int from) const override;
-  void share(int64_t stage, int from, const std::byte* chunk) override;
+  void share(int64_t stage, int from, const std::byte* stage_data) override;
   void offer_input(Count count);
 
   const void* input_;
@@ -306,17 +306,17 @@ class ChunkReduction final : public ChunkStages {
 
 /// Adds a step to a schedule whose communicator has pipeline buffers: `begin` sets the collective.
 template <class Begin>
-Status move_through_chunks(Schedule& schedule, Begin begin) {
-  ChunkMoves* moves;
+Status move_through_pipeline(Schedule& schedule, Begin begin) {
+  PipelineMoves* moves;
   HEARTH_TRY(schedule.make_shared(moves, schedule));
   HEARTH_TRY(begin(*moves));
   moves->join(schedule);
   return {};
 }
 template <class Begin>
-Status reduce_through_chunks(Schedule& schedule, const void* input, void* receive, Type& type, Op& op,
-                             Begin begin) {
-  ChunkReduction* reduction;
+Status reduce_through_pipeline(Schedule& schedule, const void* input, void* receive, Type& type, Op& op,
+                               Begin begin) {
+  PipelineReduction* reduction;
   HEARTH_TRY(schedule.make_shared(reduction, schedule, input, receive, type, op));
   HEARTH_TRY(begin(*reduction));
   reduction->join(schedule);

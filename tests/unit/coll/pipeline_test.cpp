@@ -1,6 +1,6 @@
 // Long collectives through pipeline buffers, with threads as ranks: any mixture, several in flight on each
 // rank, and buffers so short that the data wrap around many times.
-#include "coll/chunks.h"
+#include "coll/pipeline.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace hearth::coll {
 namespace {
 
-struct Part : RegionPart<ChunkStages> {
+struct Part : RegionPart<PipelineStages> {
   explicit Part(Comm& comm) : schedule(comm) {}
   Schedule schedule;
 };
@@ -35,9 +35,9 @@ class Rank final : public RegionRank<Part> {
     const RankBlocks all_in(in, call.count, type);
     const RankBlocks all_out(out, call.count, type);
     Schedule& schedule = part.schedule;
-    ChunkMoves* moves = nullptr;
-    ChunkReduction* reduction = nullptr;
-    EXPECT_TRUE(has_chunks(schedule) && ChunkReduction::fits(schedule, type));
+    PipelineMoves* moves = nullptr;
+    PipelineReduction* reduction = nullptr;
+    EXPECT_TRUE(has_pipeline(schedule) && PipelineReduction::fits(schedule, type));
     if (call.what < What::reduce) {
       EXPECT_TRUE(schedule.make_shared(moves, schedule).ok());
       part.shared = moves;
@@ -82,7 +82,7 @@ class Rank final : public RegionRank<Part> {
   }
 };
 
-class ChunksBetweenThreads : public RegionRanks<Rank> {
+class PipelineBetweenThreads : public RegionRanks<Rank> {
  protected:
   void SetUp() override { set_up(32 * 1024); }
 
@@ -94,23 +94,23 @@ class ChunksBetweenThreads : public RegionRanks<Rank> {
   }
 };
 
-TEST_F(ChunksBetweenThreads, OneAfterTheOther) {
+TEST_F(PipelineBetweenThreads, OneAfterTheOther) {
   run(all_kinds(300, 1), 1, 11);
 }
 
-TEST_F(ChunksBetweenThreads, ManyUnderWay) {
+TEST_F(PipelineBetweenThreads, ManyUnderWay) {
   for (const uint32_t seed : {2u, 3u, 4u}) run(all_kinds(100, seed), 10, seed);
 }
 
 // A root that reads nothing runs ahead until its buffers are full, and no further.
-TEST_F(ChunksBetweenThreads, OneFillsAllTheTime) {
+TEST_F(PipelineBetweenThreads, OneFillsAllTheTime) {
   run(std::vector<Call>(200, {What::bcast, 1, 1000}), 12, 5);
   run(std::vector<Call>(100, {What::scatter, 2, 1000}), 12, 6);
   run(std::vector<Call>(100, {What::exscan, 0, 1000}), 12, 7);
 }
 
 // Most ranks expose their data without copying.
-class ExposuresBetweenThreads : public ChunksBetweenThreads {
+class ExposuresBetweenThreads : public PipelineBetweenThreads {
  protected:
   static constexpr auto kRow = static_cast<size_t>(param::Id::coll_expose_bytes_min);
 
@@ -152,8 +152,8 @@ TEST_F(ExposuresBetweenThreads, WhoHasAllResultsWaitsForNobody) {
 
 TEST_F(ExposuresBetweenThreads, WhoGivesUpTellsThoseThatRead) {
   run({{What::bcast, 1, 1000}}, 1, 5);
-  const ChunkRing& one = rank(1).ring();
-  ChunkRing& three = rank(3).ring();
+  const PipelineRing& one = rank(1).ring();
+  PipelineRing& three = rank(3).ring();
   EXPECT_FALSE(one.exposure(3).withdrawn());
   three.publish_exposure(ZeroCopyExposure::of(70'000, 4096));
   ASSERT_TRUE(one.exposure(3).is_of(70'000));

@@ -1,12 +1,12 @@
 #include "base/copy.h"
-#include "coll/chunks.h"
 #include "coll/footprint.h"
+#include "coll/pipeline.h"
 #include "mpi.h"
 
 namespace hearth::coll {
 namespace {
 
-ChunkBlocks blocks_of(const RankBlocks& blocks) {
+PipelineBlocks blocks_of(const RankBlocks& blocks) {
   Type& type = blocks.type(0);
   return {.base = blocks.place(0),
           .stride = blocks.count(0) * type.extent,
@@ -15,7 +15,7 @@ ChunkBlocks blocks_of(const RankBlocks& blocks) {
 }
 
 /// The same block for every rank.
-ChunkBlocks one_block(void* buffer, Count count, Type& type) {
+PipelineBlocks one_block(void* buffer, Count count, Type& type) {
   return {.base = static_cast<std::byte*>(buffer), .stride = 0, .bytes = count * type.size, .type = &type};
 }
 
@@ -26,13 +26,13 @@ constexpr int64_t to_lines(int64_t bytes) {
 
 }  // namespace
 
-void ChunkMoves::cut(int64_t bytes, int parts) {
-  piece_bytes_ = std::min(chunk_piece_bytes(bytes), ring().stage_bytes_max() / parts / 2 / 64 * 64);
+void PipelineMoves::cut(int64_t bytes, int parts) {
+  piece_bytes_ = std::min(pipeline_piece_bytes(bytes), ring().stage_bytes_max() / parts / 2 / 64 * 64);
   part_bytes_ = to_lines(piece_bytes_);
   set_stages((bytes + piece_bytes_ - 1) / piece_bytes_, parts * part_bytes_);
 }
 
-void ChunkMoves::keep_own(Schedule& schedule, const OwnBlock& own, int own_rank) {
+void PipelineMoves::keep_own(Schedule& schedule, const OwnBlock& own, int own_rank) {
   std::byte* place = in_.place(own_rank);
   if (own.type.contiguous && in_.type->contiguous && puts()) {
     own_from_ = static_cast<const std::byte*>(own.buffer) + own.type.true_lower_bound;
@@ -45,13 +45,13 @@ void ChunkMoves::keep_own(Schedule& schedule, const OwnBlock& own, int own_rank)
 }
 
 // Exposes all data that leave this rank, if they are one piece of memory and equal to their packed form.
-void ChunkMoves::offer_blocks(const ChunkBlocks& blocks, int64_t bytes) {
+void PipelineMoves::offer_blocks(const PipelineBlocks& blocks, int64_t bytes) {
   if (!blocks.type->contiguous || !puts()) return;
   const std::byte* const first = apart_ ? blocks.place(0) : blocks.place(rank());
   offer(first + blocks.type->true_lower_bound, bytes);
 }
 
-void ChunkMoves::bcast(void* buffer, Count count, Type& type, int root) {
+void PipelineMoves::bcast(void* buffer, Count count, Type& type, int root) {
   out_ = in_ = one_block(buffer, count, type);
   taken_from_ = root;
   set_part({.puts = rank() == root, .takes = rank() != root});
@@ -60,7 +60,7 @@ void ChunkMoves::bcast(void* buffer, Count count, Type& type, int root) {
   cut(out_.bytes, 1);
 }
 
-void ChunkMoves::gather(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
+void PipelineMoves::gather(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
   const bool at_root = rank() == root;
   set_part({.puts = !at_root, .takes = at_root, .reader = root});
   if (at_root) {
@@ -74,7 +74,7 @@ void ChunkMoves::gather(Schedule& schedule, const OwnBlock& own, const RankBlock
   cut(out_.bytes, 1);
 }
 
-void ChunkMoves::scatter(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
+void PipelineMoves::scatter(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
   const bool at_root = rank() == root;
   apart_ = true;
   taken_from_ = root;
@@ -91,10 +91,10 @@ void ChunkMoves::scatter(Schedule& schedule, const RankBlocks& blocks, const Own
   cut(out_.bytes, size() - 1);
 }
 
-Status ChunkMoves::allgather(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+Status PipelineMoves::allgather(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
   std::byte* memory;
-  HEARTH_TRY(schedule.scratch(size() * static_cast<int64_t>(sizeof(ChunkBlocks::Part)), memory));
-  auto* parts = reinterpret_cast<ChunkBlocks::Part*>(memory);
+  HEARTH_TRY(schedule.scratch(size() * static_cast<int64_t>(sizeof(PipelineBlocks::Part)), memory));
+  auto* parts = reinterpret_cast<PipelineBlocks::Part*>(memory);
   int64_t bytes_max = 0;
   for (int rank = 0; rank < size(); ++rank) {
     parts[rank] = {blocks.place(rank), blocks.bytes(rank)};
@@ -113,7 +113,7 @@ Status ChunkMoves::allgather(Schedule& schedule, const OwnBlock& own, const Rank
   return {};
 }
 
-void ChunkMoves::alltoall(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
+void PipelineMoves::alltoall(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   apart_ = true;
   out_ = blocks_of(out);
   in_ = blocks_of(in);
@@ -125,27 +125,28 @@ void ChunkMoves::alltoall(Schedule& schedule, const RankBlocks& out, const RankB
   cut(in_.bytes, size() - 1);
 }
 
-void ChunkMoves::put_piece(int64_t stage, int rank, std::byte* chunk) {
+void PipelineMoves::put_piece(int64_t stage, int rank, std::byte* stage_data) {
   const int64_t bytes = piece_of(stage, out_.length(rank));
   if (bytes <= 0) return;
-  ring().filler.fill(*out_.type, out_.place(rank), stage * piece_bytes_, chunk, static_cast<size_t>(bytes));
-  footprint::writes(chunk, bytes);
+  ring().filler.fill(*out_.type, out_.place(rank), stage * piece_bytes_, stage_data,
+                     static_cast<size_t>(bytes));
+  footprint::writes(stage_data, bytes);
   footprint::copies(bytes);
 }
 
-bool ChunkMoves::put(int64_t stage, std::byte* chunk) {
+bool PipelineMoves::put(int64_t stage, std::byte* stage_data) {
   if (!apart_) {
-    put_piece(stage, rank(), chunk);
+    put_piece(stage, rank(), stage_data);
   } else {
     for (int way = 1; way < size(); ++way) {
-      put_piece(stage, (rank() + way) % size(), chunk + (way - 1) * part_bytes_);
+      put_piece(stage, (rank() + way) % size(), stage_data + (way - 1) * part_bytes_);
     }
   }
   return true;
 }
 
 // The own block is copied after the pieces of the other ranks are published, so that those ranks can proceed.
-void ChunkMoves::after_put(int64_t stage) {
+void PipelineMoves::after_put(int64_t stage) {
   const int64_t bytes = piece_of(stage, own_bytes_);
   if (bytes <= 0) return;
   const int64_t begin = stage * piece_bytes_;
@@ -153,11 +154,11 @@ void ChunkMoves::after_put(int64_t stage) {
   footprint::copies(bytes);
 }
 
-bool ChunkMoves::takes_from(int64_t stage, int from) const {
+bool PipelineMoves::takes_from(int64_t stage, int from) const {
   return (taken_from_ < 0 || from == taken_from_) && piece_of(stage, in_.length(from)) > 0;
 }
 
-void ChunkMoves::take(int64_t stage, int from, uint64_t begin) {
+void PipelineMoves::take(int64_t stage, int from, uint64_t begin) {
   const int64_t bytes = piece_of(stage, in_.length(from));
   const int64_t at = stage * piece_bytes_;
   const int64_t part = apart_ ? ((rank() - from + size()) % size() - 1) * part_bytes_ : 0;

@@ -1,4 +1,4 @@
-#include "coll/chunk_ring.h"
+#include "coll/pipeline_ring.h"
 
 #include "base/atomic.h"
 #include "base/chaos.h"
@@ -7,14 +7,16 @@
 
 namespace hearth::coll {
 
-ChunkRing::ChunkRing(CollectiveRegion& region)
-    : filler(p2p::store_choice()), region_(region), memory_bytes_(region.chunks(region.rank()).size()) {}
+PipelineRing::PipelineRing(CollectiveRegion& region)
+    : filler(p2p::store_choice()),
+      region_(region),
+      memory_bytes_(region.pipeline_buffers(region.rank()).size()) {}
 
-std::byte* ChunkRing::place(int rank, uint64_t position) const {
-  return region_.chunks(rank).data() + position % memory_bytes_;
+std::byte* PipelineRing::place(int rank, uint64_t position) const {
+  return region_.pipeline_buffers(rank).data() + position % memory_bytes_;
 }
 
-void ChunkRing::update_consumed_by_all(int& awaited) {
+void PipelineRing::update_consumed_by_all(int& awaited) {
   uint64_t least = UINT64_MAX;
   for (int rank = 0; rank < region_.size(); ++rank) {
     if (rank == region_.rank()) continue;
@@ -28,7 +30,7 @@ void ChunkRing::update_consumed_by_all(int& awaited) {
   consumed_by_all_ = least;
 }
 
-bool ChunkRing::is_consumed(int by, uint64_t end, int& awaited) {
+bool PipelineRing::is_consumed(int by, uint64_t end, int& awaited) {
   if (by < 0) {
     if (consumed_by_all_ < end) update_consumed_by_all(awaited);
     return consumed_by_all_ >= end;
@@ -38,7 +40,7 @@ bool ChunkRing::is_consumed(int by, uint64_t end, int& awaited) {
   return atomic::load_acquire(region_.rank_slots(by).consumed[0]) >= end;
 }
 
-void ChunkRing::publish_exposure(ZeroCopyExposure exposure) {
+void PipelineRing::publish_exposure(ZeroCopyExposure exposure) {
   const uint64_t next = exposure.word | (published_exposure_ & ZeroCopyExposure::kWithdrawn);
   if (next == published_exposure_) return;
   published_exposure_ = next;
@@ -46,34 +48,34 @@ void ChunkRing::publish_exposure(ZeroCopyExposure exposure) {
   atomic::store_release(region_.own_rank_slots().produced[kExposure], next);
 }
 
-void ChunkRing::withdraw_exposure() {
+void PipelineRing::withdraw_exposure() {
   published_exposure_ |= ZeroCopyExposure::kWithdrawn;
   atomic::store_relaxed(region_.own_rank_slots().produced[kExposure], published_exposure_);
   // A reader that sees data that the program stores there from now on also sees the changed word.
   atomic::fence_release();
 }
 
-ZeroCopyExposure ChunkRing::exposure(int rank) const {
+ZeroCopyExposure PipelineRing::exposure(int rank) const {
   return {atomic::load_acquire(region_.rank_slots(rank).produced[kExposure])};
 }
 
-void ChunkRing::show_produced(Word word, uint64_t end, int to) {
-  chaos::at(chaos::Point::chunk_half_written);
+void PipelineRing::show_produced(Word word, uint64_t end, int to) {
+  chaos::at(chaos::Point::stage_half_written);
   uint64_t& shown = region_.own_rank_slots().produced[static_cast<size_t>(word)];
   atomic::store_release(shown, end);
   footprint::writes(&shown, sizeof shown);
-  chaos::at(chaos::Point::chunk_shown);
+  chaos::at(chaos::Point::stage_published);
   to >= 0 ? region_.ring(to) : region_.ring_all();
 }
 
-bool ChunkRing::has_produced(int rank, Word word, uint64_t end) const {
+bool PipelineRing::has_produced(int rank, Word word, uint64_t end) const {
   const uint64_t& shown = region_.rank_slots(rank).produced[static_cast<size_t>(word)];
   if (atomic::load_acquire(shown) < end) return false;
   footprint::reads(&shown, sizeof shown);
   return true;
 }
 
-void ChunkRing::show_consumed(uint64_t end) {
+void PipelineRing::show_consumed(uint64_t end) {
   chaos::at(chaos::Point::collective_ends);
   atomic::store_release(region_.own_rank_slots().consumed[0], end);
   footprint::writes(region_.own_rank_slots().consumed, sizeof end);

@@ -60,9 +60,9 @@ struct ZeroCopyExposure {
   uint64_t offset() const { return (word & kOffsets) - 1; }
 };
 
-class ChunkRing {
+class PipelineRing {
  public:
-  explicit ChunkRing(CollectiveRegion& region);
+  explicit PipelineRing(CollectiveRegion& region);
 
   enum class Word : uint8_t { contributed, reduced };
 

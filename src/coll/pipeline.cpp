@@ -1,4 +1,4 @@
-#include "coll/chunks.h"
+#include "coll/pipeline.h"
 
 #include "base/chaos.h"
 #include "base/param.h"
@@ -7,14 +7,15 @@
 
 namespace hearth::coll {
 
-bool has_chunks(const Schedule& schedule) {
+bool has_pipeline(const Schedule& schedule) {
   const CollectiveRegion* region = schedule.region();
-  return region != nullptr && chunks_suffice(region->size(), region->chunks(0).size());
+  return region != nullptr && pipeline_suffices(region->size(), region->pipeline_buffers(0).size());
 }
 
-ChunkStages::ChunkStages(Schedule& schedule) : region_(*schedule.region()), ring_(region_.chunk_ring()) {}
+PipelineStages::PipelineStages(Schedule& schedule)
+    : region_(*schedule.region()), ring_(region_.pipeline_ring()) {}
 
-void ChunkStages::set_stages(int64_t stages, int64_t bytes) {
+void PipelineStages::set_stages(int64_t stages, int64_t bytes) {
   // A gap between stages, so that a reader's hardware prefetcher does not fetch lines that are about to be
   // written: an allreduce of 1 KiB between near ranks takes 245 ns, and 330 ns without the gap (development
   // machine, November 2026).
@@ -24,7 +25,7 @@ void ChunkStages::set_stages(int64_t stages, int64_t bytes) {
   stage_bytes_ = (bytes + kGapBytes + kLine - 1) / kLine * kLine;
 }
 
-void ChunkStages::begin() {
+void PipelineStages::begin() {
   region_.publish_reads_arena();
   generation_ = ring_.begin_generation();
   small_begun_ = region_.small_begun();
@@ -35,7 +36,7 @@ void ChunkStages::begin() {
   outcome = {};
 }
 
-bool ChunkStages::advance() {
+bool PipelineStages::advance() {
   if (!ring_.is_current(generation_)) return false;
   if (!begun_) {
     begun_ = true;
@@ -57,14 +58,14 @@ bool ChunkStages::advance() {
 // Whether other ranks may still read the data that this rank exposes. A rank that has the results of all
 // other ranks knows that they have finished: each rank published its result after it had read all the data
 // that it needed.
-bool ChunkStages::is_still_read(int& awaited_rank) {
+bool PipelineStages::is_still_read(int& awaited_rank) {
   return exposes_ && !part_.shares && !ring_.is_consumed(part_.reader, consumed_, awaited_rank);
 }
 
 // Exposes the own data if they are long. For short data, two copies cost less than waiting for the readers. A
 // rank that needs no data from others, such as the root of a broadcast, may run far ahead of them through
 // pipeline buffers, so its minimum length is higher.
-void ChunkStages::expose_data() {
+void PipelineStages::expose_data() {
   constexpr int64_t kLongerAhead = 8;
   const bool runs_ahead = !part_.takes || kind_ == Collective::scan;
   const auto least = static_cast<int64_t>(param::get_bytes(param::Id::coll_expose_bytes_min));
@@ -74,16 +75,16 @@ void ChunkStages::expose_data() {
   ring_.publish_exposure(exposes_ ? ZeroCopyExposure::of(generation_, offset) : ZeroCopyExposure{0});
 }
 
-void ChunkStages::end_generation(uint64_t position) {
+void PipelineStages::end_generation(uint64_t position) {
   ring_.end_generation(position);
   region_.end_exposure();
 }
 
-const std::byte* ChunkStages::source(int from, uint64_t begin, int64_t in_chunk, int64_t in_all,
-                                     int64_t bytes) {
+const std::byte* PipelineStages::source(int from, uint64_t begin, int64_t in_stage, int64_t in_all,
+                                        int64_t bytes) {
   const ZeroCopyExposure exposure = ring_.exposure(from);
   reads_exposed_ |= exposure.word != 0;
-  if (!exposure.is_of(generation_)) return ring_.place(from, begin) + in_chunk;
+  if (!exposure.is_of(generation_)) return ring_.place(from, begin) + in_stage;
   chaos::at(chaos::Point::exposure_found);
   return region_.exposed_by(from, exposure.offset() + static_cast<uint64_t>(in_all), bytes);
 }
@@ -92,7 +93,7 @@ const std::byte* ChunkStages::source(int from, uint64_t begin, int64_t in_chunk,
 // overwritten before they were read. Not needed after reading pipeline buffers, where it would be expensive:
 // the rank runs ahead and may have written to the line of that word, and fetching the line again costs as
 // much as a short collective.
-bool ChunkStages::exposures_valid() {
+bool PipelineStages::exposures_valid() {
   if (__builtin_expect(!reads_exposed_, 1)) return true;
   atomic::fence_acquire();
   for (int way = 1; way < size(); ++way) {
@@ -104,7 +105,7 @@ bool ChunkStages::exposures_valid() {
   return true;
 }
 
-void ChunkStages::describe(p2p::WaitNote& note) const {
+void PipelineStages::describe(p2p::WaitNote& note) const {
   if (!begun_) return;  // an earlier collective of this communicator is not complete
   // Reports all ranks that have not put the data of the next take phase. If there is none, room or a result
   // is missing: reports the awaited rank.
@@ -112,7 +113,7 @@ void ChunkStages::describe(p2p::WaitNote& note) const {
   for (int way = take_.way; take_.stage < put_.stage && part_.takes && way < region_.size(); ++way) {
     const int from = (rank() + way) % region_.size();
     if (!takes_from(take_.stage, from)) continue;
-    if (ring_.has_produced(from, ChunkRing::Word::contributed, end(take_))) continue;
+    if (ring_.has_produced(from, PipelineRing::Word::contributed, end(take_))) continue;
     note.missing(region_.process(from));
     found = true;
   }
@@ -121,7 +122,7 @@ void ChunkStages::describe(p2p::WaitNote& note) const {
 
 // Detects a collective mismatch: the awaited rank is in a small collective at this position, or in a long one
 // of another kind or length. Headers that are no longer kept count as matching.
-bool ChunkStages::check_failure() {
+bool PipelineStages::check_failure() {
   if (!begun_) return false;  // an earlier collective checks
   if (const Status failure = region_.failure(); !failure.ok()) {
     outcome = failure;
@@ -145,25 +146,25 @@ bool ChunkStages::check_failure() {
   return give_up(region_.fall_out_of_step({rank, header.kind(), header.bytes()}, own));
 }
 
-bool ChunkStages::has_other_header(int rank) const {
+bool PipelineStages::has_other_header(int rank) const {
   CallHeader long_call;
   return region_.poll_call(rank, generation_, long_call) &&
          long_call.word != call_header_of(generation_, small_begun_, kind_, agreed_bytes_).word;
 }
 
-void ChunkStages::publish_call() {
+void PipelineStages::publish_call() {
   has_published_call_ = true;
   region_.publish_call(call_header_of(generation_, small_begun_, kind_, agreed_bytes_));
 }
 
 // Publishes the header together with the first counter, so that the cache line moves to its readers once:
 // publishing it at the start cost 90 to 180 ns of 740 ns in an allreduce of 1 KiB between far ranks.
-void ChunkStages::show_produced(ChunkRing::Word word, uint64_t end, int to) {
+void PipelineStages::show_produced(PipelineRing::Word word, uint64_t end, int to) {
   if (!has_published_call_) publish_call();
   ring_.show_produced(word, end, to);
 }
 
-bool ChunkStages::give_up(Status status) {
+bool PipelineStages::give_up(Status status) {
   if (outcome.ok()) outcome = status;
   ring_.withdraw_exposure();
   end_generation(put_.begin);
@@ -171,14 +172,14 @@ bool ChunkStages::give_up(Status status) {
 }
 
 // Exposed data need no room in the buffer, and readers may begin with any part of them.
-void ChunkStages::put_everything() {
+void PipelineStages::put_everything() {
   uint64_t last = put_.begin;
   for (; put_.stage < stages_; next_stage(put_)) last = end(put_);
-  show_produced(ChunkRing::Word::contributed, last, part_.reader);
+  show_produced(PipelineRing::Word::contributed, last, part_.reader);
   for (int64_t stage = 0; stage < stages_; ++stage) after_put(stage);
 }
 
-bool ChunkStages::advance_put() {
+bool PipelineStages::advance_put() {
   if (exposes_) {
     put_everything();
     return true;
@@ -187,7 +188,7 @@ bool ChunkStages::advance_put() {
     int late = 0;
     if (!ring_.may_write(end(put_), late)) return wait_for(late);
     if (put(put_.stage, ring_.place(rank(), put_.begin))) {
-      show_produced(ChunkRing::Word::contributed, end(put_), part_.reader);
+      show_produced(PipelineRing::Word::contributed, end(put_), part_.reader);
       after_put(put_.stage);
     }
   }
@@ -195,7 +196,7 @@ bool ChunkStages::advance_put() {
   return true;
 }
 
-bool ChunkStages::advance_take() {
+bool PipelineStages::advance_take() {
   // A rank that has put its data has room for its results in the same stage. A rank that exposes its data
   // must check for room before it has results.
   if (int late = 0; exposes_ && !ring_.may_write(end(take_), late)) return wait_for(late);
@@ -215,18 +216,18 @@ bool ChunkStages::advance_take() {
   }
   const bool has_result = part_.takes && reduce(take_.stage, take_.begin);
   if (!exposures_valid()) return false;
-  if (has_result) show_produced(ChunkRing::Word::reduced, end(take_), part_.result_reader);
+  if (has_result) show_produced(PipelineRing::Word::reduced, end(take_), part_.result_reader);
   if (!part_.shares) show_consumed(end(take_));
   next_stage(take_);
   return true;
 }
 
-bool ChunkStages::advance_share() {
+bool PipelineStages::advance_share() {
   bool moved = false;
   for (; share_.way < size(); ++share_.way) {
     const int from = (rank() + share_.way) % size();
     if (!shares_from(share_.stage, from)) continue;
-    if (!ring_.has_produced(from, ChunkRing::Word::reduced, end(share_))) {
+    if (!ring_.has_produced(from, PipelineRing::Word::reduced, end(share_))) {
       wait_for(from);
       return moved;
     }

@@ -1,23 +1,23 @@
-#include "coll/chunks.h"
 #include "coll/footprint.h"
+#include "coll/pipeline.h"
 #include "datatype/reduce.h"
 
 namespace hearth::coll {
 
-bool ChunkReduction::fits(const Schedule& schedule, const Type& type) {
-  return has_chunks(schedule) && type.size <= kElementBytesMax;
+bool PipelineReduction::fits(const Schedule& schedule, const Type& type) {
+  return has_pipeline(schedule) && type.size <= kElementBytesMax;
 }
 
 /// Cuts the vector into stages with a piece for each of `parts` ranks.
-void ChunkReduction::cut(Count count, int parts) {
+void PipelineReduction::cut(Count count, int parts) {
   const int64_t bytes_each = (count + parts - 1) / parts * type_.size;
-  const int64_t bytes = std::min(chunk_piece_bytes(bytes_each), ring().stage_bytes_max() / 2 / parts);
+  const int64_t bytes = std::min(pipeline_piece_bytes(bytes_each), ring().stage_bytes_max() / 2 / parts);
   count_ = count;
   stage_count_ = std::max<Count>(bytes / type_.size, 1) * parts;
   set_stages((count + stage_count_ - 1) / stage_count_, std::min(count, stage_count_) * type_.size);
 }
 
-Status ChunkReduction::reserve_operands(Schedule& schedule, int operands, Count count) {
+Status PipelineReduction::reserve_operands(Schedule& schedule, int operands, Count count) {
   if (!type_.contiguous) return schedule.scratch(type_, count, unpacked_);
   std::byte* memory;
   HEARTH_TRY(schedule.scratch(operands * static_cast<int64_t>(sizeof(void*)), memory));
@@ -25,7 +25,7 @@ Status ChunkReduction::reserve_operands(Schedule& schedule, int operands, Count 
   return {};
 }
 
-Status ChunkReduction::reserve(Schedule& schedule, Count count, bool needs_result) {
+Status PipelineReduction::reserve(Schedule& schedule, Count count, bool needs_result) {
   HEARTH_TRY(reserve_operands(schedule, size(), count));
   // If the operation is the user's or elements have gaps, the result buffer first receives the last rank's
   // operand. In place this would overwrite the own operand, unless that is the last one. Blocks have a result
@@ -36,11 +36,11 @@ Status ChunkReduction::reserve(Schedule& schedule, Count count, bool needs_resul
 }
 
 // Exposes the input if its elements are contiguous, so that it is equal to its packed form.
-void ChunkReduction::offer_input(Count count) {
+void PipelineReduction::offer_input(Count count) {
   if (type_.contiguous) offer(element(input_, 0) + type_.true_lower_bound, count * type_.size);
 }
 
-Status ChunkReduction::allreduce_whole(Schedule& schedule, Count count) {
+Status PipelineReduction::allreduce_whole(Schedule& schedule, Count count) {
   set_kind(Collective::allreduce, count * type_.size);
   kind_ = Kind::whole;
   // In place, results overwrite data that other ranks still read.
@@ -49,7 +49,7 @@ Status ChunkReduction::allreduce_whole(Schedule& schedule, Count count) {
   return reserve(schedule, stage_count_, false);
 }
 
-Status ChunkReduction::allreduce_shares(Schedule& schedule, Count count) {
+Status PipelineReduction::allreduce_shares(Schedule& schedule, Count count) {
   set_kind(Collective::allreduce, count * type_.size);
   kind_ = Kind::shares;
   set_part({.shares = true});
@@ -59,7 +59,7 @@ Status ChunkReduction::allreduce_shares(Schedule& schedule, Count count) {
   return reserve(schedule, stage_count_ / size(), false);
 }
 
-Status ChunkReduction::reduce(Schedule& schedule, Count count, int root) {
+Status PipelineReduction::reduce(Schedule& schedule, Count count, int root) {
   set_kind(Collective::reduce, count * type_.size);
   const bool at_root = rank() == root;
   root_ = root;
@@ -78,14 +78,14 @@ Status ChunkReduction::reduce(Schedule& schedule, Count count, int root) {
   return reserve(schedule, stage_count_ / size(), !at_root);
 }
 
-Status ChunkReduction::reduce_scatter(Schedule& schedule, const Count* begins, Count each) {
+Status PipelineReduction::reduce_scatter(Schedule& schedule, const Count* begins, Count each) {
   kind_ = Kind::blocks;
   begins_ = begins;
   each_ = each;
   Count longest = 0;
   for (int rank = 0; rank < size(); ++rank) longest = std::max(longest, block_count(rank));
   const int64_t bytes =
-      std::min(chunk_piece_bytes(longest * type_.size), ring().stage_bytes_max() / 2 / size());
+      std::min(pipeline_piece_bytes(longest * type_.size), ring().stage_bytes_max() / 2 / size());
   stage_count_ = std::max<Count>(bytes / type_.size, 1);
   part_bytes_ = (stage_count_ * type_.size + shm::kLineBytes - 1) / shm::kLineBytes * shm::kLineBytes;
   const Count all = block_begin(size() - 1) + block_count(size() - 1);
@@ -98,7 +98,7 @@ Status ChunkReduction::reduce_scatter(Schedule& schedule, const Count* begins, C
   return {};
 }
 
-Status ChunkReduction::scan_whole(Schedule& schedule, Count count, bool inclusive) {
+Status PipelineReduction::scan_whole(Schedule& schedule, Count count, bool inclusive) {
   set_kind(Collective::scan, count * type_.size);
   kind_ = Kind::scan_whole;
   inclusive_ = inclusive;
@@ -108,25 +108,25 @@ Status ChunkReduction::scan_whole(Schedule& schedule, Count count, bool inclusiv
   return reserve_operands(schedule, size(), stage_count_);
 }
 
-Status ChunkReduction::scan_chain(Schedule& schedule, Count count, bool inclusive) {
+Status PipelineReduction::scan_chain(Schedule& schedule, Count count, bool inclusive) {
   set_kind(Collective::scan, count * type_.size);
   kind_ = Kind::scan_chain;
   inclusive_ = inclusive;
   const bool last = rank() == size() - 1;
-  set_part({.puts = !last, .taken = ChunkRing::Word::reduced, .result_reader = rank() + 1});
+  set_part({.puts = !last, .taken = PipelineRing::Word::reduced, .result_reader = rank() + 1});
   cut(count, 1);
   HEARTH_TRY(reserve_operands(schedule, 2, stage_count_));
   return inclusive || last ? Status() : schedule.scratch(type_, stage_count_, result_);
 }
 
-void ChunkReduction::join(Schedule& schedule) {
+void PipelineReduction::join(Schedule& schedule) {
   schedule.add_shared(*this, &type_, nullptr, &op_);
   if (block_result_ == nullptr) return;
   const Count count = block_count(rank());
   schedule.copy(block_result_, count, type_, receive_, count, type_);
 }
 
-ChunkReduction::Range ChunkReduction::range(int64_t stage, int rank) const {
+PipelineReduction::Range PipelineReduction::range(int64_t stage, int rank) const {
   const Count begin = stage * stage_count_;
   if (kind_ == Kind::blocks) {
     const Count count = std::clamp<Count>(block_count(rank) - begin, 0, stage_count_);
@@ -140,38 +140,38 @@ ChunkReduction::Range ChunkReduction::range(int64_t stage, int rank) const {
   return {begin, count, 0};
 }
 
-void ChunkReduction::put_range(const Range& range, std::byte* chunk) {
+void PipelineReduction::put_range(const Range& range, std::byte* stage_data) {
   const int64_t bytes = range.count * type_.size;
-  ring().filler.fill(type_, input_, range.begin * type_.size, chunk + range.offset,
+  ring().filler.fill(type_, input_, range.begin * type_.size, stage_data + range.offset,
                      static_cast<size_t>(bytes));
-  footprint::writes(chunk + range.offset, bytes);
+  footprint::writes(stage_data + range.offset, bytes);
   footprint::copies(bytes);
 }
 
-bool ChunkReduction::put(int64_t stage, std::byte* chunk) {
+bool PipelineReduction::put(int64_t stage, std::byte* stage_data) {
   if (kind_ == Kind::scan_chain) return false;
   if (kind_ != Kind::shares && kind_ != Kind::blocks) {
-    put_range(range(stage, rank()), chunk);
+    put_range(range(stage, rank()), stage_data);
     return true;
   }
   for (int way = 1; way < size(); ++way) {
     const Range others = range(stage, (rank() + way) % size());
-    if (others.count > 0) put_range(others, chunk);
+    if (others.count > 0) put_range(others, stage_data);
   }
   return true;
 }
 
-bool ChunkReduction::takes_from(int64_t stage, int from) const {
+bool PipelineReduction::takes_from(int64_t stage, int from) const {
   if (kind_ == Kind::scan_whole) return from < rank();
   if (kind_ == Kind::scan_chain) return from == rank() - 1;
   return range(stage, rank()).count > 0;
 }
 
-bool ChunkReduction::shares_from(int64_t stage, int from) const {
+bool PipelineReduction::shares_from(int64_t stage, int from) const {
   return range(stage, from).count > 0;
 }
 
-const std::byte* ChunkReduction::packed_operand(int from, uint64_t begin, const Range& range) {
+const std::byte* PipelineReduction::packed_operand(int from, uint64_t begin, const Range& range) {
   const int64_t bytes = range.count * type_.size;
   const std::byte* const operand = source(from, begin, range.offset, range.begin * type_.size, bytes);
   footprint::reads(operand, bytes);
@@ -179,7 +179,8 @@ const std::byte* ChunkReduction::packed_operand(int from, uint64_t begin, const 
 }
 
 /// Reduces the operands of the ranks from `first` to `last`, in this order.
-void ChunkReduction::reduce_operands(int first, int last, uint64_t begin, const Range& range, std::byte* to) {
+void PipelineReduction::reduce_operands(int first, int last, uint64_t begin, const Range& range,
+                                        std::byte* to) {
   footprint::reduces((last - first) * range.count * type_.size);
   if (!type_.contiguous) return reduce_unpacked(first, last, begin, range, to);
   for (int from = first; from <= last; ++from) {
@@ -191,7 +192,8 @@ void ChunkReduction::reduce_operands(int first, int last, uint64_t begin, const 
 
 // From the last rank to the first, like reduce_all(). Pre: the own elements are not at `to`, or are the last
 // operand.
-void ChunkReduction::reduce_unpacked(int first, int last, uint64_t begin, const Range& range, std::byte* to) {
+void PipelineReduction::reduce_unpacked(int first, int last, uint64_t begin, const Range& range,
+                                        std::byte* to) {
   const std::byte* const own = element(input_, range.begin);
   const auto bytes = static_cast<size_t>(range.count * type_.size);
   if (last == rank()) {
@@ -205,13 +207,13 @@ void ChunkReduction::reduce_unpacked(int first, int last, uint64_t begin, const 
   }
 }
 
-void ChunkReduction::keep(const void* result, std::byte* place, Count count) {
+void PipelineReduction::keep(const void* result, std::byte* place, Count count) {
   if (result == place) return;
   note(datatype::copy(result, count, type_, place, count, type_));
   footprint::copies(count * type_.size);
 }
 
-bool ChunkReduction::reduce(int64_t stage, uint64_t begin) {
+bool PipelineReduction::reduce(int64_t stage, uint64_t begin) {
   const Range own = range(stage, rank());
   if (kind_ == Kind::scan_chain) return reduce_link(own, begin);
   if (kind_ == Kind::scan_whole) {
@@ -234,16 +236,16 @@ bool ChunkReduction::reduce(int64_t stage, uint64_t begin) {
   return true;
 }
 
-void ChunkReduction::put_result(const void* result, const Range& range, uint64_t begin) {
-  std::byte* const chunk = ring().place(rank(), begin) + range.offset;
+void PipelineReduction::put_result(const void* result, const Range& range, uint64_t begin) {
+  std::byte* const stage_data = ring().place(rank(), begin) + range.offset;
   const int64_t bytes = range.count * type_.size;
-  ring().filler.fill(type_, result, 0, chunk, static_cast<size_t>(bytes));
-  footprint::writes(chunk, bytes);
+  ring().filler.fill(type_, result, 0, stage_data, static_cast<size_t>(bytes));
+  footprint::writes(stage_data, bytes);
   footprint::copies(bytes);
 }
 
 // The previous rank's result replaces the operands of all ranks before this one.
-bool ChunkReduction::reduce_link(const Range& range, uint64_t begin) {
+bool PipelineReduction::reduce_link(const Range& range, uint64_t begin) {
   const bool first = rank() == 0;
   const bool last = rank() == size() - 1;
   const auto bytes = static_cast<size_t>(range.count * type_.size);
@@ -263,12 +265,12 @@ bool ChunkReduction::reduce_link(const Range& range, uint64_t begin) {
   return !last;
 }
 
-void ChunkReduction::share(int64_t stage, int from, const std::byte* chunk) {
+void PipelineReduction::share(int64_t stage, int from, const std::byte* stage_data) {
   const Range theirs = range(stage, from);
   const int64_t bytes = theirs.count * type_.size;
-  datatype::unpack(type_, receive_, theirs.begin * type_.size, chunk + theirs.offset,
+  datatype::unpack(type_, receive_, theirs.begin * type_.size, stage_data + theirs.offset,
                    static_cast<size_t>(bytes));
-  footprint::reads(chunk + theirs.offset, bytes);
+  footprint::reads(stage_data + theirs.offset, bytes);
   footprint::copies(bytes);
 }
 
