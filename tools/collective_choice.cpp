@@ -101,7 +101,8 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
   const bool scatters = collective == Collective::reduce_scatter;
   const int64_t vector_bytes = scatters ? bytes * ranks : bytes;
   const int64_t said = said_bytes(collective, ranks, bytes);
-  const bool pays = coll::lines_pay(ranks, tune::limit(Id::coll_line_ranks_max), shares_processors(ranks));
+  const bool pays =
+      coll::flat_slots_pay(ranks, tune::limit(Id::coll_line_ranks_max), shares_processors(ranks));
   const auto allowed = [&](const char* algorithm, bool by_itself) {
     const bool wished = coll::wished_algorithm(collective, UINT32_MAX) != nullptr;
     return wished ? is_wished(collective, algorithm) : by_itself;

@@ -2,13 +2,13 @@
 
 #include "coll/blocks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
 #include "coll/pipeline.h"
 #include "coll/ring.h"
 #include "coll/select.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 #include "mpi.h"
 
 namespace hearth::coll {
@@ -30,14 +30,14 @@ Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks)
 
 Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
   keep_own(schedule, own, blocks);
-  return add_flat_slots(schedule, [&](Lines& slots) {
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.allgather(MPI_IN_PLACE, 0, blocks.type(0), blocks.place(0), blocks.count(0), blocks.type(0));
     return Status();
   });
 }
 
 Status tree(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
-  return add_tree_slots(schedule, [&](TreeLines& slots) {
+  return add_tree_slots(schedule, [&](TreeSlots& slots) {
     slots.allgather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0));
   });
 }
@@ -124,7 +124,7 @@ Status allgather(Schedule& schedule, const void* send, Count send_count, Type& s
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
               .chunks = has_pipeline(schedule),
-              .lines = fits_lines(schedule.region(), Collective::allgather, bytes),
+              .lines = fits_flat_slots(schedule.region(), Collective::allgather, bytes),
               .tree = fits_tree(schedule.region(), Collective::allgather, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);

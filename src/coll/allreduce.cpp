@@ -1,14 +1,14 @@
 #include <utility>
 
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
 #include "coll/pipeline.h"
 #include "coll/reduction_shape.h"
 #include "coll/ring.h"
 #include "coll/select.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
 
@@ -38,7 +38,7 @@ Status chunks_shares(Schedule& schedule, const void* input, void* receive, Count
 
 Status lines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
   begin_in_place(schedule, input, receive, count, type);
-  return add_flat_slots(schedule, [&](Lines& slots) {
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.allreduce(MPI_IN_PLACE, receive, count, type, op);
     return slots.reserve(schedule, type, count);
   });
@@ -46,7 +46,7 @@ Status lines(Schedule& schedule, const void* input, void* receive, Count count, 
 
 Status tree(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
   return add_tree_slots(schedule,
-                        [&](TreeLines& slots) { slots.allreduce(input, receive, count, type, op); });
+                        [&](TreeSlots& slots) { slots.allreduce(input, receive, count, type, op); });
 }
 
 // Reduce on each machine, allreduce among the leaders, broadcast on each machine.

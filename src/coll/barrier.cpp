@@ -1,9 +1,9 @@
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
 #include "coll/select.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 
 namespace hearth::coll {
 
@@ -12,14 +12,14 @@ namespace {
 using BarrierFunction = Status(Schedule& schedule);
 
 Status lines(Schedule& schedule) {
-  return add_flat_slots(schedule, [](Lines& slots) {
+  return add_flat_slots(schedule, [](FlatSlots& slots) {
     slots.barrier();
     return Status();
   });
 }
 
 Status tree(Schedule& schedule) {
-  return add_tree_slots(schedule, [](TreeLines& slots) { slots.barrier(); });
+  return add_tree_slots(schedule, [](TreeSlots& slots) { slots.barrier(); });
 }
 
 // Gather on each machine, barrier among the leaders, broadcast on each machine.
@@ -54,7 +54,7 @@ constexpr Algorithm<BarrierFunction> kAlgorithms[] = {
 Status barrier(Schedule& schedule) {
   if (schedule.is_inter()) return inter::barrier(schedule);
   Shape shape{.size = schedule.size(),
-              .lines = fits_lines(schedule.region(), Collective::barrier, 0),
+              .lines = fits_flat_slots(schedule.region(), Collective::barrier, 0),
               .tree = fits_tree(schedule.region(), Collective::barrier, 0),
               .context = schedule.context()};
   describe_machines(schedule, shape);

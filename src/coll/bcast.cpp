@@ -1,14 +1,14 @@
 #include <algorithm>
 
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
 #include "coll/packed.h"
 #include "coll/pipeline.h"
 #include "coll/select.h"
 #include "coll/tree.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 
 namespace hearth::coll {
 namespace {
@@ -16,14 +16,14 @@ namespace {
 using BcastFunction = Status(Schedule& schedule, void* buffer, Count count, Type& type, int root);
 
 Status lines(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
-  return add_flat_slots(schedule, [&](Lines& slots) {
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.bcast(buffer, count, type, root);
     return Status();
   });
 }
 
 Status tree(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
-  return add_tree_slots(schedule, [&](TreeLines& slots) { slots.bcast(buffer, count, type, root); });
+  return add_tree_slots(schedule, [&](TreeSlots& slots) { slots.bcast(buffer, count, type, root); });
 }
 
 Status chunks(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
@@ -92,7 +92,7 @@ Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type,
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
               .chunks = has_pipeline(schedule),
-              .lines = fits_lines(schedule.region(), Collective::bcast, bytes),
+              .lines = fits_flat_slots(schedule.region(), Collective::bcast, bytes),
               .tree = fits_tree(schedule.region(), Collective::bcast, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);

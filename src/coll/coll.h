@@ -84,7 +84,7 @@ inline constexpr bool kUsesRegion<scan> = true;
 template <>
 inline constexpr bool kUsesRegion<exscan> = true;
 
-// Fast paths of blocking calls, without a schedule (coll/lines.h).
+// Fast paths of blocking calls, without a schedule (coll/flat_slots.h).
 
 template <>
 struct ShortWay<barrier> {

@@ -327,10 +327,10 @@ bool CollectiveRegion::shares_processors() const {
 
 void CollectiveRegion::choose_ways() {
   if (comm_.failure != 0) return close_ways();
-  const bool lines = lines_pay(size_, tune::limit(param::Id::coll_line_ranks_max), shares_processors());
+  const bool flat = flat_slots_pay(size_, tune::limit(param::Id::coll_line_ranks_max), shares_processors());
   whole_bytes_max_ = coll::whole_bytes_max(shares_processors());
   const bool same_bits = param::get_flag(param::Id::coll_same_bits);
-  for (size_t i = 0; i < std::size(line_bytes_max_); ++i) {
+  for (size_t i = 0; i < std::size(flat_bytes_max_); ++i) {
     const auto collective = static_cast<Collective>(i);
     const char* wished = wished_algorithm(collective, context_);
     // The algorithm `machines` is composed of the others.
@@ -341,9 +341,9 @@ void CollectiveRegion::choose_ways() {
     const auto takes = [wished](const char* name, bool pays) {
       return wished != nullptr ? std::strcmp(wished, name) == 0 : pays;
     };
-    const bool groups = size_ > 2 && !one_order && takes("tree", !lines);
-    line_bytes_max_[i] =
-        takes("lines", lines || one_order)
+    const bool groups = size_ > 2 && !one_order && takes("tree", !flat);
+    flat_bytes_max_[i] =
+        takes("lines", flat || one_order)
             ? published_bytes_max(collective, has_overflow_buffers(), shares_processors(), whole_bytes_max_)
             : -1;
     tree_bytes_max_[i] = groups ? longest_in_groups(collective, size_) : -1;
@@ -351,7 +351,7 @@ void CollectiveRegion::choose_ways() {
 }
 
 void CollectiveRegion::close_ways() {
-  std::fill(std::begin(line_bytes_max_), std::end(line_bytes_max_), -1);
+  std::fill(std::begin(flat_bytes_max_), std::end(flat_bytes_max_), -1);
   std::fill(std::begin(tree_bytes_max_), std::end(tree_bytes_max_), -1);
 }
 

@@ -193,12 +193,12 @@ class CollectiveRegion {
 
   // Small collectives, by sequence number.
 
-  /// Maximum length of a process's data in flat slots, where each rank reads all others (coll/lines.h); -1 if
-  /// other algorithms are better or were requested.
-  int64_t line_bytes_max(Collective collective) const {
-    return line_bytes_max_[static_cast<size_t>(collective)];
+  /// Maximum length of a process's data in flat slots, where each rank reads all others (coll/flat_slots.h);
+  /// -1 if other algorithms are better or were requested.
+  int64_t flat_bytes_max(Collective collective) const {
+    return flat_bytes_max_[static_cast<size_t>(collective)];
   }
-  /// The same for hierarchical slots (coll/tree_lines.h).
+  /// The same for hierarchical slots (coll/tree_slots.h).
   int64_t tree_bytes_max(Collective collective) const {
     return tree_bytes_max_[static_cast<size_t>(collective)];
   }
@@ -378,7 +378,7 @@ class CollectiveRegion {
   uint32_t done_shown_ = 0;   // as published in the own row
   uint32_t done_by_all_ = 0;  // all collectives up to this one are complete on all ranks
   uint64_t ended_ = 0;        // bit i: done_ + 1 + i is complete here
-  int64_t line_bytes_max_[static_cast<size_t>(Collective::count_)];
+  int64_t flat_bytes_max_[static_cast<size_t>(Collective::count_)];
   int64_t tree_bytes_max_[static_cast<size_t>(Collective::count_)];
   int64_t whole_bytes_max_ = 0;
   std::unique_ptr<Hierarchy> hierarchies_[2];  // by rank number, by shared hardware

@@ -1,8 +1,8 @@
 #include "coll/blocks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
 #include "coll/pipeline.h"
 #include "coll/select.h"
 #include "coll/tree.h"
@@ -20,7 +20,7 @@ void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks,
 }
 
 Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
-  return add_flat_slots(schedule, [&](Lines& slots) {
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.gather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0), root);
     return Status();
   });
@@ -130,7 +130,7 @@ Status gather(Schedule& schedule, const void* send, Count send_count, Type& send
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
               .chunks = has_pipeline(schedule),
-              .lines = fits_lines(schedule.region(), Collective::gather, bytes),
+              .lines = fits_flat_slots(schedule.region(), Collective::gather, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};

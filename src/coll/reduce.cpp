@@ -1,15 +1,15 @@
 #include <utility>
 
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
 #include "coll/pipeline.h"
 #include "coll/reduction_shape.h"
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "coll/tree.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
 
@@ -22,7 +22,7 @@ using ReduceFunction = Status(Schedule& schedule, const void* input, void* recei
 
 Status lines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
              int root) {
-  return add_flat_slots(schedule, [&](Lines& slots) {
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.reduce(input, receive, count, type, op, root);
     return slots.reserve(schedule, type, count);
   });
@@ -30,7 +30,7 @@ Status lines(Schedule& schedule, const void* input, void* receive, Count count, 
 
 Status tree(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op, int root) {
   return add_tree_slots(schedule,
-                        [&](TreeLines& slots) { slots.reduce(input, receive, count, type, op, root); });
+                        [&](TreeSlots& slots) { slots.reduce(input, receive, count, type, op, root); });
 }
 
 Status chunks(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,

@@ -1,8 +1,8 @@
 #include "coll/blocks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
 #include "coll/pipeline.h"
 #include "coll/reduction_shape.h"
 #include "coll/select.h"
@@ -54,7 +54,7 @@ using ReduceScatterFunction = Status(Schedule& schedule, const void* input, void
 /// Blocks of equal length only.
 Status lines(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type, Op& op) {
   const Count each = blocks.count(0);
-  return add_flat_slots(schedule, [&](Lines& slots) {
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.reduce_scatter_block(input, receive, each, type, op);
     return slots.reserve(schedule, type, each);
   });

@@ -1,10 +1,10 @@
 #include "coll/reduction_shape.h"
 
 #include "base/param.h"
+#include "coll/flat_slots.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
 #include "coll/pipeline.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 
 namespace hearth::coll {
 
@@ -17,7 +17,7 @@ Shape reduction_shape(const Schedule& schedule, Collective collective, Count cou
               .count = count,
               .commutative = op.commutative,
               .chunks = PipelineReduction::fits(schedule, type),
-              .lines = fits_lines(schedule.region(), collective, bytes),
+              .lines = fits_flat_slots(schedule.region(), collective, bytes),
               .same_bits = same_bits,
               .tree = type.contiguous && fits_tree(schedule.region(), collective, bytes),
               .context = schedule.context(),

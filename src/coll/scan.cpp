@@ -2,8 +2,8 @@
 
 #include "coll/blocks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
 #include "coll/pipeline.h"
 #include "coll/reduction_shape.h"
 #include "coll/select.h"
@@ -19,7 +19,7 @@ using ScanFunction = Status(Schedule& schedule, const void* input, void* result,
 
 Status lines(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
              Op& op) {
-  return add_flat_slots(schedule, [&](Lines& slots) {
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
     if (inclusive) {
       slots.scan(input, result, count, type, op);
     } else {

@@ -1,4 +1,4 @@
-/* Small collectives in a collective region: src/coll/collective_region.h and lines.cpp. In some of them all ranks
+/* Small collectives in a collective region: src/coll/collective_region.h and flat_slots.cpp. In some of them all ranks
  * read all slots, as in an allreduce, in the others all read rank 0's, as in a broadcast; the sequence is
  * chosen at the start. Collective n uses slot n % SLOTS of each rank. A slot is reused once its last
  * collective is complete on all ranks, which they publish in their words (the lag) and, every SLOTS / 2

@@ -129,18 +129,18 @@ TEST_F(CollectiveRegions, FollowTheLimitsOfAProfile) {
   const int32_t region = take(3);
   Comm* comms[] = {make_comm(region, 0, 3), make_comm(region, 1, 3), make_comm(region, 2, 3)};
   CollectiveRegion& usual = *CollectiveRegion::of(*comms[0]);
-  EXPECT_GE(usual.line_bytes_max(Collective::barrier), 0);
+  EXPECT_GE(usual.flat_bytes_max(Collective::barrier), 0);
   EXPECT_LT(usual.tree_bytes_max(Collective::barrier), 0);
   const std::vector<tune::Tuned> tuned = {{param::Id::coll_line_ranks_max, std::nullopt, 2},
                                           {param::Id::coll_whole_bytes_max, std::nullopt, 64 * 1024}};
   tune::use(tuned);
   CollectiveRegion& grouped = *CollectiveRegion::of(*comms[1]);
-  EXPECT_LT(grouped.line_bytes_max(Collective::barrier), 0);
+  EXPECT_LT(grouped.flat_bytes_max(Collective::barrier), 0);
   EXPECT_GE(grouped.tree_bytes_max(Collective::barrier), 0);
   EXPECT_EQ(grouped.whole_bytes_max(), 64 * 1024);
   segment_.job().usable_processors = kRanks - 1;
   CollectiveRegion& crowded = *CollectiveRegion::of(*comms[2]);
-  EXPECT_GE(crowded.line_bytes_max(Collective::barrier), 0);
+  EXPECT_GE(crowded.flat_bytes_max(Collective::barrier), 0);
   EXPECT_EQ(crowded.whole_bytes_max(), usual.whole_bytes_max());
   tune::use({});
   for (Comm* comm : comms) objects::release(*comm);
@@ -190,7 +190,7 @@ TEST_F(CollectiveRegions, HavePipelineBuffersApartFromEachOther) {
 TEST_F(CollectiveRegions, HaveOverflowBuffersApartFromSlotsAndPipelines) {
   Comm* const comms[] = {make_comm(0, 0, 2), make_comm(0, 1, 2)};
   CollectiveRegion& region = *CollectiveRegion::of(*comms[0]);
-  EXPECT_GE(region.line_bytes_max(Collective::scatter), 2048);
+  EXPECT_GE(region.flat_bytes_max(Collective::scatter), 2048);
   const std::span<std::byte> pipeline_buffers = CollectiveRegion::of(*comms[1])->pipeline_buffers(0);
   for (uint32_t number = 1; number <= shm::kCollectiveSlots; ++number) {
     std::byte* const wide = region.own_payload(number, shm::kSlotPayloadBytes + 1);
@@ -210,7 +210,7 @@ TEST_F(CollectiveRegions, WithoutPipelineBuffersHaveSlotsOnlyWhateverAWordSays) 
   make_segment(0);
   Comm* const comm = make_comm(0, 0, 2);
   CollectiveRegion& region = *CollectiveRegion::of(*comm);
-  EXPECT_EQ(region.line_bytes_max(Collective::scatter), shm::kSlotPayloadBytes);
+  EXPECT_EQ(region.flat_bytes_max(Collective::scatter), shm::kSlotPayloadBytes);
   const SlotHeader stray = slot_header_of(1, what_of(SlotHeader::kBytes, Collective::bcast, 0), 1);
   EXPECT_EQ(region.payload(1, region.own_slot(1), stray), region.own_slot(1).payload);
   delete comm->region_view;

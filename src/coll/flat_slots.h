@@ -26,13 +26,13 @@ namespace hearth::coll {
 
 /// Whether a collective uses the flat slots of its communicator's region; equal on all ranks. `bytes`:
 /// maximum length of a process's data. False without a region.
-inline bool fits_lines(const CollectiveRegion* region, Collective collective, int64_t bytes) {
-  return region != nullptr && bytes <= region->line_bytes_max(collective);
+inline bool fits_flat_slots(const CollectiveRegion* region, Collective collective, int64_t bytes) {
+  return region != nullptr && bytes <= region->flat_bytes_max(collective);
 }
 
 /// One such collective on this process. First one function sets the collective, with the arguments of the MPI
 /// call; `send` may be MPI_IN_PLACE where that call allows it. Then begin() takes a sequence number.
-class Lines final : public SharedCollective {
+class FlatSlots final : public SharedCollective {
  public:
   /// Buffers for two short operands of a reduction. Long operands are in memory of the region's view, because
   /// the program's stack may be small.
@@ -41,7 +41,7 @@ class Lines final : public SharedCollective {
   };
 
   /// `room` must outlive this object. If it is nullptr, reserve() must be called for a reduction.
-  explicit Lines(CollectiveRegion& region, Room* room = nullptr)
+  explicit FlatSlots(CollectiveRegion& region, Room* room = nullptr)
       : region_(region), room_(room), rank_(region.rank()) {}
 
   void barrier();
@@ -163,10 +163,10 @@ class Lines final : public SharedCollective {
 /// reserve() if necessary.
 template <class Begin>
 Status add_flat_slots(Schedule& schedule, Begin begin) {
-  Lines* lines;
-  HEARTH_TRY(schedule.make_shared(lines, *schedule.region()));
-  HEARTH_TRY(begin(*lines));
-  lines->join(schedule);
+  FlatSlots* slots;
+  HEARTH_TRY(schedule.make_shared(slots, *schedule.region()));
+  HEARTH_TRY(begin(*slots));
+  slots->join(schedule);
   return {};
 }
 

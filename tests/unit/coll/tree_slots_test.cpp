@@ -1,6 +1,6 @@
 // Hierarchical small collectives, with threads as ranks: two levels of two, several collectives in flight on
 // each rank, with flat collectives between them.
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "coll/lines.h"
+#include "coll/flat_slots.h"
 #include "region_ranks.h"
 
 namespace hearth::coll {
@@ -19,9 +19,9 @@ constexpr int kCount = 3;
 
 struct Part : RegionPart<SharedCollective> {
   explicit Part(CollectiveRegion& region) : tree(region), flat(region, &room) {}
-  TreeLines tree;
-  Lines::Room room;
-  Lines flat;
+  TreeSlots tree;
+  FlatSlots::Room room;
+  FlatSlots flat;
 };
 
 class Rank final : public RegionRank<Part> {

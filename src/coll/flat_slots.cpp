@@ -1,4 +1,4 @@
-#include "coll/lines.h"
+#include "coll/flat_slots.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -9,7 +9,7 @@
 #include "coll/disagreement.h"
 #include "coll/footprint.h"
 #include "coll/slot_data.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 #include "mpi.h"
 #include "p2p/wait_note.h"
 
@@ -29,20 +29,20 @@ namespace {
 
 // Setting the collective.
 
-void Lines::set_data(const void* elements, Type& type, int64_t bytes, int to) {
+void FlatSlots::set_data(const void* elements, Type& type, int64_t bytes, int to) {
   data_ = elements;
   data_type_ = &type;
   data_bytes_ = bytes;
   reader_ = to;
 }
 
-void Lines::set_ranks(int first, int last) {
+void FlatSlots::set_ranks(int first, int last) {
   first_ = first;
   last_ = last;
   reads_all_ = first == region_.size() - 1 && last == 0;
 }
 
-void Lines::copy_to(void* elements, Count each, Type& type, bool blocks) {
+void FlatSlots::copy_to(void* elements, Count each, Type& type, bool blocks) {
   use_ = Use::copy;
   to_ = elements;
   count_ = each;
@@ -51,12 +51,12 @@ void Lines::copy_to(void* elements, Count each, Type& type, bool blocks) {
   bytes_ = expected_bytes_ = each * type.size;
 }
 
-void Lines::keep_own(const void* from, Count from_count, Type& from_type, void* to, Count to_count,
-                     Type& to_type) {
+void FlatSlots::keep_own(const void* from, Count from_count, Type& from_type, void* to, Count to_count,
+                         Type& to_type) {
   kept_ = {from, from_count, &from_type, to, to_count, &to_type};
 }
 
-void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op) {
+void FlatSlots::fold(const void* own, void* result, Count count, Type& type, Op& op) {
   use_ = Use::fold;
   own_ = own;
   to_ = result;
@@ -78,21 +78,21 @@ void Lines::fold(const void* own, void* result, Count count, Type& type, Op& op)
   if (own != result || region_.size() == 2) result_ = static_cast<std::byte*>(result);
 }
 
-void Lines::barrier() {
+void FlatSlots::barrier() {
   kind_ = Collective::barrier;
   set_data(nullptr, byte_type(), 0, kAll);
   set_ranks(region_.size() - 1, 0);
 }
 
-void Lines::bcast(void* buffer, Count count, Type& type, int root) {
+void FlatSlots::bcast(void* buffer, Count count, Type& type, int root) {
   kind_ = Collective::bcast;
   if (rank_ == root) return set_data(buffer, type, count * type.size, kAll);
   copy_to(buffer, count, type, false);
   set_ranks(root, root);
 }
 
-void Lines::gather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
-                   Type& receive_type, int root) {
+void FlatSlots::gather(const void* send, Count send_count, Type& send_type, void* receive,
+                       Count receive_count, Type& receive_type, int root) {
   kind_ = Collective::gather;
   if (rank_ != root) return set_data(send, send_type, send_count * send_type.size, root);
   if (send != MPI_IN_PLACE) {
@@ -103,8 +103,8 @@ void Lines::gather(const void* send, Count send_count, Type& send_type, void* re
   set_ranks(region_.size() - 1, 0);
 }
 
-void Lines::scatter(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
-                    Type& receive_type, int root) {
+void FlatSlots::scatter(const void* send, Count send_count, Type& send_type, void* receive,
+                        Count receive_count, Type& receive_type, int root) {
   kind_ = Collective::scatter;
   const int size = region_.size();
   if (rank_ == root) {
@@ -120,8 +120,8 @@ void Lines::scatter(const void* send, Count send_count, Type& send_type, void* r
   set_ranks(root, root);
 }
 
-void Lines::allgather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
-                      Type& receive_type) {
+void FlatSlots::allgather(const void* send, Count send_count, Type& send_type, void* receive,
+                          Count receive_count, Type& receive_type) {
   kind_ = Collective::allgather;
   std::byte* own = coll::advance(receive, receive_type, rank_ * receive_count);
   copy_to(receive, receive_count, receive_type, true);
@@ -131,8 +131,8 @@ void Lines::allgather(const void* send, Count send_count, Type& send_type, void*
   keep_own(send, send_count, send_type, own, receive_count, receive_type);
 }
 
-void Lines::alltoall(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
-                     Type& receive_type) {
+void FlatSlots::alltoall(const void* send, Count send_count, Type& send_type, void* receive,
+                         Count receive_count, Type& receive_type) {
   kind_ = Collective::alltoall;
   const int size = region_.size();
   copy_to(receive, receive_count, receive_type, true);
@@ -146,7 +146,7 @@ void Lines::alltoall(const void* send, Count send_count, Type& send_type, void* 
            coll::advance(receive, receive_type, rank_ * receive_count), receive_count, receive_type);
 }
 
-void Lines::reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root) {
+void FlatSlots::reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root) {
   kind_ = Collective::reduce;
   const void* own = send == MPI_IN_PLACE ? receive : send;
   if (rank_ != root) return set_data(own, type, count * type.size, root);
@@ -154,7 +154,7 @@ void Lines::reduce(const void* send, void* receive, Count count, Type& type, Op&
   set_ranks(region_.size() - 1, 0);
 }
 
-void Lines::allreduce(const void* send, void* receive, Count count, Type& type, Op& op) {
+void FlatSlots::allreduce(const void* send, void* receive, Count count, Type& type, Op& op) {
   kind_ = Collective::allreduce;
   const void* own = send == MPI_IN_PLACE ? receive : send;
   set_data(own, type, count * type.size, kAll);
@@ -162,7 +162,7 @@ void Lines::allreduce(const void* send, void* receive, Count count, Type& type, 
   set_ranks(region_.size() - 1, 0);
 }
 
-void Lines::reduce_scatter_block(const void* send, void* receive, Count count, Type& type, Op& op) {
+void FlatSlots::reduce_scatter_block(const void* send, void* receive, Count count, Type& type, Op& op) {
   kind_ = Collective::reduce_scatter;
   const void* own = send == MPI_IN_PLACE ? receive : send;
   const int size = region_.size();
@@ -174,7 +174,7 @@ void Lines::reduce_scatter_block(const void* send, void* receive, Count count, T
   set_ranks(size - 1, 0);
 }
 
-void Lines::scan(const void* send, void* receive, Count count, Type& type, Op& op) {
+void FlatSlots::scan(const void* send, void* receive, Count count, Type& type, Op& op) {
   kind_ = Collective::scan;
   const void* own = send == MPI_IN_PLACE ? receive : send;
   set_data(own, type, count * type.size, kAll);
@@ -182,7 +182,7 @@ void Lines::scan(const void* send, void* receive, Count count, Type& type, Op& o
   set_ranks(rank_, 0);
 }
 
-void Lines::exscan(const void* send, void* receive, Count count, Type& type, Op& op) {
+void FlatSlots::exscan(const void* send, void* receive, Count count, Type& type, Op& op) {
   kind_ = Collective::scan;
   const void* own = send == MPI_IN_PLACE ? receive : send;
   set_data(own, type, count * type.size, kAll);
@@ -192,7 +192,7 @@ void Lines::exscan(const void* send, void* receive, Count count, Type& type, Op&
 
 // Execution.
 
-bool Lines::advance() {
+bool FlatSlots::advance() {
   if (!has_published_ && !publish_data()) return false;
   if (!read_slots()) return false;
   if (has_result_) keep_result();
@@ -201,7 +201,7 @@ bool Lines::advance() {
   return true;
 }
 
-int Lines::root() const {
+int FlatSlots::root() const {
   switch (kind_) {
     case Collective::gather:
     case Collective::reduce:
@@ -214,7 +214,7 @@ int Lines::root() const {
   }
 }
 
-void Lines::describe(p2p::WaitNote& note) const {
+void FlatSlots::describe(p2p::WaitNote& note) const {
   if (!has_published_ && reader_ != kNobody) return note.missing(awaited);
   for (int rank = next_; rank >= last_; --rank) {
     const shm::CollectiveSlot* slot;
@@ -224,7 +224,7 @@ void Lines::describe(p2p::WaitNote& note) const {
 }
 
 // Publishes the data first and then copies the own block, so that other ranks can proceed.
-bool Lines::publish_data() {
+bool FlatSlots::publish_data() {
   if (reader_ != kNobody) {
     if (__builtin_expect(!region_.may_write(number_, awaited), 0)) return false;
     put_data(region_.own_payload(number_, data_bytes_));
@@ -244,7 +244,7 @@ bool Lines::publish_data() {
   return true;
 }
 
-void Lines::put_data(std::byte* payload) const {
+void FlatSlots::put_data(std::byte* payload) const {
   if (!overflows(data_bytes_) || !publishes_blocks_ || !data_type_->contiguous) {
     footprint::copies(data_bytes_);
     return pack_all(data_, *data_type_, payload, data_bytes_);
@@ -258,7 +258,7 @@ void Lines::put_data(std::byte* payload) const {
   copy_bytes(payload + before + each, data + before + each, all - before - each);
 }
 
-bool Lines::read_slots() {
+bool FlatSlots::read_slots() {
   for (; next_ >= last_; --next_) {
     if (next_ == rank_) {
       if (own_ != nullptr) fold_in(own_);
@@ -276,7 +276,7 @@ bool Lines::read_slots() {
   return true;
 }
 
-void Lines::take(int rank, const shm::CollectiveSlot& slot, const SlotHeader& header) {
+void FlatSlots::take(int rank, const shm::CollectiveSlot& slot, const SlotHeader& header) {
   if (__builtin_expect(header.what() != expected_, 0) && !is_of_use(rank, header)) return;
   if (use_ == Use::nothing) return;
   const std::byte* payload = region_.payload(rank, slot, header) + offset_;
@@ -295,7 +295,7 @@ void Lines::take(int rank, const shm::CollectiveSlot& slot, const SlotHeader& he
 
 // Handles data that differ from what was expected; returns whether they are used. Shorter data are no error
 // if they are only copied and fit a slot.
-bool Lines::is_of_use(int rank, const SlotHeader& header) {
+bool FlatSlots::is_of_use(int rank, const SlotHeader& header) {
   if (!header.is_after(generation_)) {
     note(region_.fall_out_of_step(rank));
     return false;
@@ -316,7 +316,7 @@ bool Lines::is_of_use(int rank, const SlotHeader& header) {
 }
 
 // Skips a rank that will not publish.
-void Lines::skip(int rank, Status status) {
+void FlatSlots::skip(int rank, Status status) {
   constexpr uint32_t kUnknown = 1u << 30;
   note(status);
   lag_ = kUnknown;
@@ -325,7 +325,7 @@ void Lines::skip(int rank, Status status) {
 
 // A rank that is in a long collective at this position publishes nothing here. A process that may not write
 // its slot yet waits for all ranks, and a rank that is out of step never frees the slot.
-bool Lines::check_failure() {
+bool FlatSlots::check_failure() {
   if (const Status failure = region_.failure(); !failure.ok()) {
     note(failure);
     region_.end(number_);
@@ -358,7 +358,7 @@ bool Lines::check_failure() {
   return advance();
 }
 
-void Lines::fold_in(const void* elements) {
+void FlatSlots::fold_in(const void* elements) {
   Status status;
   if (first_operand_ != nullptr) {
     footprint::reduces(bytes_);
@@ -382,7 +382,7 @@ void Lines::fold_in(const void* elements) {
   note(status);
 }
 
-void Lines::keep_result() {
+void FlatSlots::keep_result() {
   const void* const result = first_operand_ != nullptr ? first_operand_ : result_;
   if (result == to_) return;
   footprint::copies(bytes_);
@@ -398,61 +398,61 @@ void Lines::keep_result() {
 namespace {
 
 template <class Begin>
-[[gnu::noinline]] bool at_once_in_tree(CollectiveRegion* region, uint32_t context, Collective collective,
-                                       int64_t bytes, Status& outcome, const Begin& begin) {
+[[gnu::noinline]] bool run_inline_in_tree(CollectiveRegion* region, uint32_t context, Collective collective,
+                                          int64_t bytes, Status& outcome, const Begin& begin) {
   if (!fits_tree(region, collective, bytes)) return false;
-  TreeLines lines(*region);
-  begin(lines);
-  lines.begin();
-  lines.run(context);
-  outcome = lines.outcome;
+  TreeSlots slots(*region);
+  begin(slots);
+  slots.begin();
+  slots.run(context);
+  outcome = slots.outcome;
   return true;
 }
 
 /// Inlined, so that no argument passes through memory: a copy of the captures of `begin` waited 5 ns for the
 /// preceding stores (8 bytes, a communicator of one rank).
 template <class Begin>
-[[gnu::always_inline]] inline bool at_once(Comm& comm, Collective collective, int64_t bytes, Status& outcome,
-                                           const Begin& begin) {
+[[gnu::always_inline]] inline bool run_inline(Comm& comm, Collective collective, int64_t bytes,
+                                              Status& outcome, const Begin& begin) {
   CollectiveRegion* region = CollectiveRegion::of(comm);
-  if (!fits_lines(region, collective, bytes)) {
-    if constexpr (std::is_invocable_v<Begin, TreeLines&>) {
-      return at_once_in_tree(region, comm.context + kCollectiveContext, collective, bytes, outcome, begin);
+  if (!fits_flat_slots(region, collective, bytes)) {
+    if constexpr (std::is_invocable_v<Begin, TreeSlots&>) {
+      return run_inline_in_tree(region, comm.context + kCollectiveContext, collective, bytes, outcome, begin);
     }
     return false;
   }
-  Lines::Room room;  // not cleared, which would take longer than most collectives
-  Lines lines(*region, &room);
-  begin(lines);
-  lines.begin();
-  lines.run(comm.context + kCollectiveContext);
-  outcome = lines.outcome;
+  FlatSlots::Room room;  // not cleared, which would take longer than most collectives
+  FlatSlots slots(*region, &room);
+  begin(slots);
+  slots.begin();
+  slots.run(comm.context + kCollectiveContext);
+  outcome = slots.outcome;
   return true;
 }
 
 /// False for invalid calls, whose error the schedule reports, and for calls without data, which need no other
 /// rank.
-bool folds_at_once(const Type& type, const Op& op, Count count) {
+bool folds_inline(const Type& type, const Op& op, Count count) {
   return type.contiguous && count * type.size != 0 && datatype::check_reduction(op, type).ok();
 }
 
 }  // namespace
 
 bool ShortWay<barrier>::take(Comm& comm, Status& outcome) {
-  return at_once(comm, Collective::barrier, 0, outcome, [](auto& lines) { lines.barrier(); });
+  return run_inline(comm, Collective::barrier, 0, outcome, [](auto& slots) { slots.barrier(); });
 }
 
 bool ShortWay<bcast>::take(Comm& comm, Status& outcome, void* buffer, Count count, Type& type, int root) {
   const int64_t bytes = count * type.size;
-  return bytes != 0 && at_once(comm, Collective::bcast, bytes, outcome,
-                               [&](auto& lines) { lines.bcast(buffer, count, type, root); });
+  return bytes != 0 && run_inline(comm, Collective::bcast, bytes, outcome,
+                                  [&](auto& slots) { slots.bcast(buffer, count, type, root); });
 }
 
 bool ShortWay<gather>::take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
                             void* receive, Count receive_count, Type& receive_type, int root) {
   const int64_t bytes = comm.rank == root ? receive_count * receive_type.size : send_count * send_type.size;
-  return bytes != 0 && at_once(comm, Collective::gather, bytes, outcome, [&](Lines& lines) {
-           lines.gather(send, send_count, send_type, receive, receive_count, receive_type, root);
+  return bytes != 0 && run_inline(comm, Collective::gather, bytes, outcome, [&](FlatSlots& slots) {
+           slots.gather(send, send_count, send_type, receive, receive_count, receive_type, root);
          });
 }
 
@@ -460,16 +460,17 @@ bool ShortWay<scatter>::take(Comm& comm, Status& outcome, const void* send, Coun
                              void* receive, Count receive_count, Type& receive_type, int root) {
   const int64_t bytes = comm.rank == root ? send_count * send_type.size : receive_count * receive_type.size;
   return bytes != 0 &&
-         at_once(comm, Collective::scatter, saturated_product(comm.size, bytes), outcome, [&](Lines& lines) {
-           lines.scatter(send, send_count, send_type, receive, receive_count, receive_type, root);
-         });
+         run_inline(comm, Collective::scatter, saturated_product(comm.size, bytes), outcome,
+                    [&](FlatSlots& slots) {
+                      slots.scatter(send, send_count, send_type, receive, receive_count, receive_type, root);
+                    });
 }
 
 bool ShortWay<allgather>::take(Comm& comm, Status& outcome, const void* send, Count send_count,
                                Type& send_type, void* receive, Count receive_count, Type& receive_type) {
   const int64_t bytes = receive_count * receive_type.size;
-  return bytes != 0 && at_once(comm, Collective::allgather, bytes, outcome, [&](auto& lines) {
-           lines.allgather(send, send_count, send_type, receive, receive_count, receive_type);
+  return bytes != 0 && run_inline(comm, Collective::allgather, bytes, outcome, [&](auto& slots) {
+           slots.allgather(send, send_count, send_type, receive, receive_count, receive_type);
          });
 }
 
@@ -477,23 +478,24 @@ bool ShortWay<alltoall>::take(Comm& comm, Status& outcome, const void* send, Cou
                               Type& send_type, void* receive, Count receive_count, Type& receive_type) {
   const int64_t bytes = receive_count * receive_type.size;
   return bytes != 0 &&
-         at_once(comm, Collective::alltoall, saturated_product(comm.size, bytes), outcome, [&](Lines& lines) {
-           lines.alltoall(send, send_count, send_type, receive, receive_count, receive_type);
-         });
+         run_inline(comm, Collective::alltoall, saturated_product(comm.size, bytes), outcome,
+                    [&](FlatSlots& slots) {
+                      slots.alltoall(send, send_count, send_type, receive, receive_count, receive_type);
+                    });
 }
 
 bool ShortWay<reduce>::take(Comm& comm, Status& outcome, const void* send, void* receive, Count count,
                             Type& type, Op& op, int root) {
-  return folds_at_once(type, op, count) &&
-         at_once(comm, Collective::reduce, count * type.size, outcome,
-                 [&](auto& lines) { lines.reduce(send, receive, count, type, op, root); });
+  return folds_inline(type, op, count) &&
+         run_inline(comm, Collective::reduce, count * type.size, outcome,
+                    [&](auto& slots) { slots.reduce(send, receive, count, type, op, root); });
 }
 
 bool ShortWay<allreduce>::take(Comm& comm, Status& outcome, const void* send, void* receive, Count count,
                                Type& type, Op& op) {
-  return folds_at_once(type, op, count) &&
-         at_once(comm, Collective::allreduce, count * type.size, outcome,
-                 [&](auto& lines) { lines.allreduce(send, receive, count, type, op); });
+  return folds_inline(type, op, count) &&
+         run_inline(comm, Collective::allreduce, count * type.size, outcome,
+                    [&](auto& slots) { slots.allreduce(send, receive, count, type, op); });
 }
 
 }  // namespace hearth::coll

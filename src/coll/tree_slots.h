@@ -1,5 +1,5 @@
 // Hierarchical shared-memory collectives: small data among many ranks that have a processor each. They work
-// like lines.h within the groups of a hierarchy. In a group, all members read the leader's slot, and the
+// like flat_slots.h within the groups of a hierarchy. In a group, all members read the leader's slot, and the
 // leader reads the slots of all members; in the top group, all members read all slots. So no rank reads more
 // slots than a group has members, and no slot has more readers.
 //
@@ -9,7 +9,7 @@
 //   bcast                        from the root up and down: each rank reads one rank (Hierarchy::publisher)
 //   allgather                    leaders publish the blocks of their groups, and all ranks read all leaders
 //
-// If ranks outnumber processors, lines.h is better, because a leader would have to be scheduled twice.
+// If ranks outnumber processors, flat_slots.h is better, because a leader would have to be scheduled twice.
 //
 // Each rank publishes once on the way up and once on the way down, so most of these collectives take two
 // sequence numbers of the region; those with one way take one. The slot headers carry the maximum lag of the
@@ -31,15 +31,15 @@
 namespace hearth::coll {
 
 /// Whether a collective uses the hierarchical slots of its region; equal on all ranks. `bytes`: maximum
-/// length of a rank's data. Called if flat slots do not fit (coll/lines.h).
+/// length of a rank's data. Called if flat slots do not fit (coll/flat_slots.h).
 inline bool fits_tree(const CollectiveRegion* region, Collective collective, int64_t bytes) {
   return region != nullptr && bytes <= region->tree_bytes_max(collective);
 }
 
 /// One such collective on this process, used like Lines.
-class TreeLines final : public SharedCollective {
+class TreeSlots final : public SharedCollective {
  public:
-  explicit TreeLines(CollectiveRegion& region) : region_(region), rank_(region.rank()) {}
+  explicit TreeSlots(CollectiveRegion& region) : region_(region), rank_(region.rank()) {}
 
   void barrier();
   void bcast(void* buffer, Count count, Type& type, int root);
@@ -129,7 +129,7 @@ class TreeLines final : public SharedCollective {
 /// Adds the collective as a step of a schedule that has a region. `begin` sets the collective.
 template <class Begin>
 Status add_tree_slots(Schedule& schedule, Begin begin) {
-  TreeLines* slots;
+  TreeSlots* slots;
   HEARTH_TRY(schedule.make_shared(slots, *schedule.region()));
   begin(*slots);
   slots->join(schedule);

@@ -1,6 +1,6 @@
 // Flat small collectives over a collective region, with threads as ranks: any mixture, several in flight on
 // each rank. Results are compared bit by bit with values computed from the inputs.
-#include "coll/lines.h"
+#include "coll/flat_slots.h"
 
 #include <gtest/gtest.h>
 
@@ -17,10 +17,10 @@ constexpr int kShort = 3;   // ints per pair of ranks: fits a slot
 constexpr int kLong = 512;  // the data of four ranks just fit an overflow buffer
 static_assert(kRanks * kLong * sizeof(int) == shm::kOverflowPayloadBytes);
 
-struct Part : RegionPart<Lines> {
+struct Part : RegionPart<FlatSlots> {
   explicit Part(CollectiveRegion& region) : lines(region, &room) { shared = &lines; }
-  Lines::Room room;
-  Lines lines;
+  FlatSlots::Room room;
+  FlatSlots lines;
 };
 
 class Rank final : public RegionRank<Part> {
@@ -31,7 +31,7 @@ class Rank final : public RegionRank<Part> {
   std::unique_ptr<Part> make() override { return std::make_unique<Part>(*CollectiveRegion::of(comm_)); }
 
   void set_up(const Call& call, Part& part) override {
-    Lines& lines = part.lines;
+    FlatSlots& lines = part.lines;
     int* in = part.in.data();
     int* out = part.out.data();
     Type& type = int_type();
@@ -74,7 +74,7 @@ class Rank final : public RegionRank<Part> {
   }
 };
 
-class LinesBetweenThreads : public RegionRanks<Rank> {
+class FlatSlotsBetweenThreads : public RegionRanks<Rank> {
  protected:
   void SetUp() override { set_up(4096); }
 
@@ -85,17 +85,17 @@ class LinesBetweenThreads : public RegionRanks<Rank> {
   }
 };
 
-TEST_F(LinesBetweenThreads, OneAfterTheOther) {
+TEST_F(FlatSlotsBetweenThreads, OneAfterTheOther) {
   run(all_kinds(3000, 1), 1, 11);
 }
 
 // More collectives in flight than slots: a collective waits until its slot is free.
-TEST_F(LinesBetweenThreads, ManyUnderWay) {
+TEST_F(FlatSlotsBetweenThreads, ManyUnderWay) {
   for (const uint32_t seed : {2u, 3u, 4u}) run(all_kinds(1000, seed), 20, seed);
 }
 
 // A root that reads from no rank runs ahead until its slots are used up, and no further.
-TEST_F(LinesBetweenThreads, OneSpeaksAllTheTime) {
+TEST_F(FlatSlotsBetweenThreads, OneSpeaksAllTheTime) {
   run(std::vector<Call>(2000, {What::bcast, 1, kLong}), 12, 5);
   run(std::vector<Call>(2000, {What::gather, 2, kShort}), 12, 6);
   run(std::vector<Call>(500, {What::exscan, 0, kShort}), 12, 7);

@@ -1,4 +1,4 @@
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ bool order_is_free(const Op& op, const Type& type) {
 
 // Setting the collective. Errors do not stop it, because other ranks depend on this one.
 
-void TreeLines::set_up_reduction(const void* send, void* receive, Count count, Type& type, Op* op) {
+void TreeSlots::set_up_reduction(const void* send, void* receive, Count count, Type& type, Op* op) {
   from_ = send == MPI_IN_PLACE ? receive : send;
   to_ = receive;
   count_ = count;
@@ -35,24 +35,24 @@ void TreeLines::set_up_reduction(const void* send, void* receive, Count count, T
   two_numbers_ = true;
 }
 
-void TreeLines::barrier() {
+void TreeSlots::barrier() {
   kind_ = Collective::barrier;
   set_up_reduction(nullptr, nullptr, 0, byte_type(), nullptr);
 }
 
-void TreeLines::allreduce(const void* send, void* receive, Count count, Type& type, Op& op) {
+void TreeSlots::allreduce(const void* send, void* receive, Count count, Type& type, Op& op) {
   kind_ = Collective::allreduce;
   set_up_reduction(send, receive, count, type, &op);
 }
 
-void TreeLines::reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root) {
+void TreeSlots::reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root) {
   kind_ = Collective::reduce;
   set_up_reduction(send, receive, count, type, &op);
   root_ = root;
   two_numbers_ = hierarchy_->top_delegate(root) != root;
 }
 
-void TreeLines::bcast(void* buffer, Count count, Type& type, int root) {
+void TreeSlots::bcast(void* buffer, Count count, Type& type, int root) {
   kind_ = Collective::bcast;
   to_ = buffer;
   count_ = count;
@@ -63,7 +63,7 @@ void TreeLines::bcast(void* buffer, Count count, Type& type, int root) {
   first_phase_ = Phase::from_root;
 }
 
-void TreeLines::allgather(const void* send, Count send_count, Type& send_type, void* receive,
+void TreeSlots::allgather(const void* send, Count send_count, Type& send_type, void* receive,
                           Count receive_count, Type& receive_type) {
   kind_ = Collective::allgather;
   to_ = receive;
@@ -80,7 +80,7 @@ void TreeLines::allgather(const void* send, Count send_count, Type& send_type, v
   first_phase_ = Phase::gather;
 }
 
-void TreeLines::begin() {
+void TreeSlots::begin() {
   number_ = region_.next_number();
   if (two_numbers_) region_.next_number();
   generation_ = region_.pipeline_ring().generations_begun();
@@ -97,7 +97,7 @@ void TreeLines::begin() {
 
 // Slots.
 
-bool TreeLines::poll(int rank, uint32_t number, int64_t bytes, const std::byte*& payload) {
+bool TreeSlots::poll(int rank, uint32_t number, int64_t bytes, const std::byte*& payload) {
   const shm::CollectiveSlot* slot;
   SlotHeader header;
   if (!region_.poll(rank, number, slot, header)) return wait_for(rank);
@@ -120,14 +120,14 @@ bool TreeLines::poll(int rank, uint32_t number, int64_t bytes, const std::byte*&
   return true;
 }
 
-void TreeLines::publish(uint32_t number, int64_t bytes) {
+void TreeSlots::publish(uint32_t number, int64_t bytes) {
   lag_ = std::max(lag_, region_.lag(number_));
   region_.publish(number, what_of(bytes, kind_, generation_), lag_ + (number - number_));
 }
 
 // If the awaited rank is in a long collective at this position, or out of step, it never publishes the
 // awaited data.
-bool TreeLines::check_failure() {
+bool TreeSlots::check_failure() {
   if (const Status failure = region_.failure(); !failure.ok()) {
     note(failure);
     phase_ = Phase::over;
@@ -153,13 +153,13 @@ bool TreeLines::check_failure() {
       region_.fall_out_of_step({awaited_rank_, long_call.kind(), long_call.bytes()}, {rank_, kind_, bytes_}));
 }
 
-bool TreeLines::give_up(Status status) {
+bool TreeSlots::give_up(Status status) {
   note(status);
   phase_ = Phase::over;
   return advance();
 }
 
-void TreeLines::wake_group(const Hierarchy::Group& group) {
+void TreeSlots::wake_group(const Hierarchy::Group& group) {
   for (const int member : group.members) {
     if (member != rank_) region_.ring(member);
   }
@@ -167,7 +167,7 @@ void TreeLines::wake_group(const Hierarchy::Group& group) {
 
 // Reduction. Operands are combined from the last member of a group to the leader's own.
 
-void TreeLines::fold(const std::byte* packed) {
+void TreeSlots::fold(const std::byte* packed) {
   if (bytes_ == 0 || packed == nullptr) return;
   std::byte* value = values_[1 - own_at_];
   if (!has_value_) {
@@ -186,7 +186,7 @@ void TreeLines::fold(const std::byte* packed) {
   footprint::reduces(bytes_);
 }
 
-void TreeLines::fold_own() {
+void TreeSlots::fold_own() {
   if (bytes_ == 0) return;
   if (!has_own_) {
     has_own_ = true;
@@ -198,7 +198,7 @@ void TreeLines::fold_own() {
 
 // Execution.
 
-bool TreeLines::advance() {
+bool TreeSlots::advance() {
   while (phase_ != Phase::over) {
     if (!step()) return false;
   }
@@ -207,7 +207,7 @@ bool TreeLines::advance() {
   return true;
 }
 
-bool TreeLines::step() {
+bool TreeSlots::step() {
   switch (phase_) {
     case Phase::up:
       return go_up();
@@ -229,7 +229,7 @@ bool TreeLines::step() {
   return true;
 }
 
-bool TreeLines::go_up() {
+bool TreeSlots::go_up() {
   const Hierarchy::Group& group = hierarchy_->groups()[level_];
   const bool top = static_cast<int>(level_) + 1 == hierarchy_->levels();
   if (!top && group.own == 0) {
@@ -269,7 +269,7 @@ bool TreeLines::go_up() {
   return true;
 }
 
-bool TreeLines::go_across() {
+bool TreeSlots::go_across() {
   const Hierarchy::Group& group = hierarchy_->groups().back();
   for (; next_ >= 0; --next_) {
     if (next_ == static_cast<int>(group.own)) {
@@ -286,7 +286,7 @@ bool TreeLines::go_across() {
   return true;
 }
 
-bool TreeLines::go_down() {
+bool TreeSlots::go_down() {
   const std::byte* result = values_[1 - own_at_];
   if (!hierarchy_->is_top() && !poll(hierarchy_->groups().back().members[0], number_ + 1, bytes_, result))
     return false;
@@ -310,7 +310,7 @@ bool TreeLines::go_down() {
   return true;
 }
 
-bool TreeLines::serve_root() {
+bool TreeSlots::serve_root() {
   const int above_root = hierarchy_->top_delegate(root_);
   const std::byte* result = values_[1 - own_at_];
   if (rank_ == above_root && rank_ != root_) {
@@ -331,7 +331,7 @@ bool TreeLines::serve_root() {
 }
 
 // Forwards the data as they were read, even if this rank's buffer is shorter.
-bool TreeLines::pass_on() {
+bool TreeSlots::pass_on() {
   if (next_ < 0) {
     const int source = hierarchy_->read_by_self(root_);
     if (source >= 0) {
@@ -369,7 +369,7 @@ bool TreeLines::pass_on() {
   return true;
 }
 
-bool TreeLines::gather_group() {
+bool TreeSlots::gather_group() {
   const Hierarchy::Group& group = hierarchy_->groups()[0];
   const int leader = group.members[0];
   std::byte* const own = coll::advance(to_, *type_, rank_ * count_);
@@ -404,7 +404,7 @@ bool TreeLines::gather_group() {
   return true;
 }
 
-bool TreeLines::read_leaders() {
+bool TreeSlots::read_leaders() {
   for (; next_ >= 0; --next_) {
     const std::vector<int>& group = hierarchy_->lowest_groups()[static_cast<size_t>(next_)];
     const std::byte* payload = region_.own_slot(number_ + 1).payload;
