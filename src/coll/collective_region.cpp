@@ -375,7 +375,7 @@ bool CollectiveRegion::update_done_by_all(uint32_t number, objects::PeerIndex& a
     if (rank == rank_) continue;
     // Pairs with the release in show_done(). A negative lag means that the rank is ahead of this one.
     const auto distance = static_cast<int32_t>(number - atomic::load_acquire(rank_slots(rank).done));
-    footprint::reads(&rank_slots(rank).done, sizeof rank_slots(rank).done);
+    access_counters::reads(&rank_slots(rank).done, sizeof rank_slots(rank).done);
     if (distance <= lag) continue;
     lag = distance;
     awaited = peers_[rank];
@@ -447,7 +447,7 @@ void CollectiveRegion::show_done() {
   done_shown_ = done_;
   // Pairs with the acquire in update_done_by_all(): all reads of other rows come before.
   atomic::store_release(own_->done, done_);
-  footprint::writes(&own_->done, sizeof own_->done);
+  access_counters::writes(&own_->done, sizeof own_->done);
   ring_all();
 }
 

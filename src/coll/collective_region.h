@@ -55,8 +55,8 @@
 
 #include "base/atomic.h"
 #include "base/chaos.h"
+#include "coll/access_counters.h"
 #include "coll/disagreement.h"
-#include "coll/footprint.h"
 #include "coll/hierarchy.h"
 #include "coll/pipeline_ring.h"
 #include "coll/select.h"
@@ -246,9 +246,9 @@ class CollectiveRegion {
     const SlotHeader header = slot_header_of(number, what, lag);
     atomic::store_release(own_slot(number).word, header.word);
     const bool overflows = header.bytes() > shm::kSlotPayloadBytes;
-    footprint::writes(&own_slot(number),
-                      static_cast<int64_t>(sizeof header.word) + (overflows ? 0 : header.bytes()));
-    if (overflows) footprint::writes(own_payload(number, header.bytes()), header.bytes());
+    access_counters::writes(&own_slot(number),
+                            static_cast<int64_t>(sizeof header.word) + (overflows ? 0 : header.bytes()));
+    if (overflows) access_counters::writes(own_payload(number, header.bytes()), header.bytes());
     chaos::at(chaos::Point::slot_published);
   }
   /// The lag: number of collectives up to this one that are not complete here.
@@ -258,7 +258,7 @@ class CollectiveRegion {
     slot = &rank_slots_[static_cast<size_t>(rank)]->slots[number % shm::kCollectiveSlots];
     header = {atomic::load_acquire(slot->word)};
     if (header.number() != number) return false;
-    footprint::reads(slot, sizeof slot->word);
+    access_counters::reads(slot, sizeof slot->word);
     return true;
   }
   /// Records that all ranks have published a lag of at most `lag` in this collective.
@@ -334,7 +334,7 @@ class CollectiveRegion {
   /// Wakes a rank that may be waiting for the value just stored.
   void ring(int rank) const {
     bells_[static_cast<size_t>(rank)].ring();
-    footprint::looks_at_bell();
+    access_counters::wakes();
   }
   void ring_all() const;
 

@@ -4,10 +4,10 @@
 #include <type_traits>
 
 #include "base/contexts.h"
+#include "coll/access_counters.h"
 #include "coll/blocks.h"
 #include "coll/coll.h"
 #include "coll/disagreement.h"
-#include "coll/footprint.h"
 #include "coll/slot_data.h"
 #include "coll/tree_slots.h"
 #include "mpi.h"
@@ -238,7 +238,7 @@ bool FlatSlots::publish_data() {
   if (kept_.from_type != nullptr) {
     outcome = datatype::copy(kept_.from, kept_.from_count, *kept_.from_type, kept_.to, kept_.to_count,
                              *kept_.to_type);
-    footprint::copies(kept_.from_count * kept_.from_type->size);
+    access_counters::copies(kept_.from_count * kept_.from_type->size);
   }
   has_published_ = true;
   return true;
@@ -246,14 +246,14 @@ bool FlatSlots::publish_data() {
 
 void FlatSlots::put_data(std::byte* payload) const {
   if (!overflows(data_bytes_) || !publishes_blocks_ || !data_type_->contiguous) {
-    footprint::copies(data_bytes_);
+    access_counters::copies(data_bytes_);
     return pack_all(data_, *data_type_, payload, data_bytes_);
   }
   const auto all = static_cast<size_t>(data_bytes_);
   const size_t each = all / static_cast<size_t>(region_.size());
   const size_t before = each * static_cast<size_t>(rank_);
   const std::byte* const data = data_of(data_, *data_type_);
-  footprint::copies(data_bytes_ - static_cast<int64_t>(each));
+  access_counters::copies(data_bytes_ - static_cast<int64_t>(each));
   copy_bytes(payload, data, before);
   copy_bytes(payload + before + each, data + before + each, all - before - each);
 }
@@ -280,10 +280,10 @@ void FlatSlots::take(int rank, const shm::CollectiveSlot& slot, const SlotHeader
   if (__builtin_expect(header.what() != expected_, 0) && !is_of_use(rank, header)) return;
   if (use_ == Use::nothing) return;
   const std::byte* payload = region_.payload(rank, slot, header) + offset_;
-  footprint::reads(payload, bytes_);
+  access_counters::reads(payload, bytes_);
   if (use_ == Use::copy) {
     const int64_t bytes = std::clamp<int64_t>(header.bytes() - offset_, 0, bytes_);
-    footprint::copies(bytes);
+    access_counters::copies(bytes);
     unpack_all(payload, blocks_ ? coll::advance(to_, *type_, rank * count_) : to_, *type_, bytes);
   } else if (type_->contiguous && (!has_result_ || folds_in_place(*op_, *type_))) {
     fold_in(payload - type_->true_lower_bound);
@@ -361,17 +361,17 @@ bool FlatSlots::check_failure() {
 void FlatSlots::fold_in(const void* elements) {
   Status status;
   if (first_operand_ != nullptr) {
-    footprint::reduces(bytes_);
+    access_counters::reduces(bytes_);
     const void* const operands[] = {elements, first_operand_};
     status = datatype::reduce_all(*op_, *type_, operands, result_, count_);
     first_operand_ = nullptr;
   } else if (has_result_) {
-    footprint::reduces(bytes_);
+    access_counters::reduces(bytes_);
     status = datatype::reduce(*op_, *type_, elements, result_, count_);
   } else if (has_result_ = true; keeps_first_) {
     first_operand_ = elements;
   } else {
-    footprint::copies(bytes_);
+    access_counters::copies(bytes_);
     if (type_->contiguous) {
       copy_bytes(data_of(static_cast<void*>(result_), *type_), data_of(elements, *type_),
                  static_cast<size_t>(bytes_));
@@ -385,7 +385,7 @@ void FlatSlots::fold_in(const void* elements) {
 void FlatSlots::keep_result() {
   const void* const result = first_operand_ != nullptr ? first_operand_ : result_;
   if (result == to_) return;
-  footprint::copies(bytes_);
+  access_counters::copies(bytes_);
   if (type_->contiguous) {
     copy_bytes(data_of(to_, *type_), data_of(result, *type_), static_cast<size_t>(bytes_));
   } else {

@@ -1,5 +1,5 @@
 #include "base/copy.h"
-#include "coll/footprint.h"
+#include "coll/access_counters.h"
 #include "coll/pipeline.h"
 #include "mpi.h"
 
@@ -130,8 +130,8 @@ void PipelineMoves::put_piece(int64_t stage, int rank, std::byte* stage_data) {
   if (bytes <= 0) return;
   ring().filler.fill(*out_.type, out_.place(rank), stage * piece_bytes_, stage_data,
                      static_cast<size_t>(bytes));
-  footprint::writes(stage_data, bytes);
-  footprint::copies(bytes);
+  access_counters::writes(stage_data, bytes);
+  access_counters::copies(bytes);
 }
 
 bool PipelineMoves::put(int64_t stage, std::byte* stage_data) {
@@ -151,7 +151,7 @@ void PipelineMoves::after_put(int64_t stage) {
   if (bytes <= 0) return;
   const int64_t begin = stage * piece_bytes_;
   copy_bytes(own_to_ + begin, own_from_ + begin, static_cast<size_t>(bytes));
-  footprint::copies(bytes);
+  access_counters::copies(bytes);
 }
 
 bool PipelineMoves::takes_from(int64_t stage, int from) const {
@@ -165,8 +165,8 @@ void PipelineMoves::take(int64_t stage, int from, uint64_t begin) {
   const int64_t block = apart_ ? rank() * in_.length(from) : 0;
   const std::byte* const piece = source(from, begin, part, block + at, bytes);
   datatype::unpack(*in_.type, in_.place(from), at, piece, static_cast<size_t>(bytes));
-  footprint::reads(piece, bytes);
-  footprint::copies(bytes);
+  access_counters::reads(piece, bytes);
+  access_counters::copies(bytes);
 }
 
 }  // namespace hearth::coll

@@ -1,4 +1,4 @@
-#include "coll/footprint.h"
+#include "coll/access_counters.h"
 #include "coll/pipeline.h"
 #include "datatype/reduce.h"
 
@@ -144,8 +144,8 @@ void PipelineReduction::put_range(const Range& range, std::byte* stage_data) {
   const int64_t bytes = range.count * type_.size;
   ring().filler.fill(type_, input_, range.begin * type_.size, stage_data + range.offset,
                      static_cast<size_t>(bytes));
-  footprint::writes(stage_data + range.offset, bytes);
-  footprint::copies(bytes);
+  access_counters::writes(stage_data + range.offset, bytes);
+  access_counters::copies(bytes);
 }
 
 bool PipelineReduction::put(int64_t stage, std::byte* stage_data) {
@@ -174,14 +174,14 @@ bool PipelineReduction::shares_from(int64_t stage, int from) const {
 const std::byte* PipelineReduction::packed_operand(int from, uint64_t begin, const Range& range) {
   const int64_t bytes = range.count * type_.size;
   const std::byte* const operand = source(from, begin, range.offset, range.begin * type_.size, bytes);
-  footprint::reads(operand, bytes);
+  access_counters::reads(operand, bytes);
   return operand;
 }
 
 /// Reduces the operands of the ranks from `first` to `last`, in this order.
 void PipelineReduction::reduce_operands(int first, int last, uint64_t begin, const Range& range,
                                         std::byte* to) {
-  footprint::reduces((last - first) * range.count * type_.size);
+  access_counters::reduces((last - first) * range.count * type_.size);
   if (!type_.contiguous) return reduce_unpacked(first, last, begin, range, to);
   for (int from = first; from <= last; ++from) {
     operands_[from - first] = from == rank() ? element(input_, range.begin)
@@ -210,7 +210,7 @@ void PipelineReduction::reduce_unpacked(int first, int last, uint64_t begin, con
 void PipelineReduction::keep(const void* result, std::byte* place, Count count) {
   if (result == place) return;
   note(datatype::copy(result, count, type_, place, count, type_));
-  footprint::copies(count * type_.size);
+  access_counters::copies(count * type_.size);
 }
 
 bool PipelineReduction::reduce(int64_t stage, uint64_t begin) {
@@ -240,8 +240,8 @@ void PipelineReduction::put_result(const void* result, const Range& range, uint6
   std::byte* const stage_data = ring().place(rank(), begin) + range.offset;
   const int64_t bytes = range.count * type_.size;
   ring().filler.fill(type_, result, 0, stage_data, static_cast<size_t>(bytes));
-  footprint::writes(stage_data, bytes);
-  footprint::copies(bytes);
+  access_counters::writes(stage_data, bytes);
+  access_counters::copies(bytes);
 }
 
 // The previous rank's result replaces the operands of all ranks before this one.
@@ -270,8 +270,8 @@ void PipelineReduction::share(int64_t stage, int from, const std::byte* stage_da
   const int64_t bytes = theirs.count * type_.size;
   datatype::unpack(type_, receive_, theirs.begin * type_.size, stage_data + theirs.offset,
                    static_cast<size_t>(bytes));
-  footprint::reads(stage_data + theirs.offset, bytes);
-  footprint::copies(bytes);
+  access_counters::reads(stage_data + theirs.offset, bytes);
+  access_counters::copies(bytes);
 }
 
 }  // namespace hearth::coll

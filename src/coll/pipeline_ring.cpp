@@ -2,8 +2,8 @@
 
 #include "base/atomic.h"
 #include "base/chaos.h"
+#include "coll/access_counters.h"
 #include "coll/collective_region.h"
-#include "coll/footprint.h"
 
 namespace hearth::coll {
 
@@ -22,7 +22,7 @@ void PipelineRing::update_consumed_by_all(int& awaited) {
     if (rank == region_.rank()) continue;
     // Pairs with show_consumed(): the data that are overwritten now were read before.
     const uint64_t consumed = atomic::load_acquire(region_.rank_slots(rank).consumed[0]);
-    footprint::reads(region_.rank_slots(rank).consumed, sizeof consumed);
+    access_counters::reads(region_.rank_slots(rank).consumed, sizeof consumed);
     if (consumed >= least) continue;
     least = consumed;
     awaited = rank;
@@ -63,7 +63,7 @@ void PipelineRing::show_produced(Word word, uint64_t end, int to) {
   chaos::at(chaos::Point::stage_half_written);
   uint64_t& shown = region_.own_rank_slots().produced[static_cast<size_t>(word)];
   atomic::store_release(shown, end);
-  footprint::writes(&shown, sizeof shown);
+  access_counters::writes(&shown, sizeof shown);
   chaos::at(chaos::Point::stage_published);
   to >= 0 ? region_.ring(to) : region_.ring_all();
 }
@@ -71,14 +71,14 @@ void PipelineRing::show_produced(Word word, uint64_t end, int to) {
 bool PipelineRing::has_produced(int rank, Word word, uint64_t end) const {
   const uint64_t& shown = region_.rank_slots(rank).produced[static_cast<size_t>(word)];
   if (atomic::load_acquire(shown) < end) return false;
-  footprint::reads(&shown, sizeof shown);
+  access_counters::reads(&shown, sizeof shown);
   return true;
 }
 
 void PipelineRing::show_consumed(uint64_t end) {
   chaos::at(chaos::Point::collective_ends);
   atomic::store_release(region_.own_rank_slots().consumed[0], end);
-  footprint::writes(region_.own_rank_slots().consumed, sizeof end);
+  access_counters::writes(region_.own_rank_slots().consumed, sizeof end);
   region_.ring_all();
 }
 

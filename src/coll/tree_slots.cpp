@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "coll/access_counters.h"
 #include "coll/blocks.h"
 #include "coll/disagreement.h"
-#include "coll/footprint.h"
 #include "coll/slot_data.h"
 #include "mpi.h"
 
@@ -105,7 +105,7 @@ bool TreeSlots::poll(int rank, uint32_t number, int64_t bytes, const std::byte*&
   payload = slot->payload;
   // A payload has no more bytes, even if a corrupt header says so.
   read_bytes_ = std::min(header.bytes(), shm::kSlotPayloadBytes);
-  footprint::reads(payload, header.bytes());
+  access_counters::reads(payload, header.bytes());
   if (__builtin_expect(header.what() == what_of(bytes, kind_, generation_), 1)) return true;
   if (!header.is_after(generation_)) {
     note(region_.fall_out_of_step(rank));
@@ -173,17 +173,17 @@ void TreeSlots::fold(const std::byte* packed) {
   if (!has_value_) {
     has_value_ = true;
     copy_bytes(value, packed, static_cast<size_t>(bytes_));
-    return footprint::copies(bytes_);
+    return access_counters::copies(bytes_);
   }
   if (!folds_in_place(*op_, *type_) && packed != values_[own_at_]) {
     copy_bytes(incoming_, packed, static_cast<size_t>(bytes_));
     packed = incoming_;
-    footprint::copies(bytes_);
+    access_counters::copies(bytes_);
   }
   const int64_t bound = type_->true_lower_bound;
   const Status status = datatype::reduce(*op_, *type_, packed - bound, value - bound, count_);
   note(status);
-  footprint::reduces(bytes_);
+  access_counters::reduces(bytes_);
 }
 
 void TreeSlots::fold_own() {
@@ -191,7 +191,7 @@ void TreeSlots::fold_own() {
   if (!has_own_) {
     has_own_ = true;
     copy_bytes(values_[own_at_], data_of(from_, *type_), static_cast<size_t>(bytes_));
-    footprint::copies(bytes_);
+    access_counters::copies(bytes_);
   }
   fold(values_[own_at_]);
 }
@@ -256,7 +256,7 @@ bool TreeSlots::go_up() {
   if (bytes_ != 0) {
     if (!has_own_) own = data_of(from_, *type_);
     copy_bytes(region_.own_slot(number_).payload, own, static_cast<size_t>(bytes_));
-    footprint::copies(bytes_);
+    access_counters::copies(bytes_);
   }
   publish(number_, bytes_);
   if (top && exchanges) {
@@ -296,14 +296,14 @@ bool TreeSlots::go_down() {
     if (!may_publish(number_ + 1)) return false;
     if (bytes_ != 0 && result != nullptr) {
       copy_bytes(region_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
-      footprint::copies(bytes_);
+      access_counters::copies(bytes_);
     }
     publish(number_ + 1, bytes_);
     for (size_t level = 0; level < led; ++level) wake_group(hierarchy_->groups()[level]);
   }
   if (bytes_ != 0 && result != nullptr) {
     copy_bytes(data_of(to_, *type_), result, static_cast<size_t>(bytes_));
-    footprint::copies(bytes_);
+    access_counters::copies(bytes_);
   }
   region_.learn(number_, lag_);
   phase_ = Phase::over;
@@ -316,14 +316,14 @@ bool TreeSlots::serve_root() {
   if (rank_ == above_root && rank_ != root_) {
     if (!may_publish(number_ + 1)) return false;
     copy_bytes(region_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
-    footprint::copies(bytes_);
+    access_counters::copies(bytes_);
     publish(number_ + 1, bytes_);
     region_.ring(root_);
   } else if (rank_ == root_) {
     if (rank_ != above_root && !poll(above_root, number_ + 1, bytes_, result)) return false;
     if (result != nullptr) {
       copy_bytes(data_of(to_, *type_), result, static_cast<size_t>(bytes_));
-      footprint::copies(bytes_);
+      access_counters::copies(bytes_);
     }
   }
   phase_ = Phase::over;
@@ -338,7 +338,7 @@ bool TreeSlots::pass_on() {
       if (!poll(source, number_, bytes_, passed_on_)) return false;
       if (passed_on_ != nullptr) {
         unpack_all(passed_on_, to_, *type_, std::min(read_bytes_, bytes_));
-        footprint::copies(bytes_);
+        access_counters::copies(bytes_);
       }
     }
     next_ = 0;
@@ -359,7 +359,7 @@ bool TreeSlots::pass_on() {
     } else {
       pack_all(to_, *type_, place, bytes);
     }
-    footprint::copies(bytes);
+    access_counters::copies(bytes);
     publish(number_, bytes);
     for (size_t level = 0; level < groups.size(); ++level) {
       if (publishes_in(level)) wake_group(groups[level]);
@@ -376,12 +376,12 @@ bool TreeSlots::gather_group() {
   if (from_type_ != nullptr && !has_kept_own_) {
     has_kept_own_ = true;
     outcome = datatype::copy(from_, from_count_, *from_type_, own, count_, *type_);
-    footprint::copies(bytes_);
+    access_counters::copies(bytes_);
   }
   if (leader != rank_) {
     if (!may_publish(number_)) return false;
     pack_all(own, *type_, region_.own_slot(number_).payload, bytes_);
-    footprint::copies(bytes_);
+    access_counters::copies(bytes_);
     publish(number_, bytes_);
     region_.ring(leader);
   } else {
@@ -392,10 +392,10 @@ bool TreeSlots::gather_group() {
       if (!poll(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
       if (payload == nullptr) continue;
       copy_bytes(blocks + next_ * bytes_, payload, static_cast<size_t>(bytes_));
-      footprint::copies(bytes_);
+      access_counters::copies(bytes_);
     }
     pack_all(own, *type_, blocks, bytes_);
-    footprint::copies(bytes_);
+    access_counters::copies(bytes_);
     publish(number_ + 1, static_cast<int64_t>(group.members.size()) * bytes_);
     region_.ring_all();
   }
@@ -416,7 +416,7 @@ bool TreeSlots::read_leaders() {
       if (group[member] == rank_) continue;
       unpack_all(payload + static_cast<int64_t>(member) * bytes_,
                  coll::advance(to_, *type_, group[member] * count_), *type_, bytes_);
-      footprint::copies(bytes_);
+      access_counters::copies(bytes_);
     }
   }
   region_.learn(number_, lag_);

@@ -5,8 +5,8 @@
 #include <deque>
 #include <unordered_map>
 
+#include "coll/access_counters.h"
 #include "coll/collective_region.h"
-#include "coll/footprint.h"
 #include "coll/select.h"
 #include "datatype/predefined.h"
 #include "datatype/reduce.h"
@@ -58,7 +58,7 @@ int64_t lines_of_message(int64_t bytes) {
 
 }  // namespace
 
-namespace footprint {
+namespace access_counters {
 
 void wrote(const void* address, int64_t bytes) {
   each_line(address, bytes, [](Line& line) {
@@ -86,11 +86,11 @@ void copied(int64_t bytes) {
 void reduced(int64_t bytes) {
   state.own().reduced += static_cast<double>(bytes);
 }
-void looked_at_bell() {
+void woke() {
   state.own().bells += 1;
 }
 
-}  // namespace footprint
+}  // namespace access_counters
 
 template <class Each>
 void Counts::with(const Counts& other, const Each& each) {
@@ -142,7 +142,7 @@ struct CountedRanks::Rank {
         std::move(message));
     state.own().messages += 1;
     state.own().lines_written += static_cast<double>(lines_of_message(bytes));
-    footprint::copies(bytes);
+    access_counters::copies(bytes);
   }
 
   /// Whether all receives are complete.
@@ -157,7 +157,7 @@ struct CountedRanks::Rank {
       datatype::unpack(*ready->to_type, ready->to, 0, message.data.data(), message.data.size());
       const auto bytes = static_cast<int64_t>(message.data.size());
       state.own().lines_read += static_cast<double>(lines_of_message(bytes));
-      footprint::copies(bytes);
+      access_counters::copies(bytes);
       state.reach(message.depth);
       from.pop_front();
       receives.erase(ready);
@@ -181,11 +181,11 @@ struct CountedRanks::Rank {
           failed |= !datatype::copy(step.from, step.from_count, *step.from_type, step.to, step.to_count,
                                     *step.to_type)
                          .ok();
-          footprint::copies(step.from_count * step.from_type->size);
+          access_counters::copies(step.from_count * step.from_type->size);
           break;
         case Schedule::Step::Kind::reduce:
           failed |= !datatype::reduce(*step.op, *step.from_type, step.from, step.to, step.from_count).ok();
-          footprint::reduces(step.from_count * step.from_type->size);
+          access_counters::reduces(step.from_count * step.from_type->size);
           break;
         case Schedule::Step::Kind::next_round:
           if (!receive_all()) return false;

@@ -7,14 +7,14 @@
 
 #include "base/counted.h"
 
-namespace hearth::coll::footprint {
+namespace hearth::coll::access_counters {
 
 // Defined by the counting program. Addresses are in the shared segment.
 void wrote(const void* address, int64_t bytes);
 void read(const void* address, int64_t bytes);
 void copied(int64_t bytes);
 void reduced(int64_t bytes);
-void looked_at_bell();
+void woke();
 
 /// This rank has stored data that other ranks read.
 inline void writes(const void* address, int64_t bytes) {
@@ -31,8 +31,8 @@ inline void copies(int64_t bytes) {
 inline void reduces(int64_t bytes) {
   if constexpr (kCounted) reduced(bytes);
 }
-inline void looks_at_bell() {
-  if constexpr (kCounted) looked_at_bell();
+inline void wakes() {
+  if constexpr (kCounted) woke();
 }
 
-}  // namespace hearth::coll::footprint
+}  // namespace hearth::coll::access_counters
