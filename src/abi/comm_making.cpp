@@ -116,8 +116,8 @@ Status apply_hints(const Comm& comm) {
   for (const auto& [key, value] : comm.info->entries) {
     if (key != coll::kAlgorithmsHint) continue;
     HEARTH_TRY(coll::set_wishes(comm.context, value));
-    if (comm.region_view != nullptr) comm.region_view->choose_ways();
-    if (comm.machine_region_view != nullptr) comm.machine_region_view->choose_ways();
+    if (comm.region_view != nullptr) comm.region_view->update_limits();
+    if (comm.machine_region_view != nullptr) comm.machine_region_view->update_limits();
   }
   tune::Hints hints;
   HEARTH_TRY(hints.read(comm.info->entries));

@@ -177,7 +177,7 @@ Mail& mail() {
   return the_mail;
 }
 
-class ByMessages final : public AgreementWay {
+class ByMessages final : public AgreementProtocol {
  public:
   explicit ByMessages(AgreementPart part);
   bool advance(AgreementOutcome& outcome) override;
@@ -411,7 +411,7 @@ void set_up_agreements_by_messages() {
   mail() = {};
 }
 
-std::unique_ptr<AgreementWay> agree_by_messages(AgreementPart part) {
+std::unique_ptr<AgreementProtocol> agree_by_messages(AgreementPart part) {
   return std::make_unique<ByMessages>(std::move(part));
 }
 

@@ -68,7 +68,7 @@ const AgreementEntry* entry_of(PeerIndex process, uint32_t owner) {
   return nullptr;
 }
 
-class ByStores final : public AgreementWay {
+class ByStores final : public AgreementProtocol {
  public:
   explicit ByStores(AgreementPart part) : part_(std::move(part)), owner_(part_.comm.context + 1) {}
 
@@ -275,7 +275,7 @@ void set_up_agreements_by_stores(const shm::Segment& segment) {
   the_segment = &segment;
 }
 
-std::unique_ptr<AgreementWay> agree_by_stores(AgreementPart part) {
+std::unique_ptr<AgreementProtocol> agree_by_stores(AgreementPart part) {
   return std::make_unique<ByStores>(std::move(part));
 }
 

@@ -170,10 +170,10 @@ void CollectiveRegion::set_up(const shm::Segment& segment, int own_place, shm::A
     leave(comm.region, place_of(comm.group->peers[static_cast<size_t>(comm.rank)]));
   };
   objects::close_region = [](Comm& comm) {
-    if (comm.region_view != nullptr) comm.region_view->close_ways();
+    if (comm.region_view != nullptr) comm.region_view->disable();
     if (comm.machine_region_view == nullptr) return;
-    comm.machine_region_view->close_ways();
-    comm.machine_region_view->show_death();
+    comm.machine_region_view->disable();
+    comm.machine_region_view->publish_death();
   };
   // Processes on other machines use no region of this segment.
   objects::leave_regions_of = [](objects::PeerIndex process) {
@@ -315,7 +315,7 @@ CollectiveRegion::CollectiveRegion(Comm& comm, const shm::Segment& segment, int3
     if (has_overflow_buffers())
       overflow_buffers_.push_back(segment.overflow_buffers(index_, place_of(process)));
   }
-  choose_ways();
+  update_limits();
   own_ = rank_slots_[static_cast<size_t>(rank_)];
   const auto self = static_cast<size_t>(place_of(peers_[rank_]));
   atomic::fetch_or(segment.used_slots(index_)[self / 64], uint64_t{1} << (self % 64));
@@ -325,8 +325,8 @@ bool CollectiveRegion::shares_processors() const {
   return segment_.geometry().rank_count > segment_.job().usable_processors;
 }
 
-void CollectiveRegion::choose_ways() {
-  if (comm_.failure != 0) return close_ways();
+void CollectiveRegion::update_limits() {
+  if (comm_.failure != 0) return disable();
   const bool flat = flat_slots_pay(size_, tune::limit(param::Id::coll_line_ranks_max), shares_processors());
   whole_bytes_max_ = coll::whole_bytes_max(shares_processors());
   const bool same_bits = param::get_flag(param::Id::coll_same_bits);
@@ -350,7 +350,7 @@ void CollectiveRegion::choose_ways() {
   }
 }
 
-void CollectiveRegion::close_ways() {
+void CollectiveRegion::disable() {
   std::fill(std::begin(flat_bytes_max_), std::end(flat_bytes_max_), -1);
   std::fill(std::begin(tree_bytes_max_), std::end(tree_bytes_max_), -1);
 }
@@ -373,7 +373,7 @@ bool CollectiveRegion::update_done_by_all(uint32_t number, objects::PeerIndex& a
   awaited = peers_[rank_];
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_) continue;
-    // Pairs with the release in show_done(). A negative lag means that the rank is ahead of this one.
+    // Pairs with the release in publish_done(). A negative lag means that the rank is ahead of this one.
     const auto distance = static_cast<int32_t>(number - atomic::load_acquire(rank_slots(rank).done));
     access_counters::reads(&rank_slots(rank).done, sizeof rank_slots(rank).done);
     if (distance <= lag) continue;
@@ -386,12 +386,12 @@ bool CollectiveRegion::update_done_by_all(uint32_t number, objects::PeerIndex& a
 
 // If a process on another machine dies, the other ranks of this machine may detect it later or never, because
 // they wait only for this rank.
-void CollectiveRegion::show_death() {
+void CollectiveRegion::publish_death() {
   if (comm_.failure != MPIX_ERR_PROC_FAILED) return;
   const objects::Peers& peers = comm_.group->peers;
   const auto dead = std::find_if(peers.begin(), peers.end(),
                                  [](objects::PeerIndex process) { return p2p::engine().is_dead(process); });
-  if (dead != peers.end()) show_out_of_step(Shown::death_of(*dead), {});
+  if (dead != peers.end()) publish_out_of_step(PublishedMismatch::death_of(*dead), {});
 }
 
 // A death may explain the mismatch: a rank that knows of it takes another path than a rank that does not.
@@ -400,31 +400,32 @@ Status CollectiveRegion::death_before() const {
   return failed();
 }
 
-Status CollectiveRegion::fall_out_of_step(const Disagreement& other, const Disagreement& own) {
+Status CollectiveRegion::fall_out_of_step(const MismatchedCall& other, const MismatchedCall& own) {
   HEARTH_TRY(death_before());
-  show_out_of_step(Shown::of(other), Shown::of(own));
-  return disagree(other, own);
+  publish_out_of_step(PublishedMismatch::of(other), PublishedMismatch::of(own));
+  return mismatch_error(other, own);
 }
 
 Status CollectiveRegion::fall_out_of_step(int rank) {
   HEARTH_TRY(death_before());
   for (const int marked : {rank_, rank}) {
-    const Shown why{is_out_of_step(marked) ? atomic::load_relaxed(rank_slots(marked).consumed[kSeen]) : 0};
+    const PublishedMismatch why{
+        is_out_of_step(marked) ? atomic::load_relaxed(rank_slots(marked).consumed[kSeen]) : 0};
     if (!why.is_death()) continue;
-    show_out_of_step(why, {});
+    publish_out_of_step(why, {});
     return died_elsewhere(why.dead());
   }
   const bool was_out_of_step = is_out_of_step(rank_);
   const bool has_left = is_out_of_step(rank);  // acquires the reason
-  const Shown seen{has_left ? atomic::load_relaxed(rank_slots(rank).consumed[kSeen]) : 0};
-  const Shown own{has_left ? atomic::load_relaxed(rank_slots(rank).consumed[kOwn]) : 0};
-  show_out_of_step(seen, own);
+  const PublishedMismatch seen{has_left ? atomic::load_relaxed(rank_slots(rank).consumed[kSeen]) : 0};
+  const PublishedMismatch own{has_left ? atomic::load_relaxed(rank_slots(rank).consumed[kOwn]) : 0};
+  publish_out_of_step(seen, own);
   if (was_out_of_step || seen.word == 0) return out_of_step(rank);
-  return left_alone(seen.what(), own.what(), rank_);
+  return mismatch_elsewhere(seen.what(), own.what(), rank_);
 }
 
 // Publishes the first reason only, because other ranks may be reading it.
-void CollectiveRegion::show_out_of_step(Shown seen, Shown own) {
+void CollectiveRegion::publish_out_of_step(PublishedMismatch seen, PublishedMismatch own) {
   if (!is_out_of_step(rank_)) {
     atomic::store_relaxed(own_->consumed[kSeen], seen.word);
     atomic::store_relaxed(own_->consumed[kOwn], own.word);
@@ -443,15 +444,15 @@ void CollectiveRegion::end_out_of_order(uint32_t number) {
 }
 
 // Called every few collectives only: a waiting rank has used the remaining slots in the meantime.
-void CollectiveRegion::show_done() {
-  done_shown_ = done_;
+void CollectiveRegion::publish_done() {
+  done_published_ = done_;
   // Pairs with the acquire in update_done_by_all(): all reads of other rows come before.
   atomic::store_release(own_->done, done_);
   access_counters::writes(&own_->done, sizeof own_->done);
   ring_all();
 }
 
-void CollectiveRegion::map_windows() {
+void CollectiveRegion::map_slices() {
   has_published_reads_arena_ = true;
   if (arena_ == nullptr) return;
   for (int rank = 0; rank < size_; ++rank) {

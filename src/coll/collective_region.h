@@ -56,8 +56,8 @@
 #include "base/atomic.h"
 #include "base/chaos.h"
 #include "coll/access_counters.h"
-#include "coll/disagreement.h"
 #include "coll/hierarchy.h"
+#include "coll/mismatch.h"
 #include "coll/pipeline_ring.h"
 #include "coll/select.h"
 #include "objects/comm.h"
@@ -183,7 +183,7 @@ class CollectiveRegion {
   static uint64_t count_taken();
 
   /// Lets no further collective use the region: a member has died, or the communicator was revoked.
-  void close_ways();
+  void disable();
   /// The error of such a communicator, for waiting operations; ok if there is none.
   Status failure() const { return __builtin_expect(comm_.failure == 0, 1) ? Status() : failed(); }
 
@@ -207,7 +207,7 @@ class CollectiveRegion {
   int64_t whole_bytes_max() const { return whole_bytes_max_; }
   /// Computes these limits again after the algorithm hints have changed (coll/select.h). Called alike on all
   /// ranks.
-  void choose_ways();
+  void update_limits();
   /// The groups, by shared hardware or by rank number alone. Built on first use.
   const Hierarchy& hierarchy(bool by_place) {
     const std::unique_ptr<Hierarchy>& groups = hierarchies_[by_place ? 1 : 0];
@@ -274,7 +274,7 @@ class CollectiveRegion {
     } else {
       end_out_of_order(number);
     }
-    if (done_ - done_shown_ >= shm::kCollectiveSlots / 2) show_done();
+    if (done_ - done_published_ >= shm::kCollectiveSlots / 2) publish_done();
   }
 
   // Long collectives.
@@ -290,7 +290,7 @@ class CollectiveRegion {
 
   /// Publishes that this process reads the arena slices of the other ranks, if it can.
   void publish_reads_arena() {
-    if (__builtin_expect(!has_published_reads_arena_, 0)) map_windows();
+    if (__builtin_expect(!has_published_reads_arena_, 0)) map_slices();
   }
   /// Lets all other ranks read these bytes in place until end_exposure(), one range at a time. False if they
   /// cannot; otherwise sets `offset` to their place in the arena slice.
@@ -326,7 +326,7 @@ class CollectiveRegion {
     return atomic::load_acquire(rank_slots(rank).consumed[kOutOfStep]) != 0;
   }
   /// Marks this process as out of step and publishes the reason: the call of the other rank and its own.
-  [[gnu::cold]] Status fall_out_of_step(const Disagreement& other, const Disagreement& own);
+  [[gnu::cold]] Status fall_out_of_step(const MismatchedCall& other, const MismatchedCall& own);
   /// The same because that rank is out of step or called another collective. Passes on the reason that it
   /// published.
   [[gnu::cold]] Status fall_out_of_step(int rank);
@@ -356,11 +356,11 @@ class CollectiveRegion {
   CollectiveRegion(objects::Comm& comm, const shm::Segment& segment, int32_t region);
   [[gnu::cold]] bool update_done_by_all(uint32_t number, objects::PeerIndex& awaited);
   void end_out_of_order(uint32_t number);
-  void show_out_of_step(Shown seen, Shown own);
-  void show_death();
+  void publish_out_of_step(PublishedMismatch seen, PublishedMismatch own);
+  void publish_death();
   [[gnu::cold]] Status death_before() const;
-  void show_done();
-  [[gnu::cold]] void map_windows();
+  void publish_done();
+  [[gnu::cold]] void map_slices();
   /// Whether the job has more ranks than processors.
   bool shares_processors() const;
   bool has_overflow_buffers() const { return segment_.geometry().pipeline_bytes != 0; }
@@ -374,10 +374,10 @@ class CollectiveRegion {
   std::vector<std::byte*> overflow_buffers_;  // by rank; empty if there are no pipeline buffers
   std::vector<shm::Bell> bells_;              // by rank
   uint32_t begun_ = 0;
-  uint32_t done_ = 0;         // all collectives up to this one are complete here
-  uint32_t done_shown_ = 0;   // as published in the own row
-  uint32_t done_by_all_ = 0;  // all collectives up to this one are complete on all ranks
-  uint64_t ended_ = 0;        // bit i: done_ + 1 + i is complete here
+  uint32_t done_ = 0;            // all collectives up to this one are complete here
+  uint32_t done_published_ = 0;  // as published in the own row
+  uint32_t done_by_all_ = 0;     // all collectives up to this one are complete on all ranks
+  uint64_t ended_ = 0;           // bit i: done_ + 1 + i is complete here
   int64_t flat_bytes_max_[static_cast<size_t>(Collective::count_)];
   int64_t tree_bytes_max_[static_cast<size_t>(Collective::count_)];
   int64_t whole_bytes_max_ = 0;

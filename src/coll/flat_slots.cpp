@@ -7,7 +7,7 @@
 #include "coll/access_counters.h"
 #include "coll/blocks.h"
 #include "coll/coll.h"
-#include "coll/disagreement.h"
+#include "coll/mismatch.h"
 #include "coll/slot_data.h"
 #include "coll/tree_slots.h"
 #include "mpi.h"
@@ -301,11 +301,11 @@ bool FlatSlots::is_of_use(int rank, const SlotHeader& header) {
     return false;
   }
   if (header.kind() != kind_) {
-    const Disagreement other{rank, header.kind(), header.bytes()};
-    const Disagreement own{rank_, kind_, expected_bytes_};
+    const MismatchedCall other{rank, header.kind(), header.bytes()};
+    const MismatchedCall own{rank_, kind_, expected_bytes_};
     // A hierarchical collective takes two sequence numbers: the ranks are out of step after it.
     const bool stays = region_.tree_bytes_max(header.kind()) < 0;
-    note(stays ? disagree(other, own) : region_.fall_out_of_step(other, own));
+    note(stays ? mismatch_error(other, own) : region_.fall_out_of_step(other, own));
     return false;
   }
   const bool overflows = std::max(header.bytes(), expected_bytes_) > shm::kSlotPayloadBytes;

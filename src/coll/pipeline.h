@@ -119,8 +119,8 @@ class PipelineStages : public SharedCollective {
   bool is_still_read(int& awaited_rank);
   void put_everything();
   void publish_call();
-  void show_produced(PipelineRing::Word word, uint64_t end, int to);
-  void show_consumed(uint64_t end) { ring_.show_consumed(consumed_ = end); }
+  void publish_produced(PipelineRing::Word word, uint64_t end, int to);
+  void publish_consumed(uint64_t end) { ring_.publish_consumed(consumed_ = end); }
   void end_generation(uint64_t position);
   [[gnu::cold]] bool give_up(Status status);
   bool advance_put();

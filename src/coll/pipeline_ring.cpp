@@ -20,7 +20,7 @@ void PipelineRing::update_consumed_by_all(int& awaited) {
   uint64_t least = UINT64_MAX;
   for (int rank = 0; rank < region_.size(); ++rank) {
     if (rank == region_.rank()) continue;
-    // Pairs with show_consumed(): the data that are overwritten now were read before.
+    // Pairs with publish_consumed(): the data that are overwritten now were read before.
     const uint64_t consumed = atomic::load_acquire(region_.rank_slots(rank).consumed[0]);
     access_counters::reads(region_.rank_slots(rank).consumed, sizeof consumed);
     if (consumed >= least) continue;
@@ -36,7 +36,7 @@ bool PipelineRing::is_consumed(int by, uint64_t end, int& awaited) {
     return consumed_by_all_ >= end;
   }
   awaited = by;
-  // Pairs with show_consumed(): the exposed data may change now.
+  // Pairs with publish_consumed(): the exposed data may change now.
   return atomic::load_acquire(region_.rank_slots(by).consumed[0]) >= end;
 }
 
@@ -44,7 +44,7 @@ void PipelineRing::publish_exposure(ZeroCopyExposure exposure) {
   const uint64_t next = exposure.word | (published_exposure_ & ZeroCopyExposure::kWithdrawn);
   if (next == published_exposure_) return;
   published_exposure_ = next;
-  // Pairs with exposure(): show_produced() follows.
+  // Pairs with exposure(): publish_produced() follows.
   atomic::store_release(region_.own_rank_slots().produced[kExposure], next);
 }
 
@@ -59,7 +59,7 @@ ZeroCopyExposure PipelineRing::exposure(int rank) const {
   return {atomic::load_acquire(region_.rank_slots(rank).produced[kExposure])};
 }
 
-void PipelineRing::show_produced(Word word, uint64_t end, int to) {
+void PipelineRing::publish_produced(Word word, uint64_t end, int to) {
   chaos::at(chaos::Point::stage_half_written);
   uint64_t& shown = region_.own_rank_slots().produced[static_cast<size_t>(word)];
   atomic::store_release(shown, end);
@@ -75,7 +75,7 @@ bool PipelineRing::has_produced(int rank, Word word, uint64_t end) const {
   return true;
 }
 
-void PipelineRing::show_consumed(uint64_t end) {
+void PipelineRing::publish_consumed(uint64_t end) {
   chaos::at(chaos::Point::collective_ends);
   atomic::store_release(region_.own_rank_slots().consumed[0], end);
   access_counters::writes(region_.own_rank_slots().consumed, sizeof end);

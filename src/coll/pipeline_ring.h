@@ -114,10 +114,10 @@ class PipelineRing {
   bool is_consumed(int by, uint64_t end, int& awaited);
   /// Publishes that the own buffer is filled up to this position, and wakes one rank or all (-1). Pairs with
   /// has_produced().
-  void show_produced(Word word, uint64_t end, int to);
+  void publish_produced(Word word, uint64_t end, int to);
   bool has_produced(int rank, Word word, uint64_t end) const;
   /// Pairs with may_write().
-  void show_consumed(uint64_t end);
+  void publish_consumed(uint64_t end);
 
   // Zero-copy exposure.
 

@@ -4,7 +4,7 @@
 
 #include "coll/access_counters.h"
 #include "coll/blocks.h"
-#include "coll/disagreement.h"
+#include "coll/mismatch.h"
 #include "coll/slot_data.h"
 #include "mpi.h"
 
@@ -110,10 +110,10 @@ bool TreeSlots::poll(int rank, uint32_t number, int64_t bytes, const std::byte*&
   if (!header.is_after(generation_)) {
     note(region_.fall_out_of_step(rank));
   } else if (header.kind() != kind_ || header.bytes() > bytes || kind_ != Collective::bcast) {
-    const Disagreement other{rank, header.kind(), header.bytes()};
-    const Disagreement own{rank_, kind_, bytes};
+    const MismatchedCall other{rank, header.kind(), header.bytes()};
+    const MismatchedCall own{rank_, kind_, bytes};
     // A collective of another kind may take a different number of sequence numbers.
-    note(header.kind() == kind_ ? disagree(other, own) : region_.fall_out_of_step(other, own));
+    note(header.kind() == kind_ ? mismatch_error(other, own) : region_.fall_out_of_step(other, own));
   }
   // A bcast may be shorter than the receive buffer.
   if (header.kind() != kind_ || (header.bytes() < bytes && kind_ != Collective::bcast)) payload = nullptr;

@@ -239,7 +239,7 @@ CountedRanks::~CountedRanks() {
 void CountedRanks::wish(const std::string& algorithms) {
   (void)set_wishes(kContext, algorithms);
   for (const auto& rank : ranks_) {
-    if (CollectiveRegion* region = CollectiveRegion::of(rank->comm)) region->choose_ways();
+    if (CollectiveRegion* region = CollectiveRegion::of(rank->comm)) region->update_limits();
   }
 }
 

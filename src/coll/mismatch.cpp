@@ -1,11 +1,11 @@
-#include "coll/disagreement.h"
+#include "coll/mismatch.h"
 
 #include "mpi-ext.h"
 #include "mpi.h"
 
 namespace hearth::coll {
 
-Status disagree(const Disagreement& other, const Disagreement& own) {
+Status mismatch_error(const MismatchedCall& other, const MismatchedCall& own) {
   const bool truncates = other.kind == own.kind && other.bytes > own.bytes;
   return fail(
       truncates ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER,
@@ -15,7 +15,7 @@ Status disagree(const Disagreement& other, const Disagreement& own) {
       static_cast<long long>(own.bytes));
 }
 
-Status left_alone(const Disagreement& other, const Disagreement& own, int rank) {
+Status mismatch_elsewhere(const MismatchedCall& other, const MismatchedCall& own, int rank) {
   return fail(
       MPI_ERR_OTHER,
       "rank %d is in %s of %lld bytes, rank %d in %s of %lld, and so not where this one (%d) awaits it. "
