@@ -646,7 +646,7 @@ class Engine {
   }
   single_copy::Method* reader_of(PeerIndex index, Peer& peer);
   single_copy::Method* writer_of(PeerIndex index, Peer& peer);
-  shm::CopyDesk* visited(PeerIndex index, const single_copy::Method& method) const;
+  shm::CopyDesk* cma_block_of(PeerIndex index, const single_copy::Method& method) const;
   bool on_invitation(Request& request, uint8_t flags, const std::byte* payload);
   bool follow_invitation(Request& request, uint8_t flags, const Invitation& invitation);
   bool help_in_arena(const Request& request, const Invitation& invitation);

@@ -17,9 +17,9 @@
 #include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/pools.h"
+#include "p2p/cma_access.h"
 #include "p2p/engine.h"
 #include "p2p/partitioned.h"
-#include "p2p/visit.h"
 #include "p2p/wait_note.h"
 
 namespace hearth::p2p {
@@ -221,7 +221,7 @@ void Engine::bury(PeerIndex process) {
       true);
   take_cells_back(process);
   // Processes on other machines have no local rank and no slots in the control block.
-  if (const int place = place_of(process); desk_ && place >= 0) Visit::end_of(*desk_(self_), place);
+  if (const int place = place_of(process); desk_ && place >= 0) CmaAccess::end_of(*desk_(self_), place);
 }
 
 // Repeats this for all dead processes: a process that died now may have counted an earlier dead one among the

@@ -3,8 +3,8 @@
 // access this process has to the memory of another one.
 #include "base/copy.h"
 #include "datatype/type.h"
+#include "p2p/cma_access.h"
 #include "p2p/engine.h"
-#include "p2p/visit.h"
 #include "profile/recorder.h"
 
 namespace hearth::p2p {
@@ -77,7 +77,7 @@ single_copy::Method* Engine::writer_of(PeerIndex index, Peer& peer) {
 
 // The control block that counts concurrent accesses to that process's memory; nullptr if they are not
 // counted.
-shm::CopyDesk* Engine::visited(PeerIndex index, const single_copy::Method& method) const {
+shm::CopyDesk* Engine::cma_block_of(PeerIndex index, const single_copy::Method& method) const {
   return desk_ && method.takes_lock() ? desk_(index) : nullptr;
 }
 
@@ -138,8 +138,8 @@ void Engine::help_by_method(const Request& request, const Invitation& invitation
   Peer& peer = know(receiver);
   single_copy::Method* method = writer_of(receiver, peer);
   if (method == nullptr || !desk_) return;
-  const Visit visit(visited(receiver, *method), peer.protocol.visitors_max, place_of(self_));
-  if (!visit.allowed()) return;
+  const CmaAccess access(cma_block_of(receiver, *method), peer.protocol.cma_accesses_max, place_of(self_));
+  if (!access.allowed()) return;
   SendingByMethod copier(*method, peer.target, invitation.to, first_byte(request));
   const single_copy::Message message = message_of(self_, invitation, single_copy::kSystemPieces);
   const single_copy::Help help = single_copy::send_pieces(*desk_(receiver), message, copier);
@@ -153,8 +153,8 @@ uint8_t Engine::write_alone(const Request& request, const Invitation& invitation
   Peer& peer = know(receiver);
   single_copy::Method* method = writer_of(receiver, peer);
   if (method != nullptr) {
-    const Visit visit(visited(receiver, *method), peer.protocol.visitors_max, place_of(self_));
-    if (!visit.allowed()) return kNotWritten;
+    const CmaAccess access(cma_block_of(receiver, *method), peer.protocol.cma_accesses_max, place_of(self_));
+    if (!access.allowed()) return kNotWritten;
     if (method->write(peer.target, invitation.to, first_byte(request),
                       static_cast<size_t>(invitation.bytes))) {
       counters_.bytes_helped += invitation.bytes;

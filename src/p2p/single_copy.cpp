@@ -8,8 +8,8 @@
 
 #include "base/copy.h"
 #include "datatype/type.h"
+#include "p2p/cma_access.h"
 #include "p2p/engine.h"
-#include "p2p/visit.h"
 #include "profile/recorder.h"
 #include "shm/damage.h"
 
@@ -180,8 +180,8 @@ Engine::Copied Engine::copy_by_method(ReceiveStream& stream, std::byte* to, size
   const bool together = bytes >= limits.single_copy_cooperative_bytes_min && desk_;
   single_copy::Method* method = reader_of(stream.from, peer);
   if (method != nullptr && (bytes < limits.single_copy_write_bytes_min || peer.writing_declined)) {
-    const Visit visit(visited(stream.from, *method), limits.visitors_max, place_of(self_));
-    if (!visit.allowed()) return Copied::not_now;
+    const CmaAccess access(cma_block_of(stream.from, *method), limits.cma_accesses_max, place_of(self_));
+    if (!access.allowed()) return Copied::not_now;
     ReceivingByMethod copier(transport_, stream, to, *method, peer.target);
     if (together ? copy_together(stream, address, kByMethod, bytes, single_copy::kSystemPieces, copier)
                  : copier.copy({0, bytes})) {

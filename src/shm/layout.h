@@ -137,16 +137,16 @@ struct RankMemory {
 };
 
 /// Entries for concurrent CMA readers and writers of one process; further ones are not counted.
-constexpr uint32_t kVisitorsMax = 12;
+constexpr uint32_t kCmaAccessesMax = 12;
 
 /// Control block of cooperative copies (single_copy/cooperative.h): two processes share the copying of one
 /// message. Belongs to the receiver.
 struct alignas(kLineBytes) CopyDesk {
   uint64_t claim;   // the message, and how much of it has been taken
   uint64_t copied;  // bytes that the sender has copied
-  /// The processes that access the memory of this process by CMA (p2p/visit.h): 1 + the process, 0 in a free
-  /// entry.
-  uint32_t visitors[kVisitorsMax];
+  /// The processes that access the memory of this process by CMA (p2p/cma_access.h): 1 + the process, 0 in a
+  /// free entry.
+  uint32_t cma_accesses[kCmaAccessesMax];
 };
 
 /// Bytes of messages that bypassed the rings: sent ones counted when they begin, received ones when they

@@ -40,7 +40,7 @@ SHORT = [
     ("cell_announced", "many", "cells", 3, 1, True),
     ("cell_emptied", "blocking", "cells", 2, 0, True),
     ("rendezvous_announced", "lent", "arena", 2, 1, True),
-    ("visiting", "sendrecv", "single copy", 2, 1, True),
+    ("cma_access", "sendrecv", "single copy", 2, 1, True),
     ("piece_taken", "sendrecv", "single copy", 3, 2, True),
     ("slot_half_written", "allreduce", "inline", 3, 1, True),
     ("slot_published", "scan", "inline", 2, 0, True),

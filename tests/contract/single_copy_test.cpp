@@ -12,8 +12,8 @@
 #include "base/os_process.h"
 #include "job.h"
 #include "mpi.h"
+#include "p2p/cma_access.h"
 #include "p2p/engine.h"
-#include "p2p/visit.h"
 #include "tune/threshold.h"
 
 namespace hearth::contract {
@@ -162,14 +162,14 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
   }
   ~SingleCopyEngines() override { tune::use({}); }
 
-  void start(Way way, uint64_t visitors = 8) {
+  void start(Way way, uint64_t cma_accesses = 8) {
     using param::Id;
     const auto from = [way](Way wanted) { return way == wanted ? 0 : tune::kNever; };
     const std::vector<tune::Tuned> limits = {
         {Id::p2p_single_copy_bytes_min, topo::Relation::l3, 1},
         {Id::p2p_single_copy_write_bytes_min, topo::Relation::l3, from(Way::write)},
         {Id::p2p_single_copy_cooperative_bytes_min, topo::Relation::l3, from(Way::together)},
-        {Id::p2p_single_copy_visitors, topo::Relation::l3, visitors}};
+        {Id::p2p_single_copy_visitors, topo::Relation::l3, cma_accesses}};
     tune::use(limits);
     warnings = 0;
     engines_.clear();
@@ -333,27 +333,27 @@ TEST_P(SingleCopyChoices, where_both_are_refused_it_is_no_longer_offered) {
   EXPECT_EQ(engine(1).counters().invitations, 1u);
 }
 
-TEST_P(SingleCopyChoices, more_visitors_than_may_be_go_through_cells_this_time) {
+TEST_P(SingleCopyChoices, more_cma_accesses_than_allowed_go_through_bounce_buffers) {
   start(Way::read, 2);
-  desks_[0].visitors[0] = 8;
-  desks_[0].visitors[1] = 9;
+  desks_[0].cma_accesses[0] = 8;
+  desks_[0].cma_accesses[1] = 9;
   exchange(kLong);
   EXPECT_EQ(method(1).reads, 0);
-  EXPECT_EQ(p2p::Visit::count(desks_[0]), 2);
-  p2p::Visit::end_of(desks_[0], 6);
-  p2p::Visit::end_of(desks_[0], 8);
+  EXPECT_EQ(p2p::CmaAccess::count(desks_[0]), 2);
+  p2p::CmaAccess::end_of(desks_[0], 6);
+  p2p::CmaAccess::end_of(desks_[0], 8);
   exchange(kLong);
   EXPECT_EQ(method(1).reads, 1) << "it must be offered again";
-  EXPECT_EQ(p2p::Visit::count(desks_[0]), 1);
-  EXPECT_EQ(desks_[0].visitors[0], 8u);
+  EXPECT_EQ(p2p::CmaAccess::count(desks_[0]), 1);
+  EXPECT_EQ(desks_[0].cma_accesses[0], 8u);
   start(Way::write, 1);
-  desks_[1].visitors[0] = 9;
+  desks_[1].cma_accesses[0] = 9;
   exchange(kLong);
   EXPECT_EQ(method(0).writes, 0);
-  p2p::Visit::end_of(desks_[1], 8);
+  p2p::CmaAccess::end_of(desks_[1], 8);
   exchange(kLong);
   EXPECT_EQ(method(0).writes, 1);
-  EXPECT_EQ(p2p::Visit::count(desks_[1]), 0);
+  EXPECT_EQ(p2p::CmaAccess::count(desks_[1]), 0);
 }
 
 TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
@@ -400,8 +400,8 @@ TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
       });
       for (size_t n = 0; n < kMessages; ++n) EXPECT_EQ(room[n], data[n]) << "message " << n;
       EXPECT_EQ(warnings, 0);
-      EXPECT_EQ(p2p::Visit::count(desks_[0]), 0);
-      EXPECT_EQ(p2p::Visit::count(desks_[1]), 0);
+      EXPECT_EQ(p2p::CmaAccess::count(desks_[0]), 0);
+      EXPECT_EQ(p2p::CmaAccess::count(desks_[1]), 0);
     }
   }
 }

@@ -15,44 +15,44 @@
 
 namespace hearth::p2p {
 
-class Visit {
+class CmaAccess {
  public:
   /// `desk`: the target's control block; nullptr if its accesses are not counted. The last argument is the
   /// local rank of this process. A limit above the number of slots is not enforced.
-  Visit(shm::CopyDesk* desk, uint32_t visitors_max, int visitor)
-      : counted_(desk != nullptr && visitors_max <= shm::kVisitorsMax) {
-    for (uint32_t i = 0; counted_ && i < visitors_max && place_ == nullptr; ++i) {
-      uint32_t& place = desk->visitors[i];
-      if (atomic::load_relaxed(place) == 0 && atomic::compare_exchange(place, 0u, word_of(visitor))) {
+  CmaAccess(shm::CopyDesk* desk, uint32_t cma_accesses_max, int process)
+      : counted_(desk != nullptr && cma_accesses_max <= shm::kCmaAccessesMax) {
+    for (uint32_t i = 0; counted_ && i < cma_accesses_max && place_ == nullptr; ++i) {
+      uint32_t& place = desk->cma_accesses[i];
+      if (atomic::load_relaxed(place) == 0 && atomic::compare_exchange(place, 0u, word_of(process))) {
         place_ = &place;
       }
     }
-    if (allowed()) chaos::at(chaos::Point::visiting);
+    if (allowed()) chaos::at(chaos::Point::cma_access);
   }
-  ~Visit() {
+  ~CmaAccess() {
     if (place_ != nullptr) atomic::store_release(*place_, 0u);
   }
-  Visit(const Visit&) = delete;
-  Visit& operator=(const Visit&) = delete;
+  CmaAccess(const CmaAccess&) = delete;
+  CmaAccess& operator=(const CmaAccess&) = delete;
 
   /// False: the limit is reached.
   bool allowed() const { return !counted_ || place_ != nullptr; }
 
   /// Clears the slots of a process that has died. Several processes may do so; the compare-exchange frees
   /// each slot once.
-  static void end_of(shm::CopyDesk& desk, int visitor) {
-    for (uint32_t& place : desk.visitors) {
-      const uint32_t word = word_of(visitor);
+  static void end_of(shm::CopyDesk& desk, int process) {
+    for (uint32_t& place : desk.cma_accesses) {
+      const uint32_t word = word_of(process);
       if (atomic::load_relaxed(place) == word) static_cast<void>(atomic::compare_exchange(place, word, 0u));
     }
   }
   static int count(const shm::CopyDesk& desk) {
     return static_cast<int>(std::ranges::count_if(
-        desk.visitors, [](const uint32_t& place) { return atomic::load_relaxed(place) != 0; }));
+        desk.cma_accesses, [](const uint32_t& place) { return atomic::load_relaxed(place) != 0; }));
   }
 
  private:
-  static uint32_t word_of(int visitor) { return static_cast<uint32_t>(visitor) + 1; }
+  static uint32_t word_of(int process) { return static_cast<uint32_t>(process) + 1; }
 
   const bool counted_;
   uint32_t* place_ = nullptr;
