@@ -128,8 +128,8 @@ void PipelineMoves::alltoall(Schedule& schedule, const RankBlocks& out, const Ra
 void PipelineMoves::put_piece(int64_t stage, int rank, std::byte* stage_data) {
   const int64_t bytes = piece_of(stage, out_.length(rank));
   if (bytes <= 0) return;
-  ring().filler.fill(*out_.type, out_.place(rank), stage * piece_bytes_, stage_data,
-                     static_cast<size_t>(bytes));
+  ring().store_policy.fill(*out_.type, out_.place(rank), stage * piece_bytes_, stage_data,
+                           static_cast<size_t>(bytes));
   access_counters::writes(stage_data, bytes);
   access_counters::copies(bytes);
 }

@@ -142,8 +142,8 @@ PipelineReduction::Range PipelineReduction::range(int64_t stage, int rank) const
 
 void PipelineReduction::put_range(const Range& range, std::byte* stage_data) {
   const int64_t bytes = range.count * type_.size;
-  ring().filler.fill(type_, input_, range.begin * type_.size, stage_data + range.offset,
-                     static_cast<size_t>(bytes));
+  ring().store_policy.fill(type_, input_, range.begin * type_.size, stage_data + range.offset,
+                           static_cast<size_t>(bytes));
   access_counters::writes(stage_data + range.offset, bytes);
   access_counters::copies(bytes);
 }
@@ -239,7 +239,7 @@ bool PipelineReduction::reduce(int64_t stage, uint64_t begin) {
 void PipelineReduction::put_result(const void* result, const Range& range, uint64_t begin) {
   std::byte* const stage_data = ring().place(rank(), begin) + range.offset;
   const int64_t bytes = range.count * type_.size;
-  ring().filler.fill(type_, result, 0, stage_data, static_cast<size_t>(bytes));
+  ring().store_policy.fill(type_, result, 0, stage_data, static_cast<size_t>(bytes));
   access_counters::writes(stage_data, bytes);
   access_counters::copies(bytes);
 }

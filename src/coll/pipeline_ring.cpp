@@ -8,7 +8,7 @@
 namespace hearth::coll {
 
 PipelineRing::PipelineRing(CollectiveRegion& region)
-    : filler(p2p::store_choice()),
+    : store_policy(p2p::store_choice()),
       region_(region),
       memory_bytes_(region.pipeline_buffers(region.rank()).size()) {}
 

@@ -31,7 +31,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "p2p/cell_filler.h"
+#include "p2p/store_policy.h"
 
 namespace hearth::coll {
 
@@ -131,7 +131,7 @@ class PipelineRing {
   ZeroCopyExposure exposure(int rank) const;
 
   /// Adaptive copy policy for the own buffer.
-  p2p::CellFiller filler;
+  p2p::StorePolicy store_policy;
 
  private:
   void update_consumed_by_all(int& awaited);

@@ -87,7 +87,7 @@ void Engine::get_to_know(Peer& peer, PeerIndex index) {
   single_copy::Target not_yet;  // not used yet: the peer may not have initialized MPI
   peer.reachable = transport_.target_of(index, not_yet);
   peer.protocol = limits_of(index, peer);
-  peer.filler = CellFiller(peer.reachable ? store_choice() : CellFiller::Choice::plain);
+  peer.store_policy = StorePolicy(peer.reachable ? store_choice() : StorePolicy::Choice::plain);
   peer.known = true;
   if (recorder_ != nullptr) begin_profile(peer, index);
 }
@@ -254,7 +254,7 @@ void Engine::await_incomplete(const Request& request, const Describe& describe) 
   const auto bytes = static_cast<uint64_t>(request.send_stream->total_bytes);
   const uint64_t since_ns = os::now_ns();
   wait_until(complete, describe);
-  peers_[static_cast<size_t>(request.key.peer)].skew.judge(bytes, os::now_ns() - since_ns);
+  peers_[static_cast<size_t>(request.key.peer)].skew.update(bytes, os::now_ns() - since_ns);
 }
 
 Status Engine::wait(Request*& request) {

@@ -25,15 +25,15 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "datatype/type.h"
-#include "p2p/cell_filler.h"
-#include "p2p/cell_reader.h"
 #include "p2p/envelope.h"
 #include "p2p/kept_cells.h"
+#include "p2p/load_policy.h"
 #include "p2p/match.h"
 #include "p2p/message.h"
 #include "p2p/protocol.h"
 #include "p2p/request.h"
 #include "p2p/skew.h"
+#include "p2p/store_policy.h"
 #include "p2p/stream.h"
 #include "shm/arena.h"
 #include "shm/layout.h"
@@ -87,13 +87,13 @@ struct Peer {
   bool writing_declined = false;      // the peer replied that it cannot write to this process
   bool arena_declined = false;        // the peer cannot map this process's arena slice
   uint16_t copied_together = 0;       // cooperative copies from this peer, see single_copy/cooperative.h
-  CellFiller filler;
-  CellReader reader = CellReader(load_choice());
+  StorePolicy store_policy;
+  LoadPolicy load_policy = LoadPolicy(load_choice());
   Skew skew;
   KeptCells kept;
   uint32_t room_over = 0;        // payload bytes prefetched for the next packet (meanwhile.cpp)
   uint32_t arena_questions = 0;  // messages eligible for the arena
-  bool look_due = false;         // the next message in bounce buffers samples whether the two share a cache
+  bool sample_due = false;       // the next message in bounce buffers samples whether the two share a cache
   single_copy::Target target;    // set by the first read probe
   std::vector<Answer> answers;
   std::vector<ReceiveStream*> streams;  // long messages with outstanding fragments

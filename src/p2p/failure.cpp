@@ -332,7 +332,7 @@ void Engine::end_send(Request& request, Status status) {
     if (stream->to_answer) {
       answer(request.key.peer, PacketKind::written, stream->answer_flags, cookie_of(request));
     }
-    if (stream->offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.lent_is_over();
+    if (stream->offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.zero_copy_ended();
     request.send_stream = nullptr;
     send_streams_.destroy(stream);
   }

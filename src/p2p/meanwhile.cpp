@@ -68,7 +68,7 @@ void Engine::do_chores() {
     if (static_cast<uint64_t>(sent.bytes) <= peer.protocol.ring_bytes_max) {
       const auto bytes = static_cast<size_t>(sent.bytes);
       if (transport_.bring_room_over(sent.to, bytes)) peer.room_over = static_cast<uint32_t>(bytes);
-    } else if (peer.filler.near() && sent.bytes <= 2 * kCellsAheadBytesMax) {
+    } else if (peer.store_policy.near() && sent.bytes <= 2 * kCellsAheadBytesMax) {
       cells_ahead_bytes_ = static_cast<size_t>(
           std::min(kCellsAheadBytesMax, static_cast<int64_t>(cells_ahead_bytes_) + sent.bytes));
     }

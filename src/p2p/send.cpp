@@ -44,7 +44,7 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   if (size < (type.contiguous ? kFilledBytesMin : kGatheredBytesMin) || size <= peer.room_over) {
     datatype::pack(type, buffer, 0, shm::payload_at(line), size);
   } else {
-    peer.filler.fill(type, buffer, 0, shm::payload_at(line), size);
+    peer.store_policy.fill(type, buffer, 0, shm::payload_at(line), size);
   }
   chaos::at(chaos::Point::packet_half_written);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
@@ -64,7 +64,7 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   if (bytes < kFilledBytesMin || bytes <= peer.room_over) {
     copy_bytes(shm::payload_at(slot), static_cast<const std::byte*>(buffer) + type.true_lower_bound, bytes);
   } else {
-    peer.filler.fill(type, buffer, 0, shm::payload_at(slot), bytes);
+    peer.store_policy.fill(type, buffer, 0, shm::payload_at(slot), bytes);
   }
   lane.commit(static_cast<uint8_t>(PacketKind::eager), 0, bytes, 0, match);
   peer.room_over = 0;

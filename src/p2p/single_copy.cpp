@@ -20,10 +20,10 @@ namespace {
 // bounce buffers, so that the store policy samples whether the receiver still shares a cache: either process
 // may have moved. Without a shared cache the arena is not used: writing again to a buffer that the receiver
 // has read costs more than bounce buffers.
-constexpr uint32_t kOffersPerLook = 64;
+constexpr uint32_t kOffersPerSample = 64;
 // The same if the receiver shares no cache, or nothing is known yet. Recycled buffers are fast to write in
 // both cases and so give no sample.
-constexpr uint32_t kRefusalsPerLook = 16;
+constexpr uint32_t kRefusalsPerSample = 16;
 
 /// The receiver's side of a cooperative copy.
 class Receiving : public single_copy::Copier {
@@ -97,9 +97,9 @@ bool Engine::cells_hold(const PairProtocol& limits, uint64_t bytes) {
 // Whether to offer this message in the arena: the receiver shares a cache with this process, and no sample is
 // due.
 bool Engine::offers_arena(Peer& peer) {
-  const bool near = peer.filler.near();
-  peer.look_due = peer.arena_questions++ % (near ? kOffersPerLook : kRefusalsPerLook) == 0;
-  return near && !peer.look_due;
+  const bool near = peer.store_policy.near();
+  peer.sample_due = peer.arena_questions++ % (near ? kOffersPerSample : kRefusalsPerSample) == 0;
+  return near && !peer.sample_due;
 }
 
 // The sender's offer: flags of the rendezvous packet, and the address of the data.

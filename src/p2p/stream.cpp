@@ -126,19 +126,19 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   SendStream* stream = make_send_stream();
   if (stream == nullptr) {
     // Nothing has been sent yet, so only this message fails.
-    if (offered != 0) peer.skew.lent_is_over();
+    if (offered != 0) peer.skew.zero_copy_ended();
     complete_send(request, fail(MPI_ERR_NO_MEM, "no memory for a long message to process %d", to));
     return true;
   }
   stream->request = &request;
   stream->total_bytes = bytes;
   stream->travels = bytes <= kept_bytes_max_ && !peer.kept.one_way();
-  if (std::exchange(peer.look_due, false)) give_back_kept(to);  // so that this message uses new buffers
+  if (std::exchange(peer.sample_due, false)) give_back_kept(to);  // so that this message uses new buffers
   ++counters_.long_messages_sent;
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->sent, counters_.long_bytes_sent);
   const PairProtocol& limits = limits_for(request.key);
-  stream->next_part_bytes = first_part(bytes, peer.filler.streams(), limits);
+  stream->next_part_bytes = first_part(bytes, peer.store_policy.streams(), limits);
   request.send_stream = stream;
 
   stream->offered = offered;
@@ -231,7 +231,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
     if (kept) {
       datatype::pack(*request.type, request.buffer, stream.sent_bytes, memory, length);
     } else {
-      peer.filler.fill(*request.type, request.buffer, stream.sent_bytes, memory, length);
+      peer.store_policy.fill(*request.type, request.buffer, stream.sent_bytes, memory, length);
     }
   }
   part = {static_cast<uint32_t>(cell) | (owner == self_ ? 0 : kCellOfReceiver), static_cast<uint32_t>(bytes)};
@@ -258,7 +258,7 @@ void Engine::on_recall(PeerIndex from, uint32_t cookie) {
 // shorter run is used, because the peers may have no reason to release any of them soon.
 int Engine::take_cells(SendStream& stream, int64_t& bytes) {
   const Peer& peer = peers_[static_cast<size_t>(stream.request->key.peer)];
-  const bool gap = !peer.filler.streams() && peer.kept.one_way();
+  const bool gap = !peer.store_policy.streams() && peer.kept.one_way();
   int cell = transport_.take_cells(static_cast<size_t>(bytes), gap);
   if (cell < 0) retire(stream);
   while (cell < 0 && stream.in_flight == 0 && bytes >= 2 * kPartBytesMin) {
@@ -348,7 +348,7 @@ bool Engine::push_buffer(SendStream& stream) {
 void Engine::end_stream(SendStream& stream) {
   Request& request = *stream.request;
   unlist(sending_, stream);
-  if (stream.offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.lent_is_over();
+  if (stream.offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.zero_copy_ended();
   request.send_stream = nullptr;
   send_streams_.destroy(&stream);
   if (!request.await_match) complete_send(request, {});
@@ -572,10 +572,10 @@ void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t by
     const profile::CopyTimer timer(recorder_, stream.from, static_cast<uint64_t>(fitting));
     stream.fresh.prepare(static_cast<size_t>(stream.copied_bytes + fitting));
     const auto length = static_cast<size_t>(fitting);
-    if (CellReader::has_choice(stream.total_bytes, length) &&
+    if (LoadPolicy::has_choice(stream.total_bytes, length) &&
         datatype::is_one_run(*request.type, request.count)) {
-      peers_[static_cast<size_t>(stream.from)].reader.read(first_byte(request) + stream.copied_bytes, data,
-                                                           length);
+      peers_[static_cast<size_t>(stream.from)].load_policy.read(first_byte(request) + stream.copied_bytes,
+                                                                data, length);
     } else {
       datatype::unpack(*request.type, request.buffer, stream.copied_bytes, data, length);
     }

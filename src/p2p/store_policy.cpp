@@ -1,4 +1,4 @@
-#include "p2p/cell_filler.h"
+#include "p2p/store_policy.h"
 
 #include <algorithm>
 #include <string>
@@ -17,52 +17,52 @@ constexpr uint64_t kSlowNsPerLine = 16;
 constexpr uint64_t kLineBytes = 64;
 // Fragments per sample, with plain and with streaming stores. A sample costs about 100 ns, or 2 us if plain
 // stores are slow; a streamed fragment of 16 KiB takes 2 us.
-constexpr uint32_t kPiecesPerLook = 8;
+constexpr uint32_t kPiecesPerSample = 8;
 constexpr uint32_t kPiecesPerTrial = 64;
-constexpr size_t kLookBytesMin = 1024;
-constexpr size_t kLookBytesMax = 2048;
+constexpr size_t kSampleBytesMin = 1024;
+constexpr size_t kSampleBytesMax = 2048;
 // Consecutive slow samples before a switch: an interrupt slows down one fragment, not several.
-constexpr uint8_t kSlowLooks = 3;
+constexpr uint8_t kSlowSamples = 3;
 constexpr size_t kScratchBytes = 4096;
 
 }  // namespace
 
-CellFiller::Choice store_choice() {
+StorePolicy::Choice store_choice() {
   const std::string& word = param::get_text(param::Id::p2p_stores);
-  if (word == "plain") return CellFiller::Choice::plain;
-  return word == "streaming" ? CellFiller::Choice::streaming : CellFiller::Choice::by_time;
+  if (word == "plain") return StorePolicy::Choice::plain;
+  return word == "streaming" ? StorePolicy::Choice::streaming : StorePolicy::Choice::by_time;
 }
 
-void CellFiller::judge(uint64_t bytes, uint64_t took_ns) {
+void StorePolicy::update(uint64_t bytes, uint64_t took_ns) {
   if (took_ns * kLineBytes <= kSlowNsPerLine * bytes) {
-    slow_looks_ = 0;
-    if (fast_looks_ < kSettledLooks && ++fast_looks_ == kSettledLooks) streams_ = false;
+    slow_samples_ = 0;
+    if (fast_samples_ < kSettledSamples && ++fast_samples_ == kSettledSamples) streams_ = false;
   } else {
-    fast_looks_ = 0;
-    if (slow_looks_ < kSlowLooks && ++slow_looks_ == kSlowLooks) streams_ = true;
+    fast_samples_ = 0;
+    if (slow_samples_ < kSlowSamples && ++slow_samples_ == kSlowSamples) streams_ = true;
   }
 }
 
-bool CellFiller::wants_look(size_t bytes) const {
-  if (choice_ != Choice::by_time || bytes < kLookBytesMin) return false;
-  if (streams_) return pieces_ % kPiecesPerTrial == 0 || fast_looks_ > 0;
-  return pieces_ % kPiecesPerLook == 0 || slow_looks_ > 0 || fast_looks_ < kSettledLooks;
+bool StorePolicy::wants_sample(size_t bytes) const {
+  if (choice_ != Choice::by_time || bytes < kSampleBytesMin) return false;
+  if (streams_) return pieces_ % kPiecesPerTrial == 0 || fast_samples_ > 0;
+  return pieces_ % kPiecesPerSample == 0 || slow_samples_ > 0 || fast_samples_ < kSettledSamples;
 }
 
-void CellFiller::fill(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* cell,
-                      size_t bytes) {
+void StorePolicy::fill(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* cell,
+                       size_t bytes) {
   // Small enough to stay in L1.
   alignas(kLineBytes) std::byte scratch[kScratchBytes];
   ++pieces_;
-  if (wants_look(bytes)) [[unlikely]] {
+  if (wants_sample(bytes)) [[unlikely]] {
     // Packs into the scratch buffer first, so that only the stores are timed. The fence waits until they are
     // complete.
-    const size_t part = std::min(bytes, kLookBytesMax);
+    const size_t part = std::min(bytes, kSampleBytesMax);
     datatype::pack(type, buffer, offset, scratch, part);
     const uint64_t begin_ns = os::now_ns();
     copy_bytes(cell, scratch, part);
     atomic::fence_full();
-    judge(part, os::now_ns() - begin_ns);
+    update(part, os::now_ns() - begin_ns);
     offset += static_cast<int64_t>(part);
     cell += part;
     bytes -= part;

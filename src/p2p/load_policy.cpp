@@ -1,4 +1,4 @@
-#include "p2p/cell_reader.h"
+#include "p2p/load_policy.h"
 
 #include <string>
 
@@ -24,13 +24,13 @@ constexpr uint64_t kSlowBytes = 128;
 
 }  // namespace
 
-CellReader::Choice load_choice() {
+LoadPolicy::Choice load_choice() {
   const std::string& word = param::get_text(param::Id::p2p_loads);
-  if (word == "in_order") return CellReader::Choice::in_order;
-  return word == "four_pages" ? CellReader::Choice::four_pages : CellReader::Choice::by_time;
+  if (word == "in_order") return LoadPolicy::Choice::in_order;
+  return word == "four_pages" ? LoadPolicy::Choice::four_pages : LoadPolicy::Choice::by_time;
 }
 
-void CellReader::judge(uint64_t bytes, uint64_t in_order_ns, uint64_t four_pages_ns) {
+void LoadPolicy::update(uint64_t bytes, uint64_t in_order_ns, uint64_t four_pages_ns) {
   const bool near = in_order_ns * kSlowBytes < kSlowNs * bytes;
   const uint64_t used_ns = four_pages_ ? four_pages_ns : in_order_ns;
   const uint64_t other_ns = four_pages_ ? in_order_ns : four_pages_ns;
@@ -43,12 +43,12 @@ void CellReader::judge(uint64_t bytes, uint64_t in_order_ns, uint64_t four_pages
   }
 }
 
-void CellReader::copy(bool four_pages, void* to, const std::byte* cell, size_t bytes) {
+void LoadPolicy::copy(bool four_pages, void* to, const std::byte* cell, size_t bytes) {
   if (four_pages) return copy::run(copy::Engine::four_pages, to, cell, bytes);
   copy_bytes(to, cell, bytes);
 }
 
-void CellReader::read(void* to, const std::byte* cell, size_t bytes) {
+void LoadPolicy::read(void* to, const std::byte* cell, size_t bytes) {
   const bool is_second = first_bytes_ != 0;
   if (choice_ != Choice::by_time || (!is_second && lost_ == 0 && ++pieces_ < kPiecesPerTrial))
     return copy(four_pages_, to, cell, bytes);
@@ -62,7 +62,8 @@ void CellReader::read(void* to, const std::byte* cell, size_t bytes) {
     first_ns_ = took_ns;
     return;
   }
-  if (bytes == first_bytes_) judge(bytes, four_pages ? first_ns_ : took_ns, four_pages ? took_ns : first_ns_);
+  if (bytes == first_bytes_)
+    update(bytes, four_pages ? first_ns_ : took_ns, four_pages ? took_ns : first_ns_);
   first_bytes_ = 0;
   pieces_ = 0;
   begins_with_four_ = !begins_with_four_;

@@ -15,12 +15,12 @@
 
 namespace hearth::p2p {
 
-class CellReader {
+class LoadPolicy {
  public:
   /// Measured, or fixed by the parameter p2p_loads.
   enum class Choice : uint8_t { by_time, in_order, four_pages };
 
-  explicit CellReader(Choice choice = Choice::by_time)
+  explicit LoadPolicy(Choice choice = Choice::by_time)
       : choice_(choice), four_pages_(choice == Choice::four_pages) {}
 
   /// Whether a fragment is eligible for the choice: long enough, and its message fits L2 together with its
@@ -33,7 +33,7 @@ class CellReader {
   void read(void* to, const std::byte* cell, size_t bytes);
   bool reads_four_pages() const { return four_pages_; }
   /// Updates the policy with a trial: a fragment of `bytes` bytes took these times in each order.
-  void judge(uint64_t bytes, uint64_t in_order_ns, uint64_t four_pages_ns);
+  void update(uint64_t bytes, uint64_t in_order_ns, uint64_t four_pages_ns);
 
  private:
   static constexpr size_t kBytesMin = 8192;
@@ -51,6 +51,6 @@ class CellReader {
 };
 
 /// The value of p2p_loads; unknown values mean by_time.
-CellReader::Choice load_choice();
+LoadPolicy::Choice load_choice();
 
 }  // namespace hearth::p2p

@@ -19,12 +19,12 @@
 
 namespace hearth::p2p {
 
-class CellFiller {
+class StorePolicy {
  public:
   /// Measured, or fixed by the parameter p2p_stores.
   enum class Choice : uint8_t { by_time, plain, streaming };
 
-  explicit CellFiller(Choice choice = Choice::by_time)
+  explicit StorePolicy(Choice choice = Choice::by_time)
       : choice_(choice), streams_(choice == Choice::streaming) {}
 
   /// Packs bytes [offset, offset + bytes) of the message into one or several consecutive cells.
@@ -32,23 +32,23 @@ class CellFiller {
   /// Whether plain stores were measured as slow: the two share no cache.
   bool streams() const { return streams_; }
   /// Whether plain stores were measured as fast: the two share a cache.
-  bool near() const { return !streams_ && (fast_looks_ == kSettledLooks || choice_ == Choice::plain); }
+  bool near() const { return !streams_ && (fast_samples_ == kSettledSamples || choice_ == Choice::plain); }
   /// Updates the policy with a sample: plain stores of `bytes` bytes took `took_ns`.
-  void judge(uint64_t bytes, uint64_t took_ns);
+  void update(uint64_t bytes, uint64_t took_ns);
 
  private:
-  bool wants_look(size_t bytes) const;
+  bool wants_sample(size_t bytes) const;
 
-  static constexpr uint8_t kSettledLooks = 4;
+  static constexpr uint8_t kSettledSamples = 4;
 
   Choice choice_;
   bool streams_;
-  uint8_t slow_looks_ = 0;  // consecutive slow samples
-  uint8_t fast_looks_ = 0;  // consecutive fast samples, at most kSettledLooks
+  uint8_t slow_samples_ = 0;  // consecutive slow samples
+  uint8_t fast_samples_ = 0;  // consecutive fast samples, at most kSettledSamples
   uint32_t pieces_ = 0;
 };
 
 /// The value of p2p_stores; unknown values mean by_time.
-CellFiller::Choice store_choice();
+StorePolicy::Choice store_choice();
 
 }  // namespace hearth::p2p
