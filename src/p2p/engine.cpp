@@ -58,8 +58,8 @@ Engine::Engine(const EngineSetup& setup)
       packet_bytes_max_(setup.transport->packet_bytes_max()),
       skew_aware_(param::get_flag(param::Id::p2p_skew)),
       fresh_pages_(param::get_flag(param::Id::p2p_fresh_pages)),
-      keep_cells_(param::get_flag(param::Id::p2p_keep_cells)),
-      kept_bytes_max_(kept_bytes_max(setup.transport->part_bytes_max(), setup.size)),
+      keep_buffers_(param::get_flag(param::Id::p2p_keep_cells)),
+      recycled_bytes_max_(recycled_bytes_max(setup.transport->part_bytes_max(), setup.size)),
       peers_(static_cast<size_t>(setup.size)),
       profiled_(setup.recorder != nullptr ? peers_.size() : 0),
       emptied_bytes_max_(withheld_bytes_max(setup.transport->part_bytes_max(), setup.size)) {
@@ -70,7 +70,7 @@ Engine::Engine(const EngineSetup& setup)
 }
 
 Engine::~Engine() {
-  for (PeerIndex peer = 0; peer < static_cast<PeerIndex>(peers_.size()); ++peer) give_back_kept(peer);
+  for (PeerIndex peer = 0; peer < static_cast<PeerIndex>(peers_.size()); ++peer) give_back_recycled(peer);
   give_back_now();
   while (!unexpected_.empty()) {
     auto* message = static_cast<UnexpectedMessage*>(unexpected_.first());

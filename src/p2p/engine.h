@@ -26,11 +26,11 @@
 #include "base/status.h"
 #include "datatype/type.h"
 #include "p2p/envelope.h"
-#include "p2p/kept_cells.h"
 #include "p2p/load_policy.h"
 #include "p2p/match.h"
 #include "p2p/message.h"
 #include "p2p/protocol.h"
+#include "p2p/recycled_buffers.h"
 #include "p2p/request.h"
 #include "p2p/skew.h"
 #include "p2p/store_policy.h"
@@ -90,7 +90,7 @@ struct Peer {
   StorePolicy store_policy;
   LoadPolicy load_policy = LoadPolicy(load_choice());
   Skew skew;
-  KeptCells kept;
+  RecycledBuffers recycled;
   uint32_t room_over = 0;        // payload bytes prefetched for the next packet (meanwhile.cpp)
   uint32_t arena_questions = 0;  // messages eligible for the arena
   bool sample_due = false;       // the next message in bounce buffers samples whether the two share a cache
@@ -619,11 +619,11 @@ class Engine {
 
   // meanwhile.cpp: deferred work, done while a call is blocked.
   static int64_t withheld_bytes_max(size_t part_bytes_max, int processes);
-  static int64_t kept_bytes_max(size_t part_bytes_max, int processes);
+  static int64_t recycled_bytes_max(size_t part_bytes_max, int processes);
   void note_sent(PeerIndex to, int64_t bytes);
   void give_back(PeerIndex from, const CellPart& part);
   void give_back_now();
-  void give_back_kept(PeerIndex peer);
+  void give_back_recycled(PeerIndex peer);
   void do_chores();
 
   // single_copy.cpp
@@ -676,8 +676,8 @@ class Engine {
   size_t packet_bytes_max_;
   bool skew_aware_;
   bool fresh_pages_;  // prefault ahead of the copy
-  bool keep_cells_;
-  const int64_t kept_bytes_max_;  // per peer
+  bool keep_buffers_;
+  const int64_t recycled_bytes_max_;  // per peer
 
   std::vector<Peer> peers_;
   std::vector<ProfiledPeer> profiled_;  // empty without a recorder

@@ -213,7 +213,7 @@ void Engine::bury(PeerIndex process) {
   pass_on(process);
   peer.at_once = false;
   peer.answers.clear();
-  give_back_kept(process);
+  give_back_recycled(process);
   end_sends(
       [this, process](const MatchKey& key) {
         return key.peer == process ? death_of(process, MPIX_ERR_PROC_FAILED) : Status();

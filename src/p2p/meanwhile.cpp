@@ -25,7 +25,7 @@ int64_t Engine::withheld_bytes_max(size_t part_bytes_max, int processes) {
 }
 
 // Two thirds of a pool, of which part_bytes_max is a quarter, divided among all peers.
-int64_t Engine::kept_bytes_max(size_t part_bytes_max, int processes) {
+int64_t Engine::recycled_bytes_max(size_t part_bytes_max, int processes) {
   return static_cast<int64_t>(part_bytes_max) * 8 / 3 / std::max(processes - 1, 1);
 }
 
@@ -53,9 +53,9 @@ void Engine::give_back_now() {
   emptied_bytes_ = 0;
 }
 
-void Engine::give_back_kept(PeerIndex peer) {
-  KeptCells& kept = peers_[static_cast<size_t>(peer)].kept;
-  while (!kept.empty()) give_back(peer, kept.take());
+void Engine::give_back_recycled(PeerIndex peer) {
+  RecycledBuffers& recycled = peers_[static_cast<size_t>(peer)].recycled;
+  while (!recycled.empty()) give_back(peer, recycled.take());
   give_back_now();
 }
 

@@ -50,7 +50,7 @@ int64_t first_part(int64_t total_bytes, bool streams, const PairProtocol& limits
 int64_t next_part(const SendStream& stream, const PairProtocol& limits) {
   const int64_t left = stream.total_bytes - stream.sent_bytes;
   return std::min({stream.next_part_bytes, static_cast<int64_t>(limits.part_bytes_max),
-                   stream.travels ? std::max(stream.total_bytes / kPartsMin, kTailBytesMin) : left,
+                   stream.recycles ? std::max(stream.total_bytes / kPartsMin, kTailBytesMin) : left,
                    std::max(left / 2, kTailBytesMin), left});
 }
 
@@ -59,15 +59,15 @@ int64_t next_part(const SendStream& stream, const PairProtocol& limits) {
 // as long as the previous one.
 void grow_parts(SendStream& stream, const PairProtocol& limits) {
   const auto longest = static_cast<int64_t>(limits.part_bytes_max);
-  if (!stream.travels || stream.next_is_longer)
+  if (!stream.recycles || stream.next_is_longer)
     stream.next_part_bytes = std::min(2 * stream.next_part_bytes, longest);
   stream.next_is_longer = !stream.next_is_longer;
 }
 
 // Fragments in recycled buffers are short and do not fill the caches, so twice as many may be in flight.
 int in_flight_max(const SendStream& stream, const PairProtocol& limits) {
-  return stream.travels ? std::min(2 * limits.cells_in_flight_max, kCellsInFlightMax)
-                        : limits.cells_in_flight_max;
+  return stream.recycles ? std::min(2 * limits.cells_in_flight_max, kCellsInFlightMax)
+                         : limits.cells_in_flight_max;
 }
 
 // Minimum length of the next fragment, so that the rest fits the fragments that may still be in flight: a
@@ -132,8 +132,8 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   }
   stream->request = &request;
   stream->total_bytes = bytes;
-  stream->travels = bytes <= kept_bytes_max_ && !peer.kept.one_way();
-  if (std::exchange(peer.sample_due, false)) give_back_kept(to);  // so that this message uses new buffers
+  stream->recycles = bytes <= recycled_bytes_max_ && !peer.recycled.one_way();
+  if (std::exchange(peer.sample_due, false)) give_back_recycled(to);  // so that this message uses new buffers
   ++counters_.long_messages_sent;
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->sent, counters_.long_bytes_sent);
@@ -196,8 +196,8 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   PeerIndex owner = self_;
   int cell = -1;
   bool kept = false;
-  while (!kept && !peer.kept.empty()) {
-    const CellPart run = peer.kept.take();
+  while (!kept && !peer.recycled.empty()) {
+    const CellPart run = peer.recycled.take();
     const int64_t fitting = std::min<int64_t>(run.bytes, stream.total_bytes - stream.sent_bytes);
     kept = fitting >= bytes - bytes / 4;
     if (kept) {
@@ -222,7 +222,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
       owner, cell, transport_.cell_ticket(owner, cell)};
   chaos::at(chaos::Point::cell_taken);
   ++stream.in_flight;
-  peer.kept.sent(bytes, kept_bytes_max_);
+  peer.recycled.sent(bytes, recycled_bytes_max_);
 
   const auto length = static_cast<size_t>(bytes);
   std::byte* memory = transport_.cells_of(owner, cell, length);
@@ -244,21 +244,21 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
 // otherwise. Rarely needed: messages whose buffers may be recycled normally fit the limit of fragments in
 // flight and the pool, unless memory is short.
 void Engine::recall(SendStream& stream) {
-  if (stream.recalled || stream.total_bytes > kept_bytes_max_) return;
+  if (stream.recalled || stream.total_bytes > recycled_bytes_max_) return;
   stream.recalled = true;
   answer(stream.request->key.peer, PacketKind::recall, 0, cookie_of(*stream.request));
 }
 
 void Engine::on_recall(PeerIndex from, uint32_t cookie) {
-  if (ReceiveStream* stream = stream_of(from, cookie); stream != nullptr) stream->keeps_cells = false;
-  give_back_kept(from);
+  if (ReceiveStream* stream = stream_of(from, cookie); stream != nullptr) stream->keeps_buffers = false;
+  give_back_recycled(from);
 }
 
 // Takes free cells of the own pool; -1: none. If buffers that peers keep leave no room for a long run, a
 // shorter run is used, because the peers may have no reason to release any of them soon.
 int Engine::take_cells(SendStream& stream, int64_t& bytes) {
   const Peer& peer = peers_[static_cast<size_t>(stream.request->key.peer)];
-  const bool gap = !peer.store_policy.streams() && peer.kept.one_way();
+  const bool gap = !peer.store_policy.streams() && peer.recycled.one_way();
   int cell = transport_.take_cells(static_cast<size_t>(bytes), gap);
   if (cell < 0) retire(stream);
   while (cell < 0 && stream.in_flight == 0 && bytes >= 2 * kPartBytesMin) {
@@ -397,7 +397,7 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
   stream->flags = header.flags();
   stream->address = start.address;
   stream->total_bytes = static_cast<int64_t>(start.bytes);
-  stream->keeps_cells = keep_cells_ && stream->total_bytes <= kept_bytes_max_;
+  stream->keeps_buffers = keep_buffers_ && stream->total_bytes <= recycled_bytes_max_;
   if (start.part.bytes != 0) {
     keep_part(*stream, start.part);
     announce(*stream, start.part.bytes);
@@ -559,7 +559,7 @@ void Engine::take_part(ReceiveStream& stream, const CellPart& part) {
   if (data == nullptr) refuse_part(stream.from, part);
   take_bytes(stream, data, part.bytes);
   chaos::at(chaos::Point::cell_emptied);
-  if (!stream.keeps_cells || !peers_[static_cast<size_t>(stream.from)].kept.keep(part)) {
+  if (!stream.keeps_buffers || !peers_[static_cast<size_t>(stream.from)].recycled.keep(part)) {
     give_back(stream.from, part);
   }
 }

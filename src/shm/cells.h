@@ -2,7 +2,7 @@
 // long messages are copied in fragments. The owner fills a cell; the receiver copies out of it and marks it
 // free; only the owner takes marked cells again ("mark and sweep"), so no lock is needed. Recycled buffers: a
 // receiver may fill an emptied cell with a message for the owner, which then marks it free
-// (p2p/kept_cells.h).
+// (p2p/recycled_buffers.h).
 //
 //   owner:    take -> fill -> announce in a ring (release)      ... take again: mark seen (acquire)
 //   receiver:                 see it (acquire) -> copy out -> mark + 1 (release)

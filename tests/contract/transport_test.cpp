@@ -201,8 +201,8 @@ TEST_P(TransportContract, cells_come_back_only_when_marked) {
   EXPECT_EQ(job_.endpoint(0).cells_of(2, 0, size_t{1} << 30), nullptr);
 }
 
-// As in p2p/kept_cells.h: the receiver fills a bounce buffer that it has emptied, and the owner marks it
-// free.
+// As in p2p/recycled_buffers.h: the receiver fills a bounce buffer that it has emptied, and the owner marks
+// it free.
 TEST_P(TransportContract, a_cell_may_come_home_with_an_answer) {
   transport::Transport& owner = job_.endpoint(2);
   transport::Transport& guest = job_.endpoint(0);

@@ -27,7 +27,7 @@
 
 namespace hearth::p2p {
 
-class KeptCells {
+class RecycledBuffers {
  public:
   /// Records `bytes` sent to the peer in bounce buffers; at most `most` bytes may be kept at any time.
   void sent(int64_t bytes, int64_t most) {
