@@ -317,7 +317,7 @@ bool Engine::progress_once() try {
     if (__builtin_expect(polling_since_ns_ != 0, 0)) end_polling();
     return true;
   }
-  if (has_chores_) do_chores();
+  if (has_deferred_work_) do_deferred_work();
   ++fruitless_;
   if (look_for_failures()) return true;
   chaos::at(chaos::Point::waiting);
@@ -367,7 +367,7 @@ void Engine::out_of_memory(const char* what) const {
 }
 
 bool Engine::idle(Waiter& waiter) try {
-  if (has_chores_) do_chores();
+  if (has_deferred_work_) do_deferred_work();
   LibraryLock::breathe();
   // The first clock reading comes after some rounds, because it would delay a message that is just arriving.
   const uint32_t rounds_per_look = wait_policy_.spin_ns != 0 ? kRoundsPerLook : 1;

@@ -91,7 +91,7 @@ struct Peer {
   LoadPolicy load_policy = LoadPolicy(load_choice());
   Skew skew;
   RecycledBuffers recycled;
-  uint32_t room_over = 0;        // payload bytes prefetched for the next packet (meanwhile.cpp)
+  uint32_t room_prefetched = 0;  // payload bytes prefetched for the next packet (deferred_work.cpp)
   uint32_t arena_questions = 0;  // messages eligible for the arena
   bool sample_due = false;       // the next message in bounce buffers samples whether the two share a cache
   single_copy::Target target;    // set by the first read probe
@@ -617,14 +617,14 @@ class Engine {
   void let_go(SendStream& stream);
   bool on_clear_to_send(Request& request, uint8_t flags);
 
-  // meanwhile.cpp: deferred work, done while a call is blocked.
+  // deferred_work.cpp: deferred work, done while a call is blocked.
   static int64_t withheld_bytes_max(size_t part_bytes_max, int processes);
   static int64_t recycled_bytes_max(size_t part_bytes_max, int processes);
   void note_sent(PeerIndex to, int64_t bytes);
   void give_back(PeerIndex from, const CellPart& part);
   void give_back_now();
   void give_back_recycled(PeerIndex peer);
-  void do_chores();
+  void do_deferred_work();
 
   // single_copy.cpp
   static bool cells_hold(const PairProtocol& limits, uint64_t bytes);
@@ -729,8 +729,8 @@ class Engine {
   std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
   uint64_t slots_sent_ = 0;
 
-  // meanwhile.cpp
-  static constexpr int kChoresMax = 8;
+  // deferred_work.cpp
+  static constexpr int kDeferredMax = 8;
   struct EmptiedCells {
     PeerIndex from;  // the process that filled them
     CellPart part;
@@ -739,14 +739,14 @@ class Engine {
     PeerIndex to;
     int64_t bytes;
   };
-  bool has_chores_ = false;
+  bool has_deferred_work_ = false;
   int emptied_count_ = 0;
   int sent_count_ = 0;
   int64_t emptied_bytes_ = 0;
   const int64_t emptied_bytes_max_;
   size_t cells_ahead_bytes_ = 0;
-  std::array<EmptiedCells, kChoresMax> emptied_;
-  std::array<Sent, kChoresMax> sent_;
+  std::array<EmptiedCells, kDeferredMax> emptied_;
+  std::array<Sent, kDeferredMax> sent_;
 };
 
 /// The process's engine, from MPI_Init to MPI_Finalize.

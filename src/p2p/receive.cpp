@@ -40,7 +40,7 @@ constexpr int kUnmindedMax = 32;
   uint64_t commit;
   for (int round = 0; (commit = shm::RingReader::peek_word(slot)) != awaited; ++round) {
     if (round == kLaneRounds || lane.is_packet(commit)) return false;
-    if (has_chores_) do_chores();
+    if (has_deferred_work_) do_deferred_work();
     atomic::cpu_relax();
   }
   if (shm::header_at(slot).match != match) return false;
@@ -77,7 +77,7 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
   std::byte* line = lane->peek();
   for (int round = 0; line == nullptr; line = lane->peek()) {
     if (++round == kLaneRounds) return false;
-    if (has_chores_) do_chores();
+    if (has_deferred_work_) do_deferred_work();
     atomic::cpu_relax();
   }
   const shm::PacketHeader header = shm::header_at(line);

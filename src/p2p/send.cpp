@@ -41,14 +41,14 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   std::byte* line = transport_.claim(to, size, status);
   if (line == nullptr) return false;
   chaos::at(chaos::Point::packet_claimed);
-  if (size < (type.contiguous ? kFilledBytesMin : kGatheredBytesMin) || size <= peer.room_over) {
+  if (size < (type.contiguous ? kFilledBytesMin : kGatheredBytesMin) || size <= peer.room_prefetched) {
     datatype::pack(type, buffer, 0, shm::payload_at(line), size);
   } else {
     peer.store_policy.fill(type, buffer, 0, shm::payload_at(line), size);
   }
   chaos::at(chaos::Point::packet_half_written);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
-  peer.room_over = 0;
+  peer.room_prefetched = 0;
   if (__builtin_expect(peer.profiled, 0)) note_in_ring(peer, size, to, tag_of(match));
   if (size > shm::kLinePayloadBytes) note_sent(to, bytes);
   if (peer.lane_to == nullptr) peer.lane_to = transport_.lane_to(to);
@@ -61,13 +61,13 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   shm::RingWriter& lane = *peer.lane_to;
   std::byte* slot = lane.claim(bytes);
   if (slot == nullptr || lane.unexpected_kib() > unexpected_kib_max_) return false;
-  if (bytes < kFilledBytesMin || bytes <= peer.room_over) {
+  if (bytes < kFilledBytesMin || bytes <= peer.room_prefetched) {
     copy_bytes(shm::payload_at(slot), static_cast<const std::byte*>(buffer) + type.true_lower_bound, bytes);
   } else {
     peer.store_policy.fill(type, buffer, 0, shm::payload_at(slot), bytes);
   }
   lane.commit(static_cast<uint8_t>(PacketKind::eager), 0, bytes, 0, match);
-  peer.room_over = 0;
+  peer.room_prefetched = 0;
   if (__builtin_expect(peer.profiled, 0)) {
     recorder_->sent(to, static_cast<int>(Protocol::lines), bytes, tag_of(match), false);
     profile::count_call_of(call, bytes);

@@ -42,7 +42,7 @@ class CellPool {
   int take(size_t bytes, bool gap);
   /// Prefetches for write one more of the cells to be taken next, up to `bytes_ahead`; false if none is left.
   /// Called while the owner is idle: an emptied cell otherwise costs a cache miss per line.
-  bool bring_over(size_t bytes_ahead);
+  bool prefetch_for_write(size_t bytes_ahead);
   /// The number of this use of a run; valid right after take().
   uint32_t ticket(int cell) const { return sent_[static_cast<size_t>(cell)]; }
   /// Whether the receiver has emptied the run of this use; its cells may have been taken again since. The

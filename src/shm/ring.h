@@ -190,7 +190,7 @@ class RingWriter {
   /// because prefetch instructions for writing gained nothing where it was measured. The cleared slots are
   /// free, and the line that the reader polls is not written. Returns false if some of the slots are not free
   /// yet.
-  bool bring_over(size_t payload_bytes) {
+  bool prefetch_for_write(size_t payload_bytes) {
     const uint32_t slots = slots_of(payload_bytes);
     if (place_ + slots >= stop_) refresh();
     const uint32_t to_end = count_ - place_;

@@ -60,8 +60,8 @@ shm::RingReader* Router::lane_from(PeerIndex from) {
   return is_near(from) ? near_->lane_from(place_of(from)) : nullptr;
 }
 
-bool Router::bring_room_over(PeerIndex to, size_t payload_bytes) {
-  return is_near(to) && near_->bring_room_over(place_of(to), payload_bytes);
+bool Router::prefetch_room(PeerIndex to, size_t payload_bytes) {
+  return is_near(to) && near_->prefetch_room(place_of(to), payload_bytes);
 }
 
 bool Router::await_buffer(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,

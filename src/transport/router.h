@@ -34,8 +34,8 @@ class Router final : public Transport {
               uint64_t match) override;
   shm::RingWriter* lane_to(PeerIndex to) override;
   shm::RingReader* lane_from(PeerIndex from) override;
-  bool bring_room_over(PeerIndex to, size_t payload_bytes) override;
-  bool bring_cell_over(size_t bytes_ahead) override { return near_->bring_cell_over(bytes_ahead); }
+  bool prefetch_room(PeerIndex to, size_t payload_bytes) override;
+  bool prefetch_cell(size_t bytes_ahead) override { return near_->prefetch_cell(bytes_ahead); }
   int poll(PacketHandler handler, void* receiver) override;
   void shuffle() override { near_->shuffle(); }
   bool quiet() const override { return far_->quiet(); }

@@ -79,9 +79,9 @@ uint32_t ShmTransport::unexpected_kib_at(PeerIndex to) {
   return writers_[static_cast<size_t>(to)].unexpected_kib();
 }
 
-bool ShmTransport::bring_room_over(PeerIndex to, size_t payload_bytes) {
+bool ShmTransport::prefetch_room(PeerIndex to, size_t payload_bytes) {
   shm::RingWriter& writer = writers_[static_cast<size_t>(to)];
-  return writer.open() && writer.bring_over(payload_bytes);
+  return writer.open() && writer.prefetch_for_write(payload_bytes);
 }
 
 // Receiving.

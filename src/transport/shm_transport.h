@@ -27,8 +27,8 @@ class ShmTransport final : public Transport {
               uint64_t match) override;
   shm::RingWriter* lane_to(PeerIndex to) override;
   shm::RingReader* lane_from(PeerIndex from) override;
-  bool bring_room_over(PeerIndex to, size_t payload_bytes) override;
-  bool bring_cell_over(size_t bytes_ahead) override { return cells_.bring_over(bytes_ahead); }
+  bool prefetch_room(PeerIndex to, size_t payload_bytes) override;
+  bool prefetch_cell(size_t bytes_ahead) override { return cells_.prefetch_for_write(bytes_ahead); }
   int poll(PacketHandler handler, void* receiver) override;
   void shuffle() override;
   uint32_t unexpected_kib_at(PeerIndex to) override;

@@ -53,9 +53,9 @@ class Transport {
   // Prefetch for write, by a blocked process: fetches the memory that it will write next from other
   // processors' caches.
   /// The memory of the next packet with this payload; false if there is no room.
-  virtual bool bring_room_over(PeerIndex, size_t /*payload_bytes*/) { return false; }
+  virtual bool prefetch_room(PeerIndex, size_t /*payload_bytes*/) { return false; }
   /// One more of the next cells, up to `bytes_ahead`; false if there is none.
-  virtual bool bring_cell_over(size_t /*bytes_ahead*/) { return false; }
+  virtual bool prefetch_cell(size_t /*bytes_ahead*/) { return false; }
 
   /// Passes arrived packets to the handler; returns their number. Bounded work per call.
   virtual int poll(PacketHandler handler, void* receiver) = 0;

@@ -30,9 +30,9 @@ int64_t Engine::recycled_bytes_max(size_t part_bytes_max, int processes) {
 }
 
 void Engine::note_sent(PeerIndex to, int64_t bytes) {
-  if (sent_count_ == kChoresMax) return;
+  if (sent_count_ == kDeferredMax) return;
   sent_[static_cast<size_t>(sent_count_++)] = {to, bytes};
-  has_chores_ = true;
+  has_deferred_work_ = true;
 }
 
 // Defers the release; the owner uses other buffers meanwhile. The bytes that all receivers together withhold
@@ -40,8 +40,8 @@ void Engine::note_sent(PeerIndex to, int64_t bytes) {
 void Engine::give_back(PeerIndex from, const CellPart& part) {
   emptied_[static_cast<size_t>(emptied_count_++)] = {from, part};
   emptied_bytes_ += part.bytes;
-  has_chores_ = true;
-  if (emptied_count_ == kChoresMax || emptied_bytes_ > emptied_bytes_max_) give_back_now();
+  has_deferred_work_ = true;
+  if (emptied_count_ == kDeferredMax || emptied_bytes_ > emptied_bytes_max_) give_back_now();
 }
 
 void Engine::give_back_now() {
@@ -60,22 +60,22 @@ void Engine::give_back_recycled(PeerIndex peer) {
 }
 
 // Prefetches one cell per call, so that polling continues in between.
-void Engine::do_chores() {
+void Engine::do_deferred_work() {
   give_back_now();
   for (int i = 0; i < sent_count_; ++i) {
     const Sent& sent = sent_[static_cast<size_t>(i)];
     Peer& peer = peers_[static_cast<size_t>(sent.to)];
     if (static_cast<uint64_t>(sent.bytes) <= peer.protocol.ring_bytes_max) {
       const auto bytes = static_cast<size_t>(sent.bytes);
-      if (transport_.bring_room_over(sent.to, bytes)) peer.room_over = static_cast<uint32_t>(bytes);
+      if (transport_.prefetch_room(sent.to, bytes)) peer.room_prefetched = static_cast<uint32_t>(bytes);
     } else if (peer.store_policy.near() && sent.bytes <= 2 * kCellsAheadBytesMax) {
       cells_ahead_bytes_ = static_cast<size_t>(
           std::min(kCellsAheadBytesMax, static_cast<int64_t>(cells_ahead_bytes_) + sent.bytes));
     }
   }
   sent_count_ = 0;
-  if (cells_ahead_bytes_ != 0 && !transport_.bring_cell_over(cells_ahead_bytes_)) cells_ahead_bytes_ = 0;
-  has_chores_ = cells_ahead_bytes_ != 0;
+  if (cells_ahead_bytes_ != 0 && !transport_.prefetch_cell(cells_ahead_bytes_)) cells_ahead_bytes_ = 0;
+  has_deferred_work_ = cells_ahead_bytes_ != 0;
 }
 
 }  // namespace hearth::p2p
