@@ -57,7 +57,7 @@ Engine::Engine(const EngineSetup& setup)
       unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
       packet_bytes_max_(setup.transport->packet_bytes_max()),
       skew_aware_(param::get_flag(param::Id::p2p_skew)),
-      fresh_pages_(param::get_flag(param::Id::p2p_fresh_pages)),
+      prefault_(param::get_flag(param::Id::p2p_prefault)),
       keep_buffers_(param::get_flag(param::Id::p2p_keep_cells)),
       recycled_bytes_max_(recycled_bytes_max(setup.transport->part_bytes_max(), setup.size)),
       peers_(static_cast<size_t>(setup.size)),

@@ -675,7 +675,7 @@ class Engine {
   uint64_t unexpected_kib_max_;
   size_t packet_bytes_max_;
   bool skew_aware_;
-  bool fresh_pages_;  // prefault ahead of the copy
+  bool prefault_;  // prefault ahead of the copy
   bool keep_buffers_;
   const int64_t recycled_bytes_max_;  // per peer
 

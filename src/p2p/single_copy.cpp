@@ -60,29 +60,29 @@ class ReceivingByMethod final : public Receiving {
       : Receiving(transport, stream.from),
         to_(to),
         address_(stream.address),
-        fresh_(stream.fresh),
+        prefault_(stream.prefault),
         method_(method),
         target_(target) {}
   bool copy(const single_copy::Piece& piece) override {
-    fresh_.prepare(piece.at + piece.bytes);
+    prefault_.prepare(piece.at + piece.bytes);
     return method_.read(target_, to_ + piece.at, address_ + piece.at, piece.bytes);
   }
 
  private:
   std::byte* const to_;
   const uint64_t address_;
-  FreshPages& fresh_;
+  Prefault& prefault_;
   single_copy::Method& method_;
   const single_copy::Target& target_;
 };
 
 // Copies in steps while pages remain to be prefaulted, so that each page is still in the cache when it is
 // copied to.
-void copy_to_buffer(FreshPages& fresh, std::byte* to, const std::byte* data, size_t bytes) {
+void copy_to_buffer(Prefault& prefault, std::byte* to, const std::byte* data, size_t bytes) {
   constexpr size_t kStepBytes = size_t{256} << 10;
   size_t at = 0;
-  for (; fresh.any() && at + kStepBytes < bytes; at += kStepBytes) {
-    fresh.prepare(at + kStepBytes);
+  for (; prefault.any() && at + kStepBytes < bytes; at += kStepBytes) {
+    prefault.prepare(at + kStepBytes);
     copy_bytes(to + at, data + at, kStepBytes);
   }
   copy_bytes(to + at, data + at, bytes - at);
@@ -169,7 +169,7 @@ bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size
     ReceivingFromArena copier(transport_, stream.from, to, data);
     return copy_together(stream, exposure.offset(), 0, bytes, single_copy::kPlainPieces, copier);
   }
-  copy_to_buffer(stream.fresh, to, data, bytes);
+  copy_to_buffer(stream.prefault, to, data, bytes);
   return true;
 }
 

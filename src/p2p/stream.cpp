@@ -432,10 +432,10 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
   stream.request = &request;
   request.received_tag = tag;
   const bool nothing_sent = stream.announced_bytes == 0;
-  if (fresh_pages_ && datatype::is_one_run(*request.type, request.count)) {
-    stream.fresh =
-        FreshPages(static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound,
-                   static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size)));
+  if (prefault_ && datatype::is_one_run(*request.type, request.count)) {
+    stream.prefault =
+        Prefault(static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound,
+                 static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size)));
   }
   for (const CellPart& part : stream.parts) take_part(stream, part);
   stream.parts.clear();
@@ -570,7 +570,7 @@ void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t by
   const int64_t fitting = std::clamp<int64_t>(room - stream.copied_bytes, 0, bytes);
   if (fitting > 0) {
     const profile::CopyTimer timer(recorder_, stream.from, static_cast<uint64_t>(fitting));
-    stream.fresh.prepare(static_cast<size_t>(stream.copied_bytes + fitting));
+    stream.prefault.prepare(static_cast<size_t>(stream.copied_bytes + fitting));
     const auto length = static_cast<size_t>(fitting);
     if (LoadPolicy::has_choice(stream.total_bytes, length) &&
         datatype::is_one_run(*request.type, request.count)) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "p2p/envelope.h"
-#include "p2p/fresh_pages.h"
 #include "p2p/match.h"
+#include "p2p/prefault.h"
 #include "shm/arena.h"
 
 namespace hearth::p2p {
@@ -69,7 +69,7 @@ struct ReceiveStream {
   int64_t announced_bytes = 0;
   int64_t copied_bytes = 0;
   Request* request = nullptr;   // set by the match
-  FreshPages fresh;             // of the receive buffer
+  Prefault prefault;            // of the receive buffer
   bool asked_to_write = false;  // the sender was asked to write the message into the receive buffer
   bool buffer_awaited = false;  // the transport was asked to transfer it into the receive buffer
   bool keeps_buffers = false;   // emptied buffers are recycled (recycled_buffers.h)

@@ -1,4 +1,4 @@
-#include "p2p/fresh_pages.h"
+#include "p2p/prefault.h"
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ std::byte* round_to_page(std::byte* address, bool up) {
 
 }  // namespace
 
-FreshPages::FreshPages(std::byte* to, size_t bytes) : to_(to) {
+Prefault::Prefault(std::byte* to, size_t bytes) : to_(to) {
   std::byte* const first = round_to_page(to, true);
   std::byte* const last = round_to_page(to + bytes, false);
   if (bytes < kBytesMin || last <= first) return;
@@ -35,7 +35,7 @@ FreshPages::FreshPages(std::byte* to, size_t bytes) : to_(to) {
   last_ = last;
 }
 
-void FreshPages::populate(size_t end) {
+void Prefault::populate(size_t end) {
   while (next_ < last_ && end > static_cast<size_t>(next_ - to_)) {
     const size_t bytes = std::min(kPieceBytes, static_cast<size_t>(last_ - next_));
     const uint64_t before = os::now_ns();

@@ -15,14 +15,14 @@
 
 namespace hearth::p2p {
 
-class FreshPages {
+class Prefault {
  public:
   /// For shorter messages the probe costs more than it saves.
   static constexpr size_t kBytesMin = size_t{128} << 10;
 
-  FreshPages() = default;
+  Prefault() = default;
   /// Probes the buffer of a message. Pre: all these bytes will be written, because the probe overwrites one.
-  FreshPages(std::byte* to, size_t bytes);
+  Prefault(std::byte* to, size_t bytes);
 
   /// Call before writing the bytes up to `end`, counted from the beginning of the message.
   void prepare(size_t end) {

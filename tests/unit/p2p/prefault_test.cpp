@@ -1,4 +1,4 @@
-#include "p2p/fresh_pages.h"
+#include "p2p/prefault.h"
 
 #include <gtest/gtest.h>
 
@@ -33,40 +33,40 @@ class Untouched {
   std::byte* const memory_;
 };
 
-TEST(FreshPages, short_messages_are_left_alone) {
+TEST(Prefault, short_messages_are_left_alone) {
   Untouched memory(kBytes);
-  FreshPages fresh(memory.data(), FreshPages::kBytesMin - 1);
-  EXPECT_FALSE(fresh.any());
+  Prefault prefault(memory.data(), Prefault::kBytesMin - 1);
+  EXPECT_FALSE(prefault.any());
   EXPECT_EQ(memory.pages_present(), 0u);
 }
 
-TEST(FreshPages, pages_that_are_there_are_left_alone) {
+TEST(Prefault, pages_that_are_there_are_left_alone) {
   Untouched memory(kBytes);
   std::memset(memory.data(), 7, kBytes);
   // A context switch at this moment looks like a page fault.
   int taken_for_fresh = 0;
-  for (int n = 0; n < 20; ++n) taken_for_fresh += FreshPages(memory.data(), kBytes).any() ? 1 : 0;
+  for (int n = 0; n < 20; ++n) taken_for_fresh += Prefault(memory.data(), kBytes).any() ? 1 : 0;
   EXPECT_LT(taken_for_fresh, 20);
   EXPECT_EQ(memory.data()[kBytes / 2], std::byte{7});
 }
 
-TEST(FreshPages, fresh_ones_come_ahead_of_the_copy_and_none_outside_of_the_message) {
+TEST(Prefault, fresh_ones_come_ahead_of_the_copy_and_none_outside_of_the_message) {
   const size_t page = os::page_bytes();
   Untouched memory(kBytes);
   std::byte* const to = memory.data() + page + 100;
   const size_t bytes = kBytes / 2;
-  FreshPages fresh(to, bytes);
-  if (!fresh.any()) GTEST_SKIP() << "a fault is too fast here to be told from a store";
-  fresh.prepare(1000);
-  fresh.prepare(kBytes / 8);
-  if (!fresh.any()) GTEST_SKIP() << "this kernel populates nothing";
+  Prefault prefault(to, bytes);
+  if (!prefault.any()) GTEST_SKIP() << "a fault is too fast here to be told from a store";
+  prefault.prepare(1000);
+  prefault.prepare(kBytes / 8);
+  if (!prefault.any()) GTEST_SKIP() << "this kernel populates nothing";
   EXPECT_FALSE(memory.present(0));
   EXPECT_FALSE(memory.present(page)) << "not wholly in the buffer";
   EXPECT_TRUE(memory.present(2 * page));
   EXPECT_TRUE(memory.present(kBytes / 8));
   EXPECT_FALSE(memory.present(kBytes / 4 + page)) << "too far ahead";
-  fresh.prepare(bytes);
-  EXPECT_FALSE(fresh.any());
+  prefault.prepare(bytes);
+  EXPECT_FALSE(prefault.any());
   EXPECT_TRUE(memory.present(kBytes / 2));
   EXPECT_FALSE(memory.present(kBytes / 2 + page)) << "behind the message";
 }
