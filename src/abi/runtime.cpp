@@ -166,7 +166,9 @@ void make_engine() {
   setup.wait_page = &segment.rank(run.job.place).waiting;
   setup.traffic = &segment.rank(run.job.place).traffic;
   setup.arena = &run.job.arena;
-  setup.desk = [&segment](objects::PeerIndex peer) { return &segment.rank(place_of(peer)).desk; };
+  setup.control_block = [&segment](objects::PeerIndex peer) {
+    return &segment.rank(place_of(peer)).control_block;
+  };
   setup.methods = single_copy::methods();
   setup.recorder = run.recorder.get();
   setup.fatal = [](Status status) { end_job_for(status); };

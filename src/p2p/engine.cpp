@@ -42,7 +42,7 @@ Engine::Engine(const EngineSetup& setup)
       relation_(setup.relation),
       new_context_(setup.new_context),
       arena_(setup.arena),
-      desk_(setup.desk),
+      control_block_(setup.control_block),
       places_(setup.places),
       methods_(setup.methods),
       wait_page_(setup.wait_page),

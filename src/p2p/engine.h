@@ -106,9 +106,9 @@ struct EngineCounters {
   uint64_t long_bytes_received = 0;
   uint64_t single_copies = 0;  // made by this process as the receiver
   uint64_t single_copy_bytes = 0;
-  uint64_t invitations = 0;   // requests to senders: to join a cooperative copy, or to write the message
-  uint64_t bytes_helped = 0;  // copied by this process as the sender: cooperatively or alone
-  uint64_t sleeps = 0;        // of waiting calls
+  uint64_t cooperative_requests = 0;    // to senders: to join a copy, or to write the message
+  uint64_t bytes_copied_by_sender = 0;  // copied by this process as the sender: cooperatively or alone
+  uint64_t sleeps = 0;                  // of waiting calls
 };
 
 /// An operation that advances when other processes store to shared memory instead of sending a packet. The
@@ -141,7 +141,7 @@ struct EngineSetup {
   /// The arena, which all processes of the machine map, and the control block of each process for cooperative
   /// copies. Without them these protocols are not used.
   shm::Arena* arena = nullptr;
-  std::function<shm::CopyDesk*(PeerIndex)> desk;
+  std::function<shm::CopyControlBlock*(PeerIndex)> control_block;
   /// The local rank of each process, by which the arena addresses it; empty: all processes are on one
   /// machine.
   std::vector<int> places;
@@ -637,21 +637,23 @@ class Engine {
   bool copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes);
   bool copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
                      const single_copy::PieceSizes& sizes, single_copy::Copier& copier);
-  bool invite(const ReceiveStream& stream, const Invitation& invitation, uint8_t flags);
+  bool request_cooperation(const ReceiveStream& stream, const CooperativeRequest& cooperative_request,
+                           uint8_t flags);
   bool on_written(PeerIndex from, uint32_t cookie, uint8_t flags);
 
-  // help.cpp
+  // cooperative_send.cpp
   int place_of(PeerIndex index) const {
     return places_.empty() ? static_cast<int>(index) : places_[static_cast<size_t>(index)];
   }
   single_copy::Method* reader_of(PeerIndex index, Peer& peer);
   single_copy::Method* writer_of(PeerIndex index, Peer& peer);
-  shm::CopyDesk* cma_block_of(PeerIndex index, const single_copy::Method& method) const;
-  bool on_invitation(Request& request, uint8_t flags, const std::byte* payload);
-  bool follow_invitation(Request& request, uint8_t flags, const Invitation& invitation);
-  bool help_in_arena(const Request& request, const Invitation& invitation);
-  void help_by_method(const Request& request, const Invitation& invitation);
-  uint8_t write_alone(const Request& request, const Invitation& invitation);
+  shm::CopyControlBlock* cma_block_of(PeerIndex index, const single_copy::Method& method) const;
+  bool on_cooperative_request(Request& request, uint8_t flags, const std::byte* payload);
+  bool serve_cooperative_request(Request& request, uint8_t flags,
+                                 const CooperativeRequest& cooperative_request);
+  bool copy_own_part_in_arena(const Request& request, const CooperativeRequest& cooperative_request);
+  void copy_own_part_by_method(const Request& request, const CooperativeRequest& cooperative_request);
+  uint8_t write_alone(const Request& request, const CooperativeRequest& cooperative_request);
 
   const PeerIndex self_;
   transport::Transport& transport_;
@@ -659,7 +661,7 @@ class Engine {
   const std::function<topo::Relation(PeerIndex)> relation_;
   const std::function<uint32_t()> new_context_;
   shm::Arena* const arena_;
-  const std::function<shm::CopyDesk*(PeerIndex)> desk_;
+  const std::function<shm::CopyControlBlock*(PeerIndex)> control_block_;
   const std::vector<int> places_;
   const std::vector<single_copy::Method*> methods_;
   shm::WaitPage* const wait_page_;

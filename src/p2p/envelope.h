@@ -39,7 +39,7 @@ enum class PacketKind : uint8_t {
   clear_to_send,
   finished,
   matched,
-  invitation,
+  cooperative_request,
   written,
   revoked,
   recall,
@@ -55,7 +55,7 @@ constexpr bool is_answer(uint8_t kind) {
     case PacketKind::clear_to_send:
     case PacketKind::finished:
     case PacketKind::matched:
-    case PacketKind::invitation:
+    case PacketKind::cooperative_request:
     case PacketKind::written:
     case PacketKind::buffer_came:
     case PacketKind::buffer_left:
@@ -75,7 +75,7 @@ constexpr uint8_t kNoSingleCopy = 1;
 constexpr uint8_t kNoArena = 2;
 /// Flag of clear_to_send: the receive buffer is posted for a whole-buffer transfer (transport/transport.h).
 constexpr uint8_t kBufferAwaited = 4;
-/// Flags of `invitation`.
+/// Flags of `cooperative_request`.
 constexpr uint8_t kByMethod = 1;  // `to` is an address for a single-copy method
 constexpr uint8_t kAlone = 2;     // the sender copies the whole message and answers with `written`
 /// Flags of `written`: nothing was written, the data come in bounce buffers; the sender cannot write to this
@@ -101,8 +101,8 @@ constexpr size_t rendezvous_bytes(uint8_t flags) {
   return flags & (kSingleCopy | kInArena) ? sizeof(RendezvousStart) : offsetof(RendezvousStart, address);
 }
 
-/// Payload of `invitation`: see single_copy/cooperative.h.
-struct Invitation {
+/// Payload of `cooperative_request`: see single_copy/cooperative.h.
+struct CooperativeRequest {
   uint64_t to;  // the receiver's buffer: an offset in its arena slice, or an address
   uint64_t bytes;
   uint64_t number;  // number of the cooperative copy, counted per pair
@@ -111,7 +111,7 @@ struct Invitation {
 static_assert(sizeof(RendezvousStart) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
 static_assert(rendezvous_bytes(0) <= shm::kSlotBytes - shm::kHeaderBytes, "one slot");
 static_assert(sizeof(CellPart) <= shm::kSlotBytes - shm::kHeaderBytes, "one slot");
-static_assert(sizeof(Invitation) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
+static_assert(sizeof(CooperativeRequest) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
 
 constexpr uint64_t match_word(uint32_t context, int tag) {
   return uint64_t{context} << 32 | static_cast<uint32_t>(tag);

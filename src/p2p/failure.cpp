@@ -221,7 +221,8 @@ void Engine::bury(PeerIndex process) {
       true);
   take_cells_back(process);
   // Processes on other machines have no local rank and no slots in the control block.
-  if (const int place = place_of(process); desk_ && place >= 0) CmaAccess::end_of(*desk_(self_), place);
+  if (const int place = place_of(process); control_block_ && place >= 0)
+    CmaAccess::end_of(*control_block_(self_), place);
 }
 
 // Repeats this for all dead processes: a process that died now may have counted an earlier dead one among the

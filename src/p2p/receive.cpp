@@ -234,15 +234,15 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
         return engine.end_stream(*request->send_stream);
       }
       break;
-    case PacketKind::invitation:
+    case PacketKind::cooperative_request:
       if (__builtin_expect(engine.troubled_, 0) && engine.request_of(header.cookie(), from) == nullptr) {
         // The receiver that asked for a write waits for an answer before it releases its buffer.
         if (header.flags() & kAlone) engine.answer(from, PacketKind::written, kNotWritten, header.cookie());
         return;
       }
       if (Request* request = engine.request_of(header.cookie(), from);
-          request != nullptr && bytes == sizeof(Invitation) &&
-          engine.on_invitation(*request, header.flags(), payload)) {
+          request != nullptr && bytes == sizeof(CooperativeRequest) &&
+          engine.on_cooperative_request(*request, header.flags(), payload)) {
         return;
       }
       break;

@@ -2,8 +2,8 @@
 // loads, otherwise by a single-copy method. The receiver copies alone, from some length on both sides copy
 // (cooperative copy), or the sender copies alone. The sender's buffer stays exposed until `finished` arrives
 // or the sender answers with `written`. If no method works for a receiver, it answers clear_to_send, and the
-// message goes through bounce buffers. This file has the receiver's side and the sender's offer; help.cpp has
-// the sender's side of the copy.
+// message goes through bounce buffers. This file has the receiver's side and the sender's offer;
+// cooperative_send.cpp has the sender's side of the copy.
 #include <algorithm>
 
 #include "base/copy.h"
@@ -177,7 +177,7 @@ Engine::Copied Engine::copy_by_method(ReceiveStream& stream, std::byte* to, size
   Peer& peer = know(stream.from);
   const PairProtocol& limits = limits_for(stream.from, stream.request->key.context);
   const auto address = reinterpret_cast<uint64_t>(to);
-  const bool together = bytes >= limits.single_copy_cooperative_bytes_min && desk_;
+  const bool together = bytes >= limits.single_copy_cooperative_bytes_min && control_block_;
   single_copy::Method* method = reader_of(stream.from, peer);
   if (method != nullptr && (bytes < limits.single_copy_write_bytes_min || peer.writing_declined)) {
     const CmaAccess access(cma_block_of(stream.from, *method), limits.cma_accesses_max, place_of(self_));
@@ -191,20 +191,21 @@ Engine::Copied Engine::copy_by_method(ReceiveStream& stream, std::byte* to, size
     peer.reading = Peer::Ability::refused;
   }
   if (peer.writing_declined || bytes == 0) return Copied::never;
-  if (!invite(stream, {address, bytes, 0}, kByMethod | kAlone)) return Copied::not_now;
+  if (!request_cooperation(stream, {address, bytes, 0}, kByMethod | kAlone)) return Copied::not_now;
   stream.asked_to_write = true;
   return Copied::by_sender;
 }
 
 // Sends a request to copy to the sender. False: the ring is full.
-bool Engine::invite(const ReceiveStream& stream, const Invitation& invitation, uint8_t flags) {
+bool Engine::request_cooperation(const ReceiveStream& stream, const CooperativeRequest& cooperative_request,
+                                 uint8_t flags) {
   Status status;
-  std::byte* line = transport_.claim(stream.from, sizeof invitation, status);
+  std::byte* line = transport_.claim(stream.from, sizeof cooperative_request, status);
   if (line == nullptr) return false;
-  copy_bytes(shm::payload_at(line), &invitation, sizeof invitation);
-  transport_.commit(stream.from, static_cast<uint8_t>(PacketKind::invitation), flags, sizeof invitation,
-                    stream.cookie, 0);
-  ++counters_.invitations;
+  copy_bytes(shm::payload_at(line), &cooperative_request, sizeof cooperative_request);
+  transport_.commit(stream.from, static_cast<uint8_t>(PacketKind::cooperative_request), flags,
+                    sizeof cooperative_request, stream.cookie, 0);
+  ++counters_.cooperative_requests;
   return true;
 }
 
@@ -212,13 +213,13 @@ bool Engine::invite(const ReceiveStream& stream, const Invitation& invitation, u
 // the request arrives in time.
 bool Engine::copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
                            const single_copy::PieceSizes& sizes, single_copy::Copier& copier) {
-  shm::CopyDesk& desk = *desk_(self_);
+  shm::CopyControlBlock& control_block = *control_block_(self_);
   const uint16_t number = ++peers_[static_cast<size_t>(stream.from)].copied_together;
-  const uint32_t mark = single_copy::desk_mark(static_cast<uint16_t>(stream.from), number);
+  const uint32_t mark = single_copy::copy_mark(static_cast<uint16_t>(stream.from), number);
   const single_copy::Message message = {mark, bytes, sizes};
-  const single_copy::Piece first = single_copy::open_desk(desk, message);
-  if (!invite(stream, {to, bytes, number}, flags)) return copier.copy({0, bytes});
-  return single_copy::receive_pieces(desk, message, first, copier);
+  const single_copy::Piece first = single_copy::open_control_block(control_block, message);
+  if (!request_cooperation(stream, {to, bytes, number}, flags)) return copier.copy({0, bytes});
+  return single_copy::receive_pieces(control_block, message, first, copier);
 }
 
 // The sender's answer to a request to write the message.

@@ -141,7 +141,7 @@ constexpr uint32_t kCmaAccessesMax = 12;
 
 /// Control block of cooperative copies (single_copy/cooperative.h): two processes share the copying of one
 /// message. Belongs to the receiver.
-struct alignas(kLineBytes) CopyDesk {
+struct alignas(kLineBytes) CopyControlBlock {
   uint64_t claim;   // the message, and how much of it has been taken
   uint64_t copied;  // bytes that the sender has copied
   /// The processes that access the memory of this process by CMA (p2p/cma_access.h): 1 + the process, 0 in a
@@ -201,7 +201,7 @@ struct alignas(kLineBytes) RankBlock {
   /// Written by the rank: 1 once its program has set an error handler that returns errors of MPI calls.
   uint32_t returns_errors;
 
-  CopyDesk desk;
+  CopyControlBlock control_block;
   LongTraffic traffic;
   WaitPage waiting;
   AgreementEntry agreements[kAgreementsMax];
@@ -259,7 +259,7 @@ struct alignas(kLineBytes) WindowBoard {
 };
 
 static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLineBytes);
-static_assert(sizeof(CopyDesk) == kLineBytes && sizeof(AgreementEntry) == kLineBytes);
+static_assert(sizeof(CopyControlBlock) == kLineBytes && sizeof(AgreementEntry) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
 static_assert(sizeof(WindowBoard) == 3 * kLineBytes);
 static_assert(kOverflowBuffersBytes % 4096 == 0);

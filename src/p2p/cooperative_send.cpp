@@ -39,10 +39,11 @@ class SendingByMethod final : public single_copy::Copier {
   const std::byte* const data_;
 };
 
-single_copy::Message message_of(PeerIndex helper, const Invitation& invitation,
+single_copy::Message message_of(PeerIndex helper, const CooperativeRequest& cooperative_request,
                                 const single_copy::PieceSizes& sizes) {
-  return {single_copy::desk_mark(static_cast<uint16_t>(helper), static_cast<uint16_t>(invitation.number)),
-          static_cast<size_t>(invitation.bytes), sizes};
+  return {single_copy::copy_mark(static_cast<uint16_t>(helper),
+                                 static_cast<uint16_t>(cooperative_request.number)),
+          static_cast<size_t>(cooperative_request.bytes), sizes};
 }
 
 }  // namespace
@@ -77,41 +78,43 @@ single_copy::Method* Engine::writer_of(PeerIndex index, Peer& peer) {
 
 // The control block that counts concurrent accesses to that process's memory; nullptr if they are not
 // counted.
-shm::CopyDesk* Engine::cma_block_of(PeerIndex index, const single_copy::Method& method) const {
-  return desk_ && method.takes_lock() ? desk_(index) : nullptr;
+shm::CopyControlBlock* Engine::cma_block_of(PeerIndex index, const single_copy::Method& method) const {
+  return control_block_ && method.takes_lock() ? control_block_(index) : nullptr;
 }
 
 // Returns false for an invalid request. Copies only from a buffer that was exposed in this way and still is.
-bool Engine::on_invitation(Request& request, uint8_t flags, const std::byte* payload) {
-  Invitation invitation;
-  copy_bytes(&invitation, payload, sizeof invitation);
+bool Engine::on_cooperative_request(Request& request, uint8_t flags, const std::byte* payload) {
+  CooperativeRequest cooperative_request;
+  copy_bytes(&cooperative_request, payload, sizeof cooperative_request);
   SendStream* stream = request.send_stream;
   const uint8_t lent_as = flags & kByMethod ? kSingleCopy : kInArena;
-  if (stream == nullptr || !stream->held || stream->offered != lent_as || invitation.bytes == 0 ||
-      invitation.bytes > static_cast<uint64_t>(stream->total_bytes) || invitation.number > UINT16_MAX) {
+  if (stream == nullptr || !stream->held || stream->offered != lent_as || cooperative_request.bytes == 0 ||
+      cooperative_request.bytes > static_cast<uint64_t>(stream->total_bytes) ||
+      cooperative_request.number > UINT16_MAX) {
     return false;
   }
   const PeerIndex receiver = request.key.peer;
-  const uint64_t helped_before = counters_.bytes_helped;
+  const uint64_t copied_before = counters_.bytes_copied_by_sender;
   const uint64_t begun_ns = recorder_ != nullptr ? os::now_ns() : 0;
-  const bool right = follow_invitation(request, flags, invitation);
-  if (recorder_ != nullptr && counters_.bytes_helped > helped_before) {
-    recorder_->copied(receiver, counters_.bytes_helped - helped_before, begun_ns, os::now_ns());
+  const bool right = serve_cooperative_request(request, flags, cooperative_request);
+  if (recorder_ != nullptr && counters_.bytes_copied_by_sender > copied_before) {
+    recorder_->copied(receiver, counters_.bytes_copied_by_sender - copied_before, begun_ns, os::now_ns());
   }
   return right;
 }
 
 // May destroy the request.
-bool Engine::follow_invitation(Request& request, uint8_t flags, const Invitation& invitation) {
+bool Engine::serve_cooperative_request(Request& request, uint8_t flags,
+                                       const CooperativeRequest& cooperative_request) {
   SendStream& stream = *request.send_stream;
   switch (flags) {
     case 0:
-      return help_in_arena(request, invitation);
+      return copy_own_part_in_arena(request, cooperative_request);
     case kByMethod:
-      help_by_method(request, invitation);
+      copy_own_part_by_method(request, cooperative_request);
       return true;
     case kByMethod | kAlone:
-      stream.answer_flags = write_alone(request, invitation);
+      stream.answer_flags = write_alone(request, cooperative_request);
       stream.to_answer = true;
       let_go(stream);
       return true;
@@ -121,43 +124,48 @@ bool Engine::follow_invitation(Request& request, uint8_t flags, const Invitation
 }
 
 // Returns false if the buffer is not inside the receiver's arena slice.
-bool Engine::help_in_arena(const Request& request, const Invitation& invitation) {
+bool Engine::copy_own_part_in_arena(const Request& request, const CooperativeRequest& cooperative_request) {
   const size_t window_bytes = arena_->window_bytes();
-  if (invitation.to > window_bytes || invitation.bytes > window_bytes - invitation.to) return false;
+  if (cooperative_request.to > window_bytes ||
+      cooperative_request.bytes > window_bytes - cooperative_request.to)
+    return false;
   const PeerIndex receiver = request.key.peer;
-  std::byte* to = arena_->memory_of(place_of(receiver), invitation.to, static_cast<size_t>(invitation.bytes));
+  std::byte* to = arena_->memory_of(place_of(receiver), cooperative_request.to,
+                                    static_cast<size_t>(cooperative_request.bytes));
   if (to == nullptr) return true;  // this process has no address space left for the slice
   SendingInArena copier(to, first_byte(request));
-  const single_copy::Message message = message_of(self_, invitation, single_copy::kPlainPieces);
-  counters_.bytes_helped += single_copy::send_pieces(*desk_(receiver), message, copier).bytes;
+  const single_copy::Message message = message_of(self_, cooperative_request, single_copy::kPlainPieces);
+  counters_.bytes_copied_by_sender +=
+      single_copy::send_pieces(*control_block_(receiver), message, copier).bytes;
   return true;
 }
 
-void Engine::help_by_method(const Request& request, const Invitation& invitation) {
+void Engine::copy_own_part_by_method(const Request& request, const CooperativeRequest& cooperative_request) {
   const PeerIndex receiver = request.key.peer;
   Peer& peer = know(receiver);
   single_copy::Method* method = writer_of(receiver, peer);
-  if (method == nullptr || !desk_) return;
+  if (method == nullptr || !control_block_) return;
   const CmaAccess access(cma_block_of(receiver, *method), peer.protocol.cma_accesses_max, place_of(self_));
   if (!access.allowed()) return;
-  SendingByMethod copier(*method, peer.target, invitation.to, first_byte(request));
-  const single_copy::Message message = message_of(self_, invitation, single_copy::kSystemPieces);
-  const single_copy::Help help = single_copy::send_pieces(*desk_(receiver), message, copier);
-  if (help.refused) peer.writing = Peer::Ability::refused;
-  counters_.bytes_helped += help.bytes;
+  SendingByMethod copier(*method, peer.target, cooperative_request.to, first_byte(request));
+  const single_copy::Message message = message_of(self_, cooperative_request, single_copy::kSystemPieces);
+  const single_copy::SenderPart sender_part =
+      single_copy::send_pieces(*control_block_(receiver), message, copier);
+  if (sender_part.refused) peer.writing = Peer::Ability::refused;
+  counters_.bytes_copied_by_sender += sender_part.bytes;
 }
 
 // Returns the flags of the answer.
-uint8_t Engine::write_alone(const Request& request, const Invitation& invitation) {
+uint8_t Engine::write_alone(const Request& request, const CooperativeRequest& cooperative_request) {
   const PeerIndex receiver = request.key.peer;
   Peer& peer = know(receiver);
   single_copy::Method* method = writer_of(receiver, peer);
   if (method != nullptr) {
     const CmaAccess access(cma_block_of(receiver, *method), peer.protocol.cma_accesses_max, place_of(self_));
     if (!access.allowed()) return kNotWritten;
-    if (method->write(peer.target, invitation.to, first_byte(request),
-                      static_cast<size_t>(invitation.bytes))) {
-      counters_.bytes_helped += invitation.bytes;
+    if (method->write(peer.target, cooperative_request.to, first_byte(request),
+                      static_cast<size_t>(cooperative_request.bytes))) {
+      counters_.bytes_copied_by_sender += cooperative_request.bytes;
       return 0;
     }
     peer.writing = Peer::Ability::refused;
