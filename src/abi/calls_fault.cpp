@@ -13,7 +13,7 @@
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "p2p/engine.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::mpi {
 namespace {
@@ -160,7 +160,7 @@ const p2p::RequestHooks pending_hooks = {
           return Status();
         },
     .describe = [](const p2p::Request& request,
-                   p2p::WaitNote& note) { agreement_of(request).describe(note); },
+                   p2p::WaitDiagnostics& note) { agreement_of(request).describe(note); },
 };
 
 Status launch(Comm& comm, std::unique_ptr<PendingAgreement> agreement, p2p::Request*& request) {

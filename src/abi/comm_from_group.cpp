@@ -14,7 +14,7 @@
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "p2p/engine.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::abi {
 namespace {
@@ -124,7 +124,7 @@ Status wait_for(Invitation& wanted) {
           if (!came) in_vain = engine.has_dead(wanted.members);
           return came || in_vain;
         },
-        [&wanted](p2p::WaitNote& note) {
+        [&wanted](p2p::WaitDiagnostics& note) {
           note.collective(kInvitationContext);
           if (wanted.from >= 0) note.missing(wanted.from);
         });

@@ -31,7 +31,7 @@
 #include "objects/attribute.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "rma/window.h"
 #include "shm/damage.h"
 #include "topo/relation.h"
@@ -303,7 +303,7 @@ void leave_network(bool with_all) {
   Runtime& run = runtime();
   if (run.network == nullptr) return;
   const auto wait_until = [&run](auto&& done) {
-    run.engine->wait_until(done, [](p2p::WaitNote& note) { note.finalize(); });
+    run.engine->wait_until(done, [](p2p::WaitDiagnostics& note) { note.finalize(); });
   };
   wait_until([&run] { return run.engine->quiet(); });
   run.network->leave();
@@ -319,7 +319,7 @@ void remove_user() {
     // Data in rings and bounce buffers stay readable after this process has ended; wait only for data that
     // are not there yet.
     run.engine->wait_until([&run] { return run.engine->quiet(); },
-                           [](p2p::WaitNote& note) { note.finalize(); });
+                           [](p2p::WaitDiagnostics& note) { note.finalize(); });
     leave_network(false);
   }
   // Another user may have been added during the wait.

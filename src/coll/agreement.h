@@ -39,7 +39,7 @@ class AgreementProtocol {
   /// Advances the protocol; true once there is an outcome. Never blocks.
   virtual bool advance(AgreementOutcome& outcome) = 0;
   /// Adds the processes that it waits for to the wait diagnostics.
-  virtual void describe(p2p::WaitNote& note) const = 0;
+  virtual void describe(p2p::WaitDiagnostics& note) const = 0;
 };
 std::unique_ptr<AgreementProtocol> agree_by_stores(AgreementPart part);
 std::unique_ptr<AgreementProtocol> agree_by_messages(AgreementPart part);
@@ -59,7 +59,7 @@ class Agreement : public p2p::Polled {
   /// Blocks until there is an outcome; other messages progress meanwhile.
   void run();
   /// Adds the processes that it waits for to the wait diagnostics.
-  void describe(p2p::WaitNote& note) const { way_->describe(note); }
+  void describe(p2p::WaitDiagnostics& note) const { way_->describe(note); }
   /// Whether the outcome treats a member as failed.
   bool is_lost(objects::PeerIndex process) const;
 

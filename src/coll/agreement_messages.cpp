@@ -38,7 +38,7 @@
 #include "coll/agreement.h"
 #include "coll/schedule.h"
 #include "mpi.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::coll {
 namespace {
@@ -181,7 +181,7 @@ class ByMessages final : public AgreementProtocol {
  public:
   explicit ByMessages(AgreementPart part);
   bool advance(AgreementOutcome& outcome) override;
-  void describe(p2p::WaitNote& note) const override;
+  void describe(p2p::WaitDiagnostics& note) const override;
 
  private:
   struct Part {
@@ -396,7 +396,7 @@ Members ByMessages::get_set(const std::vector<std::byte>& bytes, int which) cons
   return set;
 }
 
-void ByMessages::describe(p2p::WaitNote& note) const {
+void ByMessages::describe(p2p::WaitDiagnostics& note) const {
   note.collective(part_.comm.context + kCollectiveContext);
   if (leader_ != self_) return note.missing(part_.members[leader_]);
   for (size_t member = 0; member < count(); ++member) {

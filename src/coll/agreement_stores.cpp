@@ -30,7 +30,7 @@
 #include "base/contexts.h"
 #include "coll/agreement.h"
 #include "coll/collective_region.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "shm/damage.h"
 #include "shm/liveness.h"
 #include "shm/wait.h"
@@ -73,7 +73,7 @@ class ByStores final : public AgreementProtocol {
   explicit ByStores(AgreementPart part) : part_(std::move(part)), owner_(part_.comm.context + 1) {}
 
   bool advance(AgreementOutcome& outcome) override;
-  void describe(p2p::WaitNote& note) const override;
+  void describe(p2p::WaitDiagnostics& note) const override;
 
  private:
   /// Deaths are given by their numbers, which are equal on all processes.
@@ -257,7 +257,7 @@ void ByStores::ring_all() const {
   }
 }
 
-void ByStores::describe(p2p::WaitNote& note) const {
+void ByStores::describe(p2p::WaitDiagnostics& note) const {
   note.collective(part_.comm.context + kCollectiveContext);
   const PeerIndex self = p2p::engine().self();
   if (part_.members[asked_] != self) return note.missing(part_.members[asked_]);

@@ -11,7 +11,7 @@
 #include "coll/slot_data.h"
 #include "coll/tree_slots.h"
 #include "mpi.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::coll {
 
@@ -214,7 +214,7 @@ int FlatSlots::root() const {
   }
 }
 
-void FlatSlots::describe(p2p::WaitNote& note) const {
+void FlatSlots::describe(p2p::WaitDiagnostics& note) const {
   if (!has_published_ && reader_ != kNobody) return note.missing(awaited);
   for (int rank = next_; rank >= last_; --rank) {
     const shm::CollectiveSlot* slot;

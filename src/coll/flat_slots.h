@@ -79,7 +79,7 @@ class FlatSlots final : public SharedCollective {
     lag_ = 0;
   }
   bool advance() override;
-  void describe(p2p::WaitNote& note) const override;
+  void describe(p2p::WaitDiagnostics& note) const override;
   int root() const override;
   bool check_failure() override;
 

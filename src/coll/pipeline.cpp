@@ -3,7 +3,7 @@
 #include "base/chaos.h"
 #include "base/param.h"
 #include "coll/mismatch.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::coll {
 
@@ -105,7 +105,7 @@ bool PipelineStages::exposures_valid() {
   return true;
 }
 
-void PipelineStages::describe(p2p::WaitNote& note) const {
+void PipelineStages::describe(p2p::WaitDiagnostics& note) const {
   if (!begun_) return;  // an earlier collective of this communicator is not complete
   // Reports all ranks that have not put the data of the next take phase. If there is none, room or a result
   // is missing: reports the awaited rank.

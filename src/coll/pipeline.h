@@ -35,7 +35,7 @@ class PipelineStages : public SharedCollective {
   /// Takes the next generation.
   void begin() final;
   bool advance() final;
-  void describe(p2p::WaitNote& note) const final;
+  void describe(p2p::WaitDiagnostics& note) const final;
   bool check_failure() final;
 
  protected:

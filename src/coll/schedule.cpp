@@ -12,7 +12,7 @@
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::coll {
 namespace {
@@ -271,10 +271,10 @@ void Schedule::wait_for_messages(int left) {
         engine.give_up(context_, tag_, failure);
         return messages_.under_way <= left;
       },
-      [this](p2p::WaitNote& note) { describe(note); });
+      [this](p2p::WaitDiagnostics& note) { describe(note); });
 }
 
-void Schedule::describe(p2p::WaitNote& note) const {
+void Schedule::describe(p2p::WaitDiagnostics& note) const {
   note.collective(context_, name_);
   note.root(root_);
   const bool is_shared = next_ < steps_.size() && steps_[next_].kind == Step::Kind::shared;
@@ -290,7 +290,7 @@ Status Schedule::finish() {
 
 // Non-blocking and persistent operations.
 
-void SharedCollective::describe(p2p::WaitNote& note) const {
+void SharedCollective::describe(p2p::WaitDiagnostics& note) const {
   note.missing(awaited);
 }
 
@@ -310,7 +310,7 @@ void SharedCollective::run(uint32_t context, int root) {
   watch.watched = this;
   engine.poll(watch);
   engine.wait_until([&watch] { return watch.over; },
-                    [this, context, root](p2p::WaitNote& note) {
+                    [this, context, root](p2p::WaitDiagnostics& note) {
                       note.collective(context);
                       note.root(root == kOwnRoot ? this->root() : root);
                       describe(note);
@@ -340,7 +340,7 @@ struct Schedule::Hooks {
                 "a collective operation cannot be cancelled (MPI 5.0 section 6.12). Remedy: complete it with "
                 "MPI_Wait or MPI_Test");
   }
-  static void describe(const p2p::Request& request, p2p::WaitNote& note) {
+  static void describe(const p2p::Request& request, p2p::WaitDiagnostics& note) {
     static_cast<const Schedule*>(request.state)->describe(note);
   }
   static Status release(p2p::Request& request) {

@@ -71,7 +71,7 @@ class SharedCollective : public p2p::Polled {
   /// The same for a part of a collective with this root, -1 for none. For wait diagnostics.
   void run(uint32_t context, int root);
   /// Adds the ranks that it waits for to the wait diagnostics.
-  virtual void describe(p2p::WaitNote& note) const;
+  virtual void describe(p2p::WaitDiagnostics& note) const;
 
  protected:
   ~SharedCollective() = default;
@@ -251,7 +251,7 @@ class Schedule final : private p2p::Polled {
   }
   void post_waiting_receive_now();
   void wait_for_messages(int left);
-  void describe(p2p::WaitNote& note) const;
+  void describe(p2p::WaitDiagnostics& note) const;
   void note(Status status) {
     if (!status.ok() && messages_.first_error.ok()) messages_.first_error = status;
   }

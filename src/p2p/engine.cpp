@@ -11,7 +11,7 @@
 #include "datatype/lifetime.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "tune/threshold.h"
 
 namespace hearth::p2p {
@@ -241,7 +241,7 @@ void Engine::add_hooked(Request& request) {
 }
 
 void Engine::await_incomplete(const Request& request) {
-  await_incomplete(request, [&request](WaitNote& note) { note.request(request); });
+  await_incomplete(request, [&request](WaitDiagnostics& note) { note.request(request); });
 }
 
 // A wait for a zero-copy send shows whether its receiver lags (skew.h).

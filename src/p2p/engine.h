@@ -169,20 +169,20 @@ struct EngineSetup {
   uint64_t backstop_ns = 100'000'000;
 };
 
-class WaitNote;
+class WaitDiagnostics;
 
-/// Callback that describes a wait for the wait diagnostics (p2p/wait_note.h). Refers to a function that has
-/// to outlive the wait, such as a lambda among the arguments of the call.
+/// Callback that describes a wait for the wait diagnostics (p2p/wait_diagnostics.h). Refers to a function
+/// that has to outlive the wait, such as a lambda among the arguments of the call.
 class Describe {
  public:
   template <class Function>
   Describe(const Function& function)
-      : call_([](const void* which, WaitNote& note) { (*static_cast<const Function*>(which))(note); }),
+      : call_([](const void* which, WaitDiagnostics& note) { (*static_cast<const Function*>(which))(note); }),
         function_(&function) {}
-  void operator()(WaitNote& note) const { call_(function_, note); }
+  void operator()(WaitDiagnostics& note) const { call_(function_, note); }
 
  private:
-  void (*call_)(const void* which, WaitNote& note);
+  void (*call_)(const void* which, WaitDiagnostics& note);
   const void* function_;
 };
 
@@ -309,8 +309,8 @@ class Engine {
   /// the processor if ranks outnumber processors.
   bool progress_once();
   /// Progresses until done() returns true: spins, yields, then sleeps. A wait that lasts is published in the
-  /// wait diagnostics: describe(WaitNote&) writes them (p2p/wait_note.h), and again after changes of the
-  /// queues or some time.
+  /// wait diagnostics: describe(WaitDiagnostics&) writes them (p2p/wait_diagnostics.h), and again after
+  /// changes of the queues or some time.
   template <class Done>
   void wait_until(Done&& done, const Describe& describe);
   /// True if no send or answer is pending: all sends have reached their receivers or the rings, all answers
@@ -377,7 +377,7 @@ class Engine {
   size_t pool_bytes() const;
 
  private:
-  friend class WaitNote;
+  friend class WaitDiagnostics;
 
   static constexpr int kCountedCall = -1;  // the profile has already counted the call
   /// A wait in which every round makes progress checks for failures every kMovesPerLook rounds.
@@ -529,7 +529,7 @@ class Engine {
   }
   static constexpr int kSlotBits = 24;
 
-  // wait_note.cpp
+  // wait_diagnostics.cpp
   void show_wait(Waiter& waiter, uint64_t now_ns);
   void hide_wait(const Waiter& waiter);
   void show_queues();

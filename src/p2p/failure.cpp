@@ -20,7 +20,7 @@
 #include "p2p/cma_access.h"
 #include "p2p/engine.h"
 #include "p2p/partitioned.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::p2p {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/os_wait.h"
 #include "mpi.h"
 #include "p2p/engine.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "profile/recorder.h"
 
 namespace hearth::p2p {
@@ -200,7 +200,7 @@ void Engine::watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins) {
 void Engine::describe_watched(const Waiter& waiter, WatchedWait& watched) {
   watched.described = true;
   shm::WaitEntry entry = {};
-  WaitNote note(*this, entry);
+  WaitDiagnostics note(*this, entry);
   waiter.describe(note);
   const bool uniform = is_uniform(entry);
   watched.kind = kind_of(uniform && entry.kind == static_cast<uint32_t>(shm::WaitKind::request)

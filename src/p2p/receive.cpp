@@ -8,7 +8,7 @@
 #include "mpi.h"
 #include "p2p/at_once.h"
 #include "p2p/engine.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "profile/recorder.h"
 #include "shm/damage.h"
 
@@ -113,7 +113,7 @@ Status Engine::receive(void* buffer, Count count, const datatype::Type& type, Pe
   HEARTH_TRY(ireceive(buffer, count, const_cast<datatype::Type&>(type), from, tag, context, request));
   if (!request->complete) {
     wait_until([request] { return request->complete; },
-               [request](WaitNote& note) { note.request(*request); });
+               [request](WaitDiagnostics& note) { note.request(*request); });
   }
   if (__builtin_expect(request->queued, 0)) {
     // Left posted by stall_receives(). A blocking receive ends here with the error; only a non-blocking one
@@ -400,7 +400,7 @@ Status Engine::probe(PeerIndex from, int tag, uint32_t context, Received& receiv
         }
         return message != nullptr || !status.ok();
       },
-      [&key](WaitNote& note) { note.probe(key); });
+      [&key](WaitDiagnostics& note) { note.probe(key); });
   HEARTH_TRY(status);
   received = {message->key.peer, message->key.tag, message->bytes};
   return {};

@@ -7,7 +7,7 @@
 #include "base/os_wait.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "rma/window.h"
 
 namespace hearth::rma {
@@ -77,7 +77,7 @@ Status Window::check_access(int rank) {
   // Another thread of this process may be acquiring the lock, which then counts for all threads.
   if (held == Held::asked_for) {
     p2p::engine().wait_until([&held] { return held != Held::asked_for; },
-                             [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
+                             [this, rank](p2p::WaitDiagnostics& note) { describe_lock_wait(rank, note); });
   }
   if (held != Held::no || fence_open_ || accessible_[index]) return {};
   if (!all_locked_) {

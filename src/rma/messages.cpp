@@ -11,7 +11,7 @@
 #include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/pools.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "rma/part_lock.h"
 #include "rma/window.h"
 
@@ -295,7 +295,7 @@ void Messages::send_data(Asked& asked) {
 Status Messages::await_room() {
   if (pending_bytes_ <= kPendingBytesMax) return {};
   engine().wait_until([this] { return pending_bytes_ <= kPendingBytesMax; },
-                      [this](p2p::WaitNote& note) {
+                      [this](p2p::WaitDiagnostics& note) {
                         if (!asked_.empty()) note.progress(comm_.context, asked_.front().replied->key.peer);
                       });
   return {};

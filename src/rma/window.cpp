@@ -146,7 +146,7 @@ Status Window::close() {
   const Status flushed = flush_all();
   const Status met = coll::run<coll::barrier>(comm_);
   p2p::Engine& engine = p2p::engine();
-  engine.wait_until([this] { return notices_.under_way == 0; }, [](p2p::WaitNote&) {});
+  engine.wait_until([this] { return notices_.under_way == 0; }, [](p2p::WaitDiagnostics&) {});
   closed_ = true;
   // advance() returns true now, which removes the window from the polled objects.
   if (by_messages_) engine.progress();

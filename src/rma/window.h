@@ -199,7 +199,7 @@ class Window final : public p2p::Polled {
   Status acquire(int rank, bool exclusive);
   Status await_lock(int rank, bool exclusive);
   /// Reports the holders of the lock, as far as this process can read their boards.
-  void describe_lock_wait(int rank, p2p::WaitNote& note) const;
+  void describe_lock_wait(int rank, p2p::WaitDiagnostics& note) const;
   Status release(int rank, bool exclusive);
   void answer_others() const;
   Status await_replies(int rank);

@@ -15,7 +15,7 @@
 #include "job.h"
 #include "mpi.h"
 #include "p2p/engine.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "shm/wait.h"
 
 namespace hearth::contract {
@@ -51,7 +51,8 @@ class Threads : public testing::Test {
         setup.warn = [](const char* text) { ADD_FAILURE() << text; };
         Engine engine(setup);
         body(engine, rank);
-        engine.wait_until([&] { return engine.quiet(); }, [](p2p::WaitNote& note) { note.finalize(); });
+        engine.wait_until([&] { return engine.quiet(); },
+                          [](p2p::WaitDiagnostics& note) { note.finalize(); });
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -149,7 +150,7 @@ class ThreadsOfOneRank : public testing::Test {
 
   void wait_for(const uint32_t& word, uint32_t value) {
     const LockGuard guard;
-    engine_.wait_until([&] { return atomic::load_acquire(word) >= value; }, [](p2p::WaitNote&) {});
+    engine_.wait_until([&] { return atomic::load_acquire(word) >= value; }, [](p2p::WaitDiagnostics&) {});
   }
   void store(uint32_t& word, uint32_t value) {
     atomic::store_release(word, value);

@@ -12,7 +12,7 @@
 #include "fuzz.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "rank.h"
 #include "shm/liveness.h"
 #include "transport/shm_transport.h"
@@ -76,7 +76,7 @@ class Agreeing {
   void describe() {
     if (under_way_.empty()) return;
     shm::WaitEntry entry = {};
-    p2p::WaitNote note(rank_.engine(), entry);
+    p2p::WaitDiagnostics note(rank_.engine(), entry);
     under_way_.front()->describe(note);
   }
   void tell_death(int of) const { liveness_.tell(of, shm::DeathCause::signal, 9); }

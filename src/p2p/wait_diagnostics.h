@@ -1,7 +1,7 @@
 // Wait diagnostics: what a call waits for, published in the rank's block of the segment (shm/wait_page.h)
 // once the wait has lasted. A waiting call passes a function to Engine::wait_until(), and the waiting thread
-// calls it with a WaitNote, under the library's lock. The cost does not matter: the rank has been waiting for
-// long.
+// calls it with a WaitDiagnostics, under the library's lock. The cost does not matter: the rank has been
+// waiting for long.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace hearth::p2p {
 /// The communicator that a context belongs to; nullptr if this process has none (any more).
 objects::Comm* comm_of(uint32_t context);
 
-class WaitNote {
+class WaitDiagnostics {
  public:
-  /// Pre: a Writing of the page exists (wait_note.cpp).
-  WaitNote(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry);
+  /// Pre: a Writing of the page exists (wait_diagnostics.cpp).
+  WaitDiagnostics(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry);
   /// Without a page, for use by the waiting process itself: communicators are not looked up.
-  WaitNote(Engine& engine, shm::WaitEntry& entry);
+  WaitDiagnostics(Engine& engine, shm::WaitEntry& entry);
 
   /// The wait ends with any one of the operations; by default it needs all.
   void any_suffices() { entry_.any_suffices = 1; }

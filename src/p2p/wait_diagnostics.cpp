@@ -1,5 +1,5 @@
 // Wait diagnostics of this rank: its waits, its queues, and the communicators that these name.
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -104,25 +104,26 @@ objects::Comm* comm_of(uint32_t context) {
   return nullptr;
 }
 
-WaitNote::WaitNote(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry) : WaitNote(engine, entry) {
+WaitDiagnostics::WaitDiagnostics(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry)
+    : WaitDiagnostics(engine, entry) {
   page_ = &page;
 }
 
-WaitNote::WaitNote(Engine& engine, shm::WaitEntry& entry) : engine_(engine), entry_(entry) {
+WaitDiagnostics::WaitDiagnostics(Engine& engine, shm::WaitEntry& entry) : engine_(engine), entry_(entry) {
   clear_operations(entry_);
   atomic::store_relaxed(entry_.kind, static_cast<uint32_t>(shm::WaitKind::request));
 }
 
 // The first entry decides the kind; a second one changes it to `request`.
-void WaitNote::kind(shm::WaitKind kind) {
+void WaitDiagnostics::kind(shm::WaitKind kind) {
   const bool first = entry_.operation_count == 0 && entry_.missing_count == 0;
   if (entry_.kind == static_cast<uint32_t>(shm::WaitKind::finalize)) return;
   if (entry_.kind == static_cast<uint32_t>(shm::WaitKind::polling)) return;
   atomic::store_relaxed(entry_.kind, static_cast<uint32_t>(first ? kind : shm::WaitKind::request));
 }
 
-void WaitNote::operation(shm::WaitKind kind, const MatchKey& key, uint64_t bytes,
-                         const datatype::Type* type) {
+void WaitDiagnostics::operation(shm::WaitKind kind, const MatchKey& key, uint64_t bytes,
+                                const datatype::Type* type) {
   const uint32_t index = entry_.operation_count++;
   const objects::Comm* comm = page_ == nullptr ? nullptr : show_comm(*page_, key.context);
   if (index >= shm::kOperationsMax) return;
@@ -137,7 +138,7 @@ void WaitNote::operation(shm::WaitKind kind, const MatchKey& key, uint64_t bytes
       .collective = {}};
 }
 
-void WaitNote::request(const Request& request) {
+void WaitDiagnostics::request(const Request& request) {
   const bool is_message = request.kind == RequestKind::send || request.kind == RequestKind::receive;
   if (is_message && is_collective(request.key.context)) {
     collective(request.key.context);
@@ -156,12 +157,12 @@ void WaitNote::request(const Request& request) {
   operation(shm::WaitKind::request, {request.key.context, MPI_PROC_NULL, request.key.tag}, 0, nullptr);
 }
 
-void WaitNote::probe(const MatchKey& key) {
+void WaitDiagnostics::probe(const MatchKey& key) {
   kind(shm::WaitKind::probe);
   operation(shm::WaitKind::probe, key, 0, nullptr);
 }
 
-void WaitNote::named(shm::WaitKind which, uint32_t context, PeerIndex peer, std::string_view name) {
+void WaitDiagnostics::named(shm::WaitKind which, uint32_t context, PeerIndex peer, std::string_view name) {
   kind(which);
   operation(which, {context, peer, 0}, 0, nullptr);
   if (entry_.operation_count > shm::kOperationsMax) return;
@@ -169,30 +170,30 @@ void WaitNote::named(shm::WaitKind which, uint32_t context, PeerIndex peer, std:
   name.copy(written.collective, sizeof written.collective - 1);
 }
 
-void WaitNote::collective(uint32_t context, std::string_view name) {
+void WaitDiagnostics::collective(uint32_t context, std::string_view name) {
   named(shm::WaitKind::collective, context, MPI_PROC_NULL, name);
   root(shm::kNoRoot);
 }
 
-void WaitNote::root(int rank) {
+void WaitDiagnostics::root(int rank) {
   if (entry_.operation_count == 0 || entry_.operation_count > shm::kOperationsMax) return;
   entry_.operations[entry_.operation_count - 1].tag = rank;
 }
 
-void WaitNote::call(uint32_t context, PeerIndex peer, std::string_view name) {
+void WaitDiagnostics::call(uint32_t context, PeerIndex peer, std::string_view name) {
   named(shm::WaitKind::call, context, peer, name);
 }
 
-void WaitNote::progress(uint32_t context, PeerIndex peer) {
+void WaitDiagnostics::progress(uint32_t context, PeerIndex peer) {
   named(shm::WaitKind::progress, context, peer, {});
 }
 
-void WaitNote::lock(uint32_t context, PeerIndex target, uint64_t holders) {
+void WaitDiagnostics::lock(uint32_t context, PeerIndex target, uint64_t holders) {
   kind(shm::WaitKind::lock);
   operation(shm::WaitKind::lock, {context, target, 0}, holders, nullptr);
 }
 
-void WaitNote::missing(PeerIndex process) {
+void WaitDiagnostics::missing(PeerIndex process) {
   for (uint32_t i = 0; i < std::min<uint32_t>(entry_.missing_count, shm::kMissingMax); ++i) {
     if (entry_.missing[i] == process) return;
   }
@@ -201,7 +202,7 @@ void WaitNote::missing(PeerIndex process) {
 }
 
 template <class Function>
-void WaitNote::for_requests(const Function& function) const {
+void WaitDiagnostics::for_requests(const Function& function) const {
   const size_t slots = std::min(engine_.requests().slots_used(), kLookedAtMax);
   for (size_t slot = 0; slot < slots; ++slot) {
     const Request* request = engine_.requests().at(slot);
@@ -209,27 +210,27 @@ void WaitNote::for_requests(const Function& function) const {
   }
 }
 
-void WaitNote::missing_in_messages(uint32_t context, int tag) {
+void WaitDiagnostics::missing_in_messages(uint32_t context, int tag) {
   for_requests([&](const Request& request) {
     if (request.key.context != context || request.key.tag != tag) return;
     if (request.kind == RequestKind::send || request.kind == RequestKind::receive) missing(request.key.peer);
   });
 }
 
-void WaitNote::left_requests(const objects::Comm& comm) {
+void WaitDiagnostics::left_requests(const objects::Comm& comm) {
   for_requests([&](const Request& left) {
     if (left.comm == &comm && left.handle_freed) request(left);
   });
 }
 
-void WaitNote::finalize() {
+void WaitDiagnostics::finalize() {
   atomic::store_relaxed(entry_.kind, static_cast<uint32_t>(shm::WaitKind::finalize));
   for_requests([&](const Request& left) {
     if (left.kind == RequestKind::send) request(left);
   });
 }
 
-void WaitNote::polling(const MatchKey* probed_for) {
+void WaitDiagnostics::polling(const MatchKey* probed_for) {
   atomic::store_relaxed(entry_.kind, static_cast<uint32_t>(shm::WaitKind::polling));
   entry_.any_suffices = 1;
   if (probed_for != nullptr) return operation(shm::WaitKind::probe, *probed_for, 0, nullptr);
@@ -287,7 +288,7 @@ void Engine::show_wait(Waiter& waiter, uint64_t now_ns) {
     entry.since_ns = waiter.began_ns;
     show_caller(entry);
   }
-  WaitNote note(*this, page, entry);
+  WaitDiagnostics note(*this, page, entry);
   waiter.describe(note);
   show_queues();
 }
@@ -321,7 +322,7 @@ void Engine::note_polling() {
   }
   polling_shown_ = true;
   polling_queues_seen_ = queues;
-  WaitNote note(*this, page, page.polling);
+  WaitDiagnostics note(*this, page, page.polling);
   note.polling(probed_for_);
   show_queues();
 }
