@@ -4,9 +4,9 @@
 // request in its status and return MPI_ERR_IN_STATUS.
 #include <vector>
 
-#include "abi/at_once.h"
 #include "abi/error.h"
 #include "abi/handle.h"
+#include "abi/inline_path.h"
 #include "abi/requests.h"
 #include "abi/status.h"
 #include "hearth_calls.h"
@@ -176,7 +176,7 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
   for (; next < count; ++next) {
     Request* request = request_at(array_of_requests, next);
     MPI_Status* status = array_of_statuses == nullptr ? nullptr : &array_of_statuses[next];
-    if (__builtin_expect(request != nullptr, 1) && abi::at_once::take(*request, status)) {
+    if (__builtin_expect(request != nullptr, 1) && abi::inline_path::take(*request, status)) {
       array_of_requests[next] = MPI_REQUEST_NULL;
       continue;
     }

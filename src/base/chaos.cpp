@@ -216,7 +216,7 @@ void begin(int rank, const std::string& instead) {
   }
 }
 
-bool wants_detours() {
+bool disables_fast_path() {
   return detail::armed && (kills_here || (plan.disorder && mix(plan.seed + 7) % 2 == 0));
 }
 

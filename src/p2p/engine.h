@@ -1,8 +1,8 @@
 // The engine: point-to-point messages between the processes of a job, over any transport.
 //
-// The path of a short message: at_once::send (src/abi) -> Engine::send_at_once (at_once.h) ->
+// The path of a short message: inline_path::send (src/abi) -> Engine::send_inline (inline_path.h) ->
 // RingWriter::claim_short, copy into the ring -> RingWriter::commit_short, whose last store publishes the
-// packet. Engine::send handles all other messages. At the receiver, Engine::receive_at_once takes the packet,
+// packet. Engine::send handles all other messages. At the receiver, Engine::receive_inline takes the packet,
 // or Engine::progress polls the rings and on_eager() matches it: it unpacks the data for a posted receive, or
 // adds the message to the unexpected queue.
 //
@@ -68,7 +68,7 @@ struct Answer {
 struct Peer {
   /// Fast path enabled: the ring is open, the backlog is empty, and the peer is not flow-blocked by unmatched
   /// messages.
-  bool at_once = false;
+  bool fast_path = false;
   bool profiled = false;  // has an Engine::ProfiledPeer
   shm::RingWriter* lane_to = nullptr;
   shm::RingReader* lane_from = nullptr;
@@ -220,21 +220,21 @@ class Engine {
   Status receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                  uint32_t context, Received* received = nullptr);
 
-  // Fast paths, inlined into the MPI calls (p2p/at_once.h): the message fits the ring, its data are
+  // Fast paths, inlined into the MPI calls (p2p/inline_path.h): the message fits the ring, its data are
   // contiguous, and no queued operation has to go first. False or nullptr: no side effects. `call`: the
   // number of the MPI function, for the profile.
-  bool send_at_once(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
-                    uint32_t context, int call);
+  bool send_inline(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
+                   uint32_t context, int call);
   /// Polls the ring of `from`, a single process, for a bounded number of rounds. The message has to be
   /// exactly as long as the buffer.
-  bool receive_at_once(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
-                       uint32_t context, int call);
+  bool receive_inline(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
+                      uint32_t context, int call);
   /// Posts a receive if the unexpected queue is empty and the posted queue is short. Does not throw.
-  Request* post_at_once(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
-                        objects::Comm& comm);
-  /// receive_at_once() for a posted receive. On success the request is finished, but its `complete` and
+  Request* post_inline(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
+                       objects::Comm& comm);
+  /// receive_inline() for a posted receive. On success the request is finished, but its `complete` and
   /// outcome fields are not set.
-  bool receive_posted_at_once(Request& request);
+  bool receive_posted_inline(Request& request);
   /// destroy() for requests with is_plain_receive().
   void destroy_plain(Request& request);
 
@@ -513,7 +513,7 @@ class Engine {
   const Revoked* revoked(uint32_t context) const;
   Revoked& note_revoked(uint32_t context);
   void on_revoked(PeerIndex from, uint32_t context);
-  void take_detours(objects::Comm& comm);
+  void disable_fast_path(objects::Comm& comm);
   void tell_revoked(const Revoked& revoked);
   void end_revoked(const Revoked& revoked);
   void drop_unexpected(uint32_t block);
@@ -539,10 +539,10 @@ class Engine {
   // send.cpp
   bool send_in_ring(Peer& peer, const void* buffer, const datatype::Type& type, int64_t bytes, PeerIndex to,
                     uint8_t flags, uint32_t cookie, uint64_t match, Status& status);
-  bool send_lines_at_once(Peer& peer, const void* buffer, const datatype::Type& type, uint64_t bytes,
-                          PeerIndex to, uint64_t match, int call);
-  bool burdened(Peer& peer, PeerIndex to);
-  void settle(Peer& peer);
+  bool send_lines_inline(Peer& peer, const void* buffer, const datatype::Type& type, uint64_t bytes,
+                         PeerIndex to, uint64_t match, int call);
+  bool is_flow_blocked(Peer& peer, PeerIndex to);
+  void update_fast_path(Peer& peer);
   /// Returns false if the ring has no room.
   bool try_start_send(Request& request);
   void start_send(Request& request);
@@ -559,9 +559,9 @@ class Engine {
   static void handle(void* engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload);
-  bool take_at_once(shm::RingReader& lane, void* buffer, const datatype::Type& type, uint64_t bytes,
-                    uint64_t match, int call);
-  bool take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes, uint64_t match, int call);
+  bool take_inline(shm::RingReader& lane, void* buffer, const datatype::Type& type, uint64_t bytes,
+                   uint64_t match, int call);
+  bool take_lines_inline(shm::RingReader& lane, std::byte* to, uint64_t bytes, uint64_t match, int call);
   bool receive_from_lane(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                          uint32_t context, int64_t& bytes);
   void post(Request& request);
@@ -705,9 +705,9 @@ class Engine {
   Request* completed_send_ = nullptr;
   size_t sends_under_way_ = 0;
   uint32_t deaths_seen_ = 0;
-  bool troubled_ = false;                  // a process has died or a communicator was revoked
-  bool detours_ = chaos::wants_detours();  // fast path disabled: chaos, or a revoked communicator
-  uint8_t epoch_ = 1;                      // changes when sends end whose answers may still arrive; never 0
+  bool troubled_ = false;                                  // a process has died or a communicator was revoked
+  bool fast_path_disabled_ = chaos::disables_fast_path();  // chaos, or a revoked communicator
+  uint8_t epoch_ = 1;  // changes when sends end whose answers may still arrive; never 0
   std::vector<Revoked> revoked_;
   struct Adopted {
     uint32_t block;
@@ -727,7 +727,7 @@ class Engine {
   int unminded_ = 0;  // receives from direct rings since the last progress() of receive_from_lane()
   EngineCounters counters_;
   uint32_t chance_ = 1;               // random state of is_drawn()
-  uint64_t posted_lines_ = 0;         // posted receives served by take_lines_at_once(), while profiled
+  uint64_t posted_lines_ = 0;         // posted receives served by take_lines_inline(), while profiled
   std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
   uint64_t slots_sent_ = 0;
 

@@ -211,7 +211,7 @@ void Engine::bury(PeerIndex process) {
   Peer& peer = peers_[static_cast<size_t>(process)];
   peer.dead = true;
   pass_on(process);
-  peer.at_once = false;
+  peer.fast_path = false;
   peer.answers.clear();
   give_back_recycled(process);
   end_sends(
@@ -419,17 +419,17 @@ Engine::Revoked& Engine::note_revoked(uint32_t context) {
   const uint32_t block = block_of(context);
   revoked_.push_back({block, comm_of(block * kContextsEach)});
   troubled_ = true;
-  if (revoked_.back().comm != nullptr) take_detours(*revoked_.back().comm);
+  if (revoked_.back().comm != nullptr) disable_fast_path(*revoked_.back().comm);
   return revoked_.back();
 }
 
 // Disables the fast path, which does not check contexts, so that messages of the communicator are rejected.
-void Engine::take_detours(objects::Comm& comm) {
+void Engine::disable_fast_path(objects::Comm& comm) {
   comm.failure = MPIX_ERR_REVOKED;
   if (objects::close_region != nullptr) objects::close_region(comm);
-  detours_ = true;
+  fast_path_disabled_ = true;
   for (Peer& peer : peers_) {
-    peer.at_once = false;
+    peer.fast_path = false;
     peer.lane_from = nullptr;
   }
 }
@@ -480,7 +480,7 @@ void Engine::examine(objects::Comm& comm) {
   for (Revoked& entry : revoked_) {
     if (entry.block != block || entry.comm != nullptr) continue;
     entry.comm = &comm;
-    take_detours(comm);
+    disable_fast_path(comm);
     tell_revoked(entry);
   }
 }
@@ -514,13 +514,13 @@ bool Engine::drop_unexpected_once(uint32_t block) {
 // Context ids are not reused, so the entries stay. The fast path is enabled again once this process has freed
 // all revoked communicators.
 void Engine::forget_freed() {
-  detours_ = chaos::wants_detours();
+  fast_path_disabled_ = chaos::disables_fast_path();
   for (Revoked& entry : revoked_) {
     if (!unexpected_.empty()) drop_unexpected(entry.block);
     objects::Comm* comm = comm_of(entry.block * kContextsEach);
     if (comm != nullptr && entry.comm == nullptr) examine(*comm);
     entry.comm = comm;
-    detours_ |= entry.comm != nullptr;
+    fast_path_disabled_ |= entry.comm != nullptr;
   }
 }
 

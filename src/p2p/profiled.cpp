@@ -72,11 +72,12 @@ void Engine::begin_profile(Peer& peer, PeerIndex index) {
       {peer.protocol.ring_bytes_max, peer.protocol.single_copy_bytes_min, peer.protocol.arena_bytes_min});
 }
 
-// Sampling of short messages. The fast path (at_once.h) does not call this file, with a profile or without.
-// The first messages of a pair bypass the fast path and are recorded one by one. For the rest the rings know
-// the number; the call and the length are recorded for one message in about profile::kIntervalMean, at which
-// a limit makes the ring take its slow path. The interval is random. Fixed intervals, or the points where the
-// ring wraps around, might always sample the same call of a program that sends in a regular pattern.
+// Sampling of short messages. The fast path (inline_path.h) does not call this file, with a profile or
+// without. The first messages of a pair bypass the fast path and are recorded one by one. For the rest the
+// rings know the number; the call and the length are recorded for one message in about
+// profile::kIntervalMean, at which a limit makes the ring take its slow path. The interval is random. Fixed
+// intervals, or the points where the ring wraps around, might always sample the same call of a program that
+// sends in a regular pattern.
 bool Engine::is_drawn(uint32_t packets, uint32_t& drawn) {
   if (static_cast<int32_t>(drawn - packets) > 0) return false;
   drawn = packets + profile::draw_interval(chance_);
@@ -94,7 +95,7 @@ void Engine::look_at_lanes(Peer& peer) {
     const uint32_t packets = peer.lane_from->short_packets_read();
     seen.counts->received_unseen += packets - seen.short_counted_from;
     seen.short_counted_from = packets;
-    recorder_->tell_posted(posted_.taken_at_once() - posted_lines_);
+    recorder_->tell_posted(posted_.taken_inline() - posted_lines_);
   }
 }
 
@@ -118,7 +119,7 @@ bool Engine::sample_send(Peer& peer) {
 void Engine::expect_sample(Peer& peer) {
   const ProfiledPeer& seen = profiled(peer);
   if (seen.seen_sends_left > 0 || traced()) {
-    peer.at_once = false;
+    peer.fast_path = false;
   } else if (peer.lane_to != nullptr) {
     peer.lane_to->limit_short(
         packets_until(seen.drawn_send, peer.lane_to->short_packets_written() + seen.slow_to));

@@ -6,8 +6,8 @@
 #include "base/copy.h"
 #include "datatype/lifetime.h"
 #include "mpi.h"
-#include "p2p/at_once.h"
 #include "p2p/engine.h"
+#include "p2p/inline_path.h"
 #include "p2p/wait_diagnostics.h"
 #include "profile/recorder.h"
 #include "shm/damage.h"
@@ -29,9 +29,9 @@ constexpr int kUnmindedMax = 32;
 
 }  // namespace
 
-// take_at_once() for a message of several lines; a function call.
-[[gnu::noinline]] bool Engine::take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes,
-                                                  uint64_t match, int call) {
+// take_inline() for a message of several lines; a function call.
+[[gnu::noinline]] bool Engine::take_lines_inline(shm::RingReader& lane, std::byte* to, uint64_t bytes,
+                                                 uint64_t match, int call) {
   if (lane.next_slot() == nullptr || !lane.holds(bytes) || unminded_ + 1 >= kUnmindedMax) {
     return false;  // also if progress() is due
   }
@@ -64,7 +64,7 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
   shm::RingReader* lane = peer.lane_from;
   if (lane == nullptr) return false;
   // Other operations have to advance even if every receive succeeds here, so progress() is called at
-  // intervals. receive_at_once() falls back to this function once per quarter of the ring.
+  // intervals. receive_inline() falls back to this function once per quarter of the ring.
   const bool at_turn =
       __builtin_expect(peer.profiled, 0) ? stops_of_itself(peer) : lane->next_slot() == nullptr;
   if (__builtin_expect(at_turn || ++unminded_ == kUnmindedMax, 0)) {
@@ -186,7 +186,7 @@ inline void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, con
 inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
   const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
   if (__builtin_expect(peers_[static_cast<size_t>(from)].lane_from == nullptr, 0)) {
-    if (!detours_) meet(from, header.bytes(), key.tag);
+    if (!fast_path_disabled_) meet(from, header.bytes(), key.tag);
   }
   if (MatchEntry* entry = posted_.take(key); __builtin_expect(entry != nullptr, 1)) {
     if (__builtin_expect(header.flags() & kSynchronous, 0)) {

@@ -55,9 +55,9 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   return true;
 }
 
-// send_at_once() for a message of several lines; a function call.
-[[gnu::noinline]] bool Engine::send_lines_at_once(Peer& peer, const void* buffer, const datatype::Type& type,
-                                                  uint64_t bytes, PeerIndex to, uint64_t match, int call) {
+// send_inline() for a message of several lines; a function call.
+[[gnu::noinline]] bool Engine::send_lines_inline(Peer& peer, const void* buffer, const datatype::Type& type,
+                                                 uint64_t bytes, PeerIndex to, uint64_t match, int call) {
   shm::RingWriter& lane = *peer.lane_to;
   std::byte* slot = lane.claim(bytes);
   if (slot == nullptr || lane.unexpected_kib() > unexpected_kib_max_) return false;
@@ -78,7 +78,7 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
 
 // Whether the peer is flow-blocked: so many bytes of this process are unmatched there that sends have to wait
 // for receives.
-bool Engine::burdened(Peer& peer, PeerIndex to) {
+bool Engine::is_flow_blocked(Peer& peer, PeerIndex to) {
   if (peer.lane_to == nullptr) return transport_.unexpected_kib_at(to) > unexpected_kib_max_;
   if (__builtin_expect(peer.lane_to->unexpected_kib() <= unexpected_kib_max_, 1)) return false;
   peer.lane_to->look();
@@ -86,10 +86,10 @@ bool Engine::burdened(Peer& peer, PeerIndex to) {
 }
 
 // Updates the fast-path flag of a peer.
-void Engine::settle(Peer& peer) {
-  const bool clear = peer.lane_to != nullptr && peer.backlog == nullptr && !peer.dead && !detours_ &&
-                     peer.lane_to->unexpected_kib() <= unexpected_kib_max_;
-  peer.at_once = clear;
+void Engine::update_fast_path(Peer& peer) {
+  const bool clear = peer.lane_to != nullptr && peer.backlog == nullptr && !peer.dead &&
+                     !fast_path_disabled_ && peer.lane_to->unexpected_kib() <= unexpected_kib_max_;
+  peer.fast_path = clear;
   if (__builtin_expect(peer.profiled, 0)) expect_sample(peer);
 }
 
@@ -108,10 +108,10 @@ Status Engine::isend(const void* buffer, Count count, datatype::Type& type, Peer
   const int64_t bytes = count * type.size;
   if (mode != SendMode::synchronous) {
     if (static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max && peer.backlog == nullptr &&
-        !burdened(peer, to)) {
+        !is_flow_blocked(peer, to)) {
       Status status;
       if (send_in_ring(peer, buffer, type, bytes, to, 0, 0, match_word(context, tag), status)) {
-        settle(peer);
+        update_fast_path(peer);
         return {};
       }
       HEARTH_TRY(status);
@@ -155,7 +155,7 @@ void Engine::start_send(Request& request) {
   request.next = nullptr;
   (peer.backlog != nullptr ? peer.backlog_last->next : peer.backlog) = &request;
   peer.backlog_last = &request;
-  settle(peer);
+  update_fast_path(peer);
   list_waiting(request.key.peer);
 }
 
@@ -163,7 +163,7 @@ bool Engine::try_start_send(Request& request) {
   const PeerIndex to = request.key.peer;
   Peer& peer = know(to);
   const int64_t bytes = request.count * request.type->size;
-  const bool held = burdened(peer, to);
+  const bool held = is_flow_blocked(peer, to);
   if (held || static_cast<uint64_t>(bytes) > peer.protocol.ring_bytes_max) {
     return start_rendezvous(request, peer, bytes, held);
   }
@@ -209,7 +209,7 @@ bool Engine::serve_waiting_peers() try {
       peer.backlog = next;
       moved = true;
     }
-    settle(peer);
+    update_fast_path(peer);
     if (peer.answers.empty() && peer.backlog == nullptr) {
       peer.listed = false;
       waiting_peers_[i] = waiting_peers_.back();

@@ -1,8 +1,8 @@
 // Fast paths of the most frequent calls, compiled into their entry points (rows of api/functions.txt marked
-// `at_once`). They require valid arguments, a single thread, and a message that p2p/at_once.h can send or
-// receive inline. In all other cases, errors included, they return false without side effects, and the entry
-// point continues on the regular path. So the checks here need no error messages, and nothing is stored on
-// the stack.
+// `inline_path`). They require valid arguments, a single thread, and a message that p2p/inline_path.h can
+// send or receive inline. In all other cases, errors included, they return false without side effects, and
+// the entry point continues on the regular path. So the checks here need no error messages, and nothing is
+// stored on the stack.
 //
 // MPI 5.0 sections 3.2, 3.7.2, 3.7.3.
 #pragma once
@@ -12,9 +12,9 @@
 #include "base/inside.h"
 #include "mpi.h"
 #include "objects/comm.h"
-#include "p2p/at_once.h"
+#include "p2p/inline_path.h"
 
-namespace hearth::abi::at_once {
+namespace hearth::abi::inline_path {
 
 using datatype::Type;
 using objects::Comm;
@@ -41,8 +41,8 @@ struct Message {
   const InsideShortly inside;
   Message message;
   return check(buffer, count, datatype, dest, tag, comm, message) &&
-         p2p::engine().send_at_once(buffer, count, *message.type, message.comm->peers[dest], tag,
-                                    message.comm->context, static_cast<int>(call));
+         p2p::engine().send_inline(buffer, count, *message.type, message.comm->peers[dest], tag,
+                                   message.comm->context, static_cast<int>(call));
 }
 
 [[gnu::always_inline]] inline bool isend(const void* buffer, Count count, MPI_Datatype datatype, int dest,
@@ -59,8 +59,8 @@ struct Message {
   const InsideShortly inside;
   Message message;
   if (!check(buffer, count, datatype, source, tag, comm, message) ||
-      !p2p::engine().receive_at_once(buffer, count, *message.type, message.comm->peers[source], tag,
-                                     message.comm->context, static_cast<int>(Call::recv))) {
+      !p2p::engine().receive_inline(buffer, count, *message.type, message.comm->peers[source], tag,
+                                    message.comm->context, static_cast<int>(Call::recv))) {
     return false;
   }
   set_status(status, source, tag, count * message.type->size, false);
@@ -73,8 +73,8 @@ struct Message {
   const InsideShortly inside;
   Message message;
   if (!check(buffer, count, datatype, source, tag, comm, message) || request == nullptr) return false;
-  const Request* posted = p2p::engine().post_at_once(buffer, count, *message.type,
-                                                     message.comm->peers[source], tag, *message.comm);
+  const Request* posted = p2p::engine().post_inline(buffer, count, *message.type, message.comm->peers[source],
+                                                    tag, *message.comm);
   if (__builtin_expect(posted == nullptr, 0)) return false;
   if (!is_active_unwatched() && profile::post_is_drawn()) [[unlikely]]
     profile::count_drawn_post(static_cast<int>(Call::irecv), bytes_of(count, datatype));
@@ -92,7 +92,7 @@ struct Message {
   }
   if (!request.is_plain_receive()) return false;
   const bool before = request.complete;
-  if (before ? !request.outcome.ok() || request.cancelled : !engine.receive_posted_at_once(request)) {
+  if (before ? !request.outcome.ok() || request.cancelled : !engine.receive_posted_inline(request)) {
     return false;
   }
   if (status != nullptr) {
@@ -116,7 +116,7 @@ struct Message {
   return true;
 }
 
-}  // namespace hearth::abi::at_once
+}  // namespace hearth::abi::inline_path
 
 namespace hearth::abi {
 

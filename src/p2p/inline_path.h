@@ -28,15 +28,16 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   return fit;
 }
 
-[[gnu::always_inline]] inline bool Engine::send_at_once(const void* buffer, Count count,
-                                                        const datatype::Type& type, PeerIndex to, int tag,
-                                                        uint32_t context, int call) {
+[[gnu::always_inline]] inline bool Engine::send_inline(const void* buffer, Count count,
+                                                       const datatype::Type& type, PeerIndex to, int tag,
+                                                       uint32_t context, int call) {
   Peer& peer = peers_[static_cast<size_t>(to)];
   uint64_t bytes;
-  if (__builtin_expect(!bytes_fit(count, type, bytes) || !peer.at_once || !type.contiguous, 0)) return false;
+  if (__builtin_expect(!bytes_fit(count, type, bytes) || !peer.fast_path || !type.contiguous, 0))
+    return false;
   if (bytes > shm::kLinePayloadBytes) {
     return bytes <= peer.protocol.ring_bytes_max &&
-           send_lines_at_once(peer, buffer, type, bytes, to, match_word(context, tag), call);
+           send_lines_inline(peer, buffer, type, bytes, to, match_word(context, tag), call);
   }
   shm::RingWriter& lane = *peer.lane_to;
   std::byte* slot = lane.claim_short();
@@ -64,11 +65,11 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
 }
 
 // Consumes the next packet of the ring if it is exactly this message and arrives within the polling rounds.
-[[gnu::always_inline]] inline bool Engine::take_at_once(shm::RingReader& lane, void* buffer,
-                                                        const datatype::Type& type, uint64_t bytes,
-                                                        uint64_t match, int call) {
+[[gnu::always_inline]] inline bool Engine::take_inline(shm::RingReader& lane, void* buffer,
+                                                       const datatype::Type& type, uint64_t bytes,
+                                                       uint64_t match, int call) {
   auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
-  if (bytes > shm::kLinePayloadBytes) return take_lines_at_once(lane, to, bytes, match, call);
+  if (bytes > shm::kLinePayloadBytes) return take_lines_inline(lane, to, bytes, match, call);
   const std::byte* slot = await_short(lane, bytes, match);
   if (__builtin_expect(slot == nullptr, 0)) return false;
   copy_line(to, shm::payload_at(slot), bytes);
@@ -76,9 +77,9 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   return true;
 }
 
-[[gnu::always_inline]] inline bool Engine::receive_at_once(void* buffer, Count count,
-                                                           const datatype::Type& type, PeerIndex from,
-                                                           int tag, uint32_t context, int call) {
+[[gnu::always_inline]] inline bool Engine::receive_inline(void* buffer, Count count,
+                                                          const datatype::Type& type, PeerIndex from, int tag,
+                                                          uint32_t context, int call) {
   uint64_t bytes;
   if (__builtin_expect(!bytes_fit(count, type, bytes) || bytes > packet_bytes_max_ || tag == MPI_ANY_TAG ||
                            !type.contiguous,
@@ -87,11 +88,11 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   }
   shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
   if (__builtin_expect(lane == nullptr || !posted_.empty() || !unexpected_.empty(), 0)) return false;
-  return take_at_once(*lane, buffer, type, bytes, match_word(context, tag), call);
+  return take_inline(*lane, buffer, type, bytes, match_word(context, tag), call);
 }
 
-[[gnu::always_inline]] inline Request* Engine::post_at_once(void* buffer, Count count, datatype::Type& type,
-                                                            PeerIndex from, int tag, objects::Comm& comm) {
+[[gnu::always_inline]] inline Request* Engine::post_inline(void* buffer, Count count, datatype::Type& type,
+                                                           PeerIndex from, int tag, objects::Comm& comm) {
   uint64_t bytes;
   if (__builtin_expect(!unexpected_.empty() || posted_.binned() || !bytes_fit(count, type, bytes), 0)) {
     return nullptr;
@@ -108,7 +109,7 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
 
 // The oldest posted receive takes the next message that matches it. No unexpected message matches it,
 // otherwise it would not have been posted.
-[[gnu::always_inline]] inline bool Engine::receive_posted_at_once(Request& request) {
+[[gnu::always_inline]] inline bool Engine::receive_posted_inline(Request& request) {
   const datatype::Type& type = *request.type;
   const auto bytes = static_cast<uint64_t>(request.count * type.size);
   const PeerIndex from = request.key.peer;
@@ -117,8 +118,8 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   if (__builtin_expect(!usual, 0)) return false;
   shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
   if (__builtin_expect(lane == nullptr, 0)) return false;
-  if (!take_at_once(*lane, request.buffer, type, bytes, match_word(request.key.context, request.key.tag),
-                    kCountedCall)) {
+  if (!take_inline(*lane, request.buffer, type, bytes, match_word(request.key.context, request.key.tag),
+                   kCountedCall)) {
     return false;
   }
   posted_.remove_first(request);
