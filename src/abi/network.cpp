@@ -74,7 +74,7 @@ Status open_network(const launch::Bootstrap& job, std::unique_ptr<transport::Net
 
 }  // namespace
 
-void hear_of_lost_rank(p2p::PeerIndex process, p2p::PeerIndex from) {
+void record_lost_rank(p2p::PeerIndex process, p2p::PeerIndex from) {
   char why[48];
   std::snprintf(why, sizeof why, "rank %d has found out", from);
   note_lost_rank(nullptr, process, why);

@@ -157,11 +157,11 @@ void make_engine() {
     setup.liveness = &*run.liveness;
   } else {
     setup.liveness = &run.lost.emplace(run.job.size);
-    setup.hear_of_death = hear_of_lost_rank;
+    setup.record_death = record_lost_rank;
   }
   if (run.job.launcher != nullptr) {
     run.neighbours.emplace(run.job).open();
-    setup.look_around = [] { runtime().neighbours->look(); };
+    setup.check_liveness = [] { runtime().neighbours->look(); };
   }
   setup.wait_page = &segment.rank(run.job.place).waiting;
   setup.traffic = &segment.rank(run.job.place).traffic;

@@ -207,7 +207,7 @@ bool Schedule::has_failed() const {
 }
 
 void Schedule::note_failure() {
-  static_cast<void>(p2p::engine().look_for_failures());
+  static_cast<void>(p2p::engine().poll_failures());
   if (comm_ != nullptr) {
     note(failure_of(*comm_));
   } else if (p2p::engine().deaths() != 0) {

@@ -48,8 +48,8 @@ Engine::Engine(const EngineSetup& setup)
       wait_page_(setup.wait_page),
       traffic_(setup.traffic),
       liveness_(setup.liveness),
-      look_around_(setup.look_around),
-      hear_of_death_(setup.hear_of_death),
+      check_liveness_(setup.check_liveness),
+      record_death_(setup.record_death),
       recorder_(setup.recorder),
       fatal_(setup.fatal),
       warn_(setup.warn),
@@ -319,7 +319,7 @@ bool Engine::progress_once() try {
   }
   if (has_deferred_work_) do_deferred_work();
   ++fruitless_;
-  if (look_for_failures()) return true;
+  if (poll_failures()) return true;
   chaos::at(chaos::Point::waiting);
   if (chaos::draw(8) == 1) shuffle();
   // Otherwise a program that polls in a loop would keep the awaited rank from running.
@@ -368,7 +368,7 @@ void Engine::out_of_memory(const char* what) const {
 
 bool Engine::idle(Waiter& waiter) try {
   if (has_deferred_work_) do_deferred_work();
-  LibraryLock::breathe();
+  LibraryLock::yield_lock();
   // The first clock reading comes after some rounds, because it would delay a message that is just arriving.
   const uint32_t rounds_per_look = wait_policy_.spin_ns != 0 ? kRoundsPerLook : 1;
   if (++waiter.rounds % rounds_per_look != 0) {
@@ -382,7 +382,7 @@ bool Engine::idle(Waiter& waiter) try {
   if (first_look) waiter.since_ns = now;
   if (waiter.began_ns == 0) waiter.began_ns = now;
   if (recorder_ != nullptr) watch_wait(waiter, now, first_look);
-  if (look_for_failures()) return false;
+  if (poll_failures()) return false;
   const uint64_t waited = now - waiter.since_ns;
   if (waited < wait_policy_.spin_ns) return false;
   if (waited < wait_policy_.spin_ns + wait_policy_.yield_ns) {
@@ -394,7 +394,7 @@ bool Engine::idle(Waiter& waiter) try {
     return false;
   }
   if (wait_page_ != nullptr) show_wait(waiter, now);
-  if (look_around_ != nullptr) look_around_();
+  if (check_liveness_ != nullptr) check_liveness_();
   return true;
 } catch (const std::bad_alloc&) {
   out_of_memory("wait diagnostics");
@@ -403,7 +403,7 @@ bool Engine::idle(Waiter& waiter) try {
 // Of several sleeping threads one is the leader: it sleeps on the rank's wake-up word and handles all
 // incoming packets. The followers sleep on futexes of their own. So a message wakes the leader and the thread
 // that it completes, however many threads sleep.
-void Engine::doze(Waiter& waiter) try {
+void Engine::sleep_as_waiter(Waiter& waiter) try {
   if (hooked_ != nullptr) {
     // A hooked operation (a generalized request) may end without a packet, so sleep only briefly.
     const uint32_t depth = LibraryLock::release_all();
@@ -428,7 +428,7 @@ void Engine::lead(Waiter& waiter) {
   // that makes a later store sees that this rank sleeps (shm/wait.h). A store may end a wait without a
   // packet, such as the release of a window's lock, which progress() does not report. So the conditions of
   // all sleeping threads are evaluated.
-  if (progress() || look_for_failures() || waiter.over()) {
+  if (progress() || poll_failures() || waiter.over()) {
     transport_.cancel_sleep();
     return;
   }

@@ -155,9 +155,9 @@ struct EngineSetup {
   const shm::Deaths* liveness = nullptr;
   /// Runs the peer liveness monitor; called repeatedly by calls that wait long. Null if the launcher detects
   /// deaths.
-  void (*look_around)() = nullptr;
+  void (*check_liveness)() = nullptr;
   /// Records the death of a process that another one reported. Null if all processes read the same registry.
-  void (*hear_of_death)(PeerIndex process, PeerIndex from) = nullptr;
+  void (*record_death)(PeerIndex process, PeerIndex from) = nullptr;
   /// The recorder of --profile and --trace; nullptr without them.
   profile::Recorder* recorder = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
@@ -321,9 +321,9 @@ class Engine {
 
   /// Checks for new failures and ends operations that cannot complete any more, with an error; returns
   /// whether anything changed. Called by waiting loops that have found nothing for a while.
-  bool look_for_failures() {
+  bool poll_failures() {
     const bool news = liveness_ != nullptr && liveness_->deaths() != deaths_seen_;
-    return __builtin_expect(news || troubled_, 0) && handle_failures();
+    return __builtin_expect(news || has_failures_, 0) && handle_failures();
   }
   /// How many deaths this process has handled, in the order in which they are numbered (shm/liveness.h).
   uint32_t deaths() const { return deaths_seen_; }
@@ -452,7 +452,7 @@ class Engine {
   /// enough to sleep.
   bool idle(Waiter& waiter);
   /// Sleeps until a wake-up. Pre: the wait's condition was evaluated after the lock was last released.
-  void doze(Waiter& waiter);
+  void sleep_as_waiter(Waiter& waiter);
   void lead(Waiter& waiter);
   void follow(Waiter& waiter);
   static void wake_follower(Waiter& waiter);
@@ -491,7 +491,7 @@ class Engine {
   [[gnu::cold]] void watch_awaited();
   void pass_on(PeerIndex dead);
   void on_died(PeerIndex from, uint32_t process);
-  void bury(PeerIndex process);
+  void reap(PeerIndex process);
   [[gnu::cold]] void grow_cell_receivers(size_t cells);
   void note_receiver(int cell, PeerIndex receiver) {
     const auto at = static_cast<size_t>(cell);
@@ -667,8 +667,8 @@ class Engine {
   shm::WaitPage* const wait_page_;
   shm::LongTraffic* const traffic_;
   const shm::Deaths* const liveness_;
-  void (*const look_around_)();
-  void (*const hear_of_death_)(PeerIndex process, PeerIndex from);
+  void (*const check_liveness_)();
+  void (*const record_death_)(PeerIndex process, PeerIndex from);
   profile::Recorder* const recorder_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);
@@ -705,7 +705,7 @@ class Engine {
   Request* completed_send_ = nullptr;
   size_t sends_under_way_ = 0;
   uint32_t deaths_seen_ = 0;
-  bool troubled_ = false;                                  // a process has died or a communicator was revoked
+  bool has_failures_ = false;                              // a process has died or a communicator was revoked
   bool fast_path_disabled_ = chaos::disables_fast_path();  // chaos, or a revoked communicator
   uint8_t epoch_ = 1;  // changes when sends end whose answers may still arrive; never 0
   std::vector<Revoked> revoked_;
@@ -766,10 +766,10 @@ void Engine::wait_until(Done&& done, const Describe& describe) try {
     if (done()) break;
     if (moved) {
       waiter.rounds = 0;
-      if (++waiter.moves % kMovesPerLook == 0) look_for_failures();
-      LibraryLock::breathe();
+      if (++waiter.moves % kMovesPerLook == 0) poll_failures();
+      LibraryLock::yield_lock();
     } else if (idle(waiter) && !done()) {  // another thread may have completed it during idle()
-      doze(waiter);
+      sleep_as_waiter(waiter);
     }
   }
   if (__builtin_expect(waiter.noted, 0)) end_wait(waiter);

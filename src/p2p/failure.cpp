@@ -97,7 +97,7 @@ Status Engine::failure_of(const objects::Comm& comm) const {
 }
 
 Status Engine::check_source(PeerIndex from, uint32_t context) const {
-  if (__builtin_expect(!troubled_, 1)) return {};
+  if (__builtin_expect(!has_failures_, 1)) return {};
   if (revoked(context) != nullptr) return revoked_status();
   if (from >= 0) return is_dead(from) ? death_of(from, MPIX_ERR_PROC_FAILED) : Status();
   const objects::Comm* comm = comm_of(context);
@@ -153,13 +153,13 @@ bool Engine::handle_failures() try {
   bool moved = false;
   const uint32_t deaths = liveness_ != nullptr ? liveness_->deaths() : 0;
   if (deaths != deaths_seen_) {
-    moved = troubled_ = true;
+    moved = has_failures_ = true;
     deaths_seen_ = deaths;
     for (size_t index = 0; index < peers_.size(); ++index) {
       const auto process = static_cast<PeerIndex>(index);
       if (process == self_ || is_dead(process)) continue;
       const uint32_t death = liveness_->death_of(process);
-      if (death != 0 && death <= deaths) bury(process);
+      if (death != 0 && death <= deaths) reap(process);
     }
     leave_regions_of_dead();
     for_comms([this](objects::Comm& comm) { mark_broken(comm); });
@@ -186,7 +186,7 @@ bool Engine::handle_failures() try {
 // processes may wait for them. So each process that learns of it forwards it to ranks at distances 1, 2, 4,
 // ... in both directions: all learn of it in log2 P steps, over few connections.
 void Engine::pass_on(PeerIndex dead) {
-  if (hear_of_death_ == nullptr) return;
+  if (record_death_ == nullptr) return;
   const auto count = static_cast<PeerIndex>(peers_.size());
   for (PeerIndex distance = 1; distance < count; distance *= 2) {
     for (const PeerIndex to : {(self_ + distance) % count, (self_ + count - distance) % count}) {
@@ -197,11 +197,11 @@ void Engine::pass_on(PeerIndex dead) {
 
 void Engine::on_died(PeerIndex from, uint32_t process) {
   const auto dead = static_cast<PeerIndex>(process);
-  if (hear_of_death_ == nullptr || process >= peers_.size() || dead == self_ || is_dead(dead)) return;
-  hear_of_death_(dead, from);
+  if (record_death_ == nullptr || process >= peers_.size() || dead == self_ || is_dead(dead)) return;
+  record_death_(dead, from);
 }
 
-void Engine::bury(PeerIndex process) {
+void Engine::reap(PeerIndex process) {
   // Receives what the process sent before it died.
   for (int round = 0; round < kDrainRoundsMax; ++round) {
     static_cast<void>(transport_.poll(&Engine::handle, this));
@@ -418,7 +418,7 @@ const Engine::Revoked* Engine::revoked(uint32_t context) const {
 Engine::Revoked& Engine::note_revoked(uint32_t context) {
   const uint32_t block = block_of(context);
   revoked_.push_back({block, comm_of(block * kContextsEach)});
-  troubled_ = true;
+  has_failures_ = true;
   if (revoked_.back().comm != nullptr) disable_fast_path(*revoked_.back().comm);
   return revoked_.back();
 }
@@ -474,7 +474,7 @@ void Engine::on_revoked(PeerIndex from, uint32_t context) {
 }
 
 void Engine::examine(objects::Comm& comm) {
-  if (__builtin_expect(!troubled_, 1)) return;
+  if (__builtin_expect(!has_failures_, 1)) return;
   mark_broken(comm);
   const uint32_t block = block_of(comm.context);
   for (Revoked& entry : revoked_) {

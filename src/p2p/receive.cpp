@@ -130,7 +130,7 @@ Status Engine::receive(void* buffer, Count count, const datatype::Type& type, Pe
 
 Status Engine::ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
                         uint32_t context, Request*& request) {
-  if (__builtin_expect(troubled_, 0)) {
+  if (__builtin_expect(has_failures_, 0)) {
     HEARTH_TRY(revoked(context) != nullptr ? check_source(from, context) : Status());
   }
   Request* made = requests_.create(RequestKind::receive, buffer, count, type, MatchKey{context, from, tag});
@@ -235,7 +235,7 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       }
       break;
     case PacketKind::cooperative_request:
-      if (__builtin_expect(engine.troubled_, 0) && engine.request_of(header.cookie(), from) == nullptr) {
+      if (__builtin_expect(engine.has_failures_, 0) && engine.request_of(header.cookie(), from) == nullptr) {
         // The receiver that asked for a write waits for an answer before it releases its buffer.
         if (header.flags() & kAlone) engine.answer(from, PacketKind::written, kNotWritten, header.cookie());
         return;
@@ -289,7 +289,7 @@ void Engine::on_damage(PeerIndex from, const shm::PacketHeader& header) {
                  unsigned{header.kind()}, unsigned{header.bytes()});
   }
   // After a failure, answers to the sends that it ended are expected.
-  if (damage_told_ || troubled_) return;
+  if (damage_told_ || has_failures_) return;
   damage_told_ = true;
   static_cast<void>(
       fail(MPI_ERR_INTERN,
@@ -371,7 +371,7 @@ Status Engine::truncation(const Request& request, PeerIndex from, int tag, int64
 // Probing.
 
 bool Engine::has_come(PeerIndex from, int tag, uint32_t context, Received& received) {
-  if (__builtin_expect(troubled_, 0) && revoked(context) != nullptr) return false;
+  if (__builtin_expect(has_failures_, 0) && revoked(context) != nullptr) return false;
   const auto* message = static_cast<UnexpectedMessage*>(unexpected_.find({context, from, tag}));
   if (message == nullptr) return false;
   received = {message->key.peer, message->key.tag, message->bytes};
@@ -395,7 +395,7 @@ Status Engine::probe(PeerIndex from, int tag, uint32_t context, Received& receiv
       [&] {
         status = {};
         message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
-        if (__builtin_expect(troubled_, 0) && (message == nullptr || revoked(context) != nullptr)) {
+        if (__builtin_expect(has_failures_, 0) && (message == nullptr || revoked(context) != nullptr)) {
           status = check_source(from, context);
         }
         return message != nullptr || !status.ok();

@@ -310,7 +310,7 @@ void Engine::note_polling() {
   const uint64_t now = os::now_ns();
   if (polling_since_ns_ == 0) polling_since_ns_ = now;
   if (now - polling_since_ns_ < kPollingNs) return;
-  if (look_around_ != nullptr) look_around_();
+  if (check_liveness_ != nullptr) check_liveness_();
   shm::WaitPage& page = *wait_page_;
   atomic::store_relaxed(page.polling.beat_ns, now);
   const uint64_t queues = changes(posted_) + changes(unexpected_);

@@ -188,7 +188,7 @@ Window::Combining::Combining(Window& window, int rank) : word_(window.board_of(r
     if (tries % kTriesPerLook != 0) continue;
     os::yield_processor();
     p2p::Engine& engine = p2p::engine();
-    engine.look_for_failures();
+    engine.poll_failures();
     const uint32_t holder = atomic::load_relaxed(word_);
     if (holder == 0 || holder > static_cast<uint32_t>(engine.size())) continue;
     if (!engine.is_dead(static_cast<PeerIndex>(holder - 1))) continue;
