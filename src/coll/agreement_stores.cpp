@@ -92,7 +92,7 @@ class ByStores final : public AgreementProtocol {
   void decide(uint32_t flags, uint32_t acknowledged);
   bool read_decision(PeerIndex from);
   void end();
-  void ring_all() const;
+  void wake_all() const;
 
   const AgreementPart part_;
   const uint32_t owner_;
@@ -179,7 +179,7 @@ void ByStores::contribute() {
   // Pairs with the load in gather().
   atomic::store_release(entry.contributed, part_.number);
   chaos::at(chaos::Point::agreement_contributed);
-  ring_all();
+  wake_all();
 }
 
 bool ByStores::gather() {
@@ -247,13 +247,13 @@ void ByStores::end() {
   // Pairs with the load in passed().
   atomic::store_release(place_->entry->passed, part_.number);
   place_->in_use = false;
-  ring_all();
+  wake_all();
 }
 
-void ByStores::ring_all() const {
+void ByStores::wake_all() const {
   const PeerIndex self = p2p::engine().self();
   for (const PeerIndex process : part_.members) {
-    if (process != self) shm::Bell(*the_segment, process).ring();
+    if (process != self) shm::WakeWord(*the_segment, process).wake();
   }
 }
 

@@ -311,7 +311,7 @@ CollectiveRegion::CollectiveRegion(Comm& comm, const shm::Segment& segment, int3
   if (!segment.open_pipeline_buffers(index_)) throw std::bad_alloc();
   for (const objects::PeerIndex process : members_of(comm)) {
     rank_slots_.push_back(&segment.rank_slots(index_, place_of(process)));
-    bells_.emplace_back(segment, place_of(process));
+    wake_words_.emplace_back(segment, place_of(process));
     if (has_overflow_buffers())
       overflow_buffers_.push_back(segment.overflow_buffers(index_, place_of(process)));
   }
@@ -431,7 +431,7 @@ void CollectiveRegion::publish_out_of_step(PublishedMismatch seen, PublishedMism
     atomic::store_relaxed(own_->consumed[kOwn], own.word);
     atomic::store_release(own_->consumed[kOutOfStep], uint64_t{1});
   }
-  ring_all();
+  wake_all();
 }
 
 void CollectiveRegion::end_out_of_order(uint32_t number) {
@@ -449,7 +449,7 @@ void CollectiveRegion::publish_done() {
   // Pairs with the acquire in update_done_by_all(): all reads of other rows come before.
   atomic::store_release(own_->done, done_);
   access_counters::writes(&own_->done, sizeof own_->done);
-  ring_all();
+  wake_all();
 }
 
 void CollectiveRegion::map_slices() {
@@ -484,9 +484,9 @@ std::span<std::byte> CollectiveRegion::pipeline_buffers(int rank) const {
   return segment_.pipeline_buffers(index_, place_of(peers_[rank]));
 }
 
-void CollectiveRegion::ring_all() const {
+void CollectiveRegion::wake_all() const {
   for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_) ring(rank);
+    if (rank != rank_) wake(rank);
   }
 }
 

@@ -332,11 +332,11 @@ class CollectiveRegion {
   [[gnu::cold]] Status fall_out_of_step(int rank);
 
   /// Wakes a rank that may be waiting for the value just stored.
-  void ring(int rank) const {
-    bells_[static_cast<size_t>(rank)].ring();
+  void wake(int rank) const {
+    wake_words_[static_cast<size_t>(rank)].wake();
     access_counters::wakes();
   }
-  void ring_all() const;
+  void wake_all() const;
 
  private:
   static inline int own_place_ = 0;
@@ -372,7 +372,7 @@ class CollectiveRegion {
   shm::RankSlots* own_ = nullptr;
   std::vector<shm::RankSlots*> rank_slots_;   // by rank
   std::vector<std::byte*> overflow_buffers_;  // by rank; empty if there are no pipeline buffers
-  std::vector<shm::Bell> bells_;              // by rank
+  std::vector<shm::WakeWord> wake_words_;     // by rank
   uint32_t begun_ = 0;
   uint32_t done_ = 0;            // all collectives up to this one are complete here
   uint32_t done_published_ = 0;  // as published in the own row

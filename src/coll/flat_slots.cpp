@@ -230,9 +230,9 @@ bool FlatSlots::publish_data() {
     put_data(region_.own_payload(number_, data_bytes_));
     region_.publish(number_, what_of(data_bytes_, kind_, generation_));
     if (reader_ == kAll) {
-      region_.ring_all();
+      region_.wake_all();
     } else {
-      region_.ring(reader_);
+      region_.wake(reader_);
     }
   }
   if (kept_.from_type != nullptr) {

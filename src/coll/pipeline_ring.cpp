@@ -65,7 +65,7 @@ void PipelineRing::publish_produced(Word word, uint64_t end, int to) {
   atomic::store_release(shown, end);
   access_counters::writes(&shown, sizeof shown);
   chaos::at(chaos::Point::stage_published);
-  to >= 0 ? region_.ring(to) : region_.ring_all();
+  to >= 0 ? region_.wake(to) : region_.wake_all();
 }
 
 bool PipelineRing::has_produced(int rank, Word word, uint64_t end) const {
@@ -79,7 +79,7 @@ void PipelineRing::publish_consumed(uint64_t end) {
   chaos::at(chaos::Point::collective_ends);
   atomic::store_release(region_.own_rank_slots().consumed[0], end);
   access_counters::writes(region_.own_rank_slots().consumed, sizeof end);
-  region_.ring_all();
+  region_.wake_all();
 }
 
 }  // namespace hearth::coll

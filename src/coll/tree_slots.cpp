@@ -161,7 +161,7 @@ bool TreeSlots::give_up(Status status) {
 
 void TreeSlots::wake_group(const Hierarchy::Group& group) {
   for (const int member : group.members) {
-    if (member != rank_) region_.ring(member);
+    if (member != rank_) region_.wake(member);
   }
 }
 
@@ -263,7 +263,7 @@ bool TreeSlots::go_up() {
     wake_group(group);
     phase_ = Phase::across;
   } else {
-    region_.ring(top ? hierarchy_->top_delegate(root_) : group.members[0]);
+    region_.wake(top ? hierarchy_->top_delegate(root_) : group.members[0]);
     phase_ = exchanges ? Phase::down : Phase::to_root;
   }
   return true;
@@ -318,7 +318,7 @@ bool TreeSlots::serve_root() {
     copy_bytes(region_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
     access_counters::copies(bytes_);
     publish(number_ + 1, bytes_);
-    region_.ring(root_);
+    region_.wake(root_);
   } else if (rank_ == root_) {
     if (rank_ != above_root && !poll(above_root, number_ + 1, bytes_, result)) return false;
     if (result != nullptr) {
@@ -383,7 +383,7 @@ bool TreeSlots::gather_group() {
     pack_all(own, *type_, region_.own_slot(number_).payload, bytes_);
     access_counters::copies(bytes_);
     publish(number_, bytes_);
-    region_.ring(leader);
+    region_.wake(leader);
   } else {
     if (!may_publish(number_ + 1)) return false;
     std::byte* blocks = region_.own_slot(number_ + 1).payload;
@@ -397,7 +397,7 @@ bool TreeSlots::gather_group() {
     pack_all(own, *type_, blocks, bytes_);
     access_counters::copies(bytes_);
     publish(number_ + 1, static_cast<int64_t>(group.members.size()) * bytes_);
-    region_.ring_all();
+    region_.wake_all();
   }
   next_ = static_cast<int>(hierarchy_->lowest_groups().size()) - 1;
   phase_ = Phase::concatenate;

@@ -532,7 +532,7 @@ bool Messages::perform_lock(Heard& heard) {
   const bool exclusive = heard.header.op != 0;
   const PeerIndex origin = comm_.peers[heard.origin];
   if (heard.header.wanted == Wanted::unlock) {
-    if (lock.unlock(exclusive)) window_.ring_all();
+    if (lock.unlock(exclusive)) window_.wake_all();
     return true;
   }
   if (!lock.try_lock(exclusive, origin)) {

@@ -283,7 +283,7 @@ Status Window::release(int rank, bool exclusive) {
         messages_.ask({.wanted = Wanted::unlock, .target = rank, .exclusive = exclusive}, {}, nullptr));
     return await_replies(rank);
   }
-  if (PartLock(*board).unlock(exclusive)) ring_all();
+  if (PartLock(*board).unlock(exclusive)) wake_all();
   return {};
 }
 

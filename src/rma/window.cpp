@@ -47,9 +47,9 @@ std::byte* Window::reach(PeerIndex peer, uint64_t offset, size_t bytes) {
   return place < 0 || the_arena == nullptr ? nullptr : the_arena->memory_of(place, offset, bytes);
 }
 
-void Window::ring_all() const {
+void Window::wake_all() const {
   for (int rank = 0; rank < comm_.size; ++rank) {
-    if (const int place = place_of(peer(rank)); place >= 0) shm::Bell(*the_segment, place).ring();
+    if (const int place = place_of(peer(rank)); place >= 0) shm::WakeWord(*the_segment, place).wake();
   }
 }
 

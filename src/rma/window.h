@@ -210,7 +210,7 @@ class Window final : public p2p::Polled {
   Status tell_all(std::span<const PeerIndex> peers, int tag);
   Status listen_to_all(std::span<const PeerIndex> peers, int tag, std::vector<p2p::Request*>& requests);
   void end_exposure();
-  void ring_all() const;
+  void wake_all() const;
 
   Comm& comm_;
   const OwnPart own_;

@@ -40,12 +40,12 @@ uint64_t to_pages(uint64_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-uint64_t knock_bytes(uint64_t ranks) {
+uint64_t connect_bitmap_bytes(uint64_t ranks) {
   return (ranks + 63) / 64 * 8;
 }
 
 uint64_t table_bytes(uint64_t ranks) {
-  const uint64_t bytes = knock_bytes(ranks) + ranks * sizeof(uint32_t);
+  const uint64_t bytes = connect_bitmap_bytes(ranks) + ranks * sizeof(uint32_t);
   return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
@@ -69,7 +69,7 @@ uint64_t cells_offset(const SegmentPlan& plan) {
   return blocks_offset() + plan.rank_count * block_bytes(plan);
 }
 uint64_t region_head_bytes(uint64_t ranks) {
-  return (3 * knock_bytes(ranks) + kLineBytes - 1) / kLineBytes * kLineBytes;
+  return (3 * connect_bitmap_bytes(ranks) + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 uint64_t region_bytes(const SegmentPlan& plan) {
   return to_pages(region_head_bytes(plan.rank_count) + plan.rank_count * sizeof(RankSlots));
@@ -366,14 +366,14 @@ RankBlock& Segment::rank(int rank) const {
                                        static_cast<uint64_t>(rank) * geometry_.block_bytes);
 }
 
-std::span<uint64_t> Segment::knocks(int rank) const {
+std::span<uint64_t> Segment::connect_bitmap(int rank) const {
   auto* words = reinterpret_cast<uint64_t*>(&this->rank(rank) + 1);
-  return {words, knock_bytes(geometry_.rank_count) / 8};
+  return {words, connect_bitmap_bytes(geometry_.rank_count) / 8};
 }
 
 uint32_t& Segment::ring_number(int receiver, int sender) const {
   auto* numbers = reinterpret_cast<uint32_t*>(reinterpret_cast<std::byte*>(&rank(receiver) + 1) +
-                                              knock_bytes(geometry_.rank_count));
+                                              connect_bitmap_bytes(geometry_.rank_count));
   return numbers[sender];
 }
 
@@ -397,17 +397,17 @@ std::byte* Segment::region_memory(int region) const {
 }
 
 std::span<uint64_t> Segment::used_slots(int region) const {
-  return {reinterpret_cast<uint64_t*>(region_memory(region)), knock_bytes(geometry_.rank_count) / 8};
+  return {reinterpret_cast<uint64_t*>(region_memory(region)), connect_bitmap_bytes(geometry_.rank_count) / 8};
 }
 
 std::span<uint64_t> Segment::present(int region) const {
-  return {used_slots(region).data() + knock_bytes(geometry_.rank_count) / 8,
-          knock_bytes(geometry_.rank_count) / 8};
+  return {used_slots(region).data() + connect_bitmap_bytes(geometry_.rank_count) / 8,
+          connect_bitmap_bytes(geometry_.rank_count) / 8};
 }
 
 std::span<uint64_t> Segment::counted(int region) const {
-  return {present(region).data() + knock_bytes(geometry_.rank_count) / 8,
-          knock_bytes(geometry_.rank_count) / 8};
+  return {present(region).data() + connect_bitmap_bytes(geometry_.rank_count) / 8,
+          connect_bitmap_bytes(geometry_.rank_count) / 8};
 }
 
 RankSlots& Segment::rank_slots(int region, int process) const {

@@ -62,7 +62,7 @@ class Segment {
 
   /// The connect bitmap of `rank`: bit s % 64 of word s / 64 is set when rank s has opened a ring to `rank`,
   /// until `rank` has opened it too.
-  std::span<uint64_t> knocks(int rank) const;
+  std::span<uint64_t> connect_bitmap(int rank) const;
   /// Number + 1 of the ring from `sender` to `receiver`; 0 if there is none yet.
   uint32_t& ring_number(int receiver, int sender) const;
   /// Upper limit of the number of rings.

@@ -61,7 +61,7 @@ class ShmTransport final : public Transport {
 
   Status open_writer(PeerIndex to);
   int process_of(PeerIndex peer) const;
-  void answer_knocks();
+  void answer_connects();
   int drain(PeerIndex from, PacketHandler handler, void* receiver);
 
   const shm::Segment& segment_;
@@ -72,8 +72,8 @@ class ShmTransport final : public Transport {
   std::vector<PeerIndex> open_;           // peers with a ring to this process, those active last in front
   size_t turn_ = 0;                       // next of the others in open_
   uint64_t probe_word_ = 0;               // see RankBlock::probe_word
-  uint64_t* knocks_ = nullptr;
-  size_t knock_words_ = 0;
+  uint64_t* connect_bitmap_ = nullptr;
+  size_t connect_words_ = 0;
   shm::CellPool cells_;
   shm::Sleeper sleeper_;
   std::vector<os::Descriptor> processes_;  // by peer: pidfds, each opened by the first is_gone() of the peer

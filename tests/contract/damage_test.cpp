@@ -164,13 +164,13 @@ TEST_F(Damage, pieces_are_no_longer_than_their_message) {
 
 TEST_F(Damage, a_ring_that_is_not_there_is_not_opened) {
   job_.segment().ring_number(0, 2) = 4711;
-  atomic::fetch_or(job_.segment().knocks(0)[0], uint64_t{1} << 2);
+  atomic::fetch_or(job_.segment().connect_bitmap(0)[0], uint64_t{1} << 2);
   EXPECT_TRUE(says(words_of_progress(), "rank 2's ring to rank 0 has the number 4711"));
 }
 
 TEST_F(Damage, a_ring_is_opened_once) {
   std::byte* memory = ring();
-  atomic::fetch_or(job_.segment().knocks(0)[0], uint64_t{2});
+  atomic::fetch_or(job_.segment().connect_bitmap(0)[0], uint64_t{2});
   EXPECT_EQ(words_of_progress(), "nothing was found");
   EXPECT_EQ(ring(), memory);  // its messages arrive as before
 }

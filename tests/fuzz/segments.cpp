@@ -25,7 +25,7 @@ void touch_all(const shm::Segment& segment) {
   const shm::JobGeometry& geometry = segment.geometry();
   const int last = segment.rank_count() - 1;
   touch(segment, &segment.rank(last), sizeof(shm::RankBlock));
-  touch(segment, segment.knocks(last).data(), segment.knocks(last).size_bytes());
+  touch(segment, segment.connect_bitmap(last).data(), segment.connect_bitmap(last).size_bytes());
   touch(segment, &segment.ring_number(last, last), sizeof(uint32_t));
   touch(segment, segment.cell_memory(last, geometry.cell_count - 1), geometry.cell_bytes);
   touch(segment, &segment.cell_mark(last, geometry.cell_count - 1), sizeof(uint32_t));

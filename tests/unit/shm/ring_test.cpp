@@ -42,8 +42,8 @@ class Pair {
       : bytes_max_(payload_bytes_max(lines)),
         memory_(lines + kRingHeadLines),
         notes_(RingWriter::note_words(lines)),
-        writer_(memory_.data()->bytes, lines, Bell(), notes_.data()),
-        reader_(memory_.data()->bytes, lines, Bell()) {}
+        writer_(memory_.data()->bytes, lines, WakeWord(), notes_.data()),
+        reader_(memory_.data()->bytes, lines, WakeWord()) {}
 
   size_t bytes_max() const { return bytes_max_; }
   size_t waiting() const { return sent_.size(); }
