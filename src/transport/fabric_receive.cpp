@@ -85,7 +85,7 @@ int FabricTransport::poll(PacketHandler handler, void* receiver) {
   if (__builtin_expect(!unposted_.empty(), 0) && post_receive(unposted_.back())) unposted_.pop_back();
   if (!waiting_.empty()) serve_waiting();
   packets_ += static_cast<uint64_t>(packets);
-  if (__builtin_expect(++quiet_polls_ >= kPollsPerGuard, 0)) look_who_is_gone();
+  if (__builtin_expect(++quiet_polls_ >= kPollsPerMonitor, 0)) look_who_is_gone();
   return packets;
 }
 
@@ -246,10 +246,10 @@ void FabricTransport::end_with_error() {
 void FabricTransport::look_who_is_gone() {
   quiet_polls_ = 0;
   const uint64_t now_ns = os::now_ns();
-  for (const Guard::Gone& gone : guard_.look()) {
+  for (const ConnectionMonitor::Gone& gone : monitor_.look()) {
     suspects_.push_back({gone.peer, gone.why, gone.silent, now_ns});
   }
-  if (guard_.refused()) refuse("does not know this job's secret");
+  if (monitor_.refused()) refuse("does not know this job's secret");
   for (size_t i = 0; i < suspects_.size();) {
     const Suspect suspect = suspects_[i];
     if (now_ns - suspect.since_ns < kLeaveNs && !peer(suspect.peer).has_left()) {

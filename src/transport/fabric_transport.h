@@ -33,8 +33,8 @@
 #include <vector>
 
 #include "base/pool.h"
+#include "transport/connection_monitor.h"
 #include "transport/fabric_library.h"
-#include "transport/guard.h"
 #include "transport/network.h"
 
 namespace hearth::transport {
@@ -103,7 +103,7 @@ class FabricTransport final : public Network {
   // Buffers that are allocated together.
   static constexpr int kBuffersEach = 16;
   // Polls per check of the connection monitor.
-  static constexpr uint32_t kPollsPerGuard = 512;
+  static constexpr uint32_t kPollsPerMonitor = 512;
   // Time for the shutdown packet of a process to arrive after its end has been detected.
   static constexpr uint64_t kLeaveNs = 500'000'000;
   // Machines that are monitored without an exchange of packets.
@@ -227,7 +227,7 @@ class FabricTransport final : public Network {
   Buffer* free_ = nullptr;
   Buffer* claimed_ = nullptr;  // returned by claim()
   size_t under_way_ = 0;       // packets and buffers whose sends are pending
-  Guard guard_;
+  ConnectionMonitor monitor_;
   struct Suspect {
     PeerIndex peer;
     const char* why;

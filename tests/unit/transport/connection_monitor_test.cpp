@@ -1,4 +1,4 @@
-#include "transport/guard.h"
+#include "transport/connection_monitor.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -25,20 +25,20 @@ std::span<const std::byte> loopback() {
   return {reinterpret_cast<const std::byte*>(&address), sizeof address};
 }
 
-std::vector<Guard::Gone> look_for_a_while(Guard& guard) {
-  std::vector<Guard::Gone> gone;
+std::vector<ConnectionMonitor::Gone> look_for_a_while(ConnectionMonitor& monitor) {
+  std::vector<ConnectionMonitor::Gone> gone;
   for (int i = 0; i < 500 && gone.empty(); ++i) {
-    gone = guard.look();
+    gone = monitor.look();
     os::sleep_ns(1'000'000);
   }
   return gone;
 }
 
-TEST(Guard, TellsOnceOfWhoIsGone) {
-  Guard own;
+TEST(ConnectionMonitor, TellsOnceOfWhoIsGone) {
+  ConnectionMonitor own;
   own.open(loopback(), kKey);
-  auto first = std::make_unique<Guard>();
-  Guard second;
+  auto first = std::make_unique<ConnectionMonitor>();
+  ConnectionMonitor second;
   first->open(loopback(), kKey);
   second.open(loopback(), kKey);
   ASSERT_NE(first->port(), 0);
@@ -51,7 +51,7 @@ TEST(Guard, TellsOnceOfWhoIsGone) {
     os::sleep_ns(1'000'000);
   }
   first.reset();
-  const std::vector<Guard::Gone> gone = look_for_a_while(own);
+  const std::vector<ConnectionMonitor::Gone> gone = look_for_a_while(own);
   ASSERT_EQ(gone.size(), 1u);
   EXPECT_EQ(gone[0].peer, 7);
   EXPECT_STREQ(gone[0].why, "its process has ended");
@@ -59,9 +59,9 @@ TEST(Guard, TellsOnceOfWhoIsGone) {
 }
 
 // A process outside of MPI calls accepts no connection, but its kernel completes the handshake.
-TEST(Guard, TellsOfWhoNeverAnswered) {
-  Guard own;
-  auto other = std::make_unique<Guard>();
+TEST(ConnectionMonitor, TellsOfWhoNeverAnswered) {
+  ConnectionMonitor own;
+  auto other = std::make_unique<ConnectionMonitor>();
   other->open(loopback(), kKey);
   const uint16_t port = other->port();
   own.watch(1, loopback(), port, kSilentNs);
@@ -69,15 +69,15 @@ TEST(Guard, TellsOfWhoNeverAnswered) {
   other.reset();
   EXPECT_EQ(look_for_a_while(own).size(), 1u);
   own.watch(2, loopback(), port, kSilentNs);
-  const std::vector<Guard::Gone> gone = look_for_a_while(own);
+  const std::vector<ConnectionMonitor::Gone> gone = look_for_a_while(own);
   ASSERT_EQ(gone.size(), 1u);
   EXPECT_EQ(gone[0].peer, 2);
 }
 
 // A connection that sends wrong data, or nothing, does not disturb peers that know the secret.
-TEST(Guard, StrangersAreRefused) {
-  Guard own;
-  auto other = std::make_unique<Guard>();
+TEST(ConnectionMonitor, StrangersAreRefused) {
+  ConnectionMonitor own;
+  auto other = std::make_unique<ConnectionMonitor>();
   other->open(loopback(), kKey);
   std::vector<os::Descriptor> silent;
   std::string problem;
@@ -107,14 +107,14 @@ TEST(Guard, StrangersAreRefused) {
   EXPECT_EQ(look_for_a_while(own).size(), 1u);
 }
 
-TEST(Guard, WatchesNobodyWithoutAnAddressOfTheInternet) {
-  Guard guard;
+TEST(ConnectionMonitor, WatchesNobodyWithoutAnAddressOfTheInternet) {
+  ConnectionMonitor monitor;
   const std::vector<std::byte> address(32);
-  guard.open(address, kKey);
-  EXPECT_EQ(guard.port(), 0);
-  guard.watch(1, address, 0, kSilentNs);
-  guard.watch(1, address, 1234, kSilentNs);
-  EXPECT_TRUE(guard.look().empty());
+  monitor.open(address, kKey);
+  EXPECT_EQ(monitor.port(), 0);
+  monitor.watch(1, address, 0, kSilentNs);
+  monitor.watch(1, address, 1234, kSilentNs);
+  EXPECT_TRUE(monitor.look().empty());
 }
 
 }  // namespace

@@ -23,7 +23,7 @@
 
 namespace hearth::transport {
 
-class Guard {
+class ConnectionMonitor {
  public:
   /// Listens at this socket address. Addresses other than IPv4 and IPv6 cannot be monitored. `key`: the job's
   /// secret.
@@ -51,7 +51,7 @@ class Guard {
   using Secret = std::array<std::byte, sizeof(uint64_t)>;
 
   void accept();
-  void hear(size_t place);
+  void read_secret(size_t place);
   bool make_room();
   void drop(size_t place);
 
@@ -63,7 +63,7 @@ class Guard {
   struct Watcher {
     os::Descriptor connection;
     uint64_t since_ns;
-    Secret said;
+    Secret received;
     size_t bytes = 0;
     bool known = false;
   };

@@ -1,4 +1,4 @@
-#include "transport/guard.h"
+#include "transport/connection_monitor.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,13 +10,14 @@
 
 namespace hearth::transport {
 
-void Guard::open(std::span<const std::byte> address, uint64_t key) {
+void ConnectionMonitor::open(std::span<const std::byte> address, uint64_t key) {
   std::memcpy(secret_.data(), &key, sizeof key);
   listener_ = os::listen_at(address, port_);
   if (listener_.open()) poller_.add(listener_.number(), kListenerToken, true, false);
 }
 
-void Guard::watch(PeerIndex peer, std::span<const std::byte> address, uint16_t port, uint64_t silent_ns) {
+void ConnectionMonitor::watch(PeerIndex peer, std::span<const std::byte> address, uint16_t port,
+                              uint64_t silent_ns) {
   if (port == 0) return;
   os::Descriptor connection = os::watch_at(address, port, silent_ns);
   if (!connection.open()) return;
@@ -26,7 +27,7 @@ void Guard::watch(PeerIndex peer, std::span<const std::byte> address, uint16_t p
 
 // Incoming connections.
 
-void Guard::drop(size_t place) {
+void ConnectionMonitor::drop(size_t place) {
   os::Descriptor& connection = watchers_[place].connection;
   if (!connection.open()) return;
   poller_.remove(connection.number());
@@ -35,7 +36,7 @@ void Guard::drop(size_t place) {
 
 // If there are too many connections that have not sent the secret, drops the oldest. False: even that one is
 // too young, and new connections have to wait.
-bool Guard::make_room() {
+bool ConnectionMonitor::make_room() {
   size_t strangers = 0;
   size_t oldest = watchers_.size();
   for (size_t place = 0; place < watchers_.size(); ++place) {
@@ -51,7 +52,7 @@ bool Guard::make_room() {
   return true;
 }
 
-void Guard::accept() {
+void ConnectionMonitor::accept() {
   if (!make_room()) return;
   os::Descriptor connection = os::accept_next(listener_.number());
   if (!connection.open()) return;
@@ -63,23 +64,23 @@ void Guard::accept() {
   *place = {std::move(connection), os::now_ns(), {}};
 }
 
-void Guard::hear(size_t place) {
+void ConnectionMonitor::read_secret(size_t place) {
   Watcher& watcher = watchers_[place];
   if (!watcher.connection.open()) return;
   const int number = watcher.connection.number();
   const intptr_t bytes =
-      os::read_some(number, watcher.said.data() + watcher.bytes, watcher.said.size() - watcher.bytes);
+      os::read_some(number, watcher.received.data() + watcher.bytes, watcher.received.size() - watcher.bytes);
   if (bytes < 0 && errno == EAGAIN) return;
   if (bytes <= 0) return drop(place);
   watcher.bytes += static_cast<size_t>(bytes);
-  if (watcher.bytes < watcher.said.size()) return;
-  watcher.known = watcher.said == secret_;
+  if (watcher.bytes < watcher.received.size()) return;
+  watcher.known = watcher.received == secret_;
   if (watcher.known) return poller_.remove(number);
   refused_ = true;
   drop(place);
 }
 
-std::vector<Guard::Gone> Guard::look() {
+std::vector<ConnectionMonitor::Gone> ConnectionMonitor::look() {
   std::vector<Gone> gone;
   for (const os::Poller::Event& event : poller_.wait(0)) {
     if (event.token == kListenerToken) {
@@ -87,7 +88,7 @@ std::vector<Guard::Gone> Guard::look() {
       continue;
     }
     if ((event.token & kWatcherBit) != 0) {
-      hear(static_cast<size_t>(event.token & ~kWatcherBit));
+      read_secret(static_cast<size_t>(event.token & ~kWatcherBit));
       continue;
     }
     Watched& watched = watched_[static_cast<size_t>(event.token)];
