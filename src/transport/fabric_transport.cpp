@@ -35,8 +35,8 @@ Status FabricTransport::open(const NetworkSetup& setup, std::unique_ptr<FabricTr
 FabricTransport::~FabricTransport() {
   // Closes the endpoint first, so that no transfer is active when its buffers are released.
   endpoint_.reset();
-  for (size_t slot = 0; slot < lent_.slots_used(); ++slot) {
-    if (Lent* lent = lent_.at(slot); lent != nullptr) lent_.destroy(lent);
+  for (size_t slot = 0; slot < posted_.slots_used(); ++slot) {
+    if (PostedBuffer* posted = posted_.at(slot); posted != nullptr) posted_.destroy(posted);
   }
 }
 
