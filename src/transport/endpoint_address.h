@@ -20,16 +20,16 @@ namespace hearth::transport {
 /// library could misread each other: docs/design/fabric.md lists such changes.
 constexpr uint32_t kWireFormat = 2;
 
-struct NetworkCard {
+struct EndpointAddress {
   uint32_t format = kWireFormat;
   std::string provider;  // without zero bytes
   std::vector<std::byte> address;
 };
-std::vector<std::byte> to_bytes(const NetworkCard& card);
+std::vector<std::byte> to_bytes(const EndpointAddress& published);
 
 /// Reads the address that `rank` on `host` has published; an error, with a remedy, unless its packet format,
 /// provider and length of address equal those of `own`.
-Status read_card(std::span<const std::byte> bytes, const NetworkCard& own, int rank, const std::string& host,
-                 std::vector<std::byte>& address);
+Status read_address(std::span<const std::byte> bytes, const EndpointAddress& own, int rank,
+                    const std::string& host, std::vector<std::byte>& address);
 
 }  // namespace hearth::transport

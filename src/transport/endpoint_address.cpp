@@ -1,4 +1,4 @@
-#include "transport/network_card.h"
+#include "transport/endpoint_address.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,16 +7,17 @@
 
 namespace hearth::transport {
 
-std::vector<std::byte> to_bytes(const NetworkCard& card) {
-  std::vector<std::byte> bytes(sizeof card.format + card.provider.size() + 1);
-  std::memcpy(bytes.data(), &card.format, sizeof card.format);
-  std::memcpy(bytes.data() + sizeof card.format, card.provider.c_str(), card.provider.size() + 1);
-  bytes.insert(bytes.end(), card.address.begin(), card.address.end());
+std::vector<std::byte> to_bytes(const EndpointAddress& published) {
+  std::vector<std::byte> bytes(sizeof published.format + published.provider.size() + 1);
+  std::memcpy(bytes.data(), &published.format, sizeof published.format);
+  std::memcpy(bytes.data() + sizeof published.format, published.provider.c_str(),
+              published.provider.size() + 1);
+  bytes.insert(bytes.end(), published.address.begin(), published.address.end());
   return bytes;
 }
 
-Status read_card(std::span<const std::byte> bytes, const NetworkCard& own, int rank, const std::string& host,
-                 std::vector<std::byte>& address) {
+Status read_address(std::span<const std::byte> bytes, const EndpointAddress& own, int rank,
+                    const std::string& host, std::vector<std::byte>& address) {
   uint32_t format = 0;
   const bool whole = bytes.size() >= sizeof format;
   if (whole) std::memcpy(&format, bytes.data(), sizeof format);
