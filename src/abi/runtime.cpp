@@ -160,8 +160,8 @@ void make_engine() {
     setup.record_death = record_lost_rank;
   }
   if (run.job.launcher != nullptr) {
-    run.neighbours.emplace(run.job).open();
-    setup.check_liveness = [] { runtime().neighbours->look(); };
+    run.liveness_monitor.emplace(run.job).open();
+    setup.check_liveness = [] { runtime().liveness_monitor->check(); };
   }
   setup.wait_page = &segment.rank(run.job.place).waiting;
   setup.traffic = &segment.rank(run.job.place).traffic;

@@ -17,26 +17,26 @@
 
 namespace hearth::abi {
 
-class Neighbours {
+class LivenessMonitor {
  public:
-  explicit Neighbours(const launch::Bootstrap& job);
+  explicit LivenessMonitor(const launch::Bootstrap& job);
   /// Opens a pidfd of each peer that has published its PID, so that a reused PID is not mistaken for the
   /// peer.
   void open();
   /// Checks the next few peers, at most every 100 ms.
-  void look();
+  void check();
 
  private:
-  struct Neighbour {
+  struct Monitored {
     int rank;
     bool gone;    // at the last check
-    bool buried;  // its death is recorded
+    bool reaped;  // its death is recorded
   };
-  void look_at(Neighbour& neighbour);
+  void check_peer(Monitored& peer);
 
-  std::vector<Neighbour> others_;
+  std::vector<Monitored> others_;
   size_t next_ = 0;
-  uint64_t looked_ns_ = 0;
+  uint64_t checked_ns_ = 0;
 };
 
 }  // namespace hearth::abi

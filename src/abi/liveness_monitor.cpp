@@ -1,4 +1,4 @@
-#include "abi/neighbours.h"
+#include "abi/liveness_monitor.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -18,51 +18,51 @@ constexpr size_t kLooksMax = 32;
 
 }  // namespace
 
-Neighbours::Neighbours(const launch::Bootstrap& job) {
+LivenessMonitor::LivenessMonitor(const launch::Bootstrap& job) {
   for (int rank = 0; rank < job.size; ++rank) {
     const bool here = job.place_of.empty() || job.place_of[static_cast<size_t>(rank)] >= 0;
     if (here && rank != job.rank) others_.push_back({rank, false, false});
   }
 }
 
-void Neighbours::open() {
-  for (const Neighbour& neighbour : others_) {
-    const shm::RankBlock& block = runtime().job.segment.rank(place_of(neighbour.rank));
-    if (block.pid != 0) static_cast<void>(runtime().transport->is_gone(neighbour.rank));
+void LivenessMonitor::open() {
+  for (const Monitored& peer : others_) {
+    const shm::RankBlock& block = runtime().job.segment.rank(place_of(peer.rank));
+    if (block.pid != 0) static_cast<void>(runtime().transport->is_gone(peer.rank));
   }
 }
 
-void Neighbours::look() {
+void LivenessMonitor::check() {
   const uint64_t now = os::now_ns();
-  if (now - looked_ns_ < kLookNs) return;
-  looked_ns_ = now;
+  if (now - checked_ns_ < kLookNs) return;
+  checked_ns_ = now;
   for (size_t looks = std::min(kLooksMax, others_.size()); looks > 0; --looks) {
     next_ = (next_ + 1) % others_.size();
-    look_at(others_[next_]);
+    check_peer(others_[next_]);
   }
 }
 
-void Neighbours::look_at(Neighbour& neighbour) {
+void LivenessMonitor::check_peer(Monitored& peer) {
   Runtime& run = runtime();
-  const int place = place_of(neighbour.rank);
+  const int place = place_of(peer.rank);
   const shm::RankBlock& block = run.job.segment.rank(place);
-  if (neighbour.buried || block.pid == 0 || !run.transport->is_gone(neighbour.rank)) return;
+  if (peer.reaped || block.pid == 0 || !run.transport->is_gone(peer.rank)) return;
   // Pairs with enter_phase(): the last stores of the ended process are visible.
   if (atomic::load_acquire(block.phase) == static_cast<uint32_t>(shm::RankPhase::finalized)) {
-    neighbour.buried = true;
+    peer.reaped = true;
     return;
   }
   char words[160];
   std::snprintf(words, sizeof words, "rank %d of MPI_COMM_WORLD (process %u) ended without MPI_Finalize",
-                neighbour.rank, block.pid);
+                peer.rank, block.pid);
   if (atomic::load_relaxed(run.job.segment.rank(run.job.place).returns_errors) != 0) {
-    neighbour.buried = true;
-    if (run.lost.has_value()) return run.lost->note(neighbour.rank, words);
+    peer.reaped = true;
+    if (run.lost.has_value()) return run.lost->note(peer.rank, words);
     return run.liveness->tell(place, shm::DeathCause::no_finalize, 0);
   }
   // Most launchers end the job themselves and know the cause, so wait for one more check.
-  if (!neighbour.gone) {
-    neighbour.gone = true;
+  if (!peer.gone) {
+    peer.gone = true;
     return;
   }
   const Status died =
