@@ -12,9 +12,9 @@
 #include "abi/error.h"
 #include "abi/handle.h"
 #include "abi/network.h"
-#include "abi/pretended_machines.h"
 #include "abi/send_buffers.h"
 #include "abi/shared_heap.h"
+#include "abi/simulated_nodes.h"
 #include "base/atomic.h"
 #include "base/chaos.h"
 #include "base/contexts.h"
@@ -236,7 +236,7 @@ Status attach() {
     left_launcher = run->job.launcher.release();
     return connected;
   }
-  pretend_machines(run->job);
+  simulate_nodes(run->job);
   const std::vector<int>& nodes = run->job.node_of;
   run->several_machines = std::ranges::adjacent_find(nodes, std::not_equal_to<>()) != nodes.end();
   chaos::at(chaos::Point::boot_joined);

@@ -27,7 +27,7 @@ namespace hearth::abi {
 
 struct Runtime {
   launch::Bootstrap job;
-  bool several_machines = false;  // or simulated (pretended_machines.h)
+  bool several_machines = false;  // or simulated (simulated_nodes.h)
   profile::Board board;
   std::unique_ptr<profile::Recorder> recorder;  // if a profile or a trace was requested
   std::unique_ptr<transport::Transport> transport;

@@ -22,7 +22,7 @@ WAYS = {
                              "HEARTH_P2P_SINGLE_COPY_COOPERATIVE_BYTES_MIN": "1"}),
     "arena": (262144, {"HEARTH_P2P_ARENA_BYTES_MIN": "1", "HEARTH_P2P_COOPERATIVE_BYTES_MIN": "1"}),
     "exposures": (262144, {"HEARTH_COLL_EXPOSE_BYTES_MIN": "1"}),
-    "machines": (5000, {"HEARTH_PRETEND_MACHINES": "2"}),
+    "machines": (5000, {"HEARTH_SIMULATED_NODES": "2"}),
     "messages": (5000, {"HEARTH_COLL_REGIONS": "0", "HEARTH_SHM_RING_BYTES": "1K"}),
 }
 CALLS = ["sendrecv", "blocking", "many", "lent", "probed", "gaps", "barrier", "bcast", "allreduce",

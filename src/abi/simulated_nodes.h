@@ -7,7 +7,7 @@
 
 namespace hearth::abi {
 
-/// Divides the ranks of a job on one machine as HEARTH_PRETEND_MACHINES says; no effect if it is not set.
-void pretend_machines(launch::Bootstrap& job);
+/// Divides the ranks of a job on one machine as HEARTH_SIMULATED_NODES says; no effect if it is not set.
+void simulate_nodes(launch::Bootstrap& job);
 
 }  // namespace hearth::abi

@@ -1,4 +1,4 @@
-#include "abi/pretended_machines.h"
+#include "abi/simulated_nodes.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,8 +10,8 @@
 
 namespace hearth::abi {
 
-void pretend_machines(launch::Bootstrap& job) {
-  const std::string& text = param::get_text(param::Id::pretend_machines);
+void simulate_nodes(launch::Bootstrap& job) {
+  const std::string& text = param::get_text(param::Id::simulated_nodes);
   if (text.empty() || !job.place_of.empty()) return;
   int machines = 0;
   const char* const end = text.data() + text.size();
@@ -20,7 +20,7 @@ void pretend_machines(launch::Bootstrap& job) {
   const bool cyclic = rest == ":cyclic";
   if (machines < 1 || (!cyclic && !rest.empty())) {
     std::fprintf(stderr,
-                 "hearth: HEARTH_PRETEND_MACHINES: \"%s\" is not a number, or one with :cyclic behind it; "
+                 "hearth: HEARTH_SIMULATED_NODES: \"%s\" is not a number, or one with :cyclic behind it; "
                  "ignored\n",
                  text.c_str());
     return;
