@@ -80,9 +80,9 @@ Peers living(const Agreement& agreement, const Group& group) {
 Status make_shrunk(Comm& comm, const Agreement& agreement, Comm*& newcomm) {
   static_cast<void>(p2p::engine().poll_failures());
   go_on();
-  abi::Share share(agreement.outcome().allotment);
+  abi::OwnedAllocation owned(agreement.outcome().allocation);
   Peers peers = living(agreement, *comm.group);
-  if (!comm.is_inter()) return abi::make_intracomm(comm, std::move(share), std::move(peers), newcomm);
+  if (!comm.is_inter()) return abi::make_intracomm(comm, std::move(owned), std::move(peers), newcomm);
   Peers others = living(agreement, *comm.remote_group);
   if (others.empty()) return {};
   Group* local = nullptr;
@@ -93,7 +93,7 @@ Status make_shrunk(Comm& comm, const Agreement& agreement, Comm*& newcomm) {
     objects::release(*local);
     return status;
   }
-  return abi::make_intercomm(*comm.errhandler, share.take().context, local, remote, newcomm);
+  return abi::make_intercomm(*comm.errhandler, owned.take().context, local, remote, newcomm);
 }
 
 /// An agreement that completes a request. Lives as long as the request.

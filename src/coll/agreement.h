@@ -20,7 +20,7 @@ struct AgreementOutcome {
   uint32_t flags = 0;         // bitwise AND of the flags of all participants
   objects::Peers lost;        // members that are treated as failed
   objects::Peers unexpected;  // failed members whose failure at least one participant had not acknowledged
-  objects::Allotment allotment;
+  objects::ContextAllocation allocation;
 };
 
 /// The contribution of one member.

@@ -238,7 +238,7 @@ bool ByMessages::advance(AgreementOutcome& outcome) {
   chaos::at(chaos::Point::agreement_decided);
   mail().end_agreement(part_.comm.context, part_.number);
   outcome.flags = proposal_.flags;
-  outcome.allotment.context = proposal_.context;
+  outcome.allocation.context = proposal_.context;
   for (size_t member = 0; member < count(); ++member) {
     if (proposal_.lost[member]) outcome.lost.push_back(part_.members[member]);
     if (proposal_.unexpected[member]) outcome.unexpected.push_back(part_.members[member]);

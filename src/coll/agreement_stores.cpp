@@ -81,7 +81,7 @@ class ByStores final : public AgreementProtocol {
     uint32_t flags = 0;
     uint32_t deaths = 0;        // deaths up to this number count
     uint32_t acknowledged = 0;  // deaths up to this number were acknowledged by all participants
-    objects::Allotment allotment;
+    objects::ContextAllocation allocation;
   };
 
   bool has_decision();
@@ -109,7 +109,7 @@ bool ByStores::advance(AgreementOutcome& outcome) {
   if (!has_decision()) return false;
   end();
   outcome.flags = decision_.flags;
-  outcome.allotment = decision_.allotment;
+  outcome.allocation = decision_.allocation;
   for (const PeerIndex process : part_.members) {
     if (!is_told_dead(process, decision_.deaths)) continue;
     outcome.lost.push_back(process);
@@ -205,22 +205,22 @@ bool ByStores::gather() {
 
 void ByStores::decide(uint32_t flags, uint32_t acknowledged) {
   // Read the death count after all contributions: it then includes every death that a contributor knew of.
-  decision_ = {.flags = flags, .deaths = deaths_told(), .acknowledged = acknowledged, .allotment = {}};
+  decision_ = {.flags = flags, .deaths = deaths_told(), .acknowledged = acknowledged, .allocation = {}};
   if (part_.makes) {
     objects::Peers living;
     std::copy_if(part_.members.begin(), part_.members.end(), std::back_inserter(living),
                  [this](PeerIndex process) { return !is_told_dead(process, decision_.deaths); });
-    decision_.allotment.context = p2p::engine().new_context();
+    decision_.allocation.context = p2p::engine().new_context();
     chaos::at(chaos::Point::context_taken);
-    if (!part_.comm.is_inter()) decision_.allotment.region = CollectiveRegion::take(living);
+    if (!part_.comm.is_inter()) decision_.allocation.region = CollectiveRegion::take(living);
   }
   chaos::at(chaos::Point::agreement_decides);
   AgreementEntry& entry = *place_->entry;
   atomic::store_relaxed(entry.decided_flags, decision_.flags);
   atomic::store_relaxed(entry.decided_acknowledged, decision_.acknowledged);
   atomic::store_relaxed(entry.deaths, decision_.deaths);
-  atomic::store_relaxed(entry.context, decision_.allotment.context);
-  atomic::store_relaxed(entry.region, decision_.allotment.region);
+  atomic::store_relaxed(entry.context, decision_.allocation.context);
+  atomic::store_relaxed(entry.region, decision_.allocation.region);
   // Pairs with the load in read_decision().
   atomic::store_release(entry.decided, part_.number);
   chaos::at(chaos::Point::agreement_decided);
@@ -232,11 +232,11 @@ bool ByStores::read_decision(PeerIndex from) {
   decision_ = {.flags = atomic::load_relaxed(entry->decided_flags),
                .deaths = atomic::load_relaxed(entry->deaths),
                .acknowledged = atomic::load_relaxed(entry->decided_acknowledged),
-               .allotment = {.context = atomic::load_relaxed(entry->context),
-                             .region = atomic::load_relaxed(entry->region)}};
+               .allocation = {.context = atomic::load_relaxed(entry->context),
+                              .region = atomic::load_relaxed(entry->region)}};
   atomic::fence_full();
   if (atomic::load_relaxed(entry->owner) != owner_) return false;
-  if (const int32_t region = decision_.allotment.region; !CollectiveRegion::can_be(region)) {
+  if (const int32_t region = decision_.allocation.region; !CollectiveRegion::can_be(region)) {
     shm::damaged("rank %d has agreed on area %d, and there are %u", from, CollectiveRegion::index_of(region),
                  the_segment->geometry().region_count);
   }

@@ -24,7 +24,7 @@ constexpr int32_t kNoRegion = -1;
 
 /// Resources of a new communicator, or of all parts of a split: one process allocates them for all members
 /// and sends them the result.
-struct Allotment {
+struct ContextAllocation {
   /// The first of the communicator's context ids (base/contexts.h).
   uint32_t context = 0;
   /// Its collective region (coll/collective_region.h); of a communicator on several machines, the region of
@@ -32,7 +32,7 @@ struct Allotment {
   int32_t region = kNoRegion;
 };
 
-struct Comm : Object, Allotment {
+struct Comm : Object, ContextAllocation {
   int rank = 0;  // in the local group
   int size = 0;  // of the local group
   /// Peer table of the group that ranks in calls refer to: the local group, or the remote group of an

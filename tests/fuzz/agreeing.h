@@ -68,7 +68,7 @@ class Agreeing {
     if (under_way_.empty() || !under_way_.front()->advance()) return;
     const std::unique_ptr<Started> over = std::move(under_way_.front());
     under_way_.erase(under_way_.begin());
-    const int32_t region = over->outcome().allotment.region;
+    const int32_t region = over->outcome().allocation.region;
     demand(coll::CollectiveRegion::can_be(region), "what is agreed on is an area");
     for (int member = 0; member < kSize; ++member) static_cast<void>(over->is_lost(member));
     coll::CollectiveRegion::leave(region);
