@@ -17,7 +17,6 @@
 #include "base/status.h"
 #include "launch/auto_tune.h"
 #include "launch/drawing.h"
-#include "launch/guardian.h"
 #include "launch/handover.h"
 #include "launch/hosts.h"
 #include "launch/job.h"
@@ -26,6 +25,7 @@
 #include "launch/options.h"
 #include "launch/placement.h"
 #include "launch/program.h"
+#include "launch/reaper.h"
 #include "launch/traffic_file.h"
 #include "launch/variables.h"
 #include "mpi.h"
@@ -232,8 +232,8 @@ int mpiexec(char** arguments, char** environment) {
 
   if (!os::check_process_id().ok()) return complain(1);
   // Started before any descriptor or memory exists that the reaper would have to release.
-  Guardian guardian;
-  if (!guardian.start(arguments).ok()) return complain(1);
+  Reaper reaper;
+  if (!reaper.start(arguments).ok()) return complain(1);
 
   topo::Machine machine;
   if (!find_machine(job, machine).ok()) return complain(kUsageCode);
@@ -257,7 +257,7 @@ int mpiexec(char** arguments, char** environment) {
   if (!JobReport::open(job, ranks, report).ok()) return complain(1);
   JobCheck check;
   if (!JobCheck::open(job, ranks, check).ok()) return complain(kUsageCode);
-  Job running(job, guardian, segment, arena, report.board(), check, std::move(seats));
+  Job running(job, reaper, segment, arena, report.board(), check, std::move(seats));
   const int code = check.finish(running.run(environment));
   report.write(job, segment, code);
   if (code == 0) tune_in_background(machine, has_profile, environment);

@@ -8,12 +8,12 @@
 
 namespace hearth::launch {
 
-class Guardian {
+class Reaper {
  public:
-  Guardian() = default;
-  ~Guardian();
-  Guardian(const Guardian&) = delete;
-  Guardian& operator=(const Guardian&) = delete;
+  Reaper() = default;
+  ~Reaper();
+  Reaper(const Reaper&) = delete;
+  Reaper& operator=(const Reaper&) = delete;
 
   /// Call before any other descriptor is opened, so that the reaper inherits none. `arguments` are mpiexec's
   /// own; the reaper overwrites its copy of them.

@@ -1,4 +1,4 @@
-#include "launch/guardian.h"
+#include "launch/reaper.h"
 
 #include <cerrno>
 #include <csignal>
@@ -29,7 +29,7 @@ constexpr int32_t kDismissed = 0;
 
 }  // namespace
 
-Status Guardian::start(char** arguments) {
+Status Reaper::start(char** arguments) {
   os::Pipe pipe;
   if (!os::make_pipe(pipe)) {
     return fail(MPI_ERR_OTHER, "cannot make a pipe: %s. Remedy: raise the limit on open files (ulimit -n)",
@@ -48,7 +48,7 @@ Status Guardian::start(char** arguments) {
   return {};
 }
 
-Guardian::~Guardian() {
+Reaper::~Reaper() {
   if (pid_ <= 0) return;
   // One of the two suffices: a stopped process does not read, and a sandbox may refuse kill.
   os::write_some(pipe_.number(), &kDismissed, sizeof kDismissed);
