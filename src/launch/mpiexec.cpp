@@ -16,8 +16,8 @@
 #include "base/param.h"
 #include "base/status.h"
 #include "launch/auto_tune.h"
+#include "launch/delegation.h"
 #include "launch/drawing.h"
-#include "launch/handover.h"
 #include "launch/hosts.h"
 #include "launch/job.h"
 #include "launch/job_check.h"
@@ -138,7 +138,7 @@ Status make_segment(int ranks, int processors, const std::vector<Seat>& seats, s
 }
 
 // Passes the tuning profile of this machine to all ranks. Returns whether there is one.
-bool hand_over_profile(const topo::Machine& machine, JobSpec& job) {
+bool delegate_profile(const topo::Machine& machine, JobSpec& job) {
   const tune::ProfileSearch search = tune::find_profile(machine);
   for (const std::string& text : search.notes) note("note: " + text);
   if (!search.profile) return false;
@@ -190,25 +190,25 @@ int leave_to_others(const JobSpec& job, const std::string& other_host, char** en
   for (char** entry = environment; *entry != nullptr; ++entry) variables.emplace_back(*entry);
   const char* search_path = find_variable(variables, "PATH");
   const bool in_allocation = find_variable(variables, "SLURM_JOB_ID") != nullptr;
-  Handover handover;
-  if (!hand_over(job, search_path == nullptr ? "" : search_path,
-                 param::get_text(param::Id::launch_hosts_with), in_allocation, names_of(environment),
-                 handover)
+  Delegation delegation;
+  if (!delegate_job(job, search_path == nullptr ? "" : search_path,
+                    param::get_text(param::Id::launch_hosts_with), in_allocation, names_of(environment),
+                    delegation)
            .ok()) {
     note("'" + other_host + "' is not this machine ('" + os::host_name() + "')");
     return complain(kUsageCode);
   }
-  std::string text = "'" + other_host + "' is not this machine: " + handover.title + " starts the job (" +
-                     handover.path + ")";
-  for (size_t i = 0; i < handover.left_out.size(); ++i) {
-    text += (i == 0 ? "; it is not told " : ", ") + handover.left_out[i];
+  std::string text = "'" + other_host + "' is not this machine: " + delegation.title + " starts the job (" +
+                     delegation.path + ")";
+  for (size_t i = 0; i < delegation.left_out.size(); ++i) {
+    text += (i == 0 ? "; it is not told " : ", ") + delegation.left_out[i];
   }
   note(text);
   if (job.do_not_launch) return 0;
-  for (const EnvironmentEdit& edit : handover.settings) set_variable(variables, edit.name, edit.value);
-  os::become_program(handover.path.c_str(), pointers_to(handover.command).data(),
+  for (const EnvironmentEdit& edit : delegation.settings) set_variable(variables, edit.name, edit.value);
+  os::become_program(delegation.path.c_str(), pointers_to(delegation.command).data(),
                      pointers_to(variables).data());
-  note("cannot start " + handover.path + ": " + std::strerror(errno));
+  note("cannot start " + delegation.path + ": " + std::strerror(errno));
   return 126;
 }
 
@@ -246,7 +246,7 @@ int mpiexec(char** arguments, char** environment) {
   if (!place_by_traffic(job, machine, seats).ok()) return complain(kUsageCode);
   if (job.report_bindings) report_seats(job, machine, seats);
   if (job.do_not_launch) return 0;
-  const bool has_profile = hand_over_profile(machine, job);
+  const bool has_profile = delegate_profile(machine, job);
 
   shm::Segment segment;
   if (!make_segment(ranks, processors, seats, segment).ok()) return complain(1);

@@ -11,7 +11,7 @@
 
 namespace hearth::launch {
 
-struct Handover {
+struct Delegation {
   std::string path;                       // the other launcher
   std::string title;                      // "PRRTE", for messages
   std::vector<std::string> command;       // starts with the program's name
@@ -22,7 +22,7 @@ struct Handover {
 /// Chooses a launcher from `search_path` and translates the job. `wish` is prrte, hydra or slurm; with "",
 /// Slurm's within a Slurm allocation, otherwise the first that is found. `names` are the names of mpiexec's
 /// environment variables.
-Status hand_over(const JobSpec& job, const std::string& search_path, const std::string& wish,
-                 bool in_allocation, const std::vector<std::string>& names, Handover& handover);
+Status delegate_job(const JobSpec& job, const std::string& search_path, const std::string& wish,
+                    bool in_allocation, const std::vector<std::string>& names, Delegation& delegation);
 
 }  // namespace hearth::launch

@@ -1,5 +1,5 @@
 // Jobs on other machines: the command lines of the launchers that can start them.
-#include "launch/handover.h"
+#include "launch/delegation.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -16,10 +16,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-class HandoverTest : public testing::Test {
+class DelegationTest : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "hearth-handover-XXXXXX";
+    char name[] = "hearth-delegation-XXXXXX";
     ASSERT_NE(::mkdtemp(name), nullptr);
     folder_ = name;
   }
@@ -39,21 +39,21 @@ class HandoverTest : public testing::Test {
   }
   // The launcher's command line, separated by blanks; "" with the error in last_failure_text().
   std::string command_for(const char* wish, const Words& words, bool in_allocation = false) {
-    handover_ = {};
+    delegation_ = {};
     const JobSpec job = job_of(words);
-    if (!hand_over(job, folder_, wish, in_allocation, {"PATH", "HEARTH_WAIT_SPIN"}, handover_).ok())
+    if (!delegate_job(job, folder_, wish, in_allocation, {"PATH", "HEARTH_WAIT_SPIN"}, delegation_).ok())
       return "";
     std::string text;
-    for (const std::string& word : handover_.command) text += (text.empty() ? "" : " ") + word;
+    for (const std::string& word : delegation_.command) text += (text.empty() ? "" : " ") + word;
     return text;
   }
 
   std::string folder_;
   Words programs_;
-  Handover handover_;
+  Delegation delegation_;
 };
 
-TEST_F(HandoverTest, WithoutALauncherItSaysWhatToInstall) {
+TEST_F(DelegationTest, WithoutALauncherItSaysWhatToInstall) {
   EXPECT_EQ(command_for("", {"-H", "a,b", "p"}), "");
   EXPECT_NE(std::string(last_failure_text()).find("install PRRTE, MPICH's Hydra"), std::string::npos);
   install("prterun");
@@ -61,24 +61,24 @@ TEST_F(HandoverTest, WithoutALauncherItSaysWhatToInstall) {
   EXPECT_NE(std::string(last_failure_text()).find("hydra is not installed"), std::string::npos);
 }
 
-TEST_F(HandoverTest, TheFirstThatIsThereUnlessSomethingDecides) {
+TEST_F(DelegationTest, TheFirstThatIsThereUnlessSomethingDecides) {
   install("srun");
   command_for("", {"-H", "a", "p"});
-  EXPECT_EQ(handover_.title, "Slurm");
+  EXPECT_EQ(delegation_.title, "Slurm");
   install("mpiexec.hydra");
   command_for("", {"-H", "a", "p"});
-  EXPECT_EQ(handover_.title, "Hydra");
-  EXPECT_EQ(handover_.path, folder_ + "/mpiexec.hydra");
+  EXPECT_EQ(delegation_.title, "Hydra");
+  EXPECT_EQ(delegation_.path, folder_ + "/mpiexec.hydra");
   install("prterun");
   command_for("", {"-H", "a", "p"});
-  EXPECT_EQ(handover_.title, "PRRTE");
+  EXPECT_EQ(delegation_.title, "PRRTE");
   command_for("", {"-H", "a", "p"}, true);
-  EXPECT_EQ(handover_.title, "Slurm") << "in an allocation of Slurm's";
+  EXPECT_EQ(delegation_.title, "Slurm") << "in an allocation of Slurm's";
   command_for("hydra", {"-H", "a", "p"}, true);
-  EXPECT_EQ(handover_.title, "Hydra");
+  EXPECT_EQ(delegation_.title, "Hydra");
 }
 
-TEST_F(HandoverTest, Prrte) {
+TEST_F(DelegationTest, Prrte) {
   install("prterun");
   EXPECT_EQ(command_for("", {"-H", "a:2,b", "p", "-x"}),
             "prterun --allow-run-as-root --host a:2,b -n 3 -x HEARTH_WAIT_SPIN p -x");
@@ -91,14 +91,14 @@ TEST_F(HandoverTest, Prrte) {
       "prterun --allow-run-as-root --host a,b --map-by ppr:2:node:OVERSUBSCRIBE --bind-to package --output "
       "tag --stdin 1 --timeout 90 -n 4 --wdir /tmp -x HEARTH_WAIT_SPIN -x A=1 2 p : -n 1 -x "
       "HEARTH_WAIT_SPIN q");
-  EXPECT_TRUE(handover_.left_out.empty());
+  EXPECT_TRUE(delegation_.left_out.empty());
   EXPECT_EQ(
       command_for("", {"-H", "a", "--map-by", "l3:PE=2", "--mca", "a", "b c", "-iface", "lo", "p"}),
       "prterun --allow-run-as-root --host a --map-by l3cache:PE=2 --mca a b c -n 1 -x HEARTH_WAIT_SPIN p");
-  EXPECT_EQ(handover_.left_out, (Words{"-iface lo"}));
+  EXPECT_EQ(delegation_.left_out, (Words{"-iface lo"}));
 }
 
-TEST_F(HandoverTest, Hydra) {
+TEST_F(DelegationTest, Hydra) {
   install("mpiexec.hydra");
   EXPECT_EQ(
       command_for("",
@@ -108,22 +108,23 @@ TEST_F(HandoverTest, Hydra) {
       "-n 4 -wdir /tmp -env D 2 p");
   command_for("",
               {"-H", "a", "--timeout", "1.5", "--stdin", "3", "--report-bindings", "-launcher", "fork", "p"});
-  ASSERT_EQ(handover_.settings.size(), 1u);
-  EXPECT_EQ(handover_.settings[0].name + "=" + handover_.settings[0].value, "MPIEXEC_TIMEOUT=2");
-  EXPECT_EQ(handover_.left_out, (Words{"--stdin", "--report-bindings"}));
-  EXPECT_NE(std::find(handover_.command.begin(), handover_.command.end(), "fork"), handover_.command.end());
+  ASSERT_EQ(delegation_.settings.size(), 1u);
+  EXPECT_EQ(delegation_.settings[0].name + "=" + delegation_.settings[0].value, "MPIEXEC_TIMEOUT=2");
+  EXPECT_EQ(delegation_.left_out, (Words{"--stdin", "--report-bindings"}));
+  EXPECT_NE(std::find(delegation_.command.begin(), delegation_.command.end(), "fork"),
+            delegation_.command.end());
 }
 
-TEST_F(HandoverTest, Slurm) {
+TEST_F(DelegationTest, Slurm) {
   install("srun");
   EXPECT_EQ(command_for("", {"-H", "a:2,b:2", "-ppn", "2", "-bind-to", "core", "-l", "-outfile-pattern",
                              "o.%r", "-genv", "A", "1,2", "-wdir", "/tmp", "p", "q"}),
             "srun --mpi=pmi2 --kill-on-bad-exit=1 --nodelist=a,b --nodes=2 --ntasks=4 --ntasks-per-node=2 "
             "--cpu-bind=cores --label --output=o.%t --input=0 --chdir=/tmp p q");
-  ASSERT_EQ(handover_.settings.size(), 1u);
-  EXPECT_EQ(handover_.settings[0].value, "1,2");
+  ASSERT_EQ(delegation_.settings.size(), 1u);
+  EXPECT_EQ(delegation_.settings[0].value, "1,2");
   command_for("", {"-H", "a", "--bind-to", "l3", "--map-by", "core", "p"});
-  EXPECT_EQ(handover_.left_out, (Words{"--bind-to", "--map-by"}));
+  EXPECT_EQ(delegation_.left_out, (Words{"--bind-to", "--map-by"}));
   EXPECT_EQ(command_for("", {"-H", "a", "p", ":", "q"}), "");
   EXPECT_NE(std::string(last_failure_text()).find("srun starts one"), std::string::npos);
 }

@@ -1,4 +1,4 @@
-#include "launch/handover.h"
+#include "launch/delegation.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -43,18 +43,18 @@ constexpr LevelWords kLevels[] = {
 struct Translation {
   const JobSpec& job;
   const Words& names;  // mpiexec's environment variables
-  Handover& handover;
+  Delegation& delegation;
 
-  void add(const Words& words) { append(handover.command, words); }
+  void add(const Words& words) { append(delegation.command, words); }
   void leave_out(bool asked, const char* option) {
-    if (asked) handover.left_out.emplace_back(option);
+    if (asked) delegation.left_out.emplace_back(option);
   }
   const char* level(Level level, const char* LevelWords::*column, const char* option) {
     if (level == Level::automatic) return nullptr;
     for (const LevelWords& row : kLevels) {
       if (row.level == level && row.*column != nullptr) return row.*column;
     }
-    handover.left_out.emplace_back(option);
+    delegation.left_out.emplace_back(option);
     return nullptr;
   }
   int host_count() const { return static_cast<int>(job.hosts.size()); }
@@ -88,7 +88,7 @@ struct Translation {
       if (std::find(known.begin(), known.end(), name) != known.end()) {
         add(words);
       } else {
-        handover.left_out.push_back(join(words, " "));
+        delegation.left_out.push_back(join(words, " "));
       }
     }
   }
@@ -175,7 +175,7 @@ Status to_hydra(Translation& work) {
   if (job.inherit == Inherit::none) work.add({"-genvnone"});
   for (const EnvironmentEdit& edit : job.environment) add_for_hydra(work, "-genv", edit);
   if (job.timeout_ns > 0) {
-    work.handover.settings.push_back({"MPIEXEC_TIMEOUT", seconds_of(job.timeout_ns), false});
+    work.delegation.settings.push_back({"MPIEXEC_TIMEOUT", seconds_of(job.timeout_ns), false});
   }
   work.leave_out(job.placement.ranks_per_object > 0, "ppr of --map-by");
   work.leave_out(job.merge_output, "--merge-stderr-to-stdout");
@@ -236,7 +236,7 @@ Status to_slurm(Translation& work) {
   // srun exports its whole environment.
   for (const auto* edits : {&job.environment, &program.environment}) {
     for (const EnvironmentEdit& edit : *edits) {
-      if (!edit.pass_on) work.handover.settings.push_back(edit);
+      if (!edit.pass_on) work.delegation.settings.push_back(edit);
     }
   }
   work.leave_out(job.inherit == Inherit::none, "--genvnone");
@@ -279,9 +279,9 @@ const Delegate* choose(const std::string& search_path, const std::string& wish, 
 
 }  // namespace
 
-Status hand_over(const JobSpec& job, const std::string& search_path, const std::string& wish,
-                 bool in_allocation, const std::vector<std::string>& names, Handover& handover) {
-  const Delegate* delegate = choose(search_path, wish, in_allocation, handover.path);
+Status delegate_job(const JobSpec& job, const std::string& search_path, const std::string& wish,
+                    bool in_allocation, const std::vector<std::string>& names, Delegation& delegation) {
+  const Delegate* delegate = choose(search_path, wish, in_allocation, delegation.path);
   if (delegate == nullptr) {
     return fail(
         MPI_ERR_ARG,
@@ -290,9 +290,9 @@ Status hand_over(const JobSpec& job, const std::string& search_path, const std::
         "PyPI: mpich) or Slurm's srun, or leave the host list away",
         wish.empty() ? "none (prterun, mpiexec.hydra, srun)" : wish.c_str());
   }
-  handover.title = delegate->title;
-  handover.command = {delegate->program};
-  Translation work = {job, names, handover};
+  delegation.title = delegate->title;
+  delegation.command = {delegate->program};
+  Translation work = {job, names, delegation};
   work.leave_out_our_own();
   return delegate->translate(work);
 }
