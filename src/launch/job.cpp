@@ -45,18 +45,18 @@ bool due(uint64_t time_ns, uint64_t now_ns) {
 }  // namespace
 
 Job::Job(const JobSpec& spec, const Reaper& reaper, const shm::Segment& segment, const shm::Arena& arena,
-         const profile::Board& board, const JobCheck& check, std::vector<Seat> seats)
+         const profile::Board& board, const JobCheck& check, std::vector<Binding> bindings)
     : spec_(spec),
       reaper_(reaper),
       segment_(segment),
       arena_(arena),
       board_(board),
       check_(check),
-      seats_(std::move(seats)),
-      ranks_(seats_.size()),
+      bindings_(std::move(bindings)),
+      ranks_(bindings_.size()),
       liveness_(segment),
       observer_(segment),
-      waits_told_(seats_.size()) {
+      waits_told_(bindings_.size()) {
   open_sinks();
 }
 

@@ -37,7 +37,7 @@ class Job {
  public:
   /// All referenced arguments outlive the job. Pre: one seat per rank, ranks counted over all programs.
   Job(const JobSpec& spec, const Reaper& reaper, const shm::Segment& segment, const shm::Arena& arena,
-      const profile::Board& board, const JobCheck& check, std::vector<Seat> seats);
+      const profile::Board& board, const JobCheck& check, std::vector<Binding> bindings);
 
   /// Runs the job to its end and returns mpiexec's exit code. Does not return if mpiexec has to die of
   /// SIGPIPE.
@@ -133,7 +133,7 @@ class Job {
   const shm::Arena& arena_;
   const profile::Board& board_;
   const JobCheck& check_;
-  std::vector<Seat> seats_;
+  std::vector<Binding> bindings_;
   std::vector<Program> programs_;
   std::vector<Rank> ranks_;
 

@@ -120,10 +120,10 @@ void name_ignored(const JobSpec& job) {
   note(text);
 }
 
-Status make_segment(int ranks, int processors, const std::vector<Seat>& seats, shm::Segment& segment) {
+Status make_segment(int ranks, int processors, const std::vector<Binding>& bindings, shm::Segment& segment) {
   std::vector<shm::RankMemory> memory;
-  for (const Seat& seat : seats) {
-    memory.push_back(seat.memory);
+  for (const Binding& binding : bindings) {
+    memory.push_back(binding.memory);
     HEARTH_TRY(topo::choose_nodes(memory.back()));
   }
   // No nodes to choose from, or the user has set a memory policy for the whole job.
@@ -133,7 +133,8 @@ Status make_segment(int ranks, int processors, const std::vector<Seat>& seats, s
       shm::Segment::create(shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)), segment, memory));
   segment.job().usable_processors = static_cast<uint32_t>(processors);
   segment.job().launcher_pid = static_cast<uint32_t>(os::process_id());
-  for (int rank = 0; rank < ranks; ++rank) segment.rank(rank).place = seats[static_cast<size_t>(rank)].place;
+  for (int rank = 0; rank < ranks; ++rank)
+    segment.rank(rank).place = bindings[static_cast<size_t>(rank)].place;
   return {};
 }
 
@@ -156,15 +157,15 @@ Status find_machine(const JobSpec& job, topo::Machine& machine) {
   return {};
 }
 
-Status place_by_traffic(const JobSpec& job, const topo::Machine& machine, std::vector<Seat>& seats) {
+Status place_by_traffic(const JobSpec& job, const topo::Machine& machine, std::vector<Binding>& bindings) {
   if (job.traffic_file.empty()) return {};
   const std::string text = os::read_text(job.traffic_file.c_str());
   if (text.empty()) {
     return fail(MPI_ERR_ARG, "--place-by: cannot read '%s'", job.traffic_file.c_str());
   }
   std::vector<topo::Traffic> traffic;
-  HEARTH_TRY(read_traffic(job.traffic_file, text, static_cast<int>(seats.size()), traffic));
-  const PlacementGain gain = place_by(machine, traffic, seats);
+  HEARTH_TRY(read_traffic(job.traffic_file, text, static_cast<int>(bindings.size()), traffic));
+  const PlacementGain gain = place_by(machine, traffic, bindings);
   if (!job.report_bindings) return {};
   char words[128];
   std::snprintf(words, sizeof words, "bytes by distance: %.3g in the default order, %.3g in this one",
@@ -173,14 +174,14 @@ Status place_by_traffic(const JobSpec& job, const topo::Machine& machine, std::v
   return {};
 }
 
-void report_seats(const JobSpec& job, const topo::Machine& machine, const std::vector<Seat>& seats) {
+void print_bindings(const JobSpec& job, const topo::Machine& machine, const std::vector<Binding>& bindings) {
   size_t rank = 0;
   for (const ProgramSpec& program : job.programs) {
     for (int i = 0; i < program.ranks; ++i, ++rank) {
-      note("rank " + std::to_string(rank) + " (" + program.command[0] + ") " + seats[rank].description);
+      note("rank " + std::to_string(rank) + " (" + program.command[0] + ") " + bindings[rank].description);
     }
   }
-  std::fputs(draw(machine, seats).c_str(), stderr);
+  std::fputs(draw(machine, bindings).c_str(), stderr);
 }
 
 // Launcher delegation: becomes a launcher that reaches other machines. Returns only on failure or with
@@ -242,14 +243,14 @@ int mpiexec(char** arguments, char** environment) {
   if (!check_input(job, ranks).ok()) return complain(kUsageCode);
   const int processors = processors_to_share(machine);
   if (!check_room(job, ranks, processors).ok()) return complain(kUsageCode);
-  std::vector<Seat> seats = seat_ranks(machine, job.placement, ranks, processors);
-  if (!place_by_traffic(job, machine, seats).ok()) return complain(kUsageCode);
-  if (job.report_bindings) report_seats(job, machine, seats);
+  std::vector<Binding> bindings = bind_ranks(machine, job.placement, ranks, processors);
+  if (!place_by_traffic(job, machine, bindings).ok()) return complain(kUsageCode);
+  if (job.report_bindings) print_bindings(job, machine, bindings);
   if (job.do_not_launch) return 0;
   const bool has_profile = delegate_profile(machine, job);
 
   shm::Segment segment;
-  if (!make_segment(ranks, processors, seats, segment).ok()) return complain(1);
+  if (!make_segment(ranks, processors, bindings, segment).ok()) return complain(1);
   // Without an arena, messages use other protocols; `hearth info` shows the reason.
   shm::Arena arena;
   static_cast<void>(shm::Arena::create(static_cast<uint32_t>(ranks), arena).ok());
@@ -257,7 +258,7 @@ int mpiexec(char** arguments, char** environment) {
   if (!JobReport::open(job, ranks, report).ok()) return complain(1);
   JobCheck check;
   if (!JobCheck::open(job, ranks, check).ok()) return complain(kUsageCode);
-  Job running(job, reaper, segment, arena, report.board(), check, std::move(seats));
+  Job running(job, reaper, segment, arena, report.board(), check, std::move(bindings));
   const int code = check.finish(running.run(environment));
   report.write(job, segment, code);
   if (code == 0) tune_in_background(machine, has_profile, environment);
