@@ -55,7 +55,7 @@ Status Window::await_replies(int rank, const p2p::Describe& describe) {
   answer_others();
   const auto left = [this, rank] { return rank < 0 ? messages_.pending() : messages_.pending(rank); };
   p2p::engine().wait_until([&left] { return left() == 0; }, describe);
-  return messages_.take_trouble();
+  return messages_.take_deferred_error();
 }
 
 Status Window::flush(int rank) {

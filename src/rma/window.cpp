@@ -88,7 +88,7 @@ Window::Part Window::tell() {
   return part;
 }
 
-void Window::look_around() {
+void Window::monitor_members() {
   for (size_t rank = 0; rank < parts_.size(); ++rank) {
     const Part& part = parts_[rank];
     const PeerIndex owner = peer(static_cast<int>(part.owner));
@@ -118,7 +118,7 @@ Status Window::agree_on_ways() {
       *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_MAX)])));
   by_messages_ = all != 0;
   if (!by_messages_) return {};
-  messages_.listen();
+  messages_.start_service();
   p2p::engine().poll(*this);
   return {};
 }
@@ -129,7 +129,7 @@ Status Window::open(Comm& comm, const OwnPart& own, std::unique_ptr<Window>& mad
   Type& byte = datatype::predefined_type(MPI_BYTE);
   HEARTH_TRY(coll::run<coll::allgather>(comm, &part, Count{sizeof part}, byte, window->parts_.data(),
                                         Count{sizeof part}, byte));
-  window->look_around();
+  window->monitor_members();
   HEARTH_TRY(window->agree_on_ways());
   made = std::move(window);
   return {};

@@ -163,7 +163,7 @@ class Window final : public p2p::Polled {
 
   Window(Comm& comm, const OwnPart& own);
   Part tell();
-  void look_around();
+  void monitor_members();
   Status agree_on_ways();
   PeerIndex peer(int rank) const { return comm_.peers[rank]; }
   /// A process's board; nullptr if this process cannot access it.
@@ -179,12 +179,12 @@ class Window final : public p2p::Polled {
   bool is_own(uint64_t address, int64_t bytes) const;
   /// The accumulate lock of one process's part, held for a scope, so that one process at a time combines data
   /// there. Pre: this process can access the board.
-  class Combining {
+  class AccumulateLock {
    public:
-    Combining(Window& window, int rank);
-    ~Combining();
-    Combining(const Combining&) = delete;
-    Combining& operator=(const Combining&) = delete;
+    AccumulateLock(Window& window, int rank);
+    ~AccumulateLock();
+    AccumulateLock(const AccumulateLock&) = delete;
+    AccumulateLock& operator=(const AccumulateLock&) = delete;
 
    private:
     uint32_t& word_;

@@ -252,7 +252,7 @@ struct alignas(kLineBytes) WindowBoard {
   /// Number of processes that wait for it.
   uint32_t waiting;
   /// The accumulate lock: 1 + the process that is combining data in the part; 0: free.
-  alignas(kLineBytes) uint32_t combining;
+  alignas(kLineBytes) uint32_t accumulate_lock;
   /// Parts that the process of this board holds a shared lock of, a bit for each rank of the window. Only
   /// that process writes here; waiters read it to find the holders.
   alignas(kLineBytes) uint64_t shared[kSharedHoldWords];
