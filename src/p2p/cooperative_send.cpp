@@ -125,9 +125,9 @@ bool Engine::serve_cooperative_request(Request& request, uint8_t flags,
 
 // Returns false if the buffer is not inside the receiver's arena slice.
 bool Engine::copy_own_part_in_arena(const Request& request, const CooperativeRequest& cooperative_request) {
-  const size_t window_bytes = arena_->window_bytes();
-  if (cooperative_request.to > window_bytes ||
-      cooperative_request.bytes > window_bytes - cooperative_request.to)
+  const size_t slice_bytes = arena_->slice_bytes();
+  if (cooperative_request.to > slice_bytes ||
+      cooperative_request.bytes > slice_bytes - cooperative_request.to)
     return false;
   const PeerIndex receiver = request.key.peer;
   std::byte* to = arena_->memory_of(place_of(receiver), cooperative_request.to,
