@@ -33,7 +33,7 @@
 #include "objects/pools.h"
 #include "p2p/wait_diagnostics.h"
 #include "rma/window.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 #include "topo/relation.h"
 
 namespace hearth::abi {
@@ -172,7 +172,7 @@ void make_engine() {
   setup.methods = single_copy::methods();
   setup.recorder = run.recorder.get();
   setup.fatal = [](Status status) { end_job_for(status); };
-  shm::set_damage_handler([](Status status) { end_job_for(status); });
+  shm::set_corruption_handler([](Status status) { end_job_for(status); });
   setup.warn = warn;
   run.engine = std::make_unique<p2p::Engine>(setup);
   p2p::process_engine = run.engine.get();

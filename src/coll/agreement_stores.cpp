@@ -31,7 +31,7 @@
 #include "coll/agreement.h"
 #include "coll/collective_region.h"
 #include "p2p/wait_diagnostics.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 #include "shm/liveness.h"
 #include "shm/wait.h"
 
@@ -237,8 +237,8 @@ bool ByStores::read_decision(PeerIndex from) {
   atomic::fence_full();
   if (atomic::load_relaxed(entry->owner) != owner_) return false;
   if (const int32_t region = decision_.allocation.region; !CollectiveRegion::can_be(region)) {
-    shm::damaged("rank %d has agreed on area %d, and there are %u", from, CollectiveRegion::index_of(region),
-                 the_segment->geometry().region_count);
+    shm::report_corruption("rank %d has agreed on area %d, and there are %u", from,
+                           CollectiveRegion::index_of(region), the_segment->geometry().region_count);
   }
   return true;
 }

@@ -11,7 +11,7 @@
 #include "base/param.h"
 #include "mpi-ext.h"
 #include "p2p/engine.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 #include "tune/threshold.h"
 
 namespace hearth::coll {
@@ -235,8 +235,8 @@ int32_t CollectiveRegion::accept(int32_t region_id) {
   // Validate the id, because it came in a message.
   const int region = index_of(region_id);
   if (!can_be(region_id)) {
-    shm::damaged("a communicator was told to meet in area %d, and there are %u", region,
-                 the_segment->geometry().region_count);
+    shm::report_corruption("a communicator was told to meet in area %d, and there are %u", region,
+                           the_segment->geometry().region_count);
   }
   const bool present = Bit(region, own_place_).is_set();
   const RegionState state = state_of(region);
@@ -474,8 +474,8 @@ const std::byte* CollectiveRegion::exposed_by(int rank, uint64_t offset, int64_t
       arena_ == nullptr ? nullptr
                         : arena_->memory_of(place_of(peers_[rank]), offset, static_cast<size_t>(bytes));
   if (memory == nullptr) {
-    shm::damaged("rank %d lends %lld bytes at %llu in its window, where there are none", rank,
-                 static_cast<long long>(bytes), static_cast<unsigned long long>(offset));
+    shm::report_corruption("rank %d lends %lld bytes at %llu in its window, where there are none", rank,
+                           static_cast<long long>(bytes), static_cast<unsigned long long>(offset));
   }
   return memory;
 }

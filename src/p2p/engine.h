@@ -578,7 +578,7 @@ class Engine {
   /// Drops a message of the unexpected queue that will not be received.
   void discard(UnexpectedMessage* message);
   Status truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const;
-  void on_damage(PeerIndex from, const shm::PacketHeader& header);
+  void on_corruption(PeerIndex from, const shm::PacketHeader& header);
   [[noreturn, gnu::cold]] void out_of_memory(const char* what, size_t bytes, PeerIndex peer) const;
   /// For memory that belongs to no single message.
   [[noreturn, gnu::cold]] void out_of_memory(const char* what) const;
@@ -673,7 +673,7 @@ class Engine {
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);
   const uint64_t backstop_ns_;
-  bool damage_told_ = false;
+  bool corruption_reported_ = false;
   uint64_t unexpected_kib_max_;
   size_t packet_bytes_max_;
   bool skew_aware_;

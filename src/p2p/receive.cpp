@@ -10,7 +10,7 @@
 #include "p2p/inline_path.h"
 #include "p2p/wait_diagnostics.h"
 #include "profile/recorder.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 namespace hearth::p2p {
 namespace {
@@ -274,7 +274,7 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       }
       break;
   }
-  engine.on_damage(from, header);
+  engine.on_corruption(from, header);
 } catch (const std::bad_alloc&) {
   // The packet may be half processed, and it will not be sent again.
   static_cast<Engine*>(engine_address)->out_of_memory("a packet", header.bytes(), from);
@@ -283,14 +283,14 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
 // Only a stray write into the shared segment produces an invalid packet. An answer that refers to no pending
 // send is dropped, because no operation waits for it. Any other invalid packet ends the job, because the
 // message that it replaced would be missing.
-void Engine::on_damage(PeerIndex from, const shm::PacketHeader& header) {
+void Engine::on_corruption(PeerIndex from, const shm::PacketHeader& header) {
   if (!is_answer(header.kind())) {
-    shm::damaged("rank %d's packet to rank %d, of kind %u and %u bytes, is none that there is", from, self_,
-                 unsigned{header.kind()}, unsigned{header.bytes()});
+    shm::report_corruption("rank %d's packet to rank %d, of kind %u and %u bytes, is none that there is",
+                           from, self_, unsigned{header.kind()}, unsigned{header.bytes()});
   }
   // After a failure, answers to the sends that it ended are expected.
-  if (damage_told_ || has_failures_) return;
-  damage_told_ = true;
+  if (corruption_reported_ || has_failures_) return;
+  corruption_reported_ = true;
   static_cast<void>(
       fail(MPI_ERR_INTERN,
            "process %d found a damaged packet from process %d (commit word %#llx). Likely cause: a "

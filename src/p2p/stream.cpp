@@ -24,7 +24,7 @@
 #include "mpi.h"
 #include "p2p/engine.h"
 #include "profile/recorder.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 namespace hearth::p2p {
 namespace {
@@ -386,8 +386,8 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
   copy_bytes(&start, payload, rendezvous_bytes(0));
   if (header.bytes() == sizeof start) copy_bytes(&start, payload, sizeof start);
   if (start.bytes > static_cast<uint64_t>(INT64_MAX)) {
-    shm::damaged("rank %d announces a message of %llu bytes to rank %d", from,
-                 static_cast<unsigned long long>(start.bytes), self_);
+    shm::report_corruption("rank %d announces a message of %llu bytes to rank %d", from,
+                           static_cast<unsigned long long>(start.bytes), self_);
   }
   if (start.part.bytes != 0) note_home(from, start.part);
   ReceiveStream* stream = receive_streams_.create();
@@ -536,14 +536,15 @@ void Engine::return_part(PeerIndex from, const CellPart& part) {
 void Engine::announce(ReceiveStream& stream, int64_t bytes) const {
   stream.announced_bytes += bytes;
   if (__builtin_expect(stream.announced_bytes <= stream.total_bytes, 1)) return;
-  shm::damaged("rank %d announces %lld bytes of a message of %lld bytes to rank %d", stream.from,
-               static_cast<long long>(stream.announced_bytes), static_cast<long long>(stream.total_bytes),
-               self_);
+  shm::report_corruption("rank %d announces %lld bytes of a message of %lld bytes to rank %d", stream.from,
+                         static_cast<long long>(stream.announced_bytes),
+                         static_cast<long long>(stream.total_bytes), self_);
 }
 
 void Engine::refuse_part(PeerIndex from, const CellPart& part) const {
-  shm::damaged("rank %d tells rank %d of %u bytes in cell %d of rank %d's pool, which are not there", from,
-               self_, part.bytes, number_of(part), owner_of(from, part));
+  shm::report_corruption(
+      "rank %d tells rank %d of %u bytes in cell %d of rank %d's pool, which are not there", from, self_,
+      part.bytes, number_of(part), owner_of(from, part));
 }
 
 // Stores a fragment that arrived before the match. A sender has at most kCellsInFlightMax fragments in

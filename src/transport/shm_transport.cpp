@@ -9,7 +9,7 @@
 #include "base/os_process.h"
 #include "base/os_wait.h"
 #include "mpi.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 namespace hearth::transport {
 
@@ -102,8 +102,8 @@ void ShmTransport::answer_connects() {
       const uint32_t number = atomic::load_acquire(segment_.ring_number(self_, from));
       if (number == 0) continue;
       if (number > segment_.ring_count_max()) {
-        shm::damaged("rank %d's ring to rank %d has the number %u, and there are %llu", from, self_, number,
-                     static_cast<unsigned long long>(segment_.ring_count_max()));
+        shm::report_corruption("rank %d's ring to rank %d has the number %u, and there are %llu", from, self_,
+                               number, static_cast<unsigned long long>(segment_.ring_count_max()));
       }
       readers_[static_cast<size_t>(from)] =
           shm::RingReader(segment_.ring_memory(number - 1), segment_.geometry().ring_lines,

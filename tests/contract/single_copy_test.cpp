@@ -410,7 +410,7 @@ TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
 // A copy request names the send by a number and carries the target address: only an exposed buffer may be
 // copied.
 TEST_P(SingleCopyEngines, a_damaged_cooperative_request_is_reported_and_copies_nothing) {
-  struct Damage {
+  struct Corruption {
     const char* what;
     bool lent;
     uint8_t flags;
@@ -419,14 +419,14 @@ TEST_P(SingleCopyEngines, a_damaged_cooperative_request_is_reported_and_copies_n
   };
   const uint8_t both = p2p::kByMethod;
   const uint8_t alone = p2p::kByMethod | p2p::kAlone;
-  for (const Damage& damage : {Damage{"a buffer that is not lent", false, alone, 100, 0},
-                               Damage{"likewise, for both", false, both, 100, 1},
-                               Damage{"longer than the message", true, alone, kLong + 1, 0},
-                               Damage{"of no bytes", true, alone, 0, 0},
-                               Damage{"a number that no message has", true, both, 100, 70'000},
-                               Damage{"lent for a method, not in the arena", true, 0, 100, 1},
-                               Damage{"alone in the arena", true, p2p::kAlone, 100, 0},
-                               Damage{"flags that do not exist", true, 0x48, 100, 0}}) {
+  for (const Corruption& damage : {Corruption{"a buffer that is not lent", false, alone, 100, 0},
+                                   Corruption{"likewise, for both", false, both, 100, 1},
+                                   Corruption{"longer than the message", true, alone, kLong + 1, 0},
+                                   Corruption{"of no bytes", true, alone, 0, 0},
+                                   Corruption{"a number that no message has", true, both, 100, 70'000},
+                                   Corruption{"lent for a method, not in the arena", true, 0, 100, 1},
+                                   Corruption{"alone in the arena", true, p2p::kAlone, 100, 0},
+                                   Corruption{"flags that do not exist", true, 0x48, 100, 0}}) {
     SCOPED_TRACE(damage.what);
     start(Way::read);
     const std::vector<std::byte> data = draw(kLong);

@@ -1,4 +1,4 @@
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -9,15 +9,15 @@
 namespace hearth::shm {
 namespace {
 
-DamageHandler the_handler = nullptr;
+CorruptionHandler the_handler = nullptr;
 
 }  // namespace
 
-void set_damage_handler(DamageHandler handler) {
+void set_corruption_handler(CorruptionHandler handler) {
   the_handler = handler;
 }
 
-void damaged(const char* format, ...) {
+void report_corruption(const char* format, ...) {
   char what[256];
   va_list arguments;
   va_start(arguments, format);

@@ -13,7 +13,7 @@
 #include "job.h"
 #include "mpi.h"
 #include "p2p/engine.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 namespace hearth::contract {
 namespace {
@@ -30,10 +30,10 @@ constexpr Count kLong = 100'000;
 
 struct Stopped {};
 
-class Damage : public testing::Test {
+class Corruption : public testing::Test {
  protected:
-  Damage() {
-    shm::set_damage_handler([](Status) { throw Stopped(); });
+  Corruption() {
+    shm::set_corruption_handler([](Status) { throw Stopped(); });
     byte_.size = byte_.extent = byte_.true_extent = 1;
     byte_.committed = true;
     for (int rank = 0; rank < job_.size(); ++rank) {
@@ -46,7 +46,7 @@ class Damage : public testing::Test {
       engines_.push_back(std::make_unique<Engine>(setup));
     }
   }
-  ~Damage() override { shm::set_damage_handler(nullptr); }
+  ~Corruption() override { shm::set_corruption_handler(nullptr); }
 
   Engine& engine(int rank) { return *engines_[static_cast<size_t>(rank)]; }
 
@@ -110,7 +110,7 @@ class Damage : public testing::Test {
   Request* posted_ = nullptr;
 };
 
-TEST_F(Damage, a_packet_longer_than_its_ring_is_not_read) {
+TEST_F(Corruption, a_packet_longer_than_its_ring_is_not_read) {
   uint64_t& commit = second_commit(ring());
   commit =
       shm::PacketHeader::make_commit(static_cast<uint8_t>(PacketKind::eager), 0, 60'000, 0) | shm::kFirstLap;
@@ -125,36 +125,36 @@ TEST_F(Damage, a_packet_longer_than_its_ring_is_not_read) {
       "holds a packet of 60000 bytes"));
 }
 
-TEST_F(Damage, a_packet_of_no_kind_is_none) {
+TEST_F(Corruption, a_packet_of_no_kind_is_none) {
   uint64_t& commit = second_commit(ring());
   commit = shm::PacketHeader::make_commit(0x2a, 0, 12, 0) | shm::kFirstLap;
   EXPECT_TRUE(says(words_of_progress(), "rank 1's packet to rank 0, of kind 42 and 12 bytes, is none"));
 }
 
-TEST_F(Damage, packets_with_the_wrong_room_are_none) {
+TEST_F(Corruption, packets_with_the_wrong_room_are_none) {
   send(PacketKind::rendezvous, "short", 5);
   EXPECT_TRUE(says(words_of_progress(), "of kind 2 and 5 bytes"));
 }
 
-TEST_F(Damage, a_message_of_more_bytes_than_there_can_be_is_not_begun) {
+TEST_F(Corruption, a_message_of_more_bytes_than_there_can_be_is_not_begun) {
   post_receive(kLong);
   announce(~uint64_t{0}, {0, 0});
   EXPECT_TRUE(says(words_of_progress(), "rank 1 announces a message of 18446744073709551615 bytes"));
 }
 
-TEST_F(Damage, cells_that_are_not_there_are_not_read) {
+TEST_F(Corruption, cells_that_are_not_there_are_not_read) {
   post_receive(kLong);
   announce(kLong, {9999, 2048});
   EXPECT_TRUE(says(words_of_progress(), "rank 1 tells rank 0 of 2048 bytes in cell 9999 of rank 1's pool"));
 }
 
-TEST_F(Damage, cells_hold_no_more_than_they_are_long) {
+TEST_F(Corruption, cells_hold_no_more_than_they_are_long) {
   post_receive(kLong);
   announce(kLong, {20, 99'999});
   EXPECT_TRUE(says(words_of_progress(), "99999 bytes in cell 20"));
 }
 
-TEST_F(Damage, pieces_are_no_longer_than_their_message) {
+TEST_F(Corruption, pieces_are_no_longer_than_their_message) {
   announce(3000, {0, 2048});
   EXPECT_EQ(words_of_progress(), "nothing was found");
   const CellPart more = {1, 2048};
@@ -162,20 +162,20 @@ TEST_F(Damage, pieces_are_no_longer_than_their_message) {
   EXPECT_TRUE(says(words_of_progress(), "rank 1 announces 4096 bytes of a message of 3000 bytes"));
 }
 
-TEST_F(Damage, a_ring_that_is_not_there_is_not_opened) {
+TEST_F(Corruption, a_ring_that_is_not_there_is_not_opened) {
   job_.segment().ring_number(0, 2) = 4711;
   atomic::fetch_or(job_.segment().connect_bitmap(0)[0], uint64_t{1} << 2);
   EXPECT_TRUE(says(words_of_progress(), "rank 2's ring to rank 0 has the number 4711"));
 }
 
-TEST_F(Damage, a_ring_is_opened_once) {
+TEST_F(Corruption, a_ring_is_opened_once) {
   std::byte* memory = ring();
   atomic::fetch_or(job_.segment().connect_bitmap(0)[0], uint64_t{2});
   EXPECT_EQ(words_of_progress(), "nothing was found");
   EXPECT_EQ(ring(), memory);  // its messages arrive as before
 }
 
-TEST_F(Damage, nobody_has_read_what_was_not_written) {
+TEST_F(Corruption, nobody_has_read_what_was_not_written) {
   *reinterpret_cast<uint32_t*>(ring()) = 5000;
   std::vector<std::byte> data(8);
   EXPECT_TRUE(says(words([&] {
@@ -188,7 +188,7 @@ TEST_F(Damage, nobody_has_read_what_was_not_written) {
 }
 
 // Late replies are dropped with a warning.
-TEST_F(Damage, answers_to_nothing_are_dropped) {
+TEST_F(Corruption, answers_to_nothing_are_dropped) {
   for (const PacketKind kind : {PacketKind::clear_to_send, PacketKind::finished, PacketKind::matched,
                                 PacketKind::written, PacketKind::buffer_came, PacketKind::buffer_left}) {
     send(kind, nullptr, 0, 12345);
@@ -197,7 +197,7 @@ TEST_F(Damage, answers_to_nothing_are_dropped) {
 }
 
 // The context of agreements belongs to no communicator and cannot be revoked.
-TEST_F(Damage, what_belongs_to_no_communicator_is_not_revoked) {
+TEST_F(Corruption, what_belongs_to_no_communicator_is_not_revoked) {
   Request* request = nullptr;
   std::byte byte = {};
   ASSERT_TRUE(engine(0).ireceive(&byte, 1, byte_, 1, kTag, kAgreementContext, request).ok());
@@ -209,7 +209,7 @@ TEST_F(Damage, what_belongs_to_no_communicator_is_not_revoked) {
 }
 
 // A reply to a send that has not started is dropped, too.
-TEST_F(Damage, a_send_that_waits_for_room_has_no_answer) {
+TEST_F(Corruption, a_send_that_waits_for_room_has_no_answer) {
   std::vector<Request*> requests;
   std::vector<std::byte> data(1000);
   while (requests.empty() || requests.back() == nullptr || requests.back()->complete) {
@@ -224,7 +224,7 @@ TEST_F(Damage, a_send_that_waits_for_room_has_no_answer) {
 }
 
 // The geometry in the job's header is read only once: later changes have no effect.
-TEST_F(Damage, the_division_of_the_segment_is_remembered) {
+TEST_F(Corruption, the_division_of_the_segment_is_remembered) {
   shm::JobHeader& header = job_.segment().job();
   const shm::JobHeader before = header;
   std::byte* cell = job_.segment().cell_memory(2, 20);

@@ -10,12 +10,13 @@
 namespace hearth::shm {
 
 /// Ends the job, or throws (tests). Must not return.
-using DamageHandler = void (*)(Status);
-/// Without a handler, damaged() prints the message on standard error and aborts.
-void set_damage_handler(DamageHandler handler);
+using CorruptionHandler = void (*)(Status);
+/// Without a handler, report_corruption() prints the message on standard error and aborts.
+void set_corruption_handler(CorruptionHandler handler);
 
 /// Reports the value found and the range allowed: "rank 3's ring to rank 1 holds a packet of 99999 bytes
 /// where at most 56 can lie". Adds the likely cause and the remedy.
-[[noreturn, gnu::cold, gnu::noinline, gnu::format(printf, 1, 2)]] void damaged(const char* format, ...);
+[[noreturn, gnu::cold, gnu::noinline, gnu::format(printf, 1, 2)]] void report_corruption(const char* format,
+                                                                                         ...);
 
 }  // namespace hearth::shm
