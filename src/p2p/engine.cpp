@@ -333,9 +333,9 @@ bool Engine::progress_once() try {
 uint64_t Engine::slots_sent() {
   slots_seen_.resize(peers_.size());
   for (size_t i = 0; i < peers_.size(); ++i) {
-    const shm::RingWriter* lane = transport_.lane_to(static_cast<PeerIndex>(i));
-    if (lane == nullptr) continue;
-    const uint32_t written = lane->slots_written();
+    const shm::RingWriter* direct_ring = transport_.direct_ring_to(static_cast<PeerIndex>(i));
+    if (direct_ring == nullptr) continue;
+    const uint32_t written = direct_ring->slots_written();
     slots_sent_ += written - slots_seen_[i];
     slots_seen_[i] = written;
   }

@@ -70,8 +70,8 @@ struct Peer {
   /// messages.
   bool fast_path = false;
   bool profiled = false;  // has an Engine::ProfiledPeer
-  shm::RingWriter* lane_to = nullptr;
-  shm::RingReader* lane_from = nullptr;
+  shm::RingWriter* direct_ring_to = nullptr;
+  shm::RingReader* direct_ring_from = nullptr;
   Request* backlog = nullptr;  // sends that wait for room, oldest first, which preserves the matching order
   Request* backlog_last = nullptr;
   PairProtocol protocol;
@@ -462,7 +462,7 @@ class Engine {
 
   // profiled.cpp: for --profile and --trace only.
   bool traced() const;
-  void look_at_lanes(Peer& peer);
+  void sample_direct_rings(Peer& peer);
   void note_in_ring(Peer& peer, size_t bytes, PeerIndex to, int tag);
   ProfiledPeer& profiled(const Peer& peer) { return profiled_[static_cast<size_t>(&peer - peers_.data())]; }
   bool is_unseen(const Peer& peer);
@@ -559,11 +559,12 @@ class Engine {
   static void handle(void* engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload);
-  bool take_inline(shm::RingReader& lane, void* buffer, const datatype::Type& type, uint64_t bytes,
+  bool take_inline(shm::RingReader& direct_ring, void* buffer, const datatype::Type& type, uint64_t bytes,
                    uint64_t match, int call);
-  bool take_lines_inline(shm::RingReader& lane, std::byte* to, uint64_t bytes, uint64_t match, int call);
-  bool receive_from_lane(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
-                         uint32_t context, int64_t& bytes);
+  bool take_lines_inline(shm::RingReader& direct_ring, std::byte* to, uint64_t bytes, uint64_t match,
+                         int call);
+  bool receive_from_direct_ring(void* buffer, Count count, const datatype::Type& type, PeerIndex from,
+                                int tag, uint32_t context, int64_t& bytes);
   void post(Request& request);
   void deliver(Request& request, UnexpectedMessage* message);
   void deliver_bytes(Request& request, PeerIndex from, int tag, const std::byte* payload, int64_t bytes);
@@ -724,7 +725,7 @@ class Engine {
   // process wake when their wait is over, or to become the leader.
   Waiter* leader_ = nullptr;
   std::vector<Waiter*> followers_;
-  int unminded_ = 0;  // receives from direct rings since the last progress() of receive_from_lane()
+  int unminded_ = 0;  // receives from direct rings since the last progress() of receive_from_direct_ring()
   EngineCounters counters_;
   uint32_t chance_ = 1;               // random state of is_drawn()
   uint64_t posted_lines_ = 0;         // posted receives served by take_lines_inline(), while profiled

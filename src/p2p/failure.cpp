@@ -205,8 +205,8 @@ void Engine::reap(PeerIndex process) {
   // Receives what the process sent before it died.
   for (int round = 0; round < kDrainRoundsMax; ++round) {
     static_cast<void>(transport_.poll(&Engine::handle, this));
-    shm::RingReader* lane = transport_.lane_from(process);
-    if (lane == nullptr || lane->peek() == nullptr) break;
+    shm::RingReader* direct_ring = transport_.direct_ring_from(process);
+    if (direct_ring == nullptr || direct_ring->peek() == nullptr) break;
   }
   Peer& peer = peers_[static_cast<size_t>(process)];
   peer.dead = true;
@@ -430,7 +430,7 @@ void Engine::disable_fast_path(objects::Comm& comm) {
   fast_path_disabled_ = true;
   for (Peer& peer : peers_) {
     peer.fast_path = false;
-    peer.lane_from = nullptr;
+    peer.direct_ring_from = nullptr;
   }
 }
 

@@ -39,41 +39,41 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
     return bytes <= peer.protocol.ring_bytes_max &&
            send_lines_inline(peer, buffer, type, bytes, to, match_word(context, tag), call);
   }
-  shm::RingWriter& lane = *peer.lane_to;
-  std::byte* slot = lane.claim_short();
+  shm::RingWriter& direct_ring = *peer.direct_ring_to;
+  std::byte* slot = direct_ring.claim_short();
   if (__builtin_expect(slot == nullptr, 0)) return false;
   copy_line(shm::payload_at(slot), static_cast<const std::byte*>(buffer) + type.true_lower_bound, bytes);
-  lane.commit_short(shm::slots_of_short(bytes), eager_commit(bytes), match_word(context, tag));
+  direct_ring.commit_short(shm::slots_of_short(bytes), eager_commit(bytes), match_word(context, tag));
   return true;
 }
 
 // Polls the ring of one sender for a short packet with exactly this length and match word. A single
 // comparison of the commit word checks all of its fields. Returns nullptr if no packet arrives within
 // kRounds, or a different one; the general path then handles the ring.
-[[gnu::always_inline]] inline const std::byte* await_short(const shm::RingReader& lane, uint64_t bytes,
+[[gnu::always_inline]] inline const std::byte* await_short(const shm::RingReader& direct_ring, uint64_t bytes,
                                                            uint64_t match) {
   constexpr int kRounds = 64;
-  const std::byte* slot = lane.next_slot();
+  const std::byte* slot = direct_ring.next_slot();
   if (__builtin_expect(slot == nullptr, 0)) return nullptr;
-  const uint64_t awaited = lane.commit_word(eager_commit(bytes));
+  const uint64_t awaited = direct_ring.commit_word(eager_commit(bytes));
   uint64_t commit;
   for (int round = 0; (commit = shm::RingReader::peek_word(slot)) != awaited; ++round) {
-    if (round == kRounds || lane.is_packet(commit)) return nullptr;
+    if (round == kRounds || direct_ring.is_packet(commit)) return nullptr;
     atomic::cpu_relax();
   }
   return __builtin_expect(shm::header_at(slot).match == match, 1) ? slot : nullptr;
 }
 
 // Consumes the next packet of the ring if it is exactly this message and arrives within the polling rounds.
-[[gnu::always_inline]] inline bool Engine::take_inline(shm::RingReader& lane, void* buffer,
+[[gnu::always_inline]] inline bool Engine::take_inline(shm::RingReader& direct_ring, void* buffer,
                                                        const datatype::Type& type, uint64_t bytes,
                                                        uint64_t match, int call) {
   auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
-  if (bytes > shm::kLinePayloadBytes) return take_lines_inline(lane, to, bytes, match, call);
-  const std::byte* slot = await_short(lane, bytes, match);
+  if (bytes > shm::kLinePayloadBytes) return take_lines_inline(direct_ring, to, bytes, match, call);
+  const std::byte* slot = await_short(direct_ring, bytes, match);
   if (__builtin_expect(slot == nullptr, 0)) return false;
   copy_line(to, shm::payload_at(slot), bytes);
-  lane.consume_short(shm::slots_of_short(bytes));
+  direct_ring.consume_short(shm::slots_of_short(bytes));
   return true;
 }
 
@@ -86,9 +86,9 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
                        0)) {
     return false;
   }
-  shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
-  if (__builtin_expect(lane == nullptr || !posted_.empty() || !unexpected_.empty(), 0)) return false;
-  return take_inline(*lane, buffer, type, bytes, match_word(context, tag), call);
+  shm::RingReader* direct_ring = peers_[static_cast<size_t>(from)].direct_ring_from;
+  if (__builtin_expect(direct_ring == nullptr || !posted_.empty() || !unexpected_.empty(), 0)) return false;
+  return take_inline(*direct_ring, buffer, type, bytes, match_word(context, tag), call);
 }
 
 [[gnu::always_inline]] inline Request* Engine::post_inline(void* buffer, Count count, datatype::Type& type,
@@ -116,10 +116,10 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   const bool usual = from >= 0 && request.key.tag != MPI_ANY_TAG && bytes <= packet_bytes_max_ &&
                      type.contiguous && posted_.is_first(request);
   if (__builtin_expect(!usual, 0)) return false;
-  shm::RingReader* lane = peers_[static_cast<size_t>(from)].lane_from;
-  if (__builtin_expect(lane == nullptr, 0)) return false;
-  if (!take_inline(*lane, request.buffer, type, bytes, match_word(request.key.context, request.key.tag),
-                   kCountedCall)) {
+  shm::RingReader* direct_ring = peers_[static_cast<size_t>(from)].direct_ring_from;
+  if (__builtin_expect(direct_ring == nullptr, 0)) return false;
+  if (!take_inline(*direct_ring, request.buffer, type, bytes,
+                   match_word(request.key.context, request.key.tag), kCountedCall)) {
     return false;
   }
   posted_.remove_first(request);

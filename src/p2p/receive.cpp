@@ -30,23 +30,23 @@ constexpr int kUnmindedMax = 32;
 }  // namespace
 
 // take_inline() for a message of several lines; a function call.
-[[gnu::noinline]] bool Engine::take_lines_inline(shm::RingReader& lane, std::byte* to, uint64_t bytes,
+[[gnu::noinline]] bool Engine::take_lines_inline(shm::RingReader& direct_ring, std::byte* to, uint64_t bytes,
                                                  uint64_t match, int call) {
-  if (lane.next_slot() == nullptr || !lane.holds(bytes) || unminded_ + 1 >= kUnmindedMax) {
+  if (direct_ring.next_slot() == nullptr || !direct_ring.holds(bytes) || unminded_ + 1 >= kUnmindedMax) {
     return false;  // also if progress() is due
   }
-  const uint64_t awaited = lane.commit_word(eager_commit(bytes));
-  const std::byte* slot = lane.next_slot();
+  const uint64_t awaited = direct_ring.commit_word(eager_commit(bytes));
+  const std::byte* slot = direct_ring.next_slot();
   uint64_t commit;
   for (int round = 0; (commit = shm::RingReader::peek_word(slot)) != awaited; ++round) {
-    if (round == kLaneRounds || lane.is_packet(commit)) return false;
+    if (round == kLaneRounds || direct_ring.is_packet(commit)) return false;
     if (has_deferred_work_) do_deferred_work();
     atomic::cpu_relax();
   }
   if (shm::header_at(slot).match != match) return false;
   ++unminded_;
   copy_bytes(to, shm::payload_at(slot), bytes);
-  lane.consume(bytes);
+  direct_ring.consume(bytes);
   if (__builtin_expect(recorder_ != nullptr, 0)) {
     if (call == kCountedCall) ++posted_lines_;
     profile::count_call_of(call, bytes);
@@ -56,17 +56,17 @@ constexpr int kUnmindedMax = 32;
 
 // Receives a message of any length inside the ring if both queues are empty: then the next packet of this
 // sender is the message, if it matches. Polls for a bounded number of rounds; false if nothing was received.
-bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
-                               uint32_t context, int64_t& bytes) {
+bool Engine::receive_from_direct_ring(void* buffer, Count count, const datatype::Type& type, PeerIndex from,
+                                      int tag, uint32_t context, int64_t& bytes) {
   if (!posted_.empty() || !unexpected_.empty() || from < 0 || tag == MPI_ANY_TAG || !type.contiguous)
     return false;
   Peer& peer = peers_[static_cast<size_t>(from)];
-  shm::RingReader* lane = peer.lane_from;
-  if (lane == nullptr) return false;
+  shm::RingReader* direct_ring = peer.direct_ring_from;
+  if (direct_ring == nullptr) return false;
   // Other operations have to advance even if every receive succeeds here, so progress() is called at
   // intervals. receive_inline() falls back to this function once per quarter of the ring.
   const bool at_turn =
-      __builtin_expect(peer.profiled, 0) ? stops_of_itself(peer) : lane->next_slot() == nullptr;
+      __builtin_expect(peer.profiled, 0) ? stops_of_itself(peer) : direct_ring->next_slot() == nullptr;
   if (__builtin_expect(at_turn || ++unminded_ == kUnmindedMax, 0)) {
     unminded_ = 0;
     progress();
@@ -74,8 +74,8 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
     if (!unexpected_.empty()) return false;
   }
   const int64_t room = count * type.size;
-  std::byte* line = lane->peek();
-  for (int round = 0; line == nullptr; line = lane->peek()) {
+  std::byte* line = direct_ring->peek();
+  for (int round = 0; line == nullptr; line = direct_ring->peek()) {
     if (++round == kLaneRounds) return false;
     if (has_deferred_work_) do_deferred_work();
     atomic::cpu_relax();
@@ -87,7 +87,7 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
   }
   auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
   bytes = header.bytes();
-  if (__builtin_expect(!lane->holds(static_cast<size_t>(bytes)), 0)) lane->refuse(header);
+  if (__builtin_expect(!direct_ring->holds(static_cast<size_t>(bytes)), 0)) direct_ring->refuse(header);
   if (bytes == room) {
     // The usual case, separate: the length is known without the header, so the processor loads the further
     // lines while the header is still in transit.
@@ -97,14 +97,14 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
   } else {
     return false;
   }
-  lane->consume(static_cast<size_t>(bytes));
+  direct_ring->consume(static_cast<size_t>(bytes));
   if (peer.profiled) sample_receive(peer, static_cast<uint64_t>(bytes));
   return true;
 }
 
 Status Engine::receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                        uint32_t context, Received* received) {
-  if (int64_t bytes = 0; receive_from_lane(buffer, count, type, from, tag, context, bytes)) {
+  if (int64_t bytes = 0; receive_from_direct_ring(buffer, count, type, from, tag, context, bytes)) {
     if (received != nullptr) *received = {from, tag, bytes};
     return {};
   }
@@ -185,7 +185,7 @@ inline void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, con
 
 inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
   const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
-  if (__builtin_expect(peers_[static_cast<size_t>(from)].lane_from == nullptr, 0)) {
+  if (__builtin_expect(peers_[static_cast<size_t>(from)].direct_ring_from == nullptr, 0)) {
     if (!fast_path_disabled_) meet(from, header.bytes(), key.tag);
   }
   if (MatchEntry* entry = posted_.take(key); __builtin_expect(entry != nullptr, 1)) {

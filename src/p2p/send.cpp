@@ -51,22 +51,22 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   peer.room_prefetched = 0;
   if (__builtin_expect(peer.profiled, 0)) note_in_ring(peer, size, to, tag_of(match));
   if (size > shm::kLinePayloadBytes) note_sent(to, bytes);
-  if (peer.lane_to == nullptr) peer.lane_to = transport_.lane_to(to);
+  if (peer.direct_ring_to == nullptr) peer.direct_ring_to = transport_.direct_ring_to(to);
   return true;
 }
 
 // send_inline() for a message of several lines; a function call.
 [[gnu::noinline]] bool Engine::send_lines_inline(Peer& peer, const void* buffer, const datatype::Type& type,
                                                  uint64_t bytes, PeerIndex to, uint64_t match, int call) {
-  shm::RingWriter& lane = *peer.lane_to;
-  std::byte* slot = lane.claim(bytes);
-  if (slot == nullptr || lane.unexpected_kib() > unexpected_kib_max_) return false;
+  shm::RingWriter& direct_ring = *peer.direct_ring_to;
+  std::byte* slot = direct_ring.claim(bytes);
+  if (slot == nullptr || direct_ring.unexpected_kib() > unexpected_kib_max_) return false;
   if (bytes < kFilledBytesMin || bytes <= peer.room_prefetched) {
     copy_bytes(shm::payload_at(slot), static_cast<const std::byte*>(buffer) + type.true_lower_bound, bytes);
   } else {
     peer.store_policy.fill(type, buffer, 0, shm::payload_at(slot), bytes);
   }
-  lane.commit(static_cast<uint8_t>(PacketKind::eager), 0, bytes, 0, match);
+  direct_ring.commit(static_cast<uint8_t>(PacketKind::eager), 0, bytes, 0, match);
   peer.room_prefetched = 0;
   if (__builtin_expect(peer.profiled, 0)) {
     recorder_->sent(to, static_cast<int>(Protocol::lines), bytes, tag_of(match), false);
@@ -79,16 +79,16 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
 // Whether the peer is flow-blocked: so many bytes of this process are unmatched there that sends have to wait
 // for receives.
 bool Engine::is_flow_blocked(Peer& peer, PeerIndex to) {
-  if (peer.lane_to == nullptr) return transport_.unexpected_kib_at(to) > unexpected_kib_max_;
-  if (__builtin_expect(peer.lane_to->unexpected_kib() <= unexpected_kib_max_, 1)) return false;
-  peer.lane_to->look();
-  return peer.lane_to->unexpected_kib() > unexpected_kib_max_;
+  if (peer.direct_ring_to == nullptr) return transport_.unexpected_kib_at(to) > unexpected_kib_max_;
+  if (__builtin_expect(peer.direct_ring_to->unexpected_kib() <= unexpected_kib_max_, 1)) return false;
+  peer.direct_ring_to->look();
+  return peer.direct_ring_to->unexpected_kib() > unexpected_kib_max_;
 }
 
 // Updates the fast-path flag of a peer.
 void Engine::update_fast_path(Peer& peer) {
-  const bool clear = peer.lane_to != nullptr && peer.backlog == nullptr && !peer.dead &&
-                     !fast_path_disabled_ && peer.lane_to->unexpected_kib() <= unexpected_kib_max_;
+  const bool clear = peer.direct_ring_to != nullptr && peer.backlog == nullptr && !peer.dead &&
+                     !fast_path_disabled_ && peer.direct_ring_to->unexpected_kib() <= unexpected_kib_max_;
   peer.fast_path = clear;
   if (__builtin_expect(peer.profiled, 0)) expect_sample(peer);
 }

@@ -50,7 +50,7 @@ void ShmTransport::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payl
   writers_[static_cast<size_t>(to)].commit(kind, flags, payload_bytes, cookie, match);
 }
 
-shm::RingWriter* ShmTransport::lane_to(PeerIndex to) {
+shm::RingWriter* ShmTransport::direct_ring_to(PeerIndex to) {
   shm::RingWriter& writer = writers_[static_cast<size_t>(to)];
   return writer.open() ? &writer : nullptr;
 }
@@ -86,7 +86,7 @@ bool ShmTransport::prefetch_room(PeerIndex to, size_t payload_bytes) {
 
 // Receiving.
 
-shm::RingReader* ShmTransport::lane_from(PeerIndex from) {
+shm::RingReader* ShmTransport::direct_ring_from(PeerIndex from) {
   shm::RingReader& reader = readers_[static_cast<size_t>(from)];
   return reader.open() ? &reader : nullptr;
 }

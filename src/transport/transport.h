@@ -46,9 +46,9 @@ class Transport {
   virtual void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
                       uint64_t match) = 0;
   /// The direct ring to a peer, for writes without a call of the transport, or nullptr.
-  virtual shm::RingWriter* lane_to(PeerIndex) { return nullptr; }
+  virtual shm::RingWriter* direct_ring_to(PeerIndex) { return nullptr; }
   /// The direct ring from a peer, for reads without a call of the transport, or nullptr.
-  virtual shm::RingReader* lane_from(PeerIndex) { return nullptr; }
+  virtual shm::RingReader* direct_ring_from(PeerIndex) { return nullptr; }
 
   // Prefetch for write, by a blocked process: fetches the memory that it will write next from other
   // processors' caches.
