@@ -22,8 +22,8 @@ bool shares_processors(int ranks) {
   return ranks > os::usable_processors();
 }
 
-bool has_area(int ranks) {
-  return ranks > 1 && param::get_count(param::Id::coll_areas) > 0;
+bool has_region(int ranks) {
+  return ranks > 1 && param::get_count(param::Id::coll_regions) > 0;
 }
 
 /// The largest payload of a rank's slot.
@@ -87,9 +87,9 @@ std::string why(Collective collective, const std::string& algorithm, int ranks) 
   }
   if (algorithm.starts_with("chunks")) {
     return "through memory that stays in the caches, all ranks at once; what lies in the arena is read there "
-           "from coll_lend_bytes_min on";
+           "from coll_expose_bytes_min on";
   }
-  if (!has_area(ranks)) return "messages: nobody to meet, or HEARTH_COLL_AREAS is 0";
+  if (!has_region(ranks)) return "messages: nobody to meet, or HEARTH_COLL_REGIONS is 0";
   return "messages: neither slots nor chunks serve so many ranks at this length";
 }
 
@@ -101,7 +101,8 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
   const bool scatters = collective == Collective::reduce_scatter;
   const int64_t vector_bytes = scatters ? bytes * ranks : bytes;
   const int64_t said = said_bytes(collective, ranks, bytes);
-  const bool pays = coll::lines_pay(ranks, tune::limit(Id::coll_line_ranks_max), shares_processors(ranks));
+  const bool pays =
+      coll::flat_slots_pay(ranks, tune::limit(Id::coll_line_ranks_max), shares_processors(ranks));
   const auto allowed = [&](const char* algorithm, bool by_itself) {
     const bool wished = coll::wished_algorithm(collective, UINT32_MAX) != nullptr;
     return wished ? is_wished(collective, algorithm) : by_itself;
@@ -118,18 +119,18 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
                                             .machines = ranks > machines ? machines : 1});
   }
   const int64_t whole_bytes_max = coll::whole_bytes_max(shares_processors(ranks));
-  const uint64_t chunk_bytes = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).chunk_bytes;
+  const uint64_t pipeline_bytes = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).pipeline_bytes;
   const int64_t longest =
-      coll::longest_said(collective, chunk_bytes != 0, shares_processors(ranks), whole_bytes_max);
+      coll::published_bytes_max(collective, pipeline_bytes != 0, shares_processors(ranks), whole_bytes_max);
   return coll::algorithm_for(
       collective, {.size = ranks,
                    .bytes = vector_bytes,
                    .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
                    .commutative = true,
-                   .chunks = has_area(ranks) && coll::chunks_suffice(ranks, chunk_bytes),
-                   .lines = has_area(ranks) && said <= longest && allowed("lines", pays || one_order),
+                   .chunks = has_region(ranks) && coll::pipeline_suffices(ranks, pipeline_bytes),
+                   .lines = has_region(ranks) && said <= longest && allowed("lines", pays || one_order),
                    .same_bits = same_bits,
-                   .tree = has_area(ranks) && fits_groups(collective, ranks, bytes) && !one_order &&
+                   .tree = has_region(ranks) && fits_groups(collective, ranks, bytes) && !one_order &&
                            allowed("tree", !pays),
                    .whole_bytes_max = whole_bytes_max});
 }

@@ -59,8 +59,8 @@ std::vector<std::byte> to_card(const Door& door) {
                               kSeparator, door.port, kSeparator, launch::to_hex(door.address)));
 }
 
-Status from_card(int rank, const std::vector<std::byte>& card, Door& door) {
-  const std::vector<std::string> parts = split(text_of(card));
+Status from_card(int rank, const std::vector<std::byte>& published, Door& door) {
+  const std::vector<std::string> parts = split(text_of(published));
   int port = 0;
   if (parts.size() != 5 || !launch::parse_small(parts[3], port) || port > UINT16_MAX ||
       !launch::from_hex(parts[4], door.address)) {
@@ -164,11 +164,11 @@ Status try_ways(std::vector<Way>& ways, bool& tells) {
   // One rank of each machine connects to the others and listens.
   std::map<std::string, int> first;
   std::map<int, Door> doors;
-  std::vector<std::byte> card;
+  std::vector<std::byte> published;
   for (int rank = 0; rank < launcher->size(); ++rank) {
-    HEARTH_TRY(launcher->get(rank, "door", card));
+    HEARTH_TRY(launcher->get(rank, "door", published));
     Door door;
-    HEARTH_TRY(from_card(rank, card, door));
+    HEARTH_TRY(from_card(rank, published, door));
     if (first.emplace(door.host, rank).second) doors[rank] = std::move(door);
   }
   if (doors.contains(launcher->rank())) {
@@ -181,8 +181,8 @@ Status try_ways(std::vector<Way>& ways, bool& tells) {
   tells = launcher->rank() == 0;
   for (const auto& [from, door] : doors) {
     if (!tells) break;
-    HEARTH_TRY(launcher->get(from, "ways", card));
-    const std::vector<std::string> parts = split(text_of(card));
+    HEARTH_TRY(launcher->get(from, "ways", published));
+    const std::vector<std::string> parts = split(text_of(published));
     std::map<int, int> errors;
     for (size_t i = 1; i + 1 < parts.size(); i += 2) {
       int to = 0;

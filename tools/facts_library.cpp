@@ -33,7 +33,7 @@ Json memory_row(uint32_t ranks) {
           {"each_partner_bytes", plan.bytes_per_pair()},
           {"with_6_partners_bytes", with_partners(6)},
           {"all_to_all_bytes", with_partners(peers)},
-          {"each_communicator_bytes", plan.area_count > 0 ? plan.long_bytes() : 0},
+          {"each_communicator_bytes", plan.region_count > 0 ? plan.long_bytes() : 0},
           {"original_design_bytes", peers * kOriginalPairBytes},
           {"job_all_to_all_bytes", ranks * with_partners(peers)},
           {"job_original_design_bytes", ranks * peers * kOriginalPairBytes}};
@@ -135,7 +135,7 @@ Json memory_facts(uint32_t ranks) {
           {"a_communicator_adds",
            fmt::format("its chunks, as far as long collectives on it have used them; {} communicators "
                        "at a time have some",
-                       plan.area_count)},
+                       plan.region_count)},
           {"formula", "P ranks, k partners each: before it talks + k * each partner"},
           {"original_design", "scalable-intranode-2006: 1 MiB for each ordered pair, P * (P - 1) MiB in all"},
           {"memory", rows}};

@@ -47,7 +47,7 @@ Outcome probe_xpmem() {
 }
 
 struct ArenaOutcome {
-  uint64_t window_bytes = 0;  // 0: there is no arena
+  uint64_t slice_bytes = 0;  // 0: there is no arena
   std::string refusal;
 };
 
@@ -57,14 +57,14 @@ ArenaOutcome probe_arena() {
   const bool works = shm::Arena::create(2, file).ok() &&
                      shm::Arena::attach(os::duplicate_out_of_the_way(file.descriptor()), 2, 0, rank).ok();
   if (!works) return {0, last_failure_text()};
-  return {rank.window_bytes(), ""};
+  return {rank.slice_bytes(), ""};
 }
 
 Json arena_row() {
   const ArenaOutcome outcome = probe_arena();
-  const bool works = outcome.window_bytes != 0;
+  const bool works = outcome.slice_bytes != 0;
   return {{"what", "an arena for two ranks"},
-          {"works", works ? "yes: " + bytes_text(outcome.window_bytes) + " of addresses each"
+          {"works", works ? "yes: " + bytes_text(outcome.slice_bytes) + " of addresses each"
                           : "no: " + outcome.refusal},
           {"needed_for", "memory that ranks reach without the kernel"},
           {"without_it", works ? "" : "MPI_Alloc_mem gives ordinary memory"}};

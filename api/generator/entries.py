@@ -255,12 +255,12 @@ def _definition(function, name, large):
                 f"{prototype(function, name, large, strong)};\n{weak}")
     entry = Entry(function, name, large)
     body, before = entry.body(), ""
-    if "at_once" in function.marks:
+    if "inline_path" in function.marks:
         # The regular path is a separate function, so that the fast path saves no registers.
         before = (f"[[gnu::noinline]] static {prototype(function, name, large, 'in_full_')} {{\n"
                   f"{_indent(body)}}}\n")
         arguments = ", ".join(parameter.name for parameter in entry.parameters)
-        body = (f"if (at_once::{function.implementation}({arguments})) [[likely]] return MPI_SUCCESS;\n"
+        body = (f"if (inline_path::{function.implementation}({arguments})) [[likely]] return MPI_SUCCESS;\n"
                 f"const int code_ = in_full_{name}({arguments});\n"
                 "stay_on_stack();\nreturn code_;\n")
     return (f"{before}[[{PUBLIC}]]\n{prototype(function, name, large, strong)} {{\n"
@@ -272,7 +272,7 @@ def entry_files(functions):
     files = {}
     for stem, groups in FILES.items():
         text = (f'// {C_NOTE}\n#define HEARTH_MPI_NO_INLINE\n'
-                '#include "abi/at_once.h"\n#include "abi/entry.h"\n#include "mpi-ext.h"\n\n'
+                '#include "abi/inline_path.h"\n#include "abi/entry.h"\n#include "mpi-ext.h"\n\n'
                 'using namespace hearth;\nusing namespace hearth::abi;\n\nextern "C" {\n')
         for function in functions:
             if function.group in groups:

@@ -96,7 +96,7 @@ def _parse_row(line, group, where):
     for mark in (marks or "").split(","):
         word, _, value = mark.strip().partition(" ")
         if word:
-            if word not in ("any_time", "no_lock", "in_handler", "returns", "calls", "alias", "at_once",
+            if word not in ("any_time", "no_lock", "in_handler", "returns", "calls", "alias", "inline_path",
                             "deprecated", "form", "extension", "inline"):
                 raise TableError(f"{where}: unknown mark '{word}'")
             parsed[word] = value

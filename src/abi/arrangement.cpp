@@ -115,11 +115,11 @@ std::vector<int> arrange(int count, std::span<const topo::Traffic> traffic,
   return topo::arrange(traffic, distances.first(count));
 }
 
-Status make_arranged(const Comm& parent, Share share, const std::vector<int>& ranks, Comm*& comm) {
+Status make_arranged(const Comm& parent, OwnedAllocation owned, const std::vector<int>& ranks, Comm*& comm) {
   if (std::find(ranks.begin(), ranks.end(), parent.rank) == ranks.end()) return {};
   Peers peers;
   for (const int rank : ranks) peers.push_back(parent.peers[rank]);
-  return make_intracomm(parent, std::move(share), std::move(peers), comm);
+  return make_intracomm(parent, std::move(owned), std::move(peers), comm);
 }
 
 }  // namespace hearth::abi

@@ -28,7 +28,7 @@ std::vector<int> arrange(int count, std::span<const topo::Traffic> traffic, cons
 
 /// Makes a communicator of these ranks of `parent`, without a topology. `comm` stays unchanged if the caller
 /// is not among them.
-Status make_arranged(const objects::Comm& parent, Share share, const std::vector<int>& ranks,
+Status make_arranged(const objects::Comm& parent, OwnedAllocation owned, const std::vector<int>& ranks,
                      objects::Comm*& comm);
 
 }  // namespace hearth::abi

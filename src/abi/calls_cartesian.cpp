@@ -72,12 +72,12 @@ Status cart_create(Comm& comm_old, int ndims, const int* dims, const int* period
   Cartesian grid;
   const Status status = read_grid(comm_old, ndims, dims, periods, grid);
   if (comm_old.is_inter()) return status;
-  abi::Share share;
+  abi::OwnedAllocation owned;
   topo::Distances distances(0);
-  HEARTH_TRY(abi::agree_on_allotment(comm_old, share));
+  HEARTH_TRY(abi::agree_on_allocation(comm_old, owned));
   HEARTH_TRY(abi::agree_on_distances(comm_old, reorder, distances));
   HEARTH_TRY(status);
-  HEARTH_TRY(abi::make_arranged(comm_old, std::move(share), arrange(grid, distances), comm_cart));
+  HEARTH_TRY(abi::make_arranged(comm_old, std::move(owned), arrange(grid, distances), comm_cart));
   set_topology(comm_cart, std::move(grid));
   return {};
 }
@@ -162,8 +162,8 @@ Status cart_sub(Comm& comm, const int remain_dims[], Comm*& newcomm) {
   if (remain_dims == nullptr && grid->dimensions() > 0) {
     return fail(MPI_ERR_ARG, "remain_dims is a null pointer");
   }
-  abi::Share share;
-  HEARTH_TRY(abi::agree_on_allotment(comm, share));
+  abi::OwnedAllocation owned;
+  HEARTH_TRY(abi::agree_on_allocation(comm, owned));
   const std::vector<int> own = grid->coordinates_of(comm.rank);
   Cartesian part;
   for (size_t i = 0; i < grid->dims.size(); ++i) {
@@ -179,7 +179,7 @@ Status cart_sub(Comm& comm, const int remain_dims[], Comm*& newcomm) {
       belongs = belongs && (remain_dims[i] != 0 || coordinates[i] == own[i]);
     if (belongs) ranks.push_back(rank);
   }
-  HEARTH_TRY(abi::make_arranged(comm, std::move(share), ranks, newcomm));
+  HEARTH_TRY(abi::make_arranged(comm, std::move(owned), ranks, newcomm));
   set_topology(newcomm, std::move(part));
   return {};
 }

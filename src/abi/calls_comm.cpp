@@ -10,7 +10,7 @@
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::mpi {
 
@@ -137,7 +137,7 @@ Status comm_disconnect(Comm*& comm) {
         }
         return true;
       },
-      [left = comm](p2p::WaitNote& note) { note.left_requests(*left); });
+      [left = comm](p2p::WaitDiagnostics& note) { note.left_requests(*left); });
   return comm_free(comm);
 }
 

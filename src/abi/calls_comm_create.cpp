@@ -58,7 +58,7 @@ Status copy_object(const Comm& comm, const Info* info, Comm*& made) {
     objects::retain(*comm.remote_group);
     HEARTH_TRY(abi::make_intercomm(*comm.errhandler, 0, comm.group, comm.remote_group, made));
   } else {
-    HEARTH_TRY(abi::make_intracomm(*comm.errhandler, abi::Share(), comm.group, made));
+    HEARTH_TRY(abi::make_intracomm(*comm.errhandler, abi::OwnedAllocation(), comm.group, made));
   }
   made->topology = comm.topology;
   return abi::set_hints(*made, info);
@@ -70,7 +70,7 @@ Status start_duplicate(Comm& comm, const Info* info, Comm*& newcomm, p2p::Reques
   Comm* made = nullptr;
   Status status = copy_object(comm, info, made);
   if (made == nullptr) return status;
-  static_cast<objects::Allotment&>(*made) = abi::fetch_allotment_for(comm);
+  static_cast<objects::ContextAllocation&>(*made) = abi::fetch_allocation_for(comm);
   const Status started = coll::start<abi::tell_duplicate>(comm, request, made, abi::is_first_group(comm));
   if (status.ok()) status = started;
   if (status.ok()) status = objects::copy_attributes(objects::holder_of(comm), objects::holder_of(*made));
@@ -118,19 +118,19 @@ Status comm_idup_with_info(Comm& comm, Info* info, Comm*& newcomm, p2p::Request*
 
 Status comm_create(Comm& comm, Group& group, Comm*& newcomm) {
   if (!comm.is_inter()) {
-    abi::Share share;
-    HEARTH_TRY(abi::agree_on_allotment(comm, share));
+    abi::OwnedAllocation owned;
+    HEARTH_TRY(abi::agree_on_allocation(comm, owned));
     HEARTH_TRY(check_members(*comm.group, group.peers));
     if (group.rank == MPI_UNDEFINED) return {};
-    return abi::make_intracomm(comm, std::move(share), group.peers, newcomm);
+    return abi::make_intracomm(comm, std::move(owned), group.peers, newcomm);
   }
   Words remote;
-  abi::Share share;
-  HEARTH_TRY(abi::swap_between_groups(comm, group.peers, remote, false, share));
+  abi::OwnedAllocation owned;
+  HEARTH_TRY(abi::swap_between_groups(comm, group.peers, remote, false, owned));
   HEARTH_TRY(check_members(*comm.group, group.peers));
   HEARTH_TRY(check_members(*comm.remote_group, remote));
   if (group.rank == MPI_UNDEFINED) return {};
-  return make_intercomm(comm, share.take().context, group.peers, std::move(remote), newcomm);
+  return make_intercomm(comm, owned.take().context, group.peers, std::move(remote), newcomm);
 }
 
 // Only members of the group call; the tag separates concurrent calls of several threads.
@@ -141,12 +141,12 @@ Status comm_create_group(Comm& comm, Group& group, int tag, Comm*& newcomm) {
   }
   HEARTH_TRY(check_members(*comm.group, group.peers));
   if (group.rank == MPI_UNDEFINED) return {};
-  abi::Share share;
-  if (group.rank == 0) share = abi::Share(abi::fetch_allotment(group.peers));
+  abi::OwnedAllocation owned;
+  if (group.rank == 0) owned = abi::OwnedAllocation(abi::fetch_allocation(group.peers));
   coll::Schedule schedule(group, comm, tag);
-  HEARTH_TRY(coll::bcast(schedule, &share.allotment(), sizeof share.allotment(), abi::byte_type(), 0));
+  HEARTH_TRY(coll::bcast(schedule, &owned.allocation(), sizeof owned.allocation(), abi::byte_type(), 0));
   HEARTH_TRY(schedule.finish());
-  return abi::make_intracomm(comm, std::move(share), group.peers, newcomm);
+  return abi::make_intracomm(comm, std::move(owned), group.peers, newcomm);
 }
 
 // Only members of the group call, and no communicator is needed (MPI 5.0 section 11.3.4).
@@ -209,26 +209,26 @@ Status comm_split(Comm& comm, int color, int key, Comm*& newcomm) {
   own[0] = color;
   own[1] = key;
   if (!comm.is_inter() && comm.rank == 0) {
-    const objects::Allotment fetched = abi::fetch_allotment(comm.group->peers);
+    const objects::ContextAllocation fetched = abi::fetch_allocation(comm.group->peers);
     own[2] = static_cast<int>(fetched.context);
-    own[3] = fetched.area;
+    own[3] = fetched.region;
   }
   HEARTH_TRY(abi::run_in_group<coll::allgather>(comm, MPI_IN_PLACE, 0, abi::byte_type(), wishes.data(),
                                                 Count{kWishWords * sizeof(int)}, abi::byte_type()));
   Words remote_wishes;
-  abi::Share share;
+  abi::OwnedAllocation owned;
   if (comm.is_inter()) {
-    HEARTH_TRY(abi::swap_between_groups(comm, wishes, remote_wishes, false, share));
+    HEARTH_TRY(abi::swap_between_groups(comm, wishes, remote_wishes, false, owned));
   } else {
-    share = abi::Share({.context = static_cast<uint32_t>(wishes[2]), .area = wishes[3]});
+    owned = abi::OwnedAllocation({.context = static_cast<uint32_t>(wishes[2]), .region = wishes[3]});
   }
   if (color == MPI_UNDEFINED) return {};
   if (color < 0) return fail(MPI_ERR_ARG, "color=%d: it must be 0 or more, or MPI_UNDEFINED", color);
   Peers local = members_of(color, wishes, *comm.group);
   if (!comm.is_inter()) {
-    return abi::make_intracomm(comm, std::move(share), std::move(local), newcomm);
+    return abi::make_intracomm(comm, std::move(owned), std::move(local), newcomm);
   }
-  return make_intercomm(comm, share.take().context, std::move(local),
+  return make_intercomm(comm, owned.take().context, std::move(local),
                         members_of(color, remote_wishes, *comm.remote_group), newcomm);
 }
 

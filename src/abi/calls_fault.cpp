@@ -13,7 +13,7 @@
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "p2p/engine.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::mpi {
 namespace {
@@ -33,7 +33,7 @@ void go_on() {
 /// The members that are known to be dead, in the order of their deaths.
 Peers failed_members(const Comm& comm) {
   p2p::Engine& engine = p2p::engine();
-  static_cast<void>(engine.look_for_failures());
+  static_cast<void>(engine.poll_failures());
   Peers failed;
   for (const Group* group : {comm.group, comm.remote_group}) {
     if (group == nullptr) continue;
@@ -55,7 +55,7 @@ Peers acknowledged_members(const Comm& comm) {
 }
 
 void acknowledge_all(Comm& comm) {
-  static_cast<void>(p2p::engine().look_for_failures());
+  static_cast<void>(p2p::engine().poll_failures());
   p2p::engine().acknowledge(comm, p2p::engine().deaths());
   go_on();
 }
@@ -78,11 +78,11 @@ Peers living(const Agreement& agreement, const Group& group) {
 
 /// No communicator if one of two groups has no survivor.
 Status make_shrunk(Comm& comm, const Agreement& agreement, Comm*& newcomm) {
-  static_cast<void>(p2p::engine().look_for_failures());
+  static_cast<void>(p2p::engine().poll_failures());
   go_on();
-  abi::Share share(agreement.outcome().allotment);
+  abi::OwnedAllocation owned(agreement.outcome().allocation);
   Peers peers = living(agreement, *comm.group);
-  if (!comm.is_inter()) return abi::make_intracomm(comm, std::move(share), std::move(peers), newcomm);
+  if (!comm.is_inter()) return abi::make_intracomm(comm, std::move(owned), std::move(peers), newcomm);
   Peers others = living(agreement, *comm.remote_group);
   if (others.empty()) return {};
   Group* local = nullptr;
@@ -93,7 +93,7 @@ Status make_shrunk(Comm& comm, const Agreement& agreement, Comm*& newcomm) {
     objects::release(*local);
     return status;
   }
-  return abi::make_intercomm(*comm.errhandler, share.take().context, local, remote, newcomm);
+  return abi::make_intercomm(*comm.errhandler, owned.take().context, local, remote, newcomm);
 }
 
 /// An agreement that completes a request. Lives as long as the request.
@@ -120,7 +120,7 @@ class PendingAgree final : public PendingAgreement {
 
  private:
   Status conclude() override {
-    static_cast<void>(p2p::engine().look_for_failures());
+    static_cast<void>(p2p::engine().poll_failures());
     *flag_ = static_cast<int>(outcome().flags);
     go_on();
     return status_of(*this);
@@ -160,7 +160,7 @@ const p2p::RequestHooks pending_hooks = {
           return Status();
         },
     .describe = [](const p2p::Request& request,
-                   p2p::WaitNote& note) { agreement_of(request).describe(note); },
+                   p2p::WaitDiagnostics& note) { agreement_of(request).describe(note); },
 };
 
 Status launch(Comm& comm, std::unique_ptr<PendingAgreement> agreement, p2p::Request*& request) {
@@ -220,7 +220,7 @@ Status comm_failure_get_acked(Comm& comm, Group*& failedgrp) {
 Status comm_agree(Comm& comm, int& flag) {
   coll::BlockingAgreement agreement(comm, static_cast<uint32_t>(flag), false);
   agreement.run();
-  static_cast<void>(p2p::engine().look_for_failures());
+  static_cast<void>(p2p::engine().poll_failures());
   go_on();
   flag = static_cast<int>(agreement.outcome().flags);
   return status_of(agreement);

@@ -104,13 +104,13 @@ std::vector<int> arrange(const Graph& graph, const topo::Distances& distances) {
 Status graph_create(Comm& comm_old, int nnodes, const int* indx, const int edges[], int reorder,
                     Comm*& comm_graph) {
   HEARTH_TRY(check_intra(comm_old));
-  abi::Share share;
+  abi::OwnedAllocation owned;
   topo::Distances distances(0);
-  HEARTH_TRY(abi::agree_on_allotment(comm_old, share));
+  HEARTH_TRY(abi::agree_on_allocation(comm_old, owned));
   HEARTH_TRY(abi::agree_on_distances(comm_old, reorder, distances));
   Graph graph;
   HEARTH_TRY(read_graph(comm_old, nnodes, indx, edges, graph));
-  HEARTH_TRY(abi::make_arranged(comm_old, std::move(share), arrange(graph, distances), comm_graph));
+  HEARTH_TRY(abi::make_arranged(comm_old, std::move(owned), arrange(graph, distances), comm_graph));
   if (comm_graph != nullptr)
     set_topology(comm_graph, objects::make_graph(std::move(graph), comm_graph->rank));
   return {};
@@ -225,9 +225,9 @@ Status dist_graph_create(Comm& comm_old, int n, const int* sources, const int* d
                          const int destinations[], const int* weights, Info*, int reorder,
                          Comm*& comm_dist_graph) {
   HEARTH_TRY(check_intra(comm_old));
-  abi::Share share;
+  abi::OwnedAllocation owned;
   topo::Distances distances(0);
-  HEARTH_TRY(abi::agree_on_allotment(comm_old, share));
+  HEARTH_TRY(abi::agree_on_allocation(comm_old, owned));
   HEARTH_TRY(abi::agree_on_distances(comm_old, reorder, distances));
   int64_t edges = 0;
   const Status status = check_edges(comm_old, n, sources, degrees, destinations, weights, edges);
@@ -253,7 +253,7 @@ Status dist_graph_create(Comm& comm_old, int n, const int* sources, const int* d
   for (size_t i = 0; i < list.size(); i += kEdgeWords) {
     add_traffic(list[i], list[i + 1], list[i + 2], traffic);
   }
-  HEARTH_TRY(abi::make_arranged(comm_old, std::move(share), abi::arrange(comm_old.size, traffic, distances),
+  HEARTH_TRY(abi::make_arranged(comm_old, std::move(owned), abi::arrange(comm_old.size, traffic, distances),
                                 comm_dist_graph));
   const int own = comm_dist_graph->rank;
   Topology topology;
@@ -345,9 +345,9 @@ Status dist_graph_create_adjacent(Comm& comm_old, int indegree, const int* sourc
                                   int outdegree, const int* destinations, const int* destweights, Info*,
                                   int reorder, Comm*& comm_dist_graph) {
   HEARTH_TRY(check_intra(comm_old));
-  abi::Share share;
+  abi::OwnedAllocation owned;
   topo::Distances distances(0);
-  HEARTH_TRY(abi::agree_on_allotment(comm_old, share));
+  HEARTH_TRY(abi::agree_on_allocation(comm_old, owned));
   HEARTH_TRY(abi::agree_on_distances(comm_old, reorder, distances));
   const Status status =
       check_neighbors(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights);
@@ -359,7 +359,7 @@ Status dist_graph_create_adjacent(Comm& comm_old, int indegree, const int* sourc
   // With uniform distances the ranks keep their order, so no exchange of neighbours is needed.
   if (distances.uniform()) {
     HEARTH_TRY(status);
-    HEARTH_TRY(abi::make_arranged(comm_old, std::move(share), abi::arrange(comm_old.size, {}, distances),
+    HEARTH_TRY(abi::make_arranged(comm_old, std::move(owned), abi::arrange(comm_old.size, {}, distances),
                                   comm_dist_graph));
     set_topology(comm_dist_graph, topology_from(report.data()));
     return {};
@@ -374,7 +374,7 @@ Status dist_graph_create_adjacent(Comm& comm_old, int indegree, const int* sourc
     if (words[0] == kRefused) return refused_by(rank);
     topologies.push_back(topology_from(words));
   }
-  HEARTH_TRY(abi::make_arranged(comm_old, std::move(share),
+  HEARTH_TRY(abi::make_arranged(comm_old, std::move(owned),
                                 abi::arrange(comm_old.size, traffic_in(topologies), distances),
                                 comm_dist_graph));
   set_topology(comm_dist_graph, std::move(topologies[static_cast<size_t>(comm_dist_graph->rank)]));

@@ -86,9 +86,9 @@ Status intercomm_merge(Comm& intercomm, int high, Comm*& newintracomm) {
   const Peers& local = intercomm.group->peers;
   const Peers& remote = intercomm.remote_group->peers;
   Words theirs;
-  abi::Share share;
+  abi::OwnedAllocation owned;
   const int said = high != 0;
-  HEARTH_TRY(abi::swap_between_groups(intercomm, {said}, theirs, true, share));
+  HEARTH_TRY(abi::swap_between_groups(intercomm, {said}, theirs, true, owned));
   Words first = {said != theirs[0] ? said == 0 : local[0] < remote[0]};
   HEARTH_TRY(abi::tell_group(intercomm, 0, first));
   Peers peers = first[0] != 0 ? local : remote;
@@ -96,7 +96,7 @@ Status intercomm_merge(Comm& intercomm, int high, Comm*& newintracomm) {
   peers.insert(peers.end(), second.begin(), second.end());
   Group* group = nullptr;
   HEARTH_TRY(abi::make_group(std::move(peers), intercomm.group->session, group));
-  return abi::make_intracomm(*intercomm.errhandler, std::move(share), group, newintracomm);
+  return abi::make_intracomm(*intercomm.errhandler, std::move(owned), group, newintracomm);
 }
 
 }  // namespace hearth::mpi

@@ -4,14 +4,14 @@
 // request in its status and return MPI_ERR_IN_STATUS.
 #include <vector>
 
-#include "abi/at_once.h"
 #include "abi/error.h"
 #include "abi/handle.h"
+#include "abi/inline_path.h"
 #include "abi/requests.h"
 #include "abi/status.h"
 #include "hearth_calls.h"
 #include "mpi.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::mpi {
 namespace {
@@ -88,13 +88,13 @@ bool progress_all(int count, const MPI_Request* handles) {
 }
 
 // For wait diagnostics.
-void describe_from(int first, int count, const MPI_Request* handles, p2p::WaitNote& note) {
+void describe_from(int first, int count, const MPI_Request* handles, p2p::WaitDiagnostics& note) {
   for (int i = first; i < count; ++i) {
     const Request* request = request_at(handles, i);
     if (is_live(request) && !request->complete) note.request(*request);
   }
 }
-void describe_any(int count, const MPI_Request* handles, p2p::WaitNote& note) {
+void describe_any(int count, const MPI_Request* handles, p2p::WaitDiagnostics& note) {
   note.any_suffices();
   describe_from(0, count, handles, note);
 }
@@ -176,7 +176,7 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
   for (; next < count; ++next) {
     Request* request = request_at(array_of_requests, next);
     MPI_Status* status = array_of_statuses == nullptr ? nullptr : &array_of_statuses[next];
-    if (__builtin_expect(request != nullptr, 1) && abi::at_once::take(*request, status)) {
+    if (__builtin_expect(request != nullptr, 1) && abi::inline_path::take(*request, status)) {
       array_of_requests[next] = MPI_REQUEST_NULL;
       continue;
     }
@@ -184,7 +184,8 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
       abi::set_empty_status(status);
       continue;
     }
-    engine.await(*request, [&](p2p::WaitNote& note) { describe_from(next, count, array_of_requests, note); });
+    engine.await(*request,
+                 [&](p2p::WaitDiagnostics& note) { describe_from(next, count, array_of_requests, note); });
     if (first_failure = take_at(array_of_requests, next, status); !first_failure.ok()) break;
   }
   if (__builtin_expect(next == count, 1)) return {};
@@ -198,7 +199,8 @@ int take_complete(int count, MPI_Request* handles, int* indices, Outcomes& outco
       outcomes.add(next, {});
       continue;
     }
-    engine.await(*request, [&](p2p::WaitNote& note) { describe_from(next, count, array_of_requests, note); });
+    engine.await(*request,
+                 [&](p2p::WaitDiagnostics& note) { describe_from(next, count, array_of_requests, note); });
     outcomes.add(next, take_at(array_of_requests, next, outcomes.place(next)));
   }
   return outcomes.finish();
@@ -222,7 +224,7 @@ Status waitany(int count, MPI_Request* array_of_requests, int& indx, MPI_Status*
   if (found < 0) {
     p2p::engine().wait_until(
         [&] { return (found = first_complete(count, array_of_requests, any_live)) >= 0; },
-        [&](p2p::WaitNote& note) { describe_any(count, array_of_requests, note); });
+        [&](p2p::WaitDiagnostics& note) { describe_any(count, array_of_requests, note); });
   }
   indx = found;
   return take_at(array_of_requests, found, status);
@@ -257,8 +259,9 @@ Status waitsome(int incount, MPI_Request* array_of_requests, int& outcount, int*
     return {};
   }
   if (found < 0) {
-    p2p::engine().wait_until([&] { return first_complete(incount, array_of_requests, any_live) >= 0; },
-                             [&](p2p::WaitNote& note) { describe_any(incount, array_of_requests, note); });
+    p2p::engine().wait_until(
+        [&] { return first_complete(incount, array_of_requests, any_live) >= 0; },
+        [&](p2p::WaitDiagnostics& note) { describe_any(incount, array_of_requests, note); });
   }
   Outcomes outcomes(array_of_statuses);
   outcount = take_complete(incount, array_of_requests, array_of_indices, outcomes);

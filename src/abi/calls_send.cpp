@@ -8,7 +8,7 @@
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
-#include "p2p/at_once.h"
+#include "p2p/inline_path.h"
 #include "profile/recorder.h"
 
 namespace hearth::mpi {
@@ -99,8 +99,8 @@ Status send_buffered(const void* buffer, Count count, Type& type, int dest, int 
 
 [[gnu::hot]] Status send(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm) {
   if (__builtin_expect(dest != MPI_PROC_NULL, 1) &&
-      p2p::engine().send_at_once(buf, count, datatype, comm.peers[dest], tag, comm.context,
-                                 static_cast<int>(abi::Call::send))) {
+      p2p::engine().send_inline(buf, count, datatype, comm.peers[dest], tag, comm.context,
+                                static_cast<int>(abi::Call::send))) {
     return {};
   }
   return send_seen(buf, count, datatype, dest, tag, comm);
@@ -122,8 +122,8 @@ Status bsend(const void* buf, Count count, Type& datatype, int dest, int tag, Co
                           Request*& request) {
   request = p2p::engine().completed_send();
   if (__builtin_expect(dest != MPI_PROC_NULL, 1) &&
-      p2p::engine().send_at_once(buf, count, datatype, comm.peers[dest], tag, comm.context,
-                                 static_cast<int>(abi::Call::isend))) {
+      p2p::engine().send_inline(buf, count, datatype, comm.peers[dest], tag, comm.context,
+                                static_cast<int>(abi::Call::isend))) {
     return {};
   }
   return isend_seen(buf, count, datatype, dest, tag, comm, request);
@@ -148,10 +148,10 @@ Status ibsend(const void* buf, Count count, Type& datatype, int dest, int tag, C
 
 [[gnu::hot]] Status recv(void* buf, Count count, Type& datatype, int source, int tag, Comm& comm,
                          MPI_Status* status) {
-  // Without threads, the entry point has polled for a while already (at_once.h).
+  // Without threads, the entry point has polled for a while already (inline_path.h).
   if (LibraryLock::enabled && source >= 0 &&
-      p2p::engine().receive_at_once(buf, count, datatype, comm.peers[source], tag, comm.context,
-                                    static_cast<int>(abi::Call::recv))) {
+      p2p::engine().receive_inline(buf, count, datatype, comm.peers[source], tag, comm.context,
+                                   static_cast<int>(abi::Call::recv))) {
     abi::set_status(status, source, tag, count * datatype.size, false);
     return {};
   }
@@ -161,7 +161,7 @@ Status ibsend(const void* buf, Count count, Type& datatype, int dest, int tag, C
 [[gnu::hot]] Status irecv(void* buf, Count count, Type& datatype, int source, int tag, Comm& comm,
                           Request*& request) {
   if (__builtin_expect(source >= 0, 1)) {
-    request = p2p::engine().post_at_once(buf, count, datatype, comm.peers[source], tag, comm);
+    request = p2p::engine().post_inline(buf, count, datatype, comm.peers[source], tag, comm);
     if (__builtin_expect(request != nullptr, 1)) return {};
   }
   return start_receive(buf, count, datatype, source, tag, comm, request);

@@ -43,10 +43,10 @@ class Making {
     win_->errhandler = &abi::predefined_errhandler(MPI_ERRORS_ARE_FATAL);
     objects::retain(*win_->errhandler);
     if (info != nullptr) HEARTH_TRY(set_hints(*win_, *info, abi::kWindowHints | allocation_hints(flavor)));
-    abi::Share share;
-    HEARTH_TRY(abi::agree_on_allotment(comm, share));
+    abi::OwnedAllocation owned;
+    HEARTH_TRY(abi::agree_on_allocation(comm, owned));
     objects::retain(*comm.group);
-    HEARTH_TRY(abi::make_intracomm(*comm.errhandler, std::move(share), comm.group, win_->comm));
+    HEARTH_TRY(abi::make_intracomm(*comm.errhandler, std::move(owned), comm.group, win_->comm));
     win_->comm->of_window = true;
     win_->comm->name = "a window on " + (comm.name.empty()      ? std::string("a communicator without a name")
                                          : comm.predefined != 0 ? comm.name

@@ -14,7 +14,7 @@
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "p2p/engine.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::abi {
 namespace {
@@ -32,7 +32,7 @@ struct Invitation {
   Peers members;  // the group with which sender and receiver call; between the leaders, the sender's group
   std::string text;
   // Contents. Without remote members, the intercommunicator cannot be made: the leader returns the cause.
-  objects::Allotment allotment = {};  // for an intercommunicator, the context only
+  objects::ContextAllocation allocation = {};  // for an intercommunicator, the context only
   Peers remote = {};
 
   bool answers(const Invitation& wanted) const {
@@ -46,8 +46,8 @@ constexpr size_t kHeadWords = 6;
 
 Words to_words(const Invitation& invitation) {
   Words words = {static_cast<int>(invitation.purpose),
-                 static_cast<int>(invitation.allotment.context),
-                 invitation.allotment.area,
+                 static_cast<int>(invitation.allocation.context),
+                 invitation.allocation.region,
                  static_cast<int>(invitation.members.size()),
                  static_cast<int>(invitation.remote.size()),
                  static_cast<int>(invitation.text.size())};
@@ -61,7 +61,7 @@ Invitation from_words(PeerIndex from, const Words& words) {
   Invitation invitation;
   invitation.purpose = static_cast<Purpose>(words[0]);
   invitation.from = from;
-  invitation.allotment = {.context = static_cast<uint32_t>(words[1]), .area = words[2]};
+  invitation.allocation = {.context = static_cast<uint32_t>(words[1]), .region = words[2]};
   const auto members = words.begin() + kHeadWords;
   const auto remote = members + words[3];
   const auto text = remote + words[4];
@@ -124,7 +124,7 @@ Status wait_for(Invitation& wanted) {
           if (!came) in_vain = engine.has_dead(wanted.members);
           return came || in_vain;
         },
-        [&wanted](p2p::WaitNote& note) {
+        [&wanted](p2p::WaitDiagnostics& note) {
           note.collective(kInvitationContext);
           if (wanted.from >= 0) note.missing(wanted.from);
         });
@@ -155,14 +155,14 @@ Status meet_other_leader(const Group& local, const Group* remote, int remote_lea
   Invitation between = invitation;
   between.purpose = Purpose::other_leader;
   if (invitation.from < other) {
-    between.allotment.context = p2p::engine().new_context();
+    between.allocation.context = p2p::engine().new_context();
     HEARTH_TRY(send(between, other));
   } else {
     between.from = other;
     between.members = remote->peers;
     HEARTH_TRY(wait_for(between));
   }
-  invitation.allotment = between.allotment;
+  invitation.allocation = between.allocation;
   invitation.remote = remote->peers;
   return {};
 }
@@ -185,16 +185,16 @@ Status comm_from_group(Group& group, const char* words, const Info* info, Errhan
                        Comm*& comm) {
   Invitation invitation{.from = group.peers[0], .members = group.peers, .text = words};
   if (group.rank == 0) {
-    invitation.allotment = fetch_allotment(group.peers);
+    invitation.allocation = fetch_allocation(group.peers);
   } else {
     HEARTH_TRY(wait_for(invitation));
   }
-  Share share(invitation.allotment);
+  OwnedAllocation owned(invitation.allocation);
   if (group.rank == 0) HEARTH_TRY(send_to_others(invitation, group));
   Group* own = nullptr;
   HEARTH_TRY(make_group(group.peers, group.session, own));
   Comm* made = nullptr;
-  HEARTH_TRY(make_intracomm(errhandler, std::move(share), own, made));
+  HEARTH_TRY(make_intracomm(errhandler, std::move(owned), own, made));
   return finish(made, info, comm);
 }
 
@@ -229,7 +229,7 @@ Status intercomm_from_groups(Group& local, int local_leader, const Group* remote
     return status;
   }
   Comm* made = nullptr;
-  HEARTH_TRY(make_intercomm(errhandler, invitation.allotment.context, own, other, made));
+  HEARTH_TRY(make_intercomm(errhandler, invitation.allocation.context, own, other, made));
   return finish(made, info, comm);
 }
 

@@ -9,7 +9,7 @@
 #include "base/chaos.h"
 #include "base/contexts.h"
 #include "coll/coll.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "coll/select.h"
 #include "mpi-ext.h"
 #include "mpi.h"
@@ -24,14 +24,14 @@ using objects::PeerIndex;
 
 namespace {
 
-Status agree_on_area(Comm& comm) {
+Status obtain_region(Comm& comm) {
   const bool takes = comm.rank == 0 && comm.failure == 0;
-  int32_t area = takes ? coll::ControlArea::take(comm.group->peers) : objects::kNoArea;
-  const Status status = coll::run<coll::bcast>(comm, &area, Count{sizeof area}, byte_type(), 0);
+  int32_t region = takes ? coll::CollectiveRegion::take(comm.group->peers) : objects::kNoRegion;
+  const Status status = coll::run<coll::bcast>(comm, &region, Count{sizeof region}, byte_type(), 0);
   if (status.ok()) {
-    comm.area = coll::ControlArea::accept(area);
+    comm.region = coll::CollectiveRegion::accept(region);
   } else {
-    coll::ControlArea::leave(area);
+    coll::CollectiveRegion::leave(region);
   }
   return status;
 }
@@ -47,8 +47,8 @@ Status make_group(Peers peers, const objects::Session* session, Group*& group) {
   return {};
 }
 
-Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& comm) {
-  if (!share.accept() && !p2p::engine().has_dead(group->peers)) {
+Status make_intracomm(Errhandler& errhandler, OwnedAllocation owned, Group* group, Comm*& comm) {
+  if (!owned.accept() && !p2p::engine().has_dead(group->peers)) {
     // The other members of this part use a region that this process has left.
     objects::release(*group);
     return fail(
@@ -61,9 +61,9 @@ Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& 
     objects::release(*group);
     return fail(MPI_ERR_NO_MEM, "no memory for another communicator");
   }
-  static_cast<objects::Allotment&>(*comm) = share.take();
+  static_cast<objects::ContextAllocation&>(*comm) = owned.take();
   if (group->machines == nullptr) note_machines(*group);
-  comm->area_settled = comm->area != objects::kNoArea;
+  comm->region_agreed = comm->region != objects::kNoRegion;
   comm->group = group;
   comm->rank = group->rank;
   comm->size = comm->peer_count = group->size();
@@ -74,16 +74,16 @@ Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& 
   return {};
 }
 
-Status make_intracomm(const Comm& parent, Share share, Peers peers, Comm*& comm) {
+Status make_intracomm(const Comm& parent, OwnedAllocation owned, Peers peers, Comm*& comm) {
   Group* group = nullptr;
   HEARTH_TRY(make_group(std::move(peers), parent.group->session, group));
-  HEARTH_TRY(make_intracomm(*parent.errhandler, std::move(share), group, comm));
+  HEARTH_TRY(make_intracomm(*parent.errhandler, std::move(owned), group, comm));
   const bool alone = on_one_machine(comm->group->peers) && !on_one_machine(parent.group->peers);
-  return alone && comm->size > 1 ? agree_on_area(*comm) : Status();
+  return alone && comm->size > 1 ? obtain_region(*comm) : Status();
 }
 
 Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Group* remote, Comm*& comm) {
-  const Status status = make_intracomm(errhandler, Share({.context = context}), local, comm);
+  const Status status = make_intracomm(errhandler, OwnedAllocation({.context = context}), local, comm);
   if (!status.ok()) {
     objects::release(*remote);
     return status;
@@ -116,8 +116,8 @@ Status apply_hints(const Comm& comm) {
   for (const auto& [key, value] : comm.info->entries) {
     if (key != coll::kAlgorithmsHint) continue;
     HEARTH_TRY(coll::set_wishes(comm.context, value));
-    if (comm.control != nullptr) comm.control->choose_ways();
-    if (comm.machine_control != nullptr) comm.machine_control->choose_ways();
+    if (comm.region_view != nullptr) comm.region_view->update_limits();
+    if (comm.machine_region_view != nullptr) comm.machine_region_view->update_limits();
   }
   tune::Hints hints;
   HEARTH_TRY(hints.read(comm.info->entries));
@@ -173,33 +173,35 @@ bool is_first_group(const Comm& comm) {
   return !comm.is_inter() || comm.group->peers[0] < comm.remote_group->peers[0];
 }
 
-objects::Allotment fetch_allotment(const Peers& members) {
+objects::ContextAllocation fetch_allocation(const Peers& members) {
   // A communicator with a dead member has no collectives, and a member that did not receive the allocation
   // would never leave the region.
-  const bool has_area = on_one_machine(members) && !p2p::engine().has_dead(members);
+  const bool has_region = on_one_machine(members) && !p2p::engine().has_dead(members);
   const uint32_t context = p2p::engine().new_context();
   chaos::at(chaos::Point::context_taken);
-  return {.context = context, .area = has_area ? coll::ControlArea::take(members) : objects::kNoArea};
+  return {.context = context,
+          .region = has_region ? coll::CollectiveRegion::take(members) : objects::kNoRegion};
 }
 
-objects::Allotment fetch_allotment_for(const Comm& comm) {
+objects::ContextAllocation fetch_allocation_for(const Comm& comm) {
   if (comm.rank != 0 || !is_first_group(comm)) return {};
-  return comm.is_inter() ? objects::Allotment{.context = p2p::engine().new_context()}
-                         : fetch_allotment(comm.group->peers);
+  return comm.is_inter() ? objects::ContextAllocation{.context = p2p::engine().new_context()}
+                         : fetch_allocation(comm.group->peers);
 }
 
-Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, bool first_group) {
-  constexpr Count kBytes = sizeof *allotment;
-  if (!schedule.is_inter()) return coll::bcast(schedule, allotment, kBytes, byte_type(), 0);
+Status distribute_allocation(coll::Schedule& schedule, objects::ContextAllocation* allocation,
+                             bool first_group) {
+  constexpr Count kBytes = sizeof *allocation;
+  if (!schedule.is_inter()) return coll::bcast(schedule, allocation, kBytes, byte_type(), 0);
   if (first_group) {
-    HEARTH_TRY(coll::bcast_in_group(schedule, allotment, kBytes, byte_type(), 0));
+    HEARTH_TRY(coll::bcast_in_group(schedule, allocation, kBytes, byte_type(), 0));
     schedule.face_other_group();
     for (int rank = 0; schedule.rank() == 0 && rank < schedule.other_size(); ++rank) {
-      schedule.send_bytes(allotment, kBytes, rank);
+      schedule.send_bytes(allocation, kBytes, rank);
     }
   } else {
     schedule.face_other_group();
-    schedule.receive_bytes(allotment, kBytes, 0);
+    schedule.receive_bytes(allocation, kBytes, 0);
   }
   return {};
 }
@@ -207,17 +209,17 @@ Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, b
 namespace {
 
 /// Last step of a duplicate: accepts the allocation and applies the hints. Local, no other rank takes part.
-class Told final : public coll::Encounter {
+class Told final : public coll::SharedCollective {
  public:
   explicit Told(Comm& comm) : comm_(comm) {}
   void begin() override {}
   bool advance() override {
-    comm_.area = coll::ControlArea::accept(comm_.area);
+    comm_.region = coll::CollectiveRegion::accept(comm_.region);
     // After a death the context id may not have arrived.
     if (comm_.context != 0) outcome = apply_hints(comm_);
     return true;
   }
-  bool look() override { return true; }
+  bool check_failure() override { return true; }
 
  private:
   Comm& comm_;
@@ -226,16 +228,16 @@ class Told final : public coll::Encounter {
 }  // namespace
 
 Status tell_duplicate(coll::Schedule& schedule, Comm* made, bool first_group) {
-  HEARTH_TRY(tell_allotment(schedule, made, first_group));
+  HEARTH_TRY(distribute_allocation(schedule, made, first_group));
   Told* told;
-  HEARTH_TRY(schedule.make_encounter(told, *made));
-  schedule.meet(*told);
+  HEARTH_TRY(schedule.make_shared(told, *made));
+  schedule.add_shared(*told);
   return {};
 }
 
-Status agree_on_allotment(Comm& comm, Share& share) {
-  share = Share(fetch_allotment_for(comm));
-  return coll::run<tell_allotment>(comm, &share.allotment(), is_first_group(comm));
+Status agree_on_allocation(Comm& comm, OwnedAllocation& owned) {
+  owned = OwnedAllocation(fetch_allocation_for(comm));
+  return coll::run<distribute_allocation>(comm, &owned.allocation(), is_first_group(comm));
 }
 
 Status tell_group(Comm& comm, int root, Words& words) {
@@ -245,26 +247,27 @@ Status tell_group(Comm& comm, int root, Words& words) {
   return run_in_group<coll::bcast>(comm, words.data(), count * Count{sizeof(int)}, byte_type(), root);
 }
 
-Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool one_group, Share& share) {
+Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool one_group,
+                           OwnedAllocation& owned) {
   // Different from all tags that users may pass to MPI_Intercomm_create for the leaders.
   constexpr int kTag = -1000;
   if (inter.rank == 0) {
     const bool fetches = is_first_group(inter);
-    objects::Allotment fetched;
+    objects::ContextAllocation fetched;
     if (fetches) {
       Peers all = inter.group->peers;
       all.insert(all.end(), inter.remote_group->peers.begin(), inter.remote_group->peers.end());
-      fetched = one_group ? fetch_allotment(all) : fetch_allotment_for(inter);
+      fetched = one_group ? fetch_allocation(all) : fetch_allocation_for(inter);
     }
     Words said = mine;
     said.push_back(static_cast<int>(fetched.context));
-    said.push_back(fetched.area);
+    said.push_back(fetched.region);
     HEARTH_TRY(swap_words(inter.remote_group->peers[0], inter.context, kTag, said, theirs));
     if (fetches) std::copy(said.end() - 2, said.end(), theirs.end() - 2);
   }
   HEARTH_TRY(tell_group(inter, 0, theirs));
   const auto told = theirs.end() - 2;
-  share = Share({.context = static_cast<uint32_t>(told[0]), .area = told[1]});
+  owned = OwnedAllocation({.context = static_cast<uint32_t>(told[0]), .region = told[1]});
   theirs.erase(told, theirs.end());
   return {};
 }

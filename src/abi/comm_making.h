@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "coll/schedule.h"
 #include "objects/comm.h"
 #include "objects/group.h"
@@ -28,32 +28,32 @@ using objects::Peers;
 
 /// This process's part of the allocation for a new communicator. Leaves the region on destruction, unless a
 /// communicator has taken it over.
-class Share {
+class OwnedAllocation {
  public:
-  Share() = default;
-  explicit Share(objects::Allotment told) : allotment_(told) {}
-  ~Share() { coll::ControlArea::leave(allotment_.area); }
-  Share(Share&& other) noexcept : allotment_(other.take()) {}
-  Share& operator=(Share&& other) noexcept {
-    std::swap(allotment_, other.allotment_);
+  OwnedAllocation() = default;
+  explicit OwnedAllocation(objects::ContextAllocation fetched) : allocation_(fetched) {}
+  ~OwnedAllocation() { coll::CollectiveRegion::leave(allocation_.region); }
+  OwnedAllocation(OwnedAllocation&& other) noexcept : allocation_(other.take()) {}
+  OwnedAllocation& operator=(OwnedAllocation&& other) noexcept {
+    std::swap(allocation_, other.allocation_);
     return *this;
   }
-  Share(const Share&) = delete;
-  Share& operator=(const Share&) = delete;
+  OwnedAllocation(const OwnedAllocation&) = delete;
+  OwnedAllocation& operator=(const OwnedAllocation&) = delete;
 
   /// To fill in, after fetching or receiving it.
-  objects::Allotment& allotment() { return allotment_; }
+  objects::ContextAllocation& allocation() { return allocation_; }
   /// False if the allocation arrived after this process had left its region: it then has no region.
   bool accept() {
-    const int32_t told = allotment_.area;
-    allotment_.area = coll::ControlArea::accept(told);
-    return allotment_.area == told;
+    const int32_t region_id = allocation_.region;
+    allocation_.region = coll::CollectiveRegion::accept(region_id);
+    return allocation_.region == region_id;
   }
   /// The caller becomes responsible for leaving the region.
-  objects::Allotment take() { return std::exchange(allotment_, {}); }
+  objects::ContextAllocation take() { return std::exchange(allocation_, {}); }
 
  private:
-  objects::Allotment allotment_;
+  objects::ContextAllocation allocation_;
 };
 
 /// A group of these processes, from a session or (nullptr) from MPI_COMM_WORLD.
@@ -61,10 +61,10 @@ Status make_group(Peers peers, const objects::Session* session, Group*& group);
 
 /// Makes a communicator of a group, without name, attributes or hints. Takes over one reference to the group,
 /// also on failure.
-Status make_intracomm(Errhandler& errhandler, Share share, Group* group, Comm*& comm);
+Status make_intracomm(Errhandler& errhandler, OwnedAllocation owned, Group* group, Comm*& comm);
 /// Makes a communicator of these processes, including this one. Collective if they are on one machine and the
 /// parent is not: they then allocate a region.
-Status make_intracomm(const Comm& parent, Share share, Peers peers, Comm*& comm);
+Status make_intracomm(const Comm& parent, OwnedAllocation owned, Peers peers, Comm*& comm);
 Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Group* remote, Comm*& comm);
 
 /// Sets the hints of `info`; nullptr for none.
@@ -90,21 +90,23 @@ Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>&
 bool is_first_group(const Comm& comm);
 /// Fetches an allocation for a communicator or for the parts of a split. All of `members` must receive it:
 /// the region counts them. On several machines there is no region.
-objects::Allotment fetch_allotment(const Peers& members);
+objects::ContextAllocation fetch_allocation(const Peers& members);
 /// Rank 0 of the first group fetches for all members of `comm`, or of both groups of an intercommunicator.
 /// All other ranks get an empty allocation.
-objects::Allotment fetch_allotment_for(const Comm& comm);
+objects::ContextAllocation fetch_allocation_for(const Comm& comm);
 /// Collective, over both groups of an intercommunicator: distributes that allocation.
-Status tell_allotment(coll::Schedule& schedule, objects::Allotment* allotment, bool first_group);
+Status distribute_allocation(coll::Schedule& schedule, objects::ContextAllocation* allocation,
+                             bool first_group);
 /// The same for a new duplicate, whose hints take effect on completion.
 Status tell_duplicate(coll::Schedule& schedule, Comm* made, bool first_group);
 /// Fetches and distributes an allocation; equal on all ranks.
-Status agree_on_allotment(Comm& comm, Share& share);
+Status agree_on_allocation(Comm& comm, OwnedAllocation& owned);
 /// Broadcasts the root's words in the own group, also of an intercommunicator.
 Status tell_group(Comm& comm, int root, Words& words);
 /// Collective over an intercommunicator: each group receives the words of the other group's rank 0, and all
 /// ranks receive the same allocation, with a region if the result has one group.
-Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool one_group, Share& share);
+Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool one_group,
+                           OwnedAllocation& owned);
 /// Runs a collective of src/coll in the own group, also of an intercommunicator.
 template <auto build, class... Arguments>
 Status run_in_group(Comm& comm, Arguments&&... arguments) {

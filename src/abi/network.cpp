@@ -9,36 +9,36 @@
 #include "base/os_wait.h"
 #include "base/param.h"
 #include "mpi.h"
-#include "transport/network_card.h"
+#include "transport/endpoint_address.h"
 #include "transport/router.h"
 
 namespace hearth::abi {
 namespace {
 
-constexpr const char* kCardName = "fabric";
+constexpr const char* kAddressName = "fabric";
 constexpr uint64_t kFirstWordsNs = 2'000'000'000;
 
 // The endpoint address of this process. Interfaces may have other names on other machines.
-transport::NetworkCard make_card(const transport::Network& network) {
-  transport::NetworkCard card;
-  card.provider = network.way().substr(0, network.way().find(' '));
-  card.address.assign(network.address().begin(), network.address().end());
-  card.format += static_cast<uint32_t>(param::get_count(param::Id::pretend_newer_wire));
-  return card;
+transport::EndpointAddress make_address(const transport::Network& network) {
+  transport::EndpointAddress published;
+  published.provider = network.way().substr(0, network.way().find(' '));
+  published.address.assign(network.address().begin(), network.address().end());
+  published.format += static_cast<uint32_t>(param::get_count(param::Id::pretend_newer_wire));
+  return published;
 }
 
 // Exchanges endpoint addresses with all ranks of other machines.
 Status exchange_addresses(const launch::Bootstrap& job, transport::Network& network) {
-  const transport::NetworkCard own = make_card(network);
-  HEARTH_TRY(job.launcher->put(kCardName, transport::to_bytes(own)));
+  const transport::EndpointAddress own = make_address(network);
+  HEARTH_TRY(job.launcher->put(kAddressName, transport::to_bytes(own)));
   HEARTH_TRY(job.launcher->fence());
-  std::vector<std::byte> card;
+  std::vector<std::byte> published;
   std::vector<std::byte> address;
   for (int rank = 0; rank < job.size; ++rank) {
     if (job.place_of[static_cast<size_t>(rank)] >= 0) continue;
-    HEARTH_TRY(job.launcher->get(rank, kCardName, card));
+    HEARTH_TRY(job.launcher->get(rank, kAddressName, published));
     const auto machine = static_cast<size_t>(job.node_of[static_cast<size_t>(rank)]);
-    HEARTH_TRY(transport::read_card(card, own, rank, job.hosts[machine], address));
+    HEARTH_TRY(transport::read_address(published, own, rank, job.hosts[machine], address));
     network.introduce(rank, address);
   }
   return job.launcher->all_have_read();
@@ -74,7 +74,7 @@ Status open_network(const launch::Bootstrap& job, std::unique_ptr<transport::Net
 
 }  // namespace
 
-void hear_of_lost_rank(p2p::PeerIndex process, p2p::PeerIndex from) {
+void record_lost_rank(p2p::PeerIndex process, p2p::PeerIndex from) {
   char why[48];
   std::snprintf(why, sizeof why, "rank %d has found out", from);
   note_lost_rank(nullptr, process, why);

@@ -12,9 +12,9 @@
 #include "abi/error.h"
 #include "abi/handle.h"
 #include "abi/network.h"
-#include "abi/pretended_machines.h"
 #include "abi/send_buffers.h"
 #include "abi/shared_heap.h"
+#include "abi/simulated_nodes.h"
 #include "base/atomic.h"
 #include "base/chaos.h"
 #include "base/contexts.h"
@@ -25,15 +25,15 @@
 #include "base/os_wait.h"
 #include "base/param.h"
 #include "coll/agreement.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "datatype/predefined.h"
 #include "mpi.h"
 #include "objects/attribute.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "rma/window.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 #include "topo/relation.h"
 
 namespace hearth::abi {
@@ -80,8 +80,8 @@ Status make_predefined_comms() {
   objects::Comm* self = make_comm("MPI_COMM_SELF", kSelfContext, {runtime().job.rank});
   if (world == nullptr || self == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for MPI_COMM_WORLD");
   // Region 0; on several machines, each machine has its own.
-  if (runtime().job.segment.geometry().area_count > 0) world->area = 0;
-  world->area_settled = true;
+  if (runtime().job.segment.geometry().region_count > 0) world->region = 0;
+  world->region_agreed = true;
   set_predefined_comms(*world, *self);
   return {};
 }
@@ -147,7 +147,7 @@ void make_engine() {
   setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
   setup.relation = relation_to;
   setup.new_context = new_context;
-  coll::ControlArea::set_up(segment, run.job.place, &run.job.arena, run.job.place_of);
+  coll::CollectiveRegion::set_up(segment, run.job.place, &run.job.arena, run.job.place_of);
   coll::Agreement::set_up(segment, run.several_machines);
   rma::set_up(segment, run.job.place, run.job.arena, run.job.place_of,
               run.several_machines ? std::span<const int>(run.job.node_of) : std::span<const int>());
@@ -157,20 +157,22 @@ void make_engine() {
     setup.liveness = &*run.liveness;
   } else {
     setup.liveness = &run.lost.emplace(run.job.size);
-    setup.hear_of_death = hear_of_lost_rank;
+    setup.record_death = record_lost_rank;
   }
   if (run.job.launcher != nullptr) {
-    run.neighbours.emplace(run.job).open();
-    setup.look_around = [] { runtime().neighbours->look(); };
+    run.liveness_monitor.emplace(run.job).open();
+    setup.check_liveness = [] { runtime().liveness_monitor->check(); };
   }
   setup.wait_page = &segment.rank(run.job.place).waiting;
   setup.traffic = &segment.rank(run.job.place).traffic;
   setup.arena = &run.job.arena;
-  setup.desk = [&segment](objects::PeerIndex peer) { return &segment.rank(place_of(peer)).desk; };
+  setup.control_block = [&segment](objects::PeerIndex peer) {
+    return &segment.rank(place_of(peer)).control_block;
+  };
   setup.methods = single_copy::methods();
   setup.recorder = run.recorder.get();
   setup.fatal = [](Status status) { end_job_for(status); };
-  shm::set_damage_handler([](Status status) { end_job_for(status); });
+  shm::set_corruption_handler([](Status status) { end_job_for(status); });
   setup.warn = warn;
   run.engine = std::make_unique<p2p::Engine>(setup);
   p2p::process_engine = run.engine.get();
@@ -234,7 +236,7 @@ Status attach() {
     left_launcher = run->job.launcher.release();
     return connected;
   }
-  pretend_machines(run->job);
+  simulate_nodes(run->job);
   const std::vector<int>& nodes = run->job.node_of;
   run->several_machines = std::ranges::adjacent_find(nodes, std::not_equal_to<>()) != nodes.end();
   chaos::at(chaos::Point::boot_joined);
@@ -301,7 +303,7 @@ void leave_network(bool with_all) {
   Runtime& run = runtime();
   if (run.network == nullptr) return;
   const auto wait_until = [&run](auto&& done) {
-    run.engine->wait_until(done, [](p2p::WaitNote& note) { note.finalize(); });
+    run.engine->wait_until(done, [](p2p::WaitDiagnostics& note) { note.finalize(); });
   };
   wait_until([&run] { return run.engine->quiet(); });
   run.network->leave();
@@ -317,7 +319,7 @@ void remove_user() {
     // Data in rings and bounce buffers stay readable after this process has ended; wait only for data that
     // are not there yet.
     run.engine->wait_until([&run] { return run.engine->quiet(); },
-                           [](p2p::WaitNote& note) { note.finalize(); });
+                           [](p2p::WaitDiagnostics& note) { note.finalize(); });
     leave_network(false);
   }
   // Another user may have been added during the wait.

@@ -10,9 +10,9 @@
 #include <memory>
 #include <optional>
 
+#include "abi/liveness_monitor.h"
 #include "abi/lost_processes.h"
 #include "abi/memory.h"
-#include "abi/neighbours.h"
 #include "base/status.h"
 #include "launch/bootstrap.h"
 #include "objects/comm.h"
@@ -27,14 +27,14 @@ namespace hearth::abi {
 
 struct Runtime {
   launch::Bootstrap job;
-  bool several_machines = false;  // or simulated (pretended_machines.h)
+  bool several_machines = false;  // or simulated (simulated_nodes.h)
   profile::Board board;
   std::unique_ptr<profile::Recorder> recorder;  // if a profile or a trace was requested
   std::unique_ptr<transport::Transport> transport;
   transport::Network* network = nullptr;  // the transport's; if ranks are on other machines
   std::optional<shm::Liveness> liveness;
-  std::optional<LostProcesses> lost;     // if ranks are on other machines
-  std::optional<Neighbours> neighbours;  // if another library's launcher started the job
+  std::optional<LostProcesses> lost;                // if ranks are on other machines
+  std::optional<LivenessMonitor> liveness_monitor;  // if another library's launcher started the job
   std::unique_ptr<p2p::Engine> engine;
   p2p::SendBuffer send_buffer;  // of MPI_Buffer_attach
   topo::MeasuredTimes measured_times;

@@ -144,8 +144,8 @@ constexpr Choice kChoices[] = {
     {param::Id::shm_ring_bytes, true, {kAsItIs, 1 * KiB, 2 * KiB, 4 * KiB}},
     {param::Id::shm_cell_bytes, true, {kAsItIs, 2 * KiB, 4 * KiB, 16 * KiB}},
     {param::Id::shm_cell_count, true, {kAsItIs, 8, 16, 32}},
-    {param::Id::coll_areas, true, {kAsItIs, kAsItIs, 2, 0}},
-    {param::Id::coll_chunk_bytes, true, {kAsItIs, 64 * KiB, 64 * KiB, 128 * KiB}},
+    {param::Id::coll_regions, true, {kAsItIs, kAsItIs, 2, 0}},
+    {param::Id::coll_pipeline_bytes, true, {kAsItIs, 64 * KiB, 64 * KiB, 128 * KiB}},
     {param::Id::coll_same_bits, true, {0, 0, 0, 1}},
     {param::Id::p2p_inline_bytes_max, false, {kAsItIs, 0, 48, 512}},
     {param::Id::p2p_cells_in_flight, false, {kAsItIs, 1, 2, 3}},
@@ -159,7 +159,7 @@ constexpr Choice kChoices[] = {
     {param::Id::p2p_first_part_bytes, false, {kAsItIs, 2 * KiB, 2 * KiB, 4 * KiB}},
     {param::Id::p2p_part_bytes_max, false, {kAsItIs, 2 * KiB, 4 * KiB, 16 * KiB}},
     {param::Id::p2p_skew, false, {1, 1, 1, 0}},
-    {param::Id::p2p_fresh_pages, false, {1, 1, 1, 0}},
+    {param::Id::p2p_prefault, false, {1, 1, 1, 0}},
     {param::Id::p2p_unexpected_bytes_max, false, {kAsItIs, 1024 * KiB, 64 * KiB, 1 * KiB}},
     {param::Id::wait_spin, false, {kAsItIs, kAsItIs, 0, 1 * kUs}},
     {param::Id::wait_yield, false, {kAsItIs, 0, 0, 20 * kUs}},
@@ -216,7 +216,7 @@ void begin(int rank, const std::string& instead) {
   }
 }
 
-bool wants_detours() {
+bool disables_fast_path() {
   return detail::armed && (kills_here || (plan.disorder && mix(plan.seed + 7) % 2 == 0));
 }
 

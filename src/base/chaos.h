@@ -89,6 +89,6 @@ inline size_t shortened(size_t bytes) {
   return draw(2) == 0 ? bytes : bytes - left_out;
 }
 /// Whether short messages must take a slower path that contains points.
-bool wants_detours();
+bool disables_fast_path();
 
 }  // namespace hearth::chaos

@@ -195,7 +195,7 @@ void run(Engine engine, void* to_address, const void* from_address, size_t bytes
 
 // Never returns rep_movsb: at the alignments at which it is fast, the cached loop was as fast from 4 KiB to
 // 16 MiB; it exists for other processors and for tuned profiles. Never returns four_pages: the adaptive copy
-// policy chooses it by measured times (p2p/cell_reader.h).
+// policy chooses it by measured times (p2p/load_policy.h).
 Engine choose(size_t bytes, [[maybe_unused]] unsigned alignment_difference, bool cache_shared) {
   if (bytes < kFarPastCachesBytesMin) return Engine::cached;
   const uint64_t dsa_bytes_min = param::get_bytes(param::Id::copy_dsa_bytes_min);

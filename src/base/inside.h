@@ -3,10 +3,10 @@
 // handlers). User functions that the library calls (reductions, attribute and error functions, those of
 // generalized requests) may call MPI: call_user() permits it.
 //
-// Entry points check on entry and clear on return (abi/entry.h, abi/at_once.h, abi/guard.h). If threads are
-// in use, each has a mark of its own. Otherwise one word of the process, the gate, holds the state and also
-// whether a call may take the fast path, so that the shortest calls cost one comparison and two stores to one
-// line. The processor may reorder these stores: a handler runs in the thread whose state it reads.
+// Entry points check on entry and clear on return (abi/entry.h, abi/inline_path.h, abi/guard.h). If threads
+// are in use, each has a mark of its own. Otherwise one word of the process, the gate, holds the state and
+// also whether a call may take the fast path, so that the shortest calls cost one comparison and two stores
+// to one line. The processor may reorder these stores: a handler runs in the thread whose state it reads.
 #pragma once
 
 #include <cstdint>

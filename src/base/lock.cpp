@@ -51,7 +51,7 @@ void LibraryLock::acquire_all(uint32_t depth) {
   depth_ = depth;
 }
 
-void LibraryLock::breathe_slow() {
+void LibraryLock::yield_lock_slow() {
   if (atomic::load_relaxed(waiters_) == 0) return;
   const uint32_t turn = turns_;
   const uint32_t depth = release_all();

@@ -27,8 +27,8 @@ class LibraryLock {
   }
   /// Yields the lock if other threads wait for it. Called in a wait loop whose poll found nothing; the shared
   /// state may have changed afterwards.
-  static void breathe() {
-    if (__builtin_expect(enabled, 0)) breathe_slow();
+  static void yield_lock() {
+    if (__builtin_expect(enabled, 0)) yield_lock_slow();
   }
 
   /// Releases the lock at any depth, and acquires it again: around a sleep.
@@ -38,7 +38,7 @@ class LibraryLock {
  private:
   static void lock_slow();
   static void unlock_slow();
-  static void breathe_slow();
+  static void yield_lock_slow();
 
   // A plain mutex, which is fast, plus two counts that keep it fair: a thread that only polls leaves the lock
   // free until a waiter has acquired it.

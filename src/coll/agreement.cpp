@@ -54,7 +54,7 @@ void Agreement::run() {
   } watch;
   watch.watched = this;
   engine.poll(watch);
-  engine.wait_until([&watch] { return watch.over; }, [this](p2p::WaitNote& note) { describe(note); });
+  engine.wait_until([&watch] { return watch.over; }, [this](p2p::WaitDiagnostics& note) { describe(note); });
 }
 
 }  // namespace hearth::coll

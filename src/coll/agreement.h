@@ -20,7 +20,7 @@ struct AgreementOutcome {
   uint32_t flags = 0;         // bitwise AND of the flags of all participants
   objects::Peers lost;        // members that are treated as failed
   objects::Peers unexpected;  // failed members whose failure at least one participant had not acknowledged
-  objects::Allotment allotment;
+  objects::ContextAllocation allocation;
 };
 
 /// The contribution of one member.
@@ -33,16 +33,16 @@ struct AgreementPart {
 };
 
 /// The protocol of an agreement.
-class AgreementWay {
+class AgreementProtocol {
  public:
-  virtual ~AgreementWay() = default;
+  virtual ~AgreementProtocol() = default;
   /// Advances the protocol; true once there is an outcome. Never blocks.
   virtual bool advance(AgreementOutcome& outcome) = 0;
   /// Adds the processes that it waits for to the wait diagnostics.
-  virtual void describe(p2p::WaitNote& note) const = 0;
+  virtual void describe(p2p::WaitDiagnostics& note) const = 0;
 };
-std::unique_ptr<AgreementWay> agree_by_stores(AgreementPart part);
-std::unique_ptr<AgreementWay> agree_by_messages(AgreementPart part);
+std::unique_ptr<AgreementProtocol> agree_by_stores(AgreementPart part);
+std::unique_ptr<AgreementProtocol> agree_by_messages(AgreementPart part);
 
 class Agreement : public p2p::Polled {
  public:
@@ -59,7 +59,7 @@ class Agreement : public p2p::Polled {
   /// Blocks until there is an outcome; other messages progress meanwhile.
   void run();
   /// Adds the processes that it waits for to the wait diagnostics.
-  void describe(p2p::WaitNote& note) const { way_->describe(note); }
+  void describe(p2p::WaitDiagnostics& note) const { way_->describe(note); }
   /// Whether the outcome treats a member as failed.
   bool is_lost(objects::PeerIndex process) const;
 
@@ -69,7 +69,7 @@ class Agreement : public p2p::Polled {
  private:
   objects::Comm& comm_;
   const uint32_t number_;
-  std::unique_ptr<AgreementWay> way_;
+  std::unique_ptr<AgreementProtocol> way_;
   AgreementOutcome outcome_;
 };
 

@@ -38,7 +38,7 @@
 #include "coll/agreement.h"
 #include "coll/schedule.h"
 #include "mpi.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::coll {
 namespace {
@@ -177,11 +177,11 @@ Mail& mail() {
   return the_mail;
 }
 
-class ByMessages final : public AgreementWay {
+class ByMessages final : public AgreementProtocol {
  public:
   explicit ByMessages(AgreementPart part);
   bool advance(AgreementOutcome& outcome) override;
-  void describe(p2p::WaitNote& note) const override;
+  void describe(p2p::WaitDiagnostics& note) const override;
 
  private:
   struct Part {
@@ -193,7 +193,7 @@ class ByMessages final : public AgreementWay {
   size_t count() const { return part_.members.size(); }
   void look_who_died();
   void follow(size_t leader);
-  void hear(const Message& message);
+  void poll(const Message& message);
   void lead();
   Proposal make_proposal() const;
   void send(Kind kind, const Proposal& proposal, size_t to) const;
@@ -230,7 +230,7 @@ bool ByMessages::advance(AgreementOutcome& outcome) {
   while (!decided_) {
     const std::optional<Message> message = mail().take(part_.comm.context, part_.number);
     if (!message) break;
-    hear(*message);
+    poll(*message);
   }
   if (!decided_ && leader_ == self_) lead();
   if (!decided_) return false;
@@ -238,7 +238,7 @@ bool ByMessages::advance(AgreementOutcome& outcome) {
   chaos::at(chaos::Point::agreement_decided);
   mail().end_agreement(part_.comm.context, part_.number);
   outcome.flags = proposal_.flags;
-  outcome.allotment.context = proposal_.context;
+  outcome.allocation.context = proposal_.context;
   for (size_t member = 0; member < count(); ++member) {
     if (proposal_.lost[member]) outcome.lost.push_back(part_.members[member]);
     if (proposal_.unexpected[member]) outcome.unexpected.push_back(part_.members[member]);
@@ -260,10 +260,10 @@ void ByMessages::follow(size_t leader) {
   } else {
     send(Kind::part, proposal_, leader);
   }
-  chaos::at(chaos::Point::agreement_said);
+  chaos::at(chaos::Point::agreement_contributed);
 }
 
-void ByMessages::hear(const Message& message) {
+void ByMessages::poll(const Message& message) {
   const Header& header = message.header;
   const auto sender = std::find(part_.members.begin(), part_.members.end(), message.from);
   // Validate the message, because it comes from another process.
@@ -396,12 +396,12 @@ Members ByMessages::get_set(const std::vector<std::byte>& bytes, int which) cons
   return set;
 }
 
-void ByMessages::describe(p2p::WaitNote& note) const {
+void ByMessages::describe(p2p::WaitDiagnostics& note) const {
   note.collective(part_.comm.context + kCollectiveContext);
   if (leader_ != self_) return note.missing(part_.members[leader_]);
   for (size_t member = 0; member < count(); ++member) {
-    const bool has_said = proposing_ ? agrees_[member] : parts_[member].has_value();
-    if (!dead_[member] && !has_said) note.missing(part_.members[member]);
+    const bool has_contributed = proposing_ ? agrees_[member] : parts_[member].has_value();
+    if (!dead_[member] && !has_contributed) note.missing(part_.members[member]);
   }
 }
 
@@ -411,7 +411,7 @@ void set_up_agreements_by_messages() {
   mail() = {};
 }
 
-std::unique_ptr<AgreementWay> agree_by_messages(AgreementPart part) {
+std::unique_ptr<AgreementProtocol> agree_by_messages(AgreementPart part) {
   return std::make_unique<ByMessages>(std::move(part));
 }
 

@@ -29,9 +29,9 @@
 #include "base/chaos.h"
 #include "base/contexts.h"
 #include "coll/agreement.h"
-#include "coll/control_area.h"
-#include "p2p/wait_note.h"
-#include "shm/damage.h"
+#include "coll/collective_region.h"
+#include "p2p/wait_diagnostics.h"
+#include "shm/corruption.h"
 #include "shm/liveness.h"
 #include "shm/wait.h"
 
@@ -68,12 +68,12 @@ const AgreementEntry* entry_of(PeerIndex process, uint32_t owner) {
   return nullptr;
 }
 
-class ByStores final : public AgreementWay {
+class ByStores final : public AgreementProtocol {
  public:
   explicit ByStores(AgreementPart part) : part_(std::move(part)), owner_(part_.comm.context + 1) {}
 
   bool advance(AgreementOutcome& outcome) override;
-  void describe(p2p::WaitNote& note) const override;
+  void describe(p2p::WaitDiagnostics& note) const override;
 
  private:
   /// Deaths are given by their numbers, which are equal on all processes.
@@ -81,7 +81,7 @@ class ByStores final : public AgreementWay {
     uint32_t flags = 0;
     uint32_t deaths = 0;        // deaths up to this number count
     uint32_t acknowledged = 0;  // deaths up to this number were acknowledged by all participants
-    objects::Allotment allotment;
+    objects::ContextAllocation allocation;
   };
 
   bool has_decision();
@@ -92,7 +92,7 @@ class ByStores final : public AgreementWay {
   void decide(uint32_t flags, uint32_t acknowledged);
   bool read_decision(PeerIndex from);
   void end();
-  void ring_all() const;
+  void wake_all() const;
 
   const AgreementPart part_;
   const uint32_t owner_;
@@ -109,7 +109,7 @@ bool ByStores::advance(AgreementOutcome& outcome) {
   if (!has_decision()) return false;
   end();
   outcome.flags = decision_.flags;
-  outcome.allotment = decision_.allotment;
+  outcome.allocation = decision_.allocation;
   for (const PeerIndex process : part_.members) {
     if (!is_told_dead(process, decision_.deaths)) continue;
     outcome.lost.push_back(process);
@@ -178,8 +178,8 @@ void ByStores::contribute() {
   atomic::store_relaxed(entry.acknowledged, part_.comm.deaths_acknowledged);
   // Pairs with the load in gather().
   atomic::store_release(entry.contributed, part_.number);
-  chaos::at(chaos::Point::agreement_said);
-  ring_all();
+  chaos::at(chaos::Point::agreement_contributed);
+  wake_all();
 }
 
 bool ByStores::gather() {
@@ -205,22 +205,22 @@ bool ByStores::gather() {
 
 void ByStores::decide(uint32_t flags, uint32_t acknowledged) {
   // Read the death count after all contributions: it then includes every death that a contributor knew of.
-  decision_ = {.flags = flags, .deaths = deaths_told(), .acknowledged = acknowledged, .allotment = {}};
+  decision_ = {.flags = flags, .deaths = deaths_told(), .acknowledged = acknowledged, .allocation = {}};
   if (part_.makes) {
     objects::Peers living;
     std::copy_if(part_.members.begin(), part_.members.end(), std::back_inserter(living),
                  [this](PeerIndex process) { return !is_told_dead(process, decision_.deaths); });
-    decision_.allotment.context = p2p::engine().new_context();
+    decision_.allocation.context = p2p::engine().new_context();
     chaos::at(chaos::Point::context_taken);
-    if (!part_.comm.is_inter()) decision_.allotment.area = ControlArea::take(living);
+    if (!part_.comm.is_inter()) decision_.allocation.region = CollectiveRegion::take(living);
   }
   chaos::at(chaos::Point::agreement_decides);
   AgreementEntry& entry = *place_->entry;
   atomic::store_relaxed(entry.decided_flags, decision_.flags);
   atomic::store_relaxed(entry.decided_acknowledged, decision_.acknowledged);
   atomic::store_relaxed(entry.deaths, decision_.deaths);
-  atomic::store_relaxed(entry.context, decision_.allotment.context);
-  atomic::store_relaxed(entry.area, decision_.allotment.area);
+  atomic::store_relaxed(entry.context, decision_.allocation.context);
+  atomic::store_relaxed(entry.region, decision_.allocation.region);
   // Pairs with the load in read_decision().
   atomic::store_release(entry.decided, part_.number);
   chaos::at(chaos::Point::agreement_decided);
@@ -232,13 +232,13 @@ bool ByStores::read_decision(PeerIndex from) {
   decision_ = {.flags = atomic::load_relaxed(entry->decided_flags),
                .deaths = atomic::load_relaxed(entry->deaths),
                .acknowledged = atomic::load_relaxed(entry->decided_acknowledged),
-               .allotment = {.context = atomic::load_relaxed(entry->context),
-                             .area = atomic::load_relaxed(entry->area)}};
+               .allocation = {.context = atomic::load_relaxed(entry->context),
+                              .region = atomic::load_relaxed(entry->region)}};
   atomic::fence_full();
   if (atomic::load_relaxed(entry->owner) != owner_) return false;
-  if (const int32_t area = decision_.allotment.area; !ControlArea::can_be(area)) {
-    shm::damaged("rank %d has agreed on area %d, and there are %u", from, ControlArea::index_of(area),
-                 the_segment->geometry().area_count);
+  if (const int32_t region = decision_.allocation.region; !CollectiveRegion::can_be(region)) {
+    shm::report_corruption("rank %d has agreed on area %d, and there are %u", from,
+                           CollectiveRegion::index_of(region), the_segment->geometry().region_count);
   }
   return true;
 }
@@ -247,17 +247,17 @@ void ByStores::end() {
   // Pairs with the load in passed().
   atomic::store_release(place_->entry->passed, part_.number);
   place_->in_use = false;
-  ring_all();
+  wake_all();
 }
 
-void ByStores::ring_all() const {
+void ByStores::wake_all() const {
   const PeerIndex self = p2p::engine().self();
   for (const PeerIndex process : part_.members) {
-    if (process != self) shm::Bell(*the_segment, process).ring();
+    if (process != self) shm::WakeWord(*the_segment, process).wake();
   }
 }
 
-void ByStores::describe(p2p::WaitNote& note) const {
+void ByStores::describe(p2p::WaitDiagnostics& note) const {
   note.collective(part_.comm.context + kCollectiveContext);
   const PeerIndex self = p2p::engine().self();
   if (part_.members[asked_] != self) return note.missing(part_.members[asked_]);
@@ -275,7 +275,7 @@ void set_up_agreements_by_stores(const shm::Segment& segment) {
   the_segment = &segment;
 }
 
-std::unique_ptr<AgreementWay> agree_by_stores(AgreementPart part) {
+std::unique_ptr<AgreementProtocol> agree_by_stores(AgreementPart part) {
   return std::make_unique<ByStores>(std::move(part));
 }
 

@@ -1,14 +1,14 @@
 #include <algorithm>
 
 #include "coll/blocks.h"
-#include "coll/chunks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/ring.h"
 #include "coll/select.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 #include "mpi.h"
 
 namespace hearth::coll {
@@ -24,21 +24,21 @@ void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks)
 }
 
 Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
-  return move_through_chunks(schedule,
-                             [&](ChunkMoves& moves) { return moves.allgather(schedule, own, blocks); });
+  return move_through_pipeline(schedule,
+                               [&](PipelineMoves& moves) { return moves.allgather(schedule, own, blocks); });
 }
 
 Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
   keep_own(schedule, own, blocks);
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.allgather(MPI_IN_PLACE, 0, blocks.type(0), blocks.place(0), blocks.count(0), blocks.type(0));
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
+    slots.allgather(MPI_IN_PLACE, 0, blocks.type(0), blocks.place(0), blocks.count(0), blocks.type(0));
     return Status();
   });
 }
 
 Status tree(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
-  return meet_in_tree(schedule, [&](TreeLines& meeting) {
-    meeting.allgather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0));
+  return add_tree_slots(schedule, [&](TreeSlots& slots) {
+    slots.allgather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0));
   });
 }
 
@@ -123,9 +123,9 @@ Status allgather(Schedule& schedule, const void* send, Count send_count, Type& s
   const int64_t bytes = receive_count * receive_type.size;
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
-              .chunks = has_chunks(schedule),
-              .lines = fits_lines(schedule.area(), Collective::allgather, bytes),
-              .tree = fits_tree(schedule.area(), Collective::allgather, bytes),
+              .chunks = has_pipeline(schedule),
+              .lines = fits_flat_slots(schedule.region(), Collective::allgather, bytes),
+              .tree = fits_tree(schedule.region(), Collective::allgather, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};
@@ -142,7 +142,7 @@ Status allgatherv(Schedule& schedule, const void* send, Count send_count, Type& 
   Shape shape{.size = schedule.size(),
               .bytes = longest,
               .equal = false,
-              .chunks = has_chunks(schedule),
+              .chunks = has_pipeline(schedule),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   return select(Collective::allgather, kAlgorithms, shape)(schedule, own, blocks);

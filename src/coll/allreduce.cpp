@@ -1,14 +1,14 @@
 #include <utility>
 
-#include "coll/chunks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/reduction_shape.h"
 #include "coll/ring.h"
 #include "coll/select.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
 
@@ -25,28 +25,28 @@ void begin_in_place(Schedule& schedule, const void* input, void* receive, Count 
 }
 
 Status chunks_whole(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
-  return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
+  return reduce_through_pipeline(schedule, input, receive, type, op, [&](PipelineReduction& reduction) {
     return reduction.allreduce_whole(schedule, count);
   });
 }
 
 Status chunks_shares(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
-  return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
+  return reduce_through_pipeline(schedule, input, receive, type, op, [&](PipelineReduction& reduction) {
     return reduction.allreduce_shares(schedule, count);
   });
 }
 
 Status lines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
   begin_in_place(schedule, input, receive, count, type);
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.allreduce(MPI_IN_PLACE, receive, count, type, op);
-    return meeting.reserve(schedule, type, count);
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
+    slots.allreduce(MPI_IN_PLACE, receive, count, type, op);
+    return slots.reserve(schedule, type, count);
   });
 }
 
 Status tree(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
-  return meet_in_tree(schedule,
-                      [&](TreeLines& meeting) { meeting.allreduce(input, receive, count, type, op); });
+  return add_tree_slots(schedule,
+                        [&](TreeSlots& slots) { slots.allreduce(input, receive, count, type, op); });
 }
 
 // Reduce on each machine, allreduce among the leaders, broadcast on each machine.

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "coll/blocks.h"
-#include "coll/chunks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/select.h"
 #include "mpi.h"
 
@@ -17,15 +17,15 @@ using AlltoallFunction = Status(Schedule& schedule, const RankBlocks& out, const
 /// In place, the outgoing blocks are the incoming ones.
 Status lines(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   const void* send = out.place(0) == in.place(0) ? MPI_IN_PLACE : out.place(0);
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.alltoall(send, out.count(0), out.type(0), in.place(0), in.count(0), in.type(0));
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
+    slots.alltoall(send, out.count(0), out.type(0), in.place(0), in.count(0), in.type(0));
     return Status();
   });
 }
 
 /// Likewise.
 Status chunks(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
-  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+  return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.alltoall(schedule, out, in);
     return Status();
   });
@@ -220,12 +220,12 @@ Status alltoall(Schedule& schedule, const void* send, Count send_count, Type& se
   const RankBlocks in(receive, receive_count, receive_type);
   if (schedule.is_inter()) return exchange(schedule, send, out, in);
   const int64_t bytes = receive_count * receive_type.size;
-  Shape shape{
-      .size = schedule.size(),
-      .bytes = bytes,
-      .chunks = has_chunks(schedule),
-      .lines = fits_lines(schedule.area(), Collective::alltoall, saturated_product(schedule.size(), bytes)),
-      .context = schedule.context()};
+  Shape shape{.size = schedule.size(),
+              .bytes = bytes,
+              .chunks = has_pipeline(schedule),
+              .lines = fits_flat_slots(schedule.region(), Collective::alltoall,
+                                       saturated_product(schedule.size(), bytes)),
+              .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};
   AlltoallFunction* algorithm = select(Collective::alltoall, kAlgorithms, shape);

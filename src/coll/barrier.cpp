@@ -1,9 +1,9 @@
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
 #include "coll/select.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 
 namespace hearth::coll {
 
@@ -12,14 +12,14 @@ namespace {
 using BarrierFunction = Status(Schedule& schedule);
 
 Status lines(Schedule& schedule) {
-  return meet_in_lines(schedule, [](Lines& meeting) {
-    meeting.barrier();
+  return add_flat_slots(schedule, [](FlatSlots& slots) {
+    slots.barrier();
     return Status();
   });
 }
 
 Status tree(Schedule& schedule) {
-  return meet_in_tree(schedule, [](TreeLines& meeting) { meeting.barrier(); });
+  return add_tree_slots(schedule, [](TreeSlots& slots) { slots.barrier(); });
 }
 
 // Gather on each machine, barrier among the leaders, broadcast on each machine.
@@ -54,8 +54,8 @@ constexpr Algorithm<BarrierFunction> kAlgorithms[] = {
 Status barrier(Schedule& schedule) {
   if (schedule.is_inter()) return inter::barrier(schedule);
   Shape shape{.size = schedule.size(),
-              .lines = fits_lines(schedule.area(), Collective::barrier, 0),
-              .tree = fits_tree(schedule.area(), Collective::barrier, 0),
+              .lines = fits_flat_slots(schedule.region(), Collective::barrier, 0),
+              .tree = fits_tree(schedule.region(), Collective::barrier, 0),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   return select(Collective::barrier, kAlgorithms, shape)(schedule);

@@ -1,14 +1,14 @@
 #include <algorithm>
 
-#include "coll/chunks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
 #include "coll/packed.h"
+#include "coll/pipeline.h"
 #include "coll/select.h"
 #include "coll/tree.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 
 namespace hearth::coll {
 namespace {
@@ -16,18 +16,18 @@ namespace {
 using BcastFunction = Status(Schedule& schedule, void* buffer, Count count, Type& type, int root);
 
 Status lines(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.bcast(buffer, count, type, root);
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
+    slots.bcast(buffer, count, type, root);
     return Status();
   });
 }
 
 Status tree(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
-  return meet_in_tree(schedule, [&](TreeLines& meeting) { meeting.bcast(buffer, count, type, root); });
+  return add_tree_slots(schedule, [&](TreeSlots& slots) { slots.bcast(buffer, count, type, root); });
 }
 
 Status chunks(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
-  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+  return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.bcast(buffer, count, type, root);
     return Status();
   });
@@ -91,9 +91,9 @@ Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type,
   const int64_t bytes = count * type.size;
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
-              .chunks = has_chunks(schedule),
-              .lines = fits_lines(schedule.area(), Collective::bcast, bytes),
-              .tree = fits_tree(schedule.area(), Collective::bcast, bytes),
+              .chunks = has_pipeline(schedule),
+              .lines = fits_flat_slots(schedule.region(), Collective::bcast, bytes),
+              .tree = fits_tree(schedule.region(), Collective::bcast, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.size == 1 || shape.bytes == 0) return {};

@@ -58,33 +58,33 @@ Status scan(Schedule& schedule, const void* send, void* receive, Count count, Ty
 Status exscan(Schedule& schedule, const void* send, void* receive, Count count, Type& type, Op& op);
 
 template <>
-inline constexpr bool kMeetsInArea<barrier> = true;
+inline constexpr bool kUsesRegion<barrier> = true;
 template <>
-inline constexpr bool kMeetsInArea<bcast> = true;
+inline constexpr bool kUsesRegion<bcast> = true;
 template <>
-inline constexpr bool kMeetsInArea<gather> = true;
+inline constexpr bool kUsesRegion<gather> = true;
 template <>
-inline constexpr bool kMeetsInArea<scatter> = true;
+inline constexpr bool kUsesRegion<scatter> = true;
 template <>
-inline constexpr bool kMeetsInArea<allgather> = true;
+inline constexpr bool kUsesRegion<allgather> = true;
 template <>
-inline constexpr bool kMeetsInArea<allgatherv> = true;
+inline constexpr bool kUsesRegion<allgatherv> = true;
 template <>
-inline constexpr bool kMeetsInArea<alltoall> = true;
+inline constexpr bool kUsesRegion<alltoall> = true;
 template <>
-inline constexpr bool kMeetsInArea<reduce> = true;
+inline constexpr bool kUsesRegion<reduce> = true;
 template <>
-inline constexpr bool kMeetsInArea<allreduce> = true;
+inline constexpr bool kUsesRegion<allreduce> = true;
 template <>
-inline constexpr bool kMeetsInArea<reduce_scatter> = true;
+inline constexpr bool kUsesRegion<reduce_scatter> = true;
 template <>
-inline constexpr bool kMeetsInArea<reduce_scatter_block> = true;
+inline constexpr bool kUsesRegion<reduce_scatter_block> = true;
 template <>
-inline constexpr bool kMeetsInArea<scan> = true;
+inline constexpr bool kUsesRegion<scan> = true;
 template <>
-inline constexpr bool kMeetsInArea<exscan> = true;
+inline constexpr bool kUsesRegion<exscan> = true;
 
-// Fast paths of blocking calls, without a schedule (coll/lines.h).
+// Fast paths of blocking calls, without a schedule (coll/flat_slots.h).
 
 template <>
 struct ShortWay<barrier> {

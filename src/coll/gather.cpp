@@ -1,9 +1,9 @@
 #include "coll/blocks.h"
-#include "coll/chunks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/select.h"
 #include "coll/tree.h"
 #include "mpi.h"
@@ -20,14 +20,14 @@ void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks,
 }
 
 Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.gather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0), root);
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
+    slots.gather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0), root);
     return Status();
   });
 }
 
 Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
-  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+  return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.gather(schedule, own, blocks, root);
     return Status();
   });
@@ -129,8 +129,8 @@ Status gather(Schedule& schedule, const void* send, Count send_count, Type& send
   const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
-              .chunks = has_chunks(schedule),
-              .lines = fits_lines(schedule.area(), Collective::gather, bytes),
+              .chunks = has_pipeline(schedule),
+              .lines = fits_flat_slots(schedule.region(), Collective::gather, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};

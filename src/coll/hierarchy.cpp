@@ -98,16 +98,16 @@ Hierarchy Hierarchy::by_place(std::span<const RankPlace> places, int self) {
   return made;
 }
 
-int Hierarchy::speaker(size_t level, int root) const {
+int Hierarchy::publisher(size_t level, int root) const {
   const bool top = static_cast<int>(level) == levels() - 1;
   const int above = static_cast<int>(level) + 1;
   if (top || delegate(above, root) == delegate(above, self_)) return delegate(static_cast<int>(level), root);
   return groups_[level].members[0];
 }
 
-int Hierarchy::heard_by_self(int root) const {
+int Hierarchy::read_by_self(int root) const {
   for (size_t level = 0; level < groups_.size(); ++level) {
-    const int speaks = speaker(level, root);
+    const int speaks = publisher(level, root);
     if (speaks != self_) return speaks;
   }
   return -1;

@@ -54,9 +54,9 @@ class Hierarchy {
 
   // Broadcast: in each group one rank, the speaker, publishes the data. It is the root's delegate if the root
   // is below the group, else the leader. Each rank but the root reads the slot of one speaker.
-  int speaker(size_t level, int root) const;
+  int publisher(size_t level, int root) const;
   /// The rank whose slot this rank reads; -1 on the root.
-  int heard_by_self(int root) const;
+  int read_by_self(int root) const;
 
   /// "8 x 8": the size of the largest group of each level, for the tools.
   std::string text() const;

@@ -53,7 +53,7 @@ class Levels {
   /// The same, but added even if the machine has one rank.
   template <class Build>
   Status on_machine_of_any_size(Build build) {
-    HEARTH_TRY(schedule_.settle_area());
+    HEARTH_TRY(schedule_.agree_on_region());
     schedule_.next_round();
     const Schedule::Part part(schedule_, machines_.peers_on(machines_.own), machines_.place, true);
     return build();

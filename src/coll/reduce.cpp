@@ -1,15 +1,15 @@
 #include <utility>
 
-#include "coll/chunks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/reduction_shape.h"
 #include "coll/ring.h"
 #include "coll/select.h"
 #include "coll/tree.h"
-#include "coll/tree_lines.h"
+#include "coll/tree_slots.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
 
@@ -22,20 +22,20 @@ using ReduceFunction = Status(Schedule& schedule, const void* input, void* recei
 
 Status lines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
              int root) {
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.reduce(input, receive, count, type, op, root);
-    return meeting.reserve(schedule, type, count);
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
+    slots.reduce(input, receive, count, type, op, root);
+    return slots.reserve(schedule, type, count);
   });
 }
 
 Status tree(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op, int root) {
-  return meet_in_tree(schedule,
-                      [&](TreeLines& meeting) { meeting.reduce(input, receive, count, type, op, root); });
+  return add_tree_slots(schedule,
+                        [&](TreeSlots& slots) { slots.reduce(input, receive, count, type, op, root); });
 }
 
 Status chunks(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
               int root) {
-  return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
+  return reduce_through_pipeline(schedule, input, receive, type, op, [&](PipelineReduction& reduction) {
     return reduction.reduce(schedule, count, root);
   });
 }

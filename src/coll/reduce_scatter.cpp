@@ -1,9 +1,9 @@
 #include "coll/blocks.h"
-#include "coll/chunks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/reduction_shape.h"
 #include "coll/select.h"
 #include "datatype/reduce.h"
@@ -54,15 +54,15 @@ using ReduceScatterFunction = Status(Schedule& schedule, const void* input, void
 /// Blocks of equal length only.
 Status lines(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type, Op& op) {
   const Count each = blocks.count(0);
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.reduce_scatter_block(input, receive, each, type, op);
-    return meeting.reserve(schedule, type, each);
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
+    slots.reduce_scatter_block(input, receive, each, type, op);
+    return slots.reserve(schedule, type, each);
   });
 }
 
 Status chunks(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
               Op& op) {
-  return reduce_through_chunks(schedule, input, receive, type, op, [&](ChunkReduction& reduction) {
+  return reduce_through_pipeline(schedule, input, receive, type, op, [&](PipelineReduction& reduction) {
     return reduction.reduce_scatter(schedule, blocks.begins(), blocks.each());
   });
 }

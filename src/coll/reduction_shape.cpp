@@ -1,10 +1,10 @@
 #include "coll/reduction_shape.h"
 
 #include "base/param.h"
-#include "coll/chunks.h"
+#include "coll/flat_slots.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
-#include "coll/tree_lines.h"
+#include "coll/pipeline.h"
+#include "coll/tree_slots.h"
 
 namespace hearth::coll {
 
@@ -16,12 +16,12 @@ Shape reduction_shape(const Schedule& schedule, Collective collective, Count cou
               .bytes = bytes,
               .count = count,
               .commutative = op.commutative,
-              .chunks = ChunkReduction::fits(schedule, type),
-              .lines = fits_lines(schedule.area(), collective, bytes),
+              .chunks = PipelineReduction::fits(schedule, type),
+              .lines = fits_flat_slots(schedule.region(), collective, bytes),
               .same_bits = same_bits,
-              .tree = type.contiguous && fits_tree(schedule.area(), collective, bytes),
+              .tree = type.contiguous && fits_tree(schedule.region(), collective, bytes),
               .context = schedule.context(),
-              .whole_bytes_max = schedule.area() == nullptr ? 0 : schedule.area()->whole_bytes_max()};
+              .whole_bytes_max = schedule.region() == nullptr ? 0 : schedule.region()->whole_bytes_max()};
   describe_machines(schedule, shape);
   return shape;
 }

@@ -1,10 +1,10 @@
 #include <utility>
 
 #include "coll/blocks.h"
-#include "coll/chunks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/reduction_shape.h"
 #include "coll/select.h"
 #include "datatype/reduce.h"
@@ -19,26 +19,26 @@ using ScanFunction = Status(Schedule& schedule, const void* input, void* result,
 
 Status lines(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
              Op& op) {
-  return meet_in_lines(schedule, [&](Lines& meeting) {
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
     if (inclusive) {
-      meeting.scan(input, result, count, type, op);
+      slots.scan(input, result, count, type, op);
     } else {
-      meeting.exscan(input, result, count, type, op);
+      slots.exscan(input, result, count, type, op);
     }
-    return meeting.reserve(schedule, type, count);
+    return slots.reserve(schedule, type, count);
   });
 }
 
 Status chunks_whole(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
                     Type& type, Op& op) {
-  return reduce_through_chunks(schedule, input, result, type, op, [&](ChunkReduction& reduction) {
+  return reduce_through_pipeline(schedule, input, result, type, op, [&](PipelineReduction& reduction) {
     return reduction.scan_whole(schedule, count, inclusive);
   });
 }
 
 Status chunks_chain(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
                     Type& type, Op& op) {
-  return reduce_through_chunks(schedule, input, result, type, op, [&](ChunkReduction& reduction) {
+  return reduce_through_pipeline(schedule, input, result, type, op, [&](PipelineReduction& reduction) {
     return reduction.scan_chain(schedule, count, inclusive);
   });
 }

@@ -1,9 +1,9 @@
 #include "coll/blocks.h"
-#include "coll/chunks.h"
 #include "coll/coll.h"
+#include "coll/flat_slots.h"
 #include "coll/inter.h"
 #include "coll/levels.h"
-#include "coll/lines.h"
+#include "coll/pipeline.h"
 #include "coll/select.h"
 #include "coll/tree.h"
 #include "mpi.h"
@@ -20,14 +20,14 @@ void keep_own(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own,
 }
 
 Status lines(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
-  return meet_in_lines(schedule, [&](Lines& meeting) {
-    meeting.scatter(blocks.place(0), blocks.count(0), blocks.type(0), own.buffer, own.count, own.type, root);
+  return add_flat_slots(schedule, [&](FlatSlots& slots) {
+    slots.scatter(blocks.place(0), blocks.count(0), blocks.type(0), own.buffer, own.count, own.type, root);
     return Status();
   });
 }
 
 Status chunks(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
-  return move_through_chunks(schedule, [&](ChunkMoves& moves) {
+  return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.scatter(schedule, blocks, own, root);
     return Status();
   });
@@ -123,12 +123,12 @@ Status scatter(Schedule& schedule, const void* send, Count send_count, Type& sen
   const OwnBlock own{receive, receive_count, receive_type};
   if (schedule.is_inter()) return inter::scatter(schedule, blocks, own, root);
   const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
-  Shape shape{
-      .size = schedule.size(),
-      .bytes = bytes,
-      .chunks = has_chunks(schedule),
-      .lines = fits_lines(schedule.area(), Collective::scatter, saturated_product(schedule.size(), bytes)),
-      .context = schedule.context()};
+  Shape shape{.size = schedule.size(),
+              .bytes = bytes,
+              .chunks = has_pipeline(schedule),
+              .lines = fits_flat_slots(schedule.region(), Collective::scatter,
+                                       saturated_product(schedule.size(), bytes)),
+              .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};
   return select(Collective::scatter, kAlgorithms, shape)(schedule, blocks, own, root);

@@ -5,14 +5,14 @@
 #include "base/check.h"
 #include "base/immortal.h"
 #include "coll/coll.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "datatype/lifetime.h"
 #include "datatype/reduce.h"
 #include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::coll {
 namespace {
@@ -61,8 +61,8 @@ void Schedule::set_up(Comm& comm, int tag) {
 
 Schedule::Schedule(Comm& comm) : comm_(&comm) {
   set_up(comm, take_tag(comm, false));
-  area_ = ControlArea::of(comm);
-  if (machines_ != nullptr) machine_area_ = ControlArea::on_machine(comm);
+  region_ = CollectiveRegion::of(comm);
+  if (machines_ != nullptr) machine_region_ = CollectiveRegion::on_machine(comm);
 }
 
 Schedule::Schedule(const objects::Group& group, const Comm& comm, int tag)
@@ -162,16 +162,16 @@ void Schedule::next_round() {
   }
 }
 
-void Schedule::meet(Encounter& encounter, Type* one, Type* other, Op* op) {
-  if (!persistent_) encounter.begin();
+void Schedule::add_shared(SharedCollective& shared, Type* one, Type* other, Op* op) {
+  if (!persistent_) shared.begin();
   if (keeps_steps_) {
     next_round();
     return keep(
-        {.kind = Step::Kind::meet, .from_type = one, .to_type = other, .op = op, .encounter = &encounter});
+        {.kind = Step::Kind::shared, .from_type = one, .to_type = other, .op = op, .shared = &shared});
   }
   next_round();
-  encounter.run(context_, root_);
-  note(encounter.outcome);
+  shared.run(context_, root_);
+  note(shared.outcome);
 }
 
 Status Schedule::scratch(int64_t bytes, std::byte*& memory) {
@@ -207,7 +207,7 @@ bool Schedule::has_failed() const {
 }
 
 void Schedule::note_failure() {
-  static_cast<void>(p2p::engine().look_for_failures());
+  static_cast<void>(p2p::engine().poll_failures());
   if (comm_ != nullptr) {
     note(failure_of(*comm_));
   } else if (p2p::engine().deaths() != 0) {
@@ -229,7 +229,7 @@ void Schedule::carry_out(const Step& step) {
       post_waiting_receive();
       return note(datatype::reduce(*step.op, *step.from_type, step.from, step.to, step.from_count));
     case Step::Kind::next_round:
-    case Step::Kind::meet:
+    case Step::Kind::shared:
       break;
   }
 }
@@ -271,14 +271,14 @@ void Schedule::wait_for_messages(int left) {
         engine.give_up(context_, tag_, failure);
         return messages_.under_way <= left;
       },
-      [this](p2p::WaitNote& note) { describe(note); });
+      [this](p2p::WaitDiagnostics& note) { describe(note); });
 }
 
-void Schedule::describe(p2p::WaitNote& note) const {
+void Schedule::describe(p2p::WaitDiagnostics& note) const {
   note.collective(context_, name_);
   note.root(root_);
-  const bool meets = next_ < steps_.size() && steps_[next_].kind == Step::Kind::meet;
-  if (meets) return steps_[next_].encounter->describe(note);
+  const bool is_shared = next_ < steps_.size() && steps_[next_].kind == Step::Kind::shared;
+  if (is_shared) return steps_[next_].shared->describe(note);
   note.missing_in_messages(context_, tag_);
 }
 
@@ -290,11 +290,11 @@ Status Schedule::finish() {
 
 // Non-blocking and persistent operations.
 
-void Encounter::describe(p2p::WaitNote& note) const {
+void SharedCollective::describe(p2p::WaitDiagnostics& note) const {
   note.missing(awaited);
 }
 
-void Encounter::run(uint32_t context, int root) {
+void SharedCollective::run(uint32_t context, int root) {
   // Rounds that poll this operation only, before messages are progressed too.
   constexpr int kRounds = 64;
   p2p::Engine& engine = p2p::engine();
@@ -303,14 +303,14 @@ void Encounter::run(uint32_t context, int root) {
     atomic::cpu_relax();
   }
   struct Watch final : p2p::Polled {
-    Encounter* watched = nullptr;
+    SharedCollective* watched = nullptr;
     bool over = false;
-    bool advance() override { return over = watched->advance() || watched->look(); }
+    bool advance() override { return over = watched->advance() || watched->check_failure(); }
   } watch;
   watch.watched = this;
   engine.poll(watch);
   engine.wait_until([&watch] { return watch.over; },
-                    [this, context, root](p2p::WaitNote& note) {
+                    [this, context, root](p2p::WaitDiagnostics& note) {
                       note.collective(context);
                       note.root(root == kOwnRoot ? this->root() : root);
                       describe(note);
@@ -330,7 +330,7 @@ struct Schedule::Hooks {
     schedule.next_ = 0;
     schedule.messages_.first_error = {};
     for (const Step& step : schedule.steps_) {
-      if (step.encounter != nullptr) step.encounter->begin();
+      if (step.shared != nullptr) step.shared->begin();
     }
     schedule.go_on();
     return {};
@@ -340,7 +340,7 @@ struct Schedule::Hooks {
                 "a collective operation cannot be cancelled (MPI 5.0 section 6.12). Remedy: complete it with "
                 "MPI_Wait or MPI_Test");
   }
-  static void describe(const p2p::Request& request, p2p::WaitNote& note) {
+  static void describe(const p2p::Request& request, p2p::WaitDiagnostics& note) {
     static_cast<const Schedule*>(request.state)->describe(note);
   }
   static Status release(p2p::Request& request) {
@@ -369,8 +369,8 @@ Status Schedule::make(Comm& comm, std::string_view name, bool persistent, Schedu
   schedule->persistent_ = persistent;
   schedule->comm_ = &comm;
   if (persistent) return {};
-  schedule->area_ = ControlArea::of(comm);
-  if (schedule->machines_ != nullptr) schedule->machine_area_ = ControlArea::on_machine(comm);
+  schedule->region_ = CollectiveRegion::of(comm);
+  if (schedule->machines_ != nullptr) schedule->machine_region_ = CollectiveRegion::on_machine(comm);
   return {};
 }
 
@@ -390,46 +390,47 @@ Status tell_machine(Schedule& schedule, int32_t* word) {
 
 }  // namespace
 
-Status Schedule::obtain_area() {
+Status Schedule::obtain_operation_region() {
   if (machines_ != nullptr) {
     // Run on every machine, even if this one has no region: all ranks must count it among their collectives.
-    const bool has_one = ControlArea::on_machine(*comm_) != nullptr;
-    int32_t told = has_one && machines_->place == 0 && comm_->failure == 0
-                       ? ControlArea::take_for_operation(machines_->peers_on(machines_->own))
-                       : objects::kNoArea;
-    const Status status = run<tell_machine>(*comm_, has_one ? &told : nullptr);
+    const bool has_one = CollectiveRegion::on_machine(*comm_) != nullptr;
+    int32_t region_id = has_one && machines_->place == 0 && comm_->failure == 0
+                            ? CollectiveRegion::take_for_operation(machines_->peers_on(machines_->own))
+                            : objects::kNoRegion;
+    const Status status = run<tell_machine>(*comm_, has_one ? &region_id : nullptr);
     if (!status.ok()) {
-      ControlArea::leave(told);
-    } else if (const int32_t area = ControlArea::accept(told); area != objects::kNoArea) {
-      machine_area_ = ControlArea::open(*comm_, area);
+      CollectiveRegion::leave(region_id);
+    } else if (const int32_t region = CollectiveRegion::accept(region_id); region != objects::kNoRegion) {
+      machine_region_ = CollectiveRegion::open(*comm_, region);
     }
     return status;
   }
-  if (ControlArea::of(*comm_) == nullptr) return {};
+  if (CollectiveRegion::of(*comm_) == nullptr) return {};
   // If a member has failed, no region is allocated, and the broadcast fails.
-  int32_t told = rank_ == 0 && comm_->failure == 0 ? ControlArea::take_for_operation(comm_->group->peers)
-                                                   : objects::kNoArea;
-  const Status status = run<bcast>(*comm_, &told, Count{sizeof told}, byte_type(), 0);
+  int32_t region_id = rank_ == 0 && comm_->failure == 0
+                          ? CollectiveRegion::take_for_operation(comm_->group->peers)
+                          : objects::kNoRegion;
+  const Status status = run<bcast>(*comm_, &region_id, Count{sizeof region_id}, byte_type(), 0);
   if (!status.ok()) {
-    ControlArea::leave(told);
-  } else if (const int32_t area = ControlArea::accept(told); area != objects::kNoArea) {
-    area_ = ControlArea::open(*comm_, area);
+    CollectiveRegion::leave(region_id);
+  } else if (const int32_t region = CollectiveRegion::accept(region_id); region != objects::kNoRegion) {
+    region_ = CollectiveRegion::open(*comm_, region);
   }
   return status;
 }
 
-Status Schedule::settle_area() {
-  if (keeps_steps_ || comm_->area_settled) return {};
-  comm_->area_settled = true;
-  int32_t told = machines_->place == 0 && comm_->failure == 0
-                     ? ControlArea::take(machines_->peers_on(machines_->own))
-                     : objects::kNoArea;
-  if (const Status status = tell_machine(*this, &told); !status.ok()) {
-    ControlArea::leave(told);
+Status Schedule::agree_on_region() {
+  if (keeps_steps_ || comm_->region_agreed) return {};
+  comm_->region_agreed = true;
+  int32_t region_id = machines_->place == 0 && comm_->failure == 0
+                          ? CollectiveRegion::take(machines_->peers_on(machines_->own))
+                          : objects::kNoRegion;
+  if (const Status status = tell_machine(*this, &region_id); !status.ok()) {
+    CollectiveRegion::leave(region_id);
     return status;
   }
-  comm_->area = ControlArea::accept(told);
-  machine_area_ = ControlArea::on_machine(*comm_);
+  comm_->region = CollectiveRegion::accept(region_id);
+  machine_region_ = CollectiveRegion::on_machine(*comm_);
   return {};
 }
 
@@ -438,12 +439,12 @@ Schedule::Part::Part(Schedule& schedule, std::span<const PeerIndex> members, int
       peers_(schedule.own_peers_),
       rank_(schedule.rank_),
       size_(schedule.size_),
-      area_(schedule.area_),
+      region_(schedule.region_),
       machines_(schedule.machines_) {
   schedule.peers_ = schedule.own_peers_ = members.data();
   schedule.rank_ = rank;
   schedule.size_ = static_cast<int>(members.size());
-  schedule.area_ = machine ? schedule.machine_area_ : nullptr;
+  schedule.region_ = machine ? schedule.machine_region_ : nullptr;
   schedule.machines_ = nullptr;
 }
 
@@ -451,7 +452,7 @@ Schedule::Part::~Part() {
   schedule_.peers_ = schedule_.own_peers_ = peers_;
   schedule_.rank_ = rank_;
   schedule_.size_ = size_;
-  schedule_.area_ = area_;
+  schedule_.region_ = region_;
   schedule_.machines_ = machines_;
 }
 
@@ -491,12 +492,12 @@ void Schedule::go_on() {
       if (messages_.under_way > 0) return;
       continue;
     }
-    if (step.kind == Step::Kind::meet) {
-      if (!step.encounter->advance()) {
+    if (step.kind == Step::Kind::shared) {
+      if (!step.shared->advance()) {
         p2p::engine().poll(*this);
         return;
       }
-      note(step.encounter->outcome);
+      note(step.shared->outcome);
       continue;
     }
     const bool message = step.kind == Step::Kind::send || step.kind == Step::Kind::receive;
@@ -514,9 +515,9 @@ void Schedule::go_on() {
 
 // Polled by the engine until the shared-memory operation at which go_on() stopped is complete.
 bool Schedule::advance() {
-  Encounter& encounter = *steps_[next_].encounter;
-  if (!encounter.advance() && !encounter.look()) return false;
-  note(encounter.outcome);
+  SharedCollective& shared = *steps_[next_].shared;
+  if (!shared.advance() && !shared.check_failure()) return false;
+  note(shared.outcome);
   ++next_;
   go_on();  // may free the schedule
   return true;
@@ -525,8 +526,8 @@ bool Schedule::advance() {
 void Schedule::let_go() {
   for (Type* type : types_) datatype::release(*type);
   if (op_ != nullptr) objects::release(*op_);
-  if (persistent_ && area_ != nullptr) ControlArea::close(area_);
-  if (persistent_ && machine_area_ != nullptr) ControlArea::close(machine_area_);
+  if (persistent_ && region_ != nullptr) CollectiveRegion::close(region_);
+  if (persistent_ && machine_region_ != nullptr) CollectiveRegion::close(machine_region_);
   constexpr size_t kSpareMax = 64;
   if (spare.value.size() == kSpareMax) {
     delete this;
@@ -537,7 +538,7 @@ void Schedule::let_go() {
   blocks_.clear();
   op_ = nullptr;
   own_used_ = 0;
-  area_ = machine_area_ = nullptr;
+  region_ = machine_region_ = nullptr;
   machines_ = nullptr;
   other_peers_ = nullptr;
   other_size_ = 0;

@@ -2,7 +2,7 @@
 //
 //   receive, send, ... | next_round | copy, reduce, send, ... | next_round | ...
 //
-// A step may also be a shared-memory operation in the communicator's collective region (meet()).
+// A step may also be a shared-memory operation in the communicator's collective region (add_shared()).
 //
 // Steps are executed in the order in which they were added; messages are only started. next_round() waits for
 // all messages started so far, so that later steps may use the received data. The same algorithm serves the
@@ -48,11 +48,11 @@ using objects::Op;
 /// MPI_BYTE: the type of packed data.
 Type& byte_type();
 
-class ControlArea;
+class CollectiveRegion;
 
 /// A part of a collective that uses shared memory, not messages. It is in the memory of its schedule
-/// (Schedule::make_encounter), or on the stack in a blocking call.
-class Encounter : public p2p::Polled {
+/// (Schedule::make_shared), or on the stack in a blocking call.
+class SharedCollective : public p2p::Polled {
  public:
   /// The first error so far. The operation continues, because other ranks depend on this one.
   Status outcome;
@@ -64,17 +64,17 @@ class Encounter : public p2p::Polled {
   virtual void begin() = 0;
   /// Called if advance() returned false. If the operation can never complete, because of a failure or a
   /// collective mismatch, it sets the error in `outcome` and returns true: the operation is over.
-  virtual bool look() = 0;
+  virtual bool check_failure() = 0;
 
   /// Completes the operation in a blocking call; other messages progress meanwhile.
   void run(uint32_t context) { run(context, kOwnRoot); }
   /// The same for a part of a collective with this root, -1 for none. For wait diagnostics.
   void run(uint32_t context, int root);
   /// Adds the ranks that it waits for to the wait diagnostics.
-  virtual void describe(p2p::WaitNote& note) const;
+  virtual void describe(p2p::WaitDiagnostics& note) const;
 
  protected:
-  ~Encounter() = default;
+  ~SharedCollective() = default;
 
  private:
   static constexpr int kOwnRoot = -2;
@@ -160,29 +160,29 @@ class Schedule final : private p2p::Polled {
     const objects::PeerIndex* const peers_;
     const int rank_;
     const int size_;
-    ControlArea* const area_;
+    CollectiveRegion* const region_;
     const objects::Machines* const machines_;
   };
 
   /// The collective region. nullptr if the ranks can only use messages: on an intercommunicator, among some
   /// processes of a communicator, among several machines, and if no region was free.
-  ControlArea* area() const { return area_; }
+  CollectiveRegion* region() const { return region_; }
   /// If the communicator spans several machines, the ranks of each agree on a region once, in the first
   /// blocking operation. Other operations must not wait, and use the region if there is one.
-  Status settle_area();
+  Status agree_on_region();
   /// Obtains a region for a persistent operation, if the communicator has one and another one is free
-  /// (control_area.h gives the reason). Collective: rank 0 allocates it and broadcasts its id.
-  Status obtain_area();
+  /// (collective_region.h gives the reason). Collective: rank 0 allocates it and broadcasts its id.
+  Status obtain_operation_region();
   /// Adds a shared-memory operation as a step: earlier steps complete before it starts, and it completes
   /// before later steps. It uses these types and this operation; nullptr for none.
-  void meet(Encounter& encounter, Type* one = nullptr, Type* other = nullptr, Op* op = nullptr);
+  void add_shared(SharedCollective& shared, Type* one = nullptr, Type* other = nullptr, Op* op = nullptr);
   /// Makes a shared-memory operation that lives as long as the schedule.
   template <class T, class... Arguments>
-  Status make_encounter(T*& encounter, Arguments&&... arguments) {
+  Status make_shared(T*& shared, Arguments&&... arguments) {
     static_assert(std::is_trivially_destructible_v<T>);
     std::byte* memory;
     HEARTH_TRY(scratch(sizeof(T), memory));
-    encounter = new (memory) T(std::forward<Arguments>(arguments)...);
+    shared = new (memory) T(std::forward<Arguments>(arguments)...);
     return {};
   }
 
@@ -208,7 +208,7 @@ class Schedule final : private p2p::Polled {
   void let_go();
 
   struct Step {
-    enum class Kind : uint8_t { send, receive, copy, reduce, next_round, meet };
+    enum class Kind : uint8_t { send, receive, copy, reduce, next_round, shared };
     Kind kind;
     objects::PeerIndex peer = 0;
     const void* from = nullptr;
@@ -218,7 +218,7 @@ class Schedule final : private p2p::Polled {
     Count to_count = 0;
     Type* to_type = nullptr;
     Op* op = nullptr;
-    Encounter* encounter = nullptr;
+    SharedCollective* shared = nullptr;
   };
   /// For tests that count the work of each step.
   const std::vector<Step>& steps() const { return steps_; }
@@ -251,7 +251,7 @@ class Schedule final : private p2p::Polled {
   }
   void post_waiting_receive_now();
   void wait_for_messages(int left);
-  void describe(p2p::WaitNote& note) const;
+  void describe(p2p::WaitDiagnostics& note) const;
   void note(Status status) {
     if (!status.ok() && messages_.first_error.ok()) messages_.first_error = status;
   }
@@ -267,10 +267,10 @@ class Schedule final : private p2p::Polled {
   int other_size_ = 0;
   int rank_ = 0;
   int size_ = 0;
-  // The region of the communicator or of the persistent operation. On several machines, machine_area_ is the
-  // region of this machine.
-  ControlArea* area_ = nullptr;
-  ControlArea* machine_area_ = nullptr;
+  // The region of the communicator or of the persistent operation. On several machines, machine_region_ is
+  // the region of this machine.
+  CollectiveRegion* region_ = nullptr;
+  CollectiveRegion* machine_region_ = nullptr;
   const objects::Machines* machines_ = nullptr;
   uint32_t context_ = 0;
   int tag_ = 0;
@@ -319,7 +319,7 @@ struct ShortWay {
 
 /// Specialised in coll.h: whether a collective can use the region.
 template <auto build>
-inline constexpr bool kMeetsInArea = false;
+inline constexpr bool kUsesRegion = false;
 
 /// "bcast" for the function hearth::coll::bcast, taken from the compiler's name of this function.
 template <auto build>
@@ -365,7 +365,7 @@ Status prepare(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
   HEARTH_TRY(Schedule::make(comm, name_of_collective<build>(), true, schedule));
   schedule->note_root(arguments...);
   Status built;
-  if constexpr (kMeetsInArea<build>) built = schedule->obtain_area();
+  if constexpr (kUsesRegion<build>) built = schedule->obtain_operation_region();
   if (built.ok()) built = build(*schedule, std::forward<Arguments>(arguments)...);
   return Schedule::launch(schedule, built, request);
 }

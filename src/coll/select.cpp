@@ -122,11 +122,11 @@ Status set_wishes(uint32_t context, const std::string& text) {
   return {};
 }
 
-int64_t longest_said(Collective collective, bool has_wide_parts, bool more_ranks_than_processors,
-                     int64_t whole_bytes_max) {
-  if (!has_wide_parts) return shm::kSlotPayloadBytes;
+int64_t published_bytes_max(Collective collective, bool has_overflow_buffers, bool more_ranks_than_processors,
+                            int64_t whole_bytes_max) {
+  if (!has_overflow_buffers) return shm::kSlotPayloadBytes;
   constexpr int64_t kWithOwnProcessor = 2048;
-  const int64_t longest = more_ranks_than_processors ? shm::kWidePayloadBytes : kWithOwnProcessor;
+  const int64_t longest = more_ranks_than_processors ? shm::kOverflowPayloadBytes : kWithOwnProcessor;
   if (collective != Collective::allreduce) return longest;
   return std::clamp(whole_bytes_max, shm::kSlotPayloadBytes, longest);
 }

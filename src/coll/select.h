@@ -33,10 +33,10 @@ struct Shape {
   Count count = 0;    // elements of a reduction
   bool commutative = true;
   bool equal = true;       // all ranks have blocks of equal length
-  bool chunks = false;     // pipeline buffers exist and support these data (coll/chunks.h)
-  bool lines = false;      // the data of each rank fit a flat slot (coll/lines.h)
+  bool chunks = false;     // pipeline buffers exist and support these data (coll/pipeline.h)
+  bool lines = false;      // the data of each rank fit a flat slot (coll/flat_slots.h)
   bool same_bits = false;  // coll_same_bits: only algorithms that combine ranks from the last to the first
-  bool tree = false;       // the data of each rank fit a hierarchical slot (coll/tree_lines.h)
+  bool tree = false;       // the data of each rank fit a hierarchical slot (coll/tree_slots.h)
   int machines = 1;        // number of machines, if some ranks share one (coll/levels.h)
   bool in_order = true;    // each machine has consecutive ranks
   bool same_each = true;   // all machines have the same number of ranks
@@ -45,10 +45,10 @@ struct Shape {
 };
 
 /// Whether flat slots are better than groups (coll/hierarchy.h). If each rank has a processor, at most
-/// line_ranks_max ranks (coll_line_ranks_max) read each other's slots; two ranks form no groups. If ranks
+/// flat_ranks_max ranks (coll_line_ranks_max) read each other's slots; two ranks form no groups. If ranks
 /// share processors, the number of times that each rank is scheduled counts, which is one for flat slots.
-constexpr bool lines_pay(int ranks, uint64_t line_ranks_max, bool more_ranks_than_processors) {
-  return ranks <= 2 || static_cast<uint64_t>(ranks) <= line_ranks_max || more_ranks_than_processors;
+constexpr bool flat_slots_pay(int ranks, uint64_t flat_ranks_max, bool more_ranks_than_processors) {
+  return ranks <= 2 || static_cast<uint64_t>(ranks) <= flat_ranks_max || more_ranks_than_processors;
 }
 
 /// Maximum vector length of an allreduce in which every rank reduces the whole vector (coll_whole_bytes_max).
@@ -60,12 +60,12 @@ int64_t whole_bytes_max(bool more_ranks_than_processors);
 /// processor, pipeline buffers are as fast from 2 KiB and faster from 4 KiB. If ranks share processors, slots
 /// cost fewer context switches: 8 ranks on two processors reduce 8 KiB in 13 us, and in 26 us through
 /// pipeline buffers (development machine, November 2026).
-int64_t longest_said(Collective collective, bool has_wide_parts, bool more_ranks_than_processors,
-                     int64_t whole_bytes_max);
+int64_t published_bytes_max(Collective collective, bool has_overflow_buffers, bool more_ranks_than_processors,
+                            int64_t whole_bytes_max);
 
 /// Whether a pipeline buffer of this size is enough for so many ranks: each needs a few cache lines in a
 /// stage.
-constexpr bool chunks_suffice(int ranks, uint64_t memory_bytes) {
+constexpr bool pipeline_suffices(int ranks, uint64_t memory_bytes) {
   constexpr uint64_t kBytesEach = 8 * 1024;
   return ranks > 1 && memory_bytes >= static_cast<uint64_t>(ranks) * kBytesEach;
 }

@@ -18,16 +18,16 @@
 namespace hearth::launch {
 
 /// The endpoint address that a rank publishes to all other ranks.
-struct NodeCard {
+struct NodeAddress {
   std::string host;                         // host name, for messages
   std::string surroundings;                 // os::shared_surroundings()
   std::string socket;                       // abstract name of its listening socket
   std::array<std::byte, 16> question = {};  // proves that a connecting process is of the job
   std::array<std::byte, 16> answer = {};    // proves that the listening process is of the job
-  bool operator==(const NodeCard&) const = default;
+  bool operator==(const NodeAddress&) const = default;
 };
-std::vector<std::byte> to_bytes(const NodeCard& card);
-bool parse_card(std::span<const std::byte> bytes, NodeCard& card);
+std::vector<std::byte> to_bytes(const NodeAddress& published);
+bool parse_address(std::span<const std::byte> bytes, NodeAddress& published);
 
 /// The nodes of a job, numbered by their lowest ranks.
 struct NodeMap {
@@ -36,10 +36,10 @@ struct NodeMap {
   std::vector<std::string> hosts;       // of each node
   uint64_t secret = 0;                  // random number that only the job's ranks know
 };
-NodeMap map_nodes(std::span<const NodeCard> cards);
+NodeMap map_nodes(std::span<const NodeAddress> published_by);
 
 /// Creates the endpoint address of this process and listens under its socket name.
-Status make_card(NodeCard& card, os::Descriptor& listener);
+Status make_address(NodeAddress& published, os::Descriptor& listener);
 
 /// Finds the node of every rank and shares memory with the ranks of this node.
 Status join_node(ForeignLauncher& launcher, NodeMap& nodes, shm::Segment& segment, shm::Arena& arena);

@@ -64,8 +64,11 @@ void attach_arena(os::Descriptor file, uint32_t ranks, int place, shm::Arena& ar
 // The lowest rank: creates the memory and serves it to the others.
 class Host {
  public:
-  Host(const NodeCard& card, os::Descriptor listener, std::span<const int> locals)
-      : card_(card), listener_(std::move(listener)), locals_(locals), visitor_of_(locals.size(), -1) {
+  Host(const NodeAddress& published, os::Descriptor listener, std::span<const int> locals)
+      : published_(published),
+        listener_(std::move(listener)),
+        locals_(locals),
+        visitor_of_(locals.size(), -1) {
     processors_ = own_processors();
   }
 
@@ -105,7 +108,7 @@ class Host {
     } else {
       arena.set_reason(last_failure_text());
     }
-    Welcome welcome = {card_.answer};
+    Welcome welcome = {published_.answer};
     for (const int visitor : visitor_of_) {
       // If a send fails, that rank has ended, which the launcher handles.
       if (visitor >= 0) {
@@ -167,7 +170,7 @@ class Host {
     if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     --strangers_;
     const bool known =
-        received == static_cast<intptr_t>(sizeof hello) && same_secret(hello.question, card_.question);
+        received == static_cast<intptr_t>(sizeof hello) && same_secret(hello.question, published_.question);
     const size_t place = known ? place_of(hello.rank) : 0;
     if (place == 0 || visitor_of_[place] >= 0) {
       visitors_[number].reset();
@@ -192,7 +195,7 @@ class Host {
                  whom.c_str());
   }
 
-  const NodeCard& card_;
+  const NodeAddress& published_;
   os::Descriptor listener_;
   std::span<const int> locals_;
   os::Poller poller_;
@@ -214,23 +217,23 @@ Status lowest_rank_left(int lowest) {
 }
 
 // Any other rank: receives the memory from the lowest rank.
-Status fetch(const NodeCard& card, std::span<const int> locals, int self, uint64_t timeout_ns,
+Status fetch(const NodeAddress& published, std::span<const int> locals, int self, uint64_t timeout_ns,
              shm::Segment& segment, shm::Arena& arena) {
   const int lowest = locals[0];
-  const os::Descriptor socket = os::connect_to_name(card.socket, timeout_ns);
+  const os::Descriptor socket = os::connect_to_name(published.socket, timeout_ns);
   if (!socket.open()) return lowest_rank_left(lowest);
   if (os::user_behind(socket.number()) != os::own_user()) {
     return fail(MPI_ERR_OTHER, "somebody of user %lld answers in place of rank %d",
                 static_cast<long long>(os::user_behind(socket.number())), lowest);
   }
-  Hello hello = {card.question, self, 0, own_processors()};
+  Hello hello = {published.question, self, 0, own_processors()};
   if (!os::send_packet(socket.number(), bytes_of(hello), {})) return lowest_rank_left(lowest);
   Welcome welcome = {};
   std::vector<os::Descriptor> descriptors;
   errno = ECONNRESET;
   const intptr_t received = os::receive_packet(socket.number(), bytes_of(welcome), descriptors);
   if (received <= 0) return lowest_rank_left(lowest);
-  if (received != static_cast<intptr_t>(sizeof welcome) || !same_secret(welcome.answer, card.answer) ||
+  if (received != static_cast<intptr_t>(sizeof welcome) || !same_secret(welcome.answer, published.answer) ||
       descriptors.empty()) {
     return fail(MPI_ERR_OTHER, "whoever answers in place of rank %d does not know the job's secret", lowest);
   }
@@ -246,11 +249,11 @@ Status fetch(const NodeCard& card, std::span<const int> locals, int self, uint64
 
 }  // namespace
 
-Status share_segment(const NodeCard& card, os::Descriptor listener, std::span<const int> locals, int self,
-                     shm::Segment& segment, shm::Arena& arena) {
+Status share_segment(const NodeAddress& published, os::Descriptor listener, std::span<const int> locals,
+                     int self, shm::Segment& segment, shm::Arena& arena) {
   const uint64_t timeout_ns = param::get_time_ns(param::Id::launch_join_timeout);
-  if (self != locals[0]) return fetch(card, locals, self, timeout_ns, segment, arena);
-  Host host(card, std::move(listener), locals);
+  if (self != locals[0]) return fetch(published, locals, self, timeout_ns, segment, arena);
+  Host host(published, std::move(listener), locals);
   HEARTH_TRY(host.collect(timeout_ns));
   return host.hand_out(segment, arena);
 }

@@ -24,9 +24,9 @@
 namespace hearth::launch {
 
 /// Creates or receives the memory of the ranks `locals`, which share a machine. `locals` ascends and contains
-/// `self`; a rank's index in it is its local rank. `card` is the endpoint address of the lowest rank,
+/// `self`; a rank's index in it is its local rank. `published` is the endpoint address of the lowest rank,
 /// `listener` is this process's socket. Succeeds without an arena: `arena` then states why it is not usable.
-Status share_segment(const NodeCard& card, os::Descriptor listener, std::span<const int> locals, int self,
-                     shm::Segment& segment, shm::Arena& arena);
+Status share_segment(const NodeAddress& published, os::Descriptor listener, std::span<const int> locals,
+                     int self, shm::Segment& segment, shm::Arena& arena);
 
 }  // namespace hearth::launch

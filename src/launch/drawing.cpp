@@ -32,12 +32,12 @@ std::string node_words(const MemoryNode& node) {
 
 // The content of a core's bracket: the ranks that may run on each of its hardware threads; printed once if
 // all threads have the same.
-std::string core_words(const std::vector<Processor>& core, std::span<const Seat> seats) {
+std::string core_words(const std::vector<Processor>& core, std::span<const Binding> bindings) {
   std::vector<std::string> threads;
   for (const Processor& processor : core) {
     std::vector<int> ranks;
-    for (size_t rank = 0; rank < seats.size(); ++rank) {
-      const std::vector<int>& mine = seats[rank].processors;
+    for (size_t rank = 0; rank < bindings.size(); ++rank) {
+      const std::vector<int>& mine = bindings[rank].processors;
       if (std::find(mine.begin(), mine.end(), processor.number) != mine.end())
         ranks.push_back(static_cast<int>(rank));
     }
@@ -53,7 +53,8 @@ std::string core_words(const std::vector<Processor>& core, std::span<const Seat>
 // One package as lines without a frame.
 class Package {
  public:
-  Package(std::span<const Seat> seats, size_t cell_width) : seats_(seats), cell_width_(cell_width) {}
+  Package(std::span<const Binding> bindings, size_t cell_width)
+      : bindings_(bindings), cell_width_(cell_width) {}
 
   void add_node(const MemoryNode& node) { lines_.push_back(node_words(node)); }
 
@@ -67,7 +68,7 @@ class Package {
         lines_.push_back(line);
         line.assign(label.size(), ' ');
       }
-      const std::string words = core_words(core, seats_);
+      const std::string words = core_words(core, bindings_);
       line += "[" + std::string(cell_width_ - std::min(cell_width_, words.size()), ' ') + words + "]";
     }
     lines_.push_back(line);
@@ -84,7 +85,7 @@ class Package {
   }
 
  private:
-  std::span<const Seat> seats_;
+  std::span<const Binding> bindings_;
   size_t cell_width_;
   std::vector<std::string> lines_;
 };
@@ -131,18 +132,18 @@ void fill(Package& package, const Cores& cores, const std::vector<MemoryNode>& n
 
 }  // namespace
 
-std::string draw(const topo::Machine& machine, std::span<const Seat> seats) {
+std::string draw(const topo::Machine& machine, std::span<const Binding> bindings) {
   const Cores cores = cores_of(machine);
   size_t cell_width = 1;
   for (const std::vector<Processor>& core : cores)
-    cell_width = std::max(cell_width, core_words(core, seats).size());
+    cell_width = std::max(cell_width, core_words(core, bindings).size());
   std::vector<bool> drawn(machine.memory_nodes().size(), false);
   std::string text;
   for (size_t first = 0; first < cores.size();) {
     const int number = cores[first].front().place.package;
     size_t last = first;
     while (last < cores.size() && cores[last].front().place.package == number) ++last;
-    Package package(seats, cell_width);
+    Package package(bindings, cell_width);
     fill(package,
          Cores(cores.begin() + static_cast<ptrdiff_t>(first), cores.begin() + static_cast<ptrdiff_t>(last)),
          machine.memory_nodes(), drawn);
@@ -153,8 +154,8 @@ std::string draw(const topo::Machine& machine, std::span<const Seat> seats) {
     if (!drawn[node]) text += node_words(machine.memory_nodes()[node]) + ", near none of these cores\n";
   }
   std::vector<int> loose;
-  for (size_t rank = 0; rank < seats.size(); ++rank) {
-    if (seats[rank].processors.empty()) loose.push_back(static_cast<int>(rank));
+  for (size_t rank = 0; rank < bindings.size(); ++rank) {
+    if (bindings[rank].processors.empty()) loose.push_back(static_cast<int>(rank));
   }
   if (!loose.empty())
     text += "anywhere: rank" + std::string(loose.size() > 1 ? "s " : " ") + topo::number_ranges(loose) + "\n";

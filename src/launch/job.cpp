@@ -44,19 +44,19 @@ bool due(uint64_t time_ns, uint64_t now_ns) {
 
 }  // namespace
 
-Job::Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segment, const shm::Arena& arena,
-         const profile::Board& board, const JobCheck& check, std::vector<Seat> seats)
+Job::Job(const JobSpec& spec, const Reaper& reaper, const shm::Segment& segment, const shm::Arena& arena,
+         const profile::Board& board, const JobCheck& check, std::vector<Binding> bindings)
     : spec_(spec),
-      guardian_(guardian),
+      reaper_(reaper),
       segment_(segment),
       arena_(arena),
       board_(board),
       check_(check),
-      seats_(std::move(seats)),
-      ranks_(seats_.size()),
+      bindings_(std::move(bindings)),
+      ranks_(bindings_.size()),
       liveness_(segment),
       observer_(segment),
-      waits_told_(seats_.size()) {
+      waits_told_(bindings_.size()) {
   open_sinks();
 }
 
@@ -142,7 +142,7 @@ void Job::handle(Source source, uint32_t index) {
 int Job::next_timeout_ms() const {
   uint64_t next = 0;
   for (const uint64_t time : {limit_at_, terminate_at_, kill_at_, drain_until_, prompt_at_, why_at_,
-                              mourned_at_, words_at_, stubborn_at_}) {
+                              grace_ends_at_, words_at_, stubborn_at_}) {
     if (time != 0 && (next == 0 || time < next)) next = time;
   }
   if (next == 0) return -1;
@@ -173,7 +173,7 @@ void Job::handle_times() {
     }
   }
   if (due(why_at_, now)) look_for_standstill();
-  if (due(mourned_at_, now)) look_for_survivors();
+  if (due(grace_ends_at_, now)) look_for_survivors();
   if (due(words_at_, now)) say_what_they_did(false);
   if (due(prompt_at_, now)) {
     prompt_at_ = 0;
@@ -287,7 +287,7 @@ void Job::rank_has_ended(uint32_t index) {
   }
   if (running_ == 0) {
     if (death_code_ != 0 && !ending_) exit_code_ = code_of_survivors();
-    mourned_at_ = 0;
+    grace_ends_at_ = 0;
     drain_until_ = os::now_ns() + kDrainNs;
     kill_at_ = terminate_at_ = limit_at_ = why_at_ = stubborn_at_ = 0;
   }

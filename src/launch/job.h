@@ -17,13 +17,13 @@
 #include "base/os_io.h"
 #include "base/os_process.h"
 #include "base/status.h"
-#include "launch/guardian.h"
 #include "launch/input.h"
 #include "launch/job_check.h"
 #include "launch/memory_reserve.h"
 #include "launch/options.h"
 #include "launch/output.h"
 #include "launch/placement.h"
+#include "launch/reaper.h"
 #include "launch/report.h"
 #include "launch/snapshot.h"
 #include "launch/why.h"
@@ -37,8 +37,8 @@ namespace hearth::launch {
 class Job {
  public:
   /// All referenced arguments outlive the job. Pre: one seat per rank, ranks counted over all programs.
-  Job(const JobSpec& spec, const Guardian& guardian, const shm::Segment& segment, const shm::Arena& arena,
-      const profile::Board& board, const JobCheck& check, std::vector<Seat> seats);
+  Job(const JobSpec& spec, const Reaper& reaper, const shm::Segment& segment, const shm::Arena& arena,
+      const profile::Board& board, const JobCheck& check, std::vector<Binding> bindings);
 
   /// Runs the job to its end and returns mpiexec's exit code. Does not return if mpiexec has to die of
   /// SIGPIPE.
@@ -129,12 +129,12 @@ class Job {
   bool some_rank_used_mpi() const;
 
   const JobSpec& spec_;
-  const Guardian& guardian_;
+  const Reaper& reaper_;
   const shm::Segment& segment_;
   const shm::Arena& arena_;
   const profile::Board& board_;
   const JobCheck& check_;
-  std::vector<Seat> seats_;
+  std::vector<Binding> bindings_;
   std::vector<Program> programs_;
   std::vector<Rank> ranks_;
 
@@ -191,8 +191,8 @@ class Job {
   uint64_t prompt_at_ = 0;
   uint64_t why_at_ = 0;
   uint64_t words_at_ = 0;
-  uint64_t stubborn_at_ = 0;  // when ranks that have not reacted to SIGINT or SIGTERM are reported
-  uint64_t mourned_at_ = 0;   // end of the grace period in which survivors must report that they continue
+  uint64_t stubborn_at_ = 0;    // when ranks that have not reacted to SIGINT or SIGTERM are reported
+  uint64_t grace_ends_at_ = 0;  // end of the grace period in which survivors must report that they continue
 };
 
 }  // namespace hearth::launch

@@ -102,7 +102,7 @@ void Job::say_death(uint32_t index) {
   const bool first = death_code_ == 0;
   if (first) {
     death_code_ = exit_code_of(rank.end);
-    if (!spec_.survive) mourned_at_ = os::now_ns() + param::get_time_ns(param::Id::launch_grace);
+    if (!spec_.survive) grace_ends_at_ = os::now_ns() + param::get_time_ns(param::Id::launch_grace);
   }
   // Ranks that end because of the first death report that themselves.
   if (!first && !go_on_ && rank.cause != Cause::signal) return;
@@ -122,7 +122,7 @@ void Job::say_what_they_did(bool wait) {
 }
 
 void Job::look_for_survivors() {
-  mourned_at_ = 0;
+  grace_ends_at_ = 0;
   if (running_ == 0 || ending_) return;
   go_on_ = liveness_.goes_on();
   if (go_on_) return;

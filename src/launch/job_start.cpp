@@ -167,9 +167,9 @@ bool Job::start_rank(int rank, int number, int input) {
   plan.standard_output = output.number();
   plan.standard_error = error.number();
   plan.kept_descriptors = kept;
-  plan.processors = seats_[static_cast<size_t>(rank)].processors;
+  plan.processors = bindings_[static_cast<size_t>(rank)].processors;
   plan.processors_asked_for = spec_.placement.bind != Level::automatic;
-  plan.announce = guardian_.announce_descriptor();
+  plan.announce = reaper_.announce_descriptor();
   plan.complain = complaints_.write_end.number();
   plan.tag = static_cast<uint32_t>(rank);
   Rank& mine = ranks_[static_cast<size_t>(rank)];

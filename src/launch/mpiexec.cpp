@@ -16,9 +16,8 @@
 #include "base/param.h"
 #include "base/status.h"
 #include "launch/auto_tune.h"
+#include "launch/delegation.h"
 #include "launch/drawing.h"
-#include "launch/guardian.h"
-#include "launch/handover.h"
 #include "launch/hosts.h"
 #include "launch/job.h"
 #include "launch/job_check.h"
@@ -26,6 +25,7 @@
 #include "launch/options.h"
 #include "launch/placement.h"
 #include "launch/program.h"
+#include "launch/reaper.h"
 #include "launch/traffic_file.h"
 #include "launch/variables.h"
 #include "mpi.h"
@@ -120,10 +120,10 @@ void name_ignored(const JobSpec& job) {
   note(text);
 }
 
-Status make_segment(int ranks, int processors, const std::vector<Seat>& seats, shm::Segment& segment) {
+Status make_segment(int ranks, int processors, const std::vector<Binding>& bindings, shm::Segment& segment) {
   std::vector<shm::RankMemory> memory;
-  for (const Seat& seat : seats) {
-    memory.push_back(seat.memory);
+  for (const Binding& binding : bindings) {
+    memory.push_back(binding.memory);
     HEARTH_TRY(topo::choose_nodes(memory.back()));
   }
   // No nodes to choose from, or the user has set a memory policy for the whole job.
@@ -133,12 +133,13 @@ Status make_segment(int ranks, int processors, const std::vector<Seat>& seats, s
       shm::Segment::create(shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)), segment, memory));
   segment.job().usable_processors = static_cast<uint32_t>(processors);
   segment.job().launcher_pid = static_cast<uint32_t>(os::process_id());
-  for (int rank = 0; rank < ranks; ++rank) segment.rank(rank).place = seats[static_cast<size_t>(rank)].place;
+  for (int rank = 0; rank < ranks; ++rank)
+    segment.rank(rank).place = bindings[static_cast<size_t>(rank)].place;
   return {};
 }
 
 // Passes the tuning profile of this machine to all ranks. Returns whether there is one.
-bool hand_over_profile(const topo::Machine& machine, JobSpec& job) {
+bool delegate_profile(const topo::Machine& machine, JobSpec& job) {
   const tune::ProfileSearch search = tune::find_profile(machine);
   for (const std::string& text : search.notes) note("note: " + text);
   if (!search.profile) return false;
@@ -156,15 +157,15 @@ Status find_machine(const JobSpec& job, topo::Machine& machine) {
   return {};
 }
 
-Status place_by_traffic(const JobSpec& job, const topo::Machine& machine, std::vector<Seat>& seats) {
+Status place_by_traffic(const JobSpec& job, const topo::Machine& machine, std::vector<Binding>& bindings) {
   if (job.traffic_file.empty()) return {};
   const std::string text = os::read_text(job.traffic_file.c_str());
   if (text.empty()) {
     return fail(MPI_ERR_ARG, "--place-by: cannot read '%s'", job.traffic_file.c_str());
   }
   std::vector<topo::Traffic> traffic;
-  HEARTH_TRY(read_traffic(job.traffic_file, text, static_cast<int>(seats.size()), traffic));
-  const PlacementGain gain = place_by(machine, traffic, seats);
+  HEARTH_TRY(read_traffic(job.traffic_file, text, static_cast<int>(bindings.size()), traffic));
+  const PlacementGain gain = place_by(machine, traffic, bindings);
   if (!job.report_bindings) return {};
   char words[128];
   std::snprintf(words, sizeof words, "bytes by distance: %.3g in the default order, %.3g in this one",
@@ -173,14 +174,14 @@ Status place_by_traffic(const JobSpec& job, const topo::Machine& machine, std::v
   return {};
 }
 
-void report_seats(const JobSpec& job, const topo::Machine& machine, const std::vector<Seat>& seats) {
+void print_bindings(const JobSpec& job, const topo::Machine& machine, const std::vector<Binding>& bindings) {
   size_t rank = 0;
   for (const ProgramSpec& program : job.programs) {
     for (int i = 0; i < program.ranks; ++i, ++rank) {
-      note("rank " + std::to_string(rank) + " (" + program.command[0] + ") " + seats[rank].description);
+      note("rank " + std::to_string(rank) + " (" + program.command[0] + ") " + bindings[rank].description);
     }
   }
-  std::fputs(draw(machine, seats).c_str(), stderr);
+  std::fputs(draw(machine, bindings).c_str(), stderr);
 }
 
 // Launcher delegation: becomes a launcher that reaches other machines. Returns only on failure or with
@@ -190,25 +191,25 @@ int leave_to_others(const JobSpec& job, const std::string& other_host, char** en
   for (char** entry = environment; *entry != nullptr; ++entry) variables.emplace_back(*entry);
   const char* search_path = find_variable(variables, "PATH");
   const bool in_allocation = find_variable(variables, "SLURM_JOB_ID") != nullptr;
-  Handover handover;
-  if (!hand_over(job, search_path == nullptr ? "" : search_path,
-                 param::get_text(param::Id::launch_hosts_with), in_allocation, names_of(environment),
-                 handover)
+  Delegation delegation;
+  if (!delegate_job(job, search_path == nullptr ? "" : search_path,
+                    param::get_text(param::Id::launch_hosts_with), in_allocation, names_of(environment),
+                    delegation)
            .ok()) {
     note("'" + other_host + "' is not this machine ('" + os::host_name() + "')");
     return complain(kUsageCode);
   }
-  std::string text = "'" + other_host + "' is not this machine: " + handover.title + " starts the job (" +
-                     handover.path + ")";
-  for (size_t i = 0; i < handover.left_out.size(); ++i) {
-    text += (i == 0 ? "; it is not told " : ", ") + handover.left_out[i];
+  std::string text = "'" + other_host + "' is not this machine: " + delegation.title + " starts the job (" +
+                     delegation.path + ")";
+  for (size_t i = 0; i < delegation.left_out.size(); ++i) {
+    text += (i == 0 ? "; it is not told " : ", ") + delegation.left_out[i];
   }
   note(text);
   if (job.do_not_launch) return 0;
-  for (const EnvironmentEdit& edit : handover.settings) set_variable(variables, edit.name, edit.value);
-  os::become_program(handover.path.c_str(), pointers_to(handover.command).data(),
+  for (const EnvironmentEdit& edit : delegation.settings) set_variable(variables, edit.name, edit.value);
+  os::become_program(delegation.path.c_str(), pointers_to(delegation.command).data(),
                      pointers_to(variables).data());
-  note("cannot start " + handover.path + ": " + std::strerror(errno));
+  note("cannot start " + delegation.path + ": " + std::strerror(errno));
   return 126;
 }
 
@@ -235,8 +236,8 @@ int mpiexec(char** arguments, char** environment) {
 
   if (!os::check_process_id().ok()) return complain(1);
   // Started before any descriptor or memory exists that the reaper would have to release.
-  Guardian guardian;
-  if (!guardian.start(arguments).ok()) return complain(1);
+  Reaper reaper;
+  if (!reaper.start(arguments).ok()) return complain(1);
 
   topo::Machine machine;
   if (!find_machine(job, machine).ok()) return complain(kUsageCode);
@@ -245,14 +246,14 @@ int mpiexec(char** arguments, char** environment) {
   if (!check_input(job, ranks).ok()) return complain(kUsageCode);
   const int processors = processors_to_share(machine);
   if (!check_room(job, ranks, processors).ok()) return complain(kUsageCode);
-  std::vector<Seat> seats = seat_ranks(machine, job.placement, ranks, processors);
-  if (!place_by_traffic(job, machine, seats).ok()) return complain(kUsageCode);
-  if (job.report_bindings) report_seats(job, machine, seats);
+  std::vector<Binding> bindings = bind_ranks(machine, job.placement, ranks, processors);
+  if (!place_by_traffic(job, machine, bindings).ok()) return complain(kUsageCode);
+  if (job.report_bindings) print_bindings(job, machine, bindings);
   if (job.do_not_launch) return 0;
-  const bool has_profile = hand_over_profile(machine, job);
+  const bool has_profile = delegate_profile(machine, job);
 
   shm::Segment segment;
-  if (!make_segment(ranks, processors, seats, segment).ok()) return complain(1);
+  if (!make_segment(ranks, processors, bindings, segment).ok()) return complain(1);
   // Without an arena, messages use other protocols; `hearth info` shows the reason.
   shm::Arena arena;
   static_cast<void>(shm::Arena::create(static_cast<uint32_t>(ranks), arena).ok());
@@ -260,7 +261,7 @@ int mpiexec(char** arguments, char** environment) {
   if (!JobReport::open(job, ranks, report).ok()) return complain(1);
   JobCheck check;
   if (!JobCheck::open(job, ranks, check).ok()) return complain(kUsageCode);
-  Job running(job, guardian, segment, arena, report.board(), check, std::move(seats));
+  Job running(job, reaper, segment, arena, report.board(), check, std::move(bindings));
   const int code = check.finish(running.run(environment));
   report.write(job, segment, code);
   if (code == 0) tune_in_background(machine, has_profile, environment);

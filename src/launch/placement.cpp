@@ -66,29 +66,29 @@ Group take(const std::vector<Group>& groups, size_t first, size_t count) {
   return result;
 }
 
-Seat make_seat(const Machine& machine, const Group& processors) {
-  Seat seat;
+Binding make_binding(const Machine& machine, const Group& processors) {
+  Binding binding;
   // No binding is needed if the seat covers all processors that mpiexec was given.
   const bool smaller = !processors.empty() && processors.size() < machine.processors().size();
   const bool bound = smaller || machine.restricted();
   const Group& mine = smaller ? processors : machine.processors();
-  seat.place = topo::common_place(mine);
+  binding.place = topo::common_place(mine);
   std::vector<int> numbers;
   for (const Processor& processor : mine) numbers.push_back(processor.number);
-  seat.memory = topo::memory_near(machine.memory_nodes(), numbers);
-  if (bound) seat.processors = std::move(numbers);
-  seat.description = std::string(bound ? "bound to" : "not bound:") + " processor" +
-                     (mine.size() > 1 ? "s " : " ") + topo::processor_list(mine);
+  binding.memory = topo::memory_near(machine.memory_nodes(), numbers);
+  if (bound) binding.processors = std::move(numbers);
+  binding.description = std::string(bound ? "bound to" : "not bound:") + " processor" +
+                        (mine.size() > 1 ? "s " : " ") + topo::processor_list(mine);
   const auto mention = [&](const char* name, int32_t number) {
     if (number >= 0 && machine.detailed())
-      seat.description += std::string(", ") + name + " " + std::to_string(number);
+      binding.description += std::string(", ") + name + " " + std::to_string(number);
   };
-  mention("core", seat.place.core);
-  mention("l2", seat.place.l2);
-  mention("l3", seat.place.l3);
-  mention("numa", seat.place.numa);
-  mention("package", seat.place.package);
-  return seat;
+  mention("core", binding.place.core);
+  mention("l2", binding.place.l2);
+  mention("l3", binding.place.l3);
+  mention("numa", binding.place.numa);
+  mention("package", binding.place.package);
+  return binding;
 }
 
 // An equal share of the cores for each rank, so that its threads have room and no core stays idle.
@@ -223,27 +223,28 @@ Status check_processors(const Machine& machine, const PlacementRequest& request)
 namespace {
 
 // Assigns the groups to ranks round-robin.
-std::vector<Seat> in_turn(const Machine& machine, const std::vector<Group>& groups, int ranks) {
-  std::vector<Seat> seats;
+std::vector<Binding> in_turn(const Machine& machine, const std::vector<Group>& groups, int ranks) {
+  std::vector<Binding> bindings;
   for (size_t rank = 0; rank < static_cast<size_t>(ranks); ++rank) {
-    seats.push_back(make_seat(machine, groups[rank % groups.size()]));
+    bindings.push_back(make_binding(machine, groups[rank % groups.size()]));
   }
-  return seats;
+  return bindings;
 }
 
 // Reduces a seat to the requested number of hardware threads. With more ranks than cores, each further pass
 // over the cores takes the next threads.
-void narrow(Group& seat, const PlacementRequest& request, size_t rank, size_t core_count) {
+void narrow(Group& binding, const PlacementRequest& request, size_t rank, size_t core_count) {
   const auto width = static_cast<size_t>(request.cores_per_rank);
   const size_t turn = rank * width / core_count;
-  std::rotate(seat.begin(), seat.begin() + static_cast<ptrdiff_t>(turn * width % seat.size()), seat.end());
-  seat.resize(std::min(seat.size(), width));
+  std::rotate(binding.begin(), binding.begin() + static_cast<ptrdiff_t>(turn * width % binding.size()),
+              binding.end());
+  binding.resize(std::min(binding.size(), width));
 }
 
 }  // namespace
 
-std::vector<Seat> seat_ranks(const Machine& machine, const PlacementRequest& request, int ranks,
-                             int processors_to_share) {
+std::vector<Binding> bind_ranks(const Machine& machine, const PlacementRequest& request, int ranks,
+                                int processors_to_share) {
   if (!request.processor_sets.empty()) {
     std::vector<Group> sets;
     for (const std::vector<int>& numbers : request.processor_sets) sets.push_back(named(machine, numbers));
@@ -269,16 +270,16 @@ std::vector<Seat> seat_ranks(const Machine& machine, const PlacementRequest& req
   // Without a mapping, ranks are distributed round-robin over the objects that they are bound to.
   const Level map = request.map == Level::automatic || request.map == Level::none ? bind : request.map;
   const auto core_count = static_cast<size_t>(machine.core_count());
-  std::vector<Seat> seats;
+  std::vector<Binding> bindings;
   for (int rank = 0; rank < ranks; ++rank) {
     Group mine = request.spread ? scattered[static_cast<size_t>(rank) % scattered.size()]
                                 : dealt(machine, request, map, rank);
     if (bind == Level::hwthread) narrow(mine, request, static_cast<size_t>(rank), core_count);
     if (bind == Level::core && map == Level::hwthread) mine = widened(machine, mine, Level::core);
     if (bind > Level::core) mine = widened(machine, mine, bind);
-    seats.push_back(make_seat(machine, mine));
+    bindings.push_back(make_binding(machine, mine));
   }
-  return seats;
+  return bindings;
 }
 
 }  // namespace hearth::launch

@@ -29,7 +29,7 @@ struct PlacementRequest {
 };
 
 /// The binding of one rank.
-struct Seat {
+struct Binding {
   std::vector<int> processors;  // empty: not bound
   shm::RankPlace place = {-1, -1, -1, -1, -1, -1};
   shm::RankMemory memory = {-1, -1, -1, -1, -1, -1, -1, 0};
@@ -41,8 +41,8 @@ Status check_processors(const topo::Machine& machine, const PlacementRequest& re
 
 /// Bindings for all ranks. `processors_to_share` is the number of processors whose time the job may use; if
 /// there are more ranks, none is bound unless the request asks for it.
-std::vector<Seat> seat_ranks(const topo::Machine& machine, const PlacementRequest& request, int ranks,
-                             int processors_to_share);
+std::vector<Binding> bind_ranks(const topo::Machine& machine, const PlacementRequest& request, int ranks,
+                                int processors_to_share);
 
 /// Number of objects of a level that contain a usable processor, for ppr without -n.
 int object_count(const topo::Machine& machine, Level level);

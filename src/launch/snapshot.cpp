@@ -127,8 +127,8 @@ bool has_looked(const SeenWait& wait, uint64_t before_ns) {
 
 bool copy_page(const shm::WaitPage& page, shm::WaitPage& copy) {
   for (int tries = 0; tries < kTriesMax; ++tries) {
-    // Pairs with Writing (p2p/wait_note.cpp): the same even number before and after means that no write
-    // overlapped.
+    // Pairs with Writing (p2p/wait_diagnostics.cpp): the same even number before and after means that no
+    // write overlapped.
     const uint32_t before = atomic::load_acquire(page.version);
     if (before % 2 == 0) {
       std::memcpy(&copy, &page, sizeof copy);

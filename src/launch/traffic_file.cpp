@@ -74,16 +74,16 @@ Status read_traffic(const std::string& name, const std::string& text, int ranks,
 }
 
 PlacementGain place_by(const topo::Machine& machine, const std::vector<topo::Traffic>& traffic,
-                       std::vector<Seat>& seats) {
+                       std::vector<Binding>& bindings) {
   std::vector<shm::RankPlace> places;
-  for (const Seat& seat : seats) places.push_back(seat.place);
+  for (const Binding& binding : bindings) places.push_back(binding.place);
   const topo::Distances distances = topo::Distances::between(places, machine.memory_nodes());
   const std::vector<int> chosen = topo::arrange(traffic, distances, topo::kStepsOfALaunch);
-  std::vector<int> before(seats.size());
-  for (size_t rank = 0; rank < seats.size(); ++rank) before[rank] = static_cast<int>(rank);
-  std::vector<Seat> result;
-  for (const int seat : chosen) result.push_back(seats[static_cast<size_t>(seat)]);
-  seats = std::move(result);
+  std::vector<int> before(bindings.size());
+  for (size_t rank = 0; rank < bindings.size(); ++rank) before[rank] = static_cast<int>(rank);
+  std::vector<Binding> result;
+  for (const int binding : chosen) result.push_back(bindings[static_cast<size_t>(binding)]);
+  bindings = std::move(result);
   return {topo::cost_of(before, traffic, distances), topo::cost_of(chosen, traffic, distances)};
 }
 

@@ -25,6 +25,6 @@ struct PlacementGain {
 
 /// Permutes the seats of the ranks if that lowers the cost of the traffic; never raises it.
 PlacementGain place_by(const topo::Machine& machine, const std::vector<topo::Traffic>& traffic,
-                       std::vector<Seat>& seats);
+                       std::vector<Binding>& bindings);
 
 }  // namespace hearth::launch

@@ -15,24 +15,24 @@
 #include "objects/topology.h"
 
 namespace hearth::coll {
-class ControlArea;
+class CollectiveRegion;
 }
 
 namespace hearth::objects {
 
-constexpr int32_t kNoArea = -1;
+constexpr int32_t kNoRegion = -1;
 
 /// Resources of a new communicator, or of all parts of a split: one process allocates them for all members
 /// and sends them the result.
-struct Allotment {
+struct ContextAllocation {
   /// The first of the communicator's context ids (base/contexts.h).
   uint32_t context = 0;
-  /// Its collective region (coll/control_area.h); of a communicator on several machines, the region of each
-  /// machine. This process counts as a member of the region until it leaves it.
-  int32_t area = kNoArea;
+  /// Its collective region (coll/collective_region.h); of a communicator on several machines, the region of
+  /// each machine. This process counts as a member of the region until it leaves it.
+  int32_t region = kNoRegion;
 };
 
-struct Comm : Object, Allotment {
+struct Comm : Object, ContextAllocation {
   int rank = 0;  // in the local group
   int size = 0;  // of the local group
   /// Peer table of the group that ranks in calls refer to: the local group, or the remote group of an
@@ -44,12 +44,13 @@ struct Comm : Object, Allotment {
   std::shared_ptr<const Topology> topology;  // shared with duplicates; nullptr for none
   Errhandler* errhandler = nullptr;
   Info* info = nullptr;  // hints in force; nullptr if there are none
-  /// This process's view of the region, created by the first collective that uses it. `machine_control` is
-  /// the view of a communicator on several machines; its region includes only the processes of this machine.
-  coll::ControlArea* control = nullptr;
-  coll::ControlArea* machine_control = nullptr;
+  /// This process's view of the region, created by the first collective that uses it. `machine_region_view`
+  /// is the view of a communicator on several machines; its region includes only the processes of this
+  /// machine.
+  coll::CollectiveRegion* region_view = nullptr;
+  coll::CollectiveRegion* machine_region_view = nullptr;
   /// On several machines: whether the processes of this machine have agreed on a region, or on having none.
-  bool area_settled = false;
+  bool region_agreed = false;
   /// Number of collectives, and of persistent ones, called so far; equal on all ranks. It separates the
   /// messages of different collectives.
   uint32_t collectives = 0;
@@ -77,13 +78,13 @@ struct Comm : Object, Allotment {
 };
 
 /// Hooks that src/coll sets. Called when a communicator with a collective region is freed.
-inline void (*leave_area)(Comm& comm) = nullptr;
+inline void (*leave_region)(Comm& comm) = nullptr;
 /// Called when collectives of a communicator must no longer use its region, because of a failure.
-inline void (*close_area)(Comm& comm) = nullptr;
+inline void (*close_region)(Comm& comm) = nullptr;
 /// Called after the death of a process, which may have been a member of regions.
-inline void (*leave_areas_of)(PeerIndex process) = nullptr;
+inline void (*leave_regions_of)(PeerIndex process) = nullptr;
 /// Called repeatedly after a death: leaves regions that count this process as a member although it was never
 /// informed of them.
-inline void (*leave_areas_untold)() = nullptr;
+inline void (*leave_regions_without_id)() = nullptr;
 
 }  // namespace hearth::objects

@@ -14,7 +14,7 @@ void give_back(Pool<T>& pool, T& object) {
 }  // namespace
 
 void destroy(Comm& comm) {
-  if (comm.area != kNoArea) leave_area(comm);
+  if (comm.region != kNoRegion) leave_region(comm);
   if (comm.group != nullptr) release(*comm.group);
   if (comm.remote_group != nullptr) release(*comm.remote_group);
   if (comm.errhandler != nullptr) release(*comm.errhandler);

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "mpi.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::p2p {
 namespace {
@@ -71,7 +71,7 @@ bool SendBuffer::idle(Engine& engine) {
 void SendBuffer::flush(Engine& engine) {
   if (idle(engine)) return;
   engine.wait_until([this, &engine] { return idle(engine); },
-                    [this](WaitNote& note) {
+                    [this](WaitDiagnostics& note) {
                       for (const Block& block : blocks_) note.request(*block.request);
                     });
 }

@@ -11,7 +11,7 @@
 #include "datatype/lifetime.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "tune/threshold.h"
 
 namespace hearth::p2p {
@@ -42,14 +42,14 @@ Engine::Engine(const EngineSetup& setup)
       relation_(setup.relation),
       new_context_(setup.new_context),
       arena_(setup.arena),
-      desk_(setup.desk),
+      control_block_(setup.control_block),
       places_(setup.places),
       methods_(setup.methods),
       wait_page_(setup.wait_page),
       traffic_(setup.traffic),
       liveness_(setup.liveness),
-      look_around_(setup.look_around),
-      hear_of_death_(setup.hear_of_death),
+      check_liveness_(setup.check_liveness),
+      record_death_(setup.record_death),
       recorder_(setup.recorder),
       fatal_(setup.fatal),
       warn_(setup.warn),
@@ -57,9 +57,9 @@ Engine::Engine(const EngineSetup& setup)
       unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
       packet_bytes_max_(setup.transport->packet_bytes_max()),
       skew_aware_(param::get_flag(param::Id::p2p_skew)),
-      fresh_pages_(param::get_flag(param::Id::p2p_fresh_pages)),
-      keep_cells_(param::get_flag(param::Id::p2p_keep_cells)),
-      kept_bytes_max_(kept_bytes_max(setup.transport->part_bytes_max(), setup.size)),
+      prefault_(param::get_flag(param::Id::p2p_prefault)),
+      keep_buffers_(param::get_flag(param::Id::p2p_keep_cells)),
+      recycled_bytes_max_(recycled_bytes_max(setup.transport->part_bytes_max(), setup.size)),
       peers_(static_cast<size_t>(setup.size)),
       profiled_(setup.recorder != nullptr ? peers_.size() : 0),
       emptied_bytes_max_(withheld_bytes_max(setup.transport->part_bytes_max(), setup.size)) {
@@ -70,7 +70,7 @@ Engine::Engine(const EngineSetup& setup)
 }
 
 Engine::~Engine() {
-  for (PeerIndex peer = 0; peer < static_cast<PeerIndex>(peers_.size()); ++peer) give_back_kept(peer);
+  for (PeerIndex peer = 0; peer < static_cast<PeerIndex>(peers_.size()); ++peer) give_back_recycled(peer);
   give_back_now();
   while (!unexpected_.empty()) {
     auto* message = static_cast<UnexpectedMessage*>(unexpected_.first());
@@ -87,7 +87,7 @@ void Engine::get_to_know(Peer& peer, PeerIndex index) {
   single_copy::Target not_yet;  // not used yet: the peer may not have initialized MPI
   peer.reachable = transport_.target_of(index, not_yet);
   peer.protocol = limits_of(index, peer);
-  peer.filler = CellFiller(peer.reachable ? store_choice() : CellFiller::Choice::plain);
+  peer.store_policy = StorePolicy(peer.reachable ? store_choice() : StorePolicy::Choice::plain);
   peer.known = true;
   if (recorder_ != nullptr) begin_profile(peer, index);
 }
@@ -241,7 +241,7 @@ void Engine::add_hooked(Request& request) {
 }
 
 void Engine::await_incomplete(const Request& request) {
-  await_incomplete(request, [&request](WaitNote& note) { note.request(request); });
+  await_incomplete(request, [&request](WaitDiagnostics& note) { note.request(request); });
 }
 
 // A wait for a zero-copy send shows whether its receiver lags (skew.h).
@@ -254,7 +254,7 @@ void Engine::await_incomplete(const Request& request, const Describe& describe) 
   const auto bytes = static_cast<uint64_t>(request.send_stream->total_bytes);
   const uint64_t since_ns = os::now_ns();
   wait_until(complete, describe);
-  peers_[static_cast<size_t>(request.key.peer)].skew.judge(bytes, os::now_ns() - since_ns);
+  peers_[static_cast<size_t>(request.key.peer)].skew.update(bytes, os::now_ns() - since_ns);
 }
 
 Status Engine::wait(Request*& request) {
@@ -317,9 +317,9 @@ bool Engine::progress_once() try {
     if (__builtin_expect(polling_since_ns_ != 0, 0)) end_polling();
     return true;
   }
-  if (has_chores_) do_chores();
+  if (has_deferred_work_) do_deferred_work();
   ++fruitless_;
-  if (look_for_failures()) return true;
+  if (poll_failures()) return true;
   chaos::at(chaos::Point::waiting);
   if (chaos::draw(8) == 1) shuffle();
   // Otherwise a program that polls in a loop would keep the awaited rank from running.
@@ -333,9 +333,9 @@ bool Engine::progress_once() try {
 uint64_t Engine::slots_sent() {
   slots_seen_.resize(peers_.size());
   for (size_t i = 0; i < peers_.size(); ++i) {
-    const shm::RingWriter* lane = transport_.lane_to(static_cast<PeerIndex>(i));
-    if (lane == nullptr) continue;
-    const uint32_t written = lane->slots_written();
+    const shm::RingWriter* direct_ring = transport_.direct_ring_to(static_cast<PeerIndex>(i));
+    if (direct_ring == nullptr) continue;
+    const uint32_t written = direct_ring->slots_written();
     slots_sent_ += written - slots_seen_[i];
     slots_seen_[i] = written;
   }
@@ -367,8 +367,8 @@ void Engine::out_of_memory(const char* what) const {
 }
 
 bool Engine::idle(Waiter& waiter) try {
-  if (has_chores_) do_chores();
-  LibraryLock::breathe();
+  if (has_deferred_work_) do_deferred_work();
+  LibraryLock::yield_lock();
   // The first clock reading comes after some rounds, because it would delay a message that is just arriving.
   const uint32_t rounds_per_look = wait_policy_.spin_ns != 0 ? kRoundsPerLook : 1;
   if (++waiter.rounds % rounds_per_look != 0) {
@@ -382,7 +382,7 @@ bool Engine::idle(Waiter& waiter) try {
   if (first_look) waiter.since_ns = now;
   if (waiter.began_ns == 0) waiter.began_ns = now;
   if (recorder_ != nullptr) watch_wait(waiter, now, first_look);
-  if (look_for_failures()) return false;
+  if (poll_failures()) return false;
   const uint64_t waited = now - waiter.since_ns;
   if (waited < wait_policy_.spin_ns) return false;
   if (waited < wait_policy_.spin_ns + wait_policy_.yield_ns) {
@@ -394,7 +394,7 @@ bool Engine::idle(Waiter& waiter) try {
     return false;
   }
   if (wait_page_ != nullptr) show_wait(waiter, now);
-  if (look_around_ != nullptr) look_around_();
+  if (check_liveness_ != nullptr) check_liveness_();
   return true;
 } catch (const std::bad_alloc&) {
   out_of_memory("wait diagnostics");
@@ -403,7 +403,7 @@ bool Engine::idle(Waiter& waiter) try {
 // Of several sleeping threads one is the leader: it sleeps on the rank's wake-up word and handles all
 // incoming packets. The followers sleep on futexes of their own. So a message wakes the leader and the thread
 // that it completes, however many threads sleep.
-void Engine::doze(Waiter& waiter) try {
+void Engine::sleep_as_waiter(Waiter& waiter) try {
   if (hooked_ != nullptr) {
     // A hooked operation (a generalized request) may end without a packet, so sleep only briefly.
     const uint32_t depth = LibraryLock::release_all();
@@ -428,7 +428,7 @@ void Engine::lead(Waiter& waiter) {
   // that makes a later store sees that this rank sleeps (shm/wait.h). A store may end a wait without a
   // packet, such as the release of a window's lock, which progress() does not report. So the conditions of
   // all sleeping threads are evaluated.
-  if (progress() || look_for_failures() || waiter.over()) {
+  if (progress() || poll_failures() || waiter.over()) {
     transport_.cancel_sleep();
     return;
   }

@@ -1,8 +1,8 @@
 // The engine: point-to-point messages between the processes of a job, over any transport.
 //
-// The path of a short message: at_once::send (src/abi) -> Engine::send_at_once (at_once.h) ->
+// The path of a short message: inline_path::send (src/abi) -> Engine::send_inline (inline_path.h) ->
 // RingWriter::claim_short, copy into the ring -> RingWriter::commit_short, whose last store publishes the
-// packet. Engine::send handles all other messages. At the receiver, Engine::receive_at_once takes the packet,
+// packet. Engine::send handles all other messages. At the receiver, Engine::receive_inline takes the packet,
 // or Engine::progress polls the rings and on_eager() matches it: it unpacks the data for a posted receive, or
 // adds the message to the unexpected queue.
 //
@@ -25,15 +25,15 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "datatype/type.h"
-#include "p2p/cell_filler.h"
-#include "p2p/cell_reader.h"
 #include "p2p/envelope.h"
-#include "p2p/kept_cells.h"
+#include "p2p/load_policy.h"
 #include "p2p/match.h"
 #include "p2p/message.h"
 #include "p2p/protocol.h"
+#include "p2p/recycled_buffers.h"
 #include "p2p/request.h"
 #include "p2p/skew.h"
+#include "p2p/store_policy.h"
 #include "p2p/stream.h"
 #include "shm/arena.h"
 #include "shm/layout.h"
@@ -68,10 +68,10 @@ struct Answer {
 struct Peer {
   /// Fast path enabled: the ring is open, the backlog is empty, and the peer is not flow-blocked by unmatched
   /// messages.
-  bool at_once = false;
+  bool fast_path = false;
   bool profiled = false;  // has an Engine::ProfiledPeer
-  shm::RingWriter* lane_to = nullptr;
-  shm::RingReader* lane_from = nullptr;
+  shm::RingWriter* direct_ring_to = nullptr;
+  shm::RingReader* direct_ring_from = nullptr;
   Request* backlog = nullptr;  // sends that wait for room, oldest first, which preserves the matching order
   Request* backlog_last = nullptr;
   PairProtocol protocol;
@@ -87,13 +87,13 @@ struct Peer {
   bool writing_declined = false;      // the peer replied that it cannot write to this process
   bool arena_declined = false;        // the peer cannot map this process's arena slice
   uint16_t copied_together = 0;       // cooperative copies from this peer, see single_copy/cooperative.h
-  CellFiller filler;
-  CellReader reader = CellReader(load_choice());
+  StorePolicy store_policy;
+  LoadPolicy load_policy = LoadPolicy(load_choice());
   Skew skew;
-  KeptCells kept;
-  uint32_t room_over = 0;        // payload bytes prefetched for the next packet (meanwhile.cpp)
+  RecycledBuffers recycled;
+  uint32_t room_prefetched = 0;  // payload bytes prefetched for the next packet (deferred_work.cpp)
   uint32_t arena_questions = 0;  // messages eligible for the arena
-  bool look_due = false;         // the next message in bounce buffers samples whether the two share a cache
+  bool sample_due = false;       // the next message in bounce buffers samples whether the two share a cache
   single_copy::Target target;    // set by the first read probe
   std::vector<Answer> answers;
   std::vector<ReceiveStream*> streams;  // long messages with outstanding fragments
@@ -106,9 +106,9 @@ struct EngineCounters {
   uint64_t long_bytes_received = 0;
   uint64_t single_copies = 0;  // made by this process as the receiver
   uint64_t single_copy_bytes = 0;
-  uint64_t invitations = 0;   // requests to senders: to join a cooperative copy, or to write the message
-  uint64_t bytes_helped = 0;  // copied by this process as the sender: cooperatively or alone
-  uint64_t sleeps = 0;        // of waiting calls
+  uint64_t cooperative_requests = 0;    // to senders: to join a copy, or to write the message
+  uint64_t bytes_copied_by_sender = 0;  // copied by this process as the sender: cooperatively or alone
+  uint64_t sleeps = 0;                  // of waiting calls
 };
 
 /// An operation that advances when other processes store to shared memory instead of sending a packet. The
@@ -141,7 +141,7 @@ struct EngineSetup {
   /// The arena, which all processes of the machine map, and the control block of each process for cooperative
   /// copies. Without them these protocols are not used.
   shm::Arena* arena = nullptr;
-  std::function<shm::CopyDesk*(PeerIndex)> desk;
+  std::function<shm::CopyControlBlock*(PeerIndex)> control_block;
   /// The local rank of each process, by which the arena addresses it; empty: all processes are on one
   /// machine.
   std::vector<int> places;
@@ -155,9 +155,9 @@ struct EngineSetup {
   const shm::Deaths* liveness = nullptr;
   /// Runs the peer liveness monitor; called repeatedly by calls that wait long. Null if the launcher detects
   /// deaths.
-  void (*look_around)() = nullptr;
+  void (*check_liveness)() = nullptr;
   /// Records the death of a process that another one reported. Null if all processes read the same registry.
-  void (*hear_of_death)(PeerIndex process, PeerIndex from) = nullptr;
+  void (*record_death)(PeerIndex process, PeerIndex from) = nullptr;
   /// The recorder of --profile and --trace; nullptr without them.
   profile::Recorder* recorder = nullptr;
   /// Ends the job: the engine cannot go on (memory is exhausted in the middle of a receive). Does not return.
@@ -169,20 +169,20 @@ struct EngineSetup {
   uint64_t backstop_ns = 100'000'000;
 };
 
-class WaitNote;
+class WaitDiagnostics;
 
-/// Callback that describes a wait for the wait diagnostics (p2p/wait_note.h). Refers to a function that has
-/// to outlive the wait, such as a lambda among the arguments of the call.
+/// Callback that describes a wait for the wait diagnostics (p2p/wait_diagnostics.h). Refers to a function
+/// that has to outlive the wait, such as a lambda among the arguments of the call.
 class Describe {
  public:
   template <class Function>
   Describe(const Function& function)
-      : call_([](const void* which, WaitNote& note) { (*static_cast<const Function*>(which))(note); }),
+      : call_([](const void* which, WaitDiagnostics& note) { (*static_cast<const Function*>(which))(note); }),
         function_(&function) {}
-  void operator()(WaitNote& note) const { call_(function_, note); }
+  void operator()(WaitDiagnostics& note) const { call_(function_, note); }
 
  private:
-  void (*call_)(const void* which, WaitNote& note);
+  void (*call_)(const void* which, WaitDiagnostics& note);
   const void* function_;
 };
 
@@ -220,21 +220,21 @@ class Engine {
   Status receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                  uint32_t context, Received* received = nullptr);
 
-  // Fast paths, inlined into the MPI calls (p2p/at_once.h): the message fits the ring, its data are
+  // Fast paths, inlined into the MPI calls (p2p/inline_path.h): the message fits the ring, its data are
   // contiguous, and no queued operation has to go first. False or nullptr: no side effects. `call`: the
   // number of the MPI function, for the profile.
-  bool send_at_once(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
-                    uint32_t context, int call);
+  bool send_inline(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
+                   uint32_t context, int call);
   /// Polls the ring of `from`, a single process, for a bounded number of rounds. The message has to be
   /// exactly as long as the buffer.
-  bool receive_at_once(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
-                       uint32_t context, int call);
+  bool receive_inline(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
+                      uint32_t context, int call);
   /// Posts a receive if the unexpected queue is empty and the posted queue is short. Does not throw.
-  Request* post_at_once(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
-                        objects::Comm& comm);
-  /// receive_at_once() for a posted receive. On success the request is finished, but its `complete` and
+  Request* post_inline(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
+                       objects::Comm& comm);
+  /// receive_inline() for a posted receive. On success the request is finished, but its `complete` and
   /// outcome fields are not set.
-  bool receive_posted_at_once(Request& request);
+  bool receive_posted_inline(Request& request);
   /// destroy() for requests with is_plain_receive().
   void destroy_plain(Request& request);
 
@@ -309,8 +309,8 @@ class Engine {
   /// the processor if ranks outnumber processors.
   bool progress_once();
   /// Progresses until done() returns true: spins, yields, then sleeps. A wait that lasts is published in the
-  /// wait diagnostics: describe(WaitNote&) writes them (p2p/wait_note.h), and again after changes of the
-  /// queues or some time.
+  /// wait diagnostics: describe(WaitDiagnostics&) writes them (p2p/wait_diagnostics.h), and again after
+  /// changes of the queues or some time.
   template <class Done>
   void wait_until(Done&& done, const Describe& describe);
   /// True if no send or answer is pending: all sends have reached their receivers or the rings, all answers
@@ -321,9 +321,9 @@ class Engine {
 
   /// Checks for new failures and ends operations that cannot complete any more, with an error; returns
   /// whether anything changed. Called by waiting loops that have found nothing for a while.
-  bool look_for_failures() {
+  bool poll_failures() {
     const bool news = liveness_ != nullptr && liveness_->deaths() != deaths_seen_;
-    return __builtin_expect(news || troubled_, 0) && handle_failures();
+    return __builtin_expect(news || has_failures_, 0) && handle_failures();
   }
   /// How many deaths this process has handled, in the order in which they are numbered (shm/liveness.h).
   uint32_t deaths() const { return deaths_seen_; }
@@ -377,7 +377,7 @@ class Engine {
   size_t pool_bytes() const;
 
  private:
-  friend class WaitNote;
+  friend class WaitDiagnostics;
 
   static constexpr int kCountedCall = -1;  // the profile has already counted the call
   /// A wait in which every round makes progress checks for failures every kMovesPerLook rounds.
@@ -452,7 +452,7 @@ class Engine {
   /// enough to sleep.
   bool idle(Waiter& waiter);
   /// Sleeps until a wake-up. Pre: the wait's condition was evaluated after the lock was last released.
-  void doze(Waiter& waiter);
+  void sleep_as_waiter(Waiter& waiter);
   void lead(Waiter& waiter);
   void follow(Waiter& waiter);
   static void wake_follower(Waiter& waiter);
@@ -462,7 +462,7 @@ class Engine {
 
   // profiled.cpp: for --profile and --trace only.
   bool traced() const;
-  void look_at_lanes(Peer& peer);
+  void sample_direct_rings(Peer& peer);
   void note_in_ring(Peer& peer, size_t bytes, PeerIndex to, int tag);
   ProfiledPeer& profiled(const Peer& peer) { return profiled_[static_cast<size_t>(&peer - peers_.data())]; }
   bool is_unseen(const Peer& peer);
@@ -491,14 +491,14 @@ class Engine {
   [[gnu::cold]] void watch_awaited();
   void pass_on(PeerIndex dead);
   void on_died(PeerIndex from, uint32_t process);
-  void bury(PeerIndex process);
+  void reap(PeerIndex process);
   [[gnu::cold]] void grow_cell_receivers(size_t cells);
   void note_receiver(int cell, PeerIndex receiver) {
     const auto at = static_cast<size_t>(cell);
     if (__builtin_expect(at >= cell_receivers_.size(), 0)) grow_cell_receivers(at + 1);
     cell_receivers_[at] = receiver;
   }
-  void leave_areas_of_dead() const;
+  void leave_regions_of_dead() const;
   void take_cells_back(PeerIndex process);
   void mark_broken(objects::Comm& comm);
   bool end_receives(const Hopeless& why);
@@ -513,7 +513,7 @@ class Engine {
   const Revoked* revoked(uint32_t context) const;
   Revoked& note_revoked(uint32_t context);
   void on_revoked(PeerIndex from, uint32_t context);
-  void take_detours(objects::Comm& comm);
+  void disable_fast_path(objects::Comm& comm);
   void tell_revoked(const Revoked& revoked);
   void end_revoked(const Revoked& revoked);
   void drop_unexpected(uint32_t block);
@@ -529,7 +529,7 @@ class Engine {
   }
   static constexpr int kSlotBits = 24;
 
-  // wait_note.cpp
+  // wait_diagnostics.cpp
   void show_wait(Waiter& waiter, uint64_t now_ns);
   void hide_wait(const Waiter& waiter);
   void show_queues();
@@ -539,10 +539,10 @@ class Engine {
   // send.cpp
   bool send_in_ring(Peer& peer, const void* buffer, const datatype::Type& type, int64_t bytes, PeerIndex to,
                     uint8_t flags, uint32_t cookie, uint64_t match, Status& status);
-  bool send_lines_at_once(Peer& peer, const void* buffer, const datatype::Type& type, uint64_t bytes,
-                          PeerIndex to, uint64_t match, int call);
-  bool burdened(Peer& peer, PeerIndex to);
-  void settle(Peer& peer);
+  bool send_lines_inline(Peer& peer, const void* buffer, const datatype::Type& type, uint64_t bytes,
+                         PeerIndex to, uint64_t match, int call);
+  bool is_flow_blocked(Peer& peer, PeerIndex to);
+  void update_fast_path(Peer& peer);
   /// Returns false if the ring has no room.
   bool try_start_send(Request& request);
   void start_send(Request& request);
@@ -559,11 +559,12 @@ class Engine {
   static void handle(void* engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload);
-  bool take_at_once(shm::RingReader& lane, void* buffer, const datatype::Type& type, uint64_t bytes,
-                    uint64_t match, int call);
-  bool take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes, uint64_t match, int call);
-  bool receive_from_lane(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
-                         uint32_t context, int64_t& bytes);
+  bool take_inline(shm::RingReader& direct_ring, void* buffer, const datatype::Type& type, uint64_t bytes,
+                   uint64_t match, int call);
+  bool take_lines_inline(shm::RingReader& direct_ring, std::byte* to, uint64_t bytes, uint64_t match,
+                         int call);
+  bool receive_from_direct_ring(void* buffer, Count count, const datatype::Type& type, PeerIndex from,
+                                int tag, uint32_t context, int64_t& bytes);
   void post(Request& request);
   void deliver(Request& request, UnexpectedMessage* message);
   void deliver_bytes(Request& request, PeerIndex from, int tag, const std::byte* payload, int64_t bytes);
@@ -578,7 +579,7 @@ class Engine {
   /// Drops a message of the unexpected queue that will not be received.
   void discard(UnexpectedMessage* message);
   Status truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const;
-  void on_damage(PeerIndex from, const shm::PacketHeader& header);
+  void on_corruption(PeerIndex from, const shm::PacketHeader& header);
   [[noreturn, gnu::cold]] void out_of_memory(const char* what, size_t bytes, PeerIndex peer) const;
   /// For memory that belongs to no single message.
   [[noreturn, gnu::cold]] void out_of_memory(const char* what) const;
@@ -617,14 +618,14 @@ class Engine {
   void let_go(SendStream& stream);
   bool on_clear_to_send(Request& request, uint8_t flags);
 
-  // meanwhile.cpp: deferred work, done while a call is blocked.
+  // deferred_work.cpp: deferred work, done while a call is blocked.
   static int64_t withheld_bytes_max(size_t part_bytes_max, int processes);
-  static int64_t kept_bytes_max(size_t part_bytes_max, int processes);
+  static int64_t recycled_bytes_max(size_t part_bytes_max, int processes);
   void note_sent(PeerIndex to, int64_t bytes);
   void give_back(PeerIndex from, const CellPart& part);
   void give_back_now();
-  void give_back_kept(PeerIndex peer);
-  void do_chores();
+  void give_back_recycled(PeerIndex peer);
+  void do_deferred_work();
 
   // single_copy.cpp
   static bool cells_hold(const PairProtocol& limits, uint64_t bytes);
@@ -637,21 +638,23 @@ class Engine {
   bool copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes);
   bool copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
                      const single_copy::PieceSizes& sizes, single_copy::Copier& copier);
-  bool invite(const ReceiveStream& stream, const Invitation& invitation, uint8_t flags);
+  bool request_cooperation(const ReceiveStream& stream, const CooperativeRequest& cooperative_request,
+                           uint8_t flags);
   bool on_written(PeerIndex from, uint32_t cookie, uint8_t flags);
 
-  // help.cpp
+  // cooperative_send.cpp
   int place_of(PeerIndex index) const {
     return places_.empty() ? static_cast<int>(index) : places_[static_cast<size_t>(index)];
   }
   single_copy::Method* reader_of(PeerIndex index, Peer& peer);
   single_copy::Method* writer_of(PeerIndex index, Peer& peer);
-  shm::CopyDesk* visited(PeerIndex index, const single_copy::Method& method) const;
-  bool on_invitation(Request& request, uint8_t flags, const std::byte* payload);
-  bool follow_invitation(Request& request, uint8_t flags, const Invitation& invitation);
-  bool help_in_arena(const Request& request, const Invitation& invitation);
-  void help_by_method(const Request& request, const Invitation& invitation);
-  uint8_t write_alone(const Request& request, const Invitation& invitation);
+  shm::CopyControlBlock* cma_block_of(PeerIndex index, const single_copy::Method& method) const;
+  bool on_cooperative_request(Request& request, uint8_t flags, const std::byte* payload);
+  bool serve_cooperative_request(Request& request, uint8_t flags,
+                                 const CooperativeRequest& cooperative_request);
+  bool copy_own_part_in_arena(const Request& request, const CooperativeRequest& cooperative_request);
+  void copy_own_part_by_method(const Request& request, const CooperativeRequest& cooperative_request);
+  uint8_t write_alone(const Request& request, const CooperativeRequest& cooperative_request);
 
   const PeerIndex self_;
   transport::Transport& transport_;
@@ -659,25 +662,25 @@ class Engine {
   const std::function<topo::Relation(PeerIndex)> relation_;
   const std::function<uint32_t()> new_context_;
   shm::Arena* const arena_;
-  const std::function<shm::CopyDesk*(PeerIndex)> desk_;
+  const std::function<shm::CopyControlBlock*(PeerIndex)> control_block_;
   const std::vector<int> places_;
   const std::vector<single_copy::Method*> methods_;
   shm::WaitPage* const wait_page_;
   shm::LongTraffic* const traffic_;
   const shm::Deaths* const liveness_;
-  void (*const look_around_)();
-  void (*const hear_of_death_)(PeerIndex process, PeerIndex from);
+  void (*const check_liveness_)();
+  void (*const record_death_)(PeerIndex process, PeerIndex from);
   profile::Recorder* const recorder_;
   void (*const fatal_)(Status);
   void (*const warn_)(const char* text);
   const uint64_t backstop_ns_;
-  bool damage_told_ = false;
+  bool corruption_reported_ = false;
   uint64_t unexpected_kib_max_;
   size_t packet_bytes_max_;
   bool skew_aware_;
-  bool fresh_pages_;  // prefault ahead of the copy
-  bool keep_cells_;
-  const int64_t kept_bytes_max_;  // per peer
+  bool prefault_;  // prefault ahead of the copy
+  bool keep_buffers_;
+  const int64_t recycled_bytes_max_;  // per peer
 
   std::vector<Peer> peers_;
   std::vector<ProfiledPeer> profiled_;  // empty without a recorder
@@ -703,9 +706,9 @@ class Engine {
   Request* completed_send_ = nullptr;
   size_t sends_under_way_ = 0;
   uint32_t deaths_seen_ = 0;
-  bool troubled_ = false;                  // a process has died or a communicator was revoked
-  bool detours_ = chaos::wants_detours();  // fast path disabled: chaos, or a revoked communicator
-  uint8_t epoch_ = 1;                      // changes when sends end whose answers may still arrive; never 0
+  bool has_failures_ = false;                              // a process has died or a communicator was revoked
+  bool fast_path_disabled_ = chaos::disables_fast_path();  // chaos, or a revoked communicator
+  uint8_t epoch_ = 1;  // changes when sends end whose answers may still arrive; never 0
   std::vector<Revoked> revoked_;
   struct Adopted {
     uint32_t block;
@@ -722,15 +725,15 @@ class Engine {
   // process wake when their wait is over, or to become the leader.
   Waiter* leader_ = nullptr;
   std::vector<Waiter*> followers_;
-  int unminded_ = 0;  // receives from direct rings since the last progress() of receive_from_lane()
+  int unminded_ = 0;  // receives from direct rings since the last progress() of receive_from_direct_ring()
   EngineCounters counters_;
   uint32_t chance_ = 1;               // random state of is_drawn()
-  uint64_t posted_lines_ = 0;         // posted receives served by take_lines_at_once(), while profiled
+  uint64_t posted_lines_ = 0;         // posted receives served by take_lines_inline(), while profiled
   std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
   uint64_t slots_sent_ = 0;
 
-  // meanwhile.cpp
-  static constexpr int kChoresMax = 8;
+  // deferred_work.cpp
+  static constexpr int kDeferredMax = 8;
   struct EmptiedCells {
     PeerIndex from;  // the process that filled them
     CellPart part;
@@ -739,14 +742,14 @@ class Engine {
     PeerIndex to;
     int64_t bytes;
   };
-  bool has_chores_ = false;
+  bool has_deferred_work_ = false;
   int emptied_count_ = 0;
   int sent_count_ = 0;
   int64_t emptied_bytes_ = 0;
   const int64_t emptied_bytes_max_;
   size_t cells_ahead_bytes_ = 0;
-  std::array<EmptiedCells, kChoresMax> emptied_;
-  std::array<Sent, kChoresMax> sent_;
+  std::array<EmptiedCells, kDeferredMax> emptied_;
+  std::array<Sent, kDeferredMax> sent_;
 };
 
 /// The process's engine, from MPI_Init to MPI_Finalize.
@@ -764,10 +767,10 @@ void Engine::wait_until(Done&& done, const Describe& describe) try {
     if (done()) break;
     if (moved) {
       waiter.rounds = 0;
-      if (++waiter.moves % kMovesPerLook == 0) look_for_failures();
-      LibraryLock::breathe();
+      if (++waiter.moves % kMovesPerLook == 0) poll_failures();
+      LibraryLock::yield_lock();
     } else if (idle(waiter) && !done()) {  // another thread may have completed it during idle()
-      doze(waiter);
+      sleep_as_waiter(waiter);
     }
   }
   if (__builtin_expect(waiter.noted, 0)) end_wait(waiter);

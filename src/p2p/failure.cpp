@@ -17,10 +17,10 @@
 #include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/pools.h"
+#include "p2p/cma_access.h"
 #include "p2p/engine.h"
 #include "p2p/partitioned.h"
-#include "p2p/visit.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 
 namespace hearth::p2p {
 namespace {
@@ -97,7 +97,7 @@ Status Engine::failure_of(const objects::Comm& comm) const {
 }
 
 Status Engine::check_source(PeerIndex from, uint32_t context) const {
-  if (__builtin_expect(!troubled_, 1)) return {};
+  if (__builtin_expect(!has_failures_, 1)) return {};
   if (revoked(context) != nullptr) return revoked_status();
   if (from >= 0) return is_dead(from) ? death_of(from, MPIX_ERR_PROC_FAILED) : Status();
   const objects::Comm* comm = comm_of(context);
@@ -153,15 +153,15 @@ bool Engine::handle_failures() try {
   bool moved = false;
   const uint32_t deaths = liveness_ != nullptr ? liveness_->deaths() : 0;
   if (deaths != deaths_seen_) {
-    moved = troubled_ = true;
+    moved = has_failures_ = true;
     deaths_seen_ = deaths;
     for (size_t index = 0; index < peers_.size(); ++index) {
       const auto process = static_cast<PeerIndex>(index);
       if (process == self_ || is_dead(process)) continue;
       const uint32_t death = liveness_->death_of(process);
-      if (death != 0 && death <= deaths) bury(process);
+      if (death != 0 && death <= deaths) reap(process);
     }
-    leave_areas_of_dead();
+    leave_regions_of_dead();
     for_comms([this](objects::Comm& comm) { mark_broken(comm); });
     end_sends(
         [this](const MatchKey& key) {
@@ -172,7 +172,7 @@ bool Engine::handle_failures() try {
   }
   // Repeated on each check: a process that takes a collective region may learn of the death later than this
   // one.
-  if (deaths_seen_ != 0 && objects::leave_areas_untold != nullptr) objects::leave_areas_untold();
+  if (deaths_seen_ != 0 && objects::leave_regions_without_id != nullptr) objects::leave_regions_without_id();
   if (!revoked_.empty()) forget_freed();
   moved |= end_receives([this](const MatchKey& key) { return receive_hopeless(key); });
   moved |= stall_receives();
@@ -186,7 +186,7 @@ bool Engine::handle_failures() try {
 // processes may wait for them. So each process that learns of it forwards it to ranks at distances 1, 2, 4,
 // ... in both directions: all learn of it in log2 P steps, over few connections.
 void Engine::pass_on(PeerIndex dead) {
-  if (hear_of_death_ == nullptr) return;
+  if (record_death_ == nullptr) return;
   const auto count = static_cast<PeerIndex>(peers_.size());
   for (PeerIndex distance = 1; distance < count; distance *= 2) {
     for (const PeerIndex to : {(self_ + distance) % count, (self_ + count - distance) % count}) {
@@ -197,23 +197,23 @@ void Engine::pass_on(PeerIndex dead) {
 
 void Engine::on_died(PeerIndex from, uint32_t process) {
   const auto dead = static_cast<PeerIndex>(process);
-  if (hear_of_death_ == nullptr || process >= peers_.size() || dead == self_ || is_dead(dead)) return;
-  hear_of_death_(dead, from);
+  if (record_death_ == nullptr || process >= peers_.size() || dead == self_ || is_dead(dead)) return;
+  record_death_(dead, from);
 }
 
-void Engine::bury(PeerIndex process) {
+void Engine::reap(PeerIndex process) {
   // Receives what the process sent before it died.
   for (int round = 0; round < kDrainRoundsMax; ++round) {
     static_cast<void>(transport_.poll(&Engine::handle, this));
-    shm::RingReader* lane = transport_.lane_from(process);
-    if (lane == nullptr || lane->peek() == nullptr) break;
+    shm::RingReader* direct_ring = transport_.direct_ring_from(process);
+    if (direct_ring == nullptr || direct_ring->peek() == nullptr) break;
   }
   Peer& peer = peers_[static_cast<size_t>(process)];
   peer.dead = true;
   pass_on(process);
-  peer.at_once = false;
+  peer.fast_path = false;
   peer.answers.clear();
-  give_back_kept(process);
+  give_back_recycled(process);
   end_sends(
       [this, process](const MatchKey& key) {
         return key.peer == process ? death_of(process, MPIX_ERR_PROC_FAILED) : Status();
@@ -221,15 +221,16 @@ void Engine::bury(PeerIndex process) {
       true);
   take_cells_back(process);
   // Processes on other machines have no local rank and no slots in the control block.
-  if (const int place = place_of(process); desk_ && place >= 0) Visit::end_of(*desk_(self_), place);
+  if (const int place = place_of(process); control_block_ && place >= 0)
+    CmaAccess::end_of(*control_block_(self_), place);
 }
 
 // Repeats this for all dead processes: a process that died now may have counted an earlier dead one among the
 // members of a new collective region.
-void Engine::leave_areas_of_dead() const {
-  if (objects::leave_areas_of == nullptr) return;
+void Engine::leave_regions_of_dead() const {
+  if (objects::leave_regions_of == nullptr) return;
   for (size_t index = 0; index < peers_.size(); ++index) {
-    if (peers_[index].dead) objects::leave_areas_of(static_cast<PeerIndex>(index));
+    if (peers_[index].dead) objects::leave_regions_of(static_cast<PeerIndex>(index));
   }
 }
 
@@ -251,7 +252,7 @@ void Engine::mark_broken(objects::Comm& comm) {
   });
   if (comm.last_death == 0 || comm.failure != 0) return;
   comm.failure = MPIX_ERR_PROC_FAILED;
-  if (objects::close_area != nullptr) objects::close_area(comm);
+  if (objects::close_region != nullptr) objects::close_region(comm);
 }
 
 void Engine::acknowledge(objects::Comm& comm, uint32_t deaths) {
@@ -332,7 +333,7 @@ void Engine::end_send(Request& request, Status status) {
     if (stream->to_answer) {
       answer(request.key.peer, PacketKind::written, stream->answer_flags, cookie_of(request));
     }
-    if (stream->offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.lent_is_over();
+    if (stream->offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.zero_copy_ended();
     request.send_stream = nullptr;
     send_streams_.destroy(stream);
   }
@@ -417,19 +418,19 @@ const Engine::Revoked* Engine::revoked(uint32_t context) const {
 Engine::Revoked& Engine::note_revoked(uint32_t context) {
   const uint32_t block = block_of(context);
   revoked_.push_back({block, comm_of(block * kContextsEach)});
-  troubled_ = true;
-  if (revoked_.back().comm != nullptr) take_detours(*revoked_.back().comm);
+  has_failures_ = true;
+  if (revoked_.back().comm != nullptr) disable_fast_path(*revoked_.back().comm);
   return revoked_.back();
 }
 
 // Disables the fast path, which does not check contexts, so that messages of the communicator are rejected.
-void Engine::take_detours(objects::Comm& comm) {
+void Engine::disable_fast_path(objects::Comm& comm) {
   comm.failure = MPIX_ERR_REVOKED;
-  if (objects::close_area != nullptr) objects::close_area(comm);
-  detours_ = true;
+  if (objects::close_region != nullptr) objects::close_region(comm);
+  fast_path_disabled_ = true;
   for (Peer& peer : peers_) {
-    peer.at_once = false;
-    peer.lane_from = nullptr;
+    peer.fast_path = false;
+    peer.direct_ring_from = nullptr;
   }
 }
 
@@ -473,13 +474,13 @@ void Engine::on_revoked(PeerIndex from, uint32_t context) {
 }
 
 void Engine::examine(objects::Comm& comm) {
-  if (__builtin_expect(!troubled_, 1)) return;
+  if (__builtin_expect(!has_failures_, 1)) return;
   mark_broken(comm);
   const uint32_t block = block_of(comm.context);
   for (Revoked& entry : revoked_) {
     if (entry.block != block || entry.comm != nullptr) continue;
     entry.comm = &comm;
-    take_detours(comm);
+    disable_fast_path(comm);
     tell_revoked(entry);
   }
 }
@@ -513,13 +514,13 @@ bool Engine::drop_unexpected_once(uint32_t block) {
 // Context ids are not reused, so the entries stay. The fast path is enabled again once this process has freed
 // all revoked communicators.
 void Engine::forget_freed() {
-  detours_ = chaos::wants_detours();
+  fast_path_disabled_ = chaos::disables_fast_path();
   for (Revoked& entry : revoked_) {
     if (!unexpected_.empty()) drop_unexpected(entry.block);
     objects::Comm* comm = comm_of(entry.block * kContextsEach);
     if (comm != nullptr && entry.comm == nullptr) examine(*comm);
     entry.comm = comm;
-    detours_ |= entry.comm != nullptr;
+    fast_path_disabled_ |= entry.comm != nullptr;
   }
 }
 

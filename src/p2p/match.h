@@ -161,7 +161,7 @@ class PostedQueue : public MatchQueue {
     ++removed_;
   }
   /// How many entries the fast path took by remove_first().
-  uint64_t taken_at_once() const { return removed_ - searched_; }
+  uint64_t taken_inline() const { return removed_ - searched_; }
 
  private:
   MatchEntry* search(const MatchKey& message) noexcept;

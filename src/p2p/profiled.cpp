@@ -6,7 +6,7 @@
 #include "base/os_wait.h"
 #include "mpi.h"
 #include "p2p/engine.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "profile/recorder.h"
 
 namespace hearth::p2p {
@@ -72,36 +72,37 @@ void Engine::begin_profile(Peer& peer, PeerIndex index) {
       {peer.protocol.ring_bytes_max, peer.protocol.single_copy_bytes_min, peer.protocol.arena_bytes_min});
 }
 
-// Sampling of short messages. The fast path (at_once.h) does not call this file, with a profile or without.
-// The first messages of a pair bypass the fast path and are recorded one by one. For the rest the rings know
-// the number; the call and the length are recorded for one message in about profile::kIntervalMean, at which
-// a limit makes the ring take its slow path. The interval is random. Fixed intervals, or the points where the
-// ring wraps around, might always sample the same call of a program that sends in a regular pattern.
+// Sampling of short messages. The fast path (inline_path.h) does not call this file, with a profile or
+// without. The first messages of a pair bypass the fast path and are recorded one by one. For the rest the
+// rings know the number; the call and the length are recorded for one message in about
+// profile::kIntervalMean, at which a limit makes the ring take its slow path. The interval is random. Fixed
+// intervals, or the points where the ring wraps around, might always sample the same call of a program that
+// sends in a regular pattern.
 bool Engine::is_drawn(uint32_t packets, uint32_t& drawn) {
   if (static_cast<int32_t>(drawn - packets) > 0) return false;
   drawn = packets + profile::draw_interval(chance_);
   return true;
 }
 
-void Engine::look_at_lanes(Peer& peer) {
+void Engine::sample_direct_rings(Peer& peer) {
   ProfiledPeer& seen = profiled(peer);
-  if (peer.lane_to != nullptr) {
-    const uint32_t packets = peer.lane_to->short_packets_written();
+  if (peer.direct_ring_to != nullptr) {
+    const uint32_t packets = peer.direct_ring_to->short_packets_written();
     seen.counts->sent_unseen += packets - seen.short_counted_to;
     seen.short_counted_to = packets;
   }
-  if (peer.lane_from != nullptr) {
-    const uint32_t packets = peer.lane_from->short_packets_read();
+  if (peer.direct_ring_from != nullptr) {
+    const uint32_t packets = peer.direct_ring_from->short_packets_read();
     seen.counts->received_unseen += packets - seen.short_counted_from;
     seen.short_counted_from = packets;
-    recorder_->tell_posted(posted_.taken_at_once() - posted_lines_);
+    recorder_->tell_posted(posted_.taken_inline() - posted_lines_);
   }
 }
 
 bool Engine::is_unseen(const Peer& peer) {
   const ProfiledPeer& seen = profiled(peer);
-  return seen.seen_sends_left == 0 && peer.lane_to != nullptr &&
-         packets_until(seen.drawn_send, peer.lane_to->short_packets_written() + seen.slow_to) > 0;
+  return seen.seen_sends_left == 0 && peer.direct_ring_to != nullptr &&
+         packets_until(seen.drawn_send, peer.direct_ring_to->short_packets_written() + seen.slow_to) > 0;
 }
 
 bool Engine::sample_send(Peer& peer) {
@@ -110,30 +111,30 @@ bool Engine::sample_send(Peer& peer) {
     if (!traced()) --seen.seen_sends_left;
     return false;
   }
-  if (peer.lane_to == nullptr) return false;
-  look_at_lanes(peer);
+  if (peer.direct_ring_to == nullptr) return false;
+  sample_direct_rings(peer);
   return is_drawn(seen.short_counted_to + seen.slow_to, seen.drawn_send);
 }
 
 void Engine::expect_sample(Peer& peer) {
   const ProfiledPeer& seen = profiled(peer);
   if (seen.seen_sends_left > 0 || traced()) {
-    peer.at_once = false;
-  } else if (peer.lane_to != nullptr) {
-    peer.lane_to->limit_short(
-        packets_until(seen.drawn_send, peer.lane_to->short_packets_written() + seen.slow_to));
+    peer.fast_path = false;
+  } else if (peer.direct_ring_to != nullptr) {
+    peer.direct_ring_to->limit_short(
+        packets_until(seen.drawn_send, peer.direct_ring_to->short_packets_written() + seen.slow_to));
   }
 }
 
 void Engine::sample_receive(Peer& peer, uint64_t bytes) {
   ProfiledPeer& seen = profiled(peer);
-  const uint32_t packets = peer.lane_from->short_packets_read() + seen.slow_from;
+  const uint32_t packets = peer.direct_ring_from->short_packets_read() + seen.slow_from;
   const bool unseen = packets_until(seen.drawn_receive, packets) > 0;
   if (profile::frequent_call >= 0 && bytes <= shm::kLinePayloadBytes && unseen) {
     ++seen.slow_from;
     ++seen.counts->received_unseen;
   } else {
-    look_at_lanes(peer);
+    sample_direct_rings(peer);
     if (is_drawn(packets, seen.drawn_receive) && bytes <= shm::kLinePayloadBytes)
       recorder_->received_sample(bytes);
     profile::count_frequent_call(bytes);
@@ -143,14 +144,14 @@ void Engine::sample_receive(Peer& peer, uint64_t bytes) {
 
 void Engine::expect_receive_sample(Peer& peer) {
   const ProfiledPeer& seen = profiled(peer);
-  const uint32_t packets = peer.lane_from->short_packets_read() + seen.slow_from;
-  peer.lane_from->limit_short(packets_until(seen.drawn_receive, packets));
+  const uint32_t packets = peer.direct_ring_from->short_packets_read() + seen.slow_from;
+  peer.direct_ring_from->limit_short(packets_until(seen.drawn_receive, packets));
 }
 
 // Whether the ring takes its slow path for another reason than a sample.
 bool Engine::stops_of_itself(Peer& peer) {
-  peer.lane_from->lift_limit();
-  const bool stops = peer.lane_from->next_slot() == nullptr;
+  peer.direct_ring_from->lift_limit();
+  const bool stops = peer.direct_ring_from->next_slot() == nullptr;
   expect_receive_sample(peer);
   return stops;
 }
@@ -158,7 +159,7 @@ bool Engine::stops_of_itself(Peer& peer) {
 void Engine::complete_profile() {
   if (recorder_ == nullptr) return;
   for (Peer& peer : peers_) {
-    if (peer.profiled) look_at_lanes(peer);
+    if (peer.profiled) sample_direct_rings(peer);
   }
 }
 
@@ -172,8 +173,8 @@ void Engine::meet(PeerIndex from, uint64_t bytes, int tag) {
     --profiled(peer).seen_receives_left;
     return;
   }
-  peer.lane_from = transport_.lane_from(from);
-  if (peer.profiled && peer.lane_from != nullptr) expect_receive_sample(peer);
+  peer.direct_ring_from = transport_.direct_ring_from(from);
+  if (peer.profiled && peer.direct_ring_from != nullptr) expect_receive_sample(peer);
 }
 
 void Engine::watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins) {
@@ -200,7 +201,7 @@ void Engine::watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins) {
 void Engine::describe_watched(const Waiter& waiter, WatchedWait& watched) {
   watched.described = true;
   shm::WaitEntry entry = {};
-  WaitNote note(*this, entry);
+  WaitDiagnostics note(*this, entry);
   waiter.describe(note);
   const bool uniform = is_uniform(entry);
   watched.kind = kind_of(uniform && entry.kind == static_cast<uint32_t>(shm::WaitKind::request)

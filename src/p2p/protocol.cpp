@@ -50,7 +50,7 @@ PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits
   protocol.cooperative_bytes_min = value(Id::p2p_cooperative_bytes_min);
   protocol.single_copy_cooperative_bytes_min = value(Id::p2p_single_copy_cooperative_bytes_min);
   protocol.single_copy_write_bytes_min = value(Id::p2p_single_copy_write_bytes_min);
-  protocol.visitors_max =
+  protocol.cma_accesses_max =
       static_cast<uint32_t>(std::clamp<uint64_t>(value(Id::p2p_single_copy_visitors), 1, UINT32_MAX));
   protocol.first_part_bytes = std::max(value(Id::p2p_first_part_bytes), kFirstPartBytesMin);
   protocol.part_bytes_max =

@@ -32,7 +32,7 @@ struct PairProtocol {
   // Shortest single-copy messages that both sides copy, and that the sender writes alone.
   uint64_t single_copy_cooperative_bytes_min = 0;
   uint64_t single_copy_write_bytes_min = 0;
-  uint32_t visitors_max = 0;  // concurrent CMA accesses to one process's memory
+  uint32_t cma_accesses_max = 0;  // concurrent CMA accesses to one process's memory
 
   /// `in_arena`: the sender's buffer lies in the arena.
   Protocol choose(uint64_t bytes, bool in_arena = false) const;

@@ -6,11 +6,11 @@
 #include "base/copy.h"
 #include "datatype/lifetime.h"
 #include "mpi.h"
-#include "p2p/at_once.h"
 #include "p2p/engine.h"
-#include "p2p/wait_note.h"
+#include "p2p/inline_path.h"
+#include "p2p/wait_diagnostics.h"
 #include "profile/recorder.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 namespace hearth::p2p {
 namespace {
@@ -29,24 +29,24 @@ constexpr int kUnmindedMax = 32;
 
 }  // namespace
 
-// take_at_once() for a message of several lines; a function call.
-[[gnu::noinline]] bool Engine::take_lines_at_once(shm::RingReader& lane, std::byte* to, uint64_t bytes,
-                                                  uint64_t match, int call) {
-  if (lane.next_slot() == nullptr || !lane.holds(bytes) || unminded_ + 1 >= kUnmindedMax) {
+// take_inline() for a message of several lines; a function call.
+[[gnu::noinline]] bool Engine::take_lines_inline(shm::RingReader& direct_ring, std::byte* to, uint64_t bytes,
+                                                 uint64_t match, int call) {
+  if (direct_ring.next_slot() == nullptr || !direct_ring.holds(bytes) || unminded_ + 1 >= kUnmindedMax) {
     return false;  // also if progress() is due
   }
-  const uint64_t awaited = lane.commit_word(eager_commit(bytes));
-  const std::byte* slot = lane.next_slot();
+  const uint64_t awaited = direct_ring.commit_word(eager_commit(bytes));
+  const std::byte* slot = direct_ring.next_slot();
   uint64_t commit;
   for (int round = 0; (commit = shm::RingReader::peek_word(slot)) != awaited; ++round) {
-    if (round == kLaneRounds || lane.is_packet(commit)) return false;
-    if (has_chores_) do_chores();
+    if (round == kLaneRounds || direct_ring.is_packet(commit)) return false;
+    if (has_deferred_work_) do_deferred_work();
     atomic::cpu_relax();
   }
   if (shm::header_at(slot).match != match) return false;
   ++unminded_;
   copy_bytes(to, shm::payload_at(slot), bytes);
-  lane.consume(bytes);
+  direct_ring.consume(bytes);
   if (__builtin_expect(recorder_ != nullptr, 0)) {
     if (call == kCountedCall) ++posted_lines_;
     profile::count_call_of(call, bytes);
@@ -56,17 +56,17 @@ constexpr int kUnmindedMax = 32;
 
 // Receives a message of any length inside the ring if both queues are empty: then the next packet of this
 // sender is the message, if it matches. Polls for a bounded number of rounds; false if nothing was received.
-bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
-                               uint32_t context, int64_t& bytes) {
+bool Engine::receive_from_direct_ring(void* buffer, Count count, const datatype::Type& type, PeerIndex from,
+                                      int tag, uint32_t context, int64_t& bytes) {
   if (!posted_.empty() || !unexpected_.empty() || from < 0 || tag == MPI_ANY_TAG || !type.contiguous)
     return false;
   Peer& peer = peers_[static_cast<size_t>(from)];
-  shm::RingReader* lane = peer.lane_from;
-  if (lane == nullptr) return false;
+  shm::RingReader* direct_ring = peer.direct_ring_from;
+  if (direct_ring == nullptr) return false;
   // Other operations have to advance even if every receive succeeds here, so progress() is called at
-  // intervals. receive_at_once() falls back to this function once per quarter of the ring.
+  // intervals. receive_inline() falls back to this function once per quarter of the ring.
   const bool at_turn =
-      __builtin_expect(peer.profiled, 0) ? stops_of_itself(peer) : lane->next_slot() == nullptr;
+      __builtin_expect(peer.profiled, 0) ? stops_of_itself(peer) : direct_ring->next_slot() == nullptr;
   if (__builtin_expect(at_turn || ++unminded_ == kUnmindedMax, 0)) {
     unminded_ = 0;
     progress();
@@ -74,10 +74,10 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
     if (!unexpected_.empty()) return false;
   }
   const int64_t room = count * type.size;
-  std::byte* line = lane->peek();
-  for (int round = 0; line == nullptr; line = lane->peek()) {
+  std::byte* line = direct_ring->peek();
+  for (int round = 0; line == nullptr; line = direct_ring->peek()) {
     if (++round == kLaneRounds) return false;
-    if (has_chores_) do_chores();
+    if (has_deferred_work_) do_deferred_work();
     atomic::cpu_relax();
   }
   const shm::PacketHeader header = shm::header_at(line);
@@ -87,7 +87,7 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
   }
   auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
   bytes = header.bytes();
-  if (__builtin_expect(!lane->holds(static_cast<size_t>(bytes)), 0)) lane->refuse(header);
+  if (__builtin_expect(!direct_ring->holds(static_cast<size_t>(bytes)), 0)) direct_ring->refuse(header);
   if (bytes == room) {
     // The usual case, separate: the length is known without the header, so the processor loads the further
     // lines while the header is still in transit.
@@ -97,14 +97,14 @@ bool Engine::receive_from_lane(void* buffer, Count count, const datatype::Type& 
   } else {
     return false;
   }
-  lane->consume(static_cast<size_t>(bytes));
+  direct_ring->consume(static_cast<size_t>(bytes));
   if (peer.profiled) sample_receive(peer, static_cast<uint64_t>(bytes));
   return true;
 }
 
 Status Engine::receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                        uint32_t context, Received* received) {
-  if (int64_t bytes = 0; receive_from_lane(buffer, count, type, from, tag, context, bytes)) {
+  if (int64_t bytes = 0; receive_from_direct_ring(buffer, count, type, from, tag, context, bytes)) {
     if (received != nullptr) *received = {from, tag, bytes};
     return {};
   }
@@ -113,7 +113,7 @@ Status Engine::receive(void* buffer, Count count, const datatype::Type& type, Pe
   HEARTH_TRY(ireceive(buffer, count, const_cast<datatype::Type&>(type), from, tag, context, request));
   if (!request->complete) {
     wait_until([request] { return request->complete; },
-               [request](WaitNote& note) { note.request(*request); });
+               [request](WaitDiagnostics& note) { note.request(*request); });
   }
   if (__builtin_expect(request->queued, 0)) {
     // Left posted by stall_receives(). A blocking receive ends here with the error; only a non-blocking one
@@ -130,7 +130,7 @@ Status Engine::receive(void* buffer, Count count, const datatype::Type& type, Pe
 
 Status Engine::ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
                         uint32_t context, Request*& request) {
-  if (__builtin_expect(troubled_, 0)) {
+  if (__builtin_expect(has_failures_, 0)) {
     HEARTH_TRY(revoked(context) != nullptr ? check_source(from, context) : Status());
   }
   Request* made = requests_.create(RequestKind::receive, buffer, count, type, MatchKey{context, from, tag});
@@ -185,8 +185,8 @@ inline void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, con
 
 inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
   const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
-  if (__builtin_expect(peers_[static_cast<size_t>(from)].lane_from == nullptr, 0)) {
-    if (!detours_) meet(from, header.bytes(), key.tag);
+  if (__builtin_expect(peers_[static_cast<size_t>(from)].direct_ring_from == nullptr, 0)) {
+    if (!fast_path_disabled_) meet(from, header.bytes(), key.tag);
   }
   if (MatchEntry* entry = posted_.take(key); __builtin_expect(entry != nullptr, 1)) {
     if (__builtin_expect(header.flags() & kSynchronous, 0)) {
@@ -234,15 +234,15 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
         return engine.end_stream(*request->send_stream);
       }
       break;
-    case PacketKind::invitation:
-      if (__builtin_expect(engine.troubled_, 0) && engine.request_of(header.cookie(), from) == nullptr) {
+    case PacketKind::cooperative_request:
+      if (__builtin_expect(engine.has_failures_, 0) && engine.request_of(header.cookie(), from) == nullptr) {
         // The receiver that asked for a write waits for an answer before it releases its buffer.
         if (header.flags() & kAlone) engine.answer(from, PacketKind::written, kNotWritten, header.cookie());
         return;
       }
       if (Request* request = engine.request_of(header.cookie(), from);
-          request != nullptr && bytes == sizeof(Invitation) &&
-          engine.on_invitation(*request, header.flags(), payload)) {
+          request != nullptr && bytes == sizeof(CooperativeRequest) &&
+          engine.on_cooperative_request(*request, header.flags(), payload)) {
         return;
       }
       break;
@@ -274,7 +274,7 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       }
       break;
   }
-  engine.on_damage(from, header);
+  engine.on_corruption(from, header);
 } catch (const std::bad_alloc&) {
   // The packet may be half processed, and it will not be sent again.
   static_cast<Engine*>(engine_address)->out_of_memory("a packet", header.bytes(), from);
@@ -283,14 +283,14 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
 // Only a stray write into the shared segment produces an invalid packet. An answer that refers to no pending
 // send is dropped, because no operation waits for it. Any other invalid packet ends the job, because the
 // message that it replaced would be missing.
-void Engine::on_damage(PeerIndex from, const shm::PacketHeader& header) {
+void Engine::on_corruption(PeerIndex from, const shm::PacketHeader& header) {
   if (!is_answer(header.kind())) {
-    shm::damaged("rank %d's packet to rank %d, of kind %u and %u bytes, is none that there is", from, self_,
-                 unsigned{header.kind()}, unsigned{header.bytes()});
+    shm::report_corruption("rank %d's packet to rank %d, of kind %u and %u bytes, is none that there is",
+                           from, self_, unsigned{header.kind()}, unsigned{header.bytes()});
   }
   // After a failure, answers to the sends that it ended are expected.
-  if (damage_told_ || troubled_) return;
-  damage_told_ = true;
+  if (corruption_reported_ || has_failures_) return;
+  corruption_reported_ = true;
   static_cast<void>(
       fail(MPI_ERR_INTERN,
            "process %d found a damaged packet from process %d (commit word %#llx). Likely cause: a "
@@ -371,7 +371,7 @@ Status Engine::truncation(const Request& request, PeerIndex from, int tag, int64
 // Probing.
 
 bool Engine::has_come(PeerIndex from, int tag, uint32_t context, Received& received) {
-  if (__builtin_expect(troubled_, 0) && revoked(context) != nullptr) return false;
+  if (__builtin_expect(has_failures_, 0) && revoked(context) != nullptr) return false;
   const auto* message = static_cast<UnexpectedMessage*>(unexpected_.find({context, from, tag}));
   if (message == nullptr) return false;
   received = {message->key.peer, message->key.tag, message->bytes};
@@ -395,12 +395,12 @@ Status Engine::probe(PeerIndex from, int tag, uint32_t context, Received& receiv
       [&] {
         status = {};
         message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
-        if (__builtin_expect(troubled_, 0) && (message == nullptr || revoked(context) != nullptr)) {
+        if (__builtin_expect(has_failures_, 0) && (message == nullptr || revoked(context) != nullptr)) {
           status = check_source(from, context);
         }
         return message != nullptr || !status.ok();
       },
-      [&key](WaitNote& note) { note.probe(key); });
+      [&key](WaitDiagnostics& note) { note.probe(key); });
   HEARTH_TRY(status);
   received = {message->key.peer, message->key.tag, message->bytes};
   return {};

@@ -29,7 +29,7 @@ enum class SendMode : uint8_t { standard, synchronous, ready, buffered };
 using objects::PeerIndex;
 
 struct Request;
-class WaitNote;
+class WaitDiagnostics;
 
 /// Callbacks of request kinds that other layers define (generalized requests, collective schedules).
 struct RequestHooks {
@@ -43,8 +43,8 @@ struct RequestHooks {
   /// Called once: when a call takes the outcome, which then includes the returned status, or else when the
   /// request object is destroyed.
   Status (*release)(Request&) = nullptr;
-  /// Describes what the operation waits for (p2p/wait_note.h). May be nullptr.
-  void (*describe)(const Request&, WaitNote&) = nullptr;
+  /// Describes what the operation waits for (p2p/wait_diagnostics.h). May be nullptr.
+  void (*describe)(const Request&, WaitDiagnostics&) = nullptr;
 };
 
 struct SendStream;

@@ -41,33 +41,33 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   std::byte* line = transport_.claim(to, size, status);
   if (line == nullptr) return false;
   chaos::at(chaos::Point::packet_claimed);
-  if (size < (type.contiguous ? kFilledBytesMin : kGatheredBytesMin) || size <= peer.room_over) {
+  if (size < (type.contiguous ? kFilledBytesMin : kGatheredBytesMin) || size <= peer.room_prefetched) {
     datatype::pack(type, buffer, 0, shm::payload_at(line), size);
   } else {
-    peer.filler.fill(type, buffer, 0, shm::payload_at(line), size);
+    peer.store_policy.fill(type, buffer, 0, shm::payload_at(line), size);
   }
   chaos::at(chaos::Point::packet_half_written);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
-  peer.room_over = 0;
+  peer.room_prefetched = 0;
   if (__builtin_expect(peer.profiled, 0)) note_in_ring(peer, size, to, tag_of(match));
   if (size > shm::kLinePayloadBytes) note_sent(to, bytes);
-  if (peer.lane_to == nullptr) peer.lane_to = transport_.lane_to(to);
+  if (peer.direct_ring_to == nullptr) peer.direct_ring_to = transport_.direct_ring_to(to);
   return true;
 }
 
-// send_at_once() for a message of several lines; a function call.
-[[gnu::noinline]] bool Engine::send_lines_at_once(Peer& peer, const void* buffer, const datatype::Type& type,
-                                                  uint64_t bytes, PeerIndex to, uint64_t match, int call) {
-  shm::RingWriter& lane = *peer.lane_to;
-  std::byte* slot = lane.claim(bytes);
-  if (slot == nullptr || lane.unexpected_kib() > unexpected_kib_max_) return false;
-  if (bytes < kFilledBytesMin || bytes <= peer.room_over) {
+// send_inline() for a message of several lines; a function call.
+[[gnu::noinline]] bool Engine::send_lines_inline(Peer& peer, const void* buffer, const datatype::Type& type,
+                                                 uint64_t bytes, PeerIndex to, uint64_t match, int call) {
+  shm::RingWriter& direct_ring = *peer.direct_ring_to;
+  std::byte* slot = direct_ring.claim(bytes);
+  if (slot == nullptr || direct_ring.unexpected_kib() > unexpected_kib_max_) return false;
+  if (bytes < kFilledBytesMin || bytes <= peer.room_prefetched) {
     copy_bytes(shm::payload_at(slot), static_cast<const std::byte*>(buffer) + type.true_lower_bound, bytes);
   } else {
-    peer.filler.fill(type, buffer, 0, shm::payload_at(slot), bytes);
+    peer.store_policy.fill(type, buffer, 0, shm::payload_at(slot), bytes);
   }
-  lane.commit(static_cast<uint8_t>(PacketKind::eager), 0, bytes, 0, match);
-  peer.room_over = 0;
+  direct_ring.commit(static_cast<uint8_t>(PacketKind::eager), 0, bytes, 0, match);
+  peer.room_prefetched = 0;
   if (__builtin_expect(peer.profiled, 0)) {
     recorder_->sent(to, static_cast<int>(Protocol::lines), bytes, tag_of(match), false);
     profile::count_call_of(call, bytes);
@@ -78,18 +78,18 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
 
 // Whether the peer is flow-blocked: so many bytes of this process are unmatched there that sends have to wait
 // for receives.
-bool Engine::burdened(Peer& peer, PeerIndex to) {
-  if (peer.lane_to == nullptr) return transport_.unexpected_kib_at(to) > unexpected_kib_max_;
-  if (__builtin_expect(peer.lane_to->unexpected_kib() <= unexpected_kib_max_, 1)) return false;
-  peer.lane_to->look();
-  return peer.lane_to->unexpected_kib() > unexpected_kib_max_;
+bool Engine::is_flow_blocked(Peer& peer, PeerIndex to) {
+  if (peer.direct_ring_to == nullptr) return transport_.unexpected_kib_at(to) > unexpected_kib_max_;
+  if (__builtin_expect(peer.direct_ring_to->unexpected_kib() <= unexpected_kib_max_, 1)) return false;
+  peer.direct_ring_to->look();
+  return peer.direct_ring_to->unexpected_kib() > unexpected_kib_max_;
 }
 
 // Updates the fast-path flag of a peer.
-void Engine::settle(Peer& peer) {
-  const bool clear = peer.lane_to != nullptr && peer.backlog == nullptr && !peer.dead && !detours_ &&
-                     peer.lane_to->unexpected_kib() <= unexpected_kib_max_;
-  peer.at_once = clear;
+void Engine::update_fast_path(Peer& peer) {
+  const bool clear = peer.direct_ring_to != nullptr && peer.backlog == nullptr && !peer.dead &&
+                     !fast_path_disabled_ && peer.direct_ring_to->unexpected_kib() <= unexpected_kib_max_;
+  peer.fast_path = clear;
   if (__builtin_expect(peer.profiled, 0)) expect_sample(peer);
 }
 
@@ -103,15 +103,15 @@ Status Engine::send(const void* buffer, Count count, const datatype::Type& type,
 Status Engine::isend(const void* buffer, Count count, datatype::Type& type, PeerIndex to, int tag,
                      uint32_t context, Request*& request, SendMode mode) {
   request = completed_send_;
-  if (__builtin_expect(troubled_, 0)) HEARTH_TRY(check_destination(to, context));
+  if (__builtin_expect(has_failures_, 0)) HEARTH_TRY(check_destination(to, context));
   Peer& peer = know(to);
   const int64_t bytes = count * type.size;
   if (mode != SendMode::synchronous) {
     if (static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max && peer.backlog == nullptr &&
-        !burdened(peer, to)) {
+        !is_flow_blocked(peer, to)) {
       Status status;
       if (send_in_ring(peer, buffer, type, bytes, to, 0, 0, match_word(context, tag), status)) {
-        settle(peer);
+        update_fast_path(peer);
         return {};
       }
       HEARTH_TRY(status);
@@ -133,7 +133,7 @@ void Engine::start(Request& request) {
   request.active = true;
   request.cancelled = false;
   request.outcome = {};
-  if (__builtin_expect(troubled_, 0)) {
+  if (__builtin_expect(has_failures_, 0)) {
     const bool sends = request.kind == RequestKind::send;
     const Status status =
         sends ? check_destination(request.key.peer, request.key.context) : receive_hopeless(request.key);
@@ -155,7 +155,7 @@ void Engine::start_send(Request& request) {
   request.next = nullptr;
   (peer.backlog != nullptr ? peer.backlog_last->next : peer.backlog) = &request;
   peer.backlog_last = &request;
-  settle(peer);
+  update_fast_path(peer);
   list_waiting(request.key.peer);
 }
 
@@ -163,7 +163,7 @@ bool Engine::try_start_send(Request& request) {
   const PeerIndex to = request.key.peer;
   Peer& peer = know(to);
   const int64_t bytes = request.count * request.type->size;
-  const bool held = burdened(peer, to);
+  const bool held = is_flow_blocked(peer, to);
   if (held || static_cast<uint64_t>(bytes) > peer.protocol.ring_bytes_max) {
     return start_rendezvous(request, peer, bytes, held);
   }
@@ -209,7 +209,7 @@ bool Engine::serve_waiting_peers() try {
       peer.backlog = next;
       moved = true;
     }
-    settle(peer);
+    update_fast_path(peer);
     if (peer.answers.empty() && peer.backlog == nullptr) {
       peer.listed = false;
       waiting_peers_[i] = waiting_peers_.back();

@@ -2,16 +2,16 @@
 // loads, otherwise by a single-copy method. The receiver copies alone, from some length on both sides copy
 // (cooperative copy), or the sender copies alone. The sender's buffer stays exposed until `finished` arrives
 // or the sender answers with `written`. If no method works for a receiver, it answers clear_to_send, and the
-// message goes through bounce buffers. This file has the receiver's side and the sender's offer; help.cpp has
-// the sender's side of the copy.
+// message goes through bounce buffers. This file has the receiver's side and the sender's offer;
+// cooperative_send.cpp has the sender's side of the copy.
 #include <algorithm>
 
 #include "base/copy.h"
 #include "datatype/type.h"
+#include "p2p/cma_access.h"
 #include "p2p/engine.h"
-#include "p2p/visit.h"
 #include "profile/recorder.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 namespace hearth::p2p {
 namespace {
@@ -20,10 +20,10 @@ namespace {
 // bounce buffers, so that the store policy samples whether the receiver still shares a cache: either process
 // may have moved. Without a shared cache the arena is not used: writing again to a buffer that the receiver
 // has read costs more than bounce buffers.
-constexpr uint32_t kOffersPerLook = 64;
+constexpr uint32_t kOffersPerSample = 64;
 // The same if the receiver shares no cache, or nothing is known yet. Recycled buffers are fast to write in
 // both cases and so give no sample.
-constexpr uint32_t kRefusalsPerLook = 16;
+constexpr uint32_t kRefusalsPerSample = 16;
 
 /// The receiver's side of a cooperative copy.
 class Receiving : public single_copy::Copier {
@@ -60,29 +60,29 @@ class ReceivingByMethod final : public Receiving {
       : Receiving(transport, stream.from),
         to_(to),
         address_(stream.address),
-        fresh_(stream.fresh),
+        prefault_(stream.prefault),
         method_(method),
         target_(target) {}
   bool copy(const single_copy::Piece& piece) override {
-    fresh_.prepare(piece.at + piece.bytes);
+    prefault_.prepare(piece.at + piece.bytes);
     return method_.read(target_, to_ + piece.at, address_ + piece.at, piece.bytes);
   }
 
  private:
   std::byte* const to_;
   const uint64_t address_;
-  FreshPages& fresh_;
+  Prefault& prefault_;
   single_copy::Method& method_;
   const single_copy::Target& target_;
 };
 
 // Copies in steps while pages remain to be prefaulted, so that each page is still in the cache when it is
 // copied to.
-void copy_to_buffer(FreshPages& fresh, std::byte* to, const std::byte* data, size_t bytes) {
+void copy_to_buffer(Prefault& prefault, std::byte* to, const std::byte* data, size_t bytes) {
   constexpr size_t kStepBytes = size_t{256} << 10;
   size_t at = 0;
-  for (; fresh.any() && at + kStepBytes < bytes; at += kStepBytes) {
-    fresh.prepare(at + kStepBytes);
+  for (; prefault.any() && at + kStepBytes < bytes; at += kStepBytes) {
+    prefault.prepare(at + kStepBytes);
     copy_bytes(to + at, data + at, kStepBytes);
   }
   copy_bytes(to + at, data + at, bytes - at);
@@ -97,9 +97,9 @@ bool Engine::cells_hold(const PairProtocol& limits, uint64_t bytes) {
 // Whether to offer this message in the arena: the receiver shares a cache with this process, and no sample is
 // due.
 bool Engine::offers_arena(Peer& peer) {
-  const bool near = peer.filler.near();
-  peer.look_due = peer.arena_questions++ % (near ? kOffersPerLook : kRefusalsPerLook) == 0;
-  return near && !peer.look_due;
+  const bool near = peer.store_policy.near();
+  peer.sample_due = peer.arena_questions++ % (near ? kOffersPerSample : kRefusalsPerSample) == 0;
+  return near && !peer.sample_due;
 }
 
 // The sender's offer: flags of the rendezvous packet, and the address of the data.
@@ -143,7 +143,7 @@ Engine::Copied Engine::copy_from_sender(ReceiveStream& stream, const Request& re
     // A message to self: the buffer's address is taken from the send request, not from the packet.
     const Request* sender = request_of(stream.cookie, self_);
     if (sender == nullptr || static_cast<int64_t>(bytes) > sender->count * sender->type->size) {
-      shm::damaged("rank %d lends itself %zu bytes that it does not have", self_, bytes);
+      shm::report_corruption("rank %d lends itself %zu bytes that it does not have", self_, bytes);
     }
     copy_bytes(first_byte(request), first_byte(*sender), bytes);
   }
@@ -169,7 +169,7 @@ bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size
     ReceivingFromArena copier(transport_, stream.from, to, data);
     return copy_together(stream, exposure.offset(), 0, bytes, single_copy::kPlainPieces, copier);
   }
-  copy_to_buffer(stream.fresh, to, data, bytes);
+  copy_to_buffer(stream.prefault, to, data, bytes);
   return true;
 }
 
@@ -177,11 +177,11 @@ Engine::Copied Engine::copy_by_method(ReceiveStream& stream, std::byte* to, size
   Peer& peer = know(stream.from);
   const PairProtocol& limits = limits_for(stream.from, stream.request->key.context);
   const auto address = reinterpret_cast<uint64_t>(to);
-  const bool together = bytes >= limits.single_copy_cooperative_bytes_min && desk_;
+  const bool together = bytes >= limits.single_copy_cooperative_bytes_min && control_block_;
   single_copy::Method* method = reader_of(stream.from, peer);
   if (method != nullptr && (bytes < limits.single_copy_write_bytes_min || peer.writing_declined)) {
-    const Visit visit(visited(stream.from, *method), limits.visitors_max, place_of(self_));
-    if (!visit.allowed()) return Copied::not_now;
+    const CmaAccess access(cma_block_of(stream.from, *method), limits.cma_accesses_max, place_of(self_));
+    if (!access.allowed()) return Copied::not_now;
     ReceivingByMethod copier(transport_, stream, to, *method, peer.target);
     if (together ? copy_together(stream, address, kByMethod, bytes, single_copy::kSystemPieces, copier)
                  : copier.copy({0, bytes})) {
@@ -191,20 +191,21 @@ Engine::Copied Engine::copy_by_method(ReceiveStream& stream, std::byte* to, size
     peer.reading = Peer::Ability::refused;
   }
   if (peer.writing_declined || bytes == 0) return Copied::never;
-  if (!invite(stream, {address, bytes, 0}, kByMethod | kAlone)) return Copied::not_now;
+  if (!request_cooperation(stream, {address, bytes, 0}, kByMethod | kAlone)) return Copied::not_now;
   stream.asked_to_write = true;
   return Copied::by_sender;
 }
 
 // Sends a request to copy to the sender. False: the ring is full.
-bool Engine::invite(const ReceiveStream& stream, const Invitation& invitation, uint8_t flags) {
+bool Engine::request_cooperation(const ReceiveStream& stream, const CooperativeRequest& cooperative_request,
+                                 uint8_t flags) {
   Status status;
-  std::byte* line = transport_.claim(stream.from, sizeof invitation, status);
+  std::byte* line = transport_.claim(stream.from, sizeof cooperative_request, status);
   if (line == nullptr) return false;
-  copy_bytes(shm::payload_at(line), &invitation, sizeof invitation);
-  transport_.commit(stream.from, static_cast<uint8_t>(PacketKind::invitation), flags, sizeof invitation,
-                    stream.cookie, 0);
-  ++counters_.invitations;
+  copy_bytes(shm::payload_at(line), &cooperative_request, sizeof cooperative_request);
+  transport_.commit(stream.from, static_cast<uint8_t>(PacketKind::cooperative_request), flags,
+                    sizeof cooperative_request, stream.cookie, 0);
+  ++counters_.cooperative_requests;
   return true;
 }
 
@@ -212,13 +213,13 @@ bool Engine::invite(const ReceiveStream& stream, const Invitation& invitation, u
 // the request arrives in time.
 bool Engine::copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
                            const single_copy::PieceSizes& sizes, single_copy::Copier& copier) {
-  shm::CopyDesk& desk = *desk_(self_);
+  shm::CopyControlBlock& control_block = *control_block_(self_);
   const uint16_t number = ++peers_[static_cast<size_t>(stream.from)].copied_together;
-  const uint32_t mark = single_copy::desk_mark(static_cast<uint16_t>(stream.from), number);
+  const uint32_t mark = single_copy::copy_mark(static_cast<uint16_t>(stream.from), number);
   const single_copy::Message message = {mark, bytes, sizes};
-  const single_copy::Piece first = single_copy::open_desk(desk, message);
-  if (!invite(stream, {to, bytes, number}, flags)) return copier.copy({0, bytes});
-  return single_copy::receive_pieces(desk, message, first, copier);
+  const single_copy::Piece first = single_copy::open_control_block(control_block, message);
+  if (!request_cooperation(stream, {to, bytes, number}, flags)) return copier.copy({0, bytes});
+  return single_copy::receive_pieces(control_block, message, first, copier);
 }
 
 // The sender's answer to a request to write the message.

@@ -30,12 +30,12 @@ class Skew {
     return true;
   }
   /// A zero-copy send has ended, with or without a wait of the sender.
-  void lent_is_over() {
+  void zero_copy_ended() {
     if (on_trial_) lags_ = on_trial_ = false;
   }
   /// Updates the policy: the sender waited `waited_ns` for its receiver to copy `bytes` bytes. After
-  /// lent_is_over().
-  void judge(uint64_t bytes, uint64_t waited_ns) {
+  /// zero_copy_ended().
+  void update(uint64_t bytes, uint64_t waited_ns) {
     if (waited_ns <= kPatienceNs + bytes / kSlowestBytesPerNs) {
       if (!lags_ && ++in_time_ == kInTimeToForget) run_ = kShortestRun;
     } else if (!lags_) {

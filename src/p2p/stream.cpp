@@ -24,7 +24,7 @@
 #include "mpi.h"
 #include "p2p/engine.h"
 #include "profile/recorder.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 namespace hearth::p2p {
 namespace {
@@ -50,7 +50,7 @@ int64_t first_part(int64_t total_bytes, bool streams, const PairProtocol& limits
 int64_t next_part(const SendStream& stream, const PairProtocol& limits) {
   const int64_t left = stream.total_bytes - stream.sent_bytes;
   return std::min({stream.next_part_bytes, static_cast<int64_t>(limits.part_bytes_max),
-                   stream.travels ? std::max(stream.total_bytes / kPartsMin, kTailBytesMin) : left,
+                   stream.recycles ? std::max(stream.total_bytes / kPartsMin, kTailBytesMin) : left,
                    std::max(left / 2, kTailBytesMin), left});
 }
 
@@ -59,15 +59,15 @@ int64_t next_part(const SendStream& stream, const PairProtocol& limits) {
 // as long as the previous one.
 void grow_parts(SendStream& stream, const PairProtocol& limits) {
   const auto longest = static_cast<int64_t>(limits.part_bytes_max);
-  if (!stream.travels || stream.next_is_longer)
+  if (!stream.recycles || stream.next_is_longer)
     stream.next_part_bytes = std::min(2 * stream.next_part_bytes, longest);
   stream.next_is_longer = !stream.next_is_longer;
 }
 
 // Fragments in recycled buffers are short and do not fill the caches, so twice as many may be in flight.
 int in_flight_max(const SendStream& stream, const PairProtocol& limits) {
-  return stream.travels ? std::min(2 * limits.cells_in_flight_max, kCellsInFlightMax)
-                        : limits.cells_in_flight_max;
+  return stream.recycles ? std::min(2 * limits.cells_in_flight_max, kCellsInFlightMax)
+                         : limits.cells_in_flight_max;
 }
 
 // Minimum length of the next fragment, so that the rest fits the fragments that may still be in flight: a
@@ -126,19 +126,19 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   SendStream* stream = make_send_stream();
   if (stream == nullptr) {
     // Nothing has been sent yet, so only this message fails.
-    if (offered != 0) peer.skew.lent_is_over();
+    if (offered != 0) peer.skew.zero_copy_ended();
     complete_send(request, fail(MPI_ERR_NO_MEM, "no memory for a long message to process %d", to));
     return true;
   }
   stream->request = &request;
   stream->total_bytes = bytes;
-  stream->travels = bytes <= kept_bytes_max_ && !peer.kept.one_way();
-  if (std::exchange(peer.look_due, false)) give_back_kept(to);  // so that this message uses new buffers
+  stream->recycles = bytes <= recycled_bytes_max_ && !peer.recycled.one_way();
+  if (std::exchange(peer.sample_due, false)) give_back_recycled(to);  // so that this message uses new buffers
   ++counters_.long_messages_sent;
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->sent, counters_.long_bytes_sent);
   const PairProtocol& limits = limits_for(request.key);
-  stream->next_part_bytes = first_part(bytes, peer.filler.streams(), limits);
+  stream->next_part_bytes = first_part(bytes, peer.store_policy.streams(), limits);
   request.send_stream = stream;
 
   stream->offered = offered;
@@ -196,8 +196,8 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   PeerIndex owner = self_;
   int cell = -1;
   bool kept = false;
-  while (!kept && !peer.kept.empty()) {
-    const CellPart run = peer.kept.take();
+  while (!kept && !peer.recycled.empty()) {
+    const CellPart run = peer.recycled.take();
     const int64_t fitting = std::min<int64_t>(run.bytes, stream.total_bytes - stream.sent_bytes);
     kept = fitting >= bytes - bytes / 4;
     if (kept) {
@@ -222,7 +222,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
       owner, cell, transport_.cell_ticket(owner, cell)};
   chaos::at(chaos::Point::cell_taken);
   ++stream.in_flight;
-  peer.kept.sent(bytes, kept_bytes_max_);
+  peer.recycled.sent(bytes, recycled_bytes_max_);
 
   const auto length = static_cast<size_t>(bytes);
   std::byte* memory = transport_.cells_of(owner, cell, length);
@@ -231,7 +231,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
     if (kept) {
       datatype::pack(*request.type, request.buffer, stream.sent_bytes, memory, length);
     } else {
-      peer.filler.fill(*request.type, request.buffer, stream.sent_bytes, memory, length);
+      peer.store_policy.fill(*request.type, request.buffer, stream.sent_bytes, memory, length);
     }
   }
   part = {static_cast<uint32_t>(cell) | (owner == self_ ? 0 : kCellOfReceiver), static_cast<uint32_t>(bytes)};
@@ -244,21 +244,21 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
 // otherwise. Rarely needed: messages whose buffers may be recycled normally fit the limit of fragments in
 // flight and the pool, unless memory is short.
 void Engine::recall(SendStream& stream) {
-  if (stream.recalled || stream.total_bytes > kept_bytes_max_) return;
+  if (stream.recalled || stream.total_bytes > recycled_bytes_max_) return;
   stream.recalled = true;
   answer(stream.request->key.peer, PacketKind::recall, 0, cookie_of(*stream.request));
 }
 
 void Engine::on_recall(PeerIndex from, uint32_t cookie) {
-  if (ReceiveStream* stream = stream_of(from, cookie); stream != nullptr) stream->keeps_cells = false;
-  give_back_kept(from);
+  if (ReceiveStream* stream = stream_of(from, cookie); stream != nullptr) stream->keeps_buffers = false;
+  give_back_recycled(from);
 }
 
 // Takes free cells of the own pool; -1: none. If buffers that peers keep leave no room for a long run, a
 // shorter run is used, because the peers may have no reason to release any of them soon.
 int Engine::take_cells(SendStream& stream, int64_t& bytes) {
   const Peer& peer = peers_[static_cast<size_t>(stream.request->key.peer)];
-  const bool gap = !peer.filler.streams() && peer.kept.one_way();
+  const bool gap = !peer.store_policy.streams() && peer.recycled.one_way();
   int cell = transport_.take_cells(static_cast<size_t>(bytes), gap);
   if (cell < 0) retire(stream);
   while (cell < 0 && stream.in_flight == 0 && bytes >= 2 * kPartBytesMin) {
@@ -348,7 +348,7 @@ bool Engine::push_buffer(SendStream& stream) {
 void Engine::end_stream(SendStream& stream) {
   Request& request = *stream.request;
   unlist(sending_, stream);
-  if (stream.offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.lent_is_over();
+  if (stream.offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.zero_copy_ended();
   request.send_stream = nullptr;
   send_streams_.destroy(&stream);
   if (!request.await_match) complete_send(request, {});
@@ -386,8 +386,8 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
   copy_bytes(&start, payload, rendezvous_bytes(0));
   if (header.bytes() == sizeof start) copy_bytes(&start, payload, sizeof start);
   if (start.bytes > static_cast<uint64_t>(INT64_MAX)) {
-    shm::damaged("rank %d announces a message of %llu bytes to rank %d", from,
-                 static_cast<unsigned long long>(start.bytes), self_);
+    shm::report_corruption("rank %d announces a message of %llu bytes to rank %d", from,
+                           static_cast<unsigned long long>(start.bytes), self_);
   }
   if (start.part.bytes != 0) note_home(from, start.part);
   ReceiveStream* stream = receive_streams_.create();
@@ -397,7 +397,7 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
   stream->flags = header.flags();
   stream->address = start.address;
   stream->total_bytes = static_cast<int64_t>(start.bytes);
-  stream->keeps_cells = keep_cells_ && stream->total_bytes <= kept_bytes_max_;
+  stream->keeps_buffers = keep_buffers_ && stream->total_bytes <= recycled_bytes_max_;
   if (start.part.bytes != 0) {
     keep_part(*stream, start.part);
     announce(*stream, start.part.bytes);
@@ -432,10 +432,10 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
   stream.request = &request;
   request.received_tag = tag;
   const bool nothing_sent = stream.announced_bytes == 0;
-  if (fresh_pages_ && datatype::is_one_run(*request.type, request.count)) {
-    stream.fresh =
-        FreshPages(static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound,
-                   static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size)));
+  if (prefault_ && datatype::is_one_run(*request.type, request.count)) {
+    stream.prefault =
+        Prefault(static_cast<std::byte*>(request.buffer) + request.type->true_lower_bound,
+                 static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size)));
   }
   for (const CellPart& part : stream.parts) take_part(stream, part);
   stream.parts.clear();
@@ -536,14 +536,15 @@ void Engine::return_part(PeerIndex from, const CellPart& part) {
 void Engine::announce(ReceiveStream& stream, int64_t bytes) const {
   stream.announced_bytes += bytes;
   if (__builtin_expect(stream.announced_bytes <= stream.total_bytes, 1)) return;
-  shm::damaged("rank %d announces %lld bytes of a message of %lld bytes to rank %d", stream.from,
-               static_cast<long long>(stream.announced_bytes), static_cast<long long>(stream.total_bytes),
-               self_);
+  shm::report_corruption("rank %d announces %lld bytes of a message of %lld bytes to rank %d", stream.from,
+                         static_cast<long long>(stream.announced_bytes),
+                         static_cast<long long>(stream.total_bytes), self_);
 }
 
 void Engine::refuse_part(PeerIndex from, const CellPart& part) const {
-  shm::damaged("rank %d tells rank %d of %u bytes in cell %d of rank %d's pool, which are not there", from,
-               self_, part.bytes, number_of(part), owner_of(from, part));
+  shm::report_corruption(
+      "rank %d tells rank %d of %u bytes in cell %d of rank %d's pool, which are not there", from, self_,
+      part.bytes, number_of(part), owner_of(from, part));
 }
 
 // Stores a fragment that arrived before the match. A sender has at most kCellsInFlightMax fragments in
@@ -559,7 +560,7 @@ void Engine::take_part(ReceiveStream& stream, const CellPart& part) {
   if (data == nullptr) refuse_part(stream.from, part);
   take_bytes(stream, data, part.bytes);
   chaos::at(chaos::Point::cell_emptied);
-  if (!stream.keeps_cells || !peers_[static_cast<size_t>(stream.from)].kept.keep(part)) {
+  if (!stream.keeps_buffers || !peers_[static_cast<size_t>(stream.from)].recycled.keep(part)) {
     give_back(stream.from, part);
   }
 }
@@ -570,12 +571,12 @@ void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t by
   const int64_t fitting = std::clamp<int64_t>(room - stream.copied_bytes, 0, bytes);
   if (fitting > 0) {
     const profile::CopyTimer timer(recorder_, stream.from, static_cast<uint64_t>(fitting));
-    stream.fresh.prepare(static_cast<size_t>(stream.copied_bytes + fitting));
+    stream.prefault.prepare(static_cast<size_t>(stream.copied_bytes + fitting));
     const auto length = static_cast<size_t>(fitting);
-    if (CellReader::has_choice(stream.total_bytes, length) &&
+    if (LoadPolicy::has_choice(stream.total_bytes, length) &&
         datatype::is_one_run(*request.type, request.count)) {
-      peers_[static_cast<size_t>(stream.from)].reader.read(first_byte(request) + stream.copied_bytes, data,
-                                                           length);
+      peers_[static_cast<size_t>(stream.from)].load_policy.read(first_byte(request) + stream.copied_bytes,
+                                                                data, length);
     } else {
       datatype::unpack(*request.type, request.buffer, stream.copied_bytes, data, length);
     }

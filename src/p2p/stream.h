@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "p2p/envelope.h"
-#include "p2p/fresh_pages.h"
 #include "p2p/match.h"
+#include "p2p/prefault.h"
 #include "shm/arena.h"
 
 namespace hearth::p2p {
@@ -27,7 +27,7 @@ struct SendStream {
   int64_t sent_bytes = 0;
   int64_t next_part_bytes = 0;  // if the message is long enough
   bool next_is_longer = false;
-  bool travels = false;         // in recycled buffers (kept_cells.h)
+  bool recycles = false;        // in recycled buffers (recycled_buffers.h)
   bool cleared = false;         // the receiver has matched: the ring may carry fragments
   bool held = false;            // sends nothing before clear_to_send or finished
   uint8_t offered = 0;          // the buffer itself is exposed: kSingleCopy or kInArena
@@ -69,10 +69,10 @@ struct ReceiveStream {
   int64_t announced_bytes = 0;
   int64_t copied_bytes = 0;
   Request* request = nullptr;   // set by the match
-  FreshPages fresh;             // of the receive buffer
+  Prefault prefault;            // of the receive buffer
   bool asked_to_write = false;  // the sender was asked to write the message into the receive buffer
   bool buffer_awaited = false;  // the transport was asked to transfer it into the receive buffer
-  bool keeps_cells = false;     // emptied buffers are recycled (kept_cells.h)
+  bool keeps_buffers = false;   // emptied buffers are recycled (recycled_buffers.h)
   int place = -1;  // index in Peer::streams; -1: not listed, no further fragment is expected for now
   std::vector<CellPart> parts;  // arrived before the match
 };

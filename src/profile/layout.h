@@ -162,7 +162,7 @@ static_assert(sizeof(TraceEvent) == 48);
 
 struct alignas(64) RankHead {
   uint64_t attached;  // 1 once the rank has attached to this file
-  uint64_t machine;   // machine or simulated node (HEARTH_PRETEND_MACHINES)
+  uint64_t machine;   // machine or simulated node (HEARTH_SIMULATED_NODES)
   uint64_t begun_ns;  // end of MPI_Init
   uint64_t ended_ns;  // begin of MPI_Finalize; 0: it was not called
   uint64_t alive_ns;  // last time at which the rank wrote a timestamp here

@@ -7,7 +7,7 @@
 #include "base/os_wait.h"
 #include "datatype/reduce.h"
 #include "mpi.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "rma/window.h"
 
 namespace hearth::rma {
@@ -77,7 +77,7 @@ Status Window::check_access(int rank) {
   // Another thread of this process may be acquiring the lock, which then counts for all threads.
   if (held == Held::asked_for) {
     p2p::engine().wait_until([&held] { return held != Held::asked_for; },
-                             [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
+                             [this, rank](p2p::WaitDiagnostics& note) { describe_lock_wait(rank, note); });
   }
   if (held != Held::no || fence_open_ || accessible_[index]) return {};
   if (!all_locked_) {
@@ -180,7 +180,8 @@ Status Window::get(const Data& result, const Target& target, p2p::Request** requ
 // The accumulate lock stores its owner; if the owner died, the next waiter takes over. The dead owner's
 // operation may then be half done, which the standard leaves open.
 
-Window::Combining::Combining(Window& window, int rank) : word_(window.board_of(rank)->combining) {
+Window::AccumulateLock::AccumulateLock(Window& window, int rank)
+    : word_(window.board_of(rank)->accumulate_lock) {
   const uint32_t self = static_cast<uint32_t>(p2p::engine().self()) + 1;
   for (int tries = 1; !atomic::compare_exchange(word_, uint32_t{0}, self); ++tries) {
     constexpr int kTriesPerLook = 64;
@@ -188,7 +189,7 @@ Window::Combining::Combining(Window& window, int rank) : word_(window.board_of(r
     if (tries % kTriesPerLook != 0) continue;
     os::yield_processor();
     p2p::Engine& engine = p2p::engine();
-    engine.look_for_failures();
+    engine.poll_failures();
     const uint32_t holder = atomic::load_relaxed(word_);
     if (holder == 0 || holder > static_cast<uint32_t>(engine.size())) continue;
     if (!engine.is_dead(static_cast<PeerIndex>(holder - 1))) continue;
@@ -196,7 +197,7 @@ Window::Combining::Combining(Window& window, int rank) : word_(window.board_of(r
   }
 }
 
-Window::Combining::~Combining() {
+Window::AccumulateLock::~AccumulateLock() {
   // Pairs with the acquire in the constructor.
   atomic::store_release(word_, uint32_t{0});
 }
@@ -267,7 +268,7 @@ Status Window::accumulate(const Data& origin, const Target& target, const Op& op
       data = packed(origin);
       blocks = datatype::blocks_of(*target.type, target.count, *element);
     }
-    const Combining combining(*this, target.rank);
+    const AccumulateLock accumulate_lock(*this, target.rank);
     Status status;
     if (result != nullptr) status = load(spot.here, target, *result);
     if (is_plain && status.ok()) {
@@ -305,7 +306,7 @@ Status Window::compare_and_swap(const void* origin, const void* compare, void* r
   const auto bytes = static_cast<size_t>(type.size);
   HEARTH_TRY(locate(target, spot));
   if (spot.here != nullptr && board_of(target.rank) != nullptr) {
-    const Combining combining(*this, target.rank);
+    const AccumulateLock accumulate_lock(*this, target.rank);
     const bool is_equal = std::memcmp(spot.here, compare, bytes) == 0;
     std::memcpy(result, spot.here, bytes);
     if (is_equal) std::memcpy(spot.here, origin, bytes);

@@ -11,7 +11,7 @@
 #include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/pools.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "rma/part_lock.h"
 #include "rma/window.h"
 
@@ -127,7 +127,7 @@ class Portions {
 }  // namespace
 
 /// A request of this process as the origin. It is not moved, because pending messages use its buffers.
-struct Messages::Asked {
+struct Messages::RmaRequest {
   Operation operation;
   int64_t offset = 0;  // of its data in the packed result
   std::vector<std::byte> request;
@@ -148,7 +148,7 @@ struct Messages::Asked {
 };
 
 /// A request that this process serves as the target.
-struct Messages::Heard {
+struct Messages::RmaService {
   int origin = 0;
   RequestHeader header = {};
   std::vector<std::byte> request;
@@ -168,7 +168,7 @@ Messages::Messages(Window& window)
     : window_(window),
       comm_(window.comm_),
       pending_(static_cast<size_t>(comm_.size)),
-      heard_(static_cast<size_t>(comm_.size)) {}
+      services_(static_cast<size_t>(comm_.size)) {}
 
 Messages::~Messages() = default;
 
@@ -180,14 +180,14 @@ void Messages::close() {
     if (!receive->complete && !engine().cancel(*receive)) engine().await(*receive);
     engine().destroy(std::exchange(receive, nullptr));
   };
-  for (std::list<Heard>& queue : heard_) {
-    for (Heard& heard : queue) end_receive(heard.coming);
+  for (std::list<RmaService>& queue : services_) {
+    for (RmaService& service : queue) end_receive(service.coming);
     queue.clear();
   }
-  heard_in_all_ = 0;
-  for (const Heard& heard : answered_) {
-    engine().await(*heard.going);
-    engine().destroy(heard.going);
+  services_in_all_ = 0;
+  for (const RmaService& service : answered_) {
+    engine().await(*service.going);
+    engine().destroy(service.going);
   }
   answered_.clear();
   listening_ = false;
@@ -234,10 +234,10 @@ Status Messages::ask_once(const Operation& operation, std::span<const Block> blo
                           const std::shared_ptr<Awaited>& awaited) {
   HEARTH_TRY(await_room());
   const PeerIndex peer = comm_.peers[operation.target];
-  std::list<Asked> made(1);
-  Asked* const asked = &made.front();
-  asked->operation = operation;
-  asked->offset = offset;
+  std::list<RmaRequest> made(1);
+  RmaRequest* const rma_request = &made.front();
+  rma_request->operation = operation;
+  rma_request->offset = offset;
   RequestHeader header = {};
   header.wanted = operation.wanted;
   header.tag = kFirstOperationTag + next_tag_;
@@ -247,47 +247,50 @@ Status Messages::ask_once(const Operation& operation, std::span<const Block> blo
   header.blocks = static_cast<uint32_t>(blocks.size());
   header.fetches = operation.result != nullptr;
   header.bytes = bytes_in(blocks);
-  asked->request.resize(sizeof header + blocks.size_bytes());
-  std::memcpy(asked->request.data(), &header, sizeof header);
-  if (!blocks.empty()) std::memcpy(asked->request.data() + sizeof header, blocks.data(), blocks.size_bytes());
+  rma_request->request.resize(sizeof header + blocks.size_bytes());
+  std::memcpy(rma_request->request.data(), &header, sizeof header);
+  if (!blocks.empty())
+    std::memcpy(rma_request->request.data() + sizeof header, blocks.data(), blocks.size_bytes());
   if (operation.data != nullptr) {
     const int64_t bytes = operation.wanted == Wanted::compare_and_swap ? 2 * header.bytes : header.bytes;
-    asked->data.assign(operation.data + offset, operation.data + offset + bytes);
+    rma_request->data.assign(operation.data + offset, operation.data + offset + bytes);
   }
-  asked->reply.resize((header.fetches ? static_cast<size_t>(header.bytes) : 0) + sizeof(Outcome));
+  rma_request->reply.resize((header.fetches ? static_cast<size_t>(header.bytes) : 0) + sizeof(Outcome));
 
-  HEARTH_TRY(engine().ireceive(asked->reply.data(), static_cast<Count>(asked->reply.size()), byte_type(),
-                               peer, reply_tag(header.tag), comm_.context, asked->replied));
-  const Status status = engine().isend(asked->request.data(), static_cast<Count>(asked->request.size()),
-                                       byte_type(), peer, kRequestTag, comm_.context, asked->sent_request);
+  HEARTH_TRY(engine().ireceive(rma_request->reply.data(), static_cast<Count>(rma_request->reply.size()),
+                               byte_type(), peer, reply_tag(header.tag), comm_.context,
+                               rma_request->replied));
+  const Status status =
+      engine().isend(rma_request->request.data(), static_cast<Count>(rma_request->request.size()),
+                     byte_type(), peer, kRequestTag, comm_.context, rma_request->sent_request);
   if (!status.ok()) {
-    if (!asked->replied->complete) engine().cancel(*asked->replied);
-    engine().destroy(asked->replied);
+    if (!rma_request->replied->complete) engine().cancel(*rma_request->replied);
+    engine().destroy(rma_request->replied);
     return status;
   }
-  asked->data_unsent = !asked->data.empty();
-  if (asked->data_unsent) send_data(*asked);
+  rma_request->data_unsent = !rma_request->data.empty();
+  if (rma_request->data_unsent) send_data(*rma_request);
   if (operation.result_type != nullptr) datatype::retain(*operation.result_type);
-  asked->awaited = awaited;
+  rma_request->awaited = awaited;
   if (awaited != nullptr) ++awaited->replies;
   ++pending_[static_cast<size_t>(operation.target)];
   ++pending_in_all_;
-  pending_bytes_ += asked->held_bytes();
-  asked_.splice(asked_.end(), made);
+  pending_bytes_ += rma_request->held_bytes();
+  rma_requests_.splice(rma_requests_.end(), made);
   return {};
 }
 
 // The target waits for the data of a request that it has received. If there is no memory for the send,
 // advance() tries again.
-void Messages::send_data(Asked& asked) {
+void Messages::send_data(RmaRequest& rma_request) {
   RequestHeader header;
-  std::memcpy(&header, asked.request.data(), sizeof header);
-  const Status status =
-      engine().isend(asked.data.data(), static_cast<Count>(asked.data.size()), byte_type(),
-                     comm_.peers[asked.operation.target], header.tag, comm_.context, asked.sent_data);
+  std::memcpy(&header, rma_request.request.data(), sizeof header);
+  const Status status = engine().isend(rma_request.data.data(), static_cast<Count>(rma_request.data.size()),
+                                       byte_type(), comm_.peers[rma_request.operation.target], header.tag,
+                                       comm_.context, rma_request.sent_data);
   // Any other error is the target's death, which ends the receive of the reply too.
-  asked.data_unsent = status.error_class() == MPI_ERR_NO_MEM;
-  if (!status.ok()) asked.sent_data = nullptr;
+  rma_request.data_unsent = status.error_class() == MPI_ERR_NO_MEM;
+  if (!status.ok()) rma_request.sent_data = nullptr;
 }
 
 // Limits the memory of pending requests: until their data have arrived they exist twice, packed and in the
@@ -295,30 +298,32 @@ void Messages::send_data(Asked& asked) {
 Status Messages::await_room() {
   if (pending_bytes_ <= kPendingBytesMax) return {};
   engine().wait_until([this] { return pending_bytes_ <= kPendingBytesMax; },
-                      [this](p2p::WaitNote& note) {
-                        if (!asked_.empty()) note.progress(comm_.context, asked_.front().replied->key.peer);
+                      [this](p2p::WaitDiagnostics& note) {
+                        if (!rma_requests_.empty())
+                          note.progress(comm_.context, rma_requests_.front().replied->key.peer);
                       });
   return {};
 }
 
 const Request* Messages::awaited(int rank) const {
-  for (const Asked& asked : asked_) {
-    if ((rank < 0 || asked.operation.target == rank) && !asked.replied->complete) return asked.replied;
+  for (const RmaRequest& rma_request : rma_requests_) {
+    if ((rank < 0 || rma_request.operation.target == rank) && !rma_request.replied->complete)
+      return rma_request.replied;
   }
   return nullptr;
 }
 
-Status Messages::outcome_of(const Asked& asked) const {
-  const Operation& operation = asked.operation;
-  HEARTH_TRY(asked.sent_request->outcome);
-  if (asked.sent_data != nullptr) HEARTH_TRY(asked.sent_data->outcome);
-  HEARTH_TRY(asked.replied->outcome);
-  const int64_t received = asked.replied->received_bytes;
-  if (received == static_cast<int64_t>(asked.reply.size()) &&
-      asked.reply.back() == static_cast<std::byte>(Outcome::done)) {
+Status Messages::outcome_of(const RmaRequest& rma_request) const {
+  const Operation& operation = rma_request.operation;
+  HEARTH_TRY(rma_request.sent_request->outcome);
+  if (rma_request.sent_data != nullptr) HEARTH_TRY(rma_request.sent_data->outcome);
+  HEARTH_TRY(rma_request.replied->outcome);
+  const int64_t received = rma_request.replied->received_bytes;
+  if (received == static_cast<int64_t>(rma_request.reply.size()) &&
+      rma_request.reply.back() == static_cast<std::byte>(Outcome::done)) {
     return {};
   }
-  if (received == 1 && asked.reply.front() == static_cast<std::byte>(Outcome::no_memory)) {
+  if (received == 1 && rma_request.reply.front() == static_cast<std::byte>(Outcome::no_memory)) {
     return fail(MPI_ERR_NO_MEM, "rank %d has no memory for a one-sided operation", operation.target);
   }
   if (operation.wanted == Wanted::lock) return Status::error(MPIX_ERR_PROC_FAILED);
@@ -328,36 +333,36 @@ Status Messages::outcome_of(const Asked& asked) const {
               operation.target);
 }
 
-void Messages::finish(Asked& asked) {
-  const Operation& operation = asked.operation;
-  const Status outcome = outcome_of(asked);
+void Messages::finish(RmaRequest& rma_request) {
+  const Operation& operation = rma_request.operation;
+  const Status outcome = outcome_of(rma_request);
   if (outcome.ok() && operation.result != nullptr) {
-    datatype::unpack(*operation.result_type, operation.result, asked.offset, asked.reply.data(),
-                     asked.fetched_bytes());
+    datatype::unpack(*operation.result_type, operation.result, rma_request.offset, rma_request.reply.data(),
+                     rma_request.fetched_bytes());
   }
-  if (!outcome.ok() && trouble_class_ == 0) {
-    trouble_class_ = outcome.error_class();
-    trouble_rank_ = operation.target;
+  if (!outcome.ok() && deferred_error_class_ == 0) {
+    deferred_error_class_ = outcome.error_class();
+    deferred_error_rank_ = operation.target;
   }
-  engine().destroy(asked.sent_request);
-  if (asked.sent_data != nullptr) engine().destroy(asked.sent_data);
-  engine().destroy(asked.replied);
+  engine().destroy(rma_request.sent_request);
+  if (rma_request.sent_data != nullptr) engine().destroy(rma_request.sent_data);
+  engine().destroy(rma_request.replied);
   if (operation.result_type != nullptr) datatype::release(*operation.result_type);
   --pending_[static_cast<size_t>(operation.target)];
   --pending_in_all_;
-  pending_bytes_ -= asked.held_bytes();
-  if (Awaited* const awaited = asked.awaited.get()) {
+  pending_bytes_ -= rma_request.held_bytes();
+  if (Awaited* const awaited = rma_request.awaited.get()) {
     if (awaited->outcome.ok()) awaited->outcome = outcome;
     if (--awaited->replies == 0) engine().complete(*awaited->request, awaited->outcome);
   }
 }
 
-Status Messages::take_trouble() {
-  if (trouble_class_ == 0) return {};
-  const int error_class = std::exchange(trouble_class_, 0);
-  const PeerIndex peer = comm_.peers[trouble_rank_];
+Status Messages::take_deferred_error() {
+  if (deferred_error_class_ == 0) return {};
+  const int error_class = std::exchange(deferred_error_class_, 0);
+  const PeerIndex peer = comm_.peers[deferred_error_rank_];
   if (engine().is_dead(peer)) return engine().death_of(peer, error_class);
-  return fail(error_class, "an operation on the part of rank %d failed%s", trouble_rank_,
+  return fail(error_class, "an operation on the part of rank %d failed%s", deferred_error_rank_,
               error_class == MPI_ERR_RMA_RANGE ? ": it has no such memory in the window. Likely cause: it is "
                                                  "not attached, or was detached before"
               : error_class == MPI_ERR_NO_MEM  ? ": it had no memory for the operation's data. Remedy: free "
@@ -370,7 +375,7 @@ Status Messages::take_trouble() {
 
 // Receives from each origin separately: a receive from any source ends when a member dies, but the other
 // members still have to be served.
-void Messages::hear() {
+void Messages::poll_requests() {
   p2p::Received received;
   while (listening_ && engine().has_come(MPI_ANY_SOURCE, kRequestTag, comm_.context, received)) {
     if (!take_request(received.from, received.bytes)) return;
@@ -379,127 +384,128 @@ void Messages::hear() {
 
 /// Receives one request. False: no memory, or its origin has died; the message stays in the unexpected queue.
 bool Messages::take_request(PeerIndex from, int64_t bytes) try {
-  std::list<Heard> made(1);
-  Heard& heard = made.front();
-  heard.origin = comm_.rank_of(from);
-  heard.request.resize(std::min(static_cast<size_t>(bytes), kRequestBytesMax));
-  heard.expected_bytes = static_cast<int64_t>(heard.request.size());
-  const Status posted = engine().ireceive(heard.request.data(), heard.expected_bytes, byte_type(), from,
-                                          kRequestTag, comm_.context, heard.coming);
+  std::list<RmaService> made(1);
+  RmaService& service = made.front();
+  service.origin = comm_.rank_of(from);
+  service.request.resize(std::min(static_cast<size_t>(bytes), kRequestBytesMax));
+  service.expected_bytes = static_cast<int64_t>(service.request.size());
+  const Status posted = engine().ireceive(service.request.data(), service.expected_bytes, byte_type(), from,
+                                          kRequestTag, comm_.context, service.coming);
   if (!posted.ok()) return false;
-  std::list<Heard>& queue = heard_[static_cast<size_t>(heard.origin)];
+  std::list<RmaService>& queue = services_[static_cast<size_t>(service.origin)];
   queue.splice(queue.end(), made);
-  ++heard_in_all_;
+  ++services_in_all_;
   return true;
 } catch (const std::bad_alloc&) {
   return false;
 }
 
 /// Whether all blocks of a request lie in this process's part, with as many bytes as its header says.
-bool Messages::lies_in_own(const Heard& heard) const {
+bool Messages::lies_in_own(const RmaService& service) const {
   int64_t bytes = 0;
-  for (const Block& block : heard.blocks) {
+  for (const Block& block : service.blocks) {
     if (block.bytes <= 0 || block.bytes > kDataBytesMax ||
         !window_.is_own(static_cast<uint64_t>(block.offset), block.bytes)) {
       return false;
     }
     bytes += block.bytes;
   }
-  return bytes == heard.header.bytes;
+  return bytes == service.header.bytes;
 }
 
 /// Parses a complete request, and posts the receive of its data. False if it is invalid.
-bool Messages::read(Heard& heard) {
-  RequestHeader& header = heard.header;
-  const size_t bytes = heard.request.size();
+bool Messages::read(RmaService& service) {
+  RequestHeader& header = service.header;
+  const size_t bytes = service.request.size();
   if (bytes < sizeof header) return false;
-  std::memcpy(&header, heard.request.data(), sizeof header);
+  std::memcpy(&header, service.request.data(), sizeof header);
   if (header.wanted > Wanted::unlock || (header.wanted == Wanted::get && header.fetches == 0) ||
       header.blocks > kBlocksMax || bytes != sizeof header + header.blocks * sizeof(Block) ||
       header.bytes < 0 || header.bytes > kDataBytesMax)
     return false;
-  heard.is_read = true;
+  service.is_read = true;
   const bool compares = header.wanted == Wanted::compare_and_swap;
   const bool has_data = compares || header.wanted == Wanted::put || header.wanted == Wanted::accumulate;
-  heard.expected_bytes = compares ? 2 * header.bytes : header.bytes;
+  service.expected_bytes = compares ? 2 * header.bytes : header.bytes;
   std::byte* place = nullptr;
   try {
-    heard.blocks.resize(header.blocks);
+    service.blocks.resize(header.blocks);
     if (header.blocks > 0)
-      std::memcpy(heard.blocks.data(), heard.request.data() + sizeof header, header.blocks * sizeof(Block));
-    heard.in_window = header.wanted == Wanted::put && header.blocks == 1 && lies_in_own(heard);
-    if (heard.in_window) {
-      place = reinterpret_cast<std::byte*>(heard.blocks.front().offset);
+      std::memcpy(service.blocks.data(), service.request.data() + sizeof header,
+                  header.blocks * sizeof(Block));
+    service.in_window = header.wanted == Wanted::put && header.blocks == 1 && lies_in_own(service);
+    if (service.in_window) {
+      place = reinterpret_cast<std::byte*>(service.blocks.front().offset);
     } else if (has_data) {
-      heard.data.resize(static_cast<size_t>(heard.expected_bytes));
-      place = heard.data.data();
+      service.data.resize(static_cast<size_t>(service.expected_bytes));
+      place = service.data.data();
     }
   } catch (const std::bad_alloc&) {
-    heard.outcome = Outcome::no_memory;
-    heard.expected_bytes = 0;  // the data are dropped
+    service.outcome = Outcome::no_memory;
+    service.expected_bytes = 0;  // the data are dropped
   }
   if (!has_data) return true;
   return engine()
-      .ireceive(place, heard.expected_bytes, byte_type(), comm_.peers[heard.origin], header.tag,
-                comm_.context, heard.coming)
+      .ireceive(place, service.expected_bytes, byte_type(), comm_.peers[service.origin], header.tag,
+                comm_.context, service.coming)
       .ok();
 }
 
 /// Returns true once the request is finished.
-bool Messages::carry_out(Heard& heard) {
-  while (heard.coming != nullptr) {
-    if (!heard.coming->complete) return false;
-    const bool is_dropped = heard.outcome == Outcome::no_memory;
+bool Messages::carry_out(RmaService& service) {
+  while (service.coming != nullptr) {
+    if (!service.coming->complete) return false;
+    const bool is_dropped = service.outcome == Outcome::no_memory;
     const bool has_come =
-        is_dropped ? heard.coming->outcome.error_class() == MPI_ERR_TRUNCATE
-                   : heard.coming->outcome.ok() && heard.coming->received_bytes == heard.expected_bytes;
-    engine().destroy(std::exchange(heard.coming, nullptr));
+        is_dropped ? service.coming->outcome.error_class() == MPI_ERR_TRUNCATE
+                   : service.coming->outcome.ok() && service.coming->received_bytes == service.expected_bytes;
+    engine().destroy(std::exchange(service.coming, nullptr));
     // The origin has died, or the request is invalid: no reply is awaited.
-    if (!has_come || (!heard.is_read && !read(heard))) return true;
+    if (!has_come || (!service.is_read && !read(service))) return true;
   }
-  if (heard.outcome == Outcome{}) {
-    const bool about_lock = heard.header.wanted == Wanted::lock || heard.header.wanted == Wanted::unlock;
+  if (service.outcome == Outcome{}) {
+    const bool about_lock = service.header.wanted == Wanted::lock || service.header.wanted == Wanted::unlock;
     if (!about_lock) {
       try {
-        heard.outcome = perform(heard);
+        service.outcome = perform(service);
       } catch (const std::bad_alloc&) {
-        heard.outcome = Outcome::no_memory;
+        service.outcome = Outcome::no_memory;
       }
-    } else if (perform_lock(heard)) {
-      heard.outcome = Outcome::done;
+    } else if (perform_lock(service)) {
+      service.outcome = Outcome::done;
     } else {
       // A dead member may hold the lock: see Window::await_lock().
       if (!engine().has_dead({comm_.peers, static_cast<size_t>(comm_.size)})) return false;
       PartLock(*window_.own_.board).end_wait();
-      heard.outcome = Outcome::refused;
+      service.outcome = Outcome::refused;
     }
   }
-  return reply(heard);
+  return reply(service);
 }
 
 /// False if there is no memory for the send: to be tried again.
-bool Messages::reply(Heard& heard) {
-  const bool fetches = heard.outcome == Outcome::done && heard.header.fetches != 0;
-  if (fetches) heard.reply.back() = static_cast<std::byte>(Outcome::done);
-  const void* const bytes = fetches ? static_cast<const void*>(heard.reply.data()) : &heard.outcome;
-  const Count count = fetches ? static_cast<Count>(heard.reply.size()) : Count{sizeof heard.outcome};
-  const Status sent = engine().isend(bytes, count, byte_type(), comm_.peers[heard.origin],
-                                     reply_tag(heard.header.tag), comm_.context, heard.going);
-  if (!sent.ok()) heard.going = nullptr;
+bool Messages::reply(RmaService& service) {
+  const bool fetches = service.outcome == Outcome::done && service.header.fetches != 0;
+  if (fetches) service.reply.back() = static_cast<std::byte>(Outcome::done);
+  const void* const bytes = fetches ? static_cast<const void*>(service.reply.data()) : &service.outcome;
+  const Count count = fetches ? static_cast<Count>(service.reply.size()) : Count{sizeof service.outcome};
+  const Status sent = engine().isend(bytes, count, byte_type(), comm_.peers[service.origin],
+                                     reply_tag(service.header.tag), comm_.context, service.going);
+  if (!sent.ok()) service.going = nullptr;
   return sent.error_class() != MPI_ERR_NO_MEM;
 }
 
-Outcome Messages::perform(Heard& heard) {
-  const RequestHeader& header = heard.header;
-  const std::span<const Block> blocks = heard.blocks;
-  if (!heard.in_window && !lies_in_own(heard)) return Outcome::refused;
-  if (header.fetches != 0) heard.reply.resize(static_cast<size_t>(header.bytes) + sizeof(Outcome));
+Outcome Messages::perform(RmaService& service) {
+  const RequestHeader& header = service.header;
+  const std::span<const Block> blocks = service.blocks;
+  if (!service.in_window && !lies_in_own(service)) return Outcome::refused;
+  if (header.fetches != 0) service.reply.resize(static_cast<size_t>(header.bytes) + sizeof(Outcome));
   if (header.wanted == Wanted::put) {
-    if (!heard.in_window) scatter(blocks, heard.data.data());
+    if (!service.in_window) scatter(blocks, service.data.data());
     return Outcome::done;
   }
   if (header.wanted == Wanted::get) {
-    gather(blocks, nullptr, heard.reply.data());
+    gather(blocks, nullptr, service.reply.data());
     return Outcome::done;
   }
   const Type* const element = element_named(header.elements);
@@ -513,65 +519,65 @@ Outcome Messages::perform(Heard& heard) {
         !window_.is_own(static_cast<uint64_t>(block.offset), element->true_extent))
       return Outcome::refused;
   }
-  const Window::Combining combining(window_, comm_.rank);
-  if (header.fetches != 0) gather(blocks, element, heard.reply.data());
+  const Window::AccumulateLock accumulate_lock(window_, comm_.rank);
+  if (header.fetches != 0) gather(blocks, element, service.reply.data());
   if (!compares) {
-    const Status combined = Window::combine(*op, *element, heard.data.data(), nullptr, blocks);
+    const Status combined = Window::combine(*op, *element, service.data.data(), nullptr, blocks);
     return combined.ok() ? Outcome::done : Outcome::refused;
   }
   const auto bytes = static_cast<size_t>(header.bytes);
-  if (header.fetches != 0 && std::memcmp(heard.reply.data(), heard.data.data(), bytes) == 0) {
-    scatter(blocks, heard.data.data() + bytes);
+  if (header.fetches != 0 && std::memcmp(service.reply.data(), service.data.data(), bytes) == 0) {
+    scatter(blocks, service.data.data() + bytes);
   }
   return Outcome::done;
 }
 
 /// False if the lock is not free.
-bool Messages::perform_lock(Heard& heard) {
+bool Messages::perform_lock(RmaService& service) {
   PartLock lock(*window_.own_.board);
-  const bool exclusive = heard.header.op != 0;
-  const PeerIndex origin = comm_.peers[heard.origin];
-  if (heard.header.wanted == Wanted::unlock) {
-    if (lock.unlock(exclusive)) window_.ring_all();
+  const bool exclusive = service.header.op != 0;
+  const PeerIndex origin = comm_.peers[service.origin];
+  if (service.header.wanted == Wanted::unlock) {
+    if (lock.unlock(exclusive)) window_.wake_all();
     return true;
   }
   if (!lock.try_lock(exclusive, origin)) {
-    if (heard.waits_for_lock) return false;
-    heard.waits_for_lock = true;
+    if (service.waits_for_lock) return false;
+    service.waits_for_lock = true;
     lock.begin_wait();
     if (!lock.try_lock(exclusive, origin)) return false;
   }
-  if (heard.waits_for_lock) lock.end_wait();
+  if (service.waits_for_lock) lock.end_wait();
   return true;
 }
 
 void Messages::advance() {
-  hear();
-  for (size_t origin = 0; heard_in_all_ > 0 && origin < heard_.size(); ++origin) {
-    std::list<Heard>& queue = heard_[origin];
+  poll_requests();
+  for (size_t origin = 0; services_in_all_ > 0 && origin < services_.size(); ++origin) {
+    std::list<RmaService>& queue = services_[origin];
     while (!queue.empty() && carry_out(queue.front())) {
       if (queue.front().going != nullptr) {
         answered_.splice(answered_.end(), queue, queue.begin());
       } else {
         queue.pop_front();
       }
-      --heard_in_all_;
+      --services_in_all_;
     }
   }
-  std::erase_if(answered_, [this](const Heard& heard) {
-    if (!heard.going->complete) return false;
-    engine().destroy(heard.going);
+  std::erase_if(answered_, [this](const RmaService& service) {
+    if (!service.going->complete) return false;
+    engine().destroy(service.going);
     return true;
   });
   bool finished = false;
-  for (auto asked = asked_.begin(); asked != asked_.end();) {
-    if (asked->data_unsent) send_data(*asked);
-    if (!asked->is_over()) {
-      ++asked;
+  for (auto rma_request = rma_requests_.begin(); rma_request != rma_requests_.end();) {
+    if (rma_request->data_unsent) send_data(*rma_request);
+    if (!rma_request->is_over()) {
+      ++rma_request;
       continue;
     }
-    finish(*asked);
-    asked = asked_.erase(asked);
+    finish(*rma_request);
+    rma_request = rma_requests_.erase(rma_request);
     finished = true;
   }
   // A request's last message may have completed before this call. progress() then reports nothing, and does

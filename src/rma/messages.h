@@ -78,7 +78,7 @@ class Messages {
   Messages& operator=(const Messages&) = delete;
 
   /// Starts to serve requests.
-  void listen() { listening_ = true; }
+  void start_service() { listening_ = true; }
   /// Stops serving. Pre: all operations of this process have completed; not within advance().
   void close();
   /// Sends requests to a target; blocks are addresses in its memory. `request`: to be set, or nullptr.
@@ -91,7 +91,7 @@ class Messages {
   /// A pending reply of this rank, or of any rank if it is below 0, for the wait diagnostics; nullptr: none.
   const p2p::Request* awaited(int rank) const;
   /// Returns the deferred error: the first one since the last call.
-  Status take_trouble();
+  Status take_deferred_error();
 
  private:
   /// The user's request. It completes after so many more replies.
@@ -100,42 +100,42 @@ class Messages {
     int replies;
     Status outcome;
   };
-  struct Asked;
-  struct Heard;
+  struct RmaRequest;
+  struct RmaService;
 
   Status ask_once(const Operation& operation, std::span<const datatype::Block> blocks, int64_t offset,
                   const std::shared_ptr<Awaited>& awaited);
   Status ask_in_portions(const Operation& operation, std::span<const datatype::Block> blocks,
                          const std::shared_ptr<Awaited>& awaited);
-  void send_data(Asked& asked);
-  void finish(Asked& asked);
-  Status outcome_of(const Asked& asked) const;
+  void send_data(RmaRequest& rma_request);
+  void finish(RmaRequest& rma_request);
+  Status outcome_of(const RmaRequest& rma_request) const;
   Status await_room();
-  void hear();
+  void poll_requests();
   bool take_request(PeerIndex from, int64_t bytes);
-  bool read(Heard& heard);
-  bool lies_in_own(const Heard& heard) const;
-  bool carry_out(Heard& heard);
-  bool reply(Heard& heard);
-  Outcome perform(Heard& heard);
-  bool perform_lock(Heard& heard);
+  bool read(RmaService& service);
+  bool lies_in_own(const RmaService& service) const;
+  bool carry_out(RmaService& service);
+  bool reply(RmaService& service);
+  Outcome perform(RmaService& service);
+  bool perform_lock(RmaService& service);
   p2p::Engine& engine() const { return p2p::engine(); }
 
   Window& window_;
   objects::Comm& comm_;
   // Lists, because an element moves from one to another without an allocation.
-  std::list<Asked> asked_;
+  std::list<RmaRequest> rma_requests_;
   std::vector<int> pending_;  // by rank
   int pending_in_all_ = 0;
   int64_t pending_bytes_ = 0;
   int next_tag_ = 0;
-  int trouble_class_ = 0;
-  int trouble_rank_ = 0;
+  int deferred_error_class_ = 0;
+  int deferred_error_rank_ = 0;
 
   bool listening_ = false;
-  std::vector<std::list<Heard>> heard_;  // by rank
-  int heard_in_all_ = 0;
-  std::list<Heard> answered_;  // served, with a pending reply
+  std::vector<std::list<RmaService>> services_;  // by rank
+  int services_in_all_ = 0;
+  std::list<RmaService> answered_;  // served, with a pending reply
 };
 
 }  // namespace hearth::rma

@@ -6,7 +6,7 @@
 #include "datatype/predefined.h"
 #include "mpi-ext.h"
 #include "mpi.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "rma/part_lock.h"
 #include "rma/window.h"
 
@@ -45,7 +45,7 @@ void Window::answer_others() const {
 }
 
 Status Window::await_replies(int rank) {
-  return await_replies(rank, [this, rank](p2p::WaitNote& note) {
+  return await_replies(rank, [this, rank](p2p::WaitDiagnostics& note) {
     if (const p2p::Request* request = messages_.awaited(rank))
       note.progress(comm_.context, request->key.peer);
   });
@@ -55,7 +55,7 @@ Status Window::await_replies(int rank, const p2p::Describe& describe) {
   answer_others();
   const auto left = [this, rank] { return rank < 0 ? messages_.pending() : messages_.pending(rank); };
   p2p::engine().wait_until([&left] { return left() == 0; }, describe);
-  return messages_.take_trouble();
+  return messages_.take_deferred_error();
 }
 
 Status Window::flush(int rank) {
@@ -108,7 +108,7 @@ Status Window::fence(int assertions) {
 // Post, start, complete, wait: messages without data.
 
 Status Window::await_all(std::vector<p2p::Request*>& requests, std::string_view call) {
-  const auto describe = [&](p2p::WaitNote& note) {
+  const auto describe = [&](p2p::WaitDiagnostics& note) {
     for (const p2p::Request* request : requests) {
       if (request != nullptr && !request->complete) note.call(comm_.context, request->key.peer, call);
     }
@@ -227,7 +227,7 @@ Status Window::test(bool& over) {
 
 // Locks.
 
-void Window::describe_lock_wait(int rank, p2p::WaitNote& note) const {
+void Window::describe_lock_wait(int rank, p2p::WaitDiagnostics& note) const {
   shm::WindowBoard* const board = board_of(rank);
   const PartLock::Holders holders = board == nullptr ? PartLock::Holders() : PartLock(*board).holders();
   note.lock(comm_.context, peer(rank), holders.count);
@@ -252,11 +252,11 @@ Status Window::await_lock(int rank, bool exclusive) {
   if (board == nullptr) {
     HEARTH_TRY(messages_.ask({.wanted = Wanted::lock, .target = rank, .exclusive = exclusive}, {}, nullptr));
     const Status status =
-        await_replies(rank, [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
+        await_replies(rank, [this, rank](p2p::WaitDiagnostics& note) { describe_lock_wait(rank, note); });
     if (status.error_class() != MPIX_ERR_PROC_FAILED || p2p::engine().is_dead(peer(rank))) return status;
     // The target may have learned of the death before this process.
     p2p::engine().wait_until([&] { return p2p::engine().has_dead(members); },
-                             [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
+                             [this, rank](p2p::WaitDiagnostics& note) { describe_lock_wait(rank, note); });
     return p2p::engine().death_among(members);
   }
   answer_others();
@@ -270,7 +270,7 @@ Status Window::await_lock(int rank, bool exclusive) {
         locked = locked || lock.try_lock(exclusive, self);
         return locked || p2p::engine().has_dead(members);
       },
-      [this, rank](p2p::WaitNote& note) { describe_lock_wait(rank, note); });
+      [this, rank](p2p::WaitDiagnostics& note) { describe_lock_wait(rank, note); });
   lock.end_wait();
   return locked ? Status() : p2p::engine().death_among(members);
 }
@@ -283,7 +283,7 @@ Status Window::release(int rank, bool exclusive) {
         messages_.ask({.wanted = Wanted::unlock, .target = rank, .exclusive = exclusive}, {}, nullptr));
     return await_replies(rank);
   }
-  if (PartLock(*board).unlock(exclusive)) ring_all();
+  if (PartLock(*board).unlock(exclusive)) wake_all();
   return {};
 }
 

@@ -47,9 +47,9 @@ std::byte* Window::reach(PeerIndex peer, uint64_t offset, size_t bytes) {
   return place < 0 || the_arena == nullptr ? nullptr : the_arena->memory_of(place, offset, bytes);
 }
 
-void Window::ring_all() const {
+void Window::wake_all() const {
   for (int rank = 0; rank < comm_.size; ++rank) {
-    if (const int place = place_of(peer(rank)); place >= 0) shm::Bell(*the_segment, place).ring();
+    if (const int place = place_of(peer(rank)); place >= 0) shm::WakeWord(*the_segment, place).wake();
   }
 }
 
@@ -88,7 +88,7 @@ Window::Part Window::tell() {
   return part;
 }
 
-void Window::look_around() {
+void Window::monitor_members() {
   for (size_t rank = 0; rank < parts_.size(); ++rank) {
     const Part& part = parts_[rank];
     const PeerIndex owner = peer(static_cast<int>(part.owner));
@@ -118,7 +118,7 @@ Status Window::agree_on_ways() {
       *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_MAX)])));
   by_messages_ = all != 0;
   if (!by_messages_) return {};
-  messages_.listen();
+  messages_.start_service();
   p2p::engine().poll(*this);
   return {};
 }
@@ -129,7 +129,7 @@ Status Window::open(Comm& comm, const OwnPart& own, std::unique_ptr<Window>& mad
   Type& byte = datatype::predefined_type(MPI_BYTE);
   HEARTH_TRY(coll::run<coll::allgather>(comm, &part, Count{sizeof part}, byte, window->parts_.data(),
                                         Count{sizeof part}, byte));
-  window->look_around();
+  window->monitor_members();
   HEARTH_TRY(window->agree_on_ways());
   made = std::move(window);
   return {};
@@ -146,7 +146,7 @@ Status Window::close() {
   const Status flushed = flush_all();
   const Status met = coll::run<coll::barrier>(comm_);
   p2p::Engine& engine = p2p::engine();
-  engine.wait_until([this] { return notices_.under_way == 0; }, [](p2p::WaitNote&) {});
+  engine.wait_until([this] { return notices_.under_way == 0; }, [](p2p::WaitDiagnostics&) {});
   closed_ = true;
   // advance() returns true now, which removes the window from the polled objects.
   if (by_messages_) engine.progress();

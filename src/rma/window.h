@@ -163,7 +163,7 @@ class Window final : public p2p::Polled {
 
   Window(Comm& comm, const OwnPart& own);
   Part tell();
-  void look_around();
+  void monitor_members();
   Status agree_on_ways();
   PeerIndex peer(int rank) const { return comm_.peers[rank]; }
   /// A process's board; nullptr if this process cannot access it.
@@ -179,12 +179,12 @@ class Window final : public p2p::Polled {
   bool is_own(uint64_t address, int64_t bytes) const;
   /// The accumulate lock of one process's part, held for a scope, so that one process at a time combines data
   /// there. Pre: this process can access the board.
-  class Combining {
+  class AccumulateLock {
    public:
-    Combining(Window& window, int rank);
-    ~Combining();
-    Combining(const Combining&) = delete;
-    Combining& operator=(const Combining&) = delete;
+    AccumulateLock(Window& window, int rank);
+    ~AccumulateLock();
+    AccumulateLock(const AccumulateLock&) = delete;
+    AccumulateLock& operator=(const AccumulateLock&) = delete;
 
    private:
     uint32_t& word_;
@@ -199,7 +199,7 @@ class Window final : public p2p::Polled {
   Status acquire(int rank, bool exclusive);
   Status await_lock(int rank, bool exclusive);
   /// Reports the holders of the lock, as far as this process can read their boards.
-  void describe_lock_wait(int rank, p2p::WaitNote& note) const;
+  void describe_lock_wait(int rank, p2p::WaitDiagnostics& note) const;
   Status release(int rank, bool exclusive);
   void answer_others() const;
   Status await_replies(int rank);
@@ -210,7 +210,7 @@ class Window final : public p2p::Polled {
   Status tell_all(std::span<const PeerIndex> peers, int tag);
   Status listen_to_all(std::span<const PeerIndex> peers, int tag, std::vector<p2p::Request*>& requests);
   void end_exposure();
-  void ring_all() const;
+  void wake_all() const;
 
   Comm& comm_;
   const OwnPart own_;

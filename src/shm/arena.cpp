@@ -15,10 +15,10 @@ namespace hearth::shm {
 namespace {
 
 // Twice the memory, so that each half of a slice (docs/design/arena.md) has addresses for all of it.
-constexpr uint64_t kWindowsPerMemory = 2;
-constexpr uint64_t kWindowBytesUsual = uint64_t{1} << 30;
+constexpr uint64_t kSlicesPerMemory = 2;
+constexpr uint64_t kSliceBytesUsual = uint64_t{1} << 30;
 // Smaller slices are not useful.
-constexpr uint64_t kWindowBytesMin = uint64_t{64} << 20;
+constexpr uint64_t kSliceBytesMin = uint64_t{64} << 20;
 // All slices together: a quarter of the 47-bit address space of a process.
 constexpr uint64_t kArenaBytesMax = uint64_t{1} << 45;
 // A peer's slice is made accessible in steps of this length.
@@ -46,8 +46,8 @@ Arena::Arena(Arena&& other) noexcept {
 
 Arena& Arena::operator=(Arena&& other) noexcept {
   std::swap(base_, other.base_);
-  std::swap(window_bytes_, other.window_bytes_);
-  std::swap(windows_, other.windows_);
+  std::swap(slice_bytes_, other.slice_bytes_);
+  std::swap(slices_, other.slices_);
   std::swap(used_, other.used_);
   std::swap(exposures_, other.exposures_);
   std::swap(on_private_message_, other.on_private_message_);
@@ -64,20 +64,20 @@ Arena& Arena::operator=(Arena&& other) noexcept {
 
 void Arena::forget() {
   ignore_forks_for(*this);
-  for (const PeerWindow& window : windows_) {
-    if (window.begin != nullptr) os::release(window.begin, window_bytes_);
+  for (const PeerSlice& slice : slices_) {
+    if (slice.begin != nullptr) os::release(slice.begin, slice_bytes_);
   }
-  windows_.clear();
+  slices_.clear();
   base_ = nullptr;
 }
 
-uint64_t Arena::plan_window_bytes(uint32_t rank_count, uint64_t memory_bytes, uint64_t address_space_bytes,
-                                  uint64_t file_bytes_max) {
-  const uint64_t wished = std::max(std::bit_ceil(memory_bytes * kWindowsPerMemory), kWindowBytesUsual);
+uint64_t Arena::plan_slice_bytes(uint32_t rank_count, uint64_t memory_bytes, uint64_t address_space_bytes,
+                                 uint64_t file_bytes_max) {
+  const uint64_t wished = std::max(std::bit_ceil(memory_bytes * kSlicesPerMemory), kSliceBytesUsual);
   const uint64_t together =
       std::min({kArenaBytesMax, address_space_bytes / kAddressSpaceShare, file_bytes_max});
-  const uint64_t window = std::min(wished, std::bit_floor(together / rank_count));
-  return window < kWindowBytesMin ? 0 : window;
+  const uint64_t slice = std::min(wished, std::bit_floor(together / rank_count));
+  return slice < kSliceBytesMin ? 0 : slice;
 }
 
 Status Arena::create(uint32_t rank_count, Arena& arena) {
@@ -86,21 +86,21 @@ Status Arena::create(uint32_t rank_count, Arena& arena) {
         MPI_ERR_NO_MEM,
         "the system limits memory strictly (vm.overcommit_memory=2): pages of a sparse file may be missing");
   }
-  const uint64_t window = plan_window_bytes(rank_count, os::machine_memory_bytes(),
-                                            os::address_space_limit_bytes(), os::file_limit_bytes());
-  if (window == 0) {
+  const uint64_t slice = plan_slice_bytes(rank_count, os::machine_memory_bytes(),
+                                          os::address_space_limit_bytes(), os::file_limit_bytes());
+  if (slice == 0) {
     return fail(MPI_ERR_NO_MEM,
                 "%u windows of %llu MiB or more do not fit. Remedy: raise the limits of ulimit -v and -f",
-                rank_count, number(kWindowBytesMin >> 20));
+                rank_count, number(kSliceBytesMin >> 20));
   }
-  os::Descriptor file(os::create_sparse_memory("hearth arena", window * rank_count));
+  os::Descriptor file(os::create_sparse_memory("hearth arena", slice * rank_count));
   if (!file.open()) {
     return fail(MPI_ERR_NO_MEM, "cannot make a sparse memory file of %llu bytes: memfd_create: %s",
-                number(window * rank_count), std::strerror(errno));
+                number(slice * rank_count), std::strerror(errno));
   }
   Arena made;
   made.file_ = std::move(file);
-  made.window_bytes_ = window;
+  made.slice_bytes_ = slice;
   made.reason_ = "it is mapped by ranks only";
   arena = std::move(made);
   return {};
@@ -109,25 +109,25 @@ Status Arena::create(uint32_t rank_count, Arena& arena) {
 Status Arena::attach(os::Descriptor file, uint32_t rank_count, int self, Arena& arena) {
   HEARTH_CHECK(rank_count > 0 && self >= 0 && static_cast<uint32_t>(self) < rank_count);
   const uint64_t bytes = os::file_bytes(file.number());
-  const uint64_t window = bytes / rank_count;
-  if (window < kWindowBytesMin || !std::has_single_bit(window) || window * rank_count != bytes) {
+  const uint64_t slice = bytes / rank_count;
+  if (slice < kSliceBytesMin || !std::has_single_bit(slice) || slice * rank_count != bytes) {
     return fail(MPI_ERR_OTHER,
                 "the file that was handed over is not the arena of %u ranks: it has %llu bytes", rank_count,
                 number(bytes));
   }
   Arena made;
   made.self_ = self;
-  made.window_bytes_ = window;
-  auto* base = static_cast<std::byte*>(os::reserve_shared(file.number(), made.file_offset(), window));
+  made.slice_bytes_ = slice;
+  auto* base = static_cast<std::byte*>(os::reserve_shared(file.number(), made.file_offset(), slice));
   if (base == nullptr) {
     return fail(MPI_ERR_NO_MEM,
                 "cannot map a window of %llu bytes: %s. Remedy: raise the limit on address space (ulimit -v)",
-                number(window), std::strerror(errno));
+                number(slice), std::strerror(errno));
   }
   os::set_close_on_exec(file.number(), true);
-  made.windows_.resize(rank_count);
+  made.slices_.resize(rank_count);
   made.base_ = base;
-  made.windows_[static_cast<size_t>(self)] = {base, {window / 2, window}};
+  made.slices_[static_cast<size_t>(self)] = {base, {slice / 2, slice}};
   made.identity_ = os::identity_of(file.number());
   made.file_ = std::move(file);
   made.reason_.clear();
@@ -140,32 +140,32 @@ bool Arena::has_file() const {
   return file_.open() && os::identity_of(file_.number()) == identity_;
 }
 
-bool Arena::map_window_of(int rank) {
-  PeerWindow& window = windows_[static_cast<size_t>(rank)];
-  if (window.refused) return false;
+bool Arena::map_slice_of(int rank) {
+  PeerSlice& slice = slices_[static_cast<size_t>(rank)];
+  if (slice.refused) return false;
   if (has_file()) {
-    window.begin = static_cast<std::byte*>(
-        os::reserve_shared(file_.number(), static_cast<uint64_t>(rank) * window_bytes_, window_bytes_));
+    slice.begin = static_cast<std::byte*>(
+        os::reserve_shared(file_.number(), static_cast<uint64_t>(rank) * slice_bytes_, slice_bytes_));
   }
-  window.refused = window.begin == nullptr;
-  window.accessible_end[static_cast<size_t>(Half::heap)] = half_bytes();
-  return !window.refused;
+  slice.refused = slice.begin == nullptr;
+  slice.accessible_end[static_cast<size_t>(Half::heap)] = half_bytes();
+  return !slice.refused;
 }
 
 // A peer's window becomes accessible as far as its messages reach: mlockall() populates what is accessible.
-std::byte* Arena::extend_window_of(int rank, uint64_t offset, size_t bytes) {
-  PeerWindow& window = windows_[static_cast<size_t>(rank)];
-  if (window.begin == nullptr && !map_window_of(rank)) return nullptr;
+std::byte* Arena::extend_slice_of(int rank, uint64_t offset, size_t bytes) {
+  PeerSlice& slice = slices_[static_cast<size_t>(rank)];
+  if (slice.begin == nullptr && !map_slice_of(rank)) return nullptr;
   const auto half = static_cast<size_t>(offset >= half_bytes());
-  const uint64_t half_end = half == 0 ? half_bytes() : window_bytes_;
-  uint64_t& end = window.accessible_end[half];
+  const uint64_t half_end = half == 0 ? half_bytes() : slice_bytes_;
+  uint64_t& end = slice.accessible_end[half];
   if (offset + bytes > half_end) return nullptr;
   if (offset + bytes > end) {
     const uint64_t wanted = std::min(round_up(offset + bytes, kAccessibleStep), half_end);
-    if (!os::make_accessible(window.begin + end, wanted - end)) return nullptr;
+    if (!os::make_accessible(slice.begin + end, wanted - end)) return nullptr;
     end = wanted;
   }
-  return window.begin + offset;
+  return slice.begin + offset;
 }
 
 bool Arena::is_private(Half half) const {
@@ -173,7 +173,7 @@ bool Arena::is_private(Half half) const {
 }
 
 size_t Arena::reachable_end() const {
-  return __builtin_expect(atomic::load_relaxed(heap_is_private_) == 0, 1) ? window_bytes_ : half_bytes();
+  return __builtin_expect(atomic::load_relaxed(heap_is_private_) == 0, 1) ? slice_bytes_ : half_bytes();
 }
 
 Exposure Arena::expose(const void* address, size_t bytes) {
@@ -214,7 +214,7 @@ std::byte* Arena::grow(Half half, size_t bytes, size_t alignment) {
 }
 
 void Arena::prefer_node(int node) {
-  os::prefer_node(base_, window_bytes_, node);
+  os::prefer_node(base_, slice_bytes_, node);
 }
 
 void Arena::show_in_core_files(std::byte* from, size_t bytes) {

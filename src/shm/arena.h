@@ -2,7 +2,7 @@
 // other ranks access the slice by plain loads and stores. A slice holds the memory of MPI_Alloc_mem and of
 // MPI windows, and the heap of a program that shares it.
 //
-//   file   | slice of rank 0 | slice of rank 1 | ...          window_bytes() each, a power of two
+//   file   | slice of rank 0 | slice of rank 1 | ...          slice_bytes() each, a power of two
 //   slice  | blocks: the first half | heap: the second half |
 //   half   | handed out by grow(): accessible, memory once touched | reserved: access faults |
 //
@@ -85,8 +85,8 @@ class Arena {
   static Status attach(os::Descriptor file, uint32_t rank_count, int self, Arena& arena);
   /// Length of each slice in a job of `rank_count` ranks on a machine with this memory, under these limits of
   /// a process; 0 if there is no room for slices of useful size.
-  static uint64_t plan_window_bytes(uint32_t rank_count, uint64_t memory_bytes, uint64_t address_space_bytes,
-                                    uint64_t file_bytes_max);
+  static uint64_t plan_slice_bytes(uint32_t rank_count, uint64_t memory_bytes, uint64_t address_space_bytes,
+                                   uint64_t file_bytes_max);
 
   int descriptor() const { return file_.number(); }
   bool usable() const { return base_ != nullptr; }
@@ -94,18 +94,18 @@ class Arena {
   const std::string& reason() const { return reason_; }
   /// Sets the reason why there is no arena.
   void set_reason(std::string reason) { reason_ = std::move(reason); }
-  size_t window_bytes() const { return window_bytes_; }
-  size_t half_bytes() const { return window_bytes_ / 2; }
+  size_t slice_bytes() const { return slice_bytes_; }
+  size_t half_bytes() const { return slice_bytes_ / 2; }
   /// Start of a half of the own slice. Pre: usable().
   std::byte* begin_of(Half half) const { return base_ + (half == Half::heap ? half_bytes() : 0); }
 
   /// Whether all these bytes are in the own slice and peers can access them. Costs a few comparisons.
   bool holds(const void* address, size_t bytes) const {
-    const size_t offset = offset_in_window(address);
+    const size_t offset = offset_in_slice(address);
     return offset < reachable_end() && bytes <= reachable_end() - offset;
   }
   /// Pre: holds(address, 1).
-  uint64_t offset_of(const void* address) const { return offset_in_window(address); }
+  uint64_t offset_of(const void* address) const { return offset_in_slice(address); }
   /// Whether peers can access the heap's half: true until take_heap_back(), false in a child process.
   bool heap_is_shared() const { return !is_private(Half::heap); }
   /// Peers can access offsets of the own slice below this one.
@@ -125,13 +125,13 @@ class Arena {
   /// Address of a peer's memory in this process. nullptr if the range does not lie in one half of the peer's
   /// slice or the slice cannot be mapped. The first call for a peer maps its slice.
   std::byte* memory_of(int rank, uint64_t offset, size_t bytes) {
-    if (offset > window_bytes_ || bytes > window_bytes_ - offset) [[unlikely]]
+    if (offset > slice_bytes_ || bytes > slice_bytes_ - offset) [[unlikely]]
       return nullptr;
-    const PeerWindow& window = windows_[static_cast<size_t>(rank)];
+    const PeerSlice& slice = slices_[static_cast<size_t>(rank)];
     const auto half = static_cast<size_t>(offset >= half_bytes());
-    if (window.begin == nullptr || offset + bytes > window.accessible_end[half]) [[unlikely]]
-      return extend_window_of(rank, offset, bytes);
-    return window.begin + offset;
+    if (slice.begin == nullptr || offset + bytes > slice.accessible_end[half]) [[unlikely]]
+      return extend_slice_of(rank, offset, bytes);
+    return slice.begin + offset;
   }
 
   /// Hands out the next unused addresses of a half of the own slice; they read as zeros and take no memory
@@ -168,21 +168,21 @@ class Arena {
   friend class Exposure;
   static constexpr int kActiveBits = 32;
   static constexpr uint64_t kActiveMask = (uint64_t{1} << kActiveBits) - 1;
-  struct PeerWindow {
+  struct PeerSlice {
     std::byte* begin = nullptr;           // nullptr: not mapped yet
     uint64_t accessible_end[2] = {0, 0};  // end of the accessible part of each half, an offset in the slice
     bool refused = false;                 // mapping the slice has failed
   };
 
-  size_t offset_in_window(const void* address) const {
+  size_t offset_in_slice(const void* address) const {
     return static_cast<size_t>(static_cast<const std::byte*>(address) - base_);
   }
   uint64_t begin_offset(Half half) const { return half == Half::heap ? half_bytes() : 0; }
   bool is_private(Half half) const;
-  std::byte* extend_window_of(int rank, uint64_t offset, size_t bytes);
-  bool map_window_of(int rank);
+  std::byte* extend_slice_of(int rank, uint64_t offset, size_t bytes);
+  bool map_slice_of(int rank);
   bool has_file() const;
-  uint64_t file_offset() const { return static_cast<uint64_t>(self_) * window_bytes_; }
+  uint64_t file_offset() const { return static_cast<uint64_t>(self_) * slice_bytes_; }
   template <class Action>
   void for_each_piece_with_pages(Half half, Action action) const;
   uint64_t bytes_in(Half half) const;
@@ -191,9 +191,9 @@ class Arena {
   void forget();
 
   std::byte* base_ = nullptr;
-  size_t window_bytes_ = 0;
-  std::vector<PeerWindow> windows_;  // by rank
-  uint64_t used_[2] = {0, 0};        // bytes of each half handed out by grow(); atomic
+  size_t slice_bytes_ = 0;
+  std::vector<PeerSlice> slices_;  // by rank
+  uint64_t used_[2] = {0, 0};      // bytes of each half handed out by grow(); atomic
   uint64_t exposures_ = 0;  // of the heap: all so far, and in the last kActiveBits those that exist; atomic
   void (*on_private_message_)() = nullptr;
   uint32_t heap_is_private_ = 0;   // permanent; atomic

@@ -215,8 +215,8 @@ void Arena::become_private(bool copy) {
     if (half == Half::heap) heap_is_reachable_ = atomic::load_relaxed(heap_is_private_) != 0;
   }
   is_child_ = true;
-  for (PeerWindow& window : windows_) {
-    if (window.begin != base_) window = {.refused = true};
+  for (PeerSlice& slice : slices_) {
+    if (slice.begin != base_) slice = {.refused = true};
   }
   file_.reset();
 }

@@ -80,7 +80,7 @@ int CellPool::take(size_t bytes, bool gap) {
   return -1;
 }
 
-bool CellPool::bring_over(size_t bytes_ahead) {
+bool CellPool::prefetch_for_write(size_t bytes_ahead) {
   over_ = std::max(over_, turn_);
   if (over_ >= std::min(turn_ + bytes_ahead / cell_bytes_, ready_)) return false;
   if (first_busy(over_, 1) == over_) return false;

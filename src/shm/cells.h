@@ -2,7 +2,7 @@
 // long messages are copied in fragments. The owner fills a cell; the receiver copies out of it and marks it
 // free; only the owner takes marked cells again ("mark and sweep"), so no lock is needed. Recycled buffers: a
 // receiver may fill an emptied cell with a message for the owner, which then marks it free
-// (p2p/kept_cells.h).
+// (p2p/recycled_buffers.h).
 //
 //   owner:    take -> fill -> announce in a ring (release)      ... take again: mark seen (acquire)
 //   receiver:                 see it (acquire) -> copy out -> mark + 1 (release)
@@ -42,7 +42,7 @@ class CellPool {
   int take(size_t bytes, bool gap);
   /// Prefetches for write one more of the cells to be taken next, up to `bytes_ahead`; false if none is left.
   /// Called while the owner is idle: an emptied cell otherwise costs a cache miss per line.
-  bool bring_over(size_t bytes_ahead);
+  bool prefetch_for_write(size_t bytes_ahead);
   /// The number of this use of a run; valid right after take().
   uint32_t ticket(int cell) const { return sent_[static_cast<size_t>(cell)]; }
   /// Whether the receiver has emptied the run of this use; its cells may have been taken again since. The

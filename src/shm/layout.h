@@ -4,8 +4,8 @@
 //   offset 0             JobHeader            one, written by the creator of the segment
 //   blocks_offset        RankBlock + tables   one per rank, block_bytes apart
 //   cells_offset         bounce buffers       one pool per rank, owned by the sender
-//   areas_offset         collective regions   taken one by one for new communicators (coll/control_area.h)
-//   chunks_offset        overflow buffers,    one set per region and rank, allocated at first use
+//   regions_offset       collective regions   taken one by one for communicators (coll/collective_region.h)
+//   pipelines_offset     overflow buffers,    one set per region and rank, allocated at first use
 //                        pipeline buffers
 //   rings_offset         rings                taken one by one when a pair first communicates
 //
@@ -36,21 +36,21 @@ struct JobGeometry {
   uint64_t cells_offset;
   uint64_t rings_offset;
   uint64_t ring_bytes;  // credit line and slots
-  uint64_t areas_offset;
-  uint64_t area_bytes;  // three bitmaps, and a ControlRow for each rank
-  uint64_t chunks_offset;
-  uint64_t chunk_bytes;  // pipeline buffers of one rank in one region
-  uint32_t area_count;   // at most kAreasMax
+  uint64_t regions_offset;
+  uint64_t region_bytes;  // three bitmaps, and a RankSlots for each rank
+  uint64_t pipelines_offset;
+  uint64_t pipeline_bytes;  // pipeline buffers of one rank in one region
+  uint32_t region_count;    // at most kRegionsMax
 };
 
-constexpr uint32_t kAreasMax = 64;
+constexpr uint32_t kRegionsMax = 64;
 
 /// The state of a collective region and the process that is changing it, in one word: if that process dies,
 /// another one can continue in its place.
 ///
 ///   bit  32           8          0
 ///        | generation | process  | stage
-struct AreaState {
+struct RegionState {
   enum Stage : uint8_t {
     kFree,
     kTaking,    // by that process; no other process knows of it
@@ -63,12 +63,12 @@ struct AreaState {
   Stage stage() const { return static_cast<Stage>(word & 0xff); }
   int process() const { return static_cast<int>(word >> 8 & 0xff'ffff); }
   /// How often the region has been taken.
-  uint32_t turn() const { return static_cast<uint32_t>(word >> 32); }
+  uint32_t generation() const { return static_cast<uint32_t>(word >> 32); }
   /// The same generation in another stage.
-  AreaState at(Stage stage, int process) const {
+  RegionState at(Stage stage, int process) const {
     return {word >> 32 << 32 | uint64_t{static_cast<uint32_t>(process)} << 8 | stage};
   }
-  AreaState next_turn() const { return {((word >> 32) + 1) << 32}; }
+  RegionState next_generation() const { return {((word >> 32) + 1) << 32}; }
 };
 
 /// The number of dead ranks, and the rank whose death is being counted. One word, so that any process that
@@ -95,9 +95,9 @@ struct alignas(kLineBytes) JobHeader : JobGeometry {
   alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator
   uint32_t rings_taken;                       // fetch_add by the sender of each new pair
   uint32_t fences_needed;                     // 1 once a rank has failed to register for membarrier
-  uint32_t goes_on;           // 1 once a rank has acknowledged a death or recovered from it (shm/liveness.h)
-  uint64_t deaths;            // DeathCount; polled by every wait loop
-  uint64_t areas[kAreasMax];  // AreaState of each collective region; compare-exchange
+  uint32_t goes_on;  // 1 once a rank has acknowledged a death or recovered from it (shm/liveness.h)
+  uint64_t deaths;   // DeathCount; polled by every wait loop
+  uint64_t regions[kRegionsMax];  // RegionState of each collective region; compare-exchange
 
   // MPI_Abort: the first rank that changes abort_claimed from 0 to 1 writes the other fields, abort_written
   // last.
@@ -137,16 +137,16 @@ struct RankMemory {
 };
 
 /// Entries for concurrent CMA readers and writers of one process; further ones are not counted.
-constexpr uint32_t kVisitorsMax = 12;
+constexpr uint32_t kCmaAccessesMax = 12;
 
 /// Control block of cooperative copies (single_copy/cooperative.h): two processes share the copying of one
 /// message. Belongs to the receiver.
-struct alignas(kLineBytes) CopyDesk {
+struct alignas(kLineBytes) CopyControlBlock {
   uint64_t claim;   // the message, and how much of it has been taken
   uint64_t copied;  // bytes that the sender has copied
-  /// The processes that access the memory of this process by CMA (p2p/visit.h): 1 + the process, 0 in a free
-  /// entry.
-  uint32_t visitors[kVisitorsMax];
+  /// The processes that access the memory of this process by CMA (p2p/cma_access.h): 1 + the process, 0 in a
+  /// free entry.
+  uint32_t cma_accesses[kCmaAccessesMax];
 };
 
 /// Bytes of messages that bypassed the rings: sent ones counted when they begin, received ones when they
@@ -171,7 +171,7 @@ struct alignas(kLineBytes) AgreementEntry {
   uint32_t decided_acknowledged;
   uint32_t deaths;   // the outcome includes the deaths up to this number
   uint32_t context;  // of a new communicator
-  int32_t area;      // collective region of a new communicator
+  int32_t region;    // collective region of a new communicator
   uint32_t passed;   // the last agreement that is complete in this process
 };
 /// Communicators of one process with agreements that other processes may still need to read.
@@ -201,45 +201,45 @@ struct alignas(kLineBytes) RankBlock {
   /// Written by the rank: 1 once its program has set an error handler that returns errors of MPI calls.
   uint32_t returns_errors;
 
-  CopyDesk desk;
+  CopyControlBlock control_block;
   LongTraffic traffic;
   WaitPage waiting;
   AgreementEntry agreements[kAgreementsMax];
 };
 
 // A collective region, for rank_count ranks R: the bitmaps used, present and counted, each uint64_t[(R + 63)
-// / 64], then, from the next line on, ControlRow rows[R]. Rows are indexed by process, not by rank in the
+// / 64], then, from the next line on, RankSlots rows[R]. Rows are indexed by process, not by rank in the
 // communicator, so that the groups of a split can share a region. A bit of `present` means that the process
 // may still use the region, a bit of `counted` that it was a member when the region was taken.
 
 /// The data of one process in one small collective. The word is stored last and publishes the payload
 /// (release).
-struct alignas(kLineBytes) ControlSlot {
+struct alignas(kLineBytes) CollectiveSlot {
   uint64_t word;
   std::byte payload[4 * kLineBytes - sizeof(uint64_t)];
 };
-constexpr int64_t kSlotPayloadBytes = sizeof(ControlSlot::payload);
+constexpr int64_t kSlotPayloadBytes = sizeof(CollectiveSlot::payload);
 /// A power of two.
-constexpr uint32_t kControlSlots = 8;
+constexpr uint32_t kCollectiveSlots = 8;
 /// Data that do not fit a slot's payload are in the slot's overflow buffer, in front of the pipeline buffers
 /// of the process: slots are close together, and pages of overflow buffers are allocated at first use. A gap
 /// follows each buffer, because a reader's processor prefetches beyond its end.
-constexpr int64_t kWidePayloadBytes = 8192;
-constexpr uint64_t kWidePartBytes = kWidePayloadBytes + 1024;
-constexpr uint64_t kWidePartsBytes = kControlSlots * kWidePartBytes;
-constexpr int kChunkWords = kLineBytes / sizeof(uint64_t);
+constexpr int64_t kOverflowPayloadBytes = 8192;
+constexpr uint64_t kOverflowBufferBytes = kOverflowPayloadBytes + 1024;
+constexpr uint64_t kOverflowBuffersBytes = kCollectiveSlots * kOverflowBufferBytes;
+constexpr int kPipelineWords = kLineBytes / sizeof(uint64_t);
 
 /// The slots and counters of one process in one region. Only that process writes them, and the process that
 /// clears the region after all have left.
-struct alignas(kLineBytes) ControlRow {
-  ControlSlot slots[kControlSlots];  // used in cyclic order
+struct alignas(kLineBytes) RankSlots {
+  CollectiveSlot slots[kCollectiveSlots];  // used in cyclic order
   /// Number of the last small collective that is complete in this process: it no longer reads any data up to
   /// it.
   uint32_t done;
   // For collectives through pipeline buffers: how far the process has filled its own, and how far it has read
   // those of the other ranks.
-  alignas(kLineBytes) uint64_t produced[kChunkWords];
-  alignas(kLineBytes) uint64_t consumed[kChunkWords];
+  alignas(kLineBytes) uint64_t produced[kPipelineWords];
+  alignas(kLineBytes) uint64_t consumed[kPipelineWords];
 };
 
 constexpr size_t kSharedHoldWords = 8;  // of 64 ranks each
@@ -252,18 +252,18 @@ struct alignas(kLineBytes) WindowBoard {
   /// Number of processes that wait for it.
   uint32_t waiting;
   /// The accumulate lock: 1 + the process that is combining data in the part; 0: free.
-  alignas(kLineBytes) uint32_t combining;
+  alignas(kLineBytes) uint32_t accumulate_lock;
   /// Parts that the process of this board holds a shared lock of, a bit for each rank of the window. Only
   /// that process writes here; waiters read it to find the holders.
   alignas(kLineBytes) uint64_t shared[kSharedHoldWords];
 };
 
 static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLineBytes);
-static_assert(sizeof(CopyDesk) == kLineBytes && sizeof(AgreementEntry) == kLineBytes);
+static_assert(sizeof(CopyControlBlock) == kLineBytes && sizeof(AgreementEntry) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);
 static_assert(sizeof(WindowBoard) == 3 * kLineBytes);
-static_assert(kWidePartsBytes % 4096 == 0);
-static_assert(sizeof(ControlSlot) == 4 * kLineBytes);
-static_assert(sizeof(ControlRow) == (4 * kControlSlots + 3) * kLineBytes);
+static_assert(kOverflowBuffersBytes % 4096 == 0);
+static_assert(sizeof(CollectiveSlot) == 4 * kLineBytes);
+static_assert(sizeof(RankSlots) == (4 * kCollectiveSlots + 3) * kLineBytes);
 
 }  // namespace hearth::shm

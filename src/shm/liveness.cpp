@@ -5,7 +5,7 @@
 #include "base/atomic.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 namespace hearth::shm {
 namespace {
@@ -75,7 +75,7 @@ void Liveness::tell(int rank, DeathCause cause, int code) const {
     const DeathCount seen{atomic::load_acquire(word)};
     const int claimed = seen.rank();
     if (claimed >= segment_->rank_count()) {
-      damaged("the count of deaths names rank %d of %d", claimed, segment_->rank_count());
+      report_corruption("the count of deaths names rank %d of %d", claimed, segment_->rank_count());
     }
     if (claimed >= 0) {
       // Both pair with the loads above.
@@ -87,7 +87,7 @@ void Liveness::tell(int rank, DeathCause cause, int code) const {
       break;
     } else if (atomic::load_acquire(word) == seen.word) {
       // A number stored after the word was read may not be counted yet, but then the word has changed.
-      damaged("rank %d's death has number %u of %u", rank, number, seen.count());
+      report_corruption("rank %d's death has number %u of %u", rank, number, seen.count());
     }
   }
   // Pairs with the fence in Sleeper::prepare: a rank that has not seen the new count has set `asleep`.

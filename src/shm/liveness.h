@@ -1,5 +1,5 @@
 // Deaths of ranks. On one machine they are published in the segment to every rank of the job: by mpiexec or,
-// under another library's launcher, by the ranks that detect them (abi/neighbours.h).
+// under another library's launcher, by the ranks that detect them (abi/liveness_monitor.h).
 //
 //   publisher: cause and code -> claims the next number (compare-exchange) -> number of the death (release)
 //               -> count of deaths (compare-exchange) -> wakes all ranks

@@ -126,7 +126,7 @@ class RingWriter {
   RingWriter() = default;
   /// `memory` is a zeroed ring of `lines` that no writer has used yet; `reader` wakes the process that reads
   /// it; `notes` are note_words(lines) words of private memory, which must outlive the writer.
-  RingWriter(std::byte* memory, uint32_t lines, Bell reader, uint64_t* notes, RingEnds ends = {})
+  RingWriter(std::byte* memory, uint32_t lines, WakeWord reader, uint64_t* notes, RingEnds ends = {})
       : slots_(memory + kRingHeadLines * kLineBytes),
         stop_(2 * lines),
         clean_(notes),
@@ -151,7 +151,7 @@ class RingWriter {
     header_at(at(place_)).match = match;
     publish(slots_of(payload_bytes),
             PacketHeader::make_commit(kind, flags, static_cast<uint32_t>(payload_bytes), cookie));
-    reader_.ring();
+    reader_.wake();
   }
 
   /// Modulo 2^32.
@@ -182,7 +182,7 @@ class RingWriter {
     // As in publish().
     atomic::store_release(header_at(slot).commit, commit_word | lap_);
     if (slots == 2) take_next_line();
-    reader_.ring();
+    reader_.wake();
   }
 
   /// Prefetches for write the lines of the next packet with this payload; called while the writer is idle.
@@ -190,7 +190,7 @@ class RingWriter {
   /// because prefetch instructions for writing gained nothing where it was measured. The cleared slots are
   /// free, and the line that the reader polls is not written. Returns false if some of the slots are not free
   /// yet.
-  bool bring_over(size_t payload_bytes) {
+  bool prefetch_for_write(size_t payload_bytes) {
     const uint32_t slots = slots_of(payload_bytes);
     if (place_ + slots >= stop_) refresh();
     const uint32_t to_end = count_ - place_;
@@ -312,14 +312,14 @@ class RingWriter {
   uint32_t consumed_ = 0;
   uint32_t unexpected_kib_ = 0;
   uint32_t other_slots_ = 0;  // slots written, minus the number of short packets
-  Bell reader_;
+  WakeWord reader_;
   RingEnds ends_;
 };
 
 class RingReader {
  public:
   RingReader() = default;
-  RingReader(std::byte* memory, uint32_t lines, Bell writer, RingEnds ends = {})
+  RingReader(std::byte* memory, uint32_t lines, WakeWord writer, RingEnds ends = {})
       : slots_(memory + kRingHeadLines * kLineBytes), count_(2 * lines), writer_(writer), ends_(ends) {
     renew();
   }
@@ -396,7 +396,7 @@ class RingReader {
     atomic::store_release(*reinterpret_cast<uint64_t*>(slots_ - kRingHeadLines * kLineBytes), credit.word());
     published_ = credit.consumed;
     renew();
-    writer_.ring();
+    writer_.wake();
   }
 
   /// Bytes of this writer's unexpected messages; maintained by the layer above.
@@ -435,7 +435,7 @@ class RingReader {
   uint32_t base_ = 0;         // slots read in former laps
   uint32_t published_ = 0;    // tail() in the last published credit
   uint32_t other_slots_ = 0;  // as in the writer
-  Bell writer_;
+  WakeWord writer_;
   RingEnds ends_;
 };
 

@@ -24,7 +24,7 @@ namespace {
 // worth.
 constexpr uint32_t kRingLinesMin = 64;
 constexpr uint32_t kCellCountMin = 32;
-constexpr uint64_t kChunkBytesMin = 512 * 1024;
+constexpr uint64_t kPipelineBytesMin = 512 * 1024;
 // The shortest ring that holds the longest reply packet and its pad.
 constexpr uint32_t kRingLinesLeast = 16;
 constexpr uint32_t kRingLinesMax = 1 << 20;
@@ -40,12 +40,12 @@ uint64_t to_pages(uint64_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-uint64_t knock_bytes(uint64_t ranks) {
+uint64_t connect_bitmap_bytes(uint64_t ranks) {
   return (ranks + 63) / 64 * 8;
 }
 
 uint64_t table_bytes(uint64_t ranks) {
-  const uint64_t bytes = knock_bytes(ranks) + ranks * sizeof(uint32_t);
+  const uint64_t bytes = connect_bitmap_bytes(ranks) + ranks * sizeof(uint32_t);
   return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
@@ -68,20 +68,20 @@ uint64_t blocks_offset() {
 uint64_t cells_offset(const SegmentPlan& plan) {
   return blocks_offset() + plan.rank_count * block_bytes(plan);
 }
-uint64_t area_head_bytes(uint64_t ranks) {
-  return (3 * knock_bytes(ranks) + kLineBytes - 1) / kLineBytes * kLineBytes;
+uint64_t region_head_bytes(uint64_t ranks) {
+  return (3 * connect_bitmap_bytes(ranks) + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
-uint64_t area_bytes(const SegmentPlan& plan) {
-  return to_pages(area_head_bytes(plan.rank_count) + plan.rank_count * sizeof(ControlRow));
+uint64_t region_bytes(const SegmentPlan& plan) {
+  return to_pages(region_head_bytes(plan.rank_count) + plan.rank_count * sizeof(RankSlots));
 }
-uint64_t areas_offset(const SegmentPlan& plan) {
+uint64_t regions_offset(const SegmentPlan& plan) {
   return cells_offset(plan) + plan.rank_count * pool_bytes(plan);
 }
-uint64_t chunks_offset(const SegmentPlan& plan) {
-  return areas_offset(plan) + plan.area_count * area_bytes(plan);
+uint64_t pipelines_offset(const SegmentPlan& plan) {
+  return regions_offset(plan) + plan.region_count * region_bytes(plan);
 }
 uint64_t rings_offset(const SegmentPlan& plan) {
-  return to_pages(chunks_offset(plan) + uint64_t{plan.area_count} * plan.rank_count * plan.long_bytes());
+  return to_pages(pipelines_offset(plan) + uint64_t{plan.region_count} * plan.rank_count * plan.long_bytes());
 }
 
 // Pipeline buffers are used without reserve_room(), which only a memfd permits, and only where memory is not
@@ -98,8 +98,8 @@ SegmentPlan plan_of(const JobGeometry& geometry) {
   plan.ring_lines = geometry.ring_lines;
   plan.cell_bytes = geometry.cell_bytes;
   plan.cell_count = geometry.cell_count;
-  plan.area_count = geometry.area_count;
-  plan.chunk_bytes = geometry.chunk_bytes;
+  plan.region_count = geometry.region_count;
+  plan.pipeline_bytes = geometry.pipeline_bytes;
   plan.rings_in_pages = geometry.ring_bytes % os::page_bytes() == 0;
   return plan;
 }
@@ -107,26 +107,27 @@ SegmentPlan plan_of(const JobGeometry& geometry) {
 /// Whether the header is consistent: all offsets and lengths equal those of a plan with its numbers.
 bool is_sound(const JobGeometry& geometry) {
   constexpr uint32_t kRanksMax = 1 << 20;
-  if (geometry.rank_count == 0 || geometry.rank_count > kRanksMax || geometry.area_count > kAreasMax ||
+  if (geometry.rank_count == 0 || geometry.rank_count > kRanksMax || geometry.region_count > kRegionsMax ||
       geometry.segment_bytes > kSegmentBytesMax || geometry.ring_lines == 0 ||
       geometry.ring_lines > kRingLinesMax || geometry.cell_count == 0 || geometry.cell_bytes == 0) {
     return false;
   }
   // Checks the largest parts first, so that no product below overflows 64 bits.
   const uint64_t ranks = geometry.rank_count;
-  const uint64_t chunks = geometry.area_count * ranks;
+  const uint64_t pipeline_buffers = geometry.region_count * ranks;
   const uint64_t lines = geometry.segment_bytes / kLineBytes;
   if (uint64_t{geometry.cell_count} * geometry.cell_bytes > geometry.segment_bytes / ranks ||
       geometry.ring_lines > lines / (ranks * ranks) ||
-      (chunks > 0 && geometry.chunk_bytes > geometry.segment_bytes / chunks)) {
+      (pipeline_buffers > 0 && geometry.pipeline_bytes > geometry.segment_bytes / pipeline_buffers)) {
     return false;
   }
   const SegmentPlan plan = plan_of(geometry);
   return geometry.blocks_offset == blocks_offset() && geometry.block_bytes == block_bytes(plan) &&
-         geometry.cells_offset == cells_offset(plan) && geometry.areas_offset == areas_offset(plan) &&
-         geometry.area_bytes == area_bytes(plan) && geometry.chunks_offset == chunks_offset(plan) &&
-         geometry.chunk_bytes == to_pages(plan.chunk_bytes) && geometry.rings_offset == rings_offset(plan) &&
-         geometry.ring_bytes == ring_bytes(plan) && geometry.segment_bytes == plan.segment_bytes();
+         geometry.cells_offset == cells_offset(plan) && geometry.regions_offset == regions_offset(plan) &&
+         geometry.region_bytes == region_bytes(plan) && geometry.pipelines_offset == pipelines_offset(plan) &&
+         geometry.pipeline_bytes == to_pages(plan.pipeline_bytes) &&
+         geometry.rings_offset == rings_offset(plan) && geometry.ring_bytes == ring_bytes(plan) &&
+         geometry.segment_bytes == plan.segment_bytes();
 }
 
 }  // namespace
@@ -145,24 +146,24 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   plan.cell_count = static_cast<uint32_t>(
       std::clamp<int64_t>(param::get_count(param::Id::shm_cell_count), 1, kCellCountMax));
   // A single rank needs no collective region.
-  const int64_t areas = rank_count > 1 ? param::get_count(param::Id::coll_areas) : 0;
-  plan.area_count = static_cast<uint32_t>(std::clamp<int64_t>(areas, 0, kAreasMax));
-  plan.chunk_bytes = to_pages(param::get_bytes(param::Id::coll_chunk_bytes));
+  const int64_t regions = rank_count > 1 ? param::get_count(param::Id::coll_regions) : 0;
+  plan.region_count = static_cast<uint32_t>(std::clamp<int64_t>(regions, 0, kRegionsMax));
+  plan.pipeline_bytes = to_pages(param::get_bytes(param::Id::coll_pipeline_bytes));
   for (uint32_t ranks = rank_count; ranks > 16; ranks /= 4) {
     if (plan.ring_lines > kRingLinesMin) plan.ring_lines /= 2;
-    if (plan.chunk_bytes > kChunkBytesMin) plan.chunk_bytes = to_pages(plan.chunk_bytes / 2);
+    if (plan.pipeline_bytes > kPipelineBytesMin) plan.pipeline_bytes = to_pages(plan.pipeline_bytes / 2);
     if (plan.cell_count > kCellCountMin && ranks > 64) plan.cell_count /= 2;
   }
-  if (!has_memory_files() || os::memory_is_strict()) plan.chunk_bytes = 0;
+  if (!has_memory_files() || os::memory_is_strict()) plan.pipeline_bytes = 0;
   // If the limits on files or address space are low (ulimit -f, -v), reduces the number of collective
   // regions, which are optional.
   const uint64_t bytes_max = std::min(os::file_limit_bytes(), os::address_space_limit_bytes()) / 2;
-  while (plan.area_count > 0 && plan.segment_bytes() > bytes_max) plan.area_count /= 2;
+  while (plan.region_count > 0 && plan.segment_bytes() > bytes_max) plan.region_count /= 2;
   return plan;
 }
 
 uint64_t SegmentPlan::long_bytes() const {
-  return chunk_bytes == 0 ? 0 : kWidePartsBytes + to_pages(chunk_bytes);
+  return pipeline_bytes == 0 ? 0 : kOverflowBuffersBytes + to_pages(pipeline_bytes);
 }
 
 uint64_t SegmentPlan::segment_bytes() const {
@@ -171,7 +172,7 @@ uint64_t SegmentPlan::segment_bytes() const {
 }
 
 uint64_t SegmentPlan::bytes_per_rank() const {
-  return block_bytes(*this) + pool_bytes(*this) + (area_count > 0 ? sizeof(ControlRow) : 0);
+  return block_bytes(*this) + pool_bytes(*this) + (region_count > 0 ? sizeof(RankSlots) : 0);
 }
 
 uint64_t SegmentPlan::bytes_per_pair() const {
@@ -250,23 +251,23 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   job.cells_offset = cells_offset(plan);
   job.rings_offset = rings_offset(plan);
   job.ring_bytes = ring_bytes(plan);
-  job.areas_offset = areas_offset(plan);
-  job.area_bytes = area_bytes(plan);
-  job.chunks_offset = chunks_offset(plan);
-  job.chunk_bytes = to_pages(plan.chunk_bytes);
-  job.area_count = plan.area_count;
+  job.regions_offset = regions_offset(plan);
+  job.region_bytes = region_bytes(plan);
+  job.pipelines_offset = pipelines_offset(plan);
+  job.pipeline_bytes = to_pages(plan.pipeline_bytes);
+  job.region_count = plan.region_count;
   job.next_context = kFirstFreeContext;
   made.geometry_ = job;
   made.geometry_.magic = kMagic;
   made.pool_bytes_ = pool_bytes(plan);
   made.bind_parts(memory);
-  made.close_chunks();
+  made.close_pipeline_buffers();
   // Every rank uses the blocks from the start. Allocates them now, so that a lack of memory is ENOSPC instead
   // of SIGBUS.
   HEARTH_TRY(made.take_room(plan, blocks_offset(), cells_offset(plan) - blocks_offset()));
-  if (plan.area_count > 0) {
-    HEARTH_TRY(made.take_room(plan, areas_offset(plan), area_bytes(plan)));
-    job.areas[0] = AreaState().at(AreaState::kUsed, 0).word;
+  if (plan.region_count > 0) {
+    HEARTH_TRY(made.take_room(plan, regions_offset(plan), region_bytes(plan)));
+    job.regions[0] = RegionState().at(RegionState::kUsed, 0).word;
     for (uint32_t r = 0; r < plan.rank_count; ++r) made.present(0)[r / 64] |= uint64_t{1} << (r % 64);
   }
   for (uint32_t r = 0; r < plan.rank_count; ++r) {
@@ -308,7 +309,7 @@ void Segment::bind_parts(std::span<const RankMemory> memory) const {
 Status Segment::attach(int descriptor, Segment& segment) {
   Segment made;
   HEARTH_TRY(map(descriptor, os::map_shared, made));
-  made.close_chunks();
+  made.close_pipeline_buffers();
   os::set_close_on_exec(descriptor, true);
   segment = std::move(made);
   return {};
@@ -365,14 +366,14 @@ RankBlock& Segment::rank(int rank) const {
                                        static_cast<uint64_t>(rank) * geometry_.block_bytes);
 }
 
-std::span<uint64_t> Segment::knocks(int rank) const {
+std::span<uint64_t> Segment::connect_bitmap(int rank) const {
   auto* words = reinterpret_cast<uint64_t*>(&this->rank(rank) + 1);
-  return {words, knock_bytes(geometry_.rank_count) / 8};
+  return {words, connect_bitmap_bytes(geometry_.rank_count) / 8};
 }
 
 uint32_t& Segment::ring_number(int receiver, int sender) const {
   auto* numbers = reinterpret_cast<uint32_t*>(reinterpret_cast<std::byte*>(&rank(receiver) + 1) +
-                                              knock_bytes(geometry_.rank_count));
+                                              connect_bitmap_bytes(geometry_.rank_count));
   return numbers[sender];
 }
 
@@ -390,55 +391,58 @@ int64_t Segment::take_ring(int receiver) const {
   return number;
 }
 
-std::byte* Segment::area_memory(int area) const {
-  HEARTH_DCHECK(area >= 0 && static_cast<uint32_t>(area) < geometry_.area_count);
-  return base_ + geometry_.areas_offset + static_cast<uint64_t>(area) * geometry_.area_bytes;
+std::byte* Segment::region_memory(int region) const {
+  HEARTH_DCHECK(region >= 0 && static_cast<uint32_t>(region) < geometry_.region_count);
+  return base_ + geometry_.regions_offset + static_cast<uint64_t>(region) * geometry_.region_bytes;
 }
 
-std::span<uint64_t> Segment::used_rows(int area) const {
-  return {reinterpret_cast<uint64_t*>(area_memory(area)), knock_bytes(geometry_.rank_count) / 8};
+std::span<uint64_t> Segment::used_slots(int region) const {
+  return {reinterpret_cast<uint64_t*>(region_memory(region)), connect_bitmap_bytes(geometry_.rank_count) / 8};
 }
 
-std::span<uint64_t> Segment::present(int area) const {
-  return {used_rows(area).data() + knock_bytes(geometry_.rank_count) / 8,
-          knock_bytes(geometry_.rank_count) / 8};
+std::span<uint64_t> Segment::present(int region) const {
+  return {used_slots(region).data() + connect_bitmap_bytes(geometry_.rank_count) / 8,
+          connect_bitmap_bytes(geometry_.rank_count) / 8};
 }
 
-std::span<uint64_t> Segment::counted(int area) const {
-  return {present(area).data() + knock_bytes(geometry_.rank_count) / 8,
-          knock_bytes(geometry_.rank_count) / 8};
+std::span<uint64_t> Segment::counted(int region) const {
+  return {present(region).data() + connect_bitmap_bytes(geometry_.rank_count) / 8,
+          connect_bitmap_bytes(geometry_.rank_count) / 8};
 }
 
-ControlRow& Segment::control_row(int area, int process) const {
+RankSlots& Segment::rank_slots(int region, int process) const {
   HEARTH_DCHECK(process >= 0 && process < rank_count());
-  std::byte* rows = area_memory(area) + area_head_bytes(geometry_.rank_count);
-  return reinterpret_cast<ControlRow*>(rows)[process];
+  std::byte* rows = region_memory(region) + region_head_bytes(geometry_.rank_count);
+  return reinterpret_cast<RankSlots*>(rows)[process];
 }
 
-bool Segment::reserve_area(int area) const {
-  return os::reserve_room(descriptor_, static_cast<size_t>(area_memory(area) - base_), geometry_.area_bytes);
+bool Segment::reserve_region(int region) const {
+  return os::reserve_room(descriptor_, static_cast<size_t>(region_memory(region) - base_),
+                          geometry_.region_bytes);
 }
 
 // Of all areas, by far most of the segment. If that is refused, mlockall() populates more.
-void Segment::close_chunks() const {
-  const uint64_t bytes = geometry_.rings_offset - geometry_.chunks_offset;
-  if (bytes > 0) static_cast<void>(os::make_inaccessible(base_ + geometry_.chunks_offset, bytes));
+void Segment::close_pipeline_buffers() const {
+  const uint64_t bytes = geometry_.rings_offset - geometry_.pipelines_offset;
+  if (bytes > 0) static_cast<void>(os::make_inaccessible(base_ + geometry_.pipelines_offset, bytes));
 }
 
-bool Segment::open_chunks(int area) const {
-  if (geometry_.chunk_bytes == 0) return true;
-  const uint64_t bytes = geometry_.rank_count * (kWidePartsBytes + geometry_.chunk_bytes);
-  return os::make_accessible(base_ + geometry_.chunks_offset + static_cast<uint64_t>(area) * bytes, bytes);
+bool Segment::open_pipeline_buffers(int region) const {
+  if (geometry_.pipeline_bytes == 0) return true;
+  const uint64_t bytes = geometry_.rank_count * (kOverflowBuffersBytes + geometry_.pipeline_bytes);
+  return os::make_accessible(base_ + geometry_.pipelines_offset + static_cast<uint64_t>(region) * bytes,
+                             bytes);
 }
 
-std::byte* Segment::wide_parts(int area, int process) const {
-  const uint64_t number = static_cast<uint64_t>(area) * geometry_.rank_count + static_cast<uint64_t>(process);
-  return base_ + geometry_.chunks_offset + number * (kWidePartsBytes + geometry_.chunk_bytes);
+std::byte* Segment::overflow_buffers(int region, int process) const {
+  const uint64_t number =
+      static_cast<uint64_t>(region) * geometry_.rank_count + static_cast<uint64_t>(process);
+  return base_ + geometry_.pipelines_offset + number * (kOverflowBuffersBytes + geometry_.pipeline_bytes);
 }
 
-std::span<std::byte> Segment::chunks(int area, int process) const {
-  if (geometry_.chunk_bytes == 0) return {};
-  return {wide_parts(area, process) + kWidePartsBytes, geometry_.chunk_bytes};
+std::span<std::byte> Segment::pipeline_buffers(int region, int process) const {
+  if (geometry_.pipeline_bytes == 0) return {};
+  return {overflow_buffers(region, process) + kOverflowBuffersBytes, geometry_.pipeline_bytes};
 }
 
 uint32_t& Segment::cell_mark(int owner, uint32_t cell) const {

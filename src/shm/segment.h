@@ -19,8 +19,8 @@ struct SegmentPlan {
   uint32_t ring_lines = 0;
   uint32_t cell_bytes = 0;
   uint32_t cell_count = 0;
-  uint32_t area_count = 0;
-  uint64_t chunk_bytes = 0;
+  uint32_t region_count = 0;
+  uint64_t pipeline_bytes = 0;
   bool rings_in_pages = false;  // each ring in pages of its own, to place it on its receiver's memory node
 
   static SegmentPlan for_ranks(uint32_t rank_count);
@@ -62,7 +62,7 @@ class Segment {
 
   /// The connect bitmap of `rank`: bit s % 64 of word s / 64 is set when rank s has opened a ring to `rank`,
   /// until `rank` has opened it too.
-  std::span<uint64_t> knocks(int rank) const;
+  std::span<uint64_t> connect_bitmap(int rank) const;
   /// Number + 1 of the ring from `sender` to `receiver`; 0 if there is none yet.
   uint32_t& ring_number(int receiver, int sender) const;
   /// Upper limit of the number of rings.
@@ -76,22 +76,22 @@ class Segment {
 
   // Collective regions. Region 0 belongs to MPI_COMM_WORLD and is allocated from the start.
   /// Bit r % 64 of word r / 64: the row of process r may contain nonzero words.
-  std::span<uint64_t> used_rows(int area) const;
+  std::span<uint64_t> used_slots(int region) const;
   /// The same for processes that have not left the region.
-  std::span<uint64_t> present(int area) const;
+  std::span<uint64_t> present(int region) const;
   /// The same for the members when the region was taken.
-  std::span<uint64_t> counted(int area) const;
-  ControlRow& control_row(int area, int process) const;
+  std::span<uint64_t> counted(int region) const;
+  RankSlots& rank_slots(int region, int process) const;
   /// Allocates the rows of a region; false if memory is short.
-  bool reserve_area(int area) const;
+  bool reserve_region(int region) const;
   /// Makes the pipeline and overflow buffers of a region accessible to this process; false if the system
   /// refuses. Before it, access faults.
-  bool open_chunks(int area) const;
+  bool open_pipeline_buffers(int region) const;
   /// The pipeline buffers of a process in a region: whole pages, allocated as they are touched. Pre:
-  /// open_chunks().
-  std::span<std::byte> chunks(int area, int process) const;
+  /// open_pipeline_buffers().
+  std::span<std::byte> pipeline_buffers(int region, int process) const;
   /// The overflow buffers of its slots. Pre: there are pipeline buffers.
-  std::byte* wide_parts(int area, int process) const;
+  std::byte* overflow_buffers(int region, int process) const;
 
   /// How often receivers have emptied a cell (shm/cells.h).
   uint32_t& cell_mark(int owner, uint32_t cell) const;
@@ -100,11 +100,11 @@ class Segment {
   bool reserve_cells(int owner, uint32_t first, uint32_t count) const;
 
  private:
-  std::byte* area_memory(int area) const;
+  std::byte* region_memory(int region) const;
   static Status map(int descriptor, void* (*how)(int descriptor, size_t bytes), Segment& segment);
   Status take_room(const SegmentPlan& plan, uint64_t offset, uint64_t bytes) const;
   void bind_parts(std::span<const RankMemory> memory) const;
-  void close_chunks() const;
+  void close_pipeline_buffers() const;
 
   std::byte* base_ = nullptr;
   size_t bytes_ = 0;

@@ -10,8 +10,8 @@ Sleeper::Sleeper(const Segment& segment, int self)
 
 void Sleeper::prepare() {
   atomic::store_relaxed(*word_, 1u);
-  // Pairs with the fence in Bell::ring. The full fence is needed in either case: membarrier makes the other
-  // processors fence, not necessarily this one.
+  // Pairs with the fence in WakeWord::wake. The full fence is needed in either case: membarrier makes the
+  // other processors fence, not necessarily this one.
   atomic::fence_full();
   if (membarrier_) os::membarrier();
 }

@@ -43,26 +43,26 @@ class Sleeper {
   bool membarrier_ = false;
 };
 
-/// Wakes one rank. ring() follows every store that the rank may wait for; it loads one line, which is nearly
+/// Wakes one rank. wake() follows every store that the rank may wait for; it loads one line, which is nearly
 /// always in the cache.
-class Bell {
+class WakeWord {
  public:
-  Bell() = default;
-  Bell(const Segment& segment, int rank)
+  WakeWord() = default;
+  WakeWord(const Segment& segment, int rank)
       : asleep_(&segment.rank(rank).asleep), fences_needed_(&segment.job().fences_needed) {}
 
-  void ring() const {
+  void wake() const {
     if (__builtin_expect(atomic::load_relaxed(*fences_needed_) != 0, 0)) {
       atomic::fence_full();
     } else {
       atomic::fence_compiler();
     }
     // Pairs with the store in Sleeper::prepare.
-    if (__builtin_expect(atomic::load_relaxed(*asleep_) != 0, 0)) wake();
+    if (__builtin_expect(atomic::load_relaxed(*asleep_) != 0, 0)) wake_sleeper();
   }
 
  private:
-  [[gnu::cold]] void wake() const {
+  [[gnu::cold]] void wake_sleeper() const {
     atomic::store_relaxed(*asleep_, 0u);
     os::futex_wake(*asleep_);
   }

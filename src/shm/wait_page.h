@@ -1,10 +1,10 @@
 // Wait diagnostics of a rank: a page in its block of the segment that shows why a job does not progress
 // (launch/snapshot.h). It stays readable after the rank is killed.
 //
-// Written by the rank under its library's lock, and only after it has waited for a while (p2p/wait_note.h): a
-// message that arrives in time costs nothing here. Read by other processes, which accept the page if
-// `version` was even and equal before and after reading. A wait that ends only sets the kind of its entry to
-// none.
+// Written by the rank under its library's lock, and only after it has waited for a while
+// (p2p/wait_diagnostics.h): a message that arrives in time costs nothing here. Read by other processes, which
+// accept the page if `version` was even and equal before and after reading. A wait that ends only sets the
+// kind of its entry to none.
 //
 //   counts | unexpected messages | posted receives | communicators named here | waits | polling
 #pragma once

@@ -47,18 +47,19 @@ uint64_t claim_word(uint32_t mark, size_t blocks_taken) {
 
 // Claims the rest of the message, so that the sender claims nothing more. Returns how many bytes were claimed
 // before.
-size_t close_desk(shm::CopyDesk& desk, const Message& message) {
-  const uint64_t before = atomic::exchange(desk.claim, claim_word(message.mark, blocks_of(message.bytes)));
+size_t close_control_block(shm::CopyControlBlock& control_block, const Message& message) {
+  const uint64_t before =
+      atomic::exchange(control_block.claim, claim_word(message.mark, blocks_of(message.bytes)));
   return std::min(message.bytes, static_cast<size_t>(static_cast<uint32_t>(before)) * kBlockBytes);
 }
 
 // Waits until the sender has copied `bytes`, all that it claimed. False if it has left a part of it uncopied.
-bool await_pieces(const shm::CopyDesk& desk, size_t bytes, Copier& copier) {
+bool await_pieces(const shm::CopyControlBlock& control_block, size_t bytes, Copier& copier) {
   bool gone = false;
   for (int look = 1;; ++look) {
     // Pairs with the addition in report_piece. After the sender's death the count is read once more, because
     // its last additions are valid.
-    const uint64_t copied = atomic::load_acquire(desk.copied);
+    const uint64_t copied = atomic::load_acquire(control_block.copied);
     if (copied & kUndone) return false;
     if (copied >= bytes) return true;
     if (gone) return false;
@@ -72,61 +73,62 @@ bool await_pieces(const shm::CopyDesk& desk, size_t bytes, Copier& copier) {
 
 }  // namespace
 
-Piece open_desk(shm::CopyDesk& desk, const Message& message) {
+Piece open_control_block(shm::CopyControlBlock& control_block, const Message& message) {
   const size_t blocks = next_piece(0, blocks_of(message.bytes), message.sizes);
-  atomic::store_relaxed(desk.copied, uint64_t{0});
-  atomic::store_release(desk.claim, claim_word(message.mark, blocks));
+  atomic::store_relaxed(control_block.copied, uint64_t{0});
+  atomic::store_release(control_block.claim, claim_word(message.mark, blocks));
   return piece_at(0, blocks, message.bytes);
 }
 
-Piece take_piece(shm::CopyDesk& desk, const Message& message) {
+Piece take_piece(shm::CopyControlBlock& control_block, const Message& message) {
   for (;;) {
-    const uint64_t word = atomic::load_acquire(desk.claim);
+    const uint64_t word = atomic::load_acquire(control_block.claim);
     const size_t taken = static_cast<uint32_t>(word);
     if (word >> 32 != message.mark || taken >= blocks_of(message.bytes)) return {};
     const size_t blocks = next_piece(taken, blocks_of(message.bytes) - taken, message.sizes);
-    if (atomic::compare_exchange(desk.claim, word, claim_word(message.mark, taken + blocks))) {
+    if (atomic::compare_exchange(control_block.claim, word, claim_word(message.mark, taken + blocks))) {
       return piece_at(taken, blocks, message.bytes);
     }
   }
 }
 
-void report_piece(shm::CopyDesk& desk, const Piece& piece) {
-  atomic::fetch_add(desk.copied, uint64_t{piece.bytes});
+void report_piece(shm::CopyControlBlock& control_block, const Piece& piece) {
+  atomic::fetch_add(control_block.copied, uint64_t{piece.bytes});
 }
 
-bool receive_pieces(shm::CopyDesk& desk, const Message& message, Piece first, Copier& copier) {
+bool receive_pieces(shm::CopyControlBlock& control_block, const Message& message, Piece first,
+                    Copier& copier) {
   size_t own = 0;
-  for (Piece piece = first; piece.bytes > 0; piece = take_piece(desk, message)) {
+  for (Piece piece = first; piece.bytes > 0; piece = take_piece(control_block, message)) {
     chaos::at(chaos::Point::piece_taken);
     if (!copier.copy(piece)) {
       // The sender must not write to the buffer after this function returns.
-      const size_t taken = close_desk(desk, message);
+      const size_t taken = close_control_block(control_block, message);
       // Less than this process has claimed: the control block is corrupt.
       if (taken < own + piece.bytes) return false;
-      await_pieces(desk, taken - own - piece.bytes, copier);
+      await_pieces(control_block, taken - own - piece.bytes, copier);
       return false;
     }
     own += piece.bytes;
   }
   // The missing pieces are unknown, so the receiver copies the whole message. It happens once per pair:
   // afterwards the sender no longer helps.
-  return await_pieces(desk, message.bytes - own, copier) || copier.copy({0, message.bytes});
+  return await_pieces(control_block, message.bytes - own, copier) || copier.copy({0, message.bytes});
 }
 
-Help send_pieces(shm::CopyDesk& desk, const Message& message, Copier& copier) {
-  Help help;
+SenderPart send_pieces(shm::CopyControlBlock& control_block, const Message& message, Copier& copier) {
+  SenderPart sender_part;
   for (;;) {
-    const Piece piece = take_piece(desk, message);
-    if (piece.bytes == 0) return help;
+    const Piece piece = take_piece(control_block, message);
+    if (piece.bytes == 0) return sender_part;
     chaos::at(chaos::Point::piece_taken);
     if (!copier.copy(piece)) {
-      atomic::fetch_add(desk.copied, kUndone);
-      help.refused = true;
-      return help;
+      atomic::fetch_add(control_block.copied, kUndone);
+      sender_part.refused = true;
+      return sender_part;
     }
-    report_piece(desk, piece);
-    help.bytes += piece.bytes;
+    report_piece(control_block, piece);
+    sender_part.bytes += piece.bytes;
   }
 }
 

@@ -45,7 +45,7 @@ constexpr PieceSizes kSystemPieces = {4, 64, true};
 /// Identifies the helper and the message. `number` counts the cooperative copies of a pair. It wraps after
 /// 65,536, but at most as many requests as a ring has slots can be in flight to a sender, so an old request
 /// never has the mark of a new one.
-constexpr uint32_t desk_mark(uint16_t helper, uint16_t number) {
+constexpr uint32_t copy_mark(uint16_t helper, uint16_t number) {
   return uint32_t{helper} << 16 | number;
 }
 
@@ -69,24 +69,25 @@ class Copier {
 };
 
 /// For the receiver: opens the control block for a message and claims its first piece.
-Piece open_desk(shm::CopyDesk& desk, const Message& message);
+Piece open_control_block(shm::CopyControlBlock& control_block, const Message& message);
 /// For the receiver: copies that piece and all others that it can claim, then waits for the sender's. Returns
 /// whether the message is complete. False only if `copier` fails; the sender does not access the message
 /// afterwards.
-bool receive_pieces(shm::CopyDesk& desk, const Message& message, Piece first, Copier& copier);
+bool receive_pieces(shm::CopyControlBlock& control_block, const Message& message, Piece first,
+                    Copier& copier);
 
 /// The sender's part of a cooperative copy.
-struct Help {
+struct SenderPart {
   size_t bytes = 0;
   bool refused = false;  // the system refused its copies from some piece on; the receiver is informed
 };
 /// For the sender: claims and copies pieces until none is left or the control block serves another message.
-Help send_pieces(shm::CopyDesk& desk, const Message& message, Copier& copier);
+SenderPart send_pieces(shm::CopyControlBlock& control_block, const Message& message, Copier& copier);
 
 /// For both, and for tests: claims the next piece; 0 bytes if none is left or the control block serves
 /// another message.
-Piece take_piece(shm::CopyDesk& desk, const Message& message);
+Piece take_piece(shm::CopyControlBlock& control_block, const Message& message);
 /// For the sender: reports that a claimed piece is copied.
-void report_piece(shm::CopyDesk& desk, const Piece& piece);
+void report_piece(shm::CopyControlBlock& control_block, const Piece& piece);
 
 }  // namespace hearth::single_copy

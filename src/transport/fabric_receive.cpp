@@ -20,46 +20,47 @@ uint64_t tag_of(PeerIndex sender, uint32_t number) {
 
 // Whole buffers.
 
-FabricTransport::Lent* FabricTransport::lend(Operation::Kind kind, PeerIndex index, const std::byte* buffer,
-                                             size_t bytes, const PacketHeader& over) {
-  Lent* lent = lent_.create();
-  if (lent == nullptr) return nullptr;
-  lent->kind = kind;
-  lent->peer = index;
-  lent->bytes = bytes;
-  lent->over = over;
-  if (register_memory(buffer, bytes, lent->registration)) return lent;
-  lent_.destroy(lent);
+FabricTransport::PostedBuffer* FabricTransport::post_buffer(Operation::Kind kind, PeerIndex index,
+                                                            const std::byte* buffer, size_t bytes,
+                                                            const PacketHeader& over) {
+  PostedBuffer* posted = posted_.create();
+  if (posted == nullptr) return nullptr;
+  posted->kind = kind;
+  posted->peer = index;
+  posted->bytes = bytes;
+  posted->over = over;
+  if (register_memory(buffer, bytes, posted->registration)) return posted;
+  posted_.destroy(posted);
   return nullptr;
 }
 
 bool FabricTransport::await_buffer(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
                                    const PacketHeader& over) {
   if (bytes > info_->ep_attr->max_msg_size) return false;
-  Lent* lent = lend(Operation::Kind::buffer_comes, from, buffer, bytes, over);
-  if (lent == nullptr) return false;
-  void* registration = lent->registration != nullptr ? fi_mr_desc(lent->registration.get()) : nullptr;
+  PostedBuffer* posted = post_buffer(Operation::Kind::buffer_comes, from, buffer, bytes, over);
+  if (posted == nullptr) return false;
+  void* registration = posted->registration != nullptr ? fi_mr_desc(posted->registration.get()) : nullptr;
   if (fi_trecv(endpoint_.get(), buffer, bytes, registration, FI_ADDR_UNSPEC, tag_of(from, number), 0,
-               &lent->own) == 0) {
+               &posted->own) == 0) {
     return true;
   }
-  lent_.destroy(lent);
+  posted_.destroy(posted);
   return false;
 }
 
 bool FabricTransport::send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
                                   const PacketHeader& over) {
   if (peer(to).lost) return false;
-  Lent* lent = lend(Operation::Kind::buffer_leaves, to, buffer, bytes, over);
-  if (lent == nullptr) return false;
-  void* registration = lent->registration != nullptr ? fi_mr_desc(lent->registration.get()) : nullptr;
+  PostedBuffer* posted = post_buffer(Operation::Kind::buffer_leaves, to, buffer, bytes, over);
+  if (posted == nullptr) return false;
+  void* registration = posted->registration != nullptr ? fi_mr_desc(posted->registration.get()) : nullptr;
   const ssize_t error = fi_tsend(endpoint_.get(), buffer, bytes, registration, peer(to).number,
-                                 tag_of(setup_.self, number), &lent->own);
+                                 tag_of(setup_.self, number), &posted->own);
   if (error == 0) {
     count_out(to);
     return true;
   }
-  lent_.destroy(lent);
+  posted_.destroy(posted);
   if (error != -FI_EAGAIN) lose(to, library_->strerror(static_cast<int>(-error)));
   return false;
 }
@@ -85,7 +86,7 @@ int FabricTransport::poll(PacketHandler handler, void* receiver) {
   if (__builtin_expect(!unposted_.empty(), 0) && post_receive(unposted_.back())) unposted_.pop_back();
   if (!waiting_.empty()) serve_waiting();
   packets_ += static_cast<uint64_t>(packets);
-  if (__builtin_expect(++quiet_polls_ >= kPollsPerGuard, 0)) look_who_is_gone();
+  if (__builtin_expect(++quiet_polls_ >= kPollsPerMonitor, 0)) look_who_is_gone();
   return packets;
 }
 
@@ -106,11 +107,11 @@ int FabricTransport::end(Operation& operation, size_t bytes, PacketHandler handl
     case Operation::Kind::buffer_comes:
       break;
   }
-  auto* lent = static_cast<Lent*>(&operation);
-  const PacketHeader header = lent->over;
-  const PeerIndex from = lent->peer;
-  const bool whole = operation.kind == Operation::Kind::buffer_leaves || bytes == lent->bytes;
-  lent_.destroy(lent);
+  auto* posted = static_cast<PostedBuffer*>(&operation);
+  const PacketHeader header = posted->over;
+  const PeerIndex from = posted->peer;
+  const bool whole = operation.kind == Operation::Kind::buffer_leaves || bytes == posted->bytes;
+  posted_.destroy(posted);
   if (!whole) {
     lose(from, "it has sent a buffer of another length than it had announced");
     return 0;
@@ -238,7 +239,7 @@ void FabricTransport::end_with_error() {
       [[fallthrough]];
     case Operation::Kind::buffer_comes:
       lose(operation.peer, why);
-      lent_.destroy(static_cast<Lent*>(&operation));
+      posted_.destroy(static_cast<PostedBuffer*>(&operation));
       break;
   }
 }
@@ -246,10 +247,10 @@ void FabricTransport::end_with_error() {
 void FabricTransport::look_who_is_gone() {
   quiet_polls_ = 0;
   const uint64_t now_ns = os::now_ns();
-  for (const Guard::Gone& gone : guard_.look()) {
+  for (const ConnectionMonitor::Gone& gone : monitor_.look()) {
     suspects_.push_back({gone.peer, gone.why, gone.silent, now_ns});
   }
-  if (guard_.refused()) refuse("does not know this job's secret");
+  if (monitor_.refused()) refuse("does not know this job's secret");
   for (size_t i = 0; i < suspects_.size();) {
     const Suspect suspect = suspects_[i];
     if (now_ns - suspect.since_ns < kLeaveNs && !peer(suspect.peer).has_left()) {
@@ -324,10 +325,10 @@ void FabricTransport::lose(PeerIndex index, const char* why) {
   other.under_way = 0;
   // Cancels receives into user buffers, so that nothing is written there if the process becomes reachable
   // again.
-  for (size_t slot = 0; slot < lent_.slots_used(); ++slot) {
-    Lent* lent = lent_.at(slot);
-    if (lent == nullptr || lent->peer != index || lent->kind != Operation::Kind::buffer_comes) continue;
-    fi_cancel(&endpoint_->fid, &lent->own);
+  for (size_t slot = 0; slot < posted_.slots_used(); ++slot) {
+    PostedBuffer* posted = posted_.at(slot);
+    if (posted == nullptr || posted->peer != index || posted->kind != Operation::Kind::buffer_comes) continue;
+    fi_cancel(&endpoint_->fid, &posted->own);
   }
   while (other.queue != nullptr) {
     Buffer* first = other.queue;

@@ -35,8 +35,8 @@ Status FabricTransport::open(const NetworkSetup& setup, std::unique_ptr<FabricTr
 FabricTransport::~FabricTransport() {
   // Closes the endpoint first, so that no transfer is active when its buffers are released.
   endpoint_.reset();
-  for (size_t slot = 0; slot < lent_.slots_used(); ++slot) {
-    if (Lent* lent = lent_.at(slot); lent != nullptr) lent_.destroy(lent);
+  for (size_t slot = 0; slot < posted_.slots_used(); ++slot) {
+    if (PostedBuffer* posted = posted_.at(slot); posted != nullptr) posted_.destroy(posted);
   }
 }
 
@@ -93,8 +93,8 @@ Status FabricTransport::open_objects() {
   });
   if (error == 0) {
     choose_lengths();
-    guard_.open(std::span(address_).subspan(sizeof(uint16_t)), setup_.key);
-    const uint16_t port = guard_.port();
+    monitor_.open(std::span(address_).subspan(sizeof(uint16_t)), setup_.key);
+    const uint16_t port = monitor_.port();
     std::memcpy(address_.data(), &port, sizeof port);
     return {};
   }
@@ -141,8 +141,8 @@ void FabricTransport::watch(PeerIndex index) {
   other.watched = true;
   uint16_t port = 0;
   std::memcpy(&port, other.address.data(), sizeof port);
-  guard_.watch(index, std::span(other.address).subspan(sizeof port), port,
-               param::get_time_ns(param::Id::fabric_alive));
+  monitor_.watch(index, std::span(other.address).subspan(sizeof port), port,
+                 param::get_time_ns(param::Id::fabric_alive));
 }
 
 // Memory.

@@ -33,8 +33,8 @@
 #include <vector>
 
 #include "base/pool.h"
+#include "transport/connection_monitor.h"
 #include "transport/fabric_library.h"
-#include "transport/guard.h"
 #include "transport/network.h"
 
 namespace hearth::transport {
@@ -103,7 +103,7 @@ class FabricTransport final : public Network {
   // Buffers that are allocated together.
   static constexpr int kBuffersEach = 16;
   // Polls per check of the connection monitor.
-  static constexpr uint32_t kPollsPerGuard = 512;
+  static constexpr uint32_t kPollsPerMonitor = 512;
   // Time for the shutdown packet of a process to arrive after its end has been detected.
   static constexpr uint64_t kLeaveNs = 500'000'000;
   // Machines that are monitored without an exchange of packets.
@@ -129,8 +129,8 @@ class FabricTransport final : public Network {
     uint32_t bytes = 0;
   };
   /// A user buffer in a whole-buffer transfer.
-  struct Lent : Operation {
-    Lent() = default;
+  struct PostedBuffer : Operation {
+    PostedBuffer() = default;
     uint32_t slot = 0;
     uint32_t alive = 0;
     size_t bytes = 0;
@@ -179,8 +179,8 @@ class FabricTransport final : public Network {
   void give_buffer(Buffer* buffer);
   bool registers() const { return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
   bool register_memory(const void* memory, size_t bytes, Fid<fid_mr>& registration);
-  Lent* lend(Operation::Kind kind, PeerIndex index, const std::byte* buffer, size_t bytes,
-             const PacketHeader& over);
+  PostedBuffer* post_buffer(Operation::Kind kind, PeerIndex index, const std::byte* buffer, size_t bytes,
+                            const PacketHeader& over);
 
   bool post_receive(Buffer* buffer);
   bool post(PeerIndex to, Buffer* buffer);
@@ -216,7 +216,7 @@ class FabricTransport final : public Network {
   Fid<fid_fabric> fabric_;
   Fid<fid_domain> domain_;
   std::vector<Slab> slabs_;
-  Pool<Lent> lent_;
+  Pool<PostedBuffer> posted_;
   Fid<fid_av> addresses_;
   Fid<fid_cq> events_;
   Fid<fid_ep> endpoint_;
@@ -227,7 +227,7 @@ class FabricTransport final : public Network {
   Buffer* free_ = nullptr;
   Buffer* claimed_ = nullptr;  // returned by claim()
   size_t under_way_ = 0;       // packets and buffers whose sends are pending
-  Guard guard_;
+  ConnectionMonitor monitor_;
   struct Suspect {
     PeerIndex peer;
     const char* why;

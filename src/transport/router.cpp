@@ -52,16 +52,16 @@ void Router::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_by
   expect_far();
 }
 
-shm::RingWriter* Router::lane_to(PeerIndex to) {
-  return is_near(to) ? near_->lane_to(place_of(to)) : nullptr;
+shm::RingWriter* Router::direct_ring_to(PeerIndex to) {
+  return is_near(to) ? near_->direct_ring_to(place_of(to)) : nullptr;
 }
 
-shm::RingReader* Router::lane_from(PeerIndex from) {
-  return is_near(from) ? near_->lane_from(place_of(from)) : nullptr;
+shm::RingReader* Router::direct_ring_from(PeerIndex from) {
+  return is_near(from) ? near_->direct_ring_from(place_of(from)) : nullptr;
 }
 
-bool Router::bring_room_over(PeerIndex to, size_t payload_bytes) {
-  return is_near(to) && near_->bring_room_over(place_of(to), payload_bytes);
+bool Router::prefetch_room(PeerIndex to, size_t payload_bytes) {
+  return is_near(to) && near_->prefetch_room(place_of(to), payload_bytes);
 }
 
 bool Router::await_buffer(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,

@@ -32,10 +32,10 @@ class Router final : public Transport {
   std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) override;
   void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
               uint64_t match) override;
-  shm::RingWriter* lane_to(PeerIndex to) override;
-  shm::RingReader* lane_from(PeerIndex from) override;
-  bool bring_room_over(PeerIndex to, size_t payload_bytes) override;
-  bool bring_cell_over(size_t bytes_ahead) override { return near_->bring_cell_over(bytes_ahead); }
+  shm::RingWriter* direct_ring_to(PeerIndex to) override;
+  shm::RingReader* direct_ring_from(PeerIndex from) override;
+  bool prefetch_room(PeerIndex to, size_t payload_bytes) override;
+  bool prefetch_cell(size_t bytes_ahead) override { return near_->prefetch_cell(bytes_ahead); }
   int poll(PacketHandler handler, void* receiver) override;
   void shuffle() override { near_->shuffle(); }
   bool quiet() const override { return far_->quiet(); }

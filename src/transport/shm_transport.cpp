@@ -9,7 +9,7 @@
 #include "base/os_process.h"
 #include "base/os_wait.h"
 #include "mpi.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 namespace hearth::transport {
 
@@ -19,8 +19,8 @@ ShmTransport::ShmTransport(const shm::Segment& segment, PeerIndex self)
       writers_(static_cast<size_t>(segment.rank_count())),
       notes_(writers_.size() * shm::RingWriter::note_words(segment.geometry().ring_lines)),
       readers_(static_cast<size_t>(segment.rank_count())),
-      knocks_(segment.knocks(self).data()),
-      knock_words_(segment.knocks(self).size()),
+      connect_bitmap_(segment.connect_bitmap(self).data()),
+      connect_words_(segment.connect_bitmap(self).size()),
       cells_(segment, self),
       sleeper_(segment, self) {
   open_.reserve(readers_.size());
@@ -50,7 +50,7 @@ void ShmTransport::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payl
   writers_[static_cast<size_t>(to)].commit(kind, flags, payload_bytes, cookie, match);
 }
 
-shm::RingWriter* ShmTransport::lane_to(PeerIndex to) {
+shm::RingWriter* ShmTransport::direct_ring_to(PeerIndex to) {
   shm::RingWriter& writer = writers_[static_cast<size_t>(to)];
   return writer.open() ? &writer : nullptr;
 }
@@ -66,12 +66,12 @@ Status ShmTransport::open_writer(PeerIndex to) {
   }
   const uint32_t lines = segment_.geometry().ring_lines;
   writers_[static_cast<size_t>(to)] =
-      shm::RingWriter(segment_.ring_memory(static_cast<uint32_t>(number)), lines, shm::Bell(segment_, to),
+      shm::RingWriter(segment_.ring_memory(static_cast<uint32_t>(number)), lines, shm::WakeWord(segment_, to),
                       &notes_[static_cast<size_t>(to) * shm::RingWriter::note_words(lines)], {self_, to});
-  // Pairs with the acquire load in answer_knocks.
+  // Pairs with the acquire load in answer_connects.
   atomic::store_release(segment_.ring_number(to, self_), static_cast<uint32_t>(number) + 1);
-  atomic::fetch_or(segment_.knocks(to)[static_cast<size_t>(self_) / 64], uint64_t{1} << (self_ % 64));
-  shm::Bell(segment_, to).ring();
+  atomic::fetch_or(segment_.connect_bitmap(to)[static_cast<size_t>(self_) / 64], uint64_t{1} << (self_ % 64));
+  shm::WakeWord(segment_, to).wake();
   return {};
 }
 
@@ -79,22 +79,22 @@ uint32_t ShmTransport::unexpected_kib_at(PeerIndex to) {
   return writers_[static_cast<size_t>(to)].unexpected_kib();
 }
 
-bool ShmTransport::bring_room_over(PeerIndex to, size_t payload_bytes) {
+bool ShmTransport::prefetch_room(PeerIndex to, size_t payload_bytes) {
   shm::RingWriter& writer = writers_[static_cast<size_t>(to)];
-  return writer.open() && writer.bring_over(payload_bytes);
+  return writer.open() && writer.prefetch_for_write(payload_bytes);
 }
 
 // Receiving.
 
-shm::RingReader* ShmTransport::lane_from(PeerIndex from) {
+shm::RingReader* ShmTransport::direct_ring_from(PeerIndex from) {
   shm::RingReader& reader = readers_[static_cast<size_t>(from)];
   return reader.open() ? &reader : nullptr;
 }
 
-void ShmTransport::answer_knocks() {
-  for (size_t w = 0; w < knock_words_; ++w) {
-    if (__builtin_expect(atomic::load_relaxed(knocks_[w]) == 0, 1)) continue;
-    uint64_t bits = atomic::exchange(knocks_[w], uint64_t{0});
+void ShmTransport::answer_connects() {
+  for (size_t w = 0; w < connect_words_; ++w) {
+    if (__builtin_expect(atomic::load_relaxed(connect_bitmap_[w]) == 0, 1)) continue;
+    uint64_t bits = atomic::exchange(connect_bitmap_[w], uint64_t{0});
     for (; bits != 0; bits &= bits - 1) {
       const auto from = static_cast<PeerIndex>(w * 64 + static_cast<size_t>(std::countr_zero(bits)));
       if (from >= segment_.rank_count() || readers_[static_cast<size_t>(from)].open()) continue;
@@ -102,12 +102,12 @@ void ShmTransport::answer_knocks() {
       const uint32_t number = atomic::load_acquire(segment_.ring_number(self_, from));
       if (number == 0) continue;
       if (number > segment_.ring_count_max()) {
-        shm::damaged("rank %d's ring to rank %d has the number %u, and there are %llu", from, self_, number,
-                     static_cast<unsigned long long>(segment_.ring_count_max()));
+        shm::report_corruption("rank %d's ring to rank %d has the number %u, and there are %llu", from, self_,
+                               number, static_cast<unsigned long long>(segment_.ring_count_max()));
       }
       readers_[static_cast<size_t>(from)] =
           shm::RingReader(segment_.ring_memory(number - 1), segment_.geometry().ring_lines,
-                          shm::Bell(segment_, from), {from, self_});
+                          shm::WakeWord(segment_, from), {from, self_});
       open_.insert(open_.begin(), from);
     }
   }
@@ -131,7 +131,7 @@ int ShmTransport::drain(PeerIndex from, PacketHandler handler, void* receiver) {
 }
 
 int ShmTransport::poll(PacketHandler handler, void* receiver) {
-  answer_knocks();
+  answer_connects();
   int packets = 0;
   const size_t open = open_.size();
   const size_t hot = std::min(open, kHot);
@@ -181,7 +181,7 @@ std::byte* ShmTransport::cells_of(PeerIndex owner, int cell, size_t bytes) {
 
 void ShmTransport::mark_cell_free(PeerIndex owner, int cell, PeerIndex from) {
   shm::CellPool::mark_free(segment_, owner, cell);
-  shm::Bell(segment_, from).ring();
+  shm::WakeWord(segment_, from).wake();
 }
 
 bool ShmTransport::target_of(PeerIndex peer, single_copy::Target& target) {

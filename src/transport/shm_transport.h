@@ -25,10 +25,10 @@ class ShmTransport final : public Transport {
   std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) override;
   void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
               uint64_t match) override;
-  shm::RingWriter* lane_to(PeerIndex to) override;
-  shm::RingReader* lane_from(PeerIndex from) override;
-  bool bring_room_over(PeerIndex to, size_t payload_bytes) override;
-  bool bring_cell_over(size_t bytes_ahead) override { return cells_.bring_over(bytes_ahead); }
+  shm::RingWriter* direct_ring_to(PeerIndex to) override;
+  shm::RingReader* direct_ring_from(PeerIndex from) override;
+  bool prefetch_room(PeerIndex to, size_t payload_bytes) override;
+  bool prefetch_cell(size_t bytes_ahead) override { return cells_.prefetch_for_write(bytes_ahead); }
   int poll(PacketHandler handler, void* receiver) override;
   void shuffle() override;
   uint32_t unexpected_kib_at(PeerIndex to) override;
@@ -61,7 +61,7 @@ class ShmTransport final : public Transport {
 
   Status open_writer(PeerIndex to);
   int process_of(PeerIndex peer) const;
-  void answer_knocks();
+  void answer_connects();
   int drain(PeerIndex from, PacketHandler handler, void* receiver);
 
   const shm::Segment& segment_;
@@ -72,8 +72,8 @@ class ShmTransport final : public Transport {
   std::vector<PeerIndex> open_;           // peers with a ring to this process, those active last in front
   size_t turn_ = 0;                       // next of the others in open_
   uint64_t probe_word_ = 0;               // see RankBlock::probe_word
-  uint64_t* knocks_ = nullptr;
-  size_t knock_words_ = 0;
+  uint64_t* connect_bitmap_ = nullptr;
+  size_t connect_words_ = 0;
   shm::CellPool cells_;
   shm::Sleeper sleeper_;
   std::vector<os::Descriptor> processes_;  // by peer: pidfds, each opened by the first is_gone() of the peer

@@ -46,16 +46,16 @@ class Transport {
   virtual void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
                       uint64_t match) = 0;
   /// The direct ring to a peer, for writes without a call of the transport, or nullptr.
-  virtual shm::RingWriter* lane_to(PeerIndex) { return nullptr; }
+  virtual shm::RingWriter* direct_ring_to(PeerIndex) { return nullptr; }
   /// The direct ring from a peer, for reads without a call of the transport, or nullptr.
-  virtual shm::RingReader* lane_from(PeerIndex) { return nullptr; }
+  virtual shm::RingReader* direct_ring_from(PeerIndex) { return nullptr; }
 
   // Prefetch for write, by a blocked process: fetches the memory that it will write next from other
   // processors' caches.
   /// The memory of the next packet with this payload; false if there is no room.
-  virtual bool bring_room_over(PeerIndex, size_t /*payload_bytes*/) { return false; }
+  virtual bool prefetch_room(PeerIndex, size_t /*payload_bytes*/) { return false; }
   /// One more of the next cells, up to `bytes_ahead`; false if there is none.
-  virtual bool bring_cell_over(size_t /*bytes_ahead*/) { return false; }
+  virtual bool prefetch_cell(size_t /*bytes_ahead*/) { return false; }
 
   /// Passes arrived packets to the handler; returns their number. Bounded work per call.
   virtual int poll(PacketHandler handler, void* receiver) = 0;

@@ -17,13 +17,13 @@ import disturbed
 
 WAYS = {
     "inline": (64, {}),
-    "cells": (65536, {"HEARTH_P2P_SINGLE_COPY": "0", "HEARTH_COLL_CHUNK_BYTES": "64K"}),
+    "cells": (65536, {"HEARTH_P2P_SINGLE_COPY": "0", "HEARTH_COLL_PIPELINE_BYTES": "64K"}),
     "single copy": (262144, {"HEARTH_P2P_SINGLE_COPY_BYTES_MIN": "1",
                              "HEARTH_P2P_SINGLE_COPY_COOPERATIVE_BYTES_MIN": "1"}),
     "arena": (262144, {"HEARTH_P2P_ARENA_BYTES_MIN": "1", "HEARTH_P2P_COOPERATIVE_BYTES_MIN": "1"}),
-    "loans": (262144, {"HEARTH_COLL_LEND_BYTES_MIN": "1"}),
-    "machines": (5000, {"HEARTH_PRETEND_MACHINES": "2"}),
-    "messages": (5000, {"HEARTH_COLL_AREAS": "0", "HEARTH_SHM_RING_BYTES": "1K"}),
+    "exposures": (262144, {"HEARTH_COLL_EXPOSE_BYTES_MIN": "1"}),
+    "machines": (5000, {"HEARTH_SIMULATED_NODES": "2"}),
+    "messages": (5000, {"HEARTH_COLL_REGIONS": "0", "HEARTH_SHM_RING_BYTES": "1K"}),
 }
 CALLS = ["sendrecv", "blocking", "many", "lent", "probed", "gaps", "barrier", "bcast", "allreduce",
          "reduce", "reduce_scatter", "scan", "alltoall", "allgather", "gather_scatter", "nonblocking",
@@ -40,37 +40,37 @@ SHORT = [
     ("cell_announced", "many", "cells", 3, 1, True),
     ("cell_emptied", "blocking", "cells", 2, 0, True),
     ("rendezvous_announced", "lent", "arena", 2, 1, True),
-    ("visiting", "sendrecv", "single copy", 2, 1, True),
+    ("cma_access", "sendrecv", "single copy", 2, 1, True),
     ("piece_taken", "sendrecv", "single copy", 3, 2, True),
-    ("row_half_written", "allreduce", "inline", 3, 1, True),
-    ("row_shown", "scan", "inline", 2, 0, True),
-    ("chunk_half_written", "alltoall", "cells", 2, 1, True),
-    ("chunk_shown", "allreduce", "cells", 2, 2, True),
-    ("loan_found", "allreduce", "loans", 2, 1, True),
-    ("loan_found", "allgather", "loans", 2, 2, True),
-    ("collective_ends", "alltoall", "loans", 2, 0, True),
+    ("slot_half_written", "allreduce", "inline", 3, 1, True),
+    ("slot_published", "scan", "inline", 2, 0, True),
+    ("stage_half_written", "alltoall", "cells", 2, 1, True),
+    ("stage_published", "allreduce", "cells", 2, 2, True),
+    ("exposure_found", "allreduce", "exposures", 2, 1, True),
+    ("exposure_found", "allgather", "exposures", 2, 2, True),
+    ("collective_ends", "alltoall", "exposures", 2, 0, True),
     ("collective_ends", "allgather", "cells", 2, 0, True),
-    ("area_claimed", "dup", "inline", 2, 0, True),
-    ("area_taken", "dup", "inline", 2, 0, True),
-    ("area_leaving", "split", "inline", 2, 1, True),
-    ("area_left", "dup", "inline", 2, 1, True),
-    ("area_clearing", "dup", "inline", 1, 2, True),
+    ("region_claimed", "dup", "inline", 2, 0, True),
+    ("region_taken", "dup", "inline", 2, 0, True),
+    ("region_leaving", "split", "inline", 2, 1, True),
+    ("region_left", "dup", "inline", 2, 1, True),
+    ("region_clearing", "dup", "inline", 1, 2, True),
     ("context_taken", "dup", "inline", 3, 0, True),
-    ("agreement_said", "barrier", "inline", 3, 1, True),
+    ("agreement_contributed", "barrier", "inline", 3, 1, True),
     ("agreement_decides", "barrier", "inline", 2, 0, True),
     ("agreement_decided", "barrier", "inline", 3, 0, True),
-    ("agreement_said", "barrier", "machines", 3, 1, True),
+    ("agreement_contributed", "barrier", "machines", 3, 1, True),
     ("agreement_decides", "allreduce", "machines", 2, 0, True),
     ("agreement_decided", "bcast", "machines", 3, 2, True),
     ("waiting", "sendrecv", "messages", 2, 1, True),
     ("finalize_begins", "barrier", "inline", 1, 1, True),
     ("finalize_ends", "barrier", "inline", 1, 2, True),
-    ("row_half_written", "reduce", "inline", 2, 1, False),
+    ("slot_half_written", "reduce", "inline", 2, 1, False),
     ("rendezvous_announced", "sendrecv", "cells", 2, 2, False),
-    ("area_taken", "dup", "inline", 2, 0, False),
+    ("region_taken", "dup", "inline", 2, 0, False),
 ]
 # These points are passed once more after MPI_Finalize, for the collective region of MPI_COMM_WORLD.
-LEAVING = ("area_leaving", "area_left", "area_clearing")
+LEAVING = ("region_leaving", "region_left", "region_clearing")
 TRIES = 10  # in the short form, until a rank is killed
 
 
@@ -78,7 +78,7 @@ def kill(point, call, way, passage, rank, survive):
     length, environment = WAYS[way]
     options = ["--chaos", f"kill={point}:{passage},rank={rank}"] + (["--survive"] if survive else [])
     arguments = [passage, STEPS, f"only={call}", f"bytes={length}"] + (["survive"] if survive else [])
-    arguments += ["arena"] if way == "loans" else []
+    arguments += ["arena"] if way == "exposures" else []
     outcome = disturbed.run(options, arguments, ranks=3, environment=environment)
     problem = outcome.problem()
     if not problem and not outcome.disturbed:

@@ -22,7 +22,7 @@ SETTINGS = {
     "default": {},
     "single copy": {"HEARTH_P2P_SINGLE_COPY_BYTES_MIN": "1", "HEARTH_P2P_ARENA_BYTES_MIN": "1T"},
     "arena": {"HEARTH_P2P_ARENA_BYTES_MIN": "1", "HEARTH_P2P_COOPERATIVE_BYTES_MIN": "16K"},
-    "messages": {"HEARTH_COLL_AREAS": "0", "HEARTH_SHM_RING_BYTES": "1K", "HEARTH_WAIT_YIELD": "0"},
+    "messages": {"HEARTH_COLL_REGIONS": "0", "HEARTH_SHM_RING_BYTES": "1K", "HEARTH_WAIT_YIELD": "0"},
 }
 STEPS = 60
 MALLOC = os.environ.get("HEARTH_FAILING_MALLOC", disturbed.BUILD / "tests/chaos/libfailing_malloc.so")

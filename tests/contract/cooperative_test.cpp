@@ -17,12 +17,12 @@ namespace {
 constexpr uint16_t kHelper = 3;
 
 Message message_of(uint16_t number, size_t bytes, const PieceSizes& sizes = kPlainPieces) {
-  return {desk_mark(kHelper, number), bytes, sizes};
+  return {copy_mark(kHelper, number), bytes, sizes};
 }
 
 /// A message and its control block.
 struct Copying {
-  shm::CopyDesk desk = {};
+  shm::CopyControlBlock control_block = {};
   std::vector<uint8_t> from;
   std::vector<uint8_t> to;
 
@@ -65,7 +65,8 @@ TEST(Cooperative, TheReceiverAloneCopiesAllWhenNobodyComes) {
       copying.draw(bytes, random);
       Side receiver(copying);
       const Message message = message_of(7, bytes, sizes);
-      EXPECT_TRUE(receive_pieces(copying.desk, message, open_desk(copying.desk, message), receiver));
+      EXPECT_TRUE(receive_pieces(copying.control_block, message,
+                                 open_control_block(copying.control_block, message), receiver));
       EXPECT_EQ(receiver.bytes, bytes);
       EXPECT_EQ(copying.to, copying.from);
     }
@@ -78,25 +79,27 @@ TEST(Cooperative, ALateSenderFindsNothingLeft) {
   copying.draw(50'000, random);
   Side receiver(copying);
   const Message message = message_of(1, 50'000);
-  EXPECT_TRUE(receive_pieces(copying.desk, message, open_desk(copying.desk, message), receiver));
-  EXPECT_EQ(take_piece(copying.desk, message).bytes, 0u);
+  EXPECT_TRUE(receive_pieces(copying.control_block, message,
+                             open_control_block(copying.control_block, message), receiver));
+  EXPECT_EQ(take_piece(copying.control_block, message).bytes, 0u);
 }
 
-TEST(Cooperative, AnInvitationToAnotherMessageOrAnotherSenderIsOver) {
-  shm::CopyDesk desk = {};
-  open_desk(desk, message_of(2, 1 << 20));
-  EXPECT_EQ(take_piece(desk, message_of(1, 1 << 20)).bytes, 0u);
-  EXPECT_EQ(take_piece(desk, {desk_mark(kHelper + 1, 2), 1 << 20, kPlainPieces}).bytes, 0u);
-  EXPECT_GT(take_piece(desk, message_of(2, 1 << 20)).bytes, 0u);
+TEST(Cooperative, ARequestForAnotherMessageOrAnotherSenderIsOver) {
+  shm::CopyControlBlock control_block = {};
+  open_control_block(control_block, message_of(2, 1 << 20));
+  EXPECT_EQ(take_piece(control_block, message_of(1, 1 << 20)).bytes, 0u);
+  EXPECT_EQ(take_piece(control_block, {copy_mark(kHelper + 1, 2), 1 << 20, kPlainPieces}).bytes, 0u);
+  EXPECT_GT(take_piece(control_block, message_of(2, 1 << 20)).bytes, 0u);
 }
 
 TEST(Cooperative, PiecesAreDisjointAndCoverTheMessage) {
   for (const PieceSizes& sizes : {kPlainPieces, kSystemPieces}) {
     for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{12'289}, size_t{65'536}, size_t{5'000'001}}) {
-      shm::CopyDesk desk = {};
+      shm::CopyControlBlock control_block = {};
       const Message message = message_of(1, bytes, sizes);
       size_t next = 0;
-      for (Piece piece = open_desk(desk, message); piece.bytes > 0; piece = take_piece(desk, message)) {
+      for (Piece piece = open_control_block(control_block, message); piece.bytes > 0;
+           piece = take_piece(control_block, message)) {
         EXPECT_EQ(piece.at, next);
         next += piece.bytes;
       }
@@ -106,10 +109,11 @@ TEST(Cooperative, PiecesAreDisjointAndCoverTheMessage) {
 }
 
 TEST(Cooperative, PiecesForTheSystemBeginSmallDoubleAndEndSmall) {
-  shm::CopyDesk desk = {};
+  shm::CopyControlBlock control_block = {};
   const Message message = message_of(1, 16 << 20, kSystemPieces);
   std::vector<size_t> lengths;
-  for (Piece piece = open_desk(desk, message); piece.bytes > 0; piece = take_piece(desk, message)) {
+  for (Piece piece = open_control_block(control_block, message); piece.bytes > 0;
+       piece = take_piece(control_block, message)) {
     lengths.push_back(piece.bytes);
   }
   EXPECT_EQ(lengths.front(), size_t{16} << 10);
@@ -133,14 +137,14 @@ TEST(Cooperative, WhatADeadSenderTookIsCopiedByTheReceiver) {
     receiver.overwrites = true;
     receiver.gone = true;
     const Message message = message_of(9, copying.from.size());
-    const Piece first = open_desk(copying.desk, message);
+    const Piece first = open_control_block(copying.control_block, message);
     for (int i = 0; i < pieces_before_death; ++i) {
-      const Piece piece = take_piece(copying.desk, message);
+      const Piece piece = take_piece(copying.control_block, message);
       sender.copy(piece);
-      report_piece(copying.desk, piece);
+      report_piece(copying.control_block, piece);
     }
-    EXPECT_GT(take_piece(copying.desk, message).bytes, 0u);
-    EXPECT_TRUE(receive_pieces(copying.desk, message, first, receiver));
+    EXPECT_GT(take_piece(copying.control_block, message).bytes, 0u);
+    EXPECT_TRUE(receive_pieces(copying.control_block, message, first, receiver));
     EXPECT_EQ(copying.to, copying.from);
   }
 }
@@ -154,9 +158,9 @@ TEST(Cooperative, ASenderThatIsDoneMayGo) {
   Side receiver(copying);
   receiver.gone = true;
   const Message message = message_of(9, copying.from.size());
-  const Piece first = open_desk(copying.desk, message);
-  EXPECT_GT(send_pieces(copying.desk, message, sender).bytes, 0u);
-  EXPECT_TRUE(receive_pieces(copying.desk, message, first, receiver));
+  const Piece first = open_control_block(copying.control_block, message);
+  EXPECT_GT(send_pieces(copying.control_block, message, sender).bytes, 0u);
+  EXPECT_TRUE(receive_pieces(copying.control_block, message, first, receiver));
   EXPECT_EQ(copying.to, copying.from);
 }
 
@@ -170,16 +174,16 @@ TEST(Cooperative, WhatASenderIsRefusedIsCopiedByTheReceiver) {
     Side receiver(copying);
     receiver.overwrites = true;
     const Message message = message_of(3, copying.from.size(), kSystemPieces);
-    const Piece first = open_desk(copying.desk, message);
-    EXPECT_TRUE(send_pieces(copying.desk, message, sender).refused);
-    EXPECT_TRUE(receive_pieces(copying.desk, message, first, receiver));
+    const Piece first = open_control_block(copying.control_block, message);
+    EXPECT_TRUE(send_pieces(copying.control_block, message, sender).refused);
+    EXPECT_TRUE(receive_pieces(copying.control_block, message, first, receiver));
     EXPECT_EQ(copying.to, copying.from);
   }
 }
 
 // If the receiver's copy is refused, it returns after the sender has stopped writing and leaves no fragment
 // to take.
-TEST(Cooperative, AReceiverThatIsRefusedClosesTheDesk) {
+TEST(Cooperative, AReceiverThatIsRefusedClosesTheControlBlock) {
   std::mt19937 random(7);
   for (const int pieces : {0, 1, 5}) {
     Copying copying;
@@ -188,19 +192,19 @@ TEST(Cooperative, AReceiverThatIsRefusedClosesTheDesk) {
     receiver.refuses_after = pieces;
     Side sender(copying);
     const Message message = message_of(3, copying.from.size(), kSystemPieces);
-    const Piece first = open_desk(copying.desk, message);
+    const Piece first = open_control_block(copying.control_block, message);
     std::thread helper([&] {
       // One fragment whose copy takes long.
-      const Piece piece = take_piece(copying.desk, message);
+      const Piece piece = take_piece(copying.control_block, message);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       sender.copy(piece);
-      report_piece(copying.desk, piece);
+      report_piece(copying.control_block, piece);
     });
-    while (static_cast<uint32_t>(atomic::load_acquire(copying.desk.claim)) <= first.bytes / 4096)
+    while (static_cast<uint32_t>(atomic::load_acquire(copying.control_block.claim)) <= first.bytes / 4096)
       std::this_thread::yield();
-    EXPECT_FALSE(receive_pieces(copying.desk, message, first, receiver));
-    EXPECT_GT(atomic::load_acquire(copying.desk.copied), 0u) << "it did not wait";
-    EXPECT_EQ(take_piece(copying.desk, message).bytes, 0u);
+    EXPECT_FALSE(receive_pieces(copying.control_block, message, first, receiver));
+    EXPECT_GT(atomic::load_acquire(copying.control_block.copied), 0u) << "it did not wait";
+    EXPECT_EQ(take_piece(copying.control_block, message).bytes, 0u);
     helper.join();
   }
 }
@@ -225,16 +229,16 @@ TEST(Cooperative, BothCopyEachByteOnceWheneverTheSenderComes) {
     for (int number = 1; number <= kMessages; ++number) {
       while (atomic::load_acquire(invited) < number) std::this_thread::yield();
       if (number % 16 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // falls behind
-      EXPECT_FALSE(send_pieces(copying.desk, message_number(number), side).refused);
+      EXPECT_FALSE(send_pieces(copying.control_block, message_number(number), side).refused);
     }
   });
   Side receiver(copying);
   for (int number = 1; number <= kMessages; ++number) {
     copying.draw(random() % kBytesMax + 1, random);
     bytes[static_cast<size_t>(number)] = copying.from.size();
-    const Piece first = open_desk(copying.desk, message_number(number));
+    const Piece first = open_control_block(copying.control_block, message_number(number));
     atomic::store_release(invited, number);
-    EXPECT_TRUE(receive_pieces(copying.desk, message_number(number), first, receiver));
+    EXPECT_TRUE(receive_pieces(copying.control_block, message_number(number), first, receiver));
     ASSERT_EQ(copying.to, copying.from) << "message " << number << ", seed " << seed;
   }
   sender.join();

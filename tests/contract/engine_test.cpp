@@ -328,9 +328,9 @@ TEST_P(EngineContract, an_engine_is_quiet_when_all_has_left) {
   EXPECT_TRUE(is_message(room.data(), 200'000, 9));
 }
 
-// Recycled buffers (p2p/kept_cells.h) whose owner is short of bounce buffers: a pool of 16, a message of two
-// fragments, and a receiver that has sent before and so may keep the buffers that it empties.
-class KeptCellsContract : public testing::Test {
+// Recycled buffers (p2p/recycled_buffers.h) whose owner is short of bounce buffers: a pool of 16, a message
+// of two fragments, and a receiver that has sent before and so may keep the buffers that it empties.
+class RecycledBuffersContract : public testing::Test {
  protected:
   static constexpr int kSize = 3;
   static constexpr Count kCellBytes = 2048;
@@ -346,7 +346,7 @@ class KeptCellsContract : public testing::Test {
     plan.cell_count = kCells;
     return plan;
   }
-  KeptCellsContract() { make_byte(byte_); }
+  RecycledBuffersContract() { make_byte(byte_); }
 
   Engine& engine(int rank) { return *engines_[static_cast<size_t>(rank)]; }
   void move_on(int rounds) {
@@ -393,7 +393,7 @@ class KeptCellsContract : public testing::Test {
   std::deque<std::vector<std::byte>> sent_;
 };
 
-TEST_F(KeptCellsContract, come_back_to_a_sender_whose_others_are_all_away) {
+TEST_F(RecycledBuffersContract, come_back_to_a_sender_whose_others_are_all_away) {
   let_go(1, send(1, 0, 1, kTwoParts));
   ASSERT_TRUE(receive(0, 1, 1, kTwoParts));
   // All bounce buffers but one hold messages to rank 2, which has posted no receive.
@@ -413,7 +413,7 @@ TEST_F(KeptCellsContract, come_back_to_a_sender_whose_others_are_all_away) {
 }
 
 // The same if the message may have no more fragments in flight, although bounce buffers are free.
-TEST_F(KeptCellsContract, come_back_to_a_sender_that_may_have_no_more_under_way) {
+TEST_F(RecycledBuffersContract, come_back_to_a_sender_that_may_have_no_more_under_way) {
   allow_one_part_under_way(0);
   let_go(1, send(1, 0, 1, kTwoParts));
   ASSERT_TRUE(receive(0, 1, 1, kTwoParts));
@@ -424,7 +424,7 @@ TEST_F(KeptCellsContract, come_back_to_a_sender_that_may_have_no_more_under_way)
 }
 
 // A recycled buffer returns with an answer in it and belongs to its owner again.
-TEST_F(KeptCellsContract, carry_the_answers) {
+TEST_F(RecycledBuffersContract, carry_the_answers) {
   for (uint32_t number = 1; number < 200; number += 2) {
     Request* asking = send(0, 1, number, kTwoParts);
     ASSERT_TRUE(receive(1, 0, number, kTwoParts));

@@ -71,8 +71,8 @@ Job::Job(Kind kind, int size, uint32_t seed) {
   plan.ring_lines = 64;  // small, so that rings often wrap and fill
   plan.cell_bytes = 256;
   plan.cell_count = 21;
-  plan.area_count = 1;
-  plan.chunk_bytes = 4096;
+  plan.region_count = 1;
+  plan.pipeline_bytes = 4096;
   HEARTH_CHECK(shm::Segment::create(plan, segment_).ok());
   if (kind == Kind::mixed) {
     HEARTH_CHECK(shm::Segment::create(plan, other_segment_).ok());

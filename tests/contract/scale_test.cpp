@@ -81,14 +81,14 @@ class SimulatedLauncher final : public launch::ForeignLauncher {
  private:
   Status put_text(const std::string& key, const std::string& text) override {
     std::vector<std::byte> bytes;
-    launch::NodeCard card;
-    if (!launch::from_hex(text, bytes) || !launch::parse_card(bytes, card))
+    launch::NodeAddress published;
+    if (!launch::from_hex(text, bytes) || !launch::parse_address(bytes, published))
       return fail(MPI_ERR_OTHER, "no card");
-    card.surroundings = "machine " + std::to_string(rank_ / server_.each);
-    card.host = card.surroundings;
+    published.surroundings = "machine " + std::to_string(rank_ / server_.each);
+    published.host = published.surroundings;
     const std::lock_guard hold(server_.lock);
     ++server_.puts;
-    server_.words[key] = launch::to_hex(launch::to_bytes(card));
+    server_.words[key] = launch::to_hex(launch::to_bytes(published));
     return {};
   }
   Status get_text(int, const std::string& key, std::string& text) override {

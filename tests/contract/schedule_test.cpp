@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "coll/coll.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "datatype/predefined.h"
 #include "job.h"
 #include "mpi.h"
@@ -73,7 +73,7 @@ class Ranks {
   Ranks(const Case& which, int size, std::vector<int> nodes = {})
       : job_(which.kind, size, which.seed), random_(which.seed * 31 + 7), nodes_(std::move(nodes)) {
     datatype::enter_predefined_types();
-    if (which.kind == Kind::shm) coll::ControlArea::set_up(job_.segment(), 0);
+    if (which.kind == Kind::shm) coll::CollectiveRegion::set_up(job_.segment(), 0);
     for (int rank = 0; rank < size; ++rank) {
       p2p::EngineSetup setup;
       setup.self = rank;
@@ -87,7 +87,7 @@ class Ranks {
       engines_.push_back(std::make_unique<Engine>(setup));
       comms_.push_back(make_comm(rank, size, nodes_));
       // With the first seed, collectives use messages only.
-      if (which.kind == Kind::shm && which.seed > 1) comms_.back()->area = 0;
+      if (which.kind == Kind::shm && which.seed > 1) comms_.back()->region = 0;
     }
     first_wins_ = objects::pools.ops.create();
     first_wins_->commutative = false;
@@ -100,7 +100,7 @@ class Ranks {
     p2p::process_engine = nullptr;
     objects::release(*first_wins_);
     objects::release(*sum_);
-    leave_areas();
+    leave_regions();
     for (Comm* comm : comms_) {
       EXPECT_EQ(comm->references, 1U) << "a schedule still holds its communicator";
       objects::pools.groups.destroy(comm->group);
@@ -108,10 +108,10 @@ class Ranks {
     }
   }
 
-  void leave_areas() {
+  void leave_regions() {
     for (Comm* comm : comms_) {
-      if (comm->area != objects::kNoArea) objects::leave_area(*comm);
-      comm->area = objects::kNoArea;
+      if (comm->region != objects::kNoRegion) objects::leave_region(*comm);
+      comm->region = objects::kNoRegion;
     }
   }
   int size() const { return job_.size(); }
@@ -194,7 +194,7 @@ class Ranks {
     for (int peer = 0; peer < size; ++peer) comm->group->peers.push_back(peer);
     comm->group->index(rank);
     if (!nodes.empty()) comm->group->machines = objects::divide(comm->group->peers, rank, nodes);
-    comm->area_settled = true;
+    comm->region_agreed = true;
     comm->rank = rank;
     comm->size = comm->peer_count = size;
     comm->peers = comm->group->peers.data();
@@ -357,7 +357,7 @@ TEST_P(ScheduleContract, many_ranks) {
 TEST_P(ScheduleContract, persistent_ones_start_in_any_order) {
   for (const int size : {1, 2, 3, 5, 8}) {
     Ranks ranks(GetParam(), size);
-    ranks.leave_areas();
+    ranks.leave_regions();
     const std::vector<Call> calls = some_calls(ranks, 2, 300);
     std::vector<std::vector<Part>> parts(static_cast<size_t>(size), std::vector<Part>(calls.size()));
     for (int rank = 0; rank < size; ++rank) {

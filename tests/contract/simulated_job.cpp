@@ -78,7 +78,7 @@ void SimulatedJob::make(int self) {
   }
   comm->group->index(self);
   comm->group->machines = objects::divide(comm->group->peers, self, nodes);
-  comm->area_settled = true;
+  comm->region_agreed = true;
   comm->rank = self;
   comm->size = comm->peer_count = size();
   comm->peers = comm->group->peers.data();

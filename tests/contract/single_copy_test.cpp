@@ -12,8 +12,8 @@
 #include "base/os_process.h"
 #include "job.h"
 #include "mpi.h"
+#include "p2p/cma_access.h"
 #include "p2p/engine.h"
-#include "p2p/visit.h"
 #include "tune/threshold.h"
 
 namespace hearth::contract {
@@ -162,14 +162,14 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
   }
   ~SingleCopyEngines() override { tune::use({}); }
 
-  void start(Way way, uint64_t visitors = 8) {
+  void start(Way way, uint64_t cma_accesses = 8) {
     using param::Id;
     const auto from = [way](Way wanted) { return way == wanted ? 0 : tune::kNever; };
     const std::vector<tune::Tuned> limits = {
         {Id::p2p_single_copy_bytes_min, topo::Relation::l3, 1},
         {Id::p2p_single_copy_write_bytes_min, topo::Relation::l3, from(Way::write)},
         {Id::p2p_single_copy_cooperative_bytes_min, topo::Relation::l3, from(Way::together)},
-        {Id::p2p_single_copy_visitors, topo::Relation::l3, visitors}};
+        {Id::p2p_single_copy_visitors, topo::Relation::l3, cma_accesses}};
     tune::use(limits);
     warnings = 0;
     engines_.clear();
@@ -179,7 +179,7 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
       setup.size = kSize;
       setup.transport = &job_.endpoint(rank);
       setup.relation = [](PeerIndex) { return topo::Relation::l3; };
-      setup.desk = [this](PeerIndex peer) { return &desks_[static_cast<size_t>(peer)]; };
+      setup.control_block = [this](PeerIndex peer) { return &control_blocks_[static_cast<size_t>(peer)]; };
       setup.methods = {&methods_[static_cast<size_t>(rank)]};
       setup.warn = [](const char*) { ++warnings; };
       engines_.push_back(std::make_unique<Engine>(setup));
@@ -233,21 +233,22 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
   }
 
   // Sends a packet that no engine sends.
-  void send_damaged(int from, int to, uint8_t flags, uint32_t cookie, const p2p::Invitation& invitation) {
+  void send_damaged(int from, int to, uint8_t flags, uint32_t cookie,
+                    const p2p::CooperativeRequest& cooperative_request) {
     transport::Transport& transport = job_.endpoint(from);
     std::byte* line = nullptr;
     Status status;
-    while ((line = transport.claim(to, sizeof invitation, status)) == nullptr) step();
-    std::memcpy(shm::payload_at(line), &invitation, sizeof invitation);
-    transport.commit(to, static_cast<uint8_t>(p2p::PacketKind::invitation), flags, sizeof invitation, cookie,
-                     0);
+    while ((line = transport.claim(to, sizeof cooperative_request, status)) == nullptr) step();
+    std::memcpy(shm::payload_at(line), &cooperative_request, sizeof cooperative_request);
+    transport.commit(to, static_cast<uint8_t>(p2p::PacketKind::cooperative_request), flags,
+                     sizeof cooperative_request, cookie, 0);
   }
 
   inline static int warnings = 0;
   Job job_{GetParam().kind, kSize, GetParam().seed};
   std::mt19937 random_{GetParam().seed * 104729};
   datatype::Type byte_;
-  std::vector<shm::CopyDesk> desks_{kSize};
+  std::vector<shm::CopyControlBlock> control_blocks_{kSize};
   std::vector<MayRefuse> methods_{kSize};
   std::vector<std::unique_ptr<Engine>> engines_;
 };
@@ -264,7 +265,7 @@ TEST_P(SingleCopyChoices, the_receiver_reads) {
     EXPECT_EQ(method(1).reads, n);
   }
   EXPECT_EQ(engine(1).counters().single_copies, 5u);
-  EXPECT_EQ(engine(0).counters().bytes_helped, 0u);
+  EXPECT_EQ(engine(0).counters().bytes_copied_by_sender, 0u);
   EXPECT_EQ(method(0).writes, 0);
 }
 
@@ -276,7 +277,7 @@ TEST_P(SingleCopyChoices, the_sender_writes_where_that_is_chosen) {
   }
   EXPECT_EQ(engine(1).counters().single_copies, 5u);
   EXPECT_EQ(engine(1).counters().single_copy_bytes, 5 * kLong);
-  EXPECT_EQ(engine(0).counters().bytes_helped, 5 * kLong);
+  EXPECT_EQ(engine(0).counters().bytes_copied_by_sender, 5 * kLong);
   EXPECT_EQ(method(1).reads, 0);
 }
 
@@ -284,7 +285,7 @@ TEST_P(SingleCopyChoices, a_sender_that_does_not_come_is_not_waited_for) {
   start(Way::together);
   exchange(kLong);
   EXPECT_GT(method(1).reads, 1) << "in pieces";
-  EXPECT_EQ(engine(1).counters().invitations, 1u);
+  EXPECT_EQ(engine(1).counters().cooperative_requests, 1u);
   EXPECT_EQ(engine(1).counters().single_copies, 1u);
 }
 
@@ -321,7 +322,7 @@ TEST_P(SingleCopyChoices, where_writing_is_refused_the_receiver_reads_from_then_
   exchange(kLong);
   EXPECT_EQ(engine(1).counters().single_copies, 2u);
   EXPECT_EQ(method(1).reads, 2);
-  EXPECT_EQ(engine(1).counters().invitations, 1u) << "asked once, and never again";
+  EXPECT_EQ(engine(1).counters().cooperative_requests, 1u) << "asked once, and never again";
 }
 
 TEST_P(SingleCopyChoices, where_both_are_refused_it_is_no_longer_offered) {
@@ -330,30 +331,30 @@ TEST_P(SingleCopyChoices, where_both_are_refused_it_is_no_longer_offered) {
   start(Way::read);
   for (int n = 0; n < 4; ++n) exchange(kLong);
   EXPECT_EQ(engine(1).counters().single_copies, 0u);
-  EXPECT_EQ(engine(1).counters().invitations, 1u);
+  EXPECT_EQ(engine(1).counters().cooperative_requests, 1u);
 }
 
-TEST_P(SingleCopyChoices, more_visitors_than_may_be_go_through_cells_this_time) {
+TEST_P(SingleCopyChoices, more_cma_accesses_than_allowed_go_through_bounce_buffers) {
   start(Way::read, 2);
-  desks_[0].visitors[0] = 8;
-  desks_[0].visitors[1] = 9;
+  control_blocks_[0].cma_accesses[0] = 8;
+  control_blocks_[0].cma_accesses[1] = 9;
   exchange(kLong);
   EXPECT_EQ(method(1).reads, 0);
-  EXPECT_EQ(p2p::Visit::count(desks_[0]), 2);
-  p2p::Visit::end_of(desks_[0], 6);
-  p2p::Visit::end_of(desks_[0], 8);
+  EXPECT_EQ(p2p::CmaAccess::count(control_blocks_[0]), 2);
+  p2p::CmaAccess::end_of(control_blocks_[0], 6);
+  p2p::CmaAccess::end_of(control_blocks_[0], 8);
   exchange(kLong);
   EXPECT_EQ(method(1).reads, 1) << "it must be offered again";
-  EXPECT_EQ(p2p::Visit::count(desks_[0]), 1);
-  EXPECT_EQ(desks_[0].visitors[0], 8u);
+  EXPECT_EQ(p2p::CmaAccess::count(control_blocks_[0]), 1);
+  EXPECT_EQ(control_blocks_[0].cma_accesses[0], 8u);
   start(Way::write, 1);
-  desks_[1].visitors[0] = 9;
+  control_blocks_[1].cma_accesses[0] = 9;
   exchange(kLong);
   EXPECT_EQ(method(0).writes, 0);
-  p2p::Visit::end_of(desks_[1], 8);
+  p2p::CmaAccess::end_of(control_blocks_[1], 8);
   exchange(kLong);
   EXPECT_EQ(method(0).writes, 1);
-  EXPECT_EQ(p2p::Visit::count(desks_[1]), 0);
+  EXPECT_EQ(p2p::CmaAccess::count(control_blocks_[1]), 0);
 }
 
 TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
@@ -400,16 +401,16 @@ TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
       });
       for (size_t n = 0; n < kMessages; ++n) EXPECT_EQ(room[n], data[n]) << "message " << n;
       EXPECT_EQ(warnings, 0);
-      EXPECT_EQ(p2p::Visit::count(desks_[0]), 0);
-      EXPECT_EQ(p2p::Visit::count(desks_[1]), 0);
+      EXPECT_EQ(p2p::CmaAccess::count(control_blocks_[0]), 0);
+      EXPECT_EQ(p2p::CmaAccess::count(control_blocks_[1]), 0);
     }
   }
 }
 
 // A copy request names the send by a number and carries the target address: only an exposed buffer may be
 // copied.
-TEST_P(SingleCopyEngines, a_damaged_invitation_is_told_and_copies_nothing) {
-  struct Damage {
+TEST_P(SingleCopyEngines, a_damaged_cooperative_request_is_reported_and_copies_nothing) {
+  struct Corruption {
     const char* what;
     bool lent;
     uint8_t flags;
@@ -418,14 +419,14 @@ TEST_P(SingleCopyEngines, a_damaged_invitation_is_told_and_copies_nothing) {
   };
   const uint8_t both = p2p::kByMethod;
   const uint8_t alone = p2p::kByMethod | p2p::kAlone;
-  for (const Damage& damage : {Damage{"a buffer that is not lent", false, alone, 100, 0},
-                               Damage{"likewise, for both", false, both, 100, 1},
-                               Damage{"longer than the message", true, alone, kLong + 1, 0},
-                               Damage{"of no bytes", true, alone, 0, 0},
-                               Damage{"a number that no message has", true, both, 100, 70'000},
-                               Damage{"lent for a method, not in the arena", true, 0, 100, 1},
-                               Damage{"alone in the arena", true, p2p::kAlone, 100, 0},
-                               Damage{"flags that do not exist", true, 0x48, 100, 0}}) {
+  for (const Corruption& damage : {Corruption{"a buffer that is not lent", false, alone, 100, 0},
+                                   Corruption{"likewise, for both", false, both, 100, 1},
+                                   Corruption{"longer than the message", true, alone, kLong + 1, 0},
+                                   Corruption{"of no bytes", true, alone, 0, 0},
+                                   Corruption{"a number that no message has", true, both, 100, 70'000},
+                                   Corruption{"lent for a method, not in the arena", true, 0, 100, 1},
+                                   Corruption{"alone in the arena", true, p2p::kAlone, 100, 0},
+                                   Corruption{"flags that do not exist", true, 0x48, 100, 0}}) {
     SCOPED_TRACE(damage.what);
     start(Way::read);
     const std::vector<std::byte> data = draw(kLong);

@@ -15,7 +15,7 @@
 #include "job.h"
 #include "mpi.h"
 #include "p2p/engine.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "shm/wait.h"
 
 namespace hearth::contract {
@@ -51,7 +51,8 @@ class Threads : public testing::Test {
         setup.warn = [](const char* text) { ADD_FAILURE() << text; };
         Engine engine(setup);
         body(engine, rank);
-        engine.wait_until([&] { return engine.quiet(); }, [](p2p::WaitNote& note) { note.finalize(); });
+        engine.wait_until([&] { return engine.quiet(); },
+                          [](p2p::WaitDiagnostics& note) { note.finalize(); });
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -135,7 +136,7 @@ class ThreadsOfOneRank : public testing::Test {
   static constexpr uint64_t kForeverNs = uint64_t{3600} * 1'000'000'000;
   static constexpr uint64_t kLimitNs = uint64_t{20} * 1'000'000'000;
 
-  ThreadsOfOneRank() : engine_(setup_of(job_)), bell_(job_.segment(), 0) { LibraryLock::enabled = true; }
+  ThreadsOfOneRank() : engine_(setup_of(job_)), wake_word_(job_.segment(), 0) { LibraryLock::enabled = true; }
   ~ThreadsOfOneRank() override { LibraryLock::enabled = false; }
 
   static p2p::EngineSetup setup_of(Job& job) {
@@ -149,11 +150,11 @@ class ThreadsOfOneRank : public testing::Test {
 
   void wait_for(const uint32_t& word, uint32_t value) {
     const LockGuard guard;
-    engine_.wait_until([&] { return atomic::load_acquire(word) >= value; }, [](p2p::WaitNote&) {});
+    engine_.wait_until([&] { return atomic::load_acquire(word) >= value; }, [](p2p::WaitDiagnostics&) {});
   }
   void store(uint32_t& word, uint32_t value) {
     atomic::store_release(word, value);
-    bell_.ring();
+    wake_word_.wake();
   }
   template <class Done>
   static bool comes(Done done) {
@@ -173,7 +174,7 @@ class ThreadsOfOneRank : public testing::Test {
 
   Job job_{Kind::shm, 2, 1};
   Engine engine_;
-  shm::Bell bell_;
+  shm::WakeWord wake_word_;
 };
 
 TEST_F(ThreadsOfOneRank, a_bell_wakes_the_thread_that_it_is_for) {

@@ -71,7 +71,7 @@ TEST_P(TransportContract, packets_of_a_pair_arrive_once_whole_and_in_order) {
       uint32_t& number = sent[static_cast<size_t>(rank)][static_cast<size_t>(to)];
       const size_t bytes = std::min<size_t>(random_() % 3 == 0 ? random_() % 2000 : random_() % 60,
                                             job_.endpoint(rank).limits_to(to).packet_bytes_max);
-      if (random_() % 4 == 0) job_.endpoint(rank).bring_room_over(to, random_() % 2000);
+      if (random_() % 4 == 0) job_.endpoint(rank).prefetch_room(to, random_() % 2000);
       if (number < kPackets && send(job_.endpoint(rank), to, number, bytes)) ++number;
       continue;
     }
@@ -161,7 +161,7 @@ TEST_P(TransportContract, the_longest_packet_fits_from_every_position) {
     const size_t bytes = number % 2 == 0 ? longest : number % 97;
     int tries = 0;
     // Prefetching for another length must not matter.
-    job_.endpoint(0).bring_room_over(1, random_() % (longest + 1));
+    job_.endpoint(0).prefetch_room(1, random_() % (longest + 1));
     while (!send(job_.endpoint(0), 1, number, bytes)) {
       poll_both(arrived);
       ASSERT_LT(++tries, kPatience) << "packet " << number << " never found room";
@@ -201,8 +201,8 @@ TEST_P(TransportContract, cells_come_back_only_when_marked) {
   EXPECT_EQ(job_.endpoint(0).cells_of(2, 0, size_t{1} << 30), nullptr);
 }
 
-// As in p2p/kept_cells.h: the receiver fills a bounce buffer that it has emptied, and the owner marks it
-// free.
+// As in p2p/recycled_buffers.h: the receiver fills a bounce buffer that it has emptied, and the owner marks
+// it free.
 TEST_P(TransportContract, a_cell_may_come_home_with_an_answer) {
   transport::Transport& owner = job_.endpoint(2);
   transport::Transport& guest = job_.endpoint(0);
@@ -246,7 +246,7 @@ TEST_P(TransportContract, cells_that_are_out_never_overlap) {
     } else if (!out.empty()) {
       // Prefetching must not change runs in use.
       for (size_t ahead = random_() % 16; ahead > 0; --ahead)
-        owner.bring_cell_over(random_() % (size_t{1} << 20));
+        owner.prefetch_cell(random_() % (size_t{1} << 20));
       const size_t which = random_() % out.size();
       const Run run = out[which];
       const std::byte* seen = job_.endpoint(3).cells_of(1, run.cell, run.bytes);

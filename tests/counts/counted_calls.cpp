@@ -149,14 +149,14 @@ std::span<const CountedCall> long_calls() {
 bool is_right(const CountedCall& call, int ranks) {
   const std::string algorithm = call.algorithm;
   if (algorithm == "lines") {
-    return call.bytes * (says_blocks(call) ? ranks : 1) <= shm::kWidePayloadBytes;
+    return call.bytes * (says_blocks(call) ? ranks : 1) <= shm::kOverflowPayloadBytes;
   }
   if (algorithm == "tree") {
     const int said_for = is(call, "allgather") ? Hierarchy::group_ranks_max(ranks) : 1;
     return ranks > 2 && call.bytes * said_for <= shm::kSlotPayloadBytes;
   }
   if (algorithm.starts_with("chunks")) {
-    return chunks_suffice(ranks, shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).chunk_bytes);
+    return pipeline_suffices(ranks, shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).pipeline_bytes);
   }
   return true;
 }

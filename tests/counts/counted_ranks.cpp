@@ -5,8 +5,8 @@
 #include <deque>
 #include <unordered_map>
 
-#include "coll/control_area.h"
-#include "coll/footprint.h"
+#include "coll/access_counters.h"
+#include "coll/collective_region.h"
 #include "coll/select.h"
 #include "datatype/predefined.h"
 #include "datatype/reduce.h"
@@ -58,7 +58,7 @@ int64_t lines_of_message(int64_t bytes) {
 
 }  // namespace
 
-namespace footprint {
+namespace access_counters {
 
 void wrote(const void* address, int64_t bytes) {
   each_line(address, bytes, [](Line& line) {
@@ -86,11 +86,11 @@ void copied(int64_t bytes) {
 void reduced(int64_t bytes) {
   state.own().reduced += static_cast<double>(bytes);
 }
-void looked_at_bell() {
+void woke() {
   state.own().bells += 1;
 }
 
-}  // namespace footprint
+}  // namespace access_counters
 
 template <class Each>
 void Counts::with(const Counts& other, const Each& each) {
@@ -142,7 +142,7 @@ struct CountedRanks::Rank {
         std::move(message));
     state.own().messages += 1;
     state.own().lines_written += static_cast<double>(lines_of_message(bytes));
-    footprint::copies(bytes);
+    access_counters::copies(bytes);
   }
 
   /// Whether all receives are complete.
@@ -157,7 +157,7 @@ struct CountedRanks::Rank {
       datatype::unpack(*ready->to_type, ready->to, 0, message.data.data(), message.data.size());
       const auto bytes = static_cast<int64_t>(message.data.size());
       state.own().lines_read += static_cast<double>(lines_of_message(bytes));
-      footprint::copies(bytes);
+      access_counters::copies(bytes);
       state.reach(message.depth);
       from.pop_front();
       receives.erase(ready);
@@ -181,18 +181,18 @@ struct CountedRanks::Rank {
           failed |= !datatype::copy(step.from, step.from_count, *step.from_type, step.to, step.to_count,
                                     *step.to_type)
                          .ok();
-          footprint::copies(step.from_count * step.from_type->size);
+          access_counters::copies(step.from_count * step.from_type->size);
           break;
         case Schedule::Step::Kind::reduce:
           failed |= !datatype::reduce(*step.op, *step.from_type, step.from, step.to, step.from_count).ok();
-          footprint::reduces(step.from_count * step.from_type->size);
+          access_counters::reduces(step.from_count * step.from_type->size);
           break;
         case Schedule::Step::Kind::next_round:
           if (!receive_all()) return false;
           break;
-        case Schedule::Step::Kind::meet:
-          if (!step.encounter->advance()) return false;
-          failed |= !step.encounter->outcome.ok();
+        case Schedule::Step::Kind::shared:
+          if (!step.shared->advance()) return false;
+          failed |= !step.shared->outcome.ok();
           break;
       }
     }
@@ -206,11 +206,11 @@ CountedRanks::CountedRanks(int ranks) : size_(ranks) {
   plan.ring_lines = 64;
   plan.cell_bytes = 4096;
   plan.cell_count = 4;
-  plan.area_count = 1;
+  plan.region_count = 1;
   if (!shm::Segment::create(plan, segment_).ok()) return;
   // Each rank has its own processor.
   segment_.job().usable_processors = static_cast<uint32_t>(ranks);
-  ControlArea::set_up(segment_, 0);
+  CollectiveRegion::set_up(segment_, 0);
   state = {};
   state.depths.assign(static_cast<size_t>(ranks), 0);
   for (int number = 0; number < ranks; ++number) {
@@ -226,20 +226,20 @@ CountedRanks::CountedRanks(int ranks) : size_(ranks) {
     comm.rank = number;
     comm.size = comm.peer_count = ranks;
     comm.peers = rank->group.peers.data();
-    comm.area = 0;
+    comm.region = 0;
     ranks_.push_back(std::move(rank));
   }
 }
 
 CountedRanks::~CountedRanks() {
-  for (const auto& rank : ranks_) delete rank->comm.control;
+  for (const auto& rank : ranks_) delete rank->comm.region_view;
   wish("");
 }
 
 void CountedRanks::wish(const std::string& algorithms) {
   (void)set_wishes(kContext, algorithms);
   for (const auto& rank : ranks_) {
-    if (ControlArea* area = ControlArea::of(rank->comm)) area->choose_ways();
+    if (CollectiveRegion* region = CollectiveRegion::of(rank->comm)) region->update_limits();
   }
 }
 

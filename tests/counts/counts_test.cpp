@@ -40,7 +40,7 @@ TEST(Counts, AreNotBelowWhatMustBeDone) {
   }
 }
 
-TEST(Counts, OfFlatLinesGrowWithTheRanks) {
+TEST(Counts, OfFlatSlotsGrowWithTheRanks) {
   for (const int ranks : {2, 8, 32, 128, 256}) {
     for (const CountedCall call :
          {CountedCall{"barrier", "lines", 0}, CountedCall{"allreduce", "lines", 8}}) {

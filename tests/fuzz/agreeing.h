@@ -7,12 +7,12 @@
 
 #include "base/contexts.h"
 #include "coll/agreement.h"
-#include "coll/control_area.h"
+#include "coll/collective_region.h"
 #include "datatype/predefined.h"
 #include "fuzz.h"
 #include "objects/lifetime.h"
 #include "objects/pools.h"
-#include "p2p/wait_note.h"
+#include "p2p/wait_diagnostics.h"
 #include "rank.h"
 #include "shm/liveness.h"
 #include "transport/shm_transport.h"
@@ -33,7 +33,7 @@ class Agreeing {
         rank_(input, transport_, kSize, self_, &liveness_) {
     datatype::enter_predefined_types();
     p2p::process_engine = &rank_.engine();
-    coll::ControlArea::set_up(segment, self_);
+    coll::CollectiveRegion::set_up(segment, self_);
     coll::Agreement::set_up(segment, apart);
     objects::Group* group = objects::pools.groups.create();
     group->peers = {0, 1, 2};
@@ -68,15 +68,15 @@ class Agreeing {
     if (under_way_.empty() || !under_way_.front()->advance()) return;
     const std::unique_ptr<Started> over = std::move(under_way_.front());
     under_way_.erase(under_way_.begin());
-    const int32_t area = over->outcome().allotment.area;
-    demand(coll::ControlArea::can_be(area), "what is agreed on is an area");
+    const int32_t region = over->outcome().allocation.region;
+    demand(coll::CollectiveRegion::can_be(region), "what is agreed on is an area");
     for (int member = 0; member < kSize; ++member) static_cast<void>(over->is_lost(member));
-    coll::ControlArea::leave(area);
+    coll::CollectiveRegion::leave(region);
   }
   void describe() {
     if (under_way_.empty()) return;
     shm::WaitEntry entry = {};
-    p2p::WaitNote note(rank_.engine(), entry);
+    p2p::WaitDiagnostics note(rank_.engine(), entry);
     under_way_.front()->describe(note);
   }
   void tell_death(int of) const { liveness_.tell(of, shm::DeathCause::signal, 9); }

@@ -82,7 +82,7 @@ class Members {
     entry.context = number();
     // A region of the first generations, or an invalid one.
     const size_t told = input_.below(256);
-    entry.area = static_cast<int32_t>(told % 6 + told / 6 % 3 * shm::kAreasMax) - 1;
+    entry.region = static_cast<int32_t>(told % 6 + told / 6 % 3 * shm::kRegionsMax) - 1;
   }
 
   fuzz::Input& input_;

@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "fuzz.h"
-#include "launch/handover.h"
+#include "launch/delegation.h"
 #include "launch/options.h"
 
 using namespace hearth;
@@ -44,9 +44,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   if (job.programs.empty()) return 0;
   // Any executable serves as a launcher: none is started.
   const char* const names[] = {"prrte", "hydra", "slurm"};
-  launch::Handover handover;
-  if (launch::hand_over(job, FUZZ_LAUNCHERS, names[delegate], false, {"HEARTH_X", "HOME"}, handover).ok()) {
-    fuzz::demand(!handover.command.empty(), "a launcher is called by its name");
+  launch::Delegation delegation;
+  if (launch::delegate_job(job, FUZZ_LAUNCHERS, names[delegate], false, {"HEARTH_X", "HOME"}, delegation)
+          .ok()) {
+    fuzz::demand(!delegation.command.empty(), "a launcher is called by its name");
   }
   return 0;
 }

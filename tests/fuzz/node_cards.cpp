@@ -9,16 +9,16 @@ using namespace hearth;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const auto* from = reinterpret_cast<const std::byte*>(data);
-  launch::NodeCard card;
-  if (launch::parse_card({from, bytes}, card)) {
-    launch::NodeCard again;
-    fuzz::demand(launch::parse_card(launch::to_bytes(card), again) && again == card,
+  launch::NodeAddress published;
+  if (launch::parse_address({from, bytes}, published)) {
+    launch::NodeAddress again;
+    fuzz::demand(launch::parse_address(launch::to_bytes(published), again) && again == published,
                  "a card that is written again says the same");
-    launch::NodeCard other;
+    launch::NodeAddress other;
     other.surroundings = "elsewhere";
-    const std::vector<launch::NodeCard> cards = {card, other, card};
-    const launch::NodeMap nodes = launch::map_nodes(cards);
-    fuzz::demand(nodes.node_of.size() == cards.size() && nodes.node_of[0] == nodes.node_of[2],
+    const std::vector<launch::NodeAddress> published_by = {published, other, published};
+    const launch::NodeMap nodes = launch::map_nodes(published_by);
+    fuzz::demand(nodes.node_of.size() == published_by.size() && nodes.node_of[0] == nodes.node_of[2],
                  "the same surroundings are the same node");
   }
   std::string_view text(reinterpret_cast<const char*>(data), bytes);

@@ -26,9 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   fuzz::demand(launcher->rank() >= 0 && launcher->rank() < launcher->size(), "a rank is one of the job's");
   const std::vector<std::byte> own(40);
   std::vector<std::byte> found;
-  launch::NodeCard card;
+  launch::NodeAddress published;
   if (launcher->put("node", own).ok() && launcher->fence().ok() && launcher->get(0, "node", found).ok()) {
-    static_cast<void>(launch::parse_card(found, card));
+    static_cast<void>(launch::parse_address(found, published));
   }
   launcher->finalize();
   return 0;

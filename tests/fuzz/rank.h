@@ -9,7 +9,7 @@
 #include "fuzz.h"
 #include "mpi.h"
 #include "p2p/engine.h"
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 namespace hearth::fuzz {
 
@@ -42,14 +42,14 @@ class Rank {
   /// Runs the steps until a corruption check stops the rank, which must give an error text.
   template <class Steps>
   void run(const Steps& steps) {
-    shm::set_damage_handler([](Status) { throw Stopped(); });
+    shm::set_corruption_handler([](Status) { throw Stopped(); });
     try {
       steps();
       for (int i = 0; i < 8; ++i) progress();
     } catch (const Stopped&) {
       demand(*last_failure_text() != '\0', "who stops says why");
     }
-    shm::set_damage_handler(nullptr);
+    shm::set_corruption_handler(nullptr);
   }
 
   int some_tag() { return static_cast<int>(input_.below(kTags)); }

@@ -8,14 +8,14 @@ namespace hearth::fuzz {
 
 /// A fuzz target on such memory: constructs `Job` from the input and a new segment, and runs it.
 template <class Job>
-int run_in_segment(const uint8_t* data, size_t bytes, uint32_t ranks, uint32_t areas) {
+int run_in_segment(const uint8_t* data, size_t bytes, uint32_t ranks, uint32_t regions) {
   shm::SegmentPlan plan;
   plan.rank_count = ranks;
   plan.ring_lines = 32;
   plan.cell_bytes = 256;
   plan.cell_count = 21;
-  plan.area_count = areas;
-  plan.chunk_bytes = 4096;
+  plan.region_count = regions;
+  plan.pipeline_bytes = 4096;
   Input input(data, bytes);
   shm::Segment segment;
   demand(shm::Segment::create(plan, segment).ok(), "there is memory for a segment");

@@ -25,17 +25,18 @@ void touch_all(const shm::Segment& segment) {
   const shm::JobGeometry& geometry = segment.geometry();
   const int last = segment.rank_count() - 1;
   touch(segment, &segment.rank(last), sizeof(shm::RankBlock));
-  touch(segment, segment.knocks(last).data(), segment.knocks(last).size_bytes());
+  touch(segment, segment.connect_bitmap(last).data(), segment.connect_bitmap(last).size_bytes());
   touch(segment, &segment.ring_number(last, last), sizeof(uint32_t));
   touch(segment, segment.cell_memory(last, geometry.cell_count - 1), geometry.cell_bytes);
   touch(segment, &segment.cell_mark(last, geometry.cell_count - 1), sizeof(uint32_t));
   touch(segment, segment.ring_memory(static_cast<uint32_t>(segment.ring_count_max() - 1)),
         geometry.ring_bytes);
-  if (geometry.area_count == 0) return;
-  const auto area = static_cast<int>(geometry.area_count - 1);
-  touch(segment, &segment.control_row(area, last), sizeof(shm::ControlRow));
-  touch(segment, segment.used_rows(area).data(), segment.used_rows(area).size_bytes());
-  touch(segment, segment.chunks(area, last).data(), segment.chunks(area, last).size());
+  if (geometry.region_count == 0) return;
+  const auto region = static_cast<int>(geometry.region_count - 1);
+  touch(segment, &segment.rank_slots(region, last), sizeof(shm::RankSlots));
+  touch(segment, segment.used_slots(region).data(), segment.used_slots(region).size_bytes());
+  touch(segment, segment.pipeline_buffers(region, last).data(),
+        segment.pipeline_buffers(region, last).size());
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     fuzz::demand(!__builtin_add_overflow(sum, pair.weight, &sum), "all of it fits a number");
   }
   const std::vector<int> numbers = {0, 1, 2, 3};
-  std::vector<launch::Seat> seats(static_cast<size_t>(ranks));
-  const launch::PlacementGain gain = launch::place_by(topo::Machine::from_numbers(numbers), traffic, seats);
+  std::vector<launch::Binding> bindings(static_cast<size_t>(ranks));
+  const launch::PlacementGain gain =
+      launch::place_by(topo::Machine::from_numbers(numbers), traffic, bindings);
   fuzz::demand(gain.after <= gain.before, "seats are never given out dearer");
   return 0;
 }

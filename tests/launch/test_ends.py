@@ -56,12 +56,12 @@ class MpiexecIsKilled(LaunchTest):
         run.communicate(timeout=LIMIT_S)
         self.assertTrue(wait_until(lambda: not processes_with(self.mark)), processes_with(self.mark))
 
-    def test_guardian_is_inconspicuous(self):
+    def test_reaper_is_inconspicuous(self):
         """It holds neither our pipes nor the working folder, has another name, and ends with the job."""
         run = self.start("-n", 1, "sleep", "300")
         # The reaper sets its name after it has started.
-        self.assertTrue(wait_until(lambda: self.guardian_of(run.pid) is not None))
-        name = self.guardian_of(run.pid)
+        self.assertTrue(wait_until(lambda: self.reaper_of(run.pid) is not None))
+        name = self.reaper_of(run.pid)
         links = [os.readlink(f"/proc/{name}/fd/{d}") for d in os.listdir(f"/proc/{name}/fd")]
         self.assertEqual(len(links), 1, links)
         self.assertEqual(os.readlink(f"/proc/{name}/cwd"), "/")
@@ -71,7 +71,7 @@ class MpiexecIsKilled(LaunchTest):
         run.communicate(timeout=LIMIT_S)
         self.assertFalse(os.path.exists(f"/proc/{name}"))
 
-    def guardian_of(self, pid):
+    def reaper_of(self, pid):
         for child in self.children_of(pid):
             with open(f"/proc/{child}/comm", encoding="ascii") as file:
                 if file.read().startswith("hearth-guard"):

@@ -90,7 +90,7 @@ class Profile(LaunchTest):
         self.assertTrue(all(rank["finalized"] and rank["memory_bytes_max"] > 0 for rank in profile["ranks"]))
 
     def test_what_goes_between_machines(self):
-        there = ("--genv", "HEARTH_PRETEND_MACHINES", "2")
+        there = ("--genv", "HEARTH_SIMULATED_NODES", "2")
         profile = self.profile(3, "counts", *there)
         self.check_counts(profile)
         self.assertEqual(profile["machines"], 2)

@@ -193,7 +193,7 @@ class NothingIsWrong(LaunchTest):
 
     def test_a_lock_of_another_machine(self):
         err = self.run_mpiexec("-n", 3, "--oversubscribe", "--why=0.5", PROGRAM, "slow-lock", 3,
-                               env={"HEARTH_PRETEND_MACHINES": "3"}).stderr
+                               env={"HEARTH_SIMULATED_NODES": "3"}).stderr
         self.assertNotIn("mpiexec: deadlock", err)
         self.assertRegex(err, "rank 2 waits in MPI_Win_lock for the lock on the memory of rank 1, on .*, "
                               "whose holder is not known, for")

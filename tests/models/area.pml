@@ -1,4 +1,4 @@
-/* Small collectives in a collective region: src/coll/control_area.h and lines.cpp. In some of them all ranks
+/* Small collectives in a collective region: src/coll/collective_region.h and flat_slots.cpp. In some of them all ranks
  * read all slots, as in an allreduce, in the others all read rank 0's, as in a broadcast; the sequence is
  * chosen at the start. Collective n uses slot n % SLOTS of each rank. A slot is reused once its last
  * collective is complete on all ranks, which they publish in their words (the lag) and, every SLOTS / 2
@@ -19,14 +19,14 @@
 byte payload[CELLS];
 byte word_number[CELLS];
 byte word_behind[CELLS];
-byte shown_over[RANKS]; /* ControlRow::done */
+byte shown_over[RANKS]; /* RankSlots::done */
 byte broadcasts;        /* bit i: collective i + 1 is a broadcast */
 
 #define AT(rank, number) ((rank) * SLOTS + (number) % SLOTS)
 
 proctype Rank(byte self) {
   byte number = 1;
-  byte over = 0;        /* ControlArea::done_ */
+  byte over = 0;        /* CollectiveRegion::done_ */
   byte shown = 0;       /* done_shown_ */
   byte over_by_all = 0; /* done_by_all_ */
   byte behind;
@@ -47,14 +47,14 @@ proctype Rank(byte self) {
      do
      :: number - over_by_all <= SLOTS -> break
      :: else ->
-        atomic { /* look_who_is_done(), repeated: a waiting rank is woken */
+        atomic { /* update_done_by_all(), repeated: a waiting rank is woken */
           (RANKS < 2 || shown_over[(self + 1) % RANKS] + SLOTS >= number) &&
           (RANKS < 3 || shown_over[(self + 2) % RANKS] + SLOTS >= number) ->
           over_by_all = number - SLOTS
         }
      od;
 #endif
-     /* say() */
+     /* publish() */
 #ifdef BROKEN_RELEASE
      atomic { word_number[AT(self, number)] = number; word_behind[AT(self, number)] = number - over };
      payload[AT(self, number)] = number;

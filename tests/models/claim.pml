@@ -11,8 +11,8 @@
 #define UNDONE 100
 #define CLAIM(mark, taken) ((mark) * 10 + (taken))
 
-byte claim = 0;  /* CopyDesk::claim: mark and number of blocks taken */
-byte copied = 0; /* CopyDesk::copied: blocks of the sender, UNDONE if it has failed to copy some */
+byte claim = 0;  /* CopyControlBlock::claim: mark and number of blocks taken */
+byte copied = 0; /* CopyControlBlock::copied: blocks of the sender, UNDONE if it has failed to copy some */
 byte invited = 0;      /* the last message with a request to the sender */
 byte over = 0;         /* messages that are complete or were abandoned at the receiver */
 bool sender_is_gone = false;
@@ -110,7 +110,7 @@ proctype Receiver() {
        do :: i < BLOCKS -> written[i] = 0; i++ :: else -> break od;
        i = 0
      }
-     /* open_desk() */
+     /* open_control_block() */
 #ifdef BROKEN_CLEAR
      claim = CLAIM(message, 1);
      invited = message;

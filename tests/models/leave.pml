@@ -1,11 +1,11 @@
-/* The life of a collective region when processes die: AreaState in src/shm/layout.h, and take, leave and
- * leave_all in src/coll/control_area.cpp. Process 0 takes the region for all, up to TURNS times; each member
+/* The life of a collective region when processes die: RegionState in src/shm/layout.h, and take, leave and
+ * leave_all in src/coll/collective_region.cpp. Process 0 takes the region for all, up to TURNS times; each member
  * that learns of it uses it and leaves. Up to DEATHS processes die, at any point. Survivors that notice a
  * death complete its unfinished work. In the end the region is free and clear.
  *
  * The announcement of the region reaches each process separately, or never. A counted member that has not
  * learned of the region leaves it when it knows that another counted member has died; a later announcement
- * has no effect (leave_untold, accept). */
+ * has no effect (leave_without_id, accept). */
 
 #define RANKS 3
 #ifdef TWO_DEATHS

@@ -1,5 +1,5 @@
 /* Sleeping and waking of src/shm/wait.h, deaths of src/shm/liveness.cpp, and the loop of Engine::wait_until
- * and Engine::doze around them, with a leader thread and a follower thread. One rank has two threads, each of
+ * and Engine::sleep_as_waiter around them, with a leader thread and a follower thread. One rank has two threads, each of
  * which waits for news of one waker; wakers may die at any step; the launcher reports deaths. Sleeps do not
  * time out here: the 100 ms after which every sleep ends are a backstop, not a way of waking.
  *
@@ -139,7 +139,7 @@ round:
      :: moved -> goto round
      :: else -> skip
      fi;
-     /* doze() */
+     /* sleep_as_waiter() */
      if
      :: leader != NOBODY -> /* follow() */
         atomic { naps[self] = true; follows[self] = true };

@@ -23,8 +23,8 @@ PROGRAM = os.environ.get("HEARTH_RIGHT_PROGRAM", str(BUILD / "tests/verdicts/ver
 LIMIT_S = 120
 SETTINGS = (
     {}, {}, {}, {},
-    {"HEARTH_PRETEND_MACHINES": "2"},
-    {"HEARTH_COLL_AREAS": "0"},
+    {"HEARTH_SIMULATED_NODES": "2"},
+    {"HEARTH_COLL_REGIONS": "0"},
     {"HEARTH_WAIT_SPIN": "0"},
     {"HEARTH_P2P_SINGLE_COPY": "0"},
 )

@@ -114,7 +114,7 @@ static MPI_Comm fresh(void) {
   return comm;
 }
 
-static int fits_lines(int kind, int count) {
+static int fits_flat_slots(int kind, int count) {
   return count * 8 * (kind == 4 ? size_ : 1) <= 248;
 }
 
@@ -127,7 +127,7 @@ static void test_unequal_sizes(void) {
       const int odd = pair % size_;
       /* For small data that are only copied, less data than expected are accepted. */
       const int copied = kind == 0 || kind == 3 || kind == 4;
-      if (most == other || (copied && fits_lines(kind, most) && fits_lines(kind, other))) continue;
+      if (most == other || (copied && fits_flat_slots(kind, most) && fits_flat_slots(kind, other))) continue;
       const int count = rank_ == odd ? other : most;
       char what[100];
       snprintf(what, sizeof what, "%s of %d doubles, rank %d %d", kind_names[kind], most, odd, other);

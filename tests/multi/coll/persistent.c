@@ -147,7 +147,7 @@ static long long read_variable(const char* name) {
 }
 
 /* Their regions are returned, whether they were started or not, and in any order. */
-static void test_made_and_freed(int have_areas) {
+static void test_made_and_freed(int have_regions) {
   Operation some[4];
   MPI_Comm here;
   int neighbours;
@@ -155,11 +155,11 @@ static void test_made_and_freed(int have_areas) {
   MPI_Comm_size(here, &neighbours);
   MPI_Comm_free(&here);
   MPI_Barrier(MPI_COMM_WORLD);
-  const long long before = read_variable("coll_areas_taken");
+  const long long before = read_variable("coll_regions_taken");
   MPI_Barrier(MPI_COMM_WORLD);
-  if (have_areas && before >= 0 && size_ > 1) {
+  if (have_regions && before >= 0 && size_ > 1) {
     some[0] = make(0, MPI_COMM_WORLD);
-    const long long with_one = read_variable("coll_areas_taken");
+    const long long with_one = read_variable("coll_regions_taken");
     CHECK(with_one == before + (neighbours > 1), "areas taken: %lld before, %lld with an operation", before,
           with_one);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -177,7 +177,7 @@ static void test_made_and_freed(int have_areas) {
     for (int i = 0; i < 4; ++i) discard(&some[(i + rank_ + round) % 4]);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  const long long after = read_variable("coll_areas_taken");
+  const long long after = read_variable("coll_regions_taken");
   CHECK(before == after, "areas taken: %lld before, %lld after", before, after);
   MPI_Barrier(MPI_COMM_WORLD);
 }

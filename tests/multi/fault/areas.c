@@ -36,8 +36,8 @@ int main(int argc, char** argv) {
   }
   CHECK(own_rank_ != 0, "nobody was killed");
   MPI_Comm_free(&parent);
-  for (int tries = 0; !has_heard() || areas_taken() != 1; ++tries) {
-    CHECK(tries < patience, "%lld areas are taken that nobody uses", areas_taken() - 1);
+  for (int tries = 0; !has_heard() || regions_taken() != 1; ++tries) {
+    CHECK(tries < patience, "%lld areas are taken that nobody uses", regions_taken() - 1);
     pause_ms(5);
   }
   MPI_Finalize();

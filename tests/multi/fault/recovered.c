@@ -14,7 +14,7 @@ static void make_what_needs_the_dead(void) {
   MPI_Request request;
   int number = 0, sum;
   MPI_Comm_group(MPI_COMM_WORLD, &world);
-  const long long before = areas_taken();
+  const long long before = regions_taken();
   for (int round = 0; round < 5; ++round) {
     const int codes[] = {
         MPI_Comm_dup(MPI_COMM_WORLD, &made), MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made),
@@ -28,7 +28,7 @@ static void make_what_needs_the_dead(void) {
   if (MPI_Comm_create_from_group(world, "again", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made) == MPI_SUCCESS) {
     MPI_Comm_free(&made);
   }
-  CHECK(areas_taken() == before, "%lld areas are taken, %lld before", areas_taken(), before);
+  CHECK(regions_taken() == before, "%lld areas are taken, %lld before", regions_taken(), before);
   MPI_Group_free(&world);
 }
 
@@ -41,12 +41,12 @@ static void meet(int other) {
 /* Some regions have been used, so that there is something to clear. */
 static void free_what_the_dead_was_in(MPI_Comm* twins, int other) {
   meet(other);
-  const long long before = areas_taken();
+  const long long before = regions_taken();
   meet(other);
   CHECK(before == 1 + twins_count, "%lld areas are taken", before);
   for (int i = 0; i < twins_count; ++i) MPI_Comm_free(&twins[i]);
   meet(other);
-  const long long after = areas_taken();
+  const long long after = regions_taken();
   CHECK(after == 1, "%lld areas are taken that nobody uses", after - 1);
 }
 

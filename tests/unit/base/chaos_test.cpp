@@ -113,7 +113,7 @@ TEST_F(Chaos, IsNotThereUnlessAskedFor) {
     EXPECT_EQ(draw(1000), 0u);
     EXPECT_EQ(shortened(1000), 1000u);
   }
-  EXPECT_FALSE(wants_detours());
+  EXPECT_FALSE(disables_fast_path());
 }
 
 TEST_F(Chaos, ShortCopiesMoveSomething) {

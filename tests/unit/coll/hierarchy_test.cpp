@@ -68,13 +68,13 @@ void check(const Made& made, int ranks) {
     for (int self = 0; self < ranks; ++self) {
       int steps = 0;
       for (int at = self; at != root; ++steps) {
-        const int speaks = made(at).heard_by_self(root);
+        const int speaks = made(at).read_by_self(root);
         ASSERT_GE(speaks, 0);
         ASSERT_LT(steps, 2 * first.levels());
         at = speaks;
       }
     }
-    EXPECT_EQ(made(root).heard_by_self(root), -1);
+    EXPECT_EQ(made(root).read_by_self(root), -1);
   }
 }
 

@@ -82,12 +82,12 @@ TEST(Select, LimitsMoveTheChoice) {
   EXPECT_EQ(of(6000, 6000), "chunks_whole");
   EXPECT_EQ(of(6001, 6000), "chunks_shares");
   EXPECT_EQ(of(8, 0), "chunks_shares");
-  EXPECT_TRUE(lines_pay(32, 32, false));
-  EXPECT_FALSE(lines_pay(33, 32, false));
-  EXPECT_TRUE(lines_pay(33, tune::kNever, false));
-  EXPECT_TRUE(lines_pay(33, 32, true)) << "where ranks take turns";
-  EXPECT_FALSE(lines_pay(3, 0, false));
-  EXPECT_TRUE(lines_pay(2, 0, false)) << "two are no groups";
+  EXPECT_TRUE(flat_slots_pay(32, 32, false));
+  EXPECT_FALSE(flat_slots_pay(33, 32, false));
+  EXPECT_TRUE(flat_slots_pay(33, tune::kNever, false));
+  EXPECT_TRUE(flat_slots_pay(33, 32, true)) << "where ranks take turns";
+  EXPECT_FALSE(flat_slots_pay(3, 0, false));
+  EXPECT_TRUE(flat_slots_pay(2, 0, false)) << "two are no groups";
 }
 
 TEST(Select, WhatAProfileSaysCountsForRanksWithAProcessorEach) {

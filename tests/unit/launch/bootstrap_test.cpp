@@ -83,7 +83,7 @@ TEST_F(BootstrapTest, JoinsTheJob) {
   EXPECT_EQ(job_.rank(2).pid, 77u) << "not the same memory";
 }
 
-TEST_F(BootstrapTest, MapsItsWindowOfTheArena) {
+TEST_F(BootstrapTest, MapsItsSliceOfTheArena) {
   make_job(3);
   make_arena(3);
   ::setenv("HEARTH_RANK", "2", 1);

@@ -22,7 +22,7 @@ topo::Machine made_up(const char* description, int processors) {
 }
 
 std::string drawn(const topo::Machine& machine, const PlacementRequest& request, int ranks) {
-  return draw(machine, seat_ranks(machine, request, ranks, static_cast<int>(machine.processors().size())));
+  return draw(machine, bind_ranks(machine, request, ranks, static_cast<int>(machine.processors().size())));
 }
 
 TEST(Drawing, ShowsWhoSitsWhere) {

@@ -141,12 +141,12 @@ TEST_F(PmiTest, Version1) {
   EXPECT_EQ(launcher->rank(), 1);
   EXPECT_EQ(launcher->size(), 3);
   EXPECT_EQ(launcher->app(), 2);
-  const std::vector<std::byte> card = {std::byte{0}, std::byte{255}};
-  EXPECT_TRUE(launcher->put("card", card).ok());
+  const std::vector<std::byte> published = {std::byte{0}, std::byte{255}};
+  EXPECT_TRUE(launcher->put("card", published).ok());
   EXPECT_TRUE(launcher->fence().ok());
   std::vector<std::byte> read;
   EXPECT_TRUE(launcher->get(1, "card", read).ok()) << last_failure_text();
-  EXPECT_EQ(read, card);
+  EXPECT_EQ(read, published);
   EXPECT_FALSE(launcher->get(2, "card", read).ok());
   EXPECT_NE(std::string(last_failure_text()).find("key_not_found"), std::string::npos);
   const std::vector<std::byte> huge(600);

@@ -42,7 +42,7 @@ class ShareTest : public testing::Test {
  protected:
   void SetUp() override {
     set_parameter("launch_join_timeout", 20 * kSecond);
-    ASSERT_TRUE(make_card(card_, listener_).ok()) << last_failure_text();
+    ASSERT_TRUE(make_address(published_, listener_).ok()) << last_failure_text();
   }
   void TearDown() override {
     for (std::thread& thread : ranks_) thread.join();
@@ -53,7 +53,8 @@ class ShareTest : public testing::Test {
           static_cast<size_t>(std::find(kLocals.begin(), kLocals.end(), rank) - kLocals.begin());
       os::Descriptor listener = place == 0 ? std::move(listener_) : os::Descriptor();
       joined_[place] =
-          share_segment(card_, std::move(listener), kLocals, rank, segments_[place], arenas_[place]).ok();
+          share_segment(published_, std::move(listener), kLocals, rank, segments_[place], arenas_[place])
+              .ok();
       if (!joined_[place]) words_[place] = last_failure_text();
     });
   }
@@ -84,14 +85,14 @@ class ShareTest : public testing::Test {
   }
   // Sends a packet to the lowest rank; returns whether it replies.
   bool answered(std::span<const std::byte> packet) const {
-    const os::Descriptor socket = os::connect_to_name(card_.socket, 5 * kSecond);
+    const os::Descriptor socket = os::connect_to_name(published_.socket, 5 * kSecond);
     if (!socket.open() || !os::send_packet(socket.number(), packet, {})) return false;
     std::array<std::byte, 64> room;
     std::vector<os::Descriptor> descriptors;
     return os::receive_packet(socket.number(), room, descriptors) > 0 || !descriptors.empty();
   }
 
-  NodeCard card_;
+  NodeAddress published_;
   os::Descriptor listener_;
   std::vector<std::thread> ranks_;
   std::array<shm::Segment, 4> segments_;
@@ -113,16 +114,16 @@ TEST_F(ShareTest, StrangersGetNothingAndDisturbNobody) {
   // already.
   EXPECT_FALSE(answered(std::vector<std::byte>(1)));
   EXPECT_FALSE(answered(std::vector<std::byte>(100'000)));
-  const os::Descriptor silent = os::connect_to_name(card_.socket, kSecond);
+  const os::Descriptor silent = os::connect_to_name(published_.socket, kSecond);
   EXPECT_TRUE(silent.open());
   Hello hello = {};
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(&hello), sizeof hello);
   hello.rank = 6;
   EXPECT_FALSE(answered(bytes)) << "without the secret";
-  hello.question = card_.question;
+  hello.question = published_.question;
   hello.question[15] ^= std::byte{1};
   EXPECT_FALSE(answered(bytes)) << "one bit of the secret wrong";
-  hello.question = card_.question;
+  hello.question = published_.question;
   for (const int rank : {2, 3, -1, 1 << 30}) {
     hello.rank = rank;
     EXPECT_FALSE(answered(bytes)) << "rank " << rank;
@@ -137,7 +138,7 @@ TEST_F(ShareTest, AnotherUserGetsNothingWhateverItKnows) {
   constexpr uid_t kNobody = 65534;
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   start(2);
-  Hello hello = {card_.question, 5, 0, {}};
+  Hello hello = {published_.question, 5, 0, {}};
   const pid_t stranger = ::fork();
   ASSERT_GE(stranger, 0);
   if (stranger == 0) {
@@ -154,17 +155,17 @@ TEST_F(ShareTest, AnotherUserGetsNothingWhateverItKnows) {
 
 TEST_F(ShareTest, AWrongAnswerIsRefused) {
   // A process that owns the lowest rank's socket name but does not know the secret.
-  const NodeCard card = card_;
-  card_.answer[0] ^= std::byte{1};
-  std::thread host([this, &card] {
+  const NodeAddress published = published_;
+  published_.answer[0] ^= std::byte{1};
+  std::thread host([this, &published] {
     shm::Segment segment;
     shm::Arena arena;
-    NodeCard other = card;
+    NodeAddress other = published;
     share_segment(other, std::move(listener_), std::array<int, 2>{2, 5}, 2, segment, arena).ok();
   });
   shm::Segment segment;
   shm::Arena arena;
-  EXPECT_FALSE(share_segment(card_, {}, std::array<int, 2>{2, 5}, 5, segment, arena).ok());
+  EXPECT_FALSE(share_segment(published_, {}, std::array<int, 2>{2, 5}, 5, segment, arena).ok());
   EXPECT_NE(std::string(last_failure_text()).find("does not know the job's secret"), std::string::npos);
   host.join();
 }

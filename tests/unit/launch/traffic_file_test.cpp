@@ -67,27 +67,27 @@ class Placed : public testing::Test {
     std::iota(allowed.begin(), allowed.end(), 0);
     machine_ = topo::Machine::from_topology(topology, allowed);
     hwloc_topology_destroy(topology);
-    seats_ = seat_ranks(machine_, {.bind = Level::core}, 16, 16);
+    bindings_ = bind_ranks(machine_, {.bind = Level::core}, 16, 16);
   }
 
   std::vector<int> processors() const {
     std::vector<int> result;
-    for (const Seat& seat : seats_) result.push_back(seat.processors.at(0));
+    for (const Binding& binding : bindings_) result.push_back(binding.processors.at(0));
     return result;
   }
 
   topo::Machine machine_;
-  std::vector<Seat> seats_;
+  std::vector<Binding> bindings_;
 };
 
 // Rank r communicates with r + 8 only: in the default order all traffic crosses the packages.
 TEST_F(Placed, PartnersBecomeNeighbours) {
   std::vector<Traffic> traffic;
   for (int rank = 0; rank < 8; ++rank) traffic.push_back({rank, rank + 8, 1000});
-  const PlacementGain gain = place_by(machine_, traffic, seats_);
+  const PlacementGain gain = place_by(machine_, traffic, bindings_);
   for (int rank = 0; rank < 8; ++rank) {
     const auto one = static_cast<size_t>(rank);
-    EXPECT_EQ(seats_[one].place.l3, seats_[one + 8].place.l3) << rank;
+    EXPECT_EQ(bindings_[one].place.l3, bindings_[one + 8].place.l3) << rank;
   }
   EXPECT_EQ(gain.before, 8 * 1000 * topo::distance_of(topo::Relation::machine));
   EXPECT_EQ(gain.after, 8 * 1000 * topo::distance_of(topo::Relation::l3));
@@ -101,7 +101,8 @@ TEST_F(Placed, NeverWorseThanTheDefaultOrder) {
   const std::vector<int> before = processors();
   std::vector<Traffic> neighbours;
   for (int rank = 0; rank + 1 < 16; ++rank) neighbours.push_back({rank, rank + 1, 50});
-  EXPECT_EQ(place_by(machine_, neighbours, seats_).after, place_by(machine_, neighbours, seats_).before);
+  EXPECT_EQ(place_by(machine_, neighbours, bindings_).after,
+            place_by(machine_, neighbours, bindings_).before);
   EXPECT_EQ(processors(), before) << "what is best already stays";
   for (unsigned seed = 1; seed <= 20; ++seed) {
     std::vector<Traffic> traffic;
@@ -109,7 +110,7 @@ TEST_F(Placed, NeverWorseThanTheDefaultOrder) {
       for (int other = one + 1; other < 16; ++other)
         traffic.push_back({one, other, static_cast<int64_t>((one * 31 + other * 17) * seed % 97)});
     }
-    const PlacementGain gain = place_by(machine_, traffic, seats_);
+    const PlacementGain gain = place_by(machine_, traffic, bindings_);
     EXPECT_LE(gain.after, gain.before) << seed;
   }
 }

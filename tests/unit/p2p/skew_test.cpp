@@ -17,8 +17,8 @@ int run_of_buffered(Skew& skew) {
 }
 
 void end_lent(Skew& skew, uint64_t waited_ns) {
-  skew.lent_is_over();
-  skew.judge(kBytes, waited_ns);
+  skew.zero_copy_ended();
+  skew.update(kBytes, waited_ns);
 }
 
 TEST(Skew, AReceiverInTimeIsLentTo) {
@@ -61,7 +61,7 @@ TEST(Skew, OneMessageAtATimeIsOnTrial) {
   end_lent(skew, kLateNs);
   EXPECT_EQ(run_of_buffered(skew), 16);
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(skew.prefers_cells()) << "nothing is known of the one yet";
-  skew.lent_is_over();
+  skew.zero_copy_ended();
   EXPECT_FALSE(skew.prefers_cells()) << "nobody had to wait for it";
 }
 
@@ -74,8 +74,8 @@ TEST(Skew, MessagesLentTogetherAreLateTogether) {
 
 TEST(Skew, ALongCopyIsNoLag) {
   Skew skew;
-  skew.lent_is_over();
-  skew.judge(64 << 20, 4'000'000);
+  skew.zero_copy_ended();
+  skew.update(64 << 20, 4'000'000);
   EXPECT_FALSE(skew.prefers_cells());
 }
 

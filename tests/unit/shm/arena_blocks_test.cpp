@@ -83,10 +83,10 @@ TEST(ArenaBlocks, LargeBlocksReturnTheirMemory) {
 TEST(ArenaBlocks, MoreThanThereIsIsNoBlock) {
   ArenaPair pair;
   ArenaBlocks blocks;
-  EXPECT_EQ(blocks.allocate(pair.first, pair.first.window_bytes(), 64), nullptr);
+  EXPECT_EQ(blocks.allocate(pair.first, pair.first.slice_bytes(), 64), nullptr);
   EXPECT_EQ(blocks.allocate(pair.first, SIZE_MAX - 1, 64), nullptr);
   EXPECT_EQ(blocks.allocate(pair.first, 64, size_t{1} << 62), nullptr);
-  std::byte* most = blocks.allocate(pair.first, pair.first.window_bytes() / 4, 64);
+  std::byte* most = blocks.allocate(pair.first, pair.first.slice_bytes() / 4, 64);
   EXPECT_NE(most, nullptr);
   EXPECT_LT(bytes_in_memory(pair.first), kReturnedBytes) << "it took memory for what nobody has touched";
 }

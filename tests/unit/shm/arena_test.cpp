@@ -26,15 +26,15 @@ size_t pages_in(const Arena& arena, uint64_t first, uint64_t bytes) {
   return pages;
 }
 
-TEST(Arena, WindowsFollowTheMemory) {
-  EXPECT_EQ(Arena::plan_window_bytes(2, 24 * kGiB, UINT64_MAX, UINT64_MAX), 64 * kGiB);
-  EXPECT_EQ(Arena::plan_window_bytes(2, kGiB / 8, UINT64_MAX, UINT64_MAX), kGiB);
+TEST(Arena, SlicesFollowTheMemory) {
+  EXPECT_EQ(Arena::plan_slice_bytes(2, 24 * kGiB, UINT64_MAX, UINT64_MAX), 64 * kGiB);
+  EXPECT_EQ(Arena::plan_slice_bytes(2, kGiB / 8, UINT64_MAX, UINT64_MAX), kGiB);
   // All slices share the 47 bits.
-  EXPECT_EQ(Arena::plan_window_bytes(4096, 1024 * kGiB, UINT64_MAX, UINT64_MAX), 8 * kGiB);
+  EXPECT_EQ(Arena::plan_slice_bytes(4096, 1024 * kGiB, UINT64_MAX, UINT64_MAX), 8 * kGiB);
   // If the address space is limited, the program keeps most of it.
-  EXPECT_EQ(Arena::plan_window_bytes(2, 24 * kGiB, 16 * kGiB, UINT64_MAX), 2 * kGiB);
-  EXPECT_EQ(Arena::plan_window_bytes(3, 24 * kGiB, UINT64_MAX, 10 * kGiB), 2 * kGiB);
-  EXPECT_EQ(Arena::plan_window_bytes(64, 24 * kGiB, 8 * kGiB, UINT64_MAX), 0u);
+  EXPECT_EQ(Arena::plan_slice_bytes(2, 24 * kGiB, 16 * kGiB, UINT64_MAX), 2 * kGiB);
+  EXPECT_EQ(Arena::plan_slice_bytes(3, 24 * kGiB, UINT64_MAX, 10 * kGiB), 2 * kGiB);
+  EXPECT_EQ(Arena::plan_slice_bytes(64, 24 * kGiB, 8 * kGiB, UINT64_MAX), 0u);
 }
 
 TEST(Arena, OneRanksMemoryIsReachedByTheOther) {
@@ -55,9 +55,9 @@ TEST(Arena, OneRanksMemoryIsReachedByTheOther) {
 TEST(Arena, HoldsTheOwnWindowOnly) {
   ArenaPair pair;
   std::byte* mine = pair.first.grow(Arena::Half::blocks, os::page_bytes(), os::page_bytes());
-  const size_t window = pair.first.window_bytes();
-  EXPECT_TRUE(pair.first.holds(mine, window - pair.first.offset_of(mine)));
-  EXPECT_FALSE(pair.first.holds(mine, window - pair.first.offset_of(mine) + 1));
+  const size_t slice = pair.first.slice_bytes();
+  EXPECT_TRUE(pair.first.holds(mine, slice - pair.first.offset_of(mine)));
+  EXPECT_FALSE(pair.first.holds(mine, slice - pair.first.offset_of(mine) + 1));
   EXPECT_FALSE(pair.first.holds(mine, SIZE_MAX));
   EXPECT_FALSE(pair.first.holds(mine - pair.first.offset_of(mine) - 1, 1));
   EXPECT_FALSE(pair.second.holds(mine, 1));
@@ -72,11 +72,11 @@ TEST(Arena, HoldsTheOwnWindowOnly) {
 
 TEST(Arena, RefusesWhatLiesOutsideAWindow) {
   ArenaPair pair;
-  const size_t window = pair.first.window_bytes();
-  EXPECT_NE(pair.second.memory_of(0, window - 1, 1), nullptr);
-  EXPECT_EQ(pair.second.memory_of(0, window / 2 - 1, 2), nullptr) << "no block lies in both halves";
-  EXPECT_EQ(pair.second.memory_of(0, window - 1, 2), nullptr);
-  EXPECT_EQ(pair.second.memory_of(0, window + 1, 0), nullptr);
+  const size_t slice = pair.first.slice_bytes();
+  EXPECT_NE(pair.second.memory_of(0, slice - 1, 1), nullptr);
+  EXPECT_EQ(pair.second.memory_of(0, slice / 2 - 1, 2), nullptr) << "no block lies in both halves";
+  EXPECT_EQ(pair.second.memory_of(0, slice - 1, 2), nullptr);
+  EXPECT_EQ(pair.second.memory_of(0, slice + 1, 0), nullptr);
   EXPECT_EQ(pair.second.memory_of(0, UINT64_MAX, 1), nullptr);
   EXPECT_EQ(pair.second.memory_of(0, 1, SIZE_MAX), nullptr);
 }
@@ -90,7 +90,7 @@ TEST(Arena, UnusedAddressesAreNotPopulated) {
   EXPECT_TRUE(os::populate_pages(pair.first.begin_of(Arena::Half::blocks), kBytes));
   // As mlockall() does.
   EXPECT_FALSE(os::populate_pages(pair.first.begin_of(Arena::Half::blocks), pair.first.half_bytes()));
-  EXPECT_EQ(pages_in(pair.first, 0, pair.first.window_bytes()), kBytes / os::page_bytes());
+  EXPECT_EQ(pages_in(pair.first, 0, pair.first.slice_bytes()), kBytes / os::page_bytes());
 }
 
 TEST(Arena, ExposuresOfTheHeapKeepItShared) {

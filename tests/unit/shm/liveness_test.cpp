@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "shm/damage.h"
+#include "shm/corruption.h"
 
 namespace hearth::shm {
 namespace {
@@ -89,11 +89,11 @@ TEST_F(LivenessTest, ManyThatTellTheSameDeathsAgreeOnTheirNumbers) {
 }
 
 TEST_F(LivenessTest, AClaimOfARankThatIsNotThereIsDamage) {
-  struct Damage {};
-  set_damage_handler([](Status) { throw Damage(); });
+  struct Corruption {};
+  set_corruption_handler([](Status) { throw Corruption(); });
   segment_.job().deaths = DeathCount{0}.with(3).word;
-  EXPECT_THROW(Liveness(segment_).tell(1, DeathCause::signal, SIGKILL), Damage);
-  set_damage_handler(nullptr);
+  EXPECT_THROW(Liveness(segment_).tell(1, DeathCause::signal, SIGKILL), Corruption);
+  set_corruption_handler(nullptr);
 }
 
 TEST_F(LivenessTest, SleepersAreWoken) {

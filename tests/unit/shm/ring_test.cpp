@@ -42,8 +42,8 @@ class Pair {
       : bytes_max_(payload_bytes_max(lines)),
         memory_(lines + kRingHeadLines),
         notes_(RingWriter::note_words(lines)),
-        writer_(memory_.data()->bytes, lines, Bell(), notes_.data()),
-        reader_(memory_.data()->bytes, lines, Bell()) {}
+        writer_(memory_.data()->bytes, lines, WakeWord(), notes_.data()),
+        reader_(memory_.data()->bytes, lines, WakeWord()) {}
 
   size_t bytes_max() const { return bytes_max_; }
   size_t waiting() const { return sent_.size(); }
@@ -67,7 +67,7 @@ class Pair {
     sent_.push_back({next_++, bytes});
     return true;
   }
-  void bring_over(size_t bytes) { writer_.bring_over(bytes); }
+  void prefetch_for_write(size_t bytes) { writer_.prefetch_for_write(bytes); }
   void limit_sends(uint32_t packets) { writer_.limit_short(packets); }
   void limit_receives(uint32_t packets) { reader_.limit_short(packets); }
   bool tells_of_next() const { return reader_.next_slot() != nullptr; }
@@ -133,7 +133,7 @@ TEST(Ring, delivers_what_was_sent_in_order_whatever_lay_there_before) {
       const bool sending = (step / 40 + random() % 3) % 2 == 0;
       const size_t bytes = mostly_short && random() % 16 != 0 ? random() % (kLinePayloadBytes + 1)
                                                               : random() % (pair.bytes_max() + 1);
-      if (random() % 8 == 0) pair.bring_over(bytes);
+      if (random() % 8 == 0) pair.prefetch_for_write(bytes);
       if (!sending) {
         pair.receive(random() % 2 == 0);
       } else if (bytes > kLinePayloadBytes || random() % 2 == 0 || !pair.send_short(bytes)) {

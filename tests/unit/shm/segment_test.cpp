@@ -22,8 +22,8 @@ class BoundSegment : public testing::Test {
     plan.ring_lines = 64;
     plan.cell_bytes = 4096;
     plan.cell_count = 4;
-    plan.area_count = 2;
-    plan.chunk_bytes = 4096;
+    plan.region_count = 2;
+    plan.pipeline_bytes = 4096;
     ASSERT_TRUE(Segment::create(plan, segment_, memory).ok()) << last_failure_text();
   }
 
@@ -41,25 +41,26 @@ class BoundSegment : public testing::Test {
       ASSERT_TRUE(segment_.reserve_cells(static_cast<int>(rank), 0, 4));
       std::memset(segment_.cell_memory(static_cast<int>(rank), 0), static_cast<int>(rank + 100), 4 * 4096);
     }
-    for (int area = 0; area < 2; ++area) {
-      ASSERT_TRUE(segment_.reserve_area(area));
-      ASSERT_TRUE(segment_.open_chunks(area));
+    for (int region = 0; region < 2; ++region) {
+      ASSERT_TRUE(segment_.reserve_region(region));
+      ASSERT_TRUE(segment_.open_pipeline_buffers(region));
       for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
-        std::memset(&segment_.control_row(area, rank), area * 10 + rank + 1, sizeof(ControlRow));
-        const std::span<std::byte> chunks = segment_.chunks(area, rank);
-        std::memset(chunks.data(), area * 10 + rank + 101, chunks.size());
+        std::memset(&segment_.rank_slots(region, rank), region * 10 + rank + 1, sizeof(RankSlots));
+        const std::span<std::byte> pipeline_buffers = segment_.pipeline_buffers(region, rank);
+        std::memset(pipeline_buffers.data(), region * 10 + rank + 101, pipeline_buffers.size());
       }
-      segment_.used_rows(area)[0] = 5;
+      segment_.used_slots(region)[0] = 5;
     }
-    for (int area = 0; area < 2; ++area) {
-      EXPECT_EQ(segment_.used_rows(area)[0], 5u);
-      EXPECT_EQ(AreaState{segment_.job().areas[area]}.stage(),
-                area == 0 ? AreaState::kUsed : AreaState::kFree);
-      EXPECT_EQ(segment_.present(area)[0], area == 0 ? (uint64_t{1} << kRanks) - 1 : 0);
+    for (int region = 0; region < 2; ++region) {
+      EXPECT_EQ(segment_.used_slots(region)[0], 5u);
+      EXPECT_EQ(RegionState{segment_.job().regions[region]}.stage(),
+                region == 0 ? RegionState::kUsed : RegionState::kFree);
+      EXPECT_EQ(segment_.present(region)[0], region == 0 ? (uint64_t{1} << kRanks) - 1 : 0);
       for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
-        EXPECT_EQ(segment_.control_row(area, rank).slots[0].payload[0],
-                  static_cast<std::byte>(area * 10 + rank + 1));
-        EXPECT_EQ(segment_.chunks(area, rank).back(), static_cast<std::byte>(area * 10 + rank + 101));
+        EXPECT_EQ(segment_.rank_slots(region, rank).slots[0].payload[0],
+                  static_cast<std::byte>(region * 10 + rank + 1));
+        EXPECT_EQ(segment_.pipeline_buffers(region, rank).back(),
+                  static_cast<std::byte>(region * 10 + rank + 101));
       }
     }
     for (size_t pair = 0; pair < rings.size(); ++pair) {
@@ -104,8 +105,8 @@ TEST_F(BoundSegment, PartsThatAreBoundHavePagesOfTheirOwnWhateverTheirSize) {
   use_all();
   const JobGeometry& geometry = segment_.geometry();
   for (const uint64_t place : {geometry.blocks_offset, geometry.block_bytes, geometry.cells_offset,
-                               geometry.areas_offset, geometry.area_bytes, geometry.rings_offset,
-                               geometry.ring_bytes, geometry.chunk_bytes, geometry.segment_bytes}) {
+                               geometry.regions_offset, geometry.region_bytes, geometry.rings_offset,
+                               geometry.ring_bytes, geometry.pipeline_bytes, geometry.segment_bytes}) {
     EXPECT_EQ(place % kPage, 0u);
   }
   EXPECT_EQ((segment_.cell_memory(1, 0) - segment_.cell_memory(0, 0)) % kPage, 0u);
@@ -122,8 +123,8 @@ TEST(AttachedSegment, IsAsItSaysOfItself) {
     plan.ring_lines = 16;
     plan.cell_bytes = 64;
     plan.cell_count = 1;
-    plan.area_count = ranks > 1 ? 1 : 0;
-    plan.chunk_bytes = uint64_t{64} << 20;  // more than all the rest
+    plan.region_count = ranks > 1 ? 1 : 0;
+    plan.pipeline_bytes = uint64_t{64} << 20;  // more than all the rest
     Segment made;
     ASSERT_TRUE(Segment::create(plan, made).ok()) << last_failure_text();
     Segment attached;
@@ -131,7 +132,7 @@ TEST(AttachedSegment, IsAsItSaysOfItself) {
     EXPECT_EQ(attached.geometry().rings_offset, made.geometry().rings_offset);
     for (uint32_t JobGeometry::*field :
          {&JobGeometry::rank_count, &JobGeometry::ring_lines, &JobGeometry::cell_bytes,
-          &JobGeometry::cell_count, &JobGeometry::area_count}) {
+          &JobGeometry::cell_count, &JobGeometry::region_count}) {
       const uint32_t right = made.job().*field;
       made.job().*field = 0xffffffff;
       Segment refused;

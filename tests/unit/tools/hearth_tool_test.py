@@ -69,7 +69,8 @@ class Info(unittest.TestCase):
         own, each = row["before_it_talks_bytes"], row["each_partner_bytes"]
         self.assertEqual(row["all_to_all_bytes"], own + 63 * each)
         self.assertEqual(row["original_design_bytes"], 63 << 20)
-        chunks = info("--memory", "-n", "2", environment={"HEARTH_COLL_CHUNK_BYTES": "1M"})["memory_per_rank"]
+        environment = {"HEARTH_COLL_PIPELINE_BYTES": "1M"}
+        chunks = info("--memory", "-n", "2", environment=environment)["memory_per_rank"]
         self.assertEqual(chunks["memory"][0]["each_communicator_bytes"], (1 << 20) + (72 << 10))
         self.assertEqual(row["job_original_design_bytes"], 64 * 63 << 20)
         self.assertLess(row["all_to_all_bytes"], row["original_design_bytes"] / 10)

@@ -147,7 +147,7 @@ TEST(Threshold, WordsThatMeanNothing) {
                             "coll_whole_bytes_max:=1",
                             "coll_whole_bytes_max:l3=1",
                             "coll_whole_bytes_max=-1",
-                            "coll_areas=1",
+                            "coll_regions=1",
                             ":l3=1",
                             "=1",
                             "p2p_inline_bytes_max:l3=18446744073709551615",

@@ -1,0 +1,501 @@
+#include "coll/flat_slots.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/contexts.h"
+#include "coll/access_counters.h"
+#include "coll/blocks.h"
+#include "coll/coll.h"
+#include "coll/mismatch.h"
+#include "coll/slot_data.h"
+#include "coll/tree_slots.h"
+#include "mpi.h"
+#include "p2p/wait_diagnostics.h"
+
+namespace hearth::coll {
+
+namespace {
+
+[[gnu::cold]] Status unequal(int rank, int64_t heard, int64_t expected) {
+  return fail(
+      MPI_ERR_TRUNCATE,
+      "rank %d gave %lld bytes where this one expects %lld. Likely cause: count or datatype differ between "
+      "the ranks that call the collective",
+      rank, static_cast<long long>(heard), static_cast<long long>(expected));
+}
+
+}  // namespace
+
+// Setting the collective.
+
+void FlatSlots::set_data(const void* elements, Type& type, int64_t bytes, int to) {
+  data_ = elements;
+  data_type_ = &type;
+  data_bytes_ = bytes;
+  reader_ = to;
+}
+
+void FlatSlots::set_ranks(int first, int last) {
+  first_ = first;
+  last_ = last;
+  reads_all_ = first == region_.size() - 1 && last == 0;
+}
+
+void FlatSlots::copy_to(void* elements, Count each, Type& type, bool blocks) {
+  use_ = Use::copy;
+  to_ = elements;
+  count_ = each;
+  type_ = &type;
+  blocks_ = blocks;
+  bytes_ = expected_bytes_ = each * type.size;
+}
+
+void FlatSlots::keep_own(const void* from, Count from_count, Type& from_type, void* to, Count to_count,
+                         Type& to_type) {
+  kept_ = {from, from_count, &from_type, to, to_count, &to_type};
+}
+
+void FlatSlots::fold(const void* own, void* result, Count count, Type& type, Op& op) {
+  use_ = Use::fold;
+  own_ = own;
+  to_ = result;
+  count_ = count;
+  type_ = &type;
+  op_ = &op;
+  bytes_ = expected_bytes_ = count * type.size;
+  if (room_ != nullptr) {
+    const bool too_long = overflows(bytes_);
+    std::byte* const room = too_long ? region_.operand_room() : room_->bytes[0];
+    incoming_ = room - type.true_lower_bound;
+    result_ = incoming_ + (too_long ? shm::kOverflowPayloadBytes : sizeof room_->bytes[0]);
+  }
+  // For a few bytes, the copy costs less than checking whether it can be avoided.
+  if (!overflows(bytes_) || !type.contiguous || !folds_in_place(op, type)) return;
+  keeps_first_ = true;
+  // In place, the own operand must last until it is reduced. With two ranks this is when the result is
+  // written.
+  if (own != result || region_.size() == 2) result_ = static_cast<std::byte*>(result);
+}
+
+void FlatSlots::barrier() {
+  kind_ = Collective::barrier;
+  set_data(nullptr, byte_type(), 0, kAll);
+  set_ranks(region_.size() - 1, 0);
+}
+
+void FlatSlots::bcast(void* buffer, Count count, Type& type, int root) {
+  kind_ = Collective::bcast;
+  if (rank_ == root) return set_data(buffer, type, count * type.size, kAll);
+  copy_to(buffer, count, type, false);
+  set_ranks(root, root);
+}
+
+void FlatSlots::gather(const void* send, Count send_count, Type& send_type, void* receive,
+                       Count receive_count, Type& receive_type, int root) {
+  kind_ = Collective::gather;
+  if (rank_ != root) return set_data(send, send_type, send_count * send_type.size, root);
+  if (send != MPI_IN_PLACE) {
+    keep_own(send, send_count, send_type, coll::advance(receive, receive_type, root * receive_count),
+             receive_count, receive_type);
+  }
+  copy_to(receive, receive_count, receive_type, true);
+  set_ranks(region_.size() - 1, 0);
+}
+
+void FlatSlots::scatter(const void* send, Count send_count, Type& send_type, void* receive,
+                        Count receive_count, Type& receive_type, int root) {
+  kind_ = Collective::scatter;
+  const int size = region_.size();
+  if (rank_ == root) {
+    set_data(send, send_type, size * send_count * send_type.size, kAll);
+    publishes_blocks_ = true;
+    if (receive == MPI_IN_PLACE) return;
+    return keep_own(coll::advance(send, send_type, root * send_count), send_count, send_type, receive,
+                    receive_count, receive_type);
+  }
+  copy_to(receive, receive_count, receive_type, false);
+  offset_ = rank_ * bytes_;
+  expected_bytes_ = size * bytes_;
+  set_ranks(root, root);
+}
+
+void FlatSlots::allgather(const void* send, Count send_count, Type& send_type, void* receive,
+                          Count receive_count, Type& receive_type) {
+  kind_ = Collective::allgather;
+  std::byte* own = coll::advance(receive, receive_type, rank_ * receive_count);
+  copy_to(receive, receive_count, receive_type, true);
+  set_ranks(region_.size() - 1, 0);
+  if (send == MPI_IN_PLACE) return set_data(own, receive_type, bytes_, kAll);
+  set_data(send, send_type, send_count * send_type.size, kAll);
+  keep_own(send, send_count, send_type, own, receive_count, receive_type);
+}
+
+void FlatSlots::alltoall(const void* send, Count send_count, Type& send_type, void* receive,
+                         Count receive_count, Type& receive_type) {
+  kind_ = Collective::alltoall;
+  const int size = region_.size();
+  copy_to(receive, receive_count, receive_type, true);
+  offset_ = rank_ * bytes_;
+  expected_bytes_ = size * bytes_;
+  publishes_blocks_ = true;
+  set_ranks(size - 1, 0);
+  if (send == MPI_IN_PLACE) return set_data(receive, receive_type, expected_bytes_, kAll);
+  set_data(send, send_type, size * send_count * send_type.size, kAll);
+  keep_own(coll::advance(send, send_type, rank_ * send_count), send_count, send_type,
+           coll::advance(receive, receive_type, rank_ * receive_count), receive_count, receive_type);
+}
+
+void FlatSlots::reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root) {
+  kind_ = Collective::reduce;
+  const void* own = send == MPI_IN_PLACE ? receive : send;
+  if (rank_ != root) return set_data(own, type, count * type.size, root);
+  fold(own, receive, count, type, op);
+  set_ranks(region_.size() - 1, 0);
+}
+
+void FlatSlots::allreduce(const void* send, void* receive, Count count, Type& type, Op& op) {
+  kind_ = Collective::allreduce;
+  const void* own = send == MPI_IN_PLACE ? receive : send;
+  set_data(own, type, count * type.size, kAll);
+  fold(own, receive, count, type, op);
+  set_ranks(region_.size() - 1, 0);
+}
+
+void FlatSlots::reduce_scatter_block(const void* send, void* receive, Count count, Type& type, Op& op) {
+  kind_ = Collective::reduce_scatter;
+  const void* own = send == MPI_IN_PLACE ? receive : send;
+  const int size = region_.size();
+  fold(coll::advance(own, type, rank_ * count), receive, count, type, op);
+  offset_ = rank_ * bytes_;
+  expected_bytes_ = size * bytes_;
+  set_data(own, type, expected_bytes_, kAll);
+  publishes_blocks_ = true;
+  set_ranks(size - 1, 0);
+}
+
+void FlatSlots::scan(const void* send, void* receive, Count count, Type& type, Op& op) {
+  kind_ = Collective::scan;
+  const void* own = send == MPI_IN_PLACE ? receive : send;
+  set_data(own, type, count * type.size, kAll);
+  fold(own, receive, count, type, op);
+  set_ranks(rank_, 0);
+}
+
+void FlatSlots::exscan(const void* send, void* receive, Count count, Type& type, Op& op) {
+  kind_ = Collective::scan;
+  const void* own = send == MPI_IN_PLACE ? receive : send;
+  set_data(own, type, count * type.size, kAll);
+  fold(nullptr, receive, count, type, op);
+  set_ranks(rank_ - 1, 0);
+}
+
+// Execution.
+
+bool FlatSlots::advance() {
+  if (!has_published_ && !publish_data()) return false;
+  if (!read_slots()) return false;
+  if (has_result_) keep_result();
+  if (reads_all_) region_.learn(number_, lag_);
+  region_.end(number_);
+  return true;
+}
+
+int FlatSlots::root() const {
+  switch (kind_) {
+    case Collective::gather:
+    case Collective::reduce:
+      return reader_ == kNobody ? rank_ : reader_;
+    case Collective::bcast:
+    case Collective::scatter:
+      return reader_ == kNobody ? first_ : rank_;
+    default:
+      return shm::kNoRoot;
+  }
+}
+
+void FlatSlots::describe(p2p::WaitDiagnostics& note) const {
+  if (!has_published_ && reader_ != kNobody) return note.missing(awaited);
+  for (int rank = next_; rank >= last_; --rank) {
+    const shm::CollectiveSlot* slot;
+    SlotHeader header;
+    if (rank != rank_ && !region_.poll(rank, number_, slot, header)) note.missing(region_.process(rank));
+  }
+}
+
+// Publishes the data first and then copies the own block, so that other ranks can proceed.
+bool FlatSlots::publish_data() {
+  if (reader_ != kNobody) {
+    if (__builtin_expect(!region_.may_write(number_, awaited), 0)) return false;
+    put_data(region_.own_payload(number_, data_bytes_));
+    region_.publish(number_, what_of(data_bytes_, kind_, generation_));
+    if (reader_ == kAll) {
+      region_.wake_all();
+    } else {
+      region_.wake(reader_);
+    }
+  }
+  if (kept_.from_type != nullptr) {
+    outcome = datatype::copy(kept_.from, kept_.from_count, *kept_.from_type, kept_.to, kept_.to_count,
+                             *kept_.to_type);
+    access_counters::copies(kept_.from_count * kept_.from_type->size);
+  }
+  has_published_ = true;
+  return true;
+}
+
+void FlatSlots::put_data(std::byte* payload) const {
+  if (!overflows(data_bytes_) || !publishes_blocks_ || !data_type_->contiguous) {
+    access_counters::copies(data_bytes_);
+    return pack_all(data_, *data_type_, payload, data_bytes_);
+  }
+  const auto all = static_cast<size_t>(data_bytes_);
+  const size_t each = all / static_cast<size_t>(region_.size());
+  const size_t before = each * static_cast<size_t>(rank_);
+  const std::byte* const data = data_of(data_, *data_type_);
+  access_counters::copies(data_bytes_ - static_cast<int64_t>(each));
+  copy_bytes(payload, data, before);
+  copy_bytes(payload + before + each, data + before + each, all - before - each);
+}
+
+bool FlatSlots::read_slots() {
+  for (; next_ >= last_; --next_) {
+    if (next_ == rank_) {
+      if (own_ != nullptr) fold_in(own_);
+      continue;
+    }
+    const shm::CollectiveSlot* slot;
+    SlotHeader header;
+    if (!region_.poll(next_, number_, slot, header)) {
+      awaited = region_.process(next_);
+      return false;
+    }
+    lag_ = std::max(lag_, header.lag());
+    take(next_, *slot, header);
+  }
+  return true;
+}
+
+void FlatSlots::take(int rank, const shm::CollectiveSlot& slot, const SlotHeader& header) {
+  if (__builtin_expect(header.what() != expected_, 0) && !is_of_use(rank, header)) return;
+  if (use_ == Use::nothing) return;
+  const std::byte* payload = region_.payload(rank, slot, header) + offset_;
+  access_counters::reads(payload, bytes_);
+  if (use_ == Use::copy) {
+    const int64_t bytes = std::clamp<int64_t>(header.bytes() - offset_, 0, bytes_);
+    access_counters::copies(bytes);
+    unpack_all(payload, blocks_ ? coll::advance(to_, *type_, rank * count_) : to_, *type_, bytes);
+  } else if (type_->contiguous && (!has_result_ || folds_in_place(*op_, *type_))) {
+    fold_in(payload - type_->true_lower_bound);
+  } else {
+    unpack_all(payload, incoming_, *type_, bytes_);
+    fold_in(incoming_);
+  }
+}
+
+// Handles data that differ from what was expected; returns whether they are used. Shorter data are no error
+// if they are only copied and fit a slot.
+bool FlatSlots::is_of_use(int rank, const SlotHeader& header) {
+  if (!header.is_after(generation_)) {
+    note(region_.fall_out_of_step(rank));
+    return false;
+  }
+  if (header.kind() != kind_) {
+    const MismatchedCall other{rank, header.kind(), header.bytes()};
+    const MismatchedCall own{rank_, kind_, expected_bytes_};
+    // A hierarchical collective takes two sequence numbers: the ranks are out of step after it.
+    const bool stays = region_.tree_bytes_max(header.kind()) < 0;
+    note(stays ? mismatch_error(other, own) : region_.fall_out_of_step(other, own));
+    return false;
+  }
+  const bool overflows = std::max(header.bytes(), expected_bytes_) > shm::kSlotPayloadBytes;
+  if (header.bytes() > expected_bytes_ || use_ == Use::fold || overflows) {
+    note(unequal(rank, header.bytes(), expected_bytes_));
+  }
+  return use_ == Use::copy;
+}
+
+// Skips a rank that will not publish.
+void FlatSlots::skip(int rank, Status status) {
+  constexpr uint32_t kUnknown = 1u << 30;
+  note(status);
+  lag_ = kUnknown;
+  if (rank == next_) --next_;
+}
+
+// A rank that is in a long collective at this position publishes nothing here. A process that may not write
+// its slot yet waits for all ranks, and a rank that is out of step never frees the slot.
+bool FlatSlots::check_failure() {
+  if (const Status failure = region_.failure(); !failure.ok()) {
+    note(failure);
+    region_.end(number_);
+    return true;
+  }
+  if (region_.is_out_of_step(rank_)) {
+    note(region_.fall_out_of_step(next_ >= 0 ? next_ : rank_));
+    region_.end(number_);
+    return true;
+  }
+  if (!has_published_) {
+    for (int rank = 0; rank < region_.size(); ++rank) {
+      if (!region_.is_out_of_step(rank)) continue;
+      skip(rank, region_.fall_out_of_step(rank));
+      region_.end(number_);
+      return true;
+    }
+    return false;
+  }
+  CallHeader long_call;
+  if (region_.is_out_of_step(next_)) {
+    skip(next_, region_.fall_out_of_step(next_));
+  } else if (region_.poll_call(next_, generation_ + 1, long_call) &&
+             long_call.small_begun() == static_cast<uint8_t>(number_ - 1)) {
+    skip(next_, region_.fall_out_of_step({next_, long_call.kind(), long_call.bytes()},
+                                         {rank_, kind_, std::max(expected_bytes_, data_bytes_)}));
+  } else {
+    return false;
+  }
+  return advance();
+}
+
+void FlatSlots::fold_in(const void* elements) {
+  Status status;
+  if (first_operand_ != nullptr) {
+    access_counters::reduces(bytes_);
+    const void* const operands[] = {elements, first_operand_};
+    status = datatype::reduce_all(*op_, *type_, operands, result_, count_);
+    first_operand_ = nullptr;
+  } else if (has_result_) {
+    access_counters::reduces(bytes_);
+    status = datatype::reduce(*op_, *type_, elements, result_, count_);
+  } else if (has_result_ = true; keeps_first_) {
+    first_operand_ = elements;
+  } else {
+    access_counters::copies(bytes_);
+    if (type_->contiguous) {
+      copy_bytes(data_of(static_cast<void*>(result_), *type_), data_of(elements, *type_),
+                 static_cast<size_t>(bytes_));
+    } else {
+      status = datatype::copy(elements, count_, *type_, result_, count_, *type_);
+    }
+  }
+  note(status);
+}
+
+void FlatSlots::keep_result() {
+  const void* const result = first_operand_ != nullptr ? first_operand_ : result_;
+  if (result == to_) return;
+  access_counters::copies(bytes_);
+  if (type_->contiguous) {
+    copy_bytes(data_of(to_, *type_), data_of(result, *type_), static_cast<size_t>(bytes_));
+  } else {
+    note(datatype::copy(result_, count_, *type_, to_, count_, *type_));
+  }
+}
+
+// Fast path of blocking calls, without a schedule.
+
+namespace {
+
+template <class Begin>
+[[gnu::noinline]] bool run_inline_in_tree(CollectiveRegion* region, uint32_t context, Collective collective,
+                                          int64_t bytes, Status& outcome, const Begin& begin) {
+  if (!fits_tree(region, collective, bytes)) return false;
+  TreeSlots slots(*region);
+  begin(slots);
+  slots.begin();
+  slots.run(context);
+  outcome = slots.outcome;
+  return true;
+}
+
+/// Inlined, so that no argument passes through memory: a copy of the captures of `begin` waited 5 ns for the
+/// preceding stores (8 bytes, a communicator of one rank).
+template <class Begin>
+[[gnu::always_inline]] inline bool run_inline(Comm& comm, Collective collective, int64_t bytes,
+                                              Status& outcome, const Begin& begin) {
+  CollectiveRegion* region = CollectiveRegion::of(comm);
+  if (!fits_flat_slots(region, collective, bytes)) {
+    if constexpr (std::is_invocable_v<Begin, TreeSlots&>) {
+      return run_inline_in_tree(region, comm.context + kCollectiveContext, collective, bytes, outcome, begin);
+    }
+    return false;
+  }
+  FlatSlots::Room room;  // not cleared, which would take longer than most collectives
+  FlatSlots slots(*region, &room);
+  begin(slots);
+  slots.begin();
+  slots.run(comm.context + kCollectiveContext);
+  outcome = slots.outcome;
+  return true;
+}
+
+/// False for invalid calls, whose error the schedule reports, and for calls without data, which need no other
+/// rank.
+bool folds_inline(const Type& type, const Op& op, Count count) {
+  return type.contiguous && count * type.size != 0 && datatype::check_reduction(op, type).ok();
+}
+
+}  // namespace
+
+bool ShortWay<barrier>::take(Comm& comm, Status& outcome) {
+  return run_inline(comm, Collective::barrier, 0, outcome, [](auto& slots) { slots.barrier(); });
+}
+
+bool ShortWay<bcast>::take(Comm& comm, Status& outcome, void* buffer, Count count, Type& type, int root) {
+  const int64_t bytes = count * type.size;
+  return bytes != 0 && run_inline(comm, Collective::bcast, bytes, outcome,
+                                  [&](auto& slots) { slots.bcast(buffer, count, type, root); });
+}
+
+bool ShortWay<gather>::take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                            void* receive, Count receive_count, Type& receive_type, int root) {
+  const int64_t bytes = comm.rank == root ? receive_count * receive_type.size : send_count * send_type.size;
+  return bytes != 0 && run_inline(comm, Collective::gather, bytes, outcome, [&](FlatSlots& slots) {
+           slots.gather(send, send_count, send_type, receive, receive_count, receive_type, root);
+         });
+}
+
+bool ShortWay<scatter>::take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                             void* receive, Count receive_count, Type& receive_type, int root) {
+  const int64_t bytes = comm.rank == root ? send_count * send_type.size : receive_count * receive_type.size;
+  return bytes != 0 &&
+         run_inline(comm, Collective::scatter, saturated_product(comm.size, bytes), outcome,
+                    [&](FlatSlots& slots) {
+                      slots.scatter(send, send_count, send_type, receive, receive_count, receive_type, root);
+                    });
+}
+
+bool ShortWay<allgather>::take(Comm& comm, Status& outcome, const void* send, Count send_count,
+                               Type& send_type, void* receive, Count receive_count, Type& receive_type) {
+  const int64_t bytes = receive_count * receive_type.size;
+  return bytes != 0 && run_inline(comm, Collective::allgather, bytes, outcome, [&](auto& slots) {
+           slots.allgather(send, send_count, send_type, receive, receive_count, receive_type);
+         });
+}
+
+bool ShortWay<alltoall>::take(Comm& comm, Status& outcome, const void* send, Count send_count,
+                              Type& send_type, void* receive, Count receive_count, Type& receive_type) {
+  const int64_t bytes = receive_count * receive_type.size;
+  return bytes != 0 &&
+         run_inline(comm, Collective::alltoall, saturated_product(comm.size, bytes), outcome,
+                    [&](FlatSlots& slots) {
+                      slots.alltoall(send, send_count, send_type, receive, receive_count, receive_type);
+                    });
+}
+
+bool ShortWay<reduce>::take(Comm& comm, Status& outcome, const void* send, void* receive, Count count,
+                            Type& type, Op& op, int root) {
+  return folds_inline(type, op, count) &&
+         run_inline(comm, Collective::reduce, count * type.size, outcome,
+                    [&](auto& slots) { slots.reduce(send, receive, count, type, op, root); });
+}
+
+bool ShortWay<allreduce>::take(Comm& comm, Status& outcome, const void* send, void* receive, Count count,
+                               Type& type, Op& op) {
+  return folds_inline(type, op, count) &&
+         run_inline(comm, Collective::allreduce, count * type.size, outcome,
+                    [&](auto& slots) { slots.allreduce(send, receive, count, type, op); });
+}
+
+}  // namespace hearth::coll

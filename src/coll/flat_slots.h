@@ -1,0 +1,173 @@
+// Flat shared-memory collectives, for small data: the data of a process fit a slot of its row in the
+// collective region, or the slot's overflow buffer, and each process reads the rows that it needs. There is
+// no matching and there are no requests; one cache line moves each way between two ranks. The cost of a
+// collective is the number of rows that a process reads:
+//
+//   barrier, allreduce, allgather, alltoall, reduce_scatter_block   all other ranks
+//   reduce, gather       on the root: all other ranks; on other ranks: none
+//   bcast, scatter       on the root: none; on other ranks: the root
+//   scan, exscan         all lower ranks
+//
+// If ranks outnumber processors, this is the best algorithm for any number of ranks, because each rank is
+// scheduled once.
+//
+// Reductions combine ranks from the last to the first, x[0] op (x[1] op (... op x[n - 1])): in rank order,
+// and with the same bits on all ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "coll/collective_region.h"
+#include "coll/schedule.h"
+#include "coll/select.h"
+
+namespace hearth::coll {
+
+/// Whether a collective uses the flat slots of its communicator's region; equal on all ranks. `bytes`:
+/// maximum length of a process's data. False without a region.
+inline bool fits_flat_slots(const CollectiveRegion* region, Collective collective, int64_t bytes) {
+  return region != nullptr && bytes <= region->flat_bytes_max(collective);
+}
+
+/// One such collective on this process. First one function sets the collective, with the arguments of the MPI
+/// call; `send` may be MPI_IN_PLACE where that call allows it. Then begin() takes a sequence number.
+class FlatSlots final : public SharedCollective {
+ public:
+  /// Buffers for two short operands of a reduction. Long operands are in memory of the region's view, because
+  /// the program's stack may be small.
+  struct Room {
+    alignas(shm::kLineBytes) std::byte bytes[2][sizeof(shm::CollectiveSlot)];
+  };
+
+  /// `room` must outlive this object. If it is nullptr, reserve() must be called for a reduction.
+  explicit FlatSlots(CollectiveRegion& region, Room* room = nullptr)
+      : region_(region), room_(room), rank_(region.rank()) {}
+
+  void barrier();
+  void bcast(void* buffer, Count count, Type& type, int root);
+  void gather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
+              Type& receive_type, int root);
+  void scatter(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
+               Type& receive_type, int root);
+  void allgather(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
+                 Type& receive_type);
+  void alltoall(const void* send, Count send_count, Type& send_type, void* receive, Count receive_count,
+                Type& receive_type);
+
+  /// Allocates the operand buffers of a reduction in the schedule.
+  Status reserve(Schedule& schedule, const Type& type, Count count) {
+    HEARTH_TRY(schedule.scratch(type, count, incoming_));
+    return schedule.scratch(type, count, result_);
+  }
+  void reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root);
+  void allreduce(const void* send, void* receive, Count count, Type& type, Op& op);
+  void reduce_scatter_block(const void* send, void* receive, Count count, Type& type, Op& op);
+  void scan(const void* send, void* receive, Count count, Type& type, Op& op);
+  void exscan(const void* send, void* receive, Count count, Type& type, Op& op);
+
+  /// Adds the collective as a step.
+  void join(Schedule& schedule) { schedule.add_shared(*this, data_type_, type_, op_); }
+  void begin() override {
+    number_ = region_.next_number();
+    generation_ = region_.pipeline_ring().generations_begun();
+    expected_ = what_of(expected_bytes_, kind_, generation_);
+    outcome = {};
+    has_published_ = has_result_ = false;
+    first_operand_ = nullptr;
+    next_ = first_;
+    lag_ = 0;
+  }
+  bool advance() override;
+  void describe(p2p::WaitDiagnostics& note) const override;
+  int root() const override;
+  bool check_failure() override;
+
+ private:
+  enum class Use : uint8_t { nothing, copy, fold };
+  static constexpr int kAll = -1;
+  static constexpr int kNobody = -2;
+
+  void set_data(const void* elements, Type& type, int64_t bytes, int to);
+  void set_ranks(int first, int last);
+  void copy_to(void* elements, Count each, Type& type, bool blocks);
+  void keep_own(const void* from, Count from_count, Type& from_type, void* to, Count to_count, Type& to_type);
+  void fold(const void* own, void* result, Count count, Type& type, Op& op);
+  bool publish_data();
+  void put_data(std::byte* payload) const;
+  bool read_slots();
+  void take(int rank, const shm::CollectiveSlot& slot, const SlotHeader& header);
+  [[gnu::cold]] bool is_of_use(int rank, const SlotHeader& header);
+  [[gnu::cold]] void skip(int rank, Status status);
+  void note(Status status) {
+    if (!status.ok() && outcome.ok()) outcome = status;
+  }
+  bool overflows(int64_t bytes) const { return __builtin_expect(bytes > shm::kSlotPayloadBytes, 0); }
+  void fold_in(const void* elements);
+  void keep_result();
+
+  CollectiveRegion& region_;
+  Room* const room_;
+  uint32_t number_ = 0;
+  const int rank_;
+  Collective kind_ = Collective::count_;
+  uint64_t generation_ = 0;  // long collectives called before
+  uint32_t expected_ = 0;    // Said::what() of the ranks that are read, if the calls match
+
+  // The data that this process publishes, and the reader.
+  const void* data_ = nullptr;
+  Type* data_type_ = nullptr;
+  int64_t data_bytes_ = 0;
+  int reader_ = kNobody;
+  bool publishes_blocks_ = false;  // one block per rank; no rank reads this process's own block
+  bool has_published_ = false;
+
+  // The copy of the own block to its place in the result.
+  struct {
+    const void* from;
+    Count from_count;
+    Type* from_type = nullptr;  // nullptr: no copy
+    void* to;
+    Count to_count;
+    Type* to_type;
+  } kept_;
+
+  // The ranks that are read: from first_ down to last_, without this one.
+  int first_ = -1;
+  int next_ = -1;
+  int last_ = 0;
+  bool reads_all_ = false;
+  uint32_t lag_ = 0;  // maximum lag (Said::lag()) of the ranks that were read
+
+  // The use of the data: bytes [offset_, offset_ + bytes_) of each rank's data are `count_` elements of a
+  // block.
+  Use use_ = Use::nothing;
+  bool blocks_ = false;  // the block of each rank goes to its own place
+  int64_t expected_bytes_ = 0;
+  int64_t offset_ = 0;
+  int64_t bytes_ = 0;
+  void* to_ = nullptr;
+  Count count_ = 0;
+  Type* type_ = nullptr;
+  Op* op_ = nullptr;
+  const void* own_ = nullptr;            // this process's operand of a reduction
+  bool keeps_first_ = false;             // the first operand stays in its slot until the second one is read
+  const void* first_operand_ = nullptr;  // its address
+  bool has_result_ = false;
+
+  std::byte* incoming_ = nullptr;
+  std::byte* result_ = nullptr;
+};
+
+/// Adds the collective as a step of a schedule that has a region. `begin` sets the collective and calls
+/// reserve() if necessary.
+template <class Begin>
+Status add_flat_slots(Schedule& schedule, Begin begin) {
+  FlatSlots* slots;
+  HEARTH_TRY(schedule.make_shared(slots, *schedule.region()));
+  HEARTH_TRY(begin(*slots));
+  slots->join(schedule);
+  return {};
+}
+
+}  // namespace hearth::coll

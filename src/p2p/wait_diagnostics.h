@@ -1,0 +1,63 @@
+// Wait diagnostics: what a call waits for, published in the rank's block of the segment (shm/wait_page.h)
+// once the wait has lasted. A waiting call passes a function to Engine::wait_until(), and the waiting thread
+// calls it with a WaitDiagnostics, under the library's lock. The cost does not matter: the rank has been
+// waiting for long.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "p2p/engine.h"
+#include "shm/wait_page.h"
+
+namespace hearth::p2p {
+
+/// The communicator that a context belongs to; nullptr if this process has none (any more).
+objects::Comm* comm_of(uint32_t context);
+
+class WaitDiagnostics {
+ public:
+  /// Pre: a Writing of the page exists (wait_diagnostics.cpp).
+  WaitDiagnostics(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry);
+  /// Without a page, for use by the waiting process itself: communicators are not looked up.
+  WaitDiagnostics(Engine& engine, shm::WaitEntry& entry);
+
+  /// The wait ends with any one of the operations; by default it needs all.
+  void any_suffices() { entry_.any_suffices = 1; }
+  /// Adds an operation that is not complete.
+  void request(const Request& request);
+  void probe(const MatchKey& key);
+  /// Adds a collective call; then missing() for each process that has not come as far as this one.
+  void collective(uint32_t context, std::string_view name = {});
+  /// Sets the root of the collective that was added last.
+  void root(int rank);
+  void missing(PeerIndex process);
+  /// Adds a call that the peer has to make: "MPI_Win_post".
+  void call(uint32_t context, PeerIndex peer, std::string_view name);
+  /// Adds the peer's progress, in any call.
+  void progress(uint32_t context, PeerIndex peer);
+  /// Adds the lock of the target's part of a window; then missing() for each known holder. `holders`: their
+  /// number, 0 if it is not known.
+  void lock(uint32_t context, PeerIndex target, uint64_t holders);
+  /// Adds the peers of a collective's pending messages as missing.
+  void missing_in_messages(uint32_t context, int tag);
+  /// Adds requests without a handle that are left on a communicator.
+  void left_requests(const objects::Comm& comm);
+  /// The end of MPI: adds the sends that are not complete.
+  void finalize();
+  /// A program that polls: adds all its pending requests, or the probe.
+  void polling(const MatchKey* probed_for);
+
+ private:
+  void kind(shm::WaitKind kind);
+  void named(shm::WaitKind which, uint32_t context, PeerIndex peer, std::string_view name);
+  void operation(shm::WaitKind kind, const MatchKey& key, uint64_t bytes, const datatype::Type* type);
+  template <class Function>
+  void for_requests(const Function& function) const;
+
+  Engine& engine_;
+  shm::WaitPage* page_ = nullptr;
+  shm::WaitEntry& entry_;
+};
+
+}  // namespace hearth::p2p
