@@ -51,7 +51,7 @@ PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits
   protocol.single_copy_cooperative_bytes_min = value(Id::p2p_single_copy_cooperative_bytes_min);
   protocol.single_copy_write_bytes_min = value(Id::p2p_single_copy_write_bytes_min);
   protocol.cma_accesses_max =
-      static_cast<uint32_t>(std::clamp<uint64_t>(value(Id::p2p_single_copy_visitors), 1, UINT32_MAX));
+      static_cast<uint32_t>(std::clamp<uint64_t>(value(Id::p2p_single_copy_readers), 1, UINT32_MAX));
   protocol.first_part_bytes = std::max(value(Id::p2p_first_part_bytes), kFirstPartBytesMin);
   protocol.part_bytes_max =
       std::min(std::max<uint64_t>(value(Id::p2p_part_bytes_max), 1), limits.part_bytes_max);

@@ -350,7 +350,7 @@ Status Segment::map(int descriptor, void* (*how)(int descriptor, size_t bytes), 
   if (!is_sound(made.geometry_)) {
     return fail(
         MPI_ERR_OTHER,
-        "the segment behind descriptor %d says of itself what cannot be: %u ranks in %zu bytes. Likely "
+        "the header of the segment behind descriptor %d is inconsistent: %u ranks in %zu bytes. Likely "
         "cause: a stray write by a program of the job",
         descriptor, made.geometry_.rank_count, bytes);
   }

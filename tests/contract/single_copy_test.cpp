@@ -169,7 +169,7 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
         {Id::p2p_single_copy_bytes_min, topo::Relation::l3, 1},
         {Id::p2p_single_copy_write_bytes_min, topo::Relation::l3, from(Way::write)},
         {Id::p2p_single_copy_cooperative_bytes_min, topo::Relation::l3, from(Way::together)},
-        {Id::p2p_single_copy_visitors, topo::Relation::l3, cma_accesses}};
+        {Id::p2p_single_copy_readers, topo::Relation::l3, cma_accesses}};
     tune::use(limits);
     warnings = 0;
     engines_.clear();
