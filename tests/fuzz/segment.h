@@ -20,8 +20,9 @@ int run_in_segment(const uint8_t* data, size_t bytes, uint32_t ranks, uint32_t r
   shm::Segment segment;
   demand(shm::Segment::create(plan, segment).ok(), "there is memory for a segment");
   // The other ranks, which inputs play, may use all regions.
-  for (uint32_t area = 0; area < areas; ++area)
-    demand(segment.open_chunks(static_cast<int>(area)), "room for chunks");
+  for (uint32_t region = 0; region < regions; ++region) {
+    demand(segment.open_pipeline_buffers(static_cast<int>(region)), "pipeline buffers are accessible");
+  }
   Job(input, segment).run();
   return 0;
 }
