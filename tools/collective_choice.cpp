@@ -89,7 +89,7 @@ std::string why(Collective collective, const std::string& algorithm, int ranks) 
     return "through memory that stays in the caches, all ranks at once; what lies in the arena is read there "
            "from coll_expose_bytes_min on";
   }
-  if (!has_region(ranks)) return "messages: nobody to meet, or HEARTH_COLL_REGIONS is 0";
+  if (!has_region(ranks)) return "messages: one rank, or HEARTH_COLL_REGIONS is 0";
   return "messages: neither slots nor chunks serve so many ranks at this length";
 }
 

@@ -29,8 +29,7 @@ struct Offer {
 
 /// Between machines: docs/design/fabric.md.
 std::vector<Offer> offers_over_network(const p2p::PairProtocol& pair) {
-  constexpr const char* kPacket =
-      "one packet of libfabric's, into a buffer posted beforehand: nobody is asked first";
+  constexpr const char* kPacket = "one packet of libfabric, into a buffer posted beforehand: no rendezvous";
   const uint64_t line = std::min(kLinePayload, pair.ring_bytes_max);
   return {
       {Protocol::line, 0, line, Id::p2p_inline_bytes_max, kPacket},

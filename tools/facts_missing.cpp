@@ -45,7 +45,7 @@ class MissingRows {
       const bool there = os::path_exists("/sys/devices/system/cpu");
       add(there ? "what processors share" : "/sys",
           there ? "the system does not tell it"
-                : "it is empty or not mounted, so nobody tells what processors share",
+                : "it is empty or not mounted, so it is unknown what processors share",
           "the thresholds of `unknown` count, cores are taken in the order of their numbers, and memory is "
           "left where the system puts it");
     }

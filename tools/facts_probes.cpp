@@ -166,7 +166,7 @@ Json probe_facts() {
                "an unnamed file in a folder has the job's segment; long collectives go by messages",
                probe_memory_file()),
        as_json("mbind", "memory on a chosen node, where there are several",
-               "memory lies near whoever touches it first", probe_memory_binding()),
+               "memory lies near the processor that touches it first", probe_memory_binding()),
        as_json("membarrier", "sleeping without a fence in every send", "senders fence after each message",
                probe_membarrier()),
        arena_row(),

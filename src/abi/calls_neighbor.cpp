@@ -50,7 +50,7 @@ Status topology_of(const Comm& comm, const Topology*& topology) {
   topology = comm.topology.get();
   if (topology != nullptr) return {};
   return fail(MPI_ERR_TOPOLOGY,
-              "the communicator has no topology, so nobody is a neighbour. Remedy: MPI_Cart_create, "
+              "the communicator has no topology, so no process is a neighbour. Remedy: MPI_Cart_create, "
               "MPI_Dist_graph_create or MPI_Graph_create makes one that has");
 }
 

@@ -52,7 +52,8 @@ void Requests::tell_overlap(const Operation& operation, const Buffer& buffer, bo
                      "pending since " + report_.site_words(other.site) + ", on " +
                          words_of(other_writes ? other.receive.buffer : other.send.buffer)};
   finding.why =
-      "Until an operation is complete nobody may write to what it sends, nor touch what it receives into "
+      "Until an operation is complete, its send buffer must not be written and its receive buffer not "
+      "accessed "
       "(MPI 5.0 "
       "section 3.7.2). Remedy: complete it first, or use a buffer of its own";
   finding.key =

@@ -237,7 +237,7 @@ bool ByStores::read_decision(PeerIndex from) {
   atomic::fence_full();
   if (atomic::load_relaxed(entry->owner) != owner_) return false;
   if (const int32_t region = decision_.allocation.region; !CollectiveRegion::can_be(region)) {
-    shm::report_corruption("rank %d has agreed on area %d, and there are %u", from,
+    shm::report_corruption("rank %d has agreed on collective region %d, and there are %u", from,
                            CollectiveRegion::index_of(region), the_segment->geometry().region_count);
   }
   return true;

@@ -235,7 +235,7 @@ int32_t CollectiveRegion::accept(int32_t region_id) {
   // Validate the id, because it came in a message.
   const int region = index_of(region_id);
   if (!can_be(region_id)) {
-    shm::report_corruption("a communicator was told to meet in area %d, and there are %u", region,
+    shm::report_corruption("a communicator got collective region %d, and there are %u", region,
                            the_segment->geometry().region_count);
   }
   const bool present = Bit(region, own_place_).is_set();
@@ -474,7 +474,7 @@ const std::byte* CollectiveRegion::exposed_by(int rank, uint64_t offset, int64_t
       arena_ == nullptr ? nullptr
                         : arena_->memory_of(place_of(peers_[rank]), offset, static_cast<size_t>(bytes));
   if (memory == nullptr) {
-    shm::report_corruption("rank %d lends %lld bytes at %llu in its window, where there are none", rank,
+    shm::report_corruption("rank %d exposes %lld bytes at %llu of its arena slice, which are not in it", rank,
                            static_cast<long long>(bytes), static_cast<unsigned long long>(offset));
   }
   return memory;

@@ -223,7 +223,7 @@ Status fetch(const NodeAddress& published, std::span<const int> locals, int self
   const os::Descriptor socket = os::connect_to_name(published.socket, timeout_ns);
   if (!socket.open()) return lowest_rank_left(lowest);
   if (os::user_behind(socket.number()) != os::own_user()) {
-    return fail(MPI_ERR_OTHER, "somebody of user %lld answers in place of rank %d",
+    return fail(MPI_ERR_OTHER, "a process of user %lld answers in place of rank %d",
                 static_cast<long long>(os::user_behind(socket.number())), lowest);
   }
   Hello hello = {published.question, self, 0, own_processors()};
@@ -235,7 +235,8 @@ Status fetch(const NodeAddress& published, std::span<const int> locals, int self
   if (received <= 0) return lowest_rank_left(lowest);
   if (received != static_cast<intptr_t>(sizeof welcome) || !same_secret(welcome.answer, published.answer) ||
       descriptors.empty()) {
-    return fail(MPI_ERR_OTHER, "whoever answers in place of rank %d does not know the job's secret", lowest);
+    return fail(MPI_ERR_OTHER, "the process that answers in place of rank %d does not know the job's secret",
+                lowest);
   }
   HEARTH_TRY(shm::Segment::attach(descriptors[0].release(), segment));
   if (descriptors.size() < 2) {

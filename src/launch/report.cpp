@@ -17,8 +17,8 @@ constexpr Hint kHints[] = {
     {SIGSYS, "a system call that a sandbox forbids"},
     {SIGXCPU, "its limit of processor time (ulimit -t)"},
     {SIGXFSZ, "its limit of file size (ulimit -f)"},
-    {SIGKILL, "somebody ended it from outside, or memory ran out"},
-    {SIGPIPE, "it wrote to a pipe that nobody reads"},
+    {SIGKILL, "another process killed it, or memory ran out"},
+    {SIGPIPE, "it wrote to a pipe without a reader"},
 };
 
 }  // namespace

@@ -143,7 +143,7 @@ Engine::Copied Engine::copy_from_sender(ReceiveStream& stream, const Request& re
     // A message to self: the buffer's address is taken from the send request, not from the packet.
     const Request* sender = request_of(stream.cookie, self_);
     if (sender == nullptr || static_cast<int64_t>(bytes) > sender->count * sender->type->size) {
-      shm::report_corruption("rank %d lends itself %zu bytes that it does not have", self_, bytes);
+      shm::report_corruption("rank %d exposes to itself %zu bytes that it does not have", self_, bytes);
     }
     copy_bytes(first_byte(request), first_byte(*sender), bytes);
   }

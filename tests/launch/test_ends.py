@@ -87,7 +87,7 @@ class MpiexecIsKilled(LaunchTest):
 class RankEnds(LaunchTest):
     def test_every_cause_is_named(self):
         for name, words in (
-            ("KILL", "somebody ended it from outside"),
+            ("KILL", "another process killed it"),
             ("ABRT", "abort"),
             ("FPE", "division"),
             ("BUS", "could not be provided"),
