@@ -25,7 +25,8 @@ TEST(ExitCode, NeverZero) {
 TEST(End, IsDescribed) {
   EXPECT_NE(describe_end({true, SIGKILL}, Cause::signal, true).find("memory ran out, and the kernel"),
             std::string::npos);
-  EXPECT_NE(describe_end({true, SIGKILL}, Cause::signal, false).find("somebody ended it"), std::string::npos);
+  EXPECT_NE(describe_end({true, SIGKILL}, Cause::signal, false).find("another process killed it"),
+            std::string::npos);
   EXPECT_EQ(describe_end({true, 64}, Cause::signal, false), "was killed by signal 64");
   EXPECT_NE(describe_end({false, 0}, Cause::no_finalize, false).find("without MPI_Finalize"),
             std::string::npos);
