@@ -33,7 +33,7 @@ struct Page {
 struct Extent {
   PageIndex first = 0;
   uint32_t pages = 0;
-  uint32_t resident = 0;  // so many of its pages, the first ones, hold old data; the others are zeros
+  uint32_t resident = 0;  // number of its first pages that hold old data; the others are zeros
 };
 
 class Extents {
@@ -49,12 +49,13 @@ class Extents {
   bool take(uint32_t pages, uint32_t alignment, uint32_t offset, Extent& extent);
   /// Takes an extent back. Pre: it is in use.
   void release(PageIndex first, State state);
-  /// Lets an extent in use grow to so many pages; `appended` are the new ones. False when they are not free.
+  /// Lets an extent in use grow to this number of pages; `appended` are the new ones. False when they are not
+  /// free.
   bool extend(PageIndex first, uint32_t pages, Extent& appended);
   /// Splits an extent in use: its first `pages` stay, the rest becomes an extent in use that follows it.
   PageIndex split(PageIndex first, uint32_t pages);
-  /// Takes up to so many pages off the end of the resident extent that has been free for the longest time.
-  /// False when there is none.
+  /// Takes up to this number of pages off the end of the resident extent that has been free for the longest
+  /// time. False when there is none.
   bool take_oldest(uint32_t pages, Extent& extent);
 
   /// Pages by which extend() can let an extent grow.

@@ -26,7 +26,7 @@ struct Window {
   size_t bytes_max;
   /// Freed blocks keep at most so much memory for the next ones.
   size_t kept_bytes_max;
-  /// After blocks of so many bytes without an exposure the heap is idle: new blocks are private.
+  /// After blocks of this many bytes without an exposure the heap is idle: new blocks are private.
   size_t idle_bytes_max;
 
   /// The next unused addresses: zeros without memory behind them; nullptr when the window is used up. Both

@@ -32,7 +32,7 @@ class SharedBlocks {
   /// Once. Returns nullptr, or the reason why the window cannot be used.
   const char* open(const Window& window);
 
-  /// Whether a block of so many bytes is to come from the window.
+  /// Whether a block of this size is to come from the window.
   bool wants(size_t bytes) const {
     // Pairs with the release store in open(): the window is set. bytes_max is read after it.
     return __builtin_expect(bytes >= atomic::load_acquire(bytes_min_), 0) && bytes <= window_.bytes_max;

@@ -152,7 +152,7 @@ bool Arena::map_slice_of(int rank) {
   return !slice.refused;
 }
 
-// A peer's window becomes accessible as far as its messages reach: mlockall() populates what is accessible.
+// A peer's slice becomes accessible as far as its messages reach: mlockall() populates what is accessible.
 std::byte* Arena::extend_slice_of(int rank, uint64_t offset, size_t bytes) {
   PeerSlice& slice = slices_[static_cast<size_t>(rank)];
   if (slice.begin == nullptr && !map_slice_of(rank)) return nullptr;

@@ -112,15 +112,15 @@ class Arena {
   size_t reachable_end() const;
   /// Lets peers access a range until the exposure ends. The result is false if holds() is false.
   Exposure expose(const void* address, size_t bytes);
-  /// How many exposures of the heap there have been. Any thread.
+  /// The same for the whole half of the heap.
+  Exposure expose_heap() { return expose(begin_of(Half::heap), half_bytes()); }
+  /// Number of exposures of the heap so far. Any thread.
   uint64_t heap_exposures() const { return atomic::load_relaxed(exposures_) >> kActiveBits; }
   /// A function that is called for each long message from memory that peers cannot reach; nullptr for none.
   void set_on_private_message(void (*call)()) { on_private_message_ = call; }
   void note_private_message() const {
     if (on_private_message_ != nullptr) on_private_message_();
   }
-  /// The same for the whole half of the heap.
-  Exposure expose_heap() { return expose(begin_of(Half::heap), half_bytes()); }
 
   /// Address of a peer's memory in this process. nullptr if the range does not lie in one half of the peer's
   /// slice or the slice cannot be mapped. The first call for a peer maps its slice.
