@@ -62,7 +62,7 @@ def block(plan, library, order):
             "ns": r["median_ns"],
             "min_ns": r["min_ns"],
             # With more ranks the floor is meaningless: the placement of two ranks is no state of all.
-            "floors": [r["floor_before_ns"], r["floor_after_ns"]] if plan.ranks == 2 else [],
+            "floors": [r["floor_before_ns"], r["floor_after_ns"]] if plan.has_floors else [],
         }
         for r in document["results"]
     }

@@ -13,6 +13,8 @@ DERIVED_PROMISED = 0.80
 # Buffers that are allocated, filled, exchanged, checked and freed each time, and the same with permanent
 # buffers: --fresh. No ratio was promised.
 FRESH_BYTES = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20, 24 << 20, 64 << 20]
+# The same in Python, beside arithmetic without communication and pickled objects: --fresh --python.
+PYTHON = ["py_fresh", "py_kept", "py_temporaries", "py_pickled"]
 
 # One-sided communication: --one-sided. No ratio was promised.
 ONE_SIDED = ["put:8,1024,65536,1048576", "get:8,1024,65536,1048576", "lock_put:8", "fence_put:8",
@@ -52,6 +54,10 @@ TITLES = {
     "unexpected": "unexpected message",
     "fresh": "exchange of new buffers",
     "kept": "exchange of kept buffers",
+    "py_fresh": "Python, exchange of new arrays",
+    "py_kept": "Python, exchange of kept arrays",
+    "py_temporaries": "Python, temporaries, no message",
+    "py_pickled": "Python, broadcast of an object",
     "vector8": "vector, blocks of 8 B",
     "vector64": "vector, blocks of 64 B",
     "vector512": "vector, blocks of 512 B",
@@ -64,8 +70,8 @@ TITLES = {
     "fetch_and_op": "fetch and add, flush",
     "init": "empty program",
 }
-ORDER = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", "fresh", "kept", *DERIVED,
-         "put", "get", "lock_put", "fence_put", "fetch_and_op", "barrier", *COLLECTIVES, "init"]
+ORDER = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", "fresh", "kept", *PYTHON,
+         *DERIVED, "put", "get", "lock_put", "fence_put", "fetch_and_op", "barrier", *COLLECTIVES, "init"]
 
 
 def derived_runs():
@@ -98,13 +104,18 @@ class Plan:
     def __init__(self, options):
         usual = derived_runs() if options.derived else ONE_SIDED if options.one_sided else RUNS
         if options.fresh:
-            usual = [f"{case}:{','.join(map(str, FRESH_BYTES))}" for case in ("fresh", "kept")]
+            usual = [f"{case}:{','.join(map(str, FRESH_BYTES))}" for case in self.fresh_cases(options)]
         self.runs = options.runs or (collective_runs(options.ranks) if options.collectives else usual)
         self.with_init = self.runs is RUNS
         self.ranks = options.ranks
+        self.has_floors = options.ranks == 2 and not options.python
         self.fixed = ["--alloc", options.alloc, "--send-offset", str(options.send_offset),
                       "--recv-offset", str(options.recv_offset), "--time-ms", str(options.time_ms)]
         self.promises = promises(options)
+
+    @staticmethod
+    def fresh_cases(options):
+        return PYTHON if options.python else ("fresh", "kept")
 
     def promised(self, case, size):
         return self.promises.get((case, size))

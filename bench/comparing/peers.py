@@ -32,6 +32,8 @@ PEERS = {
 NAMES = list(PEERS)
 # Not MPICH, which polls without yielding: 8 ranks on 2 processors take a thousand times as long.
 NAMES_CROWDED = [name for name in NAMES if name != "mpich"]
+# For --python: the stock wheel of mpi4py runs on each peer.
+PYTHON_PACKAGES = ["mpi4py==4.1.2", "numpy==2.4.6"]
 COMPILER_FLAGS = ["-O2", "-g", "-std=gnu11"]
 ATTEMPTS = 3
 # Variables that a surrounding job or shell may have set for one library and that would affect another one.
@@ -53,6 +55,7 @@ class Library:
         self.environment = {k: v for k, v in os.environ.items() if k not in FOREIGN_VARIABLES}
         self.environment.update(variables)
         self.launch, self.launch_crowded = launch, launch_crowded
+        self.program = [str(driver)]
 
     def launcher(self, ranks):
         launch = self.launch if ranks <= (os.cpu_count() or 1) else self.launch_crowded
@@ -60,7 +63,7 @@ class Library:
 
     def command(self, ranks):
         """The command that starts the driver with so many ranks, without the driver's arguments."""
-        return [*self.launcher(ranks), "-n", str(ranks), str(self.driver)]
+        return [*self.launcher(ranks), "-n", str(ranks), *self.program]
 
     def build(self, sources):
         """Compiles the driver with the library's own wrapper, from the same sources with the same flags."""
@@ -68,6 +71,12 @@ class Library:
         command = [str(self.root / "bin" / "mpicc"), *COMPILER_FLAGS, *map(str, sorted(sources.glob("*.c"))),
                    "-o", str(self.driver)]
         run_or_explain(command, f"building the driver for {self.title}", self.environment)
+
+    def use_python(self, interpreter, driver):
+        """Runs the driver that is written in Python instead; the interpreter has to have mpi4py and NumPy."""
+        self.program = [str(interpreter), str(driver)]
+        check = [*self.launcher(1), "-n", "1", str(interpreter), "-c", "import numpy; from mpi4py import MPI"]
+        run_or_explain(check, f"mpi4py on {self.title}", self.environment)
 
 
 def run_or_explain(command, purpose, environment=None):
@@ -79,6 +88,17 @@ def run_or_explain(command, purpose, environment=None):
         raise Missing(f"{purpose} failed: {' '.join(command)}\n{result.stdout}{result.stderr}")
 
 
+def pip_install(root, packages, title):
+    pip = [str(root / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            run_or_explain(pip + packages, f"installing {title}")
+            return
+        except Missing:
+            if attempt == ATTEMPTS:
+                raise
+
+
 def hearth(root, cache):
     if not (root / "bin" / "mpiexec").exists() or not (root / "bin" / "mpicc").exists():
         raise Missing(f"no installation in {root}: run `make` first")
@@ -86,27 +106,27 @@ def hearth(root, cache):
                    launch_crowded=["--oversubscribe"])
 
 
-def install(name, cache):
-    """A virtual environment per library, recreated if it differs from the table above."""
+def install(name, cache, python=False):
+    """A virtual environment per library, recreated if it differs from the tables above."""
     if name not in PEERS:
         raise Missing(f"no library '{name}'; known are {', '.join(NAMES)}")
     peer = PEERS[name]
     root = cache / "peers" / name
     stamp = root / "installed.txt"
     wanted = " ".join(peer["packages"])
+    have_python = root / "python.txt"
     if not stamp.exists() or stamp.read_text() != wanted:
         print(f"installing {peer['title']} ({wanted})", file=sys.stderr)
         shutil.rmtree(root, ignore_errors=True)
         run_or_explain([sys.executable, "-m", "venv", str(root)], "making a virtual environment")
-        pip = [str(root / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                run_or_explain(pip + peer["packages"], f"installing {peer['title']}")
-                break
-            except Missing:
-                if attempt == ATTEMPTS:
-                    raise
+        pip_install(root, peer["packages"], peer["title"])
         stamp.write_text(wanted)
+    wanted = " ".join(PYTHON_PACKAGES)
+    if python and not (have_python.exists() and have_python.read_text() == wanted):
+        pip_install(root, PYTHON_PACKAGES, f"mpi4py for {peer['title']}")
+        have_python.write_text(wanted)
     variables = {peer["root_variable"]: str(root)} if "root_variable" in peer else {}
+    if python:
+        variables["MPI4PY_LIBMPI"] = str(root / "lib")
     return Library(name, peer["title"], root, cache / "peers" / f"driver-{name}", variables, peer["launch"],
                    peer["launch_crowded"])

@@ -104,7 +104,7 @@ class Report(unittest.TestCase):
 
 def plan(**changes):
     usual = {"runs": None, "derived": False, "one_sided": False, "collectives": False, "fresh": False,
-             "ranks": 2, "alloc": "malloc", "send_offset": 0, "recv_offset": 0, "time_ms": 1}
+             "python": False, "ranks": 2, "alloc": "malloc", "send_offset": 0, "recv_offset": 0, "time_ms": 1}
     return cases.Plan(SimpleNamespace(**{**usual, **changes}))
 
 
@@ -142,6 +142,14 @@ class Plans(unittest.TestCase):
         self.assertIsNone(windows.promised("put", 8))
         for run in windows.runs:
             self.assertIn(run.split(":")[0], cases.TITLES)
+
+    def test_new_buffers_are_measured_in_c_or_in_python(self):
+        for python, names in ((False, ["fresh", "kept"]), (True, cases.PYTHON)):
+            runs = plan(fresh=True, python=python).runs
+            self.assertEqual([run.split(":")[0] for run in runs], names)
+            for run in runs:
+                self.assertEqual(run.split(":")[1], ",".join(map(str, cases.FRESH_BYTES)))
+                self.assertIn(run.split(":")[0], cases.TITLES)
 
     def test_ranks_without_a_processor_of_their_own_are_bound_to_none(self):
         library = peers.Library("x", "X", Path("/x"), Path("/x/driver"), {}, ["-bind"], ["-loose"])
