@@ -37,9 +37,10 @@ std::string name_of(param::Id id) {
 
 std::string settings_of(Way way, bool from_mpi) {
   const uint64_t never_lent = way == buffered ? kNever : 0;
-  return fmt::format("{}={} {}={} {}={}", name_of(param::Id::p2p_arena_bytes_min),
+  return fmt::format("{}={} {}={} {}={} {}={}", name_of(param::Id::p2p_arena_bytes_min),
                      from_mpi ? never_lent : kNever, name_of(param::Id::p2p_single_copy_bytes_min),
-                     from_mpi ? kNever : never_lent, name_of(param::Id::p2p_skew), way == aware ? 1 : 0);
+                     from_mpi ? kNever : never_lent, name_of(param::Id::p2p_single_copy_measured_bytes_min),
+                     kNever, name_of(param::Id::p2p_skew), way == aware ? 1 : 0);
 }
 
 int window_of(uint64_t bytes) {

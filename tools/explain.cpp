@@ -49,7 +49,9 @@ std::vector<Offer> offers_of(const p2p::PairProtocol& pair, topo::Relation relat
        "fits the ring, of which it may take 3/8: no cell to find and to mark"},
       {Protocol::cells, 0, tune::kNever, Id::p2p_part_bytes_max,
        "copied in and out through the sender's cells, both at once; pieces double from p2p_first_part_bytes "
-       "up to p2p_part_bytes_max"},
+       "up to p2p_part_bytes_max; from p2p_single_copy_measured_bytes_min on the receiver measures whether "
+       "one "
+       "copy by the kernel is faster, and then uses it"},
       {Protocol::arena, pair.arena_bytes_min, tune::kNever, Id::p2p_arena_bytes_min,
        "copied by plain loads out of the sender's memory, which the receiver maps; from "
        "p2p_cooperative_bytes_min on both copy; through cells while the two have proved far from each other"},

@@ -43,6 +43,7 @@ const std::vector<ForcedWay>& forced_ways() {
       {{"cells",
         {{Id::p2p_inline_bytes_max, 0},
          {Id::p2p_single_copy_bytes_min, kNever},
+         {Id::p2p_single_copy_measured_bytes_min, kNever},
          {Id::p2p_arena_bytes_min, kNever}}},
        kNever,
        false},

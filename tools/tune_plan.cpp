@@ -64,7 +64,7 @@ const std::vector<Division>& divisions() {
        true,
        false},
       {Id::p2p_single_copy_bytes_min,
-       {"cells", {{Id::p2p_single_copy_bytes_min, kNever}}},
+       {"cells", {{Id::p2p_single_copy_bytes_min, kNever}, {Id::p2p_single_copy_measured_bytes_min, kNever}}},
        {"single copy", {{Id::p2p_single_copy_bytes_min, 0}}},
        4 * KiB,
        16 * MiB,

@@ -151,6 +151,7 @@ constexpr Choice kChoices[] = {
     {param::Id::p2p_cells_in_flight, false, {kAsItIs, 1, 2, 3}},
     {param::Id::p2p_single_copy, false, {1, 1, 1, 0}},
     {param::Id::p2p_single_copy_bytes_min, false, {kAsItIs, 1, 4 * KiB, 64 * KiB}},
+    {param::Id::p2p_single_copy_measured_bytes_min, false, {kAsItIs, kAsItIs, 1, 64 * KiB}},
     {param::Id::p2p_single_copy_cooperative_bytes_min, false, {kAsItIs, 1, 16 * KiB, 64 * KiB}},
     {param::Id::p2p_single_copy_write_bytes_min, false, {kAsItIs, kAsItIs, 1, 32 * KiB}},
     {param::Id::p2p_single_copy_readers, false, {kAsItIs, 1, 1, 2}},

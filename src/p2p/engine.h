@@ -32,6 +32,7 @@
 #include "p2p/protocol.h"
 #include "p2p/recycled_buffers.h"
 #include "p2p/request.h"
+#include "p2p/single_copy_policy.h"
 #include "p2p/skew.h"
 #include "p2p/store_policy.h"
 #include "p2p/stream.h"
@@ -90,6 +91,7 @@ struct Peer {
   StorePolicy store_policy;
   LoadPolicy load_policy = LoadPolicy(load_choice());
   Skew skew;
+  SingleCopyPolicy single_copy_policy;
   RecycledBuffers recycled;
   uint32_t room_prefetched = 0;  // payload bytes prefetched for the next packet (deferred_work.cpp)
   uint32_t arena_questions = 0;  // messages eligible for the arena
@@ -636,6 +638,7 @@ class Engine {
   Copied copy_from_sender(ReceiveStream& stream, const Request& request);
   Copied copy_by_method(ReceiveStream& stream, std::byte* to, size_t bytes);
   bool copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes);
+  bool prefers_bounce_buffers(ReceiveStream& stream, const Request& request);
   bool copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
                      const single_copy::PieceSizes& sizes, single_copy::Copier& copier);
   bool request_cooperation(const ReceiveStream& stream, const CooperativeRequest& cooperative_request,

@@ -45,6 +45,8 @@ PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits
   protocol.ring_bytes_max = std::min(value(Id::p2p_inline_bytes_max), limits.packet_bytes_max);
   protocol.single_copy_bytes_min =
       param::get_flag(Id::p2p_single_copy) ? value(Id::p2p_single_copy_bytes_min) : tune::kNever;
+  protocol.single_copy_measured_bytes_min =
+      param::get_flag(Id::p2p_single_copy) ? value(Id::p2p_single_copy_measured_bytes_min) : tune::kNever;
   protocol.arena_bytes_min =
       param::get_flag(Id::p2p_single_copy) ? value(Id::p2p_arena_bytes_min) : tune::kNever;
   protocol.cooperative_bytes_min = value(Id::p2p_cooperative_bytes_min);

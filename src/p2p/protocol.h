@@ -24,6 +24,8 @@ const char* protocol_name(Protocol protocol);
 struct PairProtocol {
   uint64_t ring_bytes_max = 0;         // longest message inside the ring
   uint64_t single_copy_bytes_min = 0;  // shortest message offered for single copy; UINT64_MAX: never
+  uint64_t single_copy_measured_bytes_min =
+      0;                               // shortest message whose receiver measures which way is faster
   uint64_t first_part_bytes = 0;       // first fragment of a long message in bounce buffers; fragments grow
   uint64_t part_bytes_max = 0;         // longest fragment; 0: no bounce buffers between the two
   int cells_in_flight_max = 0;         // unread fragments that one message may have in bounce buffers

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/copy.h"
+#include "base/os_wait.h"
 #include "datatype/type.h"
 #include "p2p/cma_access.h"
 #include "p2p/engine.h"
@@ -106,7 +107,9 @@ bool Engine::offers_arena(Peer& peer) {
 uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address,
                       shm::Exposure& exposure) {
   const PairProtocol& limits = limits_for(request.key);
-  if (bytes < std::min(limits.arena_bytes_min, limits.single_copy_bytes_min) ||
+  const uint64_t single_copy_min =
+      std::min(limits.single_copy_bytes_min, limits.single_copy_measured_bytes_min);
+  if (bytes < std::min(limits.arena_bytes_min, single_copy_min) ||
       !datatype::is_one_run(*request.type, request.count)) {
     return 0;
   }
@@ -124,7 +127,7 @@ uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64
       return kInArena;
     }
   }
-  if (bytes < limits.single_copy_bytes_min || peer.single_copy_declined) return 0;
+  if (bytes < single_copy_min || peer.single_copy_declined) return 0;
   address = reinterpret_cast<uint64_t>(data);
   return kSingleCopy;
 }
@@ -138,6 +141,7 @@ Engine::Copied Engine::copy_from_sender(ReceiveStream& stream, const Request& re
   } else if (!(stream.flags & kSingleCopy) || !datatype::is_one_run(*request.type, request.count)) {
     copied = Copied::not_now;
   } else if (stream.from != self_) {
+    if (prefers_bounce_buffers(stream, request)) return Copied::not_now;
     copied = copy_by_method(stream, first_byte(request), bytes);
   } else {
     // A message to self: the buffer's address is taken from the send request, not from the packet.
@@ -149,6 +153,15 @@ Engine::Copied Engine::copy_from_sender(ReceiveStream& stream, const Request& re
   }
   if (copied != Copied::whole) timer.forget();
   return copied;
+}
+
+// Begins to measure a message for which both ways are open.
+bool Engine::prefers_bounce_buffers(ReceiveStream& stream, const Request& request) {
+  const PairProtocol& limits = limits_for(stream.from, request.key.context);
+  if (static_cast<uint64_t>(stream.total_bytes) >= limits.single_copy_bytes_min) return false;
+  stream.measured_since_ns = os::now_ns();
+  stream.by_single_copy = peers_[static_cast<size_t>(stream.from)].single_copy_policy.choose();
+  return !stream.by_single_copy;
 }
 
 bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes) {

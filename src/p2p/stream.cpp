@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/copy.h"
+#include "base/os_wait.h"
 #include "datatype/type.h"
 #include "mpi.h"
 #include "p2p/engine.h"
@@ -448,6 +449,7 @@ void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
       list(peers_[static_cast<size_t>(stream.from)].streams, stream);
     }
     if (copied == Copied::not_now || copied == Copied::never) {
+      stream.by_single_copy = false;
       uint8_t said = copied == Copied::never ? what_failed(stream) : uint8_t{0};
       if (await_buffer(stream)) said |= kBufferAwaited;
       answer(stream.from, PacketKind::clear_to_send, said, stream.cookie);
@@ -590,6 +592,10 @@ void Engine::finish_if_whole(ReceiveStream& stream) {
   unlist(peers_[static_cast<size_t>(stream.from)].streams, stream);
   const PeerIndex from = stream.from;
   const int64_t bytes = stream.total_bytes;
+  if (stream.measured_since_ns != 0) {
+    peers_[static_cast<size_t>(from)].single_copy_policy.update(
+        stream.by_single_copy, static_cast<uint64_t>(bytes), os::now_ns() - stream.measured_since_ns);
+  }
   receive_streams_.destroy(&stream);
   counters_.long_bytes_received += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->received, counters_.long_bytes_received);

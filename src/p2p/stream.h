@@ -68,11 +68,13 @@ struct ReceiveStream {
   int64_t total_bytes = 0;
   int64_t announced_bytes = 0;
   int64_t copied_bytes = 0;
-  Request* request = nullptr;   // set by the match
-  Prefault prefault;            // of the receive buffer
-  bool asked_to_write = false;  // the sender was asked to write the message into the receive buffer
-  bool buffer_awaited = false;  // the transport was asked to transfer it into the receive buffer
-  bool keeps_buffers = false;   // emptied buffers are recycled (recycled_buffers.h)
+  Request* request = nullptr;      // set by the match
+  Prefault prefault;               // of the receive buffer
+  bool by_single_copy = false;     // with measured_since_ns: the way that is measured
+  uint64_t measured_since_ns = 0;  // start of a message that SingleCopyPolicy measures; 0: none
+  bool asked_to_write = false;     // the sender was asked to write the message into the receive buffer
+  bool buffer_awaited = false;     // the transport was asked to transfer it into the receive buffer
+  bool keeps_buffers = false;      // emptied buffers are recycled (recycled_buffers.h)
   int place = -1;  // index in Peer::streams; -1: not listed, no further fragment is expected for now
   std::vector<CellPart> parts;  // arrived before the match
 };

@@ -13,6 +13,7 @@ namespace hearth::tune {
 namespace {
 
 constexpr uint64_t KiB = 1024;
+constexpr uint64_t MiB = 1024 * KiB;
 constexpr uint64_t never = kNever;
 
 constexpr Threshold kThresholds[] = {

@@ -148,7 +148,7 @@ class MayRefuse final : public Method {
   }
 };
 
-enum class Way { read, write, together };
+enum class Way { read, write, together, measured };
 
 class SingleCopyEngines : public testing::TestWithParam<Case> {
  protected:
@@ -166,7 +166,8 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
     using param::Id;
     const auto from = [way](Way wanted) { return way == wanted ? 0 : tune::kNever; };
     const std::vector<tune::Tuned> limits = {
-        {Id::p2p_single_copy_bytes_min, topo::Relation::l3, 1},
+        {Id::p2p_single_copy_bytes_min, topo::Relation::l3, way == Way::measured ? tune::kNever : 1},
+        {Id::p2p_single_copy_measured_bytes_min, topo::Relation::l3, from(Way::measured)},
         {Id::p2p_single_copy_write_bytes_min, topo::Relation::l3, from(Way::write)},
         {Id::p2p_single_copy_cooperative_bytes_min, topo::Relation::l3, from(Way::together)},
         {Id::p2p_single_copy_readers, topo::Relation::l3, cma_accesses}};
@@ -287,6 +288,25 @@ TEST_P(SingleCopyChoices, a_sender_that_does_not_come_is_not_waited_for) {
   EXPECT_GT(method(1).reads, 1) << "in pieces";
   EXPECT_EQ(engine(1).counters().cooperative_requests, 1u);
   EXPECT_EQ(engine(1).counters().single_copies, 1u);
+}
+
+TEST_P(SingleCopyChoices, the_receiver_measures_bounce_buffers_and_then_single_copy) {
+  start(Way::measured);
+  exchange(kLong);
+  EXPECT_EQ(method(1).reads, 0);
+  exchange(kLong);
+  EXPECT_EQ(method(1).reads, 1);
+  for (int n = 3; n <= 100; ++n) exchange(kLong);
+  EXPECT_GT(method(1).reads, 1) << "each way is tried again from time to time";
+  EXPECT_LT(method(1).reads, 99);
+  EXPECT_EQ(engine(1).counters().single_copies, static_cast<uint64_t>(method(1).reads));
+}
+
+TEST_P(SingleCopyChoices, a_refused_trial_ends_in_bounce_buffers) {
+  start(Way::measured);
+  method(1).reads_left = method(0).writes_left = 0;
+  for (int n = 1; n <= 30; ++n) exchange(kLong);
+  EXPECT_EQ(engine(1).counters().single_copies, 0u);
 }
 
 TEST_P(SingleCopyChoices, where_reading_is_refused_the_sender_writes) {

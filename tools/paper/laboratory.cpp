@@ -49,21 +49,26 @@ Status text_of(const std::vector<std::string>& command, std::string& text) {
   });
 }
 
+/// Settings that force one protocol for all long messages.
+std::string forced(uint64_t arena_bytes_min, uint64_t single_copy_bytes_min) {
+  return fmt::format("{}={} {}={} {}={} {}=0", name_of(param::Id::p2p_arena_bytes_min), arena_bytes_min,
+                     name_of(param::Id::p2p_single_copy_bytes_min), single_copy_bytes_min,
+                     name_of(param::Id::p2p_single_copy_measured_bytes_min), kNever,
+                     name_of(param::Id::p2p_skew));
+}
+
 }  // namespace
 
 std::string buffered_way() {
-  return fmt::format("{}={} {}={} {}=0", name_of(param::Id::p2p_arena_bytes_min), kNever,
-                     name_of(param::Id::p2p_single_copy_bytes_min), kNever, name_of(param::Id::p2p_skew));
+  return forced(kNever, kNever);
 }
 
 std::string kernel_way() {
-  return fmt::format("{}={} {}=0 {}=0", name_of(param::Id::p2p_arena_bytes_min), kNever,
-                     name_of(param::Id::p2p_single_copy_bytes_min), name_of(param::Id::p2p_skew));
+  return forced(kNever, 0);
 }
 
 std::string arena_way() {
-  return fmt::format("{}=0 {}={} {}=0", name_of(param::Id::p2p_arena_bytes_min),
-                     name_of(param::Id::p2p_single_copy_bytes_min), kNever, name_of(param::Id::p2p_skew));
+  return forced(0, kNever);
 }
 
 std::string way(const std::string& name, const std::string& settings) {
