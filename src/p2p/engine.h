@@ -509,8 +509,10 @@ class Engine {
   void end_receive(Request& request, PeerIndex from, Status status);
   void end_unstarted(Request& request, Status status);
   void end_send(Request& request, Status status);
-  Status receive_hopeless(const MatchKey& key) const;
-  Status check_destination(PeerIndex to, uint32_t context) const;
+  /// The reason why a message with this key cannot be sent or received; ok if it can. Messages of a
+  /// collective operation depend on all processes of the communicator: a process that has noticed a death
+  /// leaves the operation, so neither its messages nor messages to it are matched any more.
+  Status why_hopeless(const MatchKey& key) const;
   uint32_t home_of(uint32_t context) const;
   const Revoked* revoked(uint32_t context) const;
   Revoked& note_revoked(uint32_t context);

@@ -109,12 +109,7 @@ Status Engine::check_source(PeerIndex from, uint32_t context) const {
   return death_of(dead, MPIX_ERR_PROC_FAILED);
 }
 
-Status Engine::check_destination(PeerIndex to, uint32_t context) const {
-  if (revoked(context) != nullptr) return revoked_status();
-  return is_dead(to) ? death_of(to, MPIX_ERR_PROC_FAILED) : Status();
-}
-
-Status Engine::receive_hopeless(const MatchKey& key) const {
+Status Engine::why_hopeless(const MatchKey& key) const {
   if (revoked(key.context) != nullptr) return revoked_status();
   if (key.peer >= 0 && is_dead(key.peer)) return death_of(key.peer, MPIX_ERR_PROC_FAILED);
   if (!needs_all(key)) return {};
@@ -174,7 +169,7 @@ bool Engine::handle_failures() try {
   // one.
   if (deaths_seen_ != 0 && objects::leave_regions_without_id != nullptr) objects::leave_regions_without_id();
   if (!revoked_.empty()) forget_freed();
-  moved |= end_receives([this](const MatchKey& key) { return receive_hopeless(key); });
+  moved |= end_receives([this](const MatchKey& key) { return why_hopeless(key); });
   moved |= stall_receives();
   if (moved) wake_threads();
   return moved;
@@ -443,7 +438,7 @@ void Engine::tell_revoked(const Revoked& revoked) {
 void Engine::end_revoked(const Revoked& revoked) {
   const uint32_t block = revoked.block;
   drop_unexpected(block);
-  static_cast<void>(end_receives([this](const MatchKey& key) { return receive_hopeless(key); }));
+  static_cast<void>(end_receives([this](const MatchKey& key) { return why_hopeless(key); }));
   // Zero-copy sends go on: a receiver that has not learned of the revocation may still read the buffer.
   end_sends([this, block](
                 const MatchKey& key) { return home_of(key.context) == block ? revoked_status() : Status(); },

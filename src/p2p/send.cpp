@@ -103,7 +103,7 @@ Status Engine::send(const void* buffer, Count count, const datatype::Type& type,
 Status Engine::isend(const void* buffer, Count count, datatype::Type& type, PeerIndex to, int tag,
                      uint32_t context, Request*& request, SendMode mode) {
   request = completed_send_;
-  if (__builtin_expect(has_failures_, 0)) HEARTH_TRY(check_destination(to, context));
+  if (__builtin_expect(has_failures_, 0)) HEARTH_TRY(why_hopeless({context, to, tag}));
   Peer& peer = know(to);
   const int64_t bytes = count * type.size;
   if (mode != SendMode::synchronous) {
@@ -134,9 +134,7 @@ void Engine::start(Request& request) {
   request.cancelled = false;
   request.outcome = {};
   if (__builtin_expect(has_failures_, 0)) {
-    const bool sends = request.kind == RequestKind::send;
-    const Status status =
-        sends ? check_destination(request.key.peer, request.key.context) : receive_hopeless(request.key);
+    const Status status = why_hopeless(request.key);
     if (!status.ok()) return end_unstarted(request, status);
   }
   if (request.kind == RequestKind::send) {
