@@ -21,7 +21,13 @@ constexpr uint64_t kNapNsMax = 1'000'000;
 }  // namespace
 
 Router::Router(std::unique_ptr<ShmTransport> near, std::unique_ptr<Network> far, std::vector<int> places)
-    : near_(std::move(near)), far_(std::move(far)), places_(std::move(places)), nap_ns_(kNapNsMin) {
+    : near_(std::move(near)),
+      far_(std::move(far)),
+      near_buffers_(near_->bounce_buffers()),
+      near_path_(near_->local_path()),
+      far_buffers_(far_->buffer_transfers()),
+      places_(std::move(places)),
+      nap_ns_(kNapNsMin) {
   for (size_t peer = 0; peer < places_.size(); ++peer) {
     const int place = places_[peer];
     if (place < 0) continue;
@@ -34,7 +40,7 @@ size_t Router::packet_bytes_max() const {
   return std::max(near_->packet_bytes_max(), far_->packet_bytes_max());
 }
 
-Limits Router::limits_to(PeerIndex to) const {
+Limits Router::limits_to(PeerIndex to) {
   return is_near(to) ? near_->limits_to(place_of(to)) : far_->limits_to(to);
 }
 
@@ -53,25 +59,25 @@ void Router::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_by
 }
 
 shm::RingWriter* Router::direct_ring_to(PeerIndex to) {
-  return is_near(to) ? near_->direct_ring_to(place_of(to)) : nullptr;
+  return is_near(to) ? near_path_.direct_ring_to(place_of(to)) : nullptr;
 }
 
 shm::RingReader* Router::direct_ring_from(PeerIndex from) {
-  return is_near(from) ? near_->direct_ring_from(place_of(from)) : nullptr;
+  return is_near(from) ? near_path_.direct_ring_from(place_of(from)) : nullptr;
 }
 
 bool Router::prefetch_room(PeerIndex to, size_t payload_bytes) {
-  return is_near(to) && near_->prefetch_room(place_of(to), payload_bytes);
+  return is_near(to) && near_path_.prefetch_room(place_of(to), payload_bytes);
 }
 
-bool Router::await_buffer(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
-                          const PacketHeader& over) {
-  return !is_near(from) && far_->await_buffer(from, number, buffer, bytes, over);
+bool Router::await(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
+                   const PacketHeader& over) {
+  return !is_near(from) && far_buffers_.await(from, number, buffer, bytes, over);
 }
 
-bool Router::send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
-                         const PacketHeader& over) {
-  if (is_near(to) || !far_->send_buffer(to, number, buffer, bytes, over)) return false;
+bool Router::send(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
+                  const PacketHeader& over) {
+  if (is_near(to) || !far_buffers_.send(to, number, buffer, bytes, over)) return false;
   expect_far();
   return true;
 }
@@ -123,24 +129,24 @@ void Router::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
 
 // Memory of this machine.
 
-uint32_t Router::cell_ticket(PeerIndex owner, int cell) {
-  return near_->cell_ticket(place_of(owner), cell);
+uint32_t Router::ticket(PeerIndex owner, int run) {
+  return near_buffers_.ticket(place_of(owner), run);
 }
 
-bool Router::cell_returned(PeerIndex owner, int cell, uint32_t ticket) {
-  return near_->cell_returned(place_of(owner), cell, ticket);
+bool Router::returned(PeerIndex owner, int run, uint32_t ticket) {
+  return near_buffers_.returned(place_of(owner), run, ticket);
 }
 
-std::byte* Router::cells_of(PeerIndex owner, int cell, size_t bytes) {
-  return is_near(owner) ? near_->cells_of(place_of(owner), cell, bytes) : nullptr;
+std::byte* Router::memory(PeerIndex owner, int run, size_t bytes) {
+  return is_near(owner) ? near_buffers_.memory(place_of(owner), run, bytes) : nullptr;
 }
 
-void Router::mark_cell_free(PeerIndex owner, int cell, PeerIndex from) {
-  if (is_near(owner)) near_->mark_cell_free(place_of(owner), cell, place_of(from));
+void Router::release(PeerIndex owner, int run, PeerIndex from) {
+  if (is_near(owner)) near_buffers_.release(place_of(owner), run, place_of(from));
 }
 
 bool Router::target_of(PeerIndex peer, single_copy::Target& target) {
-  return is_near(peer) && near_->target_of(place_of(peer), target);
+  return is_near(peer) && near_path_.target_of(place_of(peer), target);
 }
 
 bool Router::is_gone(PeerIndex peer) {
@@ -156,8 +162,9 @@ uint64_t Router::prepare_sleep() {
   return nap_ns_;
 }
 
-void Router::end_sleep() {
-  near_->end_sleep();
+void Router::end_sleep(bool slept) {
+  near_->end_sleep(slept);
+  if (!slept) return;
   nap_ns_ = std::min(nap_ns_ * 2, kNapNsMax);
   polls_until_far_ = 1;
 }

@@ -13,6 +13,8 @@
 
 namespace hearth::transport {
 
+static_assert(kPacketBytesMin == shm::kLinePayloadBytes, "packets of the engine fit a line");
+
 ShmTransport::ShmTransport(const shm::Segment& segment, PeerIndex self)
     : segment_(segment),
       self_(self),
@@ -21,7 +23,7 @@ ShmTransport::ShmTransport(const shm::Segment& segment, PeerIndex self)
       readers_(static_cast<size_t>(segment.rank_count())),
       connect_bitmap_(segment.connect_bitmap(self).data()),
       connect_words_(segment.connect_bitmap(self).size()),
-      cells_(segment, self),
+      bounce_buffers_(segment, self),
       sleeper_(segment, self) {
   open_.reserve(readers_.size());
   // Peers read this word to probe single copy, so it must be one that no other process has by chance.
@@ -42,7 +44,8 @@ std::byte* ShmTransport::claim(PeerIndex to, size_t payload_bytes, Status& statu
     status = open_writer(to);
     if (!status.ok()) return nullptr;
   }
-  return writer.claim(payload_bytes);
+  std::byte* slot = writer.claim(payload_bytes);
+  return slot != nullptr ? shm::payload_at(slot) : nullptr;
 }
 
 void ShmTransport::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
@@ -162,27 +165,7 @@ void ShmTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
   }
 }
 
-// Bounce buffers.
-
-uint32_t ShmTransport::cell_ticket(PeerIndex owner, int cell) {
-  return owner == self_ ? cells_.ticket(cell) : shm::CellPool::next_ticket(segment_, owner, cell);
-}
-
-bool ShmTransport::cell_returned(PeerIndex owner, int cell, uint32_t ticket) {
-  return shm::CellPool::returned(segment_, owner, cell, ticket);
-}
-
-std::byte* ShmTransport::cells_of(PeerIndex owner, int cell, size_t bytes) {
-  const shm::JobGeometry& job = segment_.geometry();
-  if (cell < 0 || static_cast<uint32_t>(cell) >= job.cell_count) return nullptr;
-  if (bytes > (job.cell_count - static_cast<uint64_t>(cell)) * job.cell_bytes) return nullptr;
-  return segment_.cell_memory(owner, static_cast<uint32_t>(cell));
-}
-
-void ShmTransport::mark_cell_free(PeerIndex owner, int cell, PeerIndex from) {
-  shm::CellPool::mark_free(segment_, owner, cell);
-  shm::WakeWord(segment_, from).wake();
-}
+// Single copy and liveness.
 
 bool ShmTransport::target_of(PeerIndex peer, single_copy::Target& target) {
   const shm::RankBlock& block = segment_.rank(peer);

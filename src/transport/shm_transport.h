@@ -7,15 +7,16 @@
 #include <vector>
 
 #include "base/os_io.h"
-#include "shm/cells.h"
 #include "shm/ring.h"
 #include "shm/segment.h"
 #include "shm/wait.h"
+#include "transport/local_path.h"
+#include "transport/shm_bounce_buffers.h"
 #include "transport/transport.h"
 
 namespace hearth::transport {
 
-class ShmTransport final : public Transport {
+class ShmTransport final : public Transport, private LocalPath {
  public:
   /// Pre: segment outlives the transport.
   ShmTransport(const shm::Segment& segment, PeerIndex self);
@@ -25,39 +26,35 @@ class ShmTransport final : public Transport {
   std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) override;
   void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
               uint64_t match) override;
-  shm::RingWriter* direct_ring_to(PeerIndex to) override;
-  shm::RingReader* direct_ring_from(PeerIndex from) override;
-  bool prefetch_room(PeerIndex to, size_t payload_bytes) override;
-  bool prefetch_cell(size_t bytes_ahead) override { return cells_.prefetch_for_write(bytes_ahead); }
   int poll(PacketHandler handler, void* receiver) override;
   void shuffle() override;
   uint32_t unexpected_kib_at(PeerIndex to) override;
   void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
 
-  size_t part_bytes_max() const override { return cells_.run_bytes_max(); }
-  int take_cells(size_t bytes, bool gap) override { return cells_.take(bytes, gap); }
-  uint32_t cell_ticket(PeerIndex owner, int cell) override;
-  bool cell_returned(PeerIndex owner, int cell, uint32_t ticket) override;
-  std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) override;
-  void mark_cell_free(PeerIndex owner, int cell, PeerIndex from) override;
-
-  bool target_of(PeerIndex peer, single_copy::Target& target) override;
   bool is_gone(PeerIndex peer) override;
 
   uint64_t prepare_sleep() override {
     sleeper_.prepare();
     return UINT64_MAX;
   }
-  void cancel_sleep() override { sleeper_.end(); }
   void sleep(uint64_t timeout_ns) override { sleeper_.sleep(timeout_ns); }
-  void end_sleep() override { sleeper_.end(); }
+  void end_sleep(bool) override { sleeper_.end(); }
   void wake_own() override { sleeper_.wake_own(); }
+
+  BounceBuffers& bounce_buffers() override { return bounce_buffers_; }
+  LocalPath& local_path() override { return *this; }
 
  private:
   // Rings polled on every poll; at most as many others are polled in rotation.
   static constexpr size_t kHot = 4;
   // Packets taken from one ring before the next one is polled.
   static constexpr int kBatch = 16;
+
+  shm::RingWriter* direct_ring_to(PeerIndex to) override;
+  shm::RingReader* direct_ring_from(PeerIndex from) override;
+  bool prefetch_room(PeerIndex to, size_t payload_bytes) override;
+  bool prefetch_cell(size_t bytes_ahead) override { return bounce_buffers_.prefetch(bytes_ahead); }
+  bool target_of(PeerIndex peer, single_copy::Target& target) override;
 
   Status open_writer(PeerIndex to);
   int process_of(PeerIndex peer) const;
@@ -74,7 +71,7 @@ class ShmTransport final : public Transport {
   uint64_t probe_word_ = 0;               // see RankBlock::probe_word
   uint64_t* connect_bitmap_ = nullptr;
   size_t connect_words_ = 0;
-  shm::CellPool cells_;
+  ShmBounceBuffers bounce_buffers_;
   shm::Sleeper sleeper_;
   std::vector<os::Descriptor> processes_;  // by peer: pidfds, each opened by the first is_gone() of the peer
 };

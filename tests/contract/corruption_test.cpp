@@ -55,7 +55,7 @@ class Corruption : public testing::Test {
     Status status;
     std::byte* place = job_.endpoint(1).claim(0, bytes, status);
     ASSERT_NE(place, nullptr);
-    if (bytes != 0) std::memcpy(shm::payload_at(place), payload, bytes);
+    if (bytes != 0) std::memcpy(place, payload, bytes);
     job_.endpoint(1).commit(0, static_cast<uint8_t>(kind), 0, bytes, cookie, p2p::match_word(kContext, kTag));
   }
   void announce(uint64_t bytes, CellPart part) {

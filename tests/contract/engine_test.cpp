@@ -401,11 +401,12 @@ TEST_F(RecycledBuffersContract, come_back_to_a_sender_whose_others_are_all_away)
   for (uint32_t number = 2; number < 9; ++number) waiting.push_back(send(0, 2, number, 2 * kCellBytes));
   waiting.push_back(send(0, 2, 9, kCellBytes));
   move_on(100);
-  for (int cell = 0; cell < kCells - 1; ++cell) EXPECT_FALSE(job_.endpoint(0).cell_returned(0, cell, 1));
+  for (int cell = 0; cell < kCells - 1; ++cell)
+    EXPECT_FALSE(job_.endpoint(0).bounce_buffers().returned(0, cell, 1));
   Request* sending = send(0, 1, 10, kTwoParts);
   EXPECT_TRUE(receive(1, 0, 10, kTwoParts));
   EXPECT_TRUE(sending->complete);
-  EXPECT_TRUE(job_.endpoint(0).cell_returned(0, kCells - 1, 1)) << "it was kept";
+  EXPECT_TRUE(job_.endpoint(0).bounce_buffers().returned(0, kCells - 1, 1)) << "it was kept";
   for (uint32_t number = 2; number < 9; ++number) EXPECT_TRUE(receive(2, 0, number, 2 * kCellBytes));
   EXPECT_TRUE(receive(2, 0, 9, kCellBytes));
   for (Request* request : waiting) let_go(0, request);

@@ -46,7 +46,7 @@ class SimulatedJob {
  private:
   struct Packet {
     PeerIndex from;
-    shm::PacketHeader header;
+    transport::PacketHeader header;
     std::vector<std::byte> payload;
   };
   class Endpoint;

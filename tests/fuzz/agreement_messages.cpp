@@ -101,7 +101,7 @@ class Members {
     Status status;
     std::byte* place = other.claim(member_.self(), payload.size(), status);
     if (place == nullptr) return;
-    if (!payload.empty()) std::memcpy(shm::payload_at(place), payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(place, payload.data(), payload.size());
     other.commit(member_.self(), kind, flags, payload.size(), cookie, p2p::match_word(kAgreementContext, 0));
   }
 

@@ -59,7 +59,7 @@ class Pair {
     Status status;
     std::byte* place = other_.claim(kSelf, payload.size(), status);
     if (place == nullptr) return;
-    if (!payload.empty()) std::memcpy(shm::payload_at(place), payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(place, payload.data(), payload.size());
     const uint64_t match = p2p::match_word(fuzz::Rank::kContext, rank_.some_tag());
     other_.commit(kSelf, kind, flags, payload.size(), cookie, match);
   }
