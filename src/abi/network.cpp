@@ -68,7 +68,7 @@ Status open_network(const launch::Bootstrap& job, std::unique_ptr<transport::Net
   setup.key = job.secret;
   setup.node_of = job.node_of;
   setup.lost = note_lost_rank;
-  HEARTH_TRY(transport::open_fabric(setup, network));
+  HEARTH_TRY(transport::open_network(setup, network));
   return exchange_addresses(job, *network);
 }
 

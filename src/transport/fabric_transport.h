@@ -34,8 +34,8 @@
 
 #include "base/pool.h"
 #include "transport/connection_monitor.h"
+#include "transport/fabric.h"
 #include "transport/fabric_library.h"
-#include "transport/network.h"
 
 namespace hearth::transport {
 

@@ -103,7 +103,7 @@ class Corruption : public testing::Test {
     return testing::AssertionFailure() << "'" << part << "' is not in: " << words;
   }
 
-  Job job_{Kind::shm, 3, 1};
+  Job job_{{Kind::shm, 1}, 3};
   datatype::Type byte_;
   std::vector<std::unique_ptr<Engine>> engines_;
   std::vector<std::byte> buffer_;

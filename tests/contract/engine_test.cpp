@@ -70,7 +70,7 @@ class EngineContract : public testing::TestWithParam<Case> {
     }
   }
 
-  Job job_{GetParam().kind, kSize, GetParam().seed};
+  Job job_{GetParam(), kSize};
   std::mt19937 random_{GetParam().seed * 7919};
   datatype::Type byte_;
   Engines engines_ = make_engines(job_, kSize, of_both_kinds);
@@ -454,7 +454,7 @@ TEST(FewCells, messages_come_both_ways) {
   make_byte(byte);
   for (uint32_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
-    Job job(Kind::fake, 2, seed);
+    Job job({Kind::fake, seed}, 2);
     std::mt19937 random(seed * 104'729);
     const Engines engines = make_engines(job, 2, share_a_cache);
     for (const auto& engine : engines) {
@@ -509,12 +509,7 @@ TEST(FewCells, messages_come_both_ways) {
   ASSERT_TRUE(param::set_number(static_cast<size_t>(param::Id::p2p_inline_bytes_max), param::kAutomatic));
 }
 
-INSTANTIATE_TEST_SUITE_P(Implementations, EngineContract,
-                         testing::Values(Case{Kind::shm, 1}, Case{Kind::shm, 2}, Case{Kind::fake, 1},
-                                         Case{Kind::fake, 2}, Case{Kind::fake, 3}, Case{Kind::fake, 4}),
-                         [](const auto& tested) { return case_name(tested.param); });
-
-INSTANTIATE_TEST_SUITE_P(Network, EngineContract, testing::ValuesIn(fabric_cases(2)),
+INSTANTIATE_TEST_SUITE_P(Implementations, EngineContract, testing::ValuesIn(cases({2, 4, 2})),
                          [](const auto& tested) { return case_name(tested.param); });
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 #include "objects/comm.h"
 #include "p2p/engine.h"
-#include "transport/network.h"
+#include "transport/fabric.h"
 
 namespace hearth::contract {
 

@@ -245,7 +245,7 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
   }
 
   inline static int warnings = 0;
-  Job job_{GetParam().kind, kSize, GetParam().seed};
+  Job job_{GetParam(), kSize};
   std::mt19937 random_{GetParam().seed * 104729};
   datatype::Type byte_;
   std::vector<shm::CopyControlBlock> control_blocks_{kSize};

@@ -29,7 +29,7 @@ void collect(void* receiver, PeerIndex from, const PacketHeader& header, const s
 class TransportContract : public testing::TestWithParam<Case> {
  protected:
   static constexpr int kSize = 4;
-  Job job_{GetParam().kind, kSize, GetParam().seed};
+  Job job_{GetParam(), kSize};
   // Number of polls; one poll of a network takes a microsecond.
   static constexpr int kPatience = 2'000'000;
 
@@ -281,18 +281,14 @@ TEST_P(TransportContract, the_sender_hears_what_waits_unmatched) {
   EXPECT_EQ(job_.endpoint(0).unexpected_kib_at(1), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Implementations, TransportContract,
-                         testing::Values(Case{Kind::shm, 1}, Case{Kind::shm, 2}, Case{Kind::fake, 1},
-                                         Case{Kind::fake, 2}, Case{Kind::fake, 3}),
-                         [](const auto& tested) { return case_name(tested.param); });
-
-INSTANTIATE_TEST_SUITE_P(Network, TransportContract, testing::ValuesIn(fabric_cases(2)),
+INSTANTIATE_TEST_SUITE_P(Implementations, TransportContract, testing::ValuesIn(cases({2, 3, 2})),
                          [](const auto& tested) { return case_name(tested.param); });
 
 // Whole buffers besides the packets, in both directions, many at a time.
 TEST(Buffers, go_straight_from_memory_to_memory) {
-  if (fabric_cases(1).empty()) GTEST_SKIP();
-  Job job(Kind::fabric, 2, 1);
+  const std::vector<Case> networks = network_cases(1);
+  if (networks.empty()) GTEST_SKIP();
+  Job job(networks[0], 2);
   constexpr uint32_t kBuffers = 20;
   std::vector<std::vector<std::byte>> from(kBuffers), to(kBuffers);
   std::vector<Seen> over[2];
