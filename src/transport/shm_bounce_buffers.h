@@ -3,16 +3,16 @@
 #pragma once
 
 #include "shm/cells.h"
-#include "shm/segment.h"
+#include "shm/node.h"
 #include "transport/transport.h"
 
 namespace hearth::transport {
 
 class ShmBounceBuffers final : public BounceBuffers {
  public:
-  /// Pre: segment outlives it.
-  ShmBounceBuffers(const shm::Segment& segment, PeerIndex self)
-      : segment_(segment), self_(self), cells_(segment, self) {}
+  /// Pre: node outlives it.
+  explicit ShmBounceBuffers(const shm::Node& node)
+      : node_(node), segment_(node.segment()), cells_(segment_, node.local_rank()) {}
 
   size_t part_bytes_max() const override { return cells_.run_bytes_max(); }
   int take(size_t bytes, bool gap) override { return cells_.take(bytes, gap); }
@@ -25,8 +25,8 @@ class ShmBounceBuffers final : public BounceBuffers {
   bool prefetch(size_t bytes_ahead) { return cells_.prefetch_for_write(bytes_ahead); }
 
  private:
+  const shm::Node& node_;
   const shm::Segment& segment_;
-  const PeerIndex self_;
   shm::CellPool cells_;
 };
 

@@ -90,7 +90,8 @@ std::vector<Case> network_cases(uint32_t seeds) {
 Job::Job(const Case& which, int size) {
   switch (which.kind) {
     case Kind::shm:
-      make_shm(size);
+      HEARTH_CHECK(shm::Segment::create(small_plan(size), segment_).ok());
+      make_shm();
       return;
     case Kind::fake:
       network_ = std::make_unique<FakeNetwork>(size, which.seed);
@@ -108,10 +109,10 @@ Job::Job(const Case& which, int size) {
   }
 }
 
-void Job::make_shm(int size) {
-  HEARTH_CHECK(shm::Segment::create(small_plan(size), segment_).ok());
-  for (int rank = 0; rank < size; ++rank) {
-    endpoints_.push_back(std::make_unique<transport::ShmTransport>(segment_, rank));
+void Job::make_shm() {
+  for (int rank = 0; rank < segment_.rank_count(); ++rank) {
+    nodes_.emplace_back(segment_, rank);
+    endpoints_.push_back(std::make_unique<transport::ShmTransport>(nodes_.back()));
   }
 }
 
@@ -126,17 +127,16 @@ void Job::make_networked(const Case& which, int size) {
   for (int rank = 0; rank < size; ++rank) {
     std::vector<int> places;
     for (int other = 0; other < size; ++other) places.push_back((rank + other) % 2 == 0 ? other / 2 : -1);
+    nodes_.emplace_back(rank % 2 == 0 ? segment_ : other_segment_, rank / 2, nullptr, places);
     endpoints_.push_back(std::make_unique<transport::Router>(
-        std::make_unique<transport::ShmTransport>(rank % 2 == 0 ? segment_ : other_segment_, rank / 2),
-        std::move(networks[static_cast<size_t>(rank)]), places));
+        nodes_.back(), std::make_unique<transport::ShmTransport>(nodes_.back()),
+        std::move(networks[static_cast<size_t>(rank)])));
   }
 }
 
 Job::Job(const shm::SegmentPlan& plan) {
   HEARTH_CHECK(shm::Segment::create(plan, segment_).ok());
-  for (int rank = 0; rank < static_cast<int>(plan.rank_count); ++rank) {
-    endpoints_.push_back(std::make_unique<transport::ShmTransport>(segment_, rank));
-  }
+  make_shm();
 }
 
 }  // namespace hearth::contract

@@ -1,11 +1,13 @@
 // A job of several endpoints in one process, over one of the transports: the base of the contract tests.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "fake_transport.h"
+#include "shm/node.h"
 #include "shm/segment.h"
 #include "transport/router.h"
 #include "transport/shm_transport.h"
@@ -47,14 +49,16 @@ class Job {
   int size() const { return static_cast<int>(endpoints_.size()); }
   /// For Kind::shm only.
   const shm::Segment& segment() const { return segment_; }
+  const shm::Node& node(int rank) const { return nodes_[static_cast<size_t>(rank)]; }
   transport::Transport& endpoint(int rank) { return *endpoints_[static_cast<size_t>(rank)]; }
 
  private:
-  void make_shm(int size);
+  void make_shm();
   void make_networked(const Case& which, int size);
 
   shm::Segment segment_;
   shm::Segment other_segment_;  // for Kind::mixed
+  std::deque<shm::Node> nodes_;
   std::unique_ptr<FakeNetwork> network_;
   Endpoints endpoints_;
 };

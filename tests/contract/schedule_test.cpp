@@ -73,7 +73,11 @@ class Ranks {
   Ranks(const Case& which, int size, std::vector<int> nodes = {})
       : job_(which, size), random_(which.seed * 31 + 7), nodes_(std::move(nodes)) {
     datatype::enter_predefined_types();
-    if (which.kind == Kind::shm) coll::CollectiveRegion::set_up(job_.segment(), 0);
+    shm::process_node = nullptr;
+    if (which.kind == Kind::shm) {
+      shm::process_node = &job_.node(0);
+      coll::CollectiveRegion::set_up();
+    }
     for (int rank = 0; rank < size; ++rank) {
       p2p::EngineSetup setup;
       setup.self = rank;

@@ -29,7 +29,8 @@ class Members {
   Members(fuzz::Input& input, const shm::Segment& segment)
       : input_(input),
         member_(input, segment, true),
-        others_{{segment, (member_.self() + 1) % kSize}, {segment, (member_.self() + 2) % kSize}} {}
+        other_nodes_{{segment, (member_.self() + 1) % kSize}, {segment, (member_.self() + 2) % kSize}},
+        others_{transport::ShmTransport(other_nodes_[0]), transport::ShmTransport(other_nodes_[1])} {}
 
   void run() {
     member_.rank().run([this] {
@@ -107,6 +108,7 @@ class Members {
 
   fuzz::Input& input_;
   fuzz::Agreeing member_;
+  shm::Node other_nodes_[kSize - 1];
   transport::ShmTransport others_[kSize - 1];
 };
 

@@ -19,8 +19,10 @@ class Pair {
   Pair(fuzz::Input& input, const shm::Segment& segment)
       : input_(input),
         segment_(segment),
-        own_(segment, kSelf),
-        other_(segment, kPeer),
+        own_node_(segment, kSelf),
+        other_node_(segment, kPeer),
+        own_(own_node_),
+        other_(other_node_),
         rank_(input, own_, 2) {}
 
   void run() {
@@ -81,6 +83,8 @@ class Pair {
 
   fuzz::Input& input_;
   const shm::Segment& segment_;
+  shm::Node own_node_;
+  shm::Node other_node_;
   transport::ShmTransport own_;
   transport::ShmTransport other_;
   fuzz::Rank rank_;
