@@ -7,7 +7,7 @@
 #include <string>
 
 #include "topo/machine.h"
-#include "transport/network.h"
+#include "transport/fabric.h"
 #include "tune/profile.h"
 
 namespace hearth::tools {

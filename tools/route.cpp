@@ -7,7 +7,7 @@
 #include "shm/cells.h"
 #include "shm/ring.h"
 #include "shm/segment.h"
-#include "transport/network.h"
+#include "transport/fabric.h"
 #include "tune/threshold.h"
 
 namespace hearth::tools {

@@ -50,7 +50,7 @@ constexpr int kRefuses = -2;
 Words say_where() {
   static const Wish wish = read_wish();
   // On several machines, the reported topology suffices.
-  if (!runtime().job.place_of.empty()) return {kRefuses};
+  if (!runtime().node->has_all()) return {kRefuses};
   if (wish == Wish::always) return {kInsists};
   const shm::JobHeader& job = runtime().job.segment.job();
   if (wish == Wish::never || job.rank_count > job.usable_processors) return {kRefuses};

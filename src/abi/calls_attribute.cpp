@@ -23,7 +23,7 @@ const int* predefined_attribute(int keyval) {
   static const int tag_upper_bound = 2147483647;
   static const int host = MPI_PROC_NULL;                                      // no process is special
   static const int io = MPI_ANY_SOURCE;                                       // every process can
-  static const int time_is_global = abi::runtime().several_machines ? 0 : 1;  // each machine has its clock
+  static const int time_is_global = shm::node().is_one_of_several() ? 0 : 1;  // each machine has its clock
   static const int application = abi::runtime().job.app;
   static const int universe_size = abi::runtime().job.size;
   switch (keyval) {

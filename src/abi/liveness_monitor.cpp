@@ -18,17 +18,16 @@ constexpr size_t kLooksMax = 32;
 
 }  // namespace
 
-LivenessMonitor::LivenessMonitor(const launch::Bootstrap& job) {
-  for (int rank = 0; rank < job.size; ++rank) {
-    const bool here = job.place_of.empty() || job.place_of[static_cast<size_t>(rank)] >= 0;
-    if (here && rank != job.rank) others_.push_back({rank, false, false});
+LivenessMonitor::LivenessMonitor(int size) {
+  const shm::Node& node = shm::node();
+  for (int rank = 0; rank < size; ++rank) {
+    if (node.has(rank) && rank != node.self()) others_.push_back({rank, false, false});
   }
 }
 
 void LivenessMonitor::open() {
   for (const Monitored& peer : others_) {
-    const shm::RankBlock& block = runtime().job.segment.rank(place_of(peer.rank));
-    if (block.pid != 0) static_cast<void>(runtime().transport->is_gone(peer.rank));
+    if (shm::node().block_of(peer.rank).pid != 0) static_cast<void>(shm::node().is_gone(peer.rank));
   }
 }
 
@@ -44,9 +43,9 @@ void LivenessMonitor::check() {
 
 void LivenessMonitor::check_peer(Monitored& peer) {
   Runtime& run = runtime();
-  const int place = place_of(peer.rank);
-  const shm::RankBlock& block = run.job.segment.rank(place);
-  if (peer.reaped || block.pid == 0 || !run.transport->is_gone(peer.rank)) return;
+  const shm::Node& node = shm::node();
+  const shm::RankBlock& block = node.block_of(peer.rank);
+  if (peer.reaped || block.pid == 0 || !node.is_gone(peer.rank)) return;
   // Pairs with enter_phase(): the last stores of the ended process are visible.
   if (atomic::load_acquire(block.phase) == static_cast<uint32_t>(shm::RankPhase::finalized)) {
     peer.reaped = true;
@@ -55,10 +54,10 @@ void LivenessMonitor::check_peer(Monitored& peer) {
   char words[160];
   std::snprintf(words, sizeof words, "rank %d of MPI_COMM_WORLD (process %u) ended without MPI_Finalize",
                 peer.rank, block.pid);
-  if (atomic::load_relaxed(run.job.segment.rank(run.job.place).returns_errors) != 0) {
+  if (atomic::load_relaxed(node.block().returns_errors) != 0) {
     peer.reaped = true;
     if (run.lost.has_value()) return run.lost->note(peer.rank, words);
-    return run.liveness->tell(place, shm::DeathCause::no_finalize, 0);
+    return node.liveness().tell(node.local_rank_of(peer.rank), shm::DeathCause::no_finalize, 0);
   }
   // Most launchers end the job themselves and know the cause, so wait for one more check.
   if (!peer.gone) {

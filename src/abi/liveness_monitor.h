@@ -13,13 +13,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "launch/bootstrap.h"
-
 namespace hearth::abi {
 
 class LivenessMonitor {
  public:
-  explicit LivenessMonitor(const launch::Bootstrap& job);
+  /// `size`: of the job.
+  explicit LivenessMonitor(int size);
   /// Opens a pidfd of each peer that has published its PID, so that a reused PID is not mistaken for the
   /// peer.
   void open();

@@ -34,9 +34,8 @@ Status MemoryFromMpi::place(const Block& block, void* memory, const MemoryWish& 
 }
 
 Status MemoryFromMpi::allocate(size_t bytes, const objects::Info* info, void*& memory) {
-  const launch::Bootstrap& job = runtime().job;
   MemoryWish wish;
-  HEARTH_TRY(read_memory_wish(info, job.segment.rank(job.place).memory, wish));
+  HEARTH_TRY(read_memory_wish(info, shm::node().block().memory, wish));
   size_t alignment = std::max(shm::kBlockAlignment, wish.alignment);
   bytes = std::max<size_t>(bytes, 1);
   Block block;
@@ -78,8 +77,7 @@ void MemoryFromMpi::release(const Block& block, void* memory) {
   if (block.placed) {
     // Frees the pages, so that the next user of the addresses gets memory on the default node.
     if (block.in_arena) arena.give_back(from, block.bytes);
-    const launch::Bootstrap& job = runtime().job;
-    os::prefer_node(memory, block.bytes, block.in_arena ? job.segment.rank(job.place).memory.arena : -1);
+    os::prefer_node(memory, block.bytes, block.in_arena ? shm::node().block().memory.arena : -1);
   }
   if (block.in_arena) {
     arena_blocks_.free(arena, from, block.bytes);

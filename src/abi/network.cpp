@@ -11,6 +11,7 @@
 #include "mpi.h"
 #include "transport/endpoint_address.h"
 #include "transport/router.h"
+#include "transport/shm_transport.h"
 
 namespace hearth::abi {
 namespace {
@@ -28,14 +29,15 @@ transport::EndpointAddress make_address(const transport::Network& network) {
 }
 
 // Exchanges endpoint addresses with all ranks of other machines.
-Status exchange_addresses(const launch::Bootstrap& job, transport::Network& network) {
+Status exchange_addresses(const Runtime& run, transport::Network& network) {
+  const launch::Bootstrap& job = run.job;
   const transport::EndpointAddress own = make_address(network);
   HEARTH_TRY(job.launcher->put(kAddressName, transport::to_bytes(own)));
   HEARTH_TRY(job.launcher->fence());
   std::vector<std::byte> published;
   std::vector<std::byte> address;
   for (int rank = 0; rank < job.size; ++rank) {
-    if (job.place_of[static_cast<size_t>(rank)] >= 0) continue;
+    if (run.node->has(rank)) continue;
     HEARTH_TRY(job.launcher->get(rank, kAddressName, published));
     const auto machine = static_cast<size_t>(job.node_of[static_cast<size_t>(rank)]);
     HEARTH_TRY(transport::read_address(published, own, rank, job.hosts[machine], address));
@@ -50,7 +52,7 @@ void note_lost_rank(void*, p2p::PeerIndex peer, const char* why) {
   char words[160];
   std::snprintf(words, sizeof words, "rank %d, on %s, cannot be reached any more: %s", peer,
                 run.job.hosts[static_cast<size_t>(node_of(peer))].c_str(), why);
-  if (atomic::load_relaxed(run.job.segment.rank(run.job.place).returns_errors) != 0) {
+  if (atomic::load_relaxed(run.node->block().returns_errors) != 0) {
     return run.lost->note(peer, words);
   }
   const Status lost =
@@ -61,15 +63,16 @@ void note_lost_rank(void*, p2p::PeerIndex peer, const char* why) {
   end_job(lost.error_class(), last_failure_text());
 }
 
-Status open_network(const launch::Bootstrap& job, std::unique_ptr<transport::Network>& network) {
+Status open_network(const Runtime& run, std::unique_ptr<transport::Network>& network) {
+  const launch::Bootstrap& job = run.job;
   transport::NetworkSetup setup;
   setup.self = job.rank;
   setup.size = job.size;
   setup.key = job.secret;
   setup.node_of = job.node_of;
   setup.lost = note_lost_rank;
-  HEARTH_TRY(transport::open_fabric(setup, network));
-  return exchange_addresses(job, *network);
+  HEARTH_TRY(transport::open_network(setup, network));
+  return exchange_addresses(run, *network);
 }
 
 }  // namespace
@@ -81,19 +84,19 @@ void record_lost_rank(p2p::PeerIndex process, p2p::PeerIndex from) {
 }
 
 Status make_transport(Runtime& run) {
-  auto near = std::make_unique<transport::ShmTransport>(run.job.segment, run.job.place);
-  if (run.job.place_of.empty()) {
+  auto near = std::make_unique<transport::ShmTransport>(*run.node);
+  if (run.node->has_all()) {
     run.transport = std::move(near);
     return {};
   }
   std::unique_ptr<transport::Network> network;
-  if (const Status opened = open_network(run.job, network); !opened.ok()) {
+  if (const Status opened = open_network(run, network); !opened.ok()) {
     // One message for the job, not one per rank: rank 0 reports first, which ends the job.
     if (run.job.rank != 0) os::sleep_ns(kFirstWordsNs);
     return opened;
   }
   run.network = network.get();
-  run.transport = std::make_unique<transport::Router>(std::move(near), std::move(network), run.job.place_of);
+  run.transport = std::make_unique<transport::Router>(*run.node, std::move(near), std::move(network));
   return {};
 }
 

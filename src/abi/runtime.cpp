@@ -32,7 +32,6 @@
 #include "objects/lifetime.h"
 #include "objects/pools.h"
 #include "p2p/wait_diagnostics.h"
-#include "rma/window.h"
 #include "shm/corruption.h"
 #include "topo/relation.h"
 
@@ -89,7 +88,7 @@ Status make_predefined_comms() {
 profile::PartFacts own_part_facts() {
   const launch::Bootstrap& job = runtime().job;
   profile::PartFacts facts = {};
-  facts.place = job.segment.rank(job.place).place;
+  facts.place = shm::node().block().place;
   facts.processors = job.segment.job().usable_processors;
   std::snprintf(facts.host, sizeof facts.host, "%s", os::host_name().c_str());
   std::snprintf(facts.program, sizeof facts.program, "%s", os::program_name().c_str());
@@ -122,7 +121,7 @@ uint32_t new_context() {
   const Runtime& run = runtime();
   const uint32_t counted =
       atomic::fetch_add(run.job.segment.job().next_context, kContextsEach) - kFirstFreeContext;
-  if (run.job.place_of.empty()) return kFirstFreeContext + counted;
+  if (run.node->has_all()) return kFirstFreeContext + counted;
   const auto machines = static_cast<uint32_t>(run.job.hosts.size());
   return kFirstFreeContext + counted * machines +
          static_cast<uint32_t>(node_of(run.job.rank)) * kContextsEach;
@@ -131,8 +130,15 @@ uint32_t new_context() {
 topo::Relation relation_to(objects::PeerIndex peer) {
   const int self = runtime().job.rank;
   if (peer == self) return topo::Relation::self;
-  if (place_of(peer) < 0) return topo::Relation::network;
+  if (!runtime().node->has(peer)) return topo::Relation::network;
   return topo::relation_of(bound_place_of(self), bound_place_of(peer));
+}
+
+void make_node(Runtime& run) {
+  const std::vector<int>& machines = run.job.node_of;
+  const bool several = std::ranges::adjacent_find(machines, std::not_equal_to<>()) != machines.end();
+  run.node.emplace(run.job.segment, run.job.place, &run.job.arena, run.job.place_of,
+                   several ? machines : std::vector<int>());
 }
 
 void make_engine() {
@@ -147,28 +153,23 @@ void make_engine() {
   setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
   setup.relation = relation_to;
   setup.new_context = new_context;
-  coll::CollectiveRegion::set_up(segment, run.job.place, &run.job.arena, run.job.place_of);
-  coll::Agreement::set_up(segment, run.several_machines);
-  rma::set_up(segment, run.job.place, run.job.arena, run.job.place_of,
-              run.several_machines ? std::span<const int>(run.job.node_of) : std::span<const int>());
-  run.liveness.emplace(segment);
+  coll::CollectiveRegion::set_up();
+  coll::Agreement::set_up();
   // The segment reports only deaths on this machine.
-  if (run.job.place_of.empty()) {
-    setup.liveness = &*run.liveness;
+  if (run.node->has_all()) {
+    setup.liveness = &run.node->liveness();
   } else {
     setup.liveness = &run.lost.emplace(run.job.size);
     setup.record_death = record_lost_rank;
   }
   if (run.job.launcher != nullptr) {
-    run.liveness_monitor.emplace(run.job).open();
+    run.liveness_monitor.emplace(run.job.size).open();
     setup.check_liveness = [] { runtime().liveness_monitor->check(); };
   }
-  setup.wait_page = &segment.rank(run.job.place).waiting;
-  setup.traffic = &segment.rank(run.job.place).traffic;
+  setup.wait_page = &run.node->block().waiting;
+  setup.traffic = &run.node->block().traffic;
   setup.arena = &run.job.arena;
-  setup.control_block = [&segment](objects::PeerIndex peer) {
-    return &segment.rank(place_of(peer)).control_block;
-  };
+  setup.control_block = [](objects::PeerIndex peer) { return &shm::node().block_of(peer).control_block; };
   setup.methods = single_copy::methods();
   setup.recorder = run.recorder.get();
   setup.fatal = [](Status status) { end_job_for(status); };
@@ -189,20 +190,20 @@ Runtime& runtime() {
 }
 
 void note_machines(objects::Group& group) {
-  if (!runtime().several_machines) return;
+  if (!runtime().node->is_one_of_several()) return;
   group.machines = objects::divide(group.peers, group.rank, runtime().job.node_of);
 }
 
 bool on_one_machine(const std::vector<p2p::PeerIndex>& peers) {
-  if (!runtime().several_machines || peers.empty()) return true;
+  if (!runtime().node->is_one_of_several() || peers.empty()) return true;
   return std::all_of(peers.begin(), peers.end(),
                      [&peers](p2p::PeerIndex peer) { return node_of(peer) == node_of(peers[0]); });
 }
 
 const shm::RankPlace& bound_place_of(p2p::PeerIndex peer) {
   static constexpr shm::RankPlace kNowhere = {-1, -1, -1, -1, -1, -1};
-  const int place = place_of(peer);
-  return place < 0 ? kNowhere : runtime().job.segment.rank(place).place;
+  const shm::Node& node = *runtime().node;
+  return node.has(peer) ? node.block_of(peer).place : kNowhere;
 }
 
 namespace {
@@ -232,17 +233,17 @@ Status attach() {
     left_launcher = run->job.launcher.release();
     return joined;
   }
+  simulate_nodes(run->job);
+  make_node(*run);
   if (const Status connected = make_transport(*run); !connected.ok()) {
     left_launcher = run->job.launcher.release();
     return connected;
   }
-  simulate_nodes(run->job);
-  const std::vector<int>& nodes = run->job.node_of;
-  run->several_machines = std::ranges::adjacent_find(nodes, std::not_equal_to<>()) != nodes.end();
   chaos::at(chaos::Point::boot_joined);
   run->main_thread = pthread_self();
   // Never freed: see the_runtime.
   the_runtime = run.release();
+  shm::process_node = &*the_runtime->node;
   shm::watch_forks_for(the_runtime->job.arena);
   if (const char* why_not = share_heap(the_runtime->job.arena);
       why_not != nullptr && the_runtime->job.rank == 0) {
@@ -257,8 +258,7 @@ Status attach() {
 
 void enter_phase(shm::RankPhase phase) {
   // Pairs with the load that the launcher does after the process has ended.
-  const Runtime& run = runtime();
-  atomic::store_release(run.job.segment.rank(run.job.place).phase, static_cast<uint32_t>(phase));
+  atomic::store_release(shm::node().block().phase, static_cast<uint32_t>(phase));
 }
 
 }  // namespace
@@ -267,7 +267,7 @@ void note_errhandler(const objects::Errhandler& handler) {
   const bool ends = handler.kind == objects::ErrhandlerKind::errors_are_fatal ||
                     handler.kind == objects::ErrhandlerKind::errors_abort;
   if (ends || !is_attached()) return;
-  atomic::store_relaxed(runtime().job.segment.rank(runtime().job.place).returns_errors, 1u);
+  atomic::store_relaxed(shm::node().block().returns_errors, 1u);
   // Hydra reports deaths by this signal, which must not end this process; the liveness monitor finds the dead
   // rank.
   if (runtime().job.launcher != nullptr) os::ignore_unless_handled(SIGUSR1);

@@ -19,7 +19,7 @@
 #include "p2p/buffered.h"
 #include "p2p/engine.h"
 #include "profile/recorder.h"
-#include "shm/liveness.h"
+#include "shm/node.h"
 #include "topo/measured_times.h"
 #include "transport/network.h"
 
@@ -27,12 +27,11 @@ namespace hearth::abi {
 
 struct Runtime {
   launch::Bootstrap job;
-  bool several_machines = false;  // or simulated (simulated_nodes.h)
+  std::optional<shm::Node> node;
   profile::Board board;
   std::unique_ptr<profile::Recorder> recorder;  // if a profile or a trace was requested
   std::unique_ptr<transport::Transport> transport;
-  transport::Network* network = nullptr;  // the transport's; if ranks are on other machines
-  std::optional<shm::Liveness> liveness;
+  transport::Network* network = nullptr;            // the transport's; if ranks are on other machines
   std::optional<LostProcesses> lost;                // if ranks are on other machines
   std::optional<LivenessMonitor> liveness_monitor;  // if another library's launcher started the job
   std::unique_ptr<p2p::Engine> engine;
@@ -52,11 +51,6 @@ Runtime& runtime();
 /// The machine of a process, given its rank in the job.
 inline int node_of(p2p::PeerIndex peer) {
   return runtime().job.node_of[static_cast<size_t>(peer)];
-}
-/// Its local rank; -1 if it is on another machine.
-inline int place_of(p2p::PeerIndex peer) {
-  const launch::Bootstrap& job = runtime().job;
-  return job.place_of.empty() ? static_cast<int>(peer) : job.place_of[static_cast<size_t>(peer)];
 }
 /// Stores in a communicator's group which of its processes share a machine.
 void note_machines(objects::Group& group);

@@ -4,12 +4,10 @@
 #include <utility>
 
 #include "coll/agreement_messages.h"
-#include "coll/agreement_stores.h"
+#include "shm/node.h"
 
 namespace hearth::coll {
 namespace {
-
-bool by_messages = false;
 
 AgreementPart part_of(objects::Comm& comm, uint32_t number, uint32_t flags, bool makes) {
   AgreementPart part{comm, number, flags, makes, comm.group->peers};
@@ -23,16 +21,15 @@ AgreementPart part_of(objects::Comm& comm, uint32_t number, uint32_t flags, bool
 
 }  // namespace
 
-void Agreement::set_up(const shm::Segment& segment, bool apart) {
-  set_up_agreements_by_stores(segment);
+void Agreement::set_up() {
   set_up_agreements_by_messages();
-  by_messages = apart;
 }
 
 Agreement::Agreement(objects::Comm& comm, uint32_t flags, bool makes)
     : comm_(comm), number_(++comm.agreements) {
   AgreementPart part = part_of(comm, number_, flags, makes);
-  way_ = by_messages ? agree_by_messages(std::move(part)) : agree_by_stores(std::move(part));
+  way_ =
+      shm::node().is_one_of_several() ? agree_by_messages(std::move(part)) : agree_by_stores(std::move(part));
 }
 
 bool Agreement::advance() {

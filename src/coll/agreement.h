@@ -11,7 +11,6 @@
 
 #include "objects/comm.h"
 #include "p2p/engine.h"
-#include "shm/segment.h"
 
 namespace hearth::coll {
 
@@ -46,9 +45,9 @@ std::unique_ptr<AgreementProtocol> agree_by_messages(AgreementPart part);
 
 class Agreement : public p2p::Polled {
  public:
-  /// The segment must outlive all agreements. `apart`: the processes are on several machines or simulated
-  /// nodes.
-  static void set_up(const shm::Segment& segment, bool apart);
+  /// Called once the process is attached to its job, before the first agreement: registers the messages of
+  /// agreements between machines.
+  static void set_up();
 
   /// Starts an agreement. `makes`: the outcome allocates a context id for a communicator of the survivors.
   Agreement(objects::Comm& comm, uint32_t flags, bool makes);

@@ -18,7 +18,6 @@
 // to all live members. For the same communicator this holds when the next agreement is decided, because all
 // members have contributed to it by then. Before an entry is reused for another communicator, passed() checks
 // it.
-#include "coll/agreement_stores.h"
 
 #include <algorithm>
 #include <array>
@@ -32,7 +31,7 @@
 #include "coll/collective_region.h"
 #include "p2p/wait_diagnostics.h"
 #include "shm/corruption.h"
-#include "shm/liveness.h"
+#include "shm/node.h"
 #include "shm/wait.h"
 
 namespace hearth::coll {
@@ -49,20 +48,18 @@ struct Place {
   bool in_use = false;
 };
 
-const shm::Segment* the_segment = nullptr;
-
 bool is_told_dead(PeerIndex process, uint32_t deaths) {
-  const uint32_t death = shm::Liveness(*the_segment).death_of(process);
+  const uint32_t death = shm::node().liveness().death_of(process);
   return death != 0 && death <= deaths;
 }
 
 uint32_t deaths_told() {
-  return shm::Liveness(*the_segment).deaths();
+  return shm::node().liveness().deaths();
 }
 
 /// The entry that another process uses for this owner; nullptr if it has none.
 const AgreementEntry* entry_of(PeerIndex process, uint32_t owner) {
-  for (const AgreementEntry& entry : the_segment->rank(process).agreements) {
+  for (const AgreementEntry& entry : shm::node().segment().rank(process).agreements) {
     if (atomic::load_acquire(entry.owner) == owner) return &entry;
   }
   return nullptr;
@@ -135,7 +132,7 @@ bool ByStores::take_place() {
   Place* best = nullptr;
   for (int i = 0; i < shm::kAgreementsMax; ++i) {
     Place& place = places[static_cast<size_t>(i)];
-    place.entry = &the_segment->rank(self).agreements[i];
+    place.entry = &shm::node().segment().rank(self).agreements[i];
     if (place.in_use) continue;
     const bool ours = place.entry->owner == owner_;
     if (ours || best == nullptr || best->entry->owner != 0) {
@@ -238,7 +235,7 @@ bool ByStores::read_decision(PeerIndex from) {
   if (atomic::load_relaxed(entry->owner) != owner_) return false;
   if (const int32_t region = decision_.allocation.region; !CollectiveRegion::can_be(region)) {
     shm::report_corruption("rank %d has agreed on collective region %d, and there are %u", from,
-                           CollectiveRegion::index_of(region), the_segment->geometry().region_count);
+                           CollectiveRegion::index_of(region), shm::node().segment().geometry().region_count);
   }
   return true;
 }
@@ -253,7 +250,7 @@ void ByStores::end() {
 void ByStores::wake_all() const {
   const PeerIndex self = p2p::engine().self();
   for (const PeerIndex process : part_.members) {
-    if (process != self) shm::WakeWord(*the_segment, process).wake();
+    if (process != self) shm::WakeWord(shm::node().segment(), process).wake();
   }
 }
 
@@ -270,10 +267,6 @@ void ByStores::describe(p2p::WaitDiagnostics& note) const {
 }
 
 }  // namespace
-
-void set_up_agreements_by_stores(const shm::Segment& segment) {
-  the_segment = &segment;
-}
 
 std::unique_ptr<AgreementProtocol> agree_by_stores(AgreementPart part) {
   return std::make_unique<ByStores>(std::move(part));

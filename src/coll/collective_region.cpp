@@ -21,17 +21,17 @@ using objects::Comm;
 using objects::kNoRegion;
 using shm::RegionState;
 
-// Valid while the process is attached to its job.
-const shm::Segment* the_segment = nullptr;
-shm::Arena* the_arena = nullptr;
-std::span<const int> the_places;
 /// By region: 1 + the last generation whose id this process received.
 std::array<uint64_t, shm::kRegionsMax> the_known_generations;
 /// By local rank, as bits: processes known to be dead.
 std::vector<uint64_t> the_dead;
 
-int place_of(objects::PeerIndex process) {
-  return the_places.empty() ? static_cast<int>(process) : the_places[static_cast<size_t>(process)];
+const shm::Segment& node_segment() {
+  return shm::node().segment();
+}
+
+int local_rank_of(objects::PeerIndex process) {
+  return shm::node().local_rank_of(process);
 }
 
 /// The processes that can share a region.
@@ -41,7 +41,7 @@ std::span<const objects::PeerIndex> members_of(const Comm& comm) {
 }
 
 std::span<uint64_t> states() {
-  return std::span(the_segment->job().regions).first(the_segment->geometry().region_count);
+  return std::span(node_segment().job().regions).first(node_segment().geometry().region_count);
 }
 RegionState state_of(int region) {
   return {atomic::load_acquire(states()[static_cast<size_t>(region)])};
@@ -64,7 +64,7 @@ int32_t region_id_of(int region, RegionState state) {
 /// generation lasts until the bit is cleared.
 struct Bit {
   Bit(int region, int place)
-      : word(the_segment->present(region)[static_cast<size_t>(place) / 64]),
+      : word(node_segment().present(region)[static_cast<size_t>(place) / 64]),
         bit(uint64_t{1} << (place % 64)) {}
   bool is_set() const { return (atomic::load_acquire(word) & bit) != 0; }
   /// True in exactly one of several concurrent calls.
@@ -103,7 +103,7 @@ void give_back(int region) {
 
 /// Clears and frees a region whose state is still `seen`. If several processes call this, one succeeds.
 void clear(int region, RegionState seen, int own_place) {
-  const shm::Segment& segment = *the_segment;
+  const shm::Segment& segment = node_segment();
   if (!change(region, seen, seen.at(RegionState::kClearing, own_place))) return;
   chaos::at(chaos::Point::region_clearing);
   // A process that died during allocation may not have reserved the memory. If it cannot be reserved now,
@@ -130,7 +130,7 @@ void clear_if_left(int region, int own_place) {
   const RegionState state = state_of(region);
   if (state.stage() != RegionState::kUsed) return;
   // Pairs with leave(): accesses of the leaving processes happen before.
-  for (const uint64_t& word : the_segment->present(region)) {
+  for (const uint64_t& word : node_segment().present(region)) {
     if (atomic::load_acquire(word) != 0) return;
   }
   clear(region, state, own_place);
@@ -153,21 +153,16 @@ int64_t longest_in_groups(Collective collective, int ranks) {
 
 }  // namespace
 
-void CollectiveRegion::set_up(const shm::Segment& segment, int own_place, shm::Arena* arena,
-                              std::span<const int> places) {
-  the_segment = &segment;
-  the_arena = arena != nullptr && arena->usable() ? arena : nullptr;
-  the_places = places;
-  own_place_ = own_place;
+void CollectiveRegion::set_up() {
   the_known_generations = {};
-  the_dead.assign((static_cast<size_t>(segment.rank_count()) + 63) / 64, 0);
+  the_dead.assign((static_cast<size_t>(node_segment().rank_count()) + 63) / 64, 0);
   // All processes know the region of MPI_COMM_WORLD without receiving its id.
   if (!states().empty()) the_known_generations[0] = uint64_t{state_of(0).generation()} + 1;
   objects::leave_region = [](Comm& comm) {
     delete comm.region_view;
     delete comm.machine_region_view;
     comm.region_view = comm.machine_region_view = nullptr;
-    leave(comm.region, place_of(comm.group->peers[static_cast<size_t>(comm.rank)]));
+    leave(comm.region, local_rank_of(comm.group->peers[static_cast<size_t>(comm.rank)]));
   };
   objects::close_region = [](Comm& comm) {
     if (comm.region_view != nullptr) comm.region_view->disable();
@@ -177,7 +172,7 @@ void CollectiveRegion::set_up(const shm::Segment& segment, int own_place, shm::A
   };
   // Processes on other machines use no region of this segment.
   objects::leave_regions_of = [](objects::PeerIndex process) {
-    const int place = place_of(process);
+    const int place = local_rank_of(process);
     if (place < 0) return;
     the_dead[static_cast<size_t>(place) / 64] |= uint64_t{1} << (place % 64);
     leave_all(place);
@@ -186,15 +181,17 @@ void CollectiveRegion::set_up(const shm::Segment& segment, int own_place, shm::A
 }
 
 int32_t CollectiveRegion::take(std::span<const objects::PeerIndex> members) {
-  return the_segment == nullptr ? kNoRegion : take_below(the_segment->geometry().region_count, members);
+  return shm::process_node == nullptr ? kNoRegion
+                                      : take_below(node_segment().geometry().region_count, members);
 }
 
 int32_t CollectiveRegion::take_for_operation(std::span<const objects::PeerIndex> members) {
-  return the_segment == nullptr ? kNoRegion : take_below(the_segment->geometry().region_count / 2, members);
+  return shm::process_node == nullptr ? kNoRegion
+                                      : take_below(node_segment().geometry().region_count / 2, members);
 }
 
 uint64_t CollectiveRegion::count_taken() {
-  if (the_segment == nullptr) return 0;
+  if (shm::process_node == nullptr) return 0;
   return static_cast<uint64_t>(std::ranges::count_if(states(), [](const uint64_t& word) {
     return RegionState{atomic::load_relaxed(word)}.stage() != RegionState::kFree;
   }));
@@ -202,8 +199,8 @@ uint64_t CollectiveRegion::count_taken() {
 
 int32_t CollectiveRegion::take_below(uint32_t most, std::span<const objects::PeerIndex> members) {
   if (members.size() < 2) return kNoRegion;
-  const shm::Segment& segment = *the_segment;
-  const int region = claim(most, own_place_);
+  const shm::Segment& segment = node_segment();
+  const int region = claim(most, shm::node().local_rank());
   if (region == kNoRegion) return kNoRegion;
   chaos::at(chaos::Point::region_claimed);
   if (!segment.reserve_region(region)) {
@@ -213,7 +210,7 @@ int32_t CollectiveRegion::take_below(uint32_t most, std::span<const objects::Pee
   const std::span<uint64_t> present = segment.present(region);
   const std::span<uint64_t> counted = segment.counted(region);
   for (const objects::PeerIndex process : members) {
-    const auto place = static_cast<size_t>(place_of(process));
+    const auto place = static_cast<size_t>(local_rank_of(process));
     atomic::fetch_or(present[place / 64], uint64_t{1} << (place % 64));
     atomic::fetch_or(counted[place / 64], uint64_t{1} << (place % 64));
   }
@@ -227,7 +224,8 @@ int32_t CollectiveRegion::take_below(uint32_t most, std::span<const objects::Pee
 
 bool CollectiveRegion::can_be(int32_t region_id) {
   if (region_id == kNoRegion) return true;
-  return region_id >= 0 && static_cast<uint32_t>(index_of(region_id)) < the_segment->geometry().region_count;
+  return region_id >= 0 &&
+         static_cast<uint32_t>(index_of(region_id)) < node_segment().geometry().region_count;
 }
 
 int32_t CollectiveRegion::accept(int32_t region_id) {
@@ -236,9 +234,9 @@ int32_t CollectiveRegion::accept(int32_t region_id) {
   const int region = index_of(region_id);
   if (!can_be(region_id)) {
     shm::report_corruption("a communicator got collective region %d, and there are %u", region,
-                           the_segment->geometry().region_count);
+                           node_segment().geometry().region_count);
   }
-  const bool present = Bit(region, own_place_).is_set();
+  const bool present = Bit(region, shm::node().local_rank()).is_set();
   const RegionState state = state_of(region);
   if (!present || region_id_of(region, state) != region_id) return kNoRegion;
   the_known_generations[static_cast<size_t>(region)] = uint64_t{state.generation()} + 1;
@@ -247,24 +245,25 @@ int32_t CollectiveRegion::accept(int32_t region_id) {
 
 void CollectiveRegion::leave(int32_t region, int place) {
   if (region == kNoRegion || !can_be(region)) return;
-  if (place == own_place_) chaos::at(chaos::Point::region_leaving);
+  if (place == shm::node().local_rank()) chaos::at(chaos::Point::region_leaving);
   const int index = index_of(region);
   const Bit present(index, place);
   // A process that received the id too late has already left.
   if (!present.is_set() || region_id_of(index, state_of(index)) != region || !present.clear()) return;
-  if (place == own_place_) chaos::at(chaos::Point::region_left);
-  clear_if_left(index, own_place_);
+  if (place == shm::node().local_rank()) chaos::at(chaos::Point::region_left);
+  clear_if_left(index, shm::node().local_rank());
 }
 
 void CollectiveRegion::leave_without_id() {
   for (int region = 0; region < static_cast<int>(states().size()); ++region) {
     // A region that was never allocated has no memory to read.
-    if (state_of(region).stage() != RegionState::kUsed || !Bit(region, own_place_).is_set()) continue;
+    if (state_of(region).stage() != RegionState::kUsed || !Bit(region, shm::node().local_rank()).is_set())
+      continue;
     // Acquires the counted members.
     const RegionState state = state_of(region);
     if (state.stage() != RegionState::kUsed) continue;
     if (the_known_generations[static_cast<size_t>(region)] == uint64_t{state.generation()} + 1) continue;
-    const std::span<const uint64_t> counted = the_segment->counted(region);
+    const std::span<const uint64_t> counted = node_segment().counted(region);
     bool bereaved = false;
     for (size_t i = 0; i < counted.size(); ++i)
       bereaved |= (atomic::load_relaxed(counted[i]) & the_dead[i]) != 0;
@@ -278,22 +277,22 @@ void CollectiveRegion::leave_all(int place) {
     if (state.stage() == RegionState::kUsed) {
       // The stores of the dead process are visible to a process that knows of its death.
       static_cast<void>(Bit(region, place).clear());
-      clear_if_left(region, own_place_);
+      clear_if_left(region, shm::node().local_rank());
     } else if (state.stage() != RegionState::kFree && state.process() == place) {
-      clear(region, state, own_place_);
+      clear(region, state, shm::node().local_rank());
     }
   }
 }
 
 void CollectiveRegion::close(CollectiveRegion* view) {
   const int32_t region = view->region_;
-  const int place = place_of(view->peers_[view->rank_]);
+  const int place = local_rank_of(view->peers_[view->rank_]);
   delete view;
   leave(region, place);
 }
 
 CollectiveRegion* CollectiveRegion::enter(Comm& comm, CollectiveRegion*& view, int32_t region) {
-  view = new CollectiveRegion(comm, *the_segment, region);
+  view = new CollectiveRegion(comm, node_segment(), region);
   return view;
 }
 
@@ -304,20 +303,20 @@ CollectiveRegion::CollectiveRegion(Comm& comm, const shm::Segment& segment, int3
       size_(static_cast<int>(members_of(comm).size())),
       peers_(members_of(comm).data()),
       segment_(segment),
-      arena_(the_arena),
+      arena_(shm::node().arena()),
       region_(region),
       index_(index_of(region)),
       pipeline_ring_(*this) {
   if (!segment.open_pipeline_buffers(index_)) throw std::bad_alloc();
   for (const objects::PeerIndex process : members_of(comm)) {
-    rank_slots_.push_back(&segment.rank_slots(index_, place_of(process)));
-    wake_words_.emplace_back(segment, place_of(process));
+    rank_slots_.push_back(&segment.rank_slots(index_, local_rank_of(process)));
+    wake_words_.emplace_back(segment, local_rank_of(process));
     if (has_overflow_buffers())
-      overflow_buffers_.push_back(segment.overflow_buffers(index_, place_of(process)));
+      overflow_buffers_.push_back(segment.overflow_buffers(index_, local_rank_of(process)));
   }
   update_limits();
   own_ = rank_slots_[static_cast<size_t>(rank_)];
-  const auto self = static_cast<size_t>(place_of(peers_[rank_]));
+  const auto self = static_cast<size_t>(local_rank_of(peers_[rank_]));
   atomic::fetch_or(segment.used_slots(index_)[self / 64], uint64_t{1} << (self % 64));
 }
 
@@ -361,7 +360,7 @@ Status CollectiveRegion::failed() const {
 
 const Hierarchy& CollectiveRegion::make_hierarchy(bool by_place) {
   std::vector<shm::RankPlace> places;
-  for (int rank = 0; rank < size_; ++rank) places.push_back(segment_.rank(place_of(peers_[rank])).place);
+  for (int rank = 0; rank < size_; ++rank) places.push_back(segment_.rank(local_rank_of(peers_[rank])).place);
   std::unique_ptr<Hierarchy>& groups = hierarchies_[by_place ? 1 : 0];
   groups = std::make_unique<Hierarchy>(by_place ? Hierarchy::by_place(places, rank_)
                                                 : Hierarchy::by_rank(size_, rank_));
@@ -456,7 +455,7 @@ void CollectiveRegion::map_slices() {
   has_published_reads_arena_ = true;
   if (arena_ == nullptr) return;
   for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_ && arena_->memory_of(place_of(peers_[rank]), 0, 0) == nullptr) return;
+    if (rank != rank_ && arena_->memory_of(local_rank_of(peers_[rank]), 0, 0) == nullptr) return;
   }
   // Pairs with check_all_read().
   atomic::store_release(own_->consumed[kReadsArena], uint64_t{1});
@@ -472,7 +471,7 @@ bool CollectiveRegion::check_all_read() {
 const std::byte* CollectiveRegion::exposed_by(int rank, uint64_t offset, int64_t bytes) const {
   const std::byte* const memory =
       arena_ == nullptr ? nullptr
-                        : arena_->memory_of(place_of(peers_[rank]), offset, static_cast<size_t>(bytes));
+                        : arena_->memory_of(local_rank_of(peers_[rank]), offset, static_cast<size_t>(bytes));
   if (memory == nullptr) {
     shm::report_corruption("rank %d exposes %lld bytes at %llu of its arena slice, which are not in it", rank,
                            static_cast<long long>(bytes), static_cast<unsigned long long>(offset));
@@ -481,7 +480,7 @@ const std::byte* CollectiveRegion::exposed_by(int rank, uint64_t offset, int64_t
 }
 
 std::span<std::byte> CollectiveRegion::pipeline_buffers(int rank) const {
-  return segment_.pipeline_buffers(index_, place_of(peers_[rank]));
+  return segment_.pipeline_buffers(index_, local_rank_of(peers_[rank]));
 }
 
 void CollectiveRegion::wake_all() const {

@@ -63,6 +63,7 @@
 #include "objects/comm.h"
 #include "shm/arena.h"
 #include "shm/layout.h"
+#include "shm/node.h"
 #include "shm/segment.h"
 #include "shm/wait.h"
 
@@ -131,12 +132,9 @@ class CollectiveRegion {
  public:
   // Lifetime.
 
-  /// Called before the first communicator is made. `own_place`: local rank of this process in the segment.
-  /// `arena`: memory in which processes read each other's data. `places`: local rank of each process of the
-  /// job in the segment; empty if all processes are in it, in their order. All arguments must outlive the
-  /// regions.
-  static void set_up(const shm::Segment& segment, int own_place, shm::Arena* arena = nullptr,
-                     std::span<const int> places = {});
+  /// Called once the process is attached to its job (shm::process_node), before the first communicator is
+  /// made: forgets which ids this process has received, and connects communicators to their regions.
+  static void set_up();
   /// Allocates a region for these processes and records that this process has its id. Returns kNoRegion if
   /// there are fewer than two processes or no region is available. A region id combines the index of the
   /// region and its generation.
@@ -152,7 +150,7 @@ class CollectiveRegion {
   /// Index of the region.
   static int index_of(int32_t region) { return region % static_cast<int32_t>(shm::kRegionsMax); }
   /// Called by a counted process that does not access the region any more.
-  static void leave(int32_t region) { leave(region, own_place_); }
+  static void leave(int32_t region) { leave(region, shm::node().local_rank()); }
   /// The same for the process with this local rank in the segment. Only the first call counts.
   static void leave(int32_t region, int place);
   /// Leaves all regions on behalf of a process that has died.
@@ -339,7 +337,6 @@ class CollectiveRegion {
   void wake_all() const;
 
  private:
-  static inline int own_place_ = 0;
   static constexpr size_t kOutOfStep = 1;    // index in RankSlots::consumed
   static constexpr size_t kReadsArena = 2;   // index in RankSlots::consumed
   static constexpr size_t kSeen = 3;         // index in RankSlots::consumed: why it is out of step

@@ -52,7 +52,7 @@ single_copy::Message message_of(PeerIndex helper, const CooperativeRequest& coop
 single_copy::Method* Engine::reader_of(PeerIndex index, Peer& peer) {
   if (peer.reading == Peer::Ability::untried) {
     peer.reading = Peer::Ability::refused;
-    const bool reachable = transport_.target_of(index, peer.target);
+    const bool reachable = local_path_.target_of(index, peer.target);
     for (single_copy::Method* method : methods_) {
       if (!reachable || !method->probe_read(peer.target)) continue;
       peer.method = method;

@@ -47,7 +47,7 @@ void Engine::give_back(PeerIndex from, const CellPart& part) {
 void Engine::give_back_now() {
   for (int i = 0; i < emptied_count_; ++i) {
     const EmptiedCells& emptied = emptied_[static_cast<size_t>(i)];
-    transport_.mark_cell_free(owner_of(emptied.from, emptied.part), number_of(emptied.part), emptied.from);
+    bounce_buffers_.release(owner_of(emptied.from, emptied.part), number_of(emptied.part), emptied.from);
   }
   emptied_count_ = 0;
   emptied_bytes_ = 0;
@@ -67,14 +67,14 @@ void Engine::do_deferred_work() {
     Peer& peer = peers_[static_cast<size_t>(sent.to)];
     if (static_cast<uint64_t>(sent.bytes) <= peer.protocol.ring_bytes_max) {
       const auto bytes = static_cast<size_t>(sent.bytes);
-      if (transport_.prefetch_room(sent.to, bytes)) peer.room_prefetched = static_cast<uint32_t>(bytes);
+      if (local_path_.prefetch_room(sent.to, bytes)) peer.room_prefetched = static_cast<uint32_t>(bytes);
     } else if (peer.store_policy.near() && sent.bytes <= 2 * kCellsAheadBytesMax) {
       cells_ahead_bytes_ = static_cast<size_t>(
           std::min(kCellsAheadBytesMax, static_cast<int64_t>(cells_ahead_bytes_) + sent.bytes));
     }
   }
   sent_count_ = 0;
-  if (cells_ahead_bytes_ != 0 && !transport_.prefetch_cell(cells_ahead_bytes_)) cells_ahead_bytes_ = 0;
+  if (cells_ahead_bytes_ != 0 && !local_path_.prefetch_cell(cells_ahead_bytes_)) cells_ahead_bytes_ = 0;
   has_deferred_work_ = cells_ahead_bytes_ != 0;
 }
 

@@ -38,6 +38,9 @@ WaitPolicy WaitPolicy::from_parameters(bool more_ranks_than_processors) {
 Engine::Engine(const EngineSetup& setup)
     : self_(setup.self),
       transport_(*setup.transport),
+      bounce_buffers_(setup.transport->bounce_buffers()),
+      buffer_transfers_(setup.transport->buffer_transfers()),
+      local_path_(setup.transport->local_path()),
       wait_policy_(setup.wait),
       relation_(setup.relation),
       new_context_(setup.new_context),
@@ -59,10 +62,10 @@ Engine::Engine(const EngineSetup& setup)
       skew_aware_(param::get_flag(param::Id::p2p_skew)),
       prefault_(param::get_flag(param::Id::p2p_prefault)),
       keep_buffers_(param::get_flag(param::Id::p2p_keep_cells)),
-      recycled_bytes_max_(recycled_bytes_max(setup.transport->part_bytes_max(), setup.size)),
+      recycled_bytes_max_(recycled_bytes_max(bounce_buffers_.part_bytes_max(), setup.size)),
       peers_(static_cast<size_t>(setup.size)),
       profiled_(setup.recorder != nullptr ? peers_.size() : 0),
-      emptied_bytes_max_(withheld_bytes_max(setup.transport->part_bytes_max(), setup.size)) {
+      emptied_bytes_max_(withheld_bytes_max(bounce_buffers_.part_bytes_max(), setup.size)) {
   waiting_peers_.reserve(peers_.size());  // each is listed once, so listing never allocates
   completed_send_ = requests_.create(RequestKind::completed);
   if (completed_send_ == nullptr) out_of_memory("the first request", sizeof(Request), self_);
@@ -85,7 +88,7 @@ Engine::~Engine() {
 
 void Engine::get_to_know(Peer& peer, PeerIndex index) {
   single_copy::Target not_yet;  // not used yet: the peer may not have initialized MPI
-  peer.reachable = transport_.target_of(index, not_yet);
+  peer.reachable = local_path_.target_of(index, not_yet);
   peer.protocol = limits_of(index, peer);
   peer.store_policy = StorePolicy(peer.reachable ? store_choice() : StorePolicy::Choice::plain);
   peer.known = true;
@@ -333,7 +336,7 @@ bool Engine::progress_once() try {
 uint64_t Engine::slots_sent() {
   slots_seen_.resize(peers_.size());
   for (size_t i = 0; i < peers_.size(); ++i) {
-    const shm::RingWriter* direct_ring = transport_.direct_ring_to(static_cast<PeerIndex>(i));
+    const shm::RingWriter* direct_ring = local_path_.direct_ring_to(static_cast<PeerIndex>(i));
     if (direct_ring == nullptr) continue;
     const uint32_t written = direct_ring->slots_written();
     slots_sent_ += written - slots_seen_[i];
@@ -429,7 +432,7 @@ void Engine::lead(Waiter& waiter) {
   // packet, such as the release of a window's lock, which progress() does not report. So the conditions of
   // all sleeping threads are evaluated.
   if (progress() || poll_failures() || waiter.over()) {
-    transport_.cancel_sleep();
+    transport_.end_sleep(false);
     return;
   }
   wake_threads();
@@ -441,7 +444,7 @@ void Engine::lead(Waiter& waiter) {
   transport_.sleep(sleep_ns);
   LibraryLock::acquire_all(depth);
   leader_ = nullptr;
-  transport_.end_sleep();
+  transport_.end_sleep(true);
   // The wake-up word is shared by all threads of the rank, so the event may concern a follower. Without this
   // call the next last poll would wake it, but only after this thread has polled and yielded.
   wake_threads();

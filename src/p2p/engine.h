@@ -41,6 +41,7 @@
 #include "shm/liveness.h"
 #include "single_copy/cooperative.h"
 #include "single_copy/single_copy.h"
+#include "transport/local_path.h"
 #include "transport/transport.h"
 
 namespace hearth::profile {
@@ -663,6 +664,9 @@ class Engine {
 
   const PeerIndex self_;
   transport::Transport& transport_;
+  transport::BounceBuffers& bounce_buffers_;
+  transport::BufferTransfers& buffer_transfers_;
+  transport::LocalPath& local_path_;
   const WaitPolicy wait_policy_;
   const std::function<topo::Relation(PeerIndex)> relation_;
   const std::function<uint32_t()> new_context_;

@@ -200,7 +200,7 @@ void Engine::reap(PeerIndex process) {
   // Receives what the process sent before it died.
   for (int round = 0; round < kDrainRoundsMax; ++round) {
     static_cast<void>(transport_.poll(&Engine::handle, this));
-    shm::RingReader* direct_ring = transport_.direct_ring_from(process);
+    shm::RingReader* direct_ring = local_path_.direct_ring_from(process);
     if (direct_ring == nullptr || direct_ring->peek() == nullptr) break;
   }
   Peer& peer = peers_[static_cast<size_t>(process)];
@@ -234,8 +234,8 @@ void Engine::take_cells_back(PeerIndex process) {
   for (size_t at = 0; at < cell_receivers_.size(); ++at) {
     if (cell_receivers_[at] != process) continue;
     const auto cell = static_cast<int>(at);
-    if (!transport_.cell_returned(self_, cell, transport_.cell_ticket(self_, cell))) {
-      transport_.mark_cell_free(self_, cell, self_);
+    if (!bounce_buffers_.returned(self_, cell, bounce_buffers_.ticket(self_, cell))) {
+      bounce_buffers_.release(self_, cell, self_);
     }
     cell_receivers_[at] = MPI_PROC_NULL;
   }

@@ -173,7 +173,7 @@ void Engine::meet(PeerIndex from, uint64_t bytes, int tag) {
     --profiled(peer).seen_receives_left;
     return;
   }
-  peer.direct_ring_from = transport_.direct_ring_from(from);
+  peer.direct_ring_from = local_path_.direct_ring_from(from);
   if (peer.profiled && peer.direct_ring_from != nullptr) expect_receive_sample(peer);
 }
 

@@ -42,16 +42,16 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   if (line == nullptr) return false;
   chaos::at(chaos::Point::packet_claimed);
   if (size < (type.contiguous ? kFilledBytesMin : kGatheredBytesMin) || size <= peer.room_prefetched) {
-    datatype::pack(type, buffer, 0, shm::payload_at(line), size);
+    datatype::pack(type, buffer, 0, line, size);
   } else {
-    peer.store_policy.fill(type, buffer, 0, shm::payload_at(line), size);
+    peer.store_policy.fill(type, buffer, 0, line, size);
   }
   chaos::at(chaos::Point::packet_half_written);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
   peer.room_prefetched = 0;
   if (__builtin_expect(peer.profiled, 0)) note_in_ring(peer, size, to, tag_of(match));
   if (size > shm::kLinePayloadBytes) note_sent(to, bytes);
-  if (peer.direct_ring_to == nullptr) peer.direct_ring_to = transport_.direct_ring_to(to);
+  if (peer.direct_ring_to == nullptr) peer.direct_ring_to = local_path_.direct_ring_to(to);
   return true;
 }
 

@@ -215,7 +215,7 @@ bool Engine::request_cooperation(const ReceiveStream& stream, const CooperativeR
   Status status;
   std::byte* line = transport_.claim(stream.from, sizeof cooperative_request, status);
   if (line == nullptr) return false;
-  copy_bytes(shm::payload_at(line), &cooperative_request, sizeof cooperative_request);
+  copy_bytes(line, &cooperative_request, sizeof cooperative_request);
   transport_.commit(stream.from, static_cast<uint8_t>(PacketKind::cooperative_request), flags,
                     sizeof cooperative_request, stream.cookie, 0);
   ++counters_.cooperative_requests;

@@ -146,11 +146,11 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   stream->exposure = std::move(exposure);
   stream->held = held || offered != 0 || !fill_part(*stream, start.part);
   auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | offered);
-  if (limits.part_bytes_max == 0 && transport_.carries_buffers(to) &&
+  if (limits.part_bytes_max == 0 && buffer_transfers_.reaches(to) &&
       datatype::is_one_run(*request.type, request.count)) {
     flags |= kInOneRun;
   }
-  copy_bytes(shm::payload_at(line), &start, start_bytes);
+  copy_bytes(line, &start, start_bytes);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, start_bytes,
                     issue_cookie(request), match_word(request.key.context, request.key.tag));
   chaos::at(chaos::Point::rendezvous_announced);
@@ -169,7 +169,7 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
 void Engine::retire(SendStream& stream) {
   while (stream.in_flight > 0) {
     const SendStream::Part& part = stream.parts[static_cast<size_t>(stream.oldest)];
-    if (part.cell >= 0 && !transport_.cell_returned(part.owner, part.cell, part.ticket)) return;
+    if (part.cell >= 0 && !bounce_buffers_.returned(part.owner, part.cell, part.ticket)) return;
     stream.oldest = (stream.oldest + 1) % kCellsInFlightMax;
     --stream.in_flight;
     stream.cleared = true;
@@ -220,13 +220,13 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
   }
   if (owner == self_) note_receiver(cell, to);
   stream.parts[static_cast<size_t>((stream.oldest + stream.in_flight) % kCellsInFlightMax)] = {
-      owner, cell, transport_.cell_ticket(owner, cell)};
+      owner, cell, bounce_buffers_.ticket(owner, cell)};
   chaos::at(chaos::Point::cell_taken);
   ++stream.in_flight;
   peer.recycled.sent(bytes, recycled_bytes_max_);
 
   const auto length = static_cast<size_t>(bytes);
-  std::byte* memory = transport_.cells_of(owner, cell, length);
+  std::byte* memory = bounce_buffers_.memory(owner, cell, length);
   {
     const profile::CopyTimer timer(recorder_, to, static_cast<uint64_t>(bytes));
     if (kept) {
@@ -260,11 +260,11 @@ void Engine::on_recall(PeerIndex from, uint32_t cookie) {
 int Engine::take_cells(SendStream& stream, int64_t& bytes) {
   const Peer& peer = peers_[static_cast<size_t>(stream.request->key.peer)];
   const bool gap = !peer.store_policy.streams() && peer.recycled.one_way();
-  int cell = transport_.take_cells(static_cast<size_t>(bytes), gap);
+  int cell = bounce_buffers_.take(static_cast<size_t>(bytes), gap);
   if (cell < 0) retire(stream);
   while (cell < 0 && stream.in_flight == 0 && bytes >= 2 * kPartBytesMin) {
     bytes /= 2;
-    cell = transport_.take_cells(static_cast<size_t>(bytes), gap);
+    cell = bounce_buffers_.take(static_cast<size_t>(bytes), gap);
   }
   return cell;
 }
@@ -298,7 +298,7 @@ bool Engine::push(SendStream& stream) try {
       moved = true;
       continue;
     }
-    copy_bytes(shm::payload_at(line), &part, sizeof part);
+    copy_bytes(line, &part, sizeof part);
     transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof part, cookie_of(request), 0);
     chaos::at(chaos::Point::cell_announced);
     moved = true;
@@ -323,7 +323,7 @@ bool Engine::push_fragment(SendStream& stream) {
   Status status;
   std::byte* line = transport_.claim(to, bytes, status);
   if (line == nullptr) return false;
-  datatype::pack(*request.type, request.buffer, stream.sent_bytes, shm::payload_at(line), bytes);
+  datatype::pack(*request.type, request.buffer, stream.sent_bytes, line, bytes);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::fragment), 0, bytes, cookie_of(request), 0);
   stream.sent_bytes += static_cast<int64_t>(bytes);
   return true;
@@ -333,7 +333,7 @@ bool Engine::push_fragment(SendStream& stream) {
 bool Engine::push_buffer(SendStream& stream) {
   Request& request = *stream.request;
   const auto over = static_cast<uint8_t>(PacketKind::buffer_left);
-  if (!transport_.send_buffer(request.key.peer, cookie_of(request), first_byte(request),
+  if (!buffer_transfers_.send(request.key.peer, cookie_of(request), first_byte(request),
                               static_cast<size_t>(stream.total_bytes),
                               {shm::PacketHeader::make_commit(over, 0, 0, cookie_of(request)), 0})) {
     return false;
@@ -358,7 +358,7 @@ void Engine::end_stream(SendStream& stream) {
 // False: the packet is invalid.
 bool Engine::on_clear_to_send(Request& request, uint8_t flags) {
   const bool buffer_awaited = (flags & kBufferAwaited) != 0;
-  if (buffer_awaited && !transport_.carries_buffers(request.key.peer)) return false;
+  if (buffer_awaited && !buffer_transfers_.reaches(request.key.peer)) return false;
   if (flags & kNoSingleCopy) peers_[static_cast<size_t>(request.key.peer)].single_copy_declined = true;
   if (flags & kNoArena) peers_[static_cast<size_t>(request.key.peer)].arena_declined = true;
   if (request.send_stream == nullptr) return true;
@@ -469,7 +469,7 @@ bool Engine::await_buffer(ReceiveStream& stream) {
   }
   const auto over = static_cast<uint8_t>(PacketKind::buffer_came);
   stream.buffer_awaited =
-      transport_.await_buffer(stream.from, stream.cookie, first_byte(request), static_cast<size_t>(bytes),
+      buffer_transfers_.await(stream.from, stream.cookie, first_byte(request), static_cast<size_t>(bytes),
                               {shm::PacketHeader::make_commit(over, 0, 0, stream.slot), 0});
   return stream.buffer_awaited;
 }
@@ -531,7 +531,7 @@ void Engine::on_fragment(PeerIndex from, uint32_t cookie, const std::byte* paylo
 }
 
 void Engine::return_part(PeerIndex from, const CellPart& part) {
-  if (transport_.cells_of(owner_of(from, part), number_of(part), part.bytes) != nullptr)
+  if (bounce_buffers_.memory(owner_of(from, part), number_of(part), part.bytes) != nullptr)
     give_back(from, part);
 }
 
@@ -558,7 +558,7 @@ void Engine::keep_part(ReceiveStream& stream, const CellPart& part) const {
 
 void Engine::take_part(ReceiveStream& stream, const CellPart& part) {
   const PeerIndex owner = owner_of(stream.from, part);
-  const std::byte* data = transport_.cells_of(owner, number_of(part), part.bytes);
+  const std::byte* data = bounce_buffers_.memory(owner, number_of(part), part.bytes);
   if (data == nullptr) refuse_part(stream.from, part);
   take_bytes(stream, data, part.bytes);
   chaos::at(chaos::Point::cell_emptied);

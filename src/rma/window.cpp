@@ -8,22 +8,15 @@
 #include "datatype/predefined.h"
 #include "mpi.h"
 #include "objects/pools.h"
+#include "shm/node.h"
+#include "shm/wait.h"
 
 namespace hearth::rma {
 namespace {
 
-const shm::Segment* the_segment = nullptr;
-shm::Arena* the_arena = nullptr;
-std::span<const int> the_places;
-std::span<const int> the_machines;
-int own_place = 0;
-
-/// Local rank of a process; negative if it is on another machine.
-int place_of(PeerIndex peer) {
-  const auto index = static_cast<size_t>(peer);
-  const auto self = static_cast<size_t>(p2p::engine().self());
-  if (!the_machines.empty() && the_machines[index] != the_machines[self]) return -1;
-  return the_places.empty() ? static_cast<int>(peer) : the_places[index];
+/// Local rank of a process whose memory this one may access; negative otherwise.
+int local_rank_of(PeerIndex peer) {
+  return shm::node().shares_memory_with(peer) ? shm::node().local_rank_of(peer) : -1;
 }
 
 /// Attached regions are sorted by address; an empty region precedes one that begins at the same address.
@@ -33,23 +26,17 @@ std::pair<int64_t, int64_t> order_of(const datatype::Block& region) {
 
 }  // namespace
 
-void set_up(const shm::Segment& segment, int place, shm::Arena& arena, std::span<const int> places,
-            std::span<const int> machines) {
-  the_segment = &segment;
-  the_arena = arena.usable() ? &arena : nullptr;
-  the_places = places;
-  the_machines = machines;
-  own_place = place;
-}
-
 std::byte* Window::reach(PeerIndex peer, uint64_t offset, size_t bytes) {
-  const int place = place_of(peer);
-  return place < 0 || the_arena == nullptr ? nullptr : the_arena->memory_of(place, offset, bytes);
+  const int place = local_rank_of(peer);
+  shm::Arena* arena = shm::node().arena();
+  return place < 0 || arena == nullptr ? nullptr : arena->memory_of(place, offset, bytes);
 }
 
 void Window::wake_all() const {
   for (int rank = 0; rank < comm_.size; ++rank) {
-    if (const int place = place_of(peer(rank)); place >= 0) shm::WakeWord(*the_segment, place).wake();
+    if (const int place = local_rank_of(peer(rank)); place >= 0) {
+      shm::WakeWord(shm::node().segment(), place).wake();
+    }
   }
 }
 
@@ -70,13 +57,12 @@ Window::Part Window::tell() {
   part.board = kNowhere;
   part.offset = kNowhere;
   part.owner = comm_.rank;
-  if (the_arena != nullptr) {
-    shared_ = own_.dynamic ? the_arena->expose_heap()
-                           : the_arena->expose(own_.base, static_cast<size_t>(own_.bytes));
+  if (shm::Arena* arena = shm::node().arena(); arena != nullptr) {
+    shared_ = own_.dynamic ? arena->expose_heap() : arena->expose(own_.base, static_cast<size_t>(own_.bytes));
     if (shared_ && !own_.dynamic) part.offset = shared_.offset();
-    if (the_arena->holds(own_.board, sizeof *own_.board)) part.board = the_arena->offset_of(own_.board);
-    part.arena_begins = reinterpret_cast<uintptr_t>(the_arena->begin_of(shm::Arena::Half::blocks));
-    part.arena_ends = part.arena_begins + the_arena->reachable_end();
+    if (arena->holds(own_.board, sizeof *own_.board)) part.board = arena->offset_of(own_.board);
+    part.arena_begins = reinterpret_cast<uintptr_t>(arena->begin_of(shm::Arena::Half::blocks));
+    part.arena_ends = part.arena_begins + arena->reachable_end();
   }
   if (own_.owner >= 0) {
     part.owner = own_.owner;

@@ -38,13 +38,6 @@ using datatype::Type;
 using objects::Comm;
 using p2p::PeerIndex;
 
-/// Call before the first window. `segment`: the job's segment, with the wake-up words. `places`: local rank
-/// of each process of the job, negative for processes on other machines; empty: all processes are on this
-/// machine, in their order. `machines`: the machine of each process, if there are several machines or
-/// simulated nodes. All arguments must outlive the windows.
-void set_up(const shm::Segment& segment, int own_place, shm::Arena& arena, std::span<const int> places,
-            std::span<const int> machines);
-
 /// Data of the calling process.
 struct Data {
   void* buffer;

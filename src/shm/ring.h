@@ -31,33 +31,19 @@
 
 #include "base/atomic.h"
 #include "base/check.h"
+#include "base/packet_header.h"
 #include "shm/layout.h"
 #include "shm/wait.h"
 
 namespace hearth::shm {
 
-constexpr size_t kHeaderBytes = 16;
+using hearth::PacketHeader;
+constexpr size_t kHeaderBytes = kPacketHeaderBytes;
 constexpr size_t kSlotBytes = kLineBytes / 2;
 /// Lines before the slots.
 constexpr size_t kRingHeadLines = 2;
 
-/// The header of a packet.
-struct PacketHeader {
-  uint64_t commit;
-  uint64_t match;  // of the layer above: context id and tag
-
-  /// A commit word of lap 0; the writer adds its own lap. Pre: kind < 64, flags < 128, bytes < 128 KiB.
-  static constexpr uint64_t make_commit(uint8_t kind, uint8_t flags, uint32_t bytes, uint32_t cookie) {
-    return uint64_t{kind} | uint64_t{flags} << 8 | uint64_t{bytes} << 15 | uint64_t{cookie} << 32;
-  }
-  uint8_t kind() const { return commit & 0x3f; }
-  uint8_t flags() const { return commit >> 8 & 0x7f; }
-  uint32_t bytes() const { return static_cast<uint32_t>(commit) >> 15; }
-  uint32_t cookie() const { return static_cast<uint32_t>(commit >> 32); }
-};
-static_assert(sizeof(PacketHeader) == kHeaderBytes);
-
-/// Laps, at their position in the commit word.
+/// Laps, at their position in the commit word: the bits that PacketHeader reserves for the transport.
 constexpr uint64_t kLapMask = 0xc0;
 constexpr uint64_t kFirstLap = 0x40;
 constexpr uint64_t lap_after(uint64_t lap) {

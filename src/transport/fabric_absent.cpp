@@ -1,6 +1,6 @@
 // Replaces the fabric transport in builds without libfabric's headers.
 #include "mpi.h"
-#include "transport/network.h"
+#include "transport/fabric.h"
 
 namespace hearth::transport {
 

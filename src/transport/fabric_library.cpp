@@ -12,7 +12,7 @@
 #include "base/os_library.h"
 #include "base/param.h"
 #include "mpi.h"
-#include "transport/network.h"
+#include "transport/fabric.h"
 
 namespace hearth::transport {
 namespace {

@@ -34,8 +34,8 @@ FabricTransport::PostedBuffer* FabricTransport::post_buffer(Operation::Kind kind
   return nullptr;
 }
 
-bool FabricTransport::await_buffer(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
-                                   const PacketHeader& over) {
+bool FabricTransport::await(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
+                            const PacketHeader& over) {
   if (bytes > info_->ep_attr->max_msg_size) return false;
   PostedBuffer* posted = post_buffer(Operation::Kind::buffer_comes, from, buffer, bytes, over);
   if (posted == nullptr) return false;
@@ -48,8 +48,8 @@ bool FabricTransport::await_buffer(PeerIndex from, uint32_t number, std::byte* b
   return false;
 }
 
-bool FabricTransport::send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
-                                  const PacketHeader& over) {
+bool FabricTransport::send(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
+                           const PacketHeader& over) {
   if (peer(to).lost) return false;
   PostedBuffer* posted = post_buffer(Operation::Kind::buffer_leaves, to, buffer, bytes, over);
   if (posted == nullptr) return false;

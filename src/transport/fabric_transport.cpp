@@ -200,7 +200,7 @@ std::byte* FabricTransport::claim(PeerIndex to, size_t payload_bytes, Status& st
   if (other.sent - other.taken_there >= kWindow && !other.lost) return nullptr;
   // A claimed buffer without a commit serves the next claim, to any process.
   if (claimed_ == nullptr) claimed_ = take_buffer();
-  if (claimed_ != nullptr) return claimed_->data + offsetof(Wire, header);
+  if (claimed_ != nullptr) return claimed_->data + sizeof(Wire);
   status = fail(MPI_ERR_NO_MEM, "no memory for a packet to rank %d over %s", to, way_.c_str());
   return nullptr;
 }

@@ -34,8 +34,8 @@
 
 #include "base/pool.h"
 #include "transport/connection_monitor.h"
+#include "transport/fabric.h"
 #include "transport/fabric_library.h"
-#include "transport/network.h"
 
 namespace hearth::transport {
 
@@ -49,7 +49,7 @@ struct CloseFid {
 template <class Object>
 using Fid = std::unique_ptr<Object, CloseFid>;
 
-class FabricTransport final : public Network {
+class FabricTransport final : public Network, private BufferTransfers {
  public:
   static Status open(const NetworkSetup& setup, std::unique_ptr<FabricTransport>& transport);
   ~FabricTransport() override;
@@ -64,11 +64,7 @@ class FabricTransport final : public Network {
   uint32_t unexpected_kib_at(PeerIndex to) override { return peer(to).unexpected_kib_there; }
   void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
 
-  bool carries_buffers(PeerIndex) const override { return true; }
-  bool await_buffer(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
-                    const PacketHeader& over) override;
-  bool send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
-                   const PacketHeader& over) override;
+  BufferTransfers& buffer_transfers() override { return *this; }
 
   void watch(PeerIndex index) override;
   bool is_gone(PeerIndex index) override { return peer(index).lost; }
@@ -83,6 +79,12 @@ class FabricTransport final : public Network {
   bool has_left() override;
 
  private:
+  bool reaches(PeerIndex) const override { return true; }
+  bool await(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
+             const PacketHeader& over) override;
+  bool send(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
+            const PacketHeader& over) override;
+
   /// The header on the wire.
   struct Wire {
     uint64_t key;

@@ -27,13 +27,6 @@ struct NetworkSetup {
   void* context = nullptr;
 };
 
-/// Longest payload of a packet between machines over the system's TCP, which copies it anyway.
-constexpr size_t kNetworkPacketBytesMax = 64 << 10;
-/// The same for other providers, whose network cards access memory directly.
-constexpr size_t kNetworkPacketBytesUsual = 32 << 10;
-/// Length of the header on the wire.
-constexpr size_t kNetworkHeaderBytes = 40;
-
 class Network : public Transport {
  public:
   /// The endpoint address of this process.
@@ -50,19 +43,16 @@ class Network : public Transport {
   virtual bool has_left() = 0;
 };
 
-/// Loads libfabric and opens an endpoint, by the parameters fabric_*. The library is not loaded before.
-Status open_fabric(const NetworkSetup& setup, std::unique_ptr<Network>& network);
+/// Opens the first network of the table in networks.cpp that works on this machine, without the endpoint
+/// addresses of the other processes. Fails with the error of the last network if none works. Different
+/// choices on two machines are reported when the addresses are read (endpoint_address.h).
+Status open_network(const NetworkSetup& setup, std::unique_ptr<Network>& network);
 
-/// The networks that libfabric offers on this machine, for the tools.
-struct NetworkOffer {
-  std::string library;              // "libfabric 1.17"
-  std::vector<std::string> offers;  // "tcp;ofi_rxm on eth0", in the library's order
-  std::string chosen;               // of these; "" if none is suitable
-  std::string why_none;             // the reason then, with a remedy
-  std::vector<std::byte> address;   // of the chosen interface: a sockaddr for IPv4 and IPv6
-  bool registers = false;           // buffers have to be registered, and limits on locked memory apply
+/// A row of that table.
+struct NetworkKind {
+  const char* name;
+  Status (*open)(const NetworkSetup& setup, std::unique_ptr<Network>& network);
 };
-/// Queries libfabric as open_fabric() does, but opens nothing but the library.
-Status look_at_fabric(NetworkOffer& offer);
+std::span<const NetworkKind> network_kinds();
 
 }  // namespace hearth::transport

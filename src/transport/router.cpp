@@ -20,77 +20,41 @@ constexpr uint64_t kNapNsMax = 1'000'000;
 
 }  // namespace
 
-Router::Router(std::unique_ptr<ShmTransport> near, std::unique_ptr<Network> far, std::vector<int> places)
-    : near_(std::move(near)), far_(std::move(far)), places_(std::move(places)), nap_ns_(kNapNsMin) {
-  for (size_t peer = 0; peer < places_.size(); ++peer) {
-    const int place = places_[peer];
-    if (place < 0) continue;
-    if (locals_.size() <= static_cast<size_t>(place)) locals_.resize(static_cast<size_t>(place) + 1);
-    locals_[static_cast<size_t>(place)] = static_cast<PeerIndex>(peer);
-  }
-}
+Router::Router(const shm::Node& node, std::unique_ptr<Transport> near, std::unique_ptr<Network> far)
+    : node_(node),
+      near_(std::move(near)),
+      far_(std::move(far)),
+      far_buffers_(far_->buffer_transfers()),
+      nap_ns_(kNapNsMin) {}
 
 size_t Router::packet_bytes_max() const {
   return std::max(near_->packet_bytes_max(), far_->packet_bytes_max());
 }
 
-Limits Router::limits_to(PeerIndex to) const {
-  return is_near(to) ? near_->limits_to(place_of(to)) : far_->limits_to(to);
-}
-
 // Sending.
-
-std::byte* Router::claim(PeerIndex to, size_t payload_bytes, Status& status) {
-  if (is_near(to)) return near_->claim(place_of(to), payload_bytes, status);
-  return far_->claim(to, payload_bytes, status);
-}
 
 void Router::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
                     uint64_t match) {
-  if (is_near(to)) return near_->commit(place_of(to), kind, flags, payload_bytes, cookie, match);
-  far_->commit(to, kind, flags, payload_bytes, cookie, match);
-  expect_far();
+  this->to(to).commit(to, kind, flags, payload_bytes, cookie, match);
+  if (!is_near(to)) expect_far();
 }
 
-shm::RingWriter* Router::direct_ring_to(PeerIndex to) {
-  return is_near(to) ? near_->direct_ring_to(place_of(to)) : nullptr;
+bool Router::await(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
+                   const PacketHeader& over) {
+  return !is_near(from) && far_buffers_.await(from, number, buffer, bytes, over);
 }
 
-shm::RingReader* Router::direct_ring_from(PeerIndex from) {
-  return is_near(from) ? near_->direct_ring_from(place_of(from)) : nullptr;
-}
-
-bool Router::prefetch_room(PeerIndex to, size_t payload_bytes) {
-  return is_near(to) && near_->prefetch_room(place_of(to), payload_bytes);
-}
-
-bool Router::await_buffer(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
-                          const PacketHeader& over) {
-  return !is_near(from) && far_->await_buffer(from, number, buffer, bytes, over);
-}
-
-bool Router::send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
-                         const PacketHeader& over) {
-  if (is_near(to) || !far_->send_buffer(to, number, buffer, bytes, over)) return false;
+bool Router::send(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
+                  const PacketHeader& over) {
+  if (is_near(to) || !far_buffers_.send(to, number, buffer, bytes, over)) return false;
   expect_far();
   return true;
 }
 
 // Receiving.
 
-void Router::from_near(void* packets, PeerIndex place, const PacketHeader& header, const std::byte* payload) {
-  const NearPackets& near = *static_cast<const NearPackets*>(packets);
-  const PeerIndex from = near.router->locals_[static_cast<size_t>(place)];
-  // Network packets may be longer than any ring holds. From a ring, such a length is a damaged packet.
-  if (header.bytes() > near.router->near_->packet_bytes_max()) {
-    return near.handler(near.receiver, from, PacketHeader{}, payload);
-  }
-  near.handler(near.receiver, from, header, payload);
-}
-
 int Router::poll(PacketHandler handler, void* receiver) {
-  NearPackets near = {this, handler, receiver};
-  int packets = near_->poll(&Router::from_near, &near);
+  int packets = near_->poll(handler, receiver);
   if (--polls_until_far_ == 0) packets += poll_far(handler, receiver);
   return packets;
 }
@@ -112,41 +76,6 @@ void Router::expect_far() {
   nap_ns_ = kNapNsMin;
 }
 
-uint32_t Router::unexpected_kib_at(PeerIndex to) {
-  return is_near(to) ? near_->unexpected_kib_at(place_of(to)) : far_->unexpected_kib_at(to);
-}
-
-void Router::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
-  if (is_near(from)) return near_->add_unexpected_bytes(place_of(from), bytes);
-  far_->add_unexpected_bytes(from, bytes);
-}
-
-// Memory of this machine.
-
-uint32_t Router::cell_ticket(PeerIndex owner, int cell) {
-  return near_->cell_ticket(place_of(owner), cell);
-}
-
-bool Router::cell_returned(PeerIndex owner, int cell, uint32_t ticket) {
-  return near_->cell_returned(place_of(owner), cell, ticket);
-}
-
-std::byte* Router::cells_of(PeerIndex owner, int cell, size_t bytes) {
-  return is_near(owner) ? near_->cells_of(place_of(owner), cell, bytes) : nullptr;
-}
-
-void Router::mark_cell_free(PeerIndex owner, int cell, PeerIndex from) {
-  if (is_near(owner)) near_->mark_cell_free(place_of(owner), cell, place_of(from));
-}
-
-bool Router::target_of(PeerIndex peer, single_copy::Target& target) {
-  return is_near(peer) && near_->target_of(place_of(peer), target);
-}
-
-bool Router::is_gone(PeerIndex peer) {
-  return is_near(peer) ? near_->is_gone(place_of(peer)) : far_->is_gone(peer);
-}
-
 // Sleeping.
 
 uint64_t Router::prepare_sleep() {
@@ -156,8 +85,9 @@ uint64_t Router::prepare_sleep() {
   return nap_ns_;
 }
 
-void Router::end_sleep() {
-  near_->end_sleep();
+void Router::end_sleep(bool slept) {
+  near_->end_sleep(slept);
+  if (!slept) return;
   nap_ns_ = std::min(nap_ns_ * 2, kNapNsMax);
   polls_until_far_ = 1;
 }

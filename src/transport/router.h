@@ -8,82 +8,70 @@
 // sleeping process wakes for packets of this machine at once, and polls the network between sleeps that are
 // short at first and grow as long as nothing arrives.
 //
-// The local transport numbers processes by their local ranks. Under the library's lock.
+// The local transport answers for bounce buffers and the local path, the network for buffer transfers. Under
+// the library's lock.
 #pragma once
 
 #include <memory>
-#include <vector>
 
+#include "shm/node.h"
 #include "transport/network.h"
-#include "transport/shm_transport.h"
 
 namespace hearth::transport {
 
-class Router final : public Transport {
+class Router final : public Transport, private BufferTransfers {
  public:
-  /// `places`: the local rank of each process of the job, -1 if it is on another machine.
-  Router(std::unique_ptr<ShmTransport> near, std::unique_ptr<Network> far, std::vector<int> places);
+  /// Pre: node outlives the router. `near` reaches the processes of this machine.
+  Router(const shm::Node& node, std::unique_ptr<Transport> near, std::unique_ptr<Network> far);
 
   Network& network() { return *far_; }
 
   const char* name() const override { return "shm and fabric"; }
   size_t packet_bytes_max() const override;
-  Limits limits_to(PeerIndex to) const override;
-  std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) override;
+  Limits limits_to(PeerIndex to) override { return this->to(to).limits_to(to); }
+  std::byte* claim(PeerIndex to, size_t payload_bytes, Status& status) override {
+    return this->to(to).claim(to, payload_bytes, status);
+  }
   void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
               uint64_t match) override;
-  shm::RingWriter* direct_ring_to(PeerIndex to) override;
-  shm::RingReader* direct_ring_from(PeerIndex from) override;
-  bool prefetch_room(PeerIndex to, size_t payload_bytes) override;
-  bool prefetch_cell(size_t bytes_ahead) override { return near_->prefetch_cell(bytes_ahead); }
   int poll(PacketHandler handler, void* receiver) override;
   void shuffle() override { near_->shuffle(); }
-  bool quiet() const override { return far_->quiet(); }
-  uint32_t unexpected_kib_at(PeerIndex to) override;
-  void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
-
-  bool carries_buffers(PeerIndex to) const override { return !is_near(to) && far_->carries_buffers(to); }
-  bool await_buffer(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
-                    const PacketHeader& over) override;
-  bool send_buffer(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
-                   const PacketHeader& over) override;
-
-  size_t part_bytes_max() const override { return near_->part_bytes_max(); }
-  int take_cells(size_t bytes, bool gap) override { return near_->take_cells(bytes, gap); }
-  uint32_t cell_ticket(PeerIndex owner, int cell) override;
-  bool cell_returned(PeerIndex owner, int cell, uint32_t ticket) override;
-  std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) override;
-  void mark_cell_free(PeerIndex owner, int cell, PeerIndex from) override;
-
-  bool target_of(PeerIndex peer, single_copy::Target& target) override;
-  void watch(PeerIndex peer) override {
-    if (!is_near(peer)) far_->watch(peer);
+  bool quiet() const override { return near_->quiet() && far_->quiet(); }
+  uint32_t unexpected_kib_at(PeerIndex to) override { return this->to(to).unexpected_kib_at(to); }
+  void add_unexpected_bytes(PeerIndex from, int64_t bytes) override {
+    to(from).add_unexpected_bytes(from, bytes);
   }
-  bool is_gone(PeerIndex peer) override;
+
+  void watch(PeerIndex peer) override { to(peer).watch(peer); }
+  bool is_gone(PeerIndex peer) override { return to(peer).is_gone(peer); }
 
   uint64_t prepare_sleep() override;
-  void cancel_sleep() override { near_->cancel_sleep(); }
   void sleep(uint64_t timeout_ns) override { near_->sleep(timeout_ns); }
-  void end_sleep() override;
+  void end_sleep(bool slept) override;
   void wake_own() override { near_->wake_own(); }
 
- private:
-  struct NearPackets {
-    Router* router;
-    PacketHandler handler;
-    void* receiver;
-  };
+  BounceBuffers& bounce_buffers() override { return near_->bounce_buffers(); }
+  BufferTransfers& buffer_transfers() override { return *this; }
+  LocalPath& local_path() override { return near_->local_path(); }
 
-  bool is_near(PeerIndex peer) const { return places_[static_cast<size_t>(peer)] >= 0; }
-  PeerIndex place_of(PeerIndex peer) const { return places_[static_cast<size_t>(peer)]; }
-  static void from_near(void* packets, PeerIndex place, const PacketHeader& header, const std::byte* payload);
+ private:
+  // BufferTransfers.
+  bool reaches(PeerIndex to) const override { return !is_near(to) && far_buffers_.reaches(to); }
+  bool await(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
+             const PacketHeader& over) override;
+  bool send(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
+            const PacketHeader& over) override;
+
+  bool is_near(PeerIndex peer) const { return node_.has(peer); }
+  /// The transport to a process.
+  Transport& to(PeerIndex peer) const { return is_near(peer) ? *near_ : *far_; }
   int poll_far(PacketHandler handler, void* receiver);
   void expect_far();
 
-  const std::unique_ptr<ShmTransport> near_;
+  const shm::Node& node_;
+  const std::unique_ptr<Transport> near_;
   const std::unique_ptr<Network> far_;
-  const std::vector<int> places_;
-  std::vector<PeerIndex> locals_;  // by local rank
+  BufferTransfers& far_buffers_;
   uint32_t polls_until_far_ = 1;
   uint32_t far_interval_ = 1;  // polls per poll of the network
   uint32_t far_idle_looks_ = 0;

@@ -55,7 +55,7 @@ class Corruption : public testing::Test {
     Status status;
     std::byte* place = job_.endpoint(1).claim(0, bytes, status);
     ASSERT_NE(place, nullptr);
-    if (bytes != 0) std::memcpy(shm::payload_at(place), payload, bytes);
+    if (bytes != 0) std::memcpy(place, payload, bytes);
     job_.endpoint(1).commit(0, static_cast<uint8_t>(kind), 0, bytes, cookie, p2p::match_word(kContext, kTag));
   }
   void announce(uint64_t bytes, CellPart part) {
@@ -103,7 +103,7 @@ class Corruption : public testing::Test {
     return testing::AssertionFailure() << "'" << part << "' is not in: " << words;
   }
 
-  Job job_{Kind::shm, 3, 1};
+  Job job_{{Kind::shm, 1}, 3};
   datatype::Type byte_;
   std::vector<std::unique_ptr<Engine>> engines_;
   std::vector<std::byte> buffer_;

@@ -70,7 +70,7 @@ class EngineContract : public testing::TestWithParam<Case> {
     }
   }
 
-  Job job_{GetParam().kind, kSize, GetParam().seed};
+  Job job_{GetParam(), kSize};
   std::mt19937 random_{GetParam().seed * 7919};
   datatype::Type byte_;
   Engines engines_ = make_engines(job_, kSize, of_both_kinds);
@@ -401,11 +401,12 @@ TEST_F(RecycledBuffersContract, come_back_to_a_sender_whose_others_are_all_away)
   for (uint32_t number = 2; number < 9; ++number) waiting.push_back(send(0, 2, number, 2 * kCellBytes));
   waiting.push_back(send(0, 2, 9, kCellBytes));
   move_on(100);
-  for (int cell = 0; cell < kCells - 1; ++cell) EXPECT_FALSE(job_.endpoint(0).cell_returned(0, cell, 1));
+  for (int cell = 0; cell < kCells - 1; ++cell)
+    EXPECT_FALSE(job_.endpoint(0).bounce_buffers().returned(0, cell, 1));
   Request* sending = send(0, 1, 10, kTwoParts);
   EXPECT_TRUE(receive(1, 0, 10, kTwoParts));
   EXPECT_TRUE(sending->complete);
-  EXPECT_TRUE(job_.endpoint(0).cell_returned(0, kCells - 1, 1)) << "it was kept";
+  EXPECT_TRUE(job_.endpoint(0).bounce_buffers().returned(0, kCells - 1, 1)) << "it was kept";
   for (uint32_t number = 2; number < 9; ++number) EXPECT_TRUE(receive(2, 0, number, 2 * kCellBytes));
   EXPECT_TRUE(receive(2, 0, 9, kCellBytes));
   for (Request* request : waiting) let_go(0, request);
@@ -453,7 +454,7 @@ TEST(FewCells, messages_come_both_ways) {
   make_byte(byte);
   for (uint32_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
-    Job job(Kind::fake, 2, seed);
+    Job job({Kind::fake, seed}, 2);
     std::mt19937 random(seed * 104'729);
     const Engines engines = make_engines(job, 2, share_a_cache);
     for (const auto& engine : engines) {
@@ -508,12 +509,7 @@ TEST(FewCells, messages_come_both_ways) {
   ASSERT_TRUE(param::set_number(static_cast<size_t>(param::Id::p2p_inline_bytes_max), param::kAutomatic));
 }
 
-INSTANTIATE_TEST_SUITE_P(Implementations, EngineContract,
-                         testing::Values(Case{Kind::shm, 1}, Case{Kind::shm, 2}, Case{Kind::fake, 1},
-                                         Case{Kind::fake, 2}, Case{Kind::fake, 3}, Case{Kind::fake, 4}),
-                         [](const auto& tested) { return case_name(tested.param); });
-
-INSTANTIATE_TEST_SUITE_P(Network, EngineContract, testing::ValuesIn(fabric_cases(2)),
+INSTANTIATE_TEST_SUITE_P(Implementations, EngineContract, testing::ValuesIn(cases({2, 4, 2})),
                          [](const auto& tested) { return case_name(tested.param); });
 
 }  // namespace

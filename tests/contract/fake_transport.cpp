@@ -19,16 +19,17 @@ FakeNetwork::FakeNetwork(int size, uint32_t seed)
 std::byte* FakeTransport::claim(PeerIndex to, size_t payload_bytes, Status&) {
   FakeNetwork::Pair& pair = network_.pair(self_, to);
   if (pair.under_way.size() >= FakeNetwork::kRingPackets || network_.chance(10)) return nullptr;
-  pair.claimed.assign(shm::kHeaderBytes + payload_bytes, std::byte{0});
+  pair.claimed.assign(payload_bytes + 1, std::byte{0});
   return pair.claimed.data();
 }
 
 void FakeTransport::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
                            uint64_t match) {
   FakeNetwork::Pair& pair = network_.pair(self_, to);
-  const auto* payload = pair.claimed.data() + shm::kHeaderBytes;
+  const auto* payload = pair.claimed.data();
   pair.under_way.push_back(
-      {{shm::PacketHeader::make_commit(kind, flags, static_cast<uint32_t>(payload_bytes), cookie), match},
+      {{transport::PacketHeader::make_commit(kind, flags, static_cast<uint32_t>(payload_bytes), cookie),
+        match},
        {payload, payload + payload_bytes}});
   pair.claimed.clear();
 }
@@ -55,33 +56,33 @@ void FakeTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
   pair.unexpected_kib = static_cast<uint32_t>(pair.unexpected_bytes >> 10);
 }
 
-int FakeTransport::take_cells(size_t, bool) {
+int FakeTransport::take(size_t, bool) {
   FakeNetwork::Cells& cells = network_.cells(self_);
   for (size_t cell = 0; cell < cells.sent.size(); ++cell) {
-    if (!cell_returned(self_, static_cast<int>(cell), cells.sent[cell])) continue;
+    if (!returned(self_, static_cast<int>(cell), cells.sent[cell])) continue;
     ++cells.sent[cell];
     return static_cast<int>(cell);
   }
   return -1;
 }
 
-uint32_t FakeTransport::cell_ticket(PeerIndex owner, int cell) {
+uint32_t FakeTransport::ticket(PeerIndex owner, int cell) {
   const FakeNetwork::Cells& cells = network_.cells(owner);
   return owner == self_ ? cells.sent[static_cast<size_t>(cell)] : cells.marks[static_cast<size_t>(cell)] + 1;
 }
 
-bool FakeTransport::cell_returned(PeerIndex owner, int cell, uint32_t ticket) {
+bool FakeTransport::returned(PeerIndex owner, int cell, uint32_t ticket) {
   // A mark is sometimes seen late.
   if (ticket == 0) return true;
   return network_.cells(owner).marks[static_cast<size_t>(cell)] >= ticket && network_.chance(70);
 }
 
-std::byte* FakeTransport::cells_of(PeerIndex owner, int cell, size_t bytes) {
+std::byte* FakeTransport::memory(PeerIndex owner, int cell, size_t bytes) {
   if (cell < 0 || cell >= FakeNetwork::kCells || bytes > FakeNetwork::kCellBytes) return nullptr;
   return network_.cells(owner).memory.data() + static_cast<size_t>(cell) * FakeNetwork::kCellBytes;
 }
 
-void FakeTransport::mark_cell_free(PeerIndex owner, int cell, PeerIndex) {
+void FakeTransport::release(PeerIndex owner, int cell, PeerIndex) {
   ++network_.cells(owner).marks[static_cast<size_t>(cell)];
 }
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "transport/local_path.h"
 #include "transport/transport.h"
 
 namespace hearth::contract {
@@ -26,7 +27,7 @@ class FakeNetwork {
   FakeNetwork(int size, uint32_t seed);
 
   struct Packet {
-    shm::PacketHeader header;
+    transport::PacketHeader header;
     std::vector<std::byte> payload;
   };
   struct Pair {
@@ -54,7 +55,9 @@ class FakeNetwork {
   std::vector<Cells> cells_;
 };
 
-class FakeTransport final : public transport::Transport {
+class FakeTransport final : public transport::Transport,
+                            private transport::BounceBuffers,
+                            private transport::LocalPath {
  public:
   FakeTransport(FakeNetwork& network, PeerIndex self) : network_(network), self_(self) {}
 
@@ -67,17 +70,20 @@ class FakeTransport final : public transport::Transport {
   uint32_t unexpected_kib_at(PeerIndex to) override { return network_.pair(self_, to).unexpected_kib; }
   void add_unexpected_bytes(PeerIndex from, int64_t bytes) override;
 
+  transport::BounceBuffers& bounce_buffers() override { return *this; }
+  transport::LocalPath& local_path() override { return *this; }
+
+ private:
   size_t part_bytes_max() const override { return FakeNetwork::kCellBytes; }
-  int take_cells(size_t bytes, bool gap) override;
-  uint32_t cell_ticket(PeerIndex owner, int cell) override;
-  bool cell_returned(PeerIndex owner, int cell, uint32_t ticket) override;
-  std::byte* cells_of(PeerIndex owner, int cell, size_t bytes) override;
-  void mark_cell_free(PeerIndex owner, int cell, PeerIndex from) override;
+  int take(size_t bytes, bool gap) override;
+  uint32_t ticket(PeerIndex owner, int cell) override;
+  bool returned(PeerIndex owner, int cell, uint32_t ticket) override;
+  std::byte* memory(PeerIndex owner, int cell, size_t bytes) override;
+  void release(PeerIndex owner, int cell, PeerIndex from) override;
 
   /// All endpoints are in this process.
   bool target_of(PeerIndex, single_copy::Target&) override { return true; }
 
- private:
   FakeNetwork& network_;
   const PeerIndex self_;
 };

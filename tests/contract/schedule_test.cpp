@@ -71,9 +71,13 @@ class Ranks {
  public:
   /// `nodes`: the machine of each rank in the communicators; empty: one machine.
   Ranks(const Case& which, int size, std::vector<int> nodes = {})
-      : job_(which.kind, size, which.seed), random_(which.seed * 31 + 7), nodes_(std::move(nodes)) {
+      : job_(which, size), random_(which.seed * 31 + 7), nodes_(std::move(nodes)) {
     datatype::enter_predefined_types();
-    if (which.kind == Kind::shm) coll::CollectiveRegion::set_up(job_.segment(), 0);
+    shm::process_node = nullptr;
+    if (which.kind == Kind::shm) {
+      shm::process_node = &job_.node(0);
+      coll::CollectiveRegion::set_up();
+    }
     for (int rank = 0; rank < size; ++rank) {
       p2p::EngineSetup setup;
       setup.self = rank;
@@ -335,7 +339,7 @@ TEST_P(ScheduleContract, several_machines) {
       {0, 0, 1, 1}, {0, 1, 0, 1}, {2, 0, 1, 1, 0, 1}, {0, 0, 0, 1, 2, 2, 2}, {0, 1, 2, 0, 1, 2, 0, 1},
       {0, 1, 1},    {0, 0, 1},
   };
-  const bool slow = GetParam().kind == Kind::fabric || GetParam().kind == Kind::mixed;
+  const bool slow = GetParam().kind == Kind::network || GetParam().kind == Kind::mixed;
   for (const std::vector<int>& nodes : spreads) {
     for (const Count count : {3, 40, 3000}) {
       if (slow && (nodes.size() > 6 || count != 40)) continue;
@@ -398,12 +402,7 @@ TEST_P(ScheduleContract, persistent_ones_start_in_any_order) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Implementations, ScheduleContract,
-                         testing::Values(Case{Kind::shm, 1}, Case{Kind::shm, 2}, Case{Kind::shm, 3},
-                                         Case{Kind::fake, 1}, Case{Kind::fake, 2}, Case{Kind::fake, 3}),
-                         [](const auto& tested) { return case_name(tested.param); });
-
-INSTANTIATE_TEST_SUITE_P(Network, ScheduleContract, testing::ValuesIn(fabric_cases(1)),
+INSTANTIATE_TEST_SUITE_P(Implementations, ScheduleContract, testing::ValuesIn(cases({3, 3, 1})),
                          [](const auto& tested) { return case_name(tested.param); });
 
 }  // namespace

@@ -13,14 +13,14 @@ class SimulatedJob::Endpoint final : public transport::Transport {
   const char* name() const override { return "simulated"; }
   size_t packet_bytes_max() const override { return transport::kNetworkPacketBytesMax; }
   std::byte* claim(PeerIndex, size_t payload_bytes, Status&) override {
-    claimed_.assign(shm::kHeaderBytes + payload_bytes, std::byte{0});
+    claimed_.assign(payload_bytes + 1, std::byte{0});
     return claimed_.data();
   }
   void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
               uint64_t match) override {
     const auto commit =
-        shm::PacketHeader::make_commit(kind, flags, static_cast<uint32_t>(payload_bytes), cookie);
-    const auto* payload = claimed_.data() + shm::kHeaderBytes;
+        transport::PacketHeader::make_commit(kind, flags, static_cast<uint32_t>(payload_bytes), cookie);
+    const auto* payload = claimed_.data();
     job_.rank(to).inbox.push_back({self_, {commit, match}, {payload, payload + payload_bytes}});
     Sent& sent = job_.rank(self_).sent;
     if (job_.together(self_, to)) {

@@ -11,7 +11,7 @@
 
 #include "objects/comm.h"
 #include "p2p/engine.h"
-#include "transport/network.h"
+#include "transport/fabric.h"
 
 namespace hearth::contract {
 
@@ -46,7 +46,7 @@ class SimulatedJob {
  private:
   struct Packet {
     PeerIndex from;
-    shm::PacketHeader header;
+    transport::PacketHeader header;
     std::vector<std::byte> payload;
   };
   class Endpoint;

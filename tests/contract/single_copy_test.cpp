@@ -240,13 +240,13 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
     std::byte* line = nullptr;
     Status status;
     while ((line = transport.claim(to, sizeof cooperative_request, status)) == nullptr) step();
-    std::memcpy(shm::payload_at(line), &cooperative_request, sizeof cooperative_request);
+    std::memcpy(line, &cooperative_request, sizeof cooperative_request);
     transport.commit(to, static_cast<uint8_t>(p2p::PacketKind::cooperative_request), flags,
                      sizeof cooperative_request, cookie, 0);
   }
 
   inline static int warnings = 0;
-  Job job_{GetParam().kind, kSize, GetParam().seed};
+  Job job_{GetParam(), kSize};
   std::mt19937 random_{GetParam().seed * 104729};
   datatype::Type byte_;
   std::vector<shm::CopyControlBlock> control_blocks_{kSize};

@@ -58,7 +58,7 @@ class Threads : public testing::Test {
     for (std::thread& thread : threads) thread.join();
   }
 
-  Job job_{Kind::shm, kRanks, 1};
+  Job job_{{Kind::shm, 1}, kRanks};
   datatype::Type byte_;
 };
 
@@ -172,7 +172,7 @@ class ThreadsOfOneRank : public testing::Test {
     engine_.wake_threads();
   }
 
-  Job job_{Kind::shm, 2, 1};
+  Job job_{{Kind::shm, 1}, 2};
   Engine engine_;
   shm::WakeWord wake_word_;
 };

@@ -9,24 +9,27 @@
 #include <vector>
 
 #include "job.h"
+#include "transport/local_path.h"
 
 namespace hearth::contract {
 namespace {
 
+using transport::PacketHeader;
+
 struct Seen {
   PeerIndex from;
-  shm::PacketHeader header;
+  PacketHeader header;
   std::vector<std::byte> payload;
 };
 
-void collect(void* receiver, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+void collect(void* receiver, PeerIndex from, const PacketHeader& header, const std::byte* payload) {
   static_cast<std::vector<Seen>*>(receiver)->push_back({from, header, {payload, payload + header.bytes()}});
 }
 
 class TransportContract : public testing::TestWithParam<Case> {
  protected:
   static constexpr int kSize = 4;
-  Job job_{GetParam().kind, kSize, GetParam().seed};
+  Job job_{GetParam(), kSize};
   // Number of polls; one poll of a network takes a microsecond.
   static constexpr int kPatience = 2'000'000;
 
@@ -51,7 +54,7 @@ bool send(transport::Transport& from, PeerIndex to, uint32_t number, size_t byte
   std::byte* line = from.claim(to, bytes, status);
   EXPECT_TRUE(status.ok());
   if (line == nullptr) return false;
-  for (size_t at = 0; at < bytes; ++at) shm::payload_at(line)[at] = pattern(number, at);
+  for (size_t at = 0; at < bytes; ++at) line[at] = pattern(number, at);
   from.commit(to, static_cast<uint8_t>(1 + number % 5), static_cast<uint8_t>(number % 128), bytes, number,
               ~uint64_t{number});
   return true;
@@ -71,7 +74,7 @@ TEST_P(TransportContract, packets_of_a_pair_arrive_once_whole_and_in_order) {
       uint32_t& number = sent[static_cast<size_t>(rank)][static_cast<size_t>(to)];
       const size_t bytes = std::min<size_t>(random_() % 3 == 0 ? random_() % 2000 : random_() % 60,
                                             job_.endpoint(rank).limits_to(to).packet_bytes_max);
-      if (random_() % 4 == 0) job_.endpoint(rank).prefetch_room(to, random_() % 2000);
+      if (random_() % 4 == 0) job_.endpoint(rank).local_path().prefetch_room(to, random_() % 2000);
       if (number < kPackets && send(job_.endpoint(rank), to, number, bytes)) ++number;
       continue;
     }
@@ -131,7 +134,7 @@ TEST_P(TransportContract, answers_during_a_poll_arrive_in_order) {
       }
     }
   } answerer = {job_.endpoint(1)};
-  const auto on_question = [](void* receiver, PeerIndex, const shm::PacketHeader&, const std::byte*) {
+  const auto on_question = [](void* receiver, PeerIndex, const PacketHeader&, const std::byte*) {
     auto& who = *static_cast<Answerer*>(receiver);
     ++who.asked;
     who.answer();
@@ -161,7 +164,7 @@ TEST_P(TransportContract, the_longest_packet_fits_from_every_position) {
     const size_t bytes = number % 2 == 0 ? longest : number % 97;
     int tries = 0;
     // Prefetching for another length must not matter.
-    job_.endpoint(0).prefetch_room(1, random_() % (longest + 1));
+    job_.endpoint(0).local_path().prefetch_room(1, random_() % (longest + 1));
     while (!send(job_.endpoint(0), 1, number, bytes)) {
       poll_both(arrived);
       ASSERT_LT(++tries, kPatience) << "packet " << number << " never found room";
@@ -170,64 +173,63 @@ TEST_P(TransportContract, the_longest_packet_fits_from_every_position) {
 }
 
 TEST_P(TransportContract, cells_come_back_only_when_marked) {
-  transport::Transport& owner = job_.endpoint(2);
+  transport::BounceBuffers& owner = job_.endpoint(2).bounce_buffers();
   if (owner.part_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
   const size_t bytes = owner.part_bytes_max();
   std::vector<int> cells;
-  for (int cell = owner.take_cells(bytes, true); cell >= 0; cell = owner.take_cells(bytes, true))
-    cells.push_back(cell);
+  for (int cell = owner.take(bytes, true); cell >= 0; cell = owner.take(bytes, true)) cells.push_back(cell);
   ASSERT_FALSE(cells.empty());
-  for (const int cell : cells) std::memset(owner.cells_of(2, cell, bytes), cell + 1, bytes);
+  for (const int cell : cells) std::memset(owner.memory(2, cell, bytes), cell + 1, bytes);
   for (const int cell : cells) {
-    EXPECT_FALSE(owner.cell_returned(2, cell, owner.cell_ticket(2, cell)));
-    const std::byte* seen = job_.endpoint(0).cells_of(2, cell, bytes);
+    EXPECT_FALSE(owner.returned(2, cell, owner.ticket(2, cell)));
+    const std::byte* seen = job_.endpoint(0).bounce_buffers().memory(2, cell, bytes);
     ASSERT_NE(seen, nullptr);
     EXPECT_EQ(seen[0], static_cast<std::byte>(cell + 1));
     EXPECT_EQ(seen[bytes - 1], static_cast<std::byte>(cell + 1));
   }
-  EXPECT_EQ(owner.take_cells(bytes, true), -1);
-  const uint32_t ticket = owner.cell_ticket(2, cells[0]);
-  job_.endpoint(0).mark_cell_free(2, cells[0], 2);
+  EXPECT_EQ(owner.take(bytes, true), -1);
+  const uint32_t ticket = owner.ticket(2, cells[0]);
+  job_.endpoint(0).bounce_buffers().release(2, cells[0], 2);
   int again = -1;
-  for (int i = 0; i < 200 && again < 0; ++i) again = owner.take_cells(bytes, true);
+  for (int i = 0; i < 200 && again < 0; ++i) again = owner.take(bytes, true);
   EXPECT_EQ(again, cells[0]);
   bool back = false;
-  for (int i = 0; i < 200 && !back; ++i) back = owner.cell_returned(2, cells[0], ticket);
+  for (int i = 0; i < 200 && !back; ++i) back = owner.returned(2, cells[0], ticket);
   EXPECT_TRUE(back) << "taken again, the first sending is still back";
-  EXPECT_FALSE(owner.cell_returned(2, cells[0], owner.cell_ticket(2, cells[0])));
-  EXPECT_EQ(owner.take_cells(bytes, true), -1);
-  EXPECT_EQ(job_.endpoint(0).cells_of(2, -1, 1), nullptr);
-  EXPECT_EQ(job_.endpoint(0).cells_of(2, 1'000'000, 1), nullptr);
-  EXPECT_EQ(job_.endpoint(0).cells_of(2, 0, size_t{1} << 30), nullptr);
+  EXPECT_FALSE(owner.returned(2, cells[0], owner.ticket(2, cells[0])));
+  EXPECT_EQ(owner.take(bytes, true), -1);
+  EXPECT_EQ(job_.endpoint(0).bounce_buffers().memory(2, -1, 1), nullptr);
+  EXPECT_EQ(job_.endpoint(0).bounce_buffers().memory(2, 1'000'000, 1), nullptr);
+  EXPECT_EQ(job_.endpoint(0).bounce_buffers().memory(2, 0, size_t{1} << 30), nullptr);
 }
 
 // As in p2p/recycled_buffers.h: the receiver fills a bounce buffer that it has emptied, and the owner marks
 // it free.
 TEST_P(TransportContract, a_cell_may_come_home_with_an_answer) {
-  transport::Transport& owner = job_.endpoint(2);
-  transport::Transport& guest = job_.endpoint(0);
+  transport::BounceBuffers& owner = job_.endpoint(2).bounce_buffers();
+  transport::BounceBuffers& guest = job_.endpoint(0).bounce_buffers();
   if (owner.part_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
   const size_t bytes = owner.part_bytes_max();
-  const int cell = owner.take_cells(bytes, false);
+  const int cell = owner.take(bytes, false);
   ASSERT_GE(cell, 0);
-  const uint32_t question = owner.cell_ticket(2, cell);
-  const uint32_t answer = guest.cell_ticket(2, cell);
-  std::memset(guest.cells_of(2, cell, bytes), 77, bytes);
+  const uint32_t question = owner.ticket(2, cell);
+  const uint32_t answer = guest.ticket(2, cell);
+  std::memset(guest.memory(2, cell, bytes), 77, bytes);
   for (int i = 0; i < 50; ++i) {
-    EXPECT_FALSE(owner.cell_returned(2, cell, question));
-    EXPECT_FALSE(guest.cell_returned(2, cell, answer));
+    EXPECT_FALSE(owner.returned(2, cell, question));
+    EXPECT_FALSE(guest.returned(2, cell, answer));
   }
-  EXPECT_EQ(owner.cells_of(2, cell, bytes)[bytes - 1], std::byte{77});
-  owner.mark_cell_free(2, cell, 0);
+  EXPECT_EQ(owner.memory(2, cell, bytes)[bytes - 1], std::byte{77});
+  owner.release(2, cell, 0);
   bool back = false;
-  for (int i = 0; i < 200 && !back; ++i) back = guest.cell_returned(2, cell, answer);
+  for (int i = 0; i < 200 && !back; ++i) back = guest.returned(2, cell, answer);
   EXPECT_TRUE(back);
-  for (back = false; !back;) back = owner.cell_returned(2, cell, question);
+  for (back = false; !back;) back = owner.returned(2, cell, question);
 }
 
 // Runs of all lengths, returned in any order: no two runs in use share a byte.
 TEST_P(TransportContract, cells_that_are_out_never_overlap) {
-  transport::Transport& owner = job_.endpoint(1);
+  transport::BounceBuffers& owner = job_.endpoint(1).bounce_buffers();
   if (owner.part_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
   struct Run {
     int cell;
@@ -238,20 +240,20 @@ TEST_P(TransportContract, cells_that_are_out_never_overlap) {
   int taken = 0;
   for (int step = 0; step < 5000; ++step) {
     const size_t bytes = 1 + random_() % owner.part_bytes_max();
-    const int cell = random_() % 2 == 0 ? owner.take_cells(bytes, random_() % 2 == 0) : -1;
+    const int cell = random_() % 2 == 0 ? owner.take(bytes, random_() % 2 == 0) : -1;
     if (cell >= 0) {
       out.push_back({cell, bytes, static_cast<std::byte>(step)});
-      std::memset(owner.cells_of(1, cell, bytes), step, bytes);
+      std::memset(owner.memory(1, cell, bytes), step, bytes);
       ++taken;
     } else if (!out.empty()) {
       // Prefetching must not change runs in use.
       for (size_t ahead = random_() % 16; ahead > 0; --ahead)
-        owner.prefetch_cell(random_() % (size_t{1} << 20));
+        job_.endpoint(1).local_path().prefetch_cell(random_() % (size_t{1} << 20));
       const size_t which = random_() % out.size();
       const Run run = out[which];
-      const std::byte* seen = job_.endpoint(3).cells_of(1, run.cell, run.bytes);
+      const std::byte* seen = job_.endpoint(3).bounce_buffers().memory(1, run.cell, run.bytes);
       ASSERT_TRUE(std::all_of(seen, seen + run.bytes, [&](std::byte at) { return at == run.fill; })) << step;
-      job_.endpoint(3).mark_cell_free(1, run.cell, 1);
+      job_.endpoint(3).bounce_buffers().release(1, run.cell, 1);
       out.erase(out.begin() + static_cast<std::ptrdiff_t>(which));
     }
   }
@@ -279,23 +281,19 @@ TEST_P(TransportContract, the_sender_hears_what_waits_unmatched) {
   EXPECT_EQ(job_.endpoint(0).unexpected_kib_at(1), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Implementations, TransportContract,
-                         testing::Values(Case{Kind::shm, 1}, Case{Kind::shm, 2}, Case{Kind::fake, 1},
-                                         Case{Kind::fake, 2}, Case{Kind::fake, 3}),
-                         [](const auto& tested) { return case_name(tested.param); });
-
-INSTANTIATE_TEST_SUITE_P(Network, TransportContract, testing::ValuesIn(fabric_cases(2)),
+INSTANTIATE_TEST_SUITE_P(Implementations, TransportContract, testing::ValuesIn(cases({2, 3, 2})),
                          [](const auto& tested) { return case_name(tested.param); });
 
 // Whole buffers besides the packets, in both directions, many at a time.
 TEST(Buffers, go_straight_from_memory_to_memory) {
-  if (fabric_cases(1).empty()) GTEST_SKIP();
-  Job job(Kind::fabric, 2, 1);
+  const std::vector<Case> networks = network_cases(1);
+  if (networks.empty()) GTEST_SKIP();
+  Job job(networks[0], 2);
   constexpr uint32_t kBuffers = 20;
   std::vector<std::vector<std::byte>> from(kBuffers), to(kBuffers);
   std::vector<Seen> over[2];
   const auto header = [](uint8_t kind, uint32_t number) {
-    return shm::PacketHeader{shm::PacketHeader::make_commit(kind, 0, 0, number), 0};
+    return PacketHeader{PacketHeader::make_commit(kind, 0, 0, number), 0};
   };
   for (uint32_t number = 0; number < kBuffers; ++number) {
     from[number].resize(1 + number * 50'000);
@@ -303,9 +301,9 @@ TEST(Buffers, go_straight_from_memory_to_memory) {
     for (size_t at = 0; at < from[number].size(); ++at) from[number][at] = pattern(number, at);
     const auto sender = static_cast<PeerIndex>(number % 2);
     const PeerIndex receiver = 1 - sender;
-    ASSERT_TRUE(job.endpoint(receiver).carries_buffers(sender));
-    ASSERT_TRUE(job.endpoint(receiver).await_buffer(sender, number, to[number].data(), to[number].size(),
-                                                    header(7, number)));
+    ASSERT_TRUE(job.endpoint(receiver).buffer_transfers().reaches(sender));
+    ASSERT_TRUE(job.endpoint(receiver).buffer_transfers().await(sender, number, to[number].data(),
+                                                                to[number].size(), header(7, number)));
   }
   // A packet opens the connection, as between engines.
   for (const PeerIndex rank : {0, 1}) ASSERT_TRUE(send(job.endpoint(rank), 1 - rank, 0, 8));
@@ -315,8 +313,9 @@ TEST(Buffers, go_straight_from_memory_to_memory) {
     ASSERT_LT(looks, 2'000'000) << "only " << ended << " are over";
     const uint32_t number = sent;
     if (sent < kBuffers && job.endpoint(static_cast<int>(number % 2))
-                               .send_buffer(static_cast<PeerIndex>(1 - number % 2), number,
-                                            from[number].data(), from[number].size(), header(8, number))) {
+                               .buffer_transfers()
+                               .send(static_cast<PeerIndex>(1 - number % 2), number, from[number].data(),
+                                     from[number].size(), header(8, number))) {
       ++sent;
     }
     for (const int rank : {0, 1}) job.endpoint(rank).poll(collect, &over[rank]);

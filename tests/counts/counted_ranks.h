@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "coll/schedule.h"
+#include "shm/node.h"
 #include "shm/segment.h"
 
 namespace hearth::coll {
@@ -62,6 +64,7 @@ class CountedRanks {
 
   int size_;
   shm::Segment segment_;
+  std::optional<shm::Node> node_;
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

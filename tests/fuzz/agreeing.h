@@ -28,13 +28,14 @@ class Agreeing {
   Agreeing(Input& input, const shm::Segment& segment, bool apart)
       : input_(input),
         self_(static_cast<int>(input.below(kSize))),
-        liveness_(segment),
-        transport_(segment, self_),
-        rank_(input, transport_, kSize, self_, &liveness_) {
+        node_(segment, self_, nullptr, {}, apart ? std::vector<int>{0, 1, 2} : std::vector<int>()),
+        transport_(node_),
+        rank_(input, transport_, kSize, self_, &node_.liveness()) {
     datatype::enter_predefined_types();
     p2p::process_engine = &rank_.engine();
-    coll::CollectiveRegion::set_up(segment, self_);
-    coll::Agreement::set_up(segment, apart);
+    shm::process_node = &node_;
+    coll::CollectiveRegion::set_up();
+    coll::Agreement::set_up();
     objects::Group* group = objects::pools.groups.create();
     group->peers = {0, 1, 2};
     group->index(self_);
@@ -48,6 +49,7 @@ class Agreeing {
   ~Agreeing() {
     objects::release(*comm_);
     p2p::process_engine = nullptr;
+    shm::process_node = nullptr;
   }
   Agreeing(const Agreeing&) = delete;
   Agreeing& operator=(const Agreeing&) = delete;
@@ -79,7 +81,7 @@ class Agreeing {
     p2p::WaitDiagnostics note(rank_.engine(), entry);
     under_way_.front()->describe(note);
   }
-  void tell_death(int of) const { liveness_.tell(of, shm::DeathCause::signal, 9); }
+  void tell_death(int of) const { node_.liveness().tell(of, shm::DeathCause::signal, 9); }
 
  private:
   class Started final : public coll::Agreement {
@@ -89,7 +91,7 @@ class Agreeing {
 
   Input& input_;
   const int self_;
-  shm::Liveness liveness_;
+  shm::Node node_;
   transport::ShmTransport transport_;
   Rank rank_;
   objects::Comm* comm_ = nullptr;

@@ -29,7 +29,8 @@ class Members {
   Members(fuzz::Input& input, const shm::Segment& segment)
       : input_(input),
         member_(input, segment, true),
-        others_{{segment, (member_.self() + 1) % kSize}, {segment, (member_.self() + 2) % kSize}} {}
+        other_nodes_{{segment, (member_.self() + 1) % kSize}, {segment, (member_.self() + 2) % kSize}},
+        others_{transport::ShmTransport(other_nodes_[0]), transport::ShmTransport(other_nodes_[1])} {}
 
   void run() {
     member_.rank().run([this] {
@@ -101,12 +102,13 @@ class Members {
     Status status;
     std::byte* place = other.claim(member_.self(), payload.size(), status);
     if (place == nullptr) return;
-    if (!payload.empty()) std::memcpy(shm::payload_at(place), payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(place, payload.data(), payload.size());
     other.commit(member_.self(), kind, flags, payload.size(), cookie, p2p::match_word(kAgreementContext, 0));
   }
 
   fuzz::Input& input_;
   fuzz::Agreeing member_;
+  shm::Node other_nodes_[kSize - 1];
   transport::ShmTransport others_[kSize - 1];
 };
 

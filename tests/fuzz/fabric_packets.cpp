@@ -7,7 +7,7 @@
 #include "fuzz.h"
 #include "provider.h"
 #include "rank.h"
-#include "transport/network.h"
+#include "transport/fabric.h"
 
 using namespace hearth;
 

@@ -19,8 +19,10 @@ class Pair {
   Pair(fuzz::Input& input, const shm::Segment& segment)
       : input_(input),
         segment_(segment),
-        own_(segment, kSelf),
-        other_(segment, kPeer),
+        own_node_(segment, kSelf),
+        other_node_(segment, kPeer),
+        own_(own_node_),
+        other_(other_node_),
         rank_(input, own_, 2) {}
 
   void run() {
@@ -59,7 +61,7 @@ class Pair {
     Status status;
     std::byte* place = other_.claim(kSelf, payload.size(), status);
     if (place == nullptr) return;
-    if (!payload.empty()) std::memcpy(shm::payload_at(place), payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(place, payload.data(), payload.size());
     const uint64_t match = p2p::match_word(fuzz::Rank::kContext, rank_.some_tag());
     other_.commit(kSelf, kind, flags, payload.size(), cookie, match);
   }
@@ -81,6 +83,8 @@ class Pair {
 
   fuzz::Input& input_;
   const shm::Segment& segment_;
+  shm::Node own_node_;
+  shm::Node other_node_;
   transport::ShmTransport own_;
   transport::ShmTransport other_;
   fuzz::Rank rank_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <set>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "objects/lifetime.h"
 #include "objects/pools.h"
 #include "p2p/engine.h"
+#include "shm/node.h"
 #include "transport/shm_transport.h"
 #include "tune/threshold.h"
 
@@ -39,7 +41,15 @@ class CollectiveRegions : public testing::Test {
     plan.region_count = kRegions;
     plan.pipeline_bytes = pipeline_bytes;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
-    CollectiveRegion::set_up(segment_, 0);
+    nodes_.clear();
+    for (int rank = 0; rank < kRanks; ++rank) nodes_.emplace_back(segment_, rank);
+    be(0);
+  }
+  void TearDown() override { shm::process_node = nullptr; }
+  /// Continues as this process, which has received no id yet.
+  void be(int rank) {
+    shm::process_node = &nodes_[static_cast<size_t>(rank)];
+    CollectiveRegion::set_up();
   }
 
   /// The communicator object of process `rank`, with the first `size` processes as members.
@@ -97,6 +107,7 @@ class CollectiveRegions : public testing::Test {
   }
 
   shm::Segment segment_;
+  std::deque<shm::Node> nodes_;
 };
 
 TEST_F(CollectiveRegions, TheFirstIsTakenFromTheStart) {
@@ -270,11 +281,11 @@ TEST_F(CollectiveRegions, OfWhoDiesAsTheLastToLeaveComeBack) {
   EXPECT_EQ(regions_taken(), 1u);
 }
 
-// Plays the processes of a job one after the other: set_up() switches the process and discards its private
+// Plays the processes of a job one after the other: be() switches the process and discards its private
 // record of announced regions.
 TEST_F(CollectiveRegions, LeavesWithoutTheIdAfterTheAllocatingProcessDied) {
   const int32_t region = take(3);
-  CollectiveRegion::set_up(segment_, 1);
+  be(1);
   CollectiveRegion::leave_without_id();
   EXPECT_EQ(present(region), 3) << "word of it may come, nobody has died";
   objects::leave_regions_of(4);
@@ -283,21 +294,21 @@ TEST_F(CollectiveRegions, LeavesWithoutTheIdAfterTheAllocatingProcessDied) {
   objects::leave_regions_of(0);
   CollectiveRegion::leave_without_id();
   EXPECT_EQ(present(region), 1);
-  CollectiveRegion::set_up(segment_, 2);
+  be(2);
   objects::leave_regions_of(0);
   CollectiveRegion::leave_without_id();
   EXPECT_EQ(regions_taken(), 1u);
 }
 
 TEST_F(CollectiveRegions, LeavesIfItKnowsOfADeathBeforeTheAllocatingProcess) {
-  CollectiveRegion::set_up(segment_, 1);
+  be(1);
   objects::leave_regions_of(2);
-  CollectiveRegion::set_up(segment_, 0);
+  be(0);
   const int32_t region = take(3);
   EXPECT_EQ(present(region), 3);
   objects::leave_regions_of(2);
   CollectiveRegion::leave(region);
-  CollectiveRegion::set_up(segment_, 1);
+  be(1);
   objects::leave_regions_of(2);
   CollectiveRegion::leave_without_id();
   EXPECT_EQ(regions_taken(), 1u);
@@ -308,7 +319,7 @@ TEST_F(CollectiveRegions, LeavesIfItKnowsOfADeathBeforeTheAllocatingProcess) {
 TEST_F(CollectiveRegions, LeavesWithoutTheIdWhatTheDeadProcessHadLeft) {
   const int32_t region = take(2);
   CollectiveRegion::leave(region);
-  CollectiveRegion::set_up(segment_, 1);
+  be(1);
   objects::leave_regions_of(0);
   EXPECT_EQ(present(region), 1);
   CollectiveRegion::leave_without_id();
@@ -317,7 +328,7 @@ TEST_F(CollectiveRegions, LeavesWithoutTheIdWhatTheDeadProcessHadLeft) {
 
 TEST_F(CollectiveRegions, StaysWithAnIdFromBeforeADeath) {
   const int32_t region = take(3);
-  CollectiveRegion::set_up(segment_, 1);
+  be(1);
   EXPECT_EQ(CollectiveRegion::accept(region), region);
   objects::leave_regions_of(2);
   CollectiveRegion::leave_without_id();
@@ -336,17 +347,17 @@ TEST_F(CollectiveRegions, TheAllocatingProcessKnowsTheId) {
 
 TEST_F(CollectiveRegions, AcceptRejectsAnIdThatIsTooLate) {
   const int32_t early = take(3);
-  CollectiveRegion::set_up(segment_, 1);
+  be(1);
   objects::leave_regions_of(2);
   CollectiveRegion::leave_without_id();
   EXPECT_EQ(CollectiveRegion::accept(early), kNoRegion) << "it has left before";
   CollectiveRegion::leave(early, 0);
   EXPECT_EQ(regions_taken(), 1u);
-  CollectiveRegion::set_up(segment_, 0);
+  be(0);
   const int32_t late = take(2);
   ASSERT_EQ(CollectiveRegion::index_of(late), CollectiveRegion::index_of(early))
       << "the same area, taken again";
-  CollectiveRegion::set_up(segment_, 1);
+  be(1);
   objects::leave_regions_of(2);
   CollectiveRegion::leave_without_id();
   EXPECT_EQ(present(late), 2) << "the dead one was counted the time before";
@@ -363,10 +374,10 @@ TEST_F(CollectiveRegions, AcceptRejectsAnIdThatIsTooLate) {
 TEST_F(CollectiveRegions, LeavesWithoutTheIdWhileOthersLeave) {
   constexpr int kRounds = 500;
   for (int round = 0; round < kRounds; ++round) {
-    CollectiveRegion::set_up(segment_, 0);
+    be(0);
     const int32_t region = take(4);
     ASSERT_NE(region, kNoRegion);
-    CollectiveRegion::set_up(segment_, 1);
+    be(1);
     std::vector<std::thread> threads;
     threads.emplace_back([] { CollectiveRegion::leave_all(0); });
     threads.emplace_back([region] { CollectiveRegion::leave(region, 2); });
@@ -388,7 +399,7 @@ TEST_F(CollectiveRegions, WhyARankIsOutOfStepIsPassedOn) {
     views.push_back(CollectiveRegion::of(*comms.back()));
   }
   // A rank with a collective mismatch first checks whether a failed process caused it, which needs an engine.
-  transport::ShmTransport transport(segment_, 0);
+  transport::ShmTransport transport(nodes_[0]);
   p2p::EngineSetup setup;
   setup.size = kRanks;
   setup.transport = &transport;

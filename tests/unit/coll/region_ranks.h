@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 #include <span>
 #include <thread>
@@ -19,6 +20,7 @@
 #include "mpi.h"
 #include "objects/pools.h"
 #include "shm/arena.h"
+#include "shm/node.h"
 
 namespace hearth::coll {
 
@@ -129,7 +131,9 @@ class RegionRank {
       os::Descriptor file = os::duplicate_out_of_the_way(arena->descriptor());
       EXPECT_TRUE(shm::Arena::attach(std::move(file), kRanks, rank, arena_).ok()) << last_failure_text();
     }
-    CollectiveRegion::set_up(segment, rank, &arena_);
+    node_.emplace(segment, rank, &arena_);
+    shm::process_node = &*node_;
+    CollectiveRegion::set_up();
     group_.peers = {0, 1, 2, 3};
     group_.index(rank);
     comm_.group = &group_;
@@ -140,7 +144,10 @@ class RegionRank {
     CollectiveRegion::of(comm_);
     sum_.kind = objects::OpKind::sum;
   }
-  virtual ~RegionRank() { delete comm_.region_view; }
+  virtual ~RegionRank() {
+    delete comm_.region_view;
+    if (shm::process_node == &*node_) shm::process_node = nullptr;
+  }
   PipelineRing& ring() { return comm_.region_view->pipeline_ring(); }
   RegionRank(const RegionRank&) = delete;
   RegionRank& operator=(const RegionRank&) = delete;
@@ -199,6 +206,7 @@ class RegionRank {
 
   const int rank_;
   shm::Arena arena_;
+  std::optional<shm::Node> node_;
   objects::Group group_;
   objects::Comm comm_;
   objects::Op sum_;

@@ -18,7 +18,7 @@
 #include "base/os_socket.h"
 #include "base/os_wait.h"
 #include "base/param.h"
-#include "transport/network.h"
+#include "transport/fabric.h"
 
 namespace hearth::transport {
 namespace {

@@ -1,0 +1,89 @@
+// This process's machine, as one object: the segment and the arena of its ranks, which process of the job has
+// which local rank, and which of these processes still run. The segment and the arena number processes by
+// local rank; everything above numbers them by PeerIndex, and converts here.
+//
+// In this layer, because transports, collectives and windows need it, and because it knows nothing but shared
+// memory; the rank's start (launch/bootstrap.h) determines what it contains. The process has one, which
+// abi/runtime.h creates before the transport and which stays as long as the process. Functions without an
+// object of their own reach it by shm::node(). Tests play several processes with one object for each.
+//
+// Under the library's lock. All memory is private to this process, apart from segment and arena.
+#pragma once
+
+#include <vector>
+
+#include "base/os_io.h"
+#include "base/peer_index.h"
+#include "shm/arena.h"
+#include "shm/liveness.h"
+#include "shm/segment.h"
+
+namespace hearth::shm {
+
+class Node {
+ public:
+  /// Segment and arena must outlive it. `arena` may be nullptr. `local_ranks`: the local rank of each process
+  /// of the job, -1 on other machines; empty: all are on this machine, in their order. `machines`: the
+  /// machine of each process, real or simulated; empty: there is one.
+  Node(const Segment& segment, int local_rank, Arena* arena = nullptr, std::vector<int> local_ranks = {},
+       std::vector<int> machines = {});
+
+  const Segment& segment() const { return segment_; }
+  /// nullptr if there is no arena, or if it could not be used when this object was created.
+  Arena* arena() const { return arena_; }
+  const Liveness& liveness() const { return liveness_; }
+
+  // Processes.
+  PeerIndex self() const { return peer_at(local_rank_); }
+  int local_rank() const { return local_rank_; }
+  /// Local rank of a process; -1 if it is on another machine.
+  int local_rank_of(PeerIndex peer) const {
+    return local_ranks_.empty() ? static_cast<int>(peer) : local_ranks_[static_cast<size_t>(peer)];
+  }
+  PeerIndex peer_at(int local_rank) const {
+    return peers_.empty() ? local_rank : peers_[static_cast<size_t>(local_rank)];
+  }
+  bool has(PeerIndex peer) const { return local_rank_of(peer) >= 0; }
+  /// Whether every process of the job is on this machine.
+  bool has_all() const { return local_ranks_.empty(); }
+  /// Whether the processes of the job count as being on several machines, real or simulated.
+  bool is_one_of_several() const { return !machines_.empty(); }
+  /// Whether this process and another one may use shared memory as an alternative to messages: has(), and on
+  /// the same simulated machine.
+  bool shares_memory_with(PeerIndex peer) const {
+    return has(peer) && (machines_.empty() ||
+                         machines_[static_cast<size_t>(peer)] == machines_[static_cast<size_t>(self())]);
+  }
+
+  /// The block of this process, and of another one. Pre: has(peer).
+  RankBlock& block() const { return segment_.rank(local_rank_); }
+  RankBlock& block_of(PeerIndex peer) const { return segment_.rank(local_rank_of(peer)); }
+
+  // The processes of the system. Pre: has(peer).
+  /// The PID of a process that has published it; 0 if it denotes another process in this PID namespace, or
+  /// may.
+  int pid_of(PeerIndex peer) const;
+  /// Whether a process has certainly ended. The launcher marks dead processes. If another library launched
+  /// the job, or the launcher is slow, a pidfd shows the end. The first call opens it, and it stays open,
+  /// because the system may reuse the PID of an ended process.
+  bool is_gone(PeerIndex peer) const;
+
+ private:
+  const Segment& segment_;
+  Arena* const arena_;
+  const Liveness liveness_;
+  const int local_rank_;
+  const std::vector<int> local_ranks_;             // by PeerIndex, or empty
+  const std::vector<int> machines_;                // by PeerIndex, or empty
+  std::vector<PeerIndex> peers_;                   // by local rank, or empty
+  mutable std::vector<os::Descriptor> processes_;  // by local rank: pidfds
+};
+
+/// The process's machine, from attaching to the job to the end of the process; nullptr before.
+inline const Node* process_node = nullptr;
+/// Pre: attached.
+inline const Node& node() {
+  return *process_node;
+}
+
+}  // namespace hearth::shm
