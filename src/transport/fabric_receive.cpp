@@ -170,7 +170,11 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
     });
     if (ahead < kWindow && is_new) {
       from.early.push_back(buffer);
-      if (Buffer* another = take_buffer(); another != nullptr) repost(another);
+      if (Buffer* another = take_buffer(); another != nullptr) {
+        repost(another);
+      } else {
+        ++unreplaced_;
+      }
     } else {
       refuse("makes no sense");
       repost(buffer);
@@ -188,7 +192,12 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
     from.early[i] = from.early.back();
     from.early.pop_back();
     packets += hand_over(*other, handler, receiver);
-    give_buffer(other);
+    if (unreplaced_ > 0) {
+      --unreplaced_;
+      repost(other);
+    } else {
+      give_buffer(other);
+    }
     i = 0;
   }
   return packets;

@@ -224,6 +224,7 @@ class FabricTransport final : public Network {
   std::vector<Peer> peers_;
   std::vector<PeerIndex> waiting_;  // with a queue or a due acknowledgement
   std::vector<Buffer*> unposted_;   // receive buffers that could not be posted yet
+  size_t unreplaced_ = 0;           // receive buffers in Peer::early for which no memory was left
   Buffer* free_ = nullptr;
   Buffer* claimed_ = nullptr;  // returned by claim()
   size_t under_way_ = 0;       // packets and buffers whose sends are pending
