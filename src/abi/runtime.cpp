@@ -282,6 +282,7 @@ Status add_user(int& level) {
     return {};
   }
   run.level_in_force = level;
+  if (run.network != nullptr) run.network->rejoin();
   // Stays enabled: a thread may wait for it.
   if (level == MPI_THREAD_MULTIPLE && !LibraryLock::enabled) LibraryLock::enabled = true;
   if (run.recorder != nullptr) {
@@ -322,8 +323,11 @@ void remove_user() {
                            [](p2p::WaitDiagnostics& note) { note.finalize(); });
     leave_network(false);
   }
-  // Another user may have been added during the wait.
-  if (--run.users > 0) return;
+  if (--run.users > 0) {
+    // Another user may have been added during the wait.
+    if (run.network != nullptr) run.network->rejoin();
+    return;
+  }
   run.engine->complete_profile();
   if (run.recorder != nullptr) run.recorder->end(run.engine->pool_bytes());
   chaos::at(chaos::Point::finalize_ends);

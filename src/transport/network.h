@@ -48,6 +48,9 @@ class Network : public Transport {
   /// The transport must be polled until then.
   virtual void leave() = 0;
   virtual bool has_left() = 0;
+  /// Ends the shutdown, for a later session. Reports the processes that were lost since leave() without
+  /// having announced theirs.
+  virtual void rejoin() = 0;
 };
 
 /// Loads libfabric and opens an endpoint, by the parameters fabric_*. The library is not loaded before.
