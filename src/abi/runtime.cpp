@@ -117,15 +117,23 @@ void make_recorder() {
   profile::call_counts = run.board.part(run.job.rank).calls;
 }
 
-// Each machine counts its own blocks of context ids; the blocks of all machines are interleaved.
+// Ends the job if the ids are used up: the other members of the communicator wait for the id, and a used one
+// would mix the messages of two communicators.
 uint32_t new_context() {
   const Runtime& run = runtime();
   const uint32_t counted =
       atomic::fetch_add(run.job.segment.job().next_context, kContextsEach) - kFirstFreeContext;
-  if (run.job.place_of.empty()) return kFirstFreeContext + counted;
-  const auto machines = static_cast<uint32_t>(run.job.hosts.size());
-  return kFirstFreeContext + counted * machines +
-         static_cast<uint32_t>(node_of(run.job.rank)) * kContextsEach;
+  const bool alone = run.job.place_of.empty();
+  const uint32_t machines = alone ? 1 : static_cast<uint32_t>(run.job.hosts.size());
+  const uint32_t machine = alone ? 0 : static_cast<uint32_t>(node_of(run.job.rank));
+  const uint32_t context = context_block(counted, machines, machine);
+  if (context != 0) return context;
+  end_job_for(
+      fail(MPI_ERR_OTHER,
+           "the job has used up its context ids: its ranks have made %u communicators and channels of "
+           "partitioned messages on one machine. Likely cause: a loop makes and frees them. Remedy: "
+           "make them once, before the loop",
+           counted / kContextsEach));
 }
 
 topo::Relation relation_to(objects::PeerIndex peer) {
