@@ -116,15 +116,23 @@ void make_recorder() {
   profile::call_counts = run.board.part(run.job.rank).calls;
 }
 
-// Each machine counts its own blocks of context ids; the blocks of all machines are interleaved.
+// Ends the job if the ids are used up: the other members of the communicator wait for the id, and a used one
+// would mix the messages of two communicators.
 uint32_t new_context() {
   const Runtime& run = runtime();
   const uint32_t counted =
       atomic::fetch_add(run.job.segment.job().next_context, kContextsEach) - kFirstFreeContext;
-  if (run.node->has_all()) return kFirstFreeContext + counted;
-  const auto machines = static_cast<uint32_t>(run.job.hosts.size());
-  return kFirstFreeContext + counted * machines +
-         static_cast<uint32_t>(node_of(run.job.rank)) * kContextsEach;
+  const bool alone = run.node->has_all();
+  const uint32_t machines = alone ? 1 : static_cast<uint32_t>(run.job.hosts.size());
+  const uint32_t machine = alone ? 0 : static_cast<uint32_t>(node_of(run.job.rank));
+  const uint32_t context = context_block(counted, machines, machine);
+  if (context != 0) return context;
+  end_job_for(
+      fail(MPI_ERR_OTHER,
+           "the job has used up its context ids: its ranks have made %u communicators and channels of "
+           "partitioned messages on one machine. Likely cause: a loop makes and frees them. Remedy: "
+           "make them once, before the loop",
+           counted / kContextsEach));
 }
 
 topo::Relation relation_to(objects::PeerIndex peer) {
@@ -282,6 +290,7 @@ Status add_user(int& level) {
     return {};
   }
   run.level_in_force = level;
+  if (run.network != nullptr) run.network->rejoin();
   // Stays enabled: a thread may wait for it.
   if (level == MPI_THREAD_MULTIPLE && !LibraryLock::enabled) LibraryLock::enabled = true;
   if (run.recorder != nullptr) {
@@ -322,8 +331,11 @@ void remove_user() {
                            [](p2p::WaitDiagnostics& note) { note.finalize(); });
     leave_network(false);
   }
-  // Another user may have been added during the wait.
-  if (--run.users > 0) return;
+  if (--run.users > 0) {
+    // Another user may have been added during the wait.
+    if (run.network != nullptr) run.network->rejoin();
+    return;
+  }
   run.engine->complete_profile();
   if (run.recorder != nullptr) run.recorder->end(run.engine->pool_bytes());
   chaos::at(chaos::Point::finalize_ends);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -65,6 +66,23 @@ struct Mount {
   std::string_view type;
   std::string_view super_options;
 };
+
+// The kernel writes a blank, tab, line feed or backslash of a path as a backslash and three octal digits.
+std::string decode_path(std::string_view text) {
+  const auto is_octal = [](char digit) { return digit >= '0' && digit <= '7'; };
+  std::string path;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const std::string_view digits = text.substr(at + 1, 3);
+    if (text[at] == '\\' && digits.size() == 3 && std::ranges::all_of(digits, is_octal)) {
+      path += static_cast<char>((digits[0] - '0') << 6 | (digits[1] - '0') << 3 | (digits[2] - '0'));
+      at += 3;
+    } else {
+      path += text[at];
+    }
+  }
+  return path;
+}
+
 bool parse_mount(std::string_view line, Mount& mount) {
   const size_t dash = line.find(" - ");
   if (dash == std::string_view::npos) return false;
@@ -79,7 +97,7 @@ bool parse_mount(std::string_view line, Mount& mount) {
     if (after_count < after.size()) after[after_count++] = word;
   });
   if (count < before.size() || after_count < 1) return false;
-  mount = {std::string(before[3]), std::string(before[4]), after[0], after[2]};
+  mount = {decode_path(before[3]), decode_path(before[4]), after[0], after[2]};
   return true;
 }
 

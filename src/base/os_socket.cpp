@@ -25,13 +25,17 @@ using chaos::refuses;
 constexpr int kWaitingMax = 4096;  // connections that wait to be accepted
 constexpr size_t kDescriptorsMax = 8;
 
-// An abstract name begins with a zero byte and is not terminated by one.
+// An abstract name begins with a zero byte and is not terminated by one. Returns the length of the address; 0
+// with errno if the name is too long.
 socklen_t fill_address(const std::string& name, sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;
-  const size_t letters = std::min(name.size(), sizeof address.sun_path - 1);
-  std::memcpy(address.sun_path + 1, name.data(), letters);
-  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + letters);
+  if (name.size() > sizeof address.sun_path - 1) {
+    errno = ENAMETOOLONG;
+    return 0;
+  }
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
 }
 
 // Control message that carries descriptors.
@@ -190,7 +194,7 @@ Descriptor listen_under_name(const std::string& name) {
   if (!socket.open()) return {};
   sockaddr_un address;
   const socklen_t bytes = fill_address(name, address);
-  if (refuses(Call::connect)) return {};
+  if (bytes == 0 || refuses(Call::connect)) return {};
   if (::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0) return {};
   if (::listen(socket.number(), kWaitingMax) != 0) return {};
   return socket;
@@ -212,6 +216,7 @@ Descriptor connect_to_name(const std::string& name, uint64_t timeout_ns) {
   if (refuses(Call::connect)) return {};
   sockaddr_un address;
   const socklen_t bytes = fill_address(name, address);
+  if (bytes == 0) return {};
   int result;
   do {
     result = ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), bytes);

@@ -173,7 +173,9 @@ Status set_attribute(const AttributeHolder& holder, int keyval, void* value) {
   auto place = find(*holder.attributes, keyval);
   if (place != holder.attributes->end()) {
     HEARTH_TRY(call_delete(holder, *place));
+    // The delete function may have deleted the attribute and freed the key.
     place = find(*holder.attributes, keyval);
+    if (place == holder.attributes->end()) HEARTH_TRY(check_keyval(holder.kind, keyval));
   }
   if (place != holder.attributes->end()) {
     place->value = value;
@@ -223,17 +225,22 @@ Status delete_attributes(Comm& comm) {
 Status copy_attributes(const AttributeHolder& from, const AttributeHolder& to) {
   const Attributes originals = *from.attributes;
   for (const Attribute& attribute : originals) {
+    // An earlier copy function may have deleted this attribute.
+    if (find(*from.attributes, attribute.keyval) == from.attributes->end()) continue;
     void* value = nullptr;
     int wanted = 0;
-    const Status status = call_copy(from, attribute, value, wanted);
-    if (!status.ok()) {
-      for (const Attribute& copied : *to.attributes) drop_reference(copied.keyval);
-      to.attributes->clear();
-      return status;
-    }
-    if (wanted == 0) continue;
-    to.attributes->push_back({attribute.keyval, value});
+    // Held for the copy: the copy function may delete the original and free the key.
     ++keyval_at(attribute.keyval).references;
+    const Status status = call_copy(from, attribute, value, wanted);
+    if (status.ok() && wanted != 0) {
+      to.attributes->push_back({attribute.keyval, value});
+      continue;
+    }
+    drop_reference(attribute.keyval);
+    if (status.ok()) continue;
+    for (const Attribute& copied : *to.attributes) drop_reference(copied.keyval);
+    to.attributes->clear();
+    return status;
   }
   return {};
 }

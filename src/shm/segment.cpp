@@ -387,8 +387,10 @@ int64_t Segment::take_ring(int receiver) const {
   if (offset + geometry_.ring_bytes > bytes_) return -1;
   const int node = rank(receiver).memory.rings;
   if (node >= 0) os::prefer_node(base_ + offset, geometry_.ring_bytes, node);
-  if (!os::reserve_room(descriptor_, offset, geometry_.ring_bytes)) return -1;
-  return number;
+  if (os::reserve_room(descriptor_, offset, geometry_.ring_bytes)) return number;
+  // There is one number per pair: return it for a later attempt, unless another process has taken the next.
+  static_cast<void>(atomic::compare_exchange(job().rings_taken, number + 1, number));
+  return -1;
 }
 
 std::byte* Segment::region_memory(int region) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "base/os_wait.h"
 #include "base/param.h"
@@ -157,7 +158,10 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
     from.unexpected_kib_there = wire.unmatched_kib;
   }
   if (wire.header.kind() == kTellsKind || wire.header.kind() == kLeavesKind) {
-    if (wire.header.kind() == kLeavesKind) {
+    // Ignores a late announcement: packets or a later announcement have followed it.
+    const uint32_t to_come = wire.number - from.taken;
+    if (wire.header.kind() == kLeavesKind && to_come <= kWindow &&
+        (!from.leaves || to_come > from.leaves_after - from.taken)) {
       from.leaves = true;
       from.leaves_after = wire.number;
     }
@@ -170,7 +174,11 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
     });
     if (ahead < kWindow && is_new) {
       from.early.push_back(buffer);
-      if (Buffer* another = take_buffer(); another != nullptr) repost(another);
+      if (Buffer* another = take_buffer(); another != nullptr) {
+        repost(another);
+      } else {
+        ++unreplaced_;
+      }
     } else {
       refuse("makes no sense");
       repost(buffer);
@@ -188,7 +196,12 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
     from.early[i] = from.early.back();
     from.early.pop_back();
     packets += hand_over(*other, handler, receiver);
-    give_buffer(other);
+    if (unreplaced_ > 0) {
+      --unreplaced_;
+      repost(other);
+    } else {
+      give_buffer(other);
+    }
     i = 0;
   }
   return packets;
@@ -197,7 +210,6 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
 int FabricTransport::hand_over(const Buffer& buffer, PacketHandler handler, void* receiver) {
   const auto index = static_cast<PeerIndex>(reinterpret_cast<const Wire*>(buffer.data)->from);
   Peer& from = peer(index);
-  from.leaves = false;
   int packets = 0;
   for (size_t at = offsetof(Wire, header); at < buffer.bytes; ++packets) {
     const auto& header = *reinterpret_cast<const PacketHeader*>(buffer.data + at);
@@ -206,6 +218,8 @@ int FabricTransport::hand_over(const Buffer& buffer, PacketHandler handler, void
     ++from.taken;
     handler(receiver, index, header, buffer.data + payload);
   }
+  // A packet after the announced end: the process has not left.
+  if (from.leaves_after - from.taken > kWindow) from.leaves = false;
   if (from.taken - from.taken_told >= kWindow / 2 && !from.to_tell) {
     from.to_tell = true;
     list_waiting(index);
@@ -336,29 +350,42 @@ void FabricTransport::lose(PeerIndex index, const char* why) {
     give_buffer(first);
   }
   // A process that has announced its shutdown may end.
-  if (other.has_left() || leaving_since_ns_ != 0) return;
-  if (setup_.lost != nullptr) setup_.lost(setup_.context, index, why);
+  if (other.has_left()) return;
+  if (leaving_since_ns_ != 0) {
+    other.lost_while_left = why;
+  } else if (setup_.lost != nullptr) {
+    setup_.lost(setup_.context, index, why);
+  }
 }
 
 // Shutdown.
 
 void FabricTransport::leave() {
   leaving_since_ns_ = os::now_ns();
+  for (Peer& other : peers_) other.announced = false;
+  announce();
+}
+
+// Announces the number of packets after which this process leaves, again if packets have followed.
+void FabricTransport::announce() {
   for (size_t i = 0; i < peers_.size(); ++i) {
-    if (!peers_[i].talks || peers_[i].lost) continue;
+    Peer& other = peers_[i];
+    if (!other.talks || other.lost || (other.announced && other.announced_after == other.sent)) continue;
     // A peer that has only sent packets is not connected yet.
-    if (peers_[i].number == FI_ADDR_UNSPEC && !connect(static_cast<PeerIndex>(i)).ok()) continue;
+    if (other.number == FI_ADDR_UNSPEC && !connect(static_cast<PeerIndex>(i)).ok()) continue;
     Buffer* buffer = take_buffer();
     if (buffer == nullptr) continue;
     Wire& wire = *reinterpret_cast<Wire*>(buffer->data);
     wire.header = {PacketHeader::make_commit(kLeavesKind, 0, 0, 0), 0};
-    wire.number = peers_[i].sent;
+    wire.number = other.announced_after = other.sent;
+    other.announced = true;
     buffer->bytes = sizeof(Wire);
     send_or_queue(static_cast<PeerIndex>(i), buffer);
   }
 }
 
 bool FabricTransport::has_left() {
+  announce();
   const bool late = os::now_ns() - leaving_since_ns_ > param::get_time_ns(param::Id::fabric_alive);
   if (!late && (!quiet() || std::any_of(peers_.begin(), peers_.end(), [](const Peer& other) {
         return other.talks && !other.has_left() && !other.lost;
@@ -367,8 +394,15 @@ bool FabricTransport::has_left() {
   }
   // Resets the state for a later session.
   for (Peer& other : peers_) other.talks = other.leaves = false;
-  leaving_since_ns_ = 0;
   return true;
+}
+
+void FabricTransport::rejoin() {
+  leaving_since_ns_ = 0;
+  for (size_t i = 0; i < peers_.size(); ++i) {
+    const char* const why = std::exchange(peers_[i].lost_while_left, nullptr);
+    if (why != nullptr && setup_.lost != nullptr) setup_.lost(setup_.context, static_cast<PeerIndex>(i), why);
+  }
 }
 
 }  // namespace hearth::transport

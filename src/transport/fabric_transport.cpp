@@ -209,7 +209,6 @@ void FabricTransport::commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t p
                              uint64_t match) {
   Buffer* buffer = claimed_;
   claimed_ = nullptr;
-  leaving_since_ns_ = 0;
   Wire& wire = *reinterpret_cast<Wire*>(buffer->data);
   wire.header = {PacketHeader::make_commit(kind, flags, static_cast<uint32_t>(payload_bytes), cookie), match};
   wire.number = peer(to).sent++;

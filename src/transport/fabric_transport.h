@@ -77,6 +77,7 @@ class FabricTransport final : public Network, private BufferTransfers {
   const std::string& way() const override { return way_; }
   void leave() override;
   bool has_left() override;
+  void rejoin() override;
 
  private:
   bool reaches(PeerIndex) const override { return true; }
@@ -142,11 +143,12 @@ class FabricTransport final : public Network, private BufferTransfers {
   struct Peer {
     std::vector<std::byte> address;  // port of the connection monitor, then libfabric's address
     fi_addr_t number = FI_ADDR_UNSPEC;
-    uint32_t sent = 0;          // packets to it
-    uint32_t taken_there = 0;   // of those, acknowledged by it
-    uint32_t taken = 0;         // packets from it
-    uint32_t taken_told = 0;    // of those, acknowledged to it
-    uint32_t leaves_after = 0;  // with `leaves`: packets that it has sent in all
+    uint32_t sent = 0;             // packets to it
+    uint32_t taken_there = 0;      // of those, acknowledged by it
+    uint32_t taken = 0;            // packets from it
+    uint32_t taken_told = 0;       // of those, acknowledged to it
+    uint32_t leaves_after = 0;     // with `leaves`: packets that it has sent in all
+    uint32_t announced_after = 0;  // with `announced`: packets to it that the announcement counted
     uint32_t unexpected_kib_there = 0;
     uint32_t under_way = 0;  // packets and buffers to it whose sends are pending
     int64_t unexpected_bytes = 0;
@@ -158,7 +160,9 @@ class FabricTransport final : public Network, private BufferTransfers {
     bool to_tell = false;        // an acknowledgement is due
     bool talks = false;          // packets have been exchanged
     bool leaves = false;         // it has announced its shutdown
+    bool announced = false;      // this process has announced its own to it
     bool lost = false;
+    const char* lost_while_left = nullptr;  // why it was lost, while this is not reported
 
     bool has_left() const { return leaves && taken == leaves_after; }
   };
@@ -202,6 +206,7 @@ class FabricTransport final : public Network, private BufferTransfers {
   void watch_machines();
   void lose_machine_of(PeerIndex index, const char* why);
   void lose(PeerIndex index, const char* why);
+  void announce();
   void count_out(PeerIndex index);
   void count_left(PeerIndex index);
   void refuse(const char* what);
@@ -226,6 +231,7 @@ class FabricTransport final : public Network, private BufferTransfers {
   std::vector<Peer> peers_;
   std::vector<PeerIndex> waiting_;  // with a queue or a due acknowledgement
   std::vector<Buffer*> unposted_;   // receive buffers that could not be posted yet
+  size_t unreplaced_ = 0;           // receive buffers in Peer::early for which no memory was left
   Buffer* free_ = nullptr;
   Buffer* claimed_ = nullptr;  // returned by claim()
   size_t under_way_ = 0;       // packets and buffers whose sends are pending
@@ -242,7 +248,7 @@ class FabricTransport final : public Network, private BufferTransfers {
   uint64_t packets_seen_ = 0;      // at the last check
   uint64_t quiet_since_ns_ = 0;
   bool machines_watched_ = false;
-  uint64_t leaving_since_ns_ = 0;  // 0: not shutting down
+  uint64_t leaving_since_ns_ = 0;  // since leave(); 0: in use
   bool polling_ = false;           // inside poll(): short answers wait until its end
   bool refusal_told_ = false;
 };

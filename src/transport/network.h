@@ -41,6 +41,9 @@ class Network : public Transport {
   /// The transport must be polled until then.
   virtual void leave() = 0;
   virtual bool has_left() = 0;
+  /// Ends the shutdown, for a later session. Reports the processes that were lost since leave() without
+  /// having announced theirs.
+  virtual void rejoin() = 0;
 };
 
 /// Opens the first network of the table in networks.cpp that works on this machine, without the endpoint

@@ -10,14 +10,15 @@ namespace {
 // Inverted sign test: how many of n sorted values may be removed at each end so that the rest contains the
 // median with 95 % confidence. -1: not even all of them do.
 int cut_off(int n) {
-  // Probability of at most `below` heads in n tosses of a fair coin, summed from 2^-n.
-  double chance = std::ldexp(1.0, -n);
+  // Probability of at most `below` heads in n tosses of a fair coin. Its terms are kept as logarithms,
+  // because the first one, 2^-n, is no double if n is above 1074.
+  double log_chance = -n * std::log(2.0);
   double sum = 0;
   int below = 0;
   for (; below < n / 2; ++below) {
-    sum += chance;
+    sum += std::exp(log_chance);
     if (2 * sum > 0.05) break;
-    chance *= static_cast<double>(n - below) / (below + 1);
+    log_chance += std::log(static_cast<double>(n - below) / (below + 1));
   }
   return below - 1;
 }

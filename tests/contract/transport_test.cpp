@@ -329,5 +329,37 @@ TEST(Buffers, go_straight_from_memory_to_memory) {
   }
 }
 
+// A process that leaves may still have to answer others. It waits for them and for its answers all the same.
+TEST(Shutdown, waits_for_packets_that_follow_the_announcement) {
+  if (fabric_cases(1).empty()) GTEST_SKIP();
+  Job job(Kind::fabric, 2, 1);
+  auto& first = static_cast<transport::Network&>(job.endpoint(0));
+  auto& second = static_cast<transport::Network&>(job.endpoint(1));
+  std::vector<Seen> seen[2];
+  const auto poll_until = [&](size_t packets) {
+    for (int polls = 0; seen[1].size() < packets; ++polls) {
+      ASSERT_LT(polls, 2'000'000);
+      first.poll(collect, &seen[0]);
+      second.poll(collect, &seen[1]);
+    }
+  };
+  ASSERT_TRUE(send(first, 1, 0, 8));
+  poll_until(1);
+  first.leave();
+  ASSERT_TRUE(send(first, 1, 1, 8));
+  poll_until(2);
+  EXPECT_FALSE(first.has_left()) << "the other process has not announced its shutdown";
+  second.leave();
+  for (int polls = 0; !first.has_left() || !second.has_left(); ++polls) {
+    ASSERT_LT(polls, 2'000'000);
+    first.poll(collect, &seen[0]);
+    second.poll(collect, &seen[1]);
+  }
+  first.rejoin();
+  second.rejoin();
+  ASSERT_TRUE(send(first, 1, 2, 8));
+  poll_until(3);
+}
+
 }  // namespace
 }  // namespace hearth::contract

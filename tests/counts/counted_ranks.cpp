@@ -256,6 +256,7 @@ bool CountedRanks::run_once(const Build& build) {
               !build(*rank->schedule, rank->number).ok();
   }
   size_t over = 0;
+  uint64_t last = 0;
   for (bool moved = true; over < ranks_.size() && moved && !failed;) {
     moved = false;
     over = 0;
@@ -266,7 +267,6 @@ bool CountedRanks::run_once(const Build& build) {
     }
     // A shared-memory collective operation that is not complete may have made progress: the counters of lines
     // show it.
-    static uint64_t last = 0;
     uint64_t now = 0;
     for (const Counts& counts : state.counts)
       now += static_cast<uint64_t>(counts.lines_read + counts.lines_written);

@@ -101,6 +101,15 @@ TEST(ControlGroups, MountedFromAFolderWhoseNameOursBeginsWith) {
   EXPECT_EQ(strange[0].path, "");
 }
 
+// The kernel writes blanks and backslashes of a path in octal.
+TEST(ControlGroups, PathsWithBlanksAreDecoded) {
+  const auto groups = control_groups_in(
+      "0::/my job/a\n", "31 23 0:27 /my\\040job /mnt/c\\134g\\011x\\04 rw - cgroup2 cgroup2 rw\n", "cpu");
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].mount, "/mnt/c\\g\tx\\04");
+  EXPECT_EQ(groups[0].path, "/a");
+}
+
 TEST(ControlGroups, NonsenseIsNoGroup) {
   EXPECT_TRUE(control_groups_in("", "", "cpu").empty());
   EXPECT_TRUE(control_groups_in("x\n:\n", "a b\n - cgroup2\n", "cpu").empty());

@@ -17,6 +17,19 @@ std::string some_name() {
   return "hearth-test-" + std::to_string(process_id());
 }
 
+// Cut off, two long names could be one.
+TEST(Sockets, NamesThatAreTooLongAreRefused) {
+  const std::string longest = some_name() + std::string(107 - some_name().size(), 'x');
+  const Descriptor listener = listen_under_name(longest);
+  ASSERT_TRUE(listener.open());
+  errno = 0;
+  EXPECT_FALSE(connect_to_name(longest + "y", kSecond).open());
+  EXPECT_EQ(errno, ENAMETOOLONG);
+  errno = 0;
+  EXPECT_FALSE(listen_under_name(std::string(108, 'x')).open());
+  EXPECT_EQ(errno, ENAMETOOLONG);
+}
+
 TEST(Sockets, PacketsStayWholeAndBringDescriptors) {
   const Descriptor listener = listen_under_name(some_name());
   ASSERT_TRUE(listener.open());

@@ -155,5 +155,49 @@ TEST_F(Attributes, RefuseWrongKeys) {
   EXPECT_EQ(delete_attribute(holder_of(one_), of_types).error_class(), MPI_ERR_KEYVAL);
 }
 
+// Functions of a key that delete the attribute for which they are called and free the key.
+int key_in_use = MPI_KEYVAL_INVALID;
+Comm* comm_in_use = nullptr;
+
+void drop_all() {
+  if (key_in_use == MPI_KEYVAL_INVALID) return;
+  const int number = key_in_use;
+  EXPECT_TRUE(free_keyval(KeyvalKind::comm, key_in_use).ok());
+  EXPECT_TRUE(delete_attribute(holder_of(*comm_in_use), number).ok());
+}
+int drop_on_delete(MPI_Comm, int, void*, void*) {
+  drop_all();
+  return MPI_SUCCESS;
+}
+int drop_on_copy(MPI_Comm, int, void*, void* in, void* out, int* flag) {
+  drop_all();
+  *static_cast<void**>(out) = in;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+TEST_F(Attributes, AreNotSetUnderAKeyThatTheDeleteFunctionFrees) {
+  const int number = key_in_use = key(MPI_COMM_NULL_COPY_FN, drop_on_delete);
+  comm_in_use = &one_;
+  ASSERT_TRUE(set_attribute(holder_of(one_), number, value_of(1)).ok());
+  EXPECT_EQ(set_attribute(holder_of(one_), number, value_of(2)).error_class(), MPI_ERR_KEYVAL);
+  EXPECT_TRUE(one_.attributes.empty());
+  // The number belongs to a new key, which the old value must not use.
+  EXPECT_EQ(key(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN), number);
+  EXPECT_EQ(get(one_, number), -1);
+}
+
+TEST_F(Attributes, KeepTheKeyThatTheCopyFunctionFrees) {
+  const int number = key_in_use = key(drop_on_copy, log_delete);
+  comm_in_use = &one_;
+  ASSERT_TRUE(set_attribute(holder_of(one_), number, value_of(3)).ok());
+  ASSERT_TRUE(copy_attributes(holder_of(one_), holder_of(two_)).ok());
+  EXPECT_TRUE(one_.attributes.empty());
+  EXPECT_EQ(get(two_, number), 3);
+  EXPECT_NE(key(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN), number);
+  ASSERT_TRUE(delete_attributes(two_).ok());
+  EXPECT_EQ(events_, (std::vector<std::string>{"delete 3 extra", "delete 3 extra"}));
+}
+
 }  // namespace
 }  // namespace hearth::objects

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/chaos.h"
 #include "base/os_memory.h"
 
 namespace hearth::shm {
@@ -89,6 +90,18 @@ TEST_F(BoundSegment, RingsHavePagesOfTheirOwnToLieWhereTheReceiverIs) {
   use_all();
   const int node = os::node_of_page(segment_.ring_memory(0));
   EXPECT_TRUE(node == 0 || node == -1) << node;
+}
+
+// Each pair has one ring. If its memory is refused, a later attempt needs the same number.
+TEST_F(BoundSegment, ARefusedRingIsThereForALaterAttempt) {
+  make({});
+  chaos::Plan refusal;
+  refusal.fail_at = 1;
+  refusal.fail = chaos::Call::room;
+  chaos::begin(refusal, 0);
+  EXPECT_EQ(segment_.take_ring(0), -1);
+  chaos::begin(chaos::Plan(), 0);
+  use_all();
 }
 
 // As in a sandbox, or on a machine for which hwloc has wrong data.
