@@ -6,10 +6,10 @@
 
 #include "launch/call_name.h"
 #include "output_file.h"
-#include "profile/json.h"
-#include "profile/page.h"
-#include "profile/summary.h"
-#include "profile/words.h"
+#include "profile/report/json.h"
+#include "profile/report/page.h"
+#include "profile/report/summary.h"
+#include "profile/report/words.h"
 
 namespace hearth::tools {
 

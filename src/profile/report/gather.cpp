@@ -11,7 +11,7 @@
 #include "base/os_memory.h"
 #include "mpi.h"
 #include "profile/board.h"
-#include "profile/summary.h"
+#include "profile/report/summary.h"
 
 namespace hearth::profile {
 namespace {

@@ -189,8 +189,6 @@ void show_live(const launch::RunningJob& job, launch::Observer& observer, const 
 
 }  // namespace
 
-const char* const kTopOrders[7] = {"rank", "state", "cpu", "wait", "unexpected", "in", "out"};
-
 Status run_top(const TopOptions& options) {
   launch::RunningJob job;
   HEARTH_TRY(choose_job(options.pid, job));

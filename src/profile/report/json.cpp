@@ -1,8 +1,8 @@
-#include "profile/json.h"
+#include "profile/report/json.h"
 
 #include <nlohmann/json.hpp>
 
-#include "profile/words.h"
+#include "profile/report/words.h"
 
 namespace hearth::profile {
 namespace {

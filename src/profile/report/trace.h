@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "profile/summary.h"
+#include "profile/report/summary.h"
 
 namespace hearth::profile {
 

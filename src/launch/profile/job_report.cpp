@@ -8,10 +8,10 @@
 #include "base/os_wait.h"
 #include "launch/call_name.h"
 #include "mpi.h"
-#include "profile/json.h"
-#include "profile/page.h"
-#include "profile/trace.h"
-#include "profile/words.h"
+#include "profile/report/json.h"
+#include "profile/report/page.h"
+#include "profile/report/trace.h"
+#include "profile/report/words.h"
 
 namespace hearth::launch {
 namespace {

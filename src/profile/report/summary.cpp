@@ -1,4 +1,4 @@
-#include "profile/summary.h"
+#include "profile/report/summary.h"
 
 #include <algorithm>
 #include <cstring>

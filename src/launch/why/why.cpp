@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/contexts.h"
-#include "launch/why_hints.h"
+#include "launch/why/why_hints.h"
 #include "launch/why_words.h"
 #include "mpi.h"
 

@@ -1,4 +1,4 @@
-#include "launch/why_hints.h"
+#include "launch/why/why_hints.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "launch/running_job.h"
+#include "launch/why/running_job.h"
 
 #include <algorithm>
 #include <cerrno>

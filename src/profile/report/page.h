@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "profile/summary.h"
+#include "profile/report/summary.h"
 
 namespace hearth::profile {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/status.h"
-#include "launch/running_job.h"
+#include "launch/why/running_job.h"
 #include "launch/snapshot.h"
 
 namespace hearth::tools {

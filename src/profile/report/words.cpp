@@ -1,4 +1,4 @@
-#include "profile/words.h"
+#include "profile/report/words.h"
 
 #include <cstdio>
 #include <cstring>

@@ -23,10 +23,8 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 
 }  // namespace
 
-void Job::tell_observer() {
-  for (uint32_t index = 0; index < rank_count(); ++index) {
-    observer_.set_process(static_cast<int>(index), ranks_[index].pid, ranks_[index].ended);
-  }
+Status check_why_is_built() {
+  return {};
 }
 
 void Job::say_why() {

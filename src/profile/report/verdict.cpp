@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "profile/words.h"
+#include "profile/report/words.h"
 
 namespace hearth::profile {
 namespace {

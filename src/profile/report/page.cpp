@@ -1,10 +1,10 @@
-#include "profile/page.h"
+#include "profile/report/page.h"
 
 #include <algorithm>
 
-#include "profile/charts.h"
 #include "profile/markup.h"
-#include "profile/words.h"
+#include "profile/report/charts.h"
+#include "profile/report/words.h"
 
 namespace hearth::profile {
 namespace {

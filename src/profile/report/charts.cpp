@@ -1,4 +1,4 @@
-#include "profile/charts.h"
+#include "profile/report/charts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "profile/markup.h"
-#include "profile/words.h"
+#include "profile/report/words.h"
 
 namespace hearth::profile {
 namespace {
