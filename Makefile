@@ -10,6 +10,7 @@
 #   make check-hpcc          HPCC: Linpack, PTRANS, RandomAccess, FFT, at 2, 4 and 8 ranks
 #   make check-programs      FFTW, LAMMPS and PETSc, built from their source archives, and HPCC; takes an hour
 #   make check-clang         everything built by Clang, and tested
+#   make check-minimal       the library, mpiexec, hearth and the unit tests, without all parts that can be left out
 #   make check-sanitizers    everything under the address, undefined-behaviour and thread sanitizers
 #   make check-peers         our own test programs on other MPI libraries: that proves the tests
 #   make check-hosts         the same programs and HPCC on two, three and four hosts, made of namespaces, and mpi4py's
@@ -35,7 +36,7 @@ PREFIX ?= /usr/local
 .NOTPARALLEL:
 .PHONY: all install quick run test soak check-conformance check-hpcc check-clang check-programs check-sanitizers \
   check-peers check-hosts check-scale check-lab check-surroundings check-chaos check-verdicts check-allocations \
-  check-models check-valgrind fuzz check-aarch64 compare format clean distclean check system python
+  check-minimal check-models check-valgrind fuzz check-aarch64 compare format clean distclean check system python
 
 all: check
 	@scripts/build.sh release hearth_installation
@@ -142,6 +143,11 @@ check-clang: python
 	@scripts/build.sh clang
 	@ctest --test-dir build/clang --parallel "$$(nproc)" --output-on-failure --no-label-summary \
 	  --label-exclude "soak|more"
+
+check-minimal: check
+	@scripts/build.sh minimal mpi_abi mpiexec hearth hearth_unit_tests
+	@ctest --test-dir build/minimal --parallel "$$(nproc)" --output-on-failure --no-label-summary \
+	  --label-regex "unit|contract" --label-exclude "soak|more"
 
 check-sanitizers: python
 	@scripts/build.sh asan all hearth_spared

@@ -16,7 +16,7 @@ struct TopOptions {
 };
 
 /// The names of columns to sort by.
-extern const char* const kTopOrders[7];
+inline constexpr const char* kTopOrders[] = {"rank", "state", "cpu", "wait", "unexpected", "in", "out"};
 
 Status run_top(const TopOptions& options);
 

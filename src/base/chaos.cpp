@@ -161,6 +161,7 @@ constexpr Choice kChoices[] = {
     {param::Id::p2p_part_bytes_max, false, {kAsItIs, 2 * KiB, 4 * KiB, 16 * KiB}},
     {param::Id::p2p_skew, false, {1, 1, 1, 0}},
     {param::Id::p2p_prefault, false, {1, 1, 1, 0}},
+    {param::Id::p2p_prefetch_for_write, false, {1, 1, 1, 0}},
     {param::Id::p2p_unexpected_bytes_max, false, {kAsItIs, 1024 * KiB, 64 * KiB, 1 * KiB}},
     {param::Id::wait_spin, false, {kAsItIs, kAsItIs, 0, 1 * kUs}},
     {param::Id::wait_yield, false, {kAsItIs, 0, 0, 20 * kUs}},

@@ -26,6 +26,7 @@ struct Declaration {
 constexpr Declaration kDeclarations[] = {
 #define HEARTH_PARAM(identifier, kind, standard, text) {#identifier, Kind::kind, #kind, standard, text},
 #include "base/param.def"
+#include "base/test_settings.def"
 #undef HEARTH_PARAM
 };
 constexpr const char* kAutomaticWord = "auto";
@@ -46,6 +47,7 @@ constexpr Words kWords[] = {
     {Id::reorder_measured, "apart always never"},
     {Id::initial_errhandler, "mpi_errors_are_fatal mpi_errors_abort mpi_errors_return"},
 };
+constexpr size_t kPublicCount = static_cast<size_t>(Id::public_count_);
 constexpr size_t kCount = static_cast<size_t>(Id::count_);
 static_assert(sizeof kDeclarations / sizeof kDeclarations[0] == kCount);
 
@@ -228,6 +230,18 @@ const Value& value_of(Id id, [[maybe_unused]] Kind kind) {
   return table().values[index];
 }
 
+std::vector<Row> rows_between(size_t first, size_t end) {
+  std::vector<Row> result;
+  for (size_t i = first; i < end; ++i) {
+    const Declaration& declaration = kDeclarations[i];
+    const Value& value = table().values[i];
+    result.push_back({declaration.name, environment_name(declaration.name), declaration.kind,
+                      declaration.kind_name, declaration.standard, value.text, value.number, value.source,
+                      declaration.text});
+  }
+  return result;
+}
+
 }  // namespace
 
 uint64_t get_bytes(Id id) {
@@ -264,32 +278,27 @@ std::string expected_form(Id id) {
 }
 
 std::vector<Row> rows() {
-  std::vector<Row> result;
-  for (size_t i = 0; i < kCount; ++i) {
-    const Declaration& declaration = kDeclarations[i];
-    const Value& value = table().values[i];
-    result.push_back({declaration.name, environment_name(declaration.name), declaration.kind,
-                      declaration.kind_name, declaration.standard, value.text, value.number, value.source,
-                      declaration.text});
-  }
-  return result;
+  return rows_between(0, kPublicCount);
+}
+std::vector<Row> test_rows() {
+  return rows_between(kPublicCount, kCount);
 }
 
-bool set_number(size_t row, int64_t value) {
-  const Kind kind = kDeclarations[row].kind;
-  if (value == kAutomatic && may_be_automatic(kDeclarations[row])) {
-    table().values[row] = {value, kAutomaticWord, "tool"};
+bool set_number(size_t index, int64_t value) {
+  const Kind kind = kDeclarations[index].kind;
+  if (value == kAutomatic && may_be_automatic(kDeclarations[index])) {
+    table().values[index] = {value, kAutomaticWord, "tool"};
     return true;
   }
   if (value < 0 || (kind == Kind::flag && value > 1) || kind == Kind::text) return false;
-  table().values[row] = {value, std::to_string(value), "tool"};
+  table().values[index] = {value, std::to_string(value), "tool"};
   return true;
 }
 
-bool set_text(size_t row, const std::string& value) {
-  HEARTH_DCHECK(kDeclarations[row].kind == Kind::text);
-  if (!parse_text(row, value)) return false;
-  table().values[row] = {0, value, "tool"};
+bool set_text(size_t index, const std::string& value) {
+  HEARTH_DCHECK(kDeclarations[index].kind == Kind::text);
+  if (!parse_text(index, value)) return false;
+  table().values[index] = {0, value, "tool"};
   return true;
 }
 

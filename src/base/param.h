@@ -1,5 +1,5 @@
 // Parameters: each is declared once in param.def, read once from the environment, and printable with its
-// source.
+// source. Settings for tests are declared in test_settings.def; only get_...() and test_rows() return them.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,9 @@ namespace hearth::param {
 enum class Id : int {
 #define HEARTH_PARAM(identifier, kind, standard, text) identifier,
 #include "base/param.def"
+  public_count_,
+  last_public_ = public_count_ - 1,
+#include "base/test_settings.def"
 #undef HEARTH_PARAM
   count_
 };
@@ -38,7 +41,7 @@ bool parse(Id id, const std::string& text, int64_t& number);
 /// The form of a parameter's values, as in "bytes, as in 4096, 32K, 2M or 1G".
 std::string expected_form(Id id);
 
-/// One row of the table that `hearth info` prints.
+/// One row of a table of parameters.
 struct Row {
   const char* name;         // as in param.def
   std::string environment;  // HEARTH_...
@@ -50,12 +53,15 @@ struct Row {
   const char* source;    // "default", "environment", "tool" or "chaos"
   const char* text;
 };
+/// The parameters, by Id: the table that `hearth info` prints.
 std::vector<Row> rows();
+/// The settings for tests.
+std::vector<Row> test_rows();
 
-/// Set the value of a row by its index in rows() (MPI_T_cvar_write). Called by one thread, before the value
-/// is used. False if the parameter cannot have this value.
-bool set_number(size_t row, int64_t value);
-bool set_text(size_t row, const std::string& value);
+/// Set the value of a parameter by its Id, the index in rows() (MPI_T_cvar_write). Called by one thread,
+/// before the value is used. False if the parameter cannot have this value.
+bool set_number(size_t index, int64_t value);
+bool set_text(size_t index, const std::string& value);
 /// The same for base/chaos.h. Pre: the parameter has its default, and the value is a legal one.
 void disturb(Id id, int64_t value);
 

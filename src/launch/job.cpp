@@ -515,6 +515,12 @@ std::string Job::running_words(const char* whom) const {
   return std::to_string(running_) + " " + whom + (running_ == 1 ? "" : "s");
 }
 
+void Job::tell_observer() {
+  for (uint32_t index = 0; index < rank_count(); ++index) {
+    observer_.set_process(static_cast<int>(index), ranks_[index].pid, ranks_[index].ended);
+  }
+}
+
 void Job::say_states(const std::string& headline) {
   if (running_ == 0) return;
   say(headline);

@@ -104,8 +104,7 @@ class Job {
   void look_for_survivors();
   int code_of_survivors() const;
 
-  // Deadlocks and standstills (job_why.cpp)
-  void tell_observer();
+  // Deadlocks and standstills (why/job_why.cpp)
   void say_why();
   void look_for_standstill();
   bool has_news_of_standstill(uint64_t now_ns);
@@ -113,6 +112,7 @@ class Job {
 
   // Messages
   void say(const std::string& text);
+  void tell_observer();
   void say_states(const std::string& headline);
   void say_death(uint32_t rank);
   void say_what_they_did(bool wait);

@@ -9,7 +9,6 @@
 #include "base/status.h"
 #include "launch/options.h"
 #include "profile/board.h"
-#include "profile/summary.h"
 #include "shm/segment.h"
 
 namespace hearth::launch {

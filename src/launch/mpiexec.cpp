@@ -28,6 +28,7 @@
 #include "launch/reaper.h"
 #include "launch/traffic_file.h"
 #include "launch/variables.h"
+#include "launch/why.h"
 #include "mpi.h"
 #include "shm/arena.h"
 #include "shm/segment.h"
@@ -106,6 +107,7 @@ void check_variables(const JobSpec& job, char** environment) {
 }
 
 Status check_input(const JobSpec& job, int ranks) {
+  if (job.why_ns > 0) HEARTH_TRY(check_why_is_built());
   if (job.input_rank < ranks) return {};
   return fail(MPI_ERR_ARG, "--stdin %d: the ranks of this job are 0 to %d", job.input_rank, ranks - 1);
 }

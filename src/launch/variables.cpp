@@ -20,9 +20,16 @@ constexpr const char* kInternal[] = {"HEARTH_APP",         "HEARTH_ARENA", "HEAR
                                      "HEARTH_CHECK_BOARD", "HEARTH_CXX",   "HEARTH_JOINED", "HEARTH_RANK",
                                      "HEARTH_SEGMENT",     "HEARTH_TUNED"};
 
+std::vector<param::Row> all_rows() {
+  std::vector<param::Row> rows = param::rows();
+  const std::vector<param::Row> of_tests = param::test_rows();
+  rows.insert(rows.end(), of_tests.begin(), of_tests.end());
+  return rows;
+}
+
 std::vector<std::string> known_variables() {
   std::vector<std::string> known(std::begin(kInternal), std::end(kInternal));
-  for (const param::Row& row : param::rows()) known.push_back(row.environment);
+  for (const param::Row& row : all_rows()) known.push_back(row.environment);
   return known;
 }
 
@@ -47,7 +54,7 @@ std::vector<std::string> unknown_variables(const std::vector<std::string>& names
 }
 
 void remove_unreadable_variables() {
-  for (const param::Row& row : param::rows()) {
+  for (const param::Row& row : all_rows()) {
     const char* given = std::getenv(row.environment.c_str());
     if (given == nullptr || *given == '\0' || std::strcmp(row.source, "default") != 0) continue;
     ::unsetenv(row.environment.c_str());

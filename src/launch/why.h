@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "launch/snapshot.h"
 
 namespace hearth::launch {
@@ -31,6 +32,9 @@ struct Explanation {
 
 /// How long a wait must have lasted to count.
 constexpr uint64_t kLastingNs = 500'000'000;
+
+/// An error if mpiexec --why was left out of this build.
+Status check_why_is_built();
 
 Explanation explain(const Snapshot& snapshot);
 /// "deadlock", "none": for JSON.

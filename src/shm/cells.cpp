@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/atomic.h"
+#include "shm/write_prefetch.h"
 
 namespace hearth::shm {
 namespace {
@@ -81,6 +82,7 @@ int CellPool::take(size_t bytes, bool gap) {
 }
 
 bool CellPool::prefetch_for_write(size_t bytes_ahead) {
+  if (!WritePrefetch::enabled()) return false;
   over_ = std::max(over_, turn_);
   if (over_ >= std::min(turn_ + bytes_ahead / cell_bytes_, ready_)) return false;
   if (first_busy(over_, 1) == over_) return false;

@@ -34,6 +34,7 @@
 #include "base/packet_header.h"
 #include "shm/layout.h"
 #include "shm/wait.h"
+#include "shm/write_prefetch.h"
 
 namespace hearth::shm {
 
@@ -175,22 +176,9 @@ class RingWriter {
   /// The lines are in the reader's cache since it read them, and would cost a cache miss each. Stores zeros,
   /// because prefetch instructions for writing gained nothing where it was measured. The cleared slots are
   /// free, and the line that the reader polls is not written. Returns false if some of the slots are not free
-  /// yet.
+  /// yet, or if prefetching gains nothing (shm/write_prefetch.h).
   bool prefetch_for_write(size_t payload_bytes) {
-    const uint32_t slots = slots_of(payload_bytes);
-    if (place_ + slots >= stop_) refresh();
-    const uint32_t to_end = count_ - place_;
-    const bool around = slots > to_end;
-    if (free() <= slots + (around ? to_end : 0)) return false;
-    // Including the slot after the packet.
-    const uint32_t first = around ? 0 : line_behind(place_);
-    const uint32_t last = (around ? 0 : place_) + slots;
-    const uint32_t end = last < count_ ? last + 1 : count_;
-    for (uint32_t slot = first; slot < end; slot += 2) zero(slot);
-    for (uint32_t slot = first; slot < end; slot += 64 - slot % 64) {
-      clean_[slot / 64] |= kEvenSlots & mask_of(slot, end);
-    }
-    return true;
+    return write_prefetch_.run([&] { return clear_room(payload_bytes); });
   }
 
   /// KiB of this writer's unexpected messages, as of the last update of the credit.
@@ -283,6 +271,23 @@ class RingWriter {
     renew();
   }
 
+  bool clear_room(size_t payload_bytes) {
+    const uint32_t slots = slots_of(payload_bytes);
+    if (place_ + slots >= stop_) refresh();
+    const uint32_t to_end = count_ - place_;
+    const bool around = slots > to_end;
+    if (free() <= slots + (around ? to_end : 0)) return false;
+    // Including the slot after the packet.
+    const uint32_t first = around ? 0 : line_behind(place_);
+    const uint32_t last = (around ? 0 : place_) + slots;
+    const uint32_t end = last < count_ ? last + 1 : count_;
+    for (uint32_t slot = first; slot < end; slot += 2) zero(slot);
+    for (uint32_t slot = first; slot < end; slot += 64 - slot % 64) {
+      clean_[slot / 64] |= kEvenSlots & mask_of(slot, end);
+    }
+    return true;
+  }
+
   // The count is corrupt if it exceeds the slots written or is less than a previous count.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(const Credit& credit) const;
 
@@ -300,6 +305,7 @@ class RingWriter {
   uint32_t other_slots_ = 0;  // slots written, minus the number of short packets
   WakeWord reader_;
   RingEnds ends_;
+  WritePrefetch write_prefetch_;
 };
 
 class RingReader {

@@ -2,10 +2,10 @@
 // reports.
 #include "fuzz.h"
 #include "profile/board.h"
-#include "profile/json.h"
-#include "profile/page.h"
-#include "profile/summary.h"
-#include "profile/trace.h"
+#include "profile/report/json.h"
+#include "profile/report/page.h"
+#include "profile/report/summary.h"
+#include "profile/report/trace.h"
 
 using namespace hearth;
 

@@ -14,7 +14,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     return 0;
   }
   fuzz::demand(number >= param::kAutomatic, "no parameter is negative");
-  if (number >= 0 && param::rows()[static_cast<size_t>(id)].kind != param::Kind::text) {
+  const auto index = static_cast<size_t>(id);
+  const std::vector<param::Row> parameters = param::rows();
+  const param::Row row =
+      index < parameters.size() ? parameters[index] : param::test_rows()[index - parameters.size()];
+  if (number >= 0 && row.kind != param::Kind::text) {
     int64_t again = -1;
     fuzz::demand(param::parse(id, std::to_string(number), again) && again == number,
                  "a number that is written out means the same");

@@ -12,10 +12,10 @@
 #include "fuzz.h"
 #include "launch/call_name.h"
 #include "profile/board.h"
-#include "profile/json.h"
-#include "profile/page.h"
-#include "profile/summary.h"
-#include "profile/words.h"
+#include "profile/report/json.h"
+#include "profile/report/page.h"
+#include "profile/report/summary.h"
+#include "profile/report/words.h"
 
 using namespace hearth;
 

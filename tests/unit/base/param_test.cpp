@@ -26,6 +26,7 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   ::setenv("HEARTH_P2P_CELLS_IN_FLIGHT", "", 1);
   ::setenv("HEARTH_P2P_UNEXPECTED_BYTES_MAX", "99999999999999999999", 1);
   ::setenv("HEARTH_P2P_STORES", "fast", 1);
+  ::setenv("HEARTH_SIMULATED_NODES", "3:cyclic", 1);
   ::setenv("HEARTH_P2P_SINGLE_COPY_METHODS", "cma,cmb", 1);
   testing::internal::CaptureStderr();
   EXPECT_EQ(get_bytes(Id::shm_ring_bytes), 65536u);
@@ -55,7 +56,8 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   EXPECT_EQ(get_bytes(Id::shm_ring_bytes), 65536u);
 
   const std::vector<Row> all = rows();
-  EXPECT_EQ(all.size(), static_cast<size_t>(Id::count_));
+  EXPECT_EQ(all.size(), static_cast<size_t>(Id::public_count_));
+  EXPECT_STREQ(all.back().name, "initial_errhandler");
   EXPECT_STREQ(row(all, "shm_ring_bytes").source, "environment");
   EXPECT_EQ(row(all, "shm_ring_bytes").value, "64k");
   EXPECT_EQ(row(all, "shm_ring_bytes").environment, "HEARTH_SHM_RING_BYTES");
@@ -80,6 +82,15 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   EXPECT_EQ(get_text(Id::coll_algorithms), "bcast=chain");
   EXPECT_STREQ(row(rows(), "shm_ring_bytes").source, "tool");
   EXPECT_EQ(row(rows(), "shm_ring_bytes").number, 4096);
+
+  // Settings for tests are read in the same way, but are no parameters.
+  const std::vector<Row> of_tests = test_rows();
+  EXPECT_EQ(all.size() + of_tests.size(), static_cast<size_t>(Id::count_));
+  EXPECT_EQ(get_text(Id::simulated_nodes), "3:cyclic");
+  EXPECT_EQ(row(of_tests, "simulated_nodes").environment, "HEARTH_SIMULATED_NODES");
+  EXPECT_STREQ(row(of_tests, "simulated_nodes").source, "environment");
+  EXPECT_EQ(get_count(Id::pretend_newer_wire), 0);
+  for (const Row& parameter : all) EXPECT_STRNE(parameter.name, "simulated_nodes");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "profile/recorder.h"
-#include "profile/summary.h"
+#include "profile/report/summary.h"
 
 namespace hearth::profile {
 

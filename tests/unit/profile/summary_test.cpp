@@ -1,11 +1,11 @@
-#include "profile/summary.h"
+#include "profile/report/summary.h"
 
 #include <numeric>
 
 #include "job.h"
-#include "profile/json.h"
-#include "profile/page.h"
-#include "profile/words.h"
+#include "profile/report/json.h"
+#include "profile/report/page.h"
+#include "profile/report/words.h"
 
 namespace hearth::profile {
 namespace {

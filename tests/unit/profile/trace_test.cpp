@@ -1,4 +1,4 @@
-#include "profile/trace.h"
+#include "profile/report/trace.h"
 
 #include <nlohmann/json.hpp>
 

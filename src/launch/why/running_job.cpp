@@ -1,0 +1,89 @@
+#include "launch/why/running_job.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "base/os_io.h"
+#include "mpi.h"
+
+namespace hearth::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Opens the segment of a process if it has one; `refused` if the process may not be inspected.
+bool segment_of(int pid, shm::Segment& segment, bool& refused, os::FileIdentity& identity) {
+  std::error_code error;
+  fs::directory_iterator entries("/proc/" + std::to_string(pid) + "/fd", error);
+  refused = error == std::errc::permission_denied;
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    std::error_code gone;
+    if (!fs::read_symlink(entries->path(), gone).string().starts_with("/memfd:hearth")) continue;
+    os::Descriptor file = os::open_to_read(entries->path().c_str());
+    // Reads the first word instead of mapping it: the arena has a similar name, and a load from it would
+    // allocate a page.
+    uint64_t magic = 0;
+    if (!file.open() || os::read_at(file.number(), &magic, sizeof magic, 0) != sizeof magic) continue;
+    if (magic != shm::kMagic) continue;
+    const os::FileIdentity found = os::identity_of(file.number());
+    if (!shm::Segment::look(file.number(), segment).ok()) continue;
+    file.release();
+    identity = found;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status find_job(int pid, RunningJob& job) {
+  bool refused = false;
+  os::FileIdentity identity;
+  if (segment_of(pid, job.segment, refused, identity)) {
+    job.pid = pid;
+    return {};
+  }
+  if (refused) {
+    return fail(MPI_ERR_OTHER, "process %d may not be looked at. Likely cause: it is another user's", pid);
+  }
+  std::error_code error;
+  if (!fs::exists("/proc/" + std::to_string(pid), error)) {
+    return fail(MPI_ERR_OTHER, "there is no process %d", pid);
+  }
+  return fail(MPI_ERR_OTHER,
+              "process %d is no mpiexec and no rank of this version of Hearth. Remedy: name one of those; "
+              "`hearth top` without a number lists the jobs",
+              pid);
+}
+
+std::vector<RunningJob> find_jobs() {
+  std::vector<RunningJob> jobs;
+  std::vector<os::FileIdentity> known;
+  std::error_code error;
+  fs::directory_iterator entries("/proc", error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    const std::string name = entries->path().filename().string();
+    if (name.empty() || !std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+      continue;
+    }
+    RunningJob job;
+    job.pid = std::stoi(name);
+    bool refused = false;
+    os::FileIdentity identity;
+    if (!segment_of(job.pid, job.segment, refused, identity)) continue;
+    const auto same = std::find(known.begin(), known.end(), identity);
+    if (same == known.end()) {
+      known.push_back(identity);
+      jobs.push_back(std::move(job));
+    } else if (static_cast<uint32_t>(job.pid) == job.segment.job().launcher_pid) {
+      jobs[static_cast<size_t>(same - known.begin())].pid = job.pid;
+    }
+  }
+  return jobs;
+}
+
+}  // namespace hearth::launch
