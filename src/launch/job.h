@@ -23,6 +23,7 @@
 #include "launch/options.h"
 #include "launch/output.h"
 #include "launch/placement.h"
+#include "launch/program_mpi.h"
 #include "launch/reaper.h"
 #include "launch/report.h"
 #include "launch/snapshot.h"
@@ -43,6 +44,8 @@ class Job {
   /// Runs the job to its end and returns mpiexec's exit code. Does not return if mpiexec has to die of
   /// SIGPIPE.
   int run(char** own_environment);
+  /// Whether all ranks could be started. Pre: run() has returned.
+  bool started() const { return !start_failed_; }
 
  private:
   struct Program {
@@ -70,7 +73,8 @@ class Job {
   Sink* file_sink(const std::string& pattern, int rank);
   bool start_ranks(char** own_environment);
   bool find_programs(char** own_environment);
-  void share_heap_of(Program& program);
+  bool choose_library(Program& program, const ProgramMpi& mpi);
+  void share_heap_of(Program& program, const ProgramMpi& mpi);
   bool start_rank(int rank, int program, int input);
   bool cannot_wait();
   bool make_stream(int rank, Source source, os::Descriptor& for_rank);
