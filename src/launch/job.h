@@ -115,6 +115,9 @@ class Job {
   bool has_news_of_standstill(uint64_t now_ns);
   bool some_rank_has_left() const;
 
+  // Ranks that have loaded another MPI library (job_guard.cpp)
+  void look_for_other_mpis();
+
   // Messages
   void say(const std::string& text);
   void say_states(const std::string& headline);
@@ -170,6 +173,8 @@ class Job {
   uint64_t why_ns_ = 0;         // duration after which a wait is examined
   uint64_t not_before_ns_ = 0;  // next examination, after waits that were no deadlock
 
+  int guard_looks_ = 0;
+
   uint32_t running_ = 0;
   uint32_t streams_open_ = 0;
   bool ending_ = false;
@@ -195,6 +200,7 @@ class Job {
   uint64_t prompt_at_ = 0;
   uint64_t why_at_ = 0;
   uint64_t words_at_ = 0;
+  uint64_t guard_at_ = 0;       // when ranks outside MPI are examined for another MPI library
   uint64_t stubborn_at_ = 0;    // when ranks that have not reacted to SIGINT or SIGTERM are reported
   uint64_t grace_ends_at_ = 0;  // end of the grace period in which survivors must report that they continue
 };
