@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/status.h"
 #include "topo/machine.h"
 #include "transport/fabric.h"
 #include "tune/profile.h"
@@ -56,6 +57,11 @@ struct NetworkFacts {
 };
 NetworkFacts look_at_network();
 Json network_facts();
+
+// facts_program.cpp
+/// For which MPI library a program was built, and which it gets from mpiexec. Fails if there is no such
+/// program.
+Status program_facts(const std::string& name, Json& facts);
 
 // facts_missing.cpp
 /// Features that the library can use and that this machine, or this process's part of it, lacks: the cause

@@ -46,10 +46,15 @@ constexpr const char* kBenchFooter =
 
 CLI::App& add_info(CLI::App& app, InfoOptions& options) {
   CLI::App& info = *app.add_subcommand("info", "build, machine, parameters, memory, protocols");
+  CLI::Option* program =
+      info.add_option("program", options.program,
+                      "only this program or script: for which MPI library it was built, and which it gets");
   info.add_flag("--json", options.json, "as JSON");
-  info.add_flag("--memory", options.memory, "only the memory of a rank, beside the original design's");
+  info.add_flag("--memory", options.memory, "only the memory of a rank, beside the original design's")
+      ->excludes(program);
   CLI::Option* explain = info.add_flag("--explain", options.explain,
-                                       "only which protocol a message takes, why, and why no other");
+                                       "only which protocol a message takes, why, and why no other")
+                             ->excludes(program);
   info.add_option("--size", options.bytes, "of the message that --explain is about (as in 1024 or 64KiB)")
       ->transform(CLI::AsSizeValue(false))
       ->needs(explain);

@@ -84,7 +84,12 @@ Json collect(const InfoOptions& options) {
 }  // namespace
 
 Status run_info(const InfoOptions& options) {
-  const Json document = collect(options);
+  Json document;
+  if (options.program.empty()) {
+    document = collect(options);
+  } else {
+    HEARTH_TRY(program_facts(options.program, document["program"]));
+  }
   if (options.json) {
     fmt::print("{}\n", document.dump(1));
     return {};

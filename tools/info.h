@@ -1,8 +1,10 @@
-// `hearth info`: the build, the machine, the parameters in effect, and why messages take their protocols.
+// `hearth info`: the build, the machine, the parameters in effect, and why messages take their protocols; of
+// a program, for which MPI library it was built and which it gets.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/status.h"
 
@@ -13,6 +15,7 @@ struct InfoOptions {
   bool memory = false;            // memory per rank only
   bool explain = false;           // protocols only
   std::optional<uint64_t> bytes;  // message length for --explain
+  std::string program;            // only about this program; "" for none
   uint32_t ranks = 0;             // job size for both; 0: not given
 };
 

@@ -1,5 +1,7 @@
 #include "launch/bootstrap.h"
 
+#include <cstdio>
+#include <string>
 #include <utility>
 
 #include "base/chaos.h"
@@ -62,6 +64,8 @@ Status bootstrap(Bootstrap& result) {
   // Our mpiexec removes such variables, so a launcher started later set these.
   if (signs.server != LauncherSigns::Server::none) return join_foreign_job(signs, result);
   HEARTH_TRY(refuse_lost_rank());
+  const std::string note = note_about_running_alone();
+  if (!note.empty()) std::fprintf(stderr, "hearth: %s\n", note.c_str());
   return become_singleton(result);
 }
 

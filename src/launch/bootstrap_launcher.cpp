@@ -137,6 +137,19 @@ Status refuse_lost_rank() {
   return {};
 }
 
+std::string note_about_running_alone() {
+  int tasks = 0;
+  if (variable("SLURM_JOB_ID").empty() || in_slurm_step() || !small_variable("SLURM_NTASKS", tasks) ||
+      tasks < 2) {
+    return "";
+  }
+  const std::string count = std::to_string(tasks);
+  const std::string name = os::program_name();
+  return "note: " + name + " runs alone, as rank 0 of 1: it was started outside srun in a Slurm job of " +
+         count + " tasks. Remedy, if all of them were meant: srun --mpi=pmi2 " + name + ", or mpiexec -n " +
+         count + " " + name;
+}
+
 void note_rank(const LauncherSigns& signs) {
   ::setenv(kJoined, (std::to_string(os::process_id()) + ":" + signs.identity).c_str(), 1);
 }

@@ -71,6 +71,10 @@ Status connect_to_launcher(const LauncherSigns& signs, std::unique_ptr<ForeignLa
 /// remedy. Pre: find_launcher() found no server.
 Status refuse_lost_rank();
 
+/// A process outside srun in a Slurm job of several tasks runs alone, which is usually a mistake: one line
+/// with the remedy; "" if there is no such job. Pre: find_launcher() found no server.
+std::string note_about_running_alone();
+
 /// note_rank() records in the environment that this process is a rank. Programs that it starts inherit the
 /// record: started_by_rank() is true if the record is another process's and names this server, so that this
 /// process is no rank.

@@ -7,6 +7,8 @@
 
 namespace hearth::launch {
 
+/// The lib folder of this installation; "" if /proc is not mounted.
+std::string library_folder();
 /// Path of a library of this installation; "" if it does not exist or has characters that LD_PRELOAD cannot
 /// hold.
 std::string library_beside(const std::string& name);
@@ -15,10 +17,6 @@ void add_preload(const std::string& library, std::vector<std::string>& environme
 
 /// Path of libhearth_heap.so; "" as in library_beside().
 std::string heap_library();
-
-/// Whether a program is linked against MPI, or is Python, which loads it later. Other programs, such as a
-/// shell or a debugger, do not need a shared heap, and may start programs that do not support it.
-bool is_known_to_use_mpi(const std::string& program);
 
 /// Why a program does not support a malloc that is placed in front of its own; "" if it does. A file that is
 /// not an executable, such as a script, counts as supporting it, because its interpreter does.

@@ -25,6 +25,8 @@ constexpr size_t kStateLines = 16;
 constexpr uint64_t kCheckWhyNs = 1000 * kNsPerMs;
 // Without --why and --check, only waits for ended ranks are examined, after this time.
 constexpr uint64_t kUnaskedWhyNs = 10'000 * kNsPerMs;
+// Most scripts have loaded their modules by then; job_guard.cpp examines slower ones once more.
+constexpr uint64_t kGuardNs = 2000 * kNsPerMs;
 constexpr uint64_t kStubbornNs = 1000 * kNsPerMs;
 constexpr int kTimeoutCode = 124;  // as in timeout(1)
 
@@ -79,6 +81,7 @@ int Job::run(char** own_environment) {
   why_asked_ = spec_.why_ns != 0 || check_.wanted();
   why_ns_ = spec_.why_ns != 0 ? spec_.why_ns : why_asked_ ? kCheckWhyNs : kUnaskedWhyNs;
   why_at_ = os::now_ns() + why_ns_;
+  if (rank_count() > 1) guard_at_ = os::now_ns() + kGuardNs;
 
   if (!start_ranks(own_environment)) {
     start_failed_ = true;
@@ -142,7 +145,7 @@ void Job::handle(Source source, uint32_t index) {
 int Job::next_timeout_ms() const {
   uint64_t next = 0;
   for (const uint64_t time : {limit_at_, terminate_at_, kill_at_, drain_until_, prompt_at_, why_at_,
-                              grace_ends_at_, words_at_, stubborn_at_}) {
+                              grace_ends_at_, words_at_, stubborn_at_, guard_at_}) {
     if (time != 0 && (next == 0 || time < next)) next = time;
   }
   if (next == 0) return -1;
@@ -172,6 +175,7 @@ void Job::handle_times() {
           " not ended yet; the same signal once more kills " + (running_ == 1 ? "it" : "them"));
     }
   }
+  if (due(guard_at_, now)) look_for_other_mpis();
   if (due(why_at_, now)) look_for_standstill();
   if (due(grace_ends_at_, now)) look_for_survivors();
   if (due(words_at_, now)) say_what_they_did(false);
@@ -289,7 +293,7 @@ void Job::rank_has_ended(uint32_t index) {
     if (death_code_ != 0 && !ending_) exit_code_ = code_of_survivors();
     grace_ends_at_ = 0;
     drain_until_ = os::now_ns() + kDrainNs;
-    kill_at_ = terminate_at_ = limit_at_ = why_at_ = stubborn_at_ = 0;
+    kill_at_ = terminate_at_ = limit_at_ = why_at_ = stubborn_at_ = guard_at_ = 0;
   }
 }
 
@@ -321,7 +325,7 @@ void Job::end_job(int exit_code, bool at_once) {
   if (ending_) return;
   ending_ = true;
   exit_code_ = exit_code;
-  limit_at_ = why_at_ = stubborn_at_ = 0;
+  limit_at_ = why_at_ = stubborn_at_ = guard_at_ = 0;
   const uint64_t grace_ns = param::get_time_ns(param::Id::launch_grace);
   const uint64_t now = os::now_ns();
   terminate_at_ = at_once ? 0 : now + grace_ns;

@@ -23,6 +23,7 @@
 #include "launch/options.h"
 #include "launch/output.h"
 #include "launch/placement.h"
+#include "launch/program_mpi.h"
 #include "launch/reaper.h"
 #include "launch/report.h"
 #include "launch/snapshot.h"
@@ -43,6 +44,8 @@ class Job {
   /// Runs the job to its end and returns mpiexec's exit code. Does not return if mpiexec has to die of
   /// SIGPIPE.
   int run(char** own_environment);
+  /// Whether all ranks could be started. Pre: run() has returned.
+  bool started() const { return !start_failed_; }
 
  private:
   struct Program {
@@ -70,7 +73,8 @@ class Job {
   Sink* file_sink(const std::string& pattern, int rank);
   bool start_ranks(char** own_environment);
   bool find_programs(char** own_environment);
-  void share_heap_of(Program& program);
+  bool choose_library(Program& program, const ProgramMpi& mpi);
+  void share_heap_of(Program& program, const ProgramMpi& mpi);
   bool start_rank(int rank, int program, int input);
   bool cannot_wait();
   bool make_stream(int rank, Source source, os::Descriptor& for_rank);
@@ -109,6 +113,9 @@ class Job {
   void look_for_standstill();
   bool has_news_of_standstill(uint64_t now_ns);
   bool some_rank_has_left() const;
+
+  // Ranks that have loaded another MPI library (job_guard.cpp)
+  void look_for_other_mpis();
 
   // Messages
   void say(const std::string& text);
@@ -166,6 +173,8 @@ class Job {
   uint64_t why_ns_ = 0;         // duration after which a wait is examined
   uint64_t not_before_ns_ = 0;  // next examination, after waits that were no deadlock
 
+  int guard_looks_ = 0;
+
   uint32_t running_ = 0;
   uint32_t streams_open_ = 0;
   bool ending_ = false;
@@ -191,6 +200,7 @@ class Job {
   uint64_t prompt_at_ = 0;
   uint64_t why_at_ = 0;
   uint64_t words_at_ = 0;
+  uint64_t guard_at_ = 0;       // when ranks outside MPI are examined for another MPI library
   uint64_t stubborn_at_ = 0;    // when ranks that have not reacted to SIGINT or SIGTERM are reported
   uint64_t grace_ends_at_ = 0;  // end of the grace period in which survivors must report that they continue
 };

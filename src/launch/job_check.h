@@ -25,8 +25,9 @@ class JobCheck {
   void add_to(std::vector<std::string>& environment) const;
   /// Records that the ranks are deadlocked.
   void note_deadlock(const std::string& text) const;
-  /// Call after the job. Prints the findings on standard error and returns mpiexec's exit code.
-  int finish(int exit_code);
+  /// Call after the job, or after it failed to start. Prints the findings on standard error and returns
+  /// mpiexec's exit code.
+  int finish(int exit_code, bool started);
 
  private:
   void look_for_lost_messages() const;

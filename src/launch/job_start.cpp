@@ -5,11 +5,14 @@
 #include "base/param.h"
 #include "launch/heap_preload.h"
 #include "launch/job.h"
+#include "launch/other_mpi.h"
 #include "launch/program.h"
 
 namespace hearth::launch {
 namespace {
 
+constexpr int kUsageCode = 2;
+constexpr int kNotExecutableCode = 126;
 constexpr const char* kMoreFiles = ". Remedy: raise the limit on open files (ulimit -n)";
 
 std::string with_rank(const std::string& pattern, int rank) {
@@ -95,12 +98,15 @@ int Job::prepare_input(os::Descriptor& for_rank) {
   return terminal_.open(0, for_rank) ? for_rank.number() : -1;
 }
 
-// Reports why a program's heap is not shared if an option asked for it.
-void Job::share_heap_of(Program& program) {
+// Programs that use MPI themselves, or are Python, which loads it later, get a shared heap unasked. Others,
+// such as a shell or a debugger, do not need one, and may start programs that do not support it. Reports why
+// a heap is not shared if an option asked for it.
+void Job::share_heap_of(Program& program, const ProgramMpi& mpi) {
   const std::string& wish = param::get_text(param::Id::share_heap);
   const bool asked = spec_.share_heap == Choice::unsaid ? wish == "1" : spec_.share_heap == Choice::yes;
   const std::string path = in_folder(program.folder, program.path);
-  if (!asked && (spec_.share_heap == Choice::no || wish != "bounded" || !is_known_to_use_mpi(path))) return;
+  const bool uses_mpi = !mpi.is_script && (mpi.is_python || mpi.abi() != MpiAbi::none);
+  if (!asked && (spec_.share_heap == Choice::no || wish != "bounded" || !uses_mpi)) return;
   const std::string library = heap_library();
   const std::string reason =
       library.empty() ? "libhearth_heap.so is not installed" : reason_against_heap(path, program.environment);
@@ -110,6 +116,17 @@ void Job::share_heap_of(Program& program) {
   } else if (spec_.share_heap == Choice::yes) {
     say("note: the heap of '" + program.spec->command[0] + "' is not shared: " + reason);
   }
+}
+
+// Makes a program that was built for another MPI library use Hearth's. Refuses it if that is impossible: it
+// would start as jobs of one rank each.
+bool Job::choose_library(Program& program, const ProgramMpi& mpi) {
+  const MpiSurroundings surroundings = {library_folder(), program.folder, check_.wanted()};
+  const MpiPlan plan = plan_mpi(mpi, program.path, surroundings, program.environment);
+  if (plan.problem.empty()) return true;
+  say("cannot start '" + program.spec->command[0] + "': " + plan.problem);
+  exit_code_ = plan.usage ? kUsageCode : kNotExecutableCode;
+  return false;
 }
 
 // Finds all programs before any is started.
@@ -127,8 +144,10 @@ bool Job::find_programs(char** own_environment) {
       return false;
     }
     program.path = std::move(found.path);
+    const ProgramMpi mpi = find_program_mpi(program.path, program.environment, program.folder);
+    if (!choose_library(program, mpi)) return false;
     check_.add_to(program.environment);
-    share_heap_of(program);
+    share_heap_of(program, mpi);
     programs_.push_back(std::move(program));
   }
   return true;

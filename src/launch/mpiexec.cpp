@@ -264,7 +264,8 @@ int mpiexec(char** arguments, char** environment) {
   JobCheck check;
   if (!JobCheck::open(job, ranks, check).ok()) return complain(kUsageCode);
   Job running(job, reaper, segment, arena, report.board(), check, std::move(bindings));
-  const int code = check.finish(running.run(environment));
+  const int job_code = running.run(environment);
+  const int code = check.finish(job_code, running.started());
   report.write(job, segment, code);
   if (code == 0) tune_in_background(machine, has_profile, environment);
   return code;

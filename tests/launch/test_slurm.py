@@ -112,6 +112,7 @@ class Slurm(LaunchTest):
         self.assertEqual(sorted(parts[3]), by_srun)
         told = (self.folder / "err").read_text()
         self.assertIn(f"'{NODE}' is not this machine: Slurm starts the job", told)
+        self.assertEqual(told.count("runs alone, as rank 0 of 1: it was started outside srun"), 1, told)
 
 
 if __name__ == "__main__":

@@ -208,7 +208,7 @@ void JobCheck::write_json() const {
   }
 }
 
-int JobCheck::finish(int exit_code) {
+int JobCheck::finish(int exit_code, bool started) {
   if (!wanted()) return exit_code;
   uint32_t attached = 0;
   uint64_t messages = 0;
@@ -238,7 +238,7 @@ int JobCheck::finish(int exit_code) {
                                 " could be compared, and " + std::to_string(collectives) +
                                 " calls of collectives";
   if (attached == 0) {
-    note("check: nothing was looked at: no rank called MPI_Init with libhearth_check.so loaded");
+    if (started) note("check: nothing was looked at: no rank called MPI_Init with libhearth_check.so loaded");
   } else if (found == 0) {
     note("check: nothing found in " + looked_at);
   } else {

@@ -15,10 +15,27 @@ namespace {
 class BootstrapTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_BOARD", "HEARTH_RANK", "HEARTH_APP",
-                             "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PALS_SIZE", "MV2_COMM_WORLD_SIZE",
-                             "PMIX_NAMESPACE", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "PMI_FD", "PMI_PORT",
-                             "PMI_ID", "PMI_RANK", "PMIX_RANK", "PMIX_SERVER_URI2", "HEARTH_JOINED"}) {
+    for (const char* name : {"HEARTH_SEGMENT",
+                             "HEARTH_ARENA",
+                             "HEARTH_BOARD",
+                             "HEARTH_RANK",
+                             "HEARTH_APP",
+                             "PMI_SIZE",
+                             "OMPI_COMM_WORLD_SIZE",
+                             "PALS_SIZE",
+                             "MV2_COMM_WORLD_SIZE",
+                             "PMIX_NAMESPACE",
+                             "SLURM_STEP_ID",
+                             "SLURM_STEP_NUM_TASKS",
+                             "SLURM_JOB_ID",
+                             "SLURM_NTASKS",
+                             "PMI_FD",
+                             "PMI_PORT",
+                             "PMI_ID",
+                             "PMI_RANK",
+                             "PMIX_RANK",
+                             "PMIX_SERVER_URI2",
+                             "HEARTH_JOINED"}) {
       ::unsetenv(name);
     }
   }
@@ -164,6 +181,20 @@ TEST_F(BootstrapTest, AnotherLauncherOfOneRankIsFine) {
   Bootstrap result;
   EXPECT_TRUE(bootstrap(result).ok());
   EXPECT_TRUE(result.singleton);
+}
+
+TEST_F(BootstrapTest, RunningAloneInASlurmJobOfSeveralTasksIsNoted) {
+  ::setenv("SLURM_JOB_ID", "7", 1);
+  ::setenv("SLURM_NTASKS", "4", 1);
+  Bootstrap result;
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(bootstrap(result).ok());
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(result.singleton);
+  EXPECT_NE(told.find("outside srun in a Slurm job of 4 tasks"), std::string::npos) << told;
+  EXPECT_NE(told.find("mpiexec -n 4 unit_launch"), std::string::npos) << told;
+  ::setenv("SLURM_NTASKS", "1", 1);
+  EXPECT_EQ(note_about_running_alone(), "");
 }
 
 TEST_F(BootstrapTest, SpoiledVariablesAreRefused) {

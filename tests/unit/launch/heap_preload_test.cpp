@@ -92,11 +92,5 @@ TEST_F(HeapPreload, ComesBehindWhatThereIs) {
   EXPECT_EQ(environment, (Words{"LD_PRELOAD=one.so:two.so:/lib/libhearth_heap.so"}));
 }
 
-TEST_F(HeapPreload, ShellsAreNotKnownToUseMpi) {
-  EXPECT_FALSE(is_known_to_use_mpi("/bin/sh"));
-  EXPECT_FALSE(is_known_to_use_mpi("/no/such/program"));
-  EXPECT_TRUE(is_known_to_use_mpi("/usr/bin/python3.11"));
-}
-
 }  // namespace
 }  // namespace hearth::launch
