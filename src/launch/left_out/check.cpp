@@ -15,7 +15,7 @@ void JobCheck::add_to(std::vector<std::string>&) const {}
 
 void JobCheck::note_deadlock(const std::string&) const {}
 
-int JobCheck::finish(int exit_code) {
+int JobCheck::finish(int exit_code, bool) {
   return exit_code;
 }
 
