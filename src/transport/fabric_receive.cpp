@@ -30,18 +30,18 @@ FabricTransport::PostedBuffer* FabricTransport::post_buffer(Operation::Kind kind
   posted->peer = index;
   posted->bytes = bytes;
   posted->over = over;
-  if (register_memory(buffer, bytes, posted->registration)) return posted;
+  if (endpoint_.register_memory(buffer, bytes, posted->registration)) return posted;
   posted_.destroy(posted);
   return nullptr;
 }
 
 bool FabricTransport::await(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
                             const PacketHeader& over) {
-  if (bytes > info_->ep_attr->max_msg_size) return false;
+  if (bytes > endpoint_.info().ep_attr->max_msg_size) return false;
   PostedBuffer* posted = post_buffer(Operation::Kind::buffer_comes, from, buffer, bytes, over);
   if (posted == nullptr) return false;
   void* registration = posted->registration != nullptr ? fi_mr_desc(posted->registration.get()) : nullptr;
-  if (fi_trecv(endpoint_.get(), buffer, bytes, registration, FI_ADDR_UNSPEC, tag_of(from, number), 0,
+  if (fi_trecv(endpoint_.endpoint(), buffer, bytes, registration, FI_ADDR_UNSPEC, tag_of(from, number), 0,
                &posted->own) == 0) {
     return true;
   }
@@ -55,14 +55,14 @@ bool FabricTransport::send(PeerIndex to, uint32_t number, const std::byte* buffe
   PostedBuffer* posted = post_buffer(Operation::Kind::buffer_leaves, to, buffer, bytes, over);
   if (posted == nullptr) return false;
   void* registration = posted->registration != nullptr ? fi_mr_desc(posted->registration.get()) : nullptr;
-  const ssize_t error = fi_tsend(endpoint_.get(), buffer, bytes, registration, peer(to).number,
+  const ssize_t error = fi_tsend(endpoint_.endpoint(), buffer, bytes, registration, peer(to).number,
                                  tag_of(setup_.self, number), &posted->own);
   if (error == 0) {
     count_out(to);
     return true;
   }
   posted_.destroy(posted);
-  if (error != -FI_EAGAIN) lose(to, library_->strerror(static_cast<int>(-error)));
+  if (error != -FI_EAGAIN) lose(to, endpoint_.error_text(static_cast<int>(-error)));
   return false;
 }
 
@@ -70,14 +70,14 @@ bool FabricTransport::send(PeerIndex to, uint32_t number, const std::byte* buffe
 
 bool FabricTransport::post_receive(Buffer* buffer) {
   buffer->kind = Operation::Kind::receive;
-  return fi_recv(endpoint_.get(), buffer->data, buffer_bytes(), buffer->registration, FI_ADDR_UNSPEC,
-                 &buffer->own) == 0;
+  return fi_recv(endpoint_.endpoint(), buffer->data, buffers_.bytes_each(), buffer->registration,
+                 FI_ADDR_UNSPEC, &buffer->own) == 0;
 }
 
 int FabricTransport::poll(PacketHandler handler, void* receiver) {
   fi_cq_msg_entry over[kBatch];
   int packets = 0;
-  const ssize_t count = fi_cq_read(events_.get(), over, kBatch);
+  const ssize_t count = fi_cq_read(endpoint_.events(), over, kBatch);
   polling_ = true;
   for (ssize_t i = 0; i < count; ++i) {
     packets += end(*static_cast<Operation*>(over[i].op_context), over[i].len, handler, receiver);
@@ -86,8 +86,7 @@ int FabricTransport::poll(PacketHandler handler, void* receiver) {
   polling_ = false;
   if (__builtin_expect(!unposted_.empty(), 0) && post_receive(unposted_.back())) unposted_.pop_back();
   if (!waiting_.empty()) serve_waiting();
-  packets_ += static_cast<uint64_t>(packets);
-  if (__builtin_expect(++quiet_polls_ >= kPollsPerMonitor, 0)) look_who_is_gone();
+  if (__builtin_expect(liveness_.count_poll(packets), 0)) check_liveness();
   return packets;
 }
 
@@ -100,7 +99,7 @@ int FabricTransport::end(Operation& operation, size_t bytes, PacketHandler handl
     }
     case Operation::Kind::send:
       count_left(operation.peer);
-      give_buffer(static_cast<Buffer*>(&operation));
+      buffers_.give(static_cast<Buffer*>(&operation));
       return 0;
     case Operation::Kind::buffer_leaves:
       count_left(operation.peer);
@@ -174,7 +173,7 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
     });
     if (ahead < kWindow && is_new) {
       from.early.push_back(buffer);
-      if (Buffer* another = take_buffer(); another != nullptr) {
+      if (Buffer* another = buffers_.take(); another != nullptr) {
         repost(another);
       } else {
         ++unreplaced_;
@@ -200,7 +199,7 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
       --unreplaced_;
       repost(other);
     } else {
-      give_buffer(other);
+      buffers_.give(other);
     }
     i = 0;
   }
@@ -233,9 +232,9 @@ void FabricTransport::repost(Buffer* buffer) {
 
 void FabricTransport::end_with_error() {
   fi_cq_err_entry error = {};
-  if (fi_cq_readerr(events_.get(), &error, 0) != 1) return;
+  if (fi_cq_readerr(endpoint_.events(), &error, 0) != 1) return;
   auto& operation = *static_cast<Operation*>(error.op_context);
-  const char* why = library_->strerror(error.err);
+  const char* why = endpoint_.error_text(error.err);
   switch (operation.kind) {
     case Operation::Kind::receive: {
       auto* buffer = static_cast<Buffer*>(&operation);
@@ -246,7 +245,7 @@ void FabricTransport::end_with_error() {
     case Operation::Kind::send:
       count_left(operation.peer);
       lose(operation.peer, why);
-      give_buffer(static_cast<Buffer*>(&operation));
+      buffers_.give(static_cast<Buffer*>(&operation));
       break;
     case Operation::Kind::buffer_leaves:
       count_left(operation.peer);
@@ -258,47 +257,18 @@ void FabricTransport::end_with_error() {
   }
 }
 
-void FabricTransport::look_who_is_gone() {
-  quiet_polls_ = 0;
-  const uint64_t now_ns = os::now_ns();
-  for (const ConnectionMonitor::Gone& gone : monitor_.look()) {
-    suspects_.push_back({gone.peer, gone.why, gone.silent, now_ns});
-  }
-  if (monitor_.refused()) refuse("does not know this job's secret");
-  for (size_t i = 0; i < suspects_.size();) {
-    const Suspect suspect = suspects_[i];
-    if (now_ns - suspect.since_ns < kLeaveNs && !peer(suspect.peer).has_left()) {
-      ++i;
-      continue;
-    }
-    suspects_.erase(suspects_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (suspect.silent) {
-      lose_machine_of(suspect.peer, suspect.why);
+void FabricTransport::check_liveness() {
+  liveness_.look();
+  if (liveness_.refused()) refuse("does not know this job's secret");
+  const auto has_left = [this](PeerIndex index) { return peer(index).has_left(); };
+  for (FabricLiveness::Lost lost; liveness_.next_lost(lost, has_left);) {
+    if (lost.with_machine) {
+      lose_machine_of(lost.peer, lost.why);
     } else {
-      lose(suspect.peer, suspect.why);
+      lose(lost.peer, lost.why);
     }
   }
-  if (packets_ != packets_seen_ || quiet_since_ns_ == 0) {
-    packets_seen_ = packets_;
-    quiet_since_ns_ = now_ns;
-  } else if (!machines_watched_ &&
-             now_ns - quiet_since_ns_ > param::get_time_ns(param::Id::fabric_alive) / 4) {
-    watch_machines();
-  }
-}
-
-// Monitors one process of each machine: a process may wait for a peer with which it has exchanged no packets,
-// and has to learn of the failure of the peer's machine.
-void FabricTransport::watch_machines() {
-  machines_watched_ = true;
-  std::vector<int> seen;
-  for (size_t i = 0; i < setup_.node_of.size() && seen.size() < kMachinesWatchedMax; ++i) {
-    const int node = setup_.node_of[i];
-    if (node == setup_.node_of[static_cast<size_t>(setup_.self)]) continue;
-    if (std::find(seen.begin(), seen.end(), node) != seen.end()) continue;
-    seen.push_back(node);
-    watch(static_cast<PeerIndex>(i));
-  }
+  for (const PeerIndex index : liveness_.machines_to_watch()) watch(index);
 }
 
 // The machine does not answer, so all its processes are lost, including those that are not monitored.
@@ -342,12 +312,12 @@ void FabricTransport::lose(PeerIndex index, const char* why) {
   for (size_t slot = 0; slot < posted_.slots_used(); ++slot) {
     PostedBuffer* posted = posted_.at(slot);
     if (posted == nullptr || posted->peer != index || posted->kind != Operation::Kind::buffer_comes) continue;
-    fi_cancel(&endpoint_->fid, &posted->own);
+    fi_cancel(&endpoint_.endpoint()->fid, &posted->own);
   }
   while (other.queue != nullptr) {
     Buffer* first = other.queue;
     other.queue = first->next;
-    give_buffer(first);
+    buffers_.give(first);
   }
   // A process that has announced its shutdown may end.
   if (other.has_left()) return;
@@ -373,7 +343,7 @@ void FabricTransport::announce() {
     if (!other.talks || other.lost || (other.announced && other.announced_after == other.sent)) continue;
     // A peer that has only sent packets is not connected yet.
     if (other.number == FI_ADDR_UNSPEC && !connect(static_cast<PeerIndex>(i)).ok()) continue;
-    Buffer* buffer = take_buffer();
+    Buffer* buffer = buffers_.take();
     if (buffer == nullptr) continue;
     Wire& wire = *reinterpret_cast<Wire*>(buffer->data);
     wire.header = {PacketHeader::make_commit(kLeavesKind, 0, 0, 0), 0};

@@ -23,31 +23,18 @@
 // Under the library's lock. All memory is private to this process.
 #pragma once
 
-#include <rdma/fabric.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_eq.h>
-
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/pool.h"
-#include "transport/connection_monitor.h"
 #include "transport/fabric.h"
-#include "transport/fabric_library.h"
+#include "transport/fabric_buffers.h"
+#include "transport/fabric_endpoint.h"
+#include "transport/fabric_liveness.h"
 
 namespace hearth::transport {
-
-/// Closes an object of libfabric.
-struct CloseFid {
-  template <class Object>
-  void operator()(Object* object) const {
-    fi_close(&object->fid);
-  }
-};
-template <class Object>
-using Fid = std::unique_ptr<Object, CloseFid>;
 
 class FabricTransport final : public Network, private BufferTransfers {
  public:
@@ -74,7 +61,7 @@ class FabricTransport final : public Network, private BufferTransfers {
 
   std::span<const std::byte> address() const override { return address_; }
   void introduce(PeerIndex index, std::span<const std::byte> address) override;
-  const std::string& way() const override { return way_; }
+  const std::string& way() const override { return endpoint_.way(); }
   void leave() override;
   bool has_left() override;
   void rejoin() override;
@@ -103,14 +90,6 @@ class FabricTransport final : public Network, private BufferTransfers {
 
   static constexpr uint32_t kWindow = 64;
   static constexpr int kPosted = 64;
-  // Buffers that are allocated together.
-  static constexpr int kBuffersEach = 16;
-  // Polls per check of the connection monitor.
-  static constexpr uint32_t kPollsPerMonitor = 512;
-  // Time for the shutdown packet of a process to arrive after its end has been detected.
-  static constexpr uint64_t kLeaveNs = 500'000'000;
-  // Machines that are monitored without an exchange of packets.
-  static constexpr size_t kMachinesWatchedMax = 64;
   // Longest packet that is combined with others: copying it takes less time than sending it.
   static constexpr size_t kTogetherBytesMax = 1024;
   // Offset of the next packet's header after `bytes` bytes.
@@ -118,19 +97,8 @@ class FabricTransport final : public Network, private BufferTransfers {
   // Maximum number of events per poll.
   static constexpr size_t kBatch = 16;
 
-  /// The context of a libfabric operation, which its completion returns. libfabric's own part is first.
-  struct Operation {
-    enum class Kind : uint8_t { receive, send, buffer_comes, buffer_leaves };
-    fi_context2 own = {};
-    Kind kind = Kind::receive;
-    PeerIndex peer = 0;
-  };
-  struct Buffer : Operation {
-    Buffer* next = nullptr;
-    std::byte* data = nullptr;  // buffer_bytes()
-    void* registration = nullptr;
-    uint32_t bytes = 0;
-  };
+  using Operation = FabricOperation;
+  using Buffer = FabricBuffer;
   /// A user buffer in a whole-buffer transfer.
   struct PostedBuffer : Operation {
     PostedBuffer() = default;
@@ -166,25 +134,16 @@ class FabricTransport final : public Network, private BufferTransfers {
 
     bool has_left() const { return leaves && taken == leaves_after; }
   };
-  struct Slab {
-    std::unique_ptr<std::byte[]> memory;
-    std::vector<Buffer> buffers;
-    Fid<fid_mr> registration;
-  };
-
   explicit FabricTransport(const NetworkSetup& setup)
-      : setup_(setup), peers_(static_cast<size_t>(setup.size)) {}
-  Status open_endpoint();
-  Status open_objects();
+      : setup_(setup),
+        buffers_(endpoint_),
+        liveness_(setup_.node_of, setup.self, setup.key),
+        peers_(static_cast<size_t>(setup.size)) {}
+  Status open();
   void choose_lengths();
   Status connect(PeerIndex to);
   Peer& peer(PeerIndex index) { return peers_[static_cast<size_t>(index)]; }
 
-  Status take_slab();
-  Buffer* take_buffer();
-  void give_buffer(Buffer* buffer);
-  bool registers() const { return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
-  bool register_memory(const void* memory, size_t bytes, Fid<fid_mr>& registration);
   PostedBuffer* post_buffer(Operation::Kind kind, PeerIndex index, const std::byte* buffer, size_t bytes,
                             const PacketHeader& over);
 
@@ -202,8 +161,7 @@ class FabricTransport final : public Network, private BufferTransfers {
   void repost(Buffer* buffer);
   int end(Operation& operation, size_t bytes, PacketHandler handler, void* receiver);
   void end_with_error();
-  void look_who_is_gone();
-  void watch_machines();
+  void check_liveness();
   void lose_machine_of(PeerIndex index, const char* why);
   void lose(PeerIndex index, const char* why);
   void announce();
@@ -212,44 +170,23 @@ class FabricTransport final : public Network, private BufferTransfers {
   void refuse(const char* what);
 
   const NetworkSetup setup_;
-  const FabricLibrary* library_ = nullptr;
-  FabricInfo info_;
-  std::string way_;
+  // Destroyed in reverse order: registrations of memory before the endpoint's domain.
+  FabricEndpoint endpoint_;
+  FabricBuffers buffers_;
+  Pool<PostedBuffer> posted_;
+  FabricLiveness liveness_;
   std::vector<std::byte> address_;
   size_t inject_bytes_max_ = 0;
   size_t packet_bytes_max_ = kNetworkPacketBytesUsual;
-  size_t buffer_bytes() const { return sizeof(Wire) + packet_bytes_max_; }
-  // Destroyed in reverse order.
-  Fid<fid_fabric> fabric_;
-  Fid<fid_domain> domain_;
-  std::vector<Slab> slabs_;
-  Pool<PostedBuffer> posted_;
-  Fid<fid_av> addresses_;
-  Fid<fid_cq> events_;
-  Fid<fid_ep> endpoint_;
 
   std::vector<Peer> peers_;
   std::vector<PeerIndex> waiting_;  // with a queue or a due acknowledgement
   std::vector<Buffer*> unposted_;   // receive buffers that could not be posted yet
   size_t unreplaced_ = 0;           // receive buffers in Peer::early for which no memory was left
-  Buffer* free_ = nullptr;
-  Buffer* claimed_ = nullptr;  // returned by claim()
-  size_t under_way_ = 0;       // packets and buffers whose sends are pending
-  ConnectionMonitor monitor_;
-  struct Suspect {
-    PeerIndex peer;
-    const char* why;
-    bool silent;
-    uint64_t since_ns;
-  };
-  std::vector<Suspect> suspects_;  // peers whose process has ended
-  uint32_t quiet_polls_ = 0;       // since the last check of the connection monitor
-  uint64_t packets_ = 0;           // taken
-  uint64_t packets_seen_ = 0;      // at the last check
-  uint64_t quiet_since_ns_ = 0;
-  bool machines_watched_ = false;
-  uint64_t leaving_since_ns_ = 0;  // since leave(); 0: in use
-  bool polling_ = false;           // inside poll(): short answers wait until its end
+  Buffer* claimed_ = nullptr;       // returned by claim()
+  size_t under_way_ = 0;            // packets and buffers whose sends are pending
+  uint64_t leaving_since_ns_ = 0;   // since leave(); 0: in use
+  bool polling_ = false;            // inside poll(): short answers wait until its end
   bool refusal_told_ = false;
 };
 
