@@ -147,7 +147,7 @@ void make_engine() {
   setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
   setup.relation = relation_to;
   setup.new_context = new_context;
-  coll::CollectiveRegion::set_up(segment, run.job.place, &run.job.arena, run.job.place_of);
+  coll::RegionPool::set_up(segment, run.job.place, &run.job.arena, run.job.place_of);
   coll::Agreement::set_up(segment, run.several_machines);
   rma::set_up(segment, run.job.place, run.job.arena, run.job.place_of,
               run.several_machines ? std::span<const int>(run.job.node_of) : std::span<const int>());

@@ -153,8 +153,8 @@ int64_t longest_in_groups(Collective collective, int ranks) {
 
 }  // namespace
 
-void CollectiveRegion::set_up(const shm::Segment& segment, int own_place, shm::Arena* arena,
-                              std::span<const int> places) {
+void RegionPool::set_up(const shm::Segment& segment, int own_place, shm::Arena* arena,
+                        std::span<const int> places) {
   the_segment = &segment;
   the_arena = arena != nullptr && arena->usable() ? arena : nullptr;
   the_places = places;
@@ -185,22 +185,22 @@ void CollectiveRegion::set_up(const shm::Segment& segment, int own_place, shm::A
   objects::leave_regions_without_id = leave_without_id;
 }
 
-int32_t CollectiveRegion::take(std::span<const objects::PeerIndex> members) {
+int32_t RegionPool::take(std::span<const objects::PeerIndex> members) {
   return the_segment == nullptr ? kNoRegion : take_below(the_segment->geometry().region_count, members);
 }
 
-int32_t CollectiveRegion::take_for_operation(std::span<const objects::PeerIndex> members) {
+int32_t RegionPool::take_for_operation(std::span<const objects::PeerIndex> members) {
   return the_segment == nullptr ? kNoRegion : take_below(the_segment->geometry().region_count / 2, members);
 }
 
-uint64_t CollectiveRegion::count_taken() {
+uint64_t RegionPool::count_taken() {
   if (the_segment == nullptr) return 0;
   return static_cast<uint64_t>(std::ranges::count_if(states(), [](const uint64_t& word) {
     return RegionState{atomic::load_relaxed(word)}.stage() != RegionState::kFree;
   }));
 }
 
-int32_t CollectiveRegion::take_below(uint32_t most, std::span<const objects::PeerIndex> members) {
+int32_t RegionPool::take_below(uint32_t most, std::span<const objects::PeerIndex> members) {
   if (members.size() < 2) return kNoRegion;
   const shm::Segment& segment = *the_segment;
   const int region = claim(most, own_place_);
@@ -225,12 +225,12 @@ int32_t CollectiveRegion::take_below(uint32_t most, std::span<const objects::Pee
   return region_id_of(region, state);
 }
 
-bool CollectiveRegion::can_be(int32_t region_id) {
+bool RegionPool::can_be(int32_t region_id) {
   if (region_id == kNoRegion) return true;
   return region_id >= 0 && static_cast<uint32_t>(index_of(region_id)) < the_segment->geometry().region_count;
 }
 
-int32_t CollectiveRegion::accept(int32_t region_id) {
+int32_t RegionPool::accept(int32_t region_id) {
   if (region_id == kNoRegion) return kNoRegion;
   // Validate the id, because it came in a message.
   const int region = index_of(region_id);
@@ -245,7 +245,7 @@ int32_t CollectiveRegion::accept(int32_t region_id) {
   return region_id;
 }
 
-void CollectiveRegion::leave(int32_t region, int place) {
+void RegionPool::leave(int32_t region, int place) {
   if (region == kNoRegion || !can_be(region)) return;
   if (place == own_place_) chaos::at(chaos::Point::region_leaving);
   const int index = index_of(region);
@@ -256,7 +256,7 @@ void CollectiveRegion::leave(int32_t region, int place) {
   clear_if_left(index, own_place_);
 }
 
-void CollectiveRegion::leave_without_id() {
+void RegionPool::leave_without_id() {
   for (int region = 0; region < static_cast<int>(states().size()); ++region) {
     // A region that was never allocated has no memory to read.
     if (state_of(region).stage() != RegionState::kUsed || !Bit(region, own_place_).is_set()) continue;
@@ -272,7 +272,7 @@ void CollectiveRegion::leave_without_id() {
   }
 }
 
-void CollectiveRegion::leave_all(int place) {
+void RegionPool::leave_all(int place) {
   for (int region = 0; region < static_cast<int>(states().size()); ++region) {
     const RegionState state = state_of(region);
     if (state.stage() == RegionState::kUsed) {
@@ -289,7 +289,7 @@ void CollectiveRegion::close(CollectiveRegion* view) {
   const int32_t region = view->region_;
   const int place = place_of(view->peers_[view->rank_]);
   delete view;
-  leave(region, place);
+  RegionPool::leave(region, place);
 }
 
 CollectiveRegion* CollectiveRegion::enter(Comm& comm, CollectiveRegion*& view, int32_t region) {
@@ -304,10 +304,10 @@ CollectiveRegion::CollectiveRegion(Comm& comm, const shm::Segment& segment, int3
       size_(static_cast<int>(members_of(comm).size())),
       peers_(members_of(comm).data()),
       segment_(segment),
-      arena_(the_arena),
       region_(region),
-      index_(index_of(region)),
-      pipeline_ring_(*this) {
+      index_(RegionPool::index_of(region)),
+      pipeline_ring_(*this),
+      arena_access_(*this, the_arena) {
   if (!segment.open_pipeline_buffers(index_)) throw std::bad_alloc();
   for (const objects::PeerIndex process : members_of(comm)) {
     rank_slots_.push_back(&segment.rank_slots(index_, place_of(process)));
@@ -452,32 +452,8 @@ void CollectiveRegion::publish_done() {
   wake_all();
 }
 
-void CollectiveRegion::map_slices() {
-  has_published_reads_arena_ = true;
-  if (arena_ == nullptr) return;
-  for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_ && arena_->memory_of(place_of(peers_[rank]), 0, 0) == nullptr) return;
-  }
-  // Pairs with check_all_read().
-  atomic::store_release(own_->consumed[kReadsArena], uint64_t{1});
-}
-
-bool CollectiveRegion::check_all_read() {
-  for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_ && atomic::load_acquire(rank_slots(rank).consumed[kReadsArena]) == 0) return false;
-  }
-  return all_read_ = true;
-}
-
-const std::byte* CollectiveRegion::exposed_by(int rank, uint64_t offset, int64_t bytes) const {
-  const std::byte* const memory =
-      arena_ == nullptr ? nullptr
-                        : arena_->memory_of(place_of(peers_[rank]), offset, static_cast<size_t>(bytes));
-  if (memory == nullptr) {
-    shm::report_corruption("rank %d exposes %lld bytes at %llu of its arena slice, which are not in it", rank,
-                           static_cast<long long>(bytes), static_cast<unsigned long long>(offset));
-  }
-  return memory;
+int CollectiveRegion::place(int rank) const {
+  return place_of(peers_[rank]);
 }
 
 std::span<std::byte> CollectiveRegion::pipeline_buffers(int rank) const {

@@ -73,7 +73,7 @@ class Ranks {
   Ranks(const Case& which, int size, std::vector<int> nodes = {})
       : job_(which.kind, size, which.seed), random_(which.seed * 31 + 7), nodes_(std::move(nodes)) {
     datatype::enter_predefined_types();
-    if (which.kind == Kind::shm) coll::CollectiveRegion::set_up(job_.segment(), 0);
+    if (which.kind == Kind::shm) coll::RegionPool::set_up(job_.segment(), 0);
     for (int rank = 0; rank < size; ++rank) {
       p2p::EngineSetup setup;
       setup.self = rank;

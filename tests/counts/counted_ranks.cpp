@@ -210,7 +210,7 @@ CountedRanks::CountedRanks(int ranks) : size_(ranks) {
   if (!shm::Segment::create(plan, segment_).ok()) return;
   // Each rank has its own processor.
   segment_.job().usable_processors = static_cast<uint32_t>(ranks);
-  CollectiveRegion::set_up(segment_, 0);
+  RegionPool::set_up(segment_, 0);
   state = {};
   state.depths.assign(static_cast<size_t>(ranks), 0);
   for (int number = 0; number < ranks; ++number) {

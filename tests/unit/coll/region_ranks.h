@@ -129,7 +129,7 @@ class RegionRank {
       os::Descriptor file = os::duplicate_out_of_the_way(arena->descriptor());
       EXPECT_TRUE(shm::Arena::attach(std::move(file), kRanks, rank, arena_).ok()) << last_failure_text();
     }
-    CollectiveRegion::set_up(segment, rank, &arena_);
+    RegionPool::set_up(segment, rank, &arena_);
     group_.peers = {0, 1, 2, 3};
     group_.index(rank);
     comm_.group = &group_;
