@@ -52,6 +52,11 @@ GENERATED = {
     "hearth_error_classes.inc": {"abi"},
 }
 
+# Folders whose classes have limits. A method is public; a member is a variable of an object.
+CLASS_FOLDERS = ("src/coll/",)
+PUBLIC_METHODS_MAX = 40
+MEMBERS_MAX = 25
+
 LINES_MAX = 800
 LINES_NOTED = 500
 COLUMNS_MAX = 110
@@ -252,6 +257,68 @@ def check_headers(tree):
             yield path, 1, "a script opens with a comment that says what it is for"
 
 
+CLASS_HEAD = re.compile(r"\b(class|struct)\s+(?:alignas\(\w*\)\s*)?(\w+)[^;{}()=]*\{")
+NO_MEMBER = re.compile(r"(using|friend|static|template|enum|class)\b|struct\s+\w+\s*(\{\})?$")
+
+
+def statements_of(body):
+    """Access labels and statements at the top level of a class, with {} for what is in braces."""
+    statement, depth = "", 0
+    for char in body:
+        if char == "{":
+            depth += 1
+        elif char == "}":
+            depth -= 1
+            statement += "{}" if depth == 0 else ""
+            if depth == 0 and "(" in statement.split("=")[0]:
+                yield statement.strip()
+                statement = ""
+        elif depth == 0 and char == ";":
+            yield statement.strip()
+            statement = ""
+        elif depth == 0:
+            statement += char
+            label = re.search(r"\b(public|protected|private)\s*:$", statement)
+            if label and not statement.rstrip(":").endswith(":"):
+                yield label.group(1)
+                statement = ""
+
+
+def size_of_class(kind, body):
+    """(public methods, members) of a class."""
+    methods = members = 0
+    access = "public" if kind == "struct" else "private"
+    for statement in statements_of(body):
+        if statement in ("public", "protected", "private"):
+            access = statement
+            continue
+        words = re.sub(r"\[\[[^]]*\]\]|alignas\([^)]*\)", "", statement).strip()
+        if "(" in words.split("=")[0]:
+            methods += access == "public" and not words.startswith("static_assert")
+        elif words and not NO_MEMBER.match(words):
+            members += 1
+    return methods, members
+
+
+def check_classes(tree):
+    for path in tree.paths({".h"}):
+        if not path.startswith(CLASS_FOLDERS):
+            continue
+        text = re.sub(r"//[^\n]*|#[^\n]*", "", tree.text[path])
+        for head in CLASS_HEAD.finditer(text):
+            depth, end = 1, head.end()
+            while depth > 0 and end < len(text):
+                depth += {"{": 1, "}": -1}.get(text[end], 0)
+                end += 1
+            methods, members = size_of_class(head.group(1), text[head.end():end - 1])
+            start = tree.text[path].find(f"{head.group(1)} {head.group(2)}")
+            line = tree.text[path].count("\n", 0, max(start, 0)) + 1
+            if methods > PUBLIC_METHODS_MAX:
+                yield path, line, f"{head.group(2)}: {methods} public methods, at most {PUBLIC_METHODS_MAX}"
+            if members > MEMBERS_MAX:
+                yield path, line, f"{head.group(2)}: {members} members, at most {MEMBERS_MAX}"
+
+
 def check_dead(tree):
     """Every source is built, every header included, and every script named by another file."""
     builders = [p for p in tree.text if p.endswith(("CMakeLists.txt", ".cmake")) or p.startswith("bench/")]
@@ -281,7 +348,8 @@ def check_dead(tree):
             yield path, 1, "no other file names this one: dead, or forgotten"
 
 
-CHECKS = [check_includes, check_machine, check_sizes, check_words, check_language, check_headers, check_dead]
+CHECKS = [check_includes, check_machine, check_sizes, check_words, check_language, check_headers,
+          check_classes, check_dead]
 
 
 def complaints(root):

@@ -128,6 +128,21 @@ class Tidy(unittest.TestCase):
         self.expect("#pragma once", {"src/base/word.h": "// What it owns.\n"})
         self.expect("script opens", {"tool.py": "import os\n"})
 
+    def test_large_classes(self):
+        def told(body):
+            return self.told({"src/coll/a.h": "// A.\n#pragma once\n" + body,
+                              "src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] + '#include "coll/a.h"\n'})[1:]
+
+        methods = "".join(f"  void f{i}() {{ g({{1}}); }}\n  int g{i}() const;\n" for i in range(20))
+        members = "".join(f"  int a{i}_ = 0;\n" for i in range(24))
+        members += "  struct {\n    int x, y;\n    int z;\n  } b_;\n"
+        rest = "  using T = int;\n  static constexpr int kA = f();\n  friend class D;\n"
+        rest += "  struct S {\n    int a;\n  };\n\n private:\n  void h();\n"
+        self.assertEqual(told("class C {\n public:\n" + methods + members + rest + "};\n"), [])
+        more = told("class C {\n public:\n  void f();\n" + methods + members + rest + "  T c_;\n};\n")
+        self.assertEqual([line.split(": ", 1)[1] for line in more],
+                         ["C: 41 public methods, at most 40", "C: 26 members, at most 25"])
+
     def test_dead_files(self):
         self.expect("no CMakeLists.txt names", {"src/p2p/other.cpp": "int a;\n"})
         self.expect("nobody includes", {"src/p2p/other.h": "// A thing.\n#pragma once\n"})

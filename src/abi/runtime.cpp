@@ -161,7 +161,7 @@ void make_engine() {
   setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
   setup.relation = relation_to;
   setup.new_context = new_context;
-  coll::CollectiveRegion::set_up();
+  coll::RegionPool::set_up();
   coll::Agreement::set_up();
   // The segment reports only deaths on this machine.
   if (run.node->has_all()) {

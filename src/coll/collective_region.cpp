@@ -153,7 +153,7 @@ int64_t longest_in_groups(Collective collective, int ranks) {
 
 }  // namespace
 
-void CollectiveRegion::set_up() {
+void RegionPool::set_up() {
   the_known_generations = {};
   the_dead.assign((static_cast<size_t>(node_segment().rank_count()) + 63) / 64, 0);
   // All processes know the region of MPI_COMM_WORLD without receiving its id.
@@ -180,24 +180,24 @@ void CollectiveRegion::set_up() {
   objects::leave_regions_without_id = leave_without_id;
 }
 
-int32_t CollectiveRegion::take(std::span<const objects::PeerIndex> members) {
+int32_t RegionPool::take(std::span<const objects::PeerIndex> members) {
   return shm::process_node == nullptr ? kNoRegion
                                       : take_below(node_segment().geometry().region_count, members);
 }
 
-int32_t CollectiveRegion::take_for_operation(std::span<const objects::PeerIndex> members) {
+int32_t RegionPool::take_for_operation(std::span<const objects::PeerIndex> members) {
   return shm::process_node == nullptr ? kNoRegion
                                       : take_below(node_segment().geometry().region_count / 2, members);
 }
 
-uint64_t CollectiveRegion::count_taken() {
+uint64_t RegionPool::count_taken() {
   if (shm::process_node == nullptr) return 0;
   return static_cast<uint64_t>(std::ranges::count_if(states(), [](const uint64_t& word) {
     return RegionState{atomic::load_relaxed(word)}.stage() != RegionState::kFree;
   }));
 }
 
-int32_t CollectiveRegion::take_below(uint32_t most, std::span<const objects::PeerIndex> members) {
+int32_t RegionPool::take_below(uint32_t most, std::span<const objects::PeerIndex> members) {
   if (members.size() < 2) return kNoRegion;
   const shm::Segment& segment = node_segment();
   const int region = claim(most, shm::node().local_rank());
@@ -222,13 +222,13 @@ int32_t CollectiveRegion::take_below(uint32_t most, std::span<const objects::Pee
   return region_id_of(region, state);
 }
 
-bool CollectiveRegion::can_be(int32_t region_id) {
+bool RegionPool::can_be(int32_t region_id) {
   if (region_id == kNoRegion) return true;
   return region_id >= 0 &&
          static_cast<uint32_t>(index_of(region_id)) < node_segment().geometry().region_count;
 }
 
-int32_t CollectiveRegion::accept(int32_t region_id) {
+int32_t RegionPool::accept(int32_t region_id) {
   if (region_id == kNoRegion) return kNoRegion;
   // Validate the id, because it came in a message.
   const int region = index_of(region_id);
@@ -243,7 +243,7 @@ int32_t CollectiveRegion::accept(int32_t region_id) {
   return region_id;
 }
 
-void CollectiveRegion::leave(int32_t region, int place) {
+void RegionPool::leave(int32_t region, int place) {
   if (region == kNoRegion || !can_be(region)) return;
   if (place == shm::node().local_rank()) chaos::at(chaos::Point::region_leaving);
   const int index = index_of(region);
@@ -254,7 +254,7 @@ void CollectiveRegion::leave(int32_t region, int place) {
   clear_if_left(index, shm::node().local_rank());
 }
 
-void CollectiveRegion::leave_without_id() {
+void RegionPool::leave_without_id() {
   for (int region = 0; region < static_cast<int>(states().size()); ++region) {
     // A region that was never allocated has no memory to read.
     if (state_of(region).stage() != RegionState::kUsed || !Bit(region, shm::node().local_rank()).is_set())
@@ -271,7 +271,7 @@ void CollectiveRegion::leave_without_id() {
   }
 }
 
-void CollectiveRegion::leave_all(int place) {
+void RegionPool::leave_all(int place) {
   for (int region = 0; region < static_cast<int>(states().size()); ++region) {
     const RegionState state = state_of(region);
     if (state.stage() == RegionState::kUsed) {
@@ -288,7 +288,7 @@ void CollectiveRegion::close(CollectiveRegion* view) {
   const int32_t region = view->region_;
   const int place = local_rank_of(view->peers_[view->rank_]);
   delete view;
-  leave(region, place);
+  RegionPool::leave(region, place);
 }
 
 CollectiveRegion* CollectiveRegion::enter(Comm& comm, CollectiveRegion*& view, int32_t region) {
@@ -303,10 +303,10 @@ CollectiveRegion::CollectiveRegion(Comm& comm, const shm::Segment& segment, int3
       size_(static_cast<int>(members_of(comm).size())),
       peers_(members_of(comm).data()),
       segment_(segment),
-      arena_(shm::node().arena()),
       region_(region),
-      index_(index_of(region)),
-      pipeline_ring_(*this) {
+      index_(RegionPool::index_of(region)),
+      pipeline_ring_(*this),
+      arena_access_(*this, shm::node().arena()) {
   if (!segment.open_pipeline_buffers(index_)) throw std::bad_alloc();
   for (const objects::PeerIndex process : members_of(comm)) {
     rank_slots_.push_back(&segment.rank_slots(index_, local_rank_of(process)));
@@ -451,32 +451,8 @@ void CollectiveRegion::publish_done() {
   wake_all();
 }
 
-void CollectiveRegion::map_slices() {
-  has_published_reads_arena_ = true;
-  if (arena_ == nullptr) return;
-  for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_ && arena_->memory_of(local_rank_of(peers_[rank]), 0, 0) == nullptr) return;
-  }
-  // Pairs with check_all_read().
-  atomic::store_release(own_->consumed[kReadsArena], uint64_t{1});
-}
-
-bool CollectiveRegion::check_all_read() {
-  for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_ && atomic::load_acquire(rank_slots(rank).consumed[kReadsArena]) == 0) return false;
-  }
-  return all_read_ = true;
-}
-
-const std::byte* CollectiveRegion::exposed_by(int rank, uint64_t offset, int64_t bytes) const {
-  const std::byte* const memory =
-      arena_ == nullptr ? nullptr
-                        : arena_->memory_of(local_rank_of(peers_[rank]), offset, static_cast<size_t>(bytes));
-  if (memory == nullptr) {
-    shm::report_corruption("rank %d exposes %lld bytes at %llu of its arena slice, which are not in it", rank,
-                           static_cast<long long>(bytes), static_cast<unsigned long long>(offset));
-  }
-  return memory;
+int CollectiveRegion::place(int rank) const {
+  return local_rank_of(peers_[rank]);
 }
 
 std::span<std::byte> CollectiveRegion::pipeline_buffers(int rank) const {

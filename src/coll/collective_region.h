@@ -56,12 +56,12 @@
 #include "base/atomic.h"
 #include "base/chaos.h"
 #include "coll/access_counters.h"
+#include "coll/arena_access.h"
 #include "coll/hierarchy.h"
 #include "coll/mismatch.h"
 #include "coll/pipeline_ring.h"
 #include "coll/select.h"
 #include "objects/comm.h"
-#include "shm/arena.h"
 #include "shm/layout.h"
 #include "shm/node.h"
 #include "shm/segment.h"
@@ -126,12 +126,9 @@ constexpr CallHeader call_header_of(uint64_t generation, uint32_t small_begun, C
           uint64_t{small_begun & 0xff} << 40 | (generation & 0xffff) << 48};
 }
 
-/// This process's view of the region of a communicator or of a persistent operation. Ranks are those of the
-/// communicator; if it spans several machines, local ranks among its processes on this machine.
-class CollectiveRegion {
+/// The regions of the job: their allocation, and the processes that may still use each.
+class RegionPool {
  public:
-  // Lifetime.
-
   /// Called once the process is attached to its job (shm::process_node), before the first communicator is
   /// made: forgets which ids this process has received, and connects communicators to their regions.
   static void set_up();
@@ -157,6 +154,19 @@ class CollectiveRegion {
   static void leave_all(int place);
   /// Leaves the regions whose id this process has not received and that count a member known to be dead.
   static void leave_without_id();
+  /// Number of allocated regions of the job, for the tool interface.
+  static uint64_t count_taken();
+
+ private:
+  static int32_t take_below(uint32_t most, std::span<const objects::PeerIndex> members);
+};
+
+/// This process's view of the region of a communicator or of a persistent operation. Ranks are those of the
+/// communicator; if it spans several machines, local ranks among its processes on this machine.
+class CollectiveRegion {
+ public:
+  // Lifetime.
+
   /// The region of all processes of a communicator; nullptr if it has none.
   static CollectiveRegion* of(objects::Comm& comm) {
     if (__builtin_expect(comm.region_view != nullptr, 1)) return comm.region_view;
@@ -177,8 +187,6 @@ class CollectiveRegion {
     return enter(comm, view, region);
   }
   static void close(CollectiveRegion* view);
-  /// Number of allocated regions of the job, for the tool interface.
-  static uint64_t count_taken();
 
   /// Lets no further collective use the region: a member has died, or the communicator was revoked.
   void disable();
@@ -188,6 +196,8 @@ class CollectiveRegion {
   int rank() const { return rank_; }
   int size() const { return size_; }
   objects::PeerIndex process(int rank) const { return peers_[rank]; }
+  /// Local rank in the segment.
+  int place(int rank) const;
 
   // Small collectives, by sequence number.
 
@@ -283,25 +293,7 @@ class CollectiveRegion {
   /// its counters show that they hold data.
   std::span<std::byte> pipeline_buffers(int rank) const;
   PipelineRing& pipeline_ring() { return pipeline_ring_; }
-
-  // Zero-copy exposure.
-
-  /// Publishes that this process reads the arena slices of the other ranks, if it can.
-  void publish_reads_arena() {
-    if (__builtin_expect(!has_published_reads_arena_, 0)) map_slices();
-  }
-  /// Lets all other ranks read these bytes in place until end_exposure(), one range at a time. False if they
-  /// cannot; otherwise sets `offset` to their place in the arena slice.
-  bool expose(const void* place, int64_t bytes, uint64_t& offset) {
-    if (arena_ == nullptr || !(all_read_ || check_all_read())) return false;
-    if (!arena_->holds(place, static_cast<size_t>(bytes))) arena_->note_private_message();
-    exposure_ = arena_->expose(place, static_cast<size_t>(bytes));
-    offset = exposure_.offset();
-    return static_cast<bool>(exposure_);
-  }
-  void end_exposure() { exposure_.end(); }
-  /// The data that a rank exposes at that offset in its arena slice.
-  const std::byte* exposed_by(int rank, uint64_t offset, int64_t bytes) const;
+  ArenaAccess& arena_access() { return arena_access_; }
 
   // Collective mismatch: a rank is in a small collective while another is in a long one, or in one of another
   // kind or length. A rank that waits for another rank checks the headers of that rank, so that a mismatch is
@@ -337,8 +329,8 @@ class CollectiveRegion {
   void wake_all() const;
 
  private:
+  friend class RegionPool;
   static constexpr size_t kOutOfStep = 1;    // index in RankSlots::consumed
-  static constexpr size_t kReadsArena = 2;   // index in RankSlots::consumed
   static constexpr size_t kSeen = 3;         // index in RankSlots::consumed: why it is out of step
   static constexpr size_t kOwn = 4;          // likewise
   static constexpr size_t kCallHeaders = 4;  // the last words of RankSlots::produced
@@ -357,12 +349,9 @@ class CollectiveRegion {
   void publish_death();
   [[gnu::cold]] Status death_before() const;
   void publish_done();
-  [[gnu::cold]] void map_slices();
   /// Whether the job has more ranks than processors.
   bool shares_processors() const;
   bool has_overflow_buffers() const { return segment_.geometry().pipeline_bytes != 0; }
-  bool check_all_read();
-  static int32_t take_below(uint32_t most, std::span<const objects::PeerIndex> members);
   [[gnu::cold]] static CollectiveRegion* enter(objects::Comm& comm, CollectiveRegion*& view, int32_t region);
   [[gnu::cold]] const Hierarchy& make_hierarchy(bool by_place);
 
@@ -387,13 +376,10 @@ class CollectiveRegion {
   int size_ = 0;
   const objects::PeerIndex* peers_ = nullptr;
   const shm::Segment& segment_;
-  shm::Arena* const arena_;
-  shm::Exposure exposure_;
-  bool has_published_reads_arena_ = false;
-  bool all_read_ = false;  // all other ranks read arena slices
   const int32_t region_;
   const int index_;  // index of the region
   PipelineRing pipeline_ring_;
+  ArenaAccess arena_access_;
 };
 
 }  // namespace hearth::coll

@@ -30,25 +30,25 @@ namespace {
 // Setting the collective.
 
 void FlatSlots::set_data(const void* elements, Type& type, int64_t bytes, int to) {
-  data_ = elements;
-  data_type_ = &type;
-  data_bytes_ = bytes;
-  reader_ = to;
+  out_.data = elements;
+  out_.type = &type;
+  out_.bytes = bytes;
+  out_.reader = to;
 }
 
 void FlatSlots::set_ranks(int first, int last) {
-  first_ = first;
-  last_ = last;
-  reads_all_ = first == region_.size() - 1 && last == 0;
+  read_.first = first;
+  read_.last = last;
+  read_.all = first == region_.size() - 1 && last == 0;
 }
 
 void FlatSlots::copy_to(void* elements, Count each, Type& type, bool blocks) {
-  use_ = Use::copy;
-  to_ = elements;
-  count_ = each;
-  type_ = &type;
-  blocks_ = blocks;
-  bytes_ = expected_bytes_ = each * type.size;
+  in_.use = Use::copy;
+  in_.to = elements;
+  in_.count = each;
+  in_.type = &type;
+  in_.blocks = blocks;
+  in_.bytes = in_.expected_bytes = each * type.size;
 }
 
 void FlatSlots::keep_own(const void* from, Count from_count, Type& from_type, void* to, Count to_count,
@@ -57,25 +57,25 @@ void FlatSlots::keep_own(const void* from, Count from_count, Type& from_type, vo
 }
 
 void FlatSlots::fold(const void* own, void* result, Count count, Type& type, Op& op) {
-  use_ = Use::fold;
-  own_ = own;
-  to_ = result;
-  count_ = count;
-  type_ = &type;
-  op_ = &op;
-  bytes_ = expected_bytes_ = count * type.size;
+  in_.use = Use::fold;
+  operands_.own = own;
+  in_.to = result;
+  in_.count = count;
+  in_.type = &type;
+  in_.op = &op;
+  in_.bytes = in_.expected_bytes = count * type.size;
   if (room_ != nullptr) {
-    const bool too_long = overflows(bytes_);
+    const bool too_long = overflows(in_.bytes);
     std::byte* const room = too_long ? region_.operand_room() : room_->bytes[0];
-    incoming_ = room - type.true_lower_bound;
-    result_ = incoming_ + (too_long ? shm::kOverflowPayloadBytes : sizeof room_->bytes[0]);
+    operands_.incoming = room - type.true_lower_bound;
+    operands_.result = operands_.incoming + (too_long ? shm::kOverflowPayloadBytes : sizeof room_->bytes[0]);
   }
   // For a few bytes, the copy costs less than checking whether it can be avoided.
-  if (!overflows(bytes_) || !type.contiguous || !folds_in_place(op, type)) return;
-  keeps_first_ = true;
+  if (!overflows(in_.bytes) || !type.contiguous || !folds_in_place(op, type)) return;
+  operands_.keeps_first = true;
   // In place, the own operand must last until it is reduced. With two ranks this is when the result is
   // written.
-  if (own != result || region_.size() == 2) result_ = static_cast<std::byte*>(result);
+  if (own != result || region_.size() == 2) operands_.result = static_cast<std::byte*>(result);
 }
 
 void FlatSlots::barrier() {
@@ -109,14 +109,14 @@ void FlatSlots::scatter(const void* send, Count send_count, Type& send_type, voi
   const int size = region_.size();
   if (rank_ == root) {
     set_data(send, send_type, size * send_count * send_type.size, kAll);
-    publishes_blocks_ = true;
+    out_.blocks = true;
     if (receive == MPI_IN_PLACE) return;
     return keep_own(coll::advance(send, send_type, root * send_count), send_count, send_type, receive,
                     receive_count, receive_type);
   }
   copy_to(receive, receive_count, receive_type, false);
-  offset_ = rank_ * bytes_;
-  expected_bytes_ = size * bytes_;
+  in_.offset = rank_ * in_.bytes;
+  in_.expected_bytes = size * in_.bytes;
   set_ranks(root, root);
 }
 
@@ -126,7 +126,7 @@ void FlatSlots::allgather(const void* send, Count send_count, Type& send_type, v
   std::byte* own = coll::advance(receive, receive_type, rank_ * receive_count);
   copy_to(receive, receive_count, receive_type, true);
   set_ranks(region_.size() - 1, 0);
-  if (send == MPI_IN_PLACE) return set_data(own, receive_type, bytes_, kAll);
+  if (send == MPI_IN_PLACE) return set_data(own, receive_type, in_.bytes, kAll);
   set_data(send, send_type, send_count * send_type.size, kAll);
   keep_own(send, send_count, send_type, own, receive_count, receive_type);
 }
@@ -136,11 +136,11 @@ void FlatSlots::alltoall(const void* send, Count send_count, Type& send_type, vo
   kind_ = Collective::alltoall;
   const int size = region_.size();
   copy_to(receive, receive_count, receive_type, true);
-  offset_ = rank_ * bytes_;
-  expected_bytes_ = size * bytes_;
-  publishes_blocks_ = true;
+  in_.offset = rank_ * in_.bytes;
+  in_.expected_bytes = size * in_.bytes;
+  out_.blocks = true;
   set_ranks(size - 1, 0);
-  if (send == MPI_IN_PLACE) return set_data(receive, receive_type, expected_bytes_, kAll);
+  if (send == MPI_IN_PLACE) return set_data(receive, receive_type, in_.expected_bytes, kAll);
   set_data(send, send_type, size * send_count * send_type.size, kAll);
   keep_own(coll::advance(send, send_type, rank_ * send_count), send_count, send_type,
            coll::advance(receive, receive_type, rank_ * receive_count), receive_count, receive_type);
@@ -167,10 +167,10 @@ void FlatSlots::reduce_scatter_block(const void* send, void* receive, Count coun
   const void* own = send == MPI_IN_PLACE ? receive : send;
   const int size = region_.size();
   fold(coll::advance(own, type, rank_ * count), receive, count, type, op);
-  offset_ = rank_ * bytes_;
-  expected_bytes_ = size * bytes_;
-  set_data(own, type, expected_bytes_, kAll);
-  publishes_blocks_ = true;
+  in_.offset = rank_ * in_.bytes;
+  in_.expected_bytes = size * in_.bytes;
+  set_data(own, type, in_.expected_bytes, kAll);
+  out_.blocks = true;
   set_ranks(size - 1, 0);
 }
 
@@ -195,8 +195,8 @@ void FlatSlots::exscan(const void* send, void* receive, Count count, Type& type,
 bool FlatSlots::advance() {
   if (!has_published_ && !publish_data()) return false;
   if (!read_slots()) return false;
-  if (has_result_) keep_result();
-  if (reads_all_) region_.learn(number_, lag_);
+  if (operands_.has_result) keep_result();
+  if (read_.all) region_.learn(number_, lag_);
   region_.end(number_);
   return true;
 }
@@ -205,18 +205,18 @@ int FlatSlots::root() const {
   switch (kind_) {
     case Collective::gather:
     case Collective::reduce:
-      return reader_ == kNobody ? rank_ : reader_;
+      return out_.reader == kNobody ? rank_ : out_.reader;
     case Collective::bcast:
     case Collective::scatter:
-      return reader_ == kNobody ? first_ : rank_;
+      return out_.reader == kNobody ? read_.first : rank_;
     default:
       return shm::kNoRoot;
   }
 }
 
 void FlatSlots::describe(p2p::WaitDiagnostics& note) const {
-  if (!has_published_ && reader_ != kNobody) return note.missing(awaited);
-  for (int rank = next_; rank >= last_; --rank) {
+  if (!has_published_ && out_.reader != kNobody) return note.missing(awaited);
+  for (int rank = read_.next; rank >= read_.last; --rank) {
     const shm::CollectiveSlot* slot;
     SlotHeader header;
     if (rank != rank_ && !region_.poll(rank, number_, slot, header)) note.missing(region_.process(rank));
@@ -225,14 +225,14 @@ void FlatSlots::describe(p2p::WaitDiagnostics& note) const {
 
 // Publishes the data first and then copies the own block, so that other ranks can proceed.
 bool FlatSlots::publish_data() {
-  if (reader_ != kNobody) {
+  if (out_.reader != kNobody) {
     if (__builtin_expect(!region_.may_write(number_, awaited), 0)) return false;
-    put_data(region_.own_payload(number_, data_bytes_));
-    region_.publish(number_, what_of(data_bytes_, kind_, generation_));
-    if (reader_ == kAll) {
+    put_data(region_.own_payload(number_, out_.bytes));
+    region_.publish(number_, what_of(out_.bytes, kind_, generation_));
+    if (out_.reader == kAll) {
       region_.wake_all();
     } else {
-      region_.wake(reader_);
+      region_.wake(out_.reader);
     }
   }
   if (kept_.from_type != nullptr) {
@@ -245,51 +245,52 @@ bool FlatSlots::publish_data() {
 }
 
 void FlatSlots::put_data(std::byte* payload) const {
-  if (!overflows(data_bytes_) || !publishes_blocks_ || !data_type_->contiguous) {
-    access_counters::copies(data_bytes_);
-    return pack_all(data_, *data_type_, payload, data_bytes_);
+  if (!overflows(out_.bytes) || !out_.blocks || !out_.type->contiguous) {
+    access_counters::copies(out_.bytes);
+    return pack_all(out_.data, *out_.type, payload, out_.bytes);
   }
-  const auto all = static_cast<size_t>(data_bytes_);
+  const auto all = static_cast<size_t>(out_.bytes);
   const size_t each = all / static_cast<size_t>(region_.size());
   const size_t before = each * static_cast<size_t>(rank_);
-  const std::byte* const data = data_of(data_, *data_type_);
-  access_counters::copies(data_bytes_ - static_cast<int64_t>(each));
+  const std::byte* const data = data_of(out_.data, *out_.type);
+  access_counters::copies(out_.bytes - static_cast<int64_t>(each));
   copy_bytes(payload, data, before);
   copy_bytes(payload + before + each, data + before + each, all - before - each);
 }
 
 bool FlatSlots::read_slots() {
-  for (; next_ >= last_; --next_) {
-    if (next_ == rank_) {
-      if (own_ != nullptr) fold_in(own_);
+  for (; read_.next >= read_.last; --read_.next) {
+    if (read_.next == rank_) {
+      if (operands_.own != nullptr) fold_in(operands_.own);
       continue;
     }
     const shm::CollectiveSlot* slot;
     SlotHeader header;
-    if (!region_.poll(next_, number_, slot, header)) {
-      awaited = region_.process(next_);
+    if (!region_.poll(read_.next, number_, slot, header)) {
+      awaited = region_.process(read_.next);
       return false;
     }
     lag_ = std::max(lag_, header.lag());
-    take(next_, *slot, header);
+    take(read_.next, *slot, header);
   }
   return true;
 }
 
 void FlatSlots::take(int rank, const shm::CollectiveSlot& slot, const SlotHeader& header) {
   if (__builtin_expect(header.what() != expected_, 0) && !is_of_use(rank, header)) return;
-  if (use_ == Use::nothing) return;
-  const std::byte* payload = region_.payload(rank, slot, header) + offset_;
-  access_counters::reads(payload, bytes_);
-  if (use_ == Use::copy) {
-    const int64_t bytes = std::clamp<int64_t>(header.bytes() - offset_, 0, bytes_);
+  if (in_.use == Use::nothing) return;
+  const std::byte* payload = region_.payload(rank, slot, header) + in_.offset;
+  access_counters::reads(payload, in_.bytes);
+  if (in_.use == Use::copy) {
+    const int64_t bytes = std::clamp<int64_t>(header.bytes() - in_.offset, 0, in_.bytes);
     access_counters::copies(bytes);
-    unpack_all(payload, blocks_ ? coll::advance(to_, *type_, rank * count_) : to_, *type_, bytes);
-  } else if (type_->contiguous && (!has_result_ || folds_in_place(*op_, *type_))) {
-    fold_in(payload - type_->true_lower_bound);
+    unpack_all(payload, in_.blocks ? coll::advance(in_.to, *in_.type, rank * in_.count) : in_.to, *in_.type,
+               bytes);
+  } else if (in_.type->contiguous && (!operands_.has_result || folds_in_place(*in_.op, *in_.type))) {
+    fold_in(payload - in_.type->true_lower_bound);
   } else {
-    unpack_all(payload, incoming_, *type_, bytes_);
-    fold_in(incoming_);
+    unpack_all(payload, operands_.incoming, *in_.type, in_.bytes);
+    fold_in(operands_.incoming);
   }
 }
 
@@ -302,17 +303,17 @@ bool FlatSlots::is_of_use(int rank, const SlotHeader& header) {
   }
   if (header.kind() != kind_) {
     const MismatchedCall other{rank, header.kind(), header.bytes()};
-    const MismatchedCall own{rank_, kind_, expected_bytes_};
+    const MismatchedCall own{rank_, kind_, in_.expected_bytes};
     // A hierarchical collective takes two sequence numbers: the ranks are out of step after it.
     const bool stays = region_.tree_bytes_max(header.kind()) < 0;
     note(stays ? mismatch_error(other, own) : region_.fall_out_of_step(other, own));
     return false;
   }
-  const bool overflows = std::max(header.bytes(), expected_bytes_) > shm::kSlotPayloadBytes;
-  if (header.bytes() > expected_bytes_ || use_ == Use::fold || overflows) {
-    note(unequal(rank, header.bytes(), expected_bytes_));
+  const bool overflows = std::max(header.bytes(), in_.expected_bytes) > shm::kSlotPayloadBytes;
+  if (header.bytes() > in_.expected_bytes || in_.use == Use::fold || overflows) {
+    note(unequal(rank, header.bytes(), in_.expected_bytes));
   }
-  return use_ == Use::copy;
+  return in_.use == Use::copy;
 }
 
 // Skips a rank that will not publish.
@@ -320,7 +321,7 @@ void FlatSlots::skip(int rank, Status status) {
   constexpr uint32_t kUnknown = 1u << 30;
   note(status);
   lag_ = kUnknown;
-  if (rank == next_) --next_;
+  if (rank == read_.next) --read_.next;
 }
 
 // A rank that is in a long collective at this position publishes nothing here. A process that may not write
@@ -332,7 +333,7 @@ bool FlatSlots::check_failure() {
     return true;
   }
   if (region_.is_out_of_step(rank_)) {
-    note(region_.fall_out_of_step(next_ >= 0 ? next_ : rank_));
+    note(region_.fall_out_of_step(read_.next >= 0 ? read_.next : rank_));
     region_.end(number_);
     return true;
   }
@@ -346,12 +347,12 @@ bool FlatSlots::check_failure() {
     return false;
   }
   CallHeader long_call;
-  if (region_.is_out_of_step(next_)) {
-    skip(next_, region_.fall_out_of_step(next_));
-  } else if (region_.poll_call(next_, generation_ + 1, long_call) &&
+  if (region_.is_out_of_step(read_.next)) {
+    skip(read_.next, region_.fall_out_of_step(read_.next));
+  } else if (region_.poll_call(read_.next, generation_ + 1, long_call) &&
              long_call.small_begun() == static_cast<uint8_t>(number_ - 1)) {
-    skip(next_, region_.fall_out_of_step({next_, long_call.kind(), long_call.bytes()},
-                                         {rank_, kind_, std::max(expected_bytes_, data_bytes_)}));
+    skip(read_.next, region_.fall_out_of_step({read_.next, long_call.kind(), long_call.bytes()},
+                                              {rank_, kind_, std::max(in_.expected_bytes, out_.bytes)}));
   } else {
     return false;
   }
@@ -360,36 +361,36 @@ bool FlatSlots::check_failure() {
 
 void FlatSlots::fold_in(const void* elements) {
   Status status;
-  if (first_operand_ != nullptr) {
-    access_counters::reduces(bytes_);
-    const void* const operands[] = {elements, first_operand_};
-    status = datatype::reduce_all(*op_, *type_, operands, result_, count_);
-    first_operand_ = nullptr;
-  } else if (has_result_) {
-    access_counters::reduces(bytes_);
-    status = datatype::reduce(*op_, *type_, elements, result_, count_);
-  } else if (has_result_ = true; keeps_first_) {
-    first_operand_ = elements;
+  if (operands_.first != nullptr) {
+    access_counters::reduces(in_.bytes);
+    const void* const operands[] = {elements, operands_.first};
+    status = datatype::reduce_all(*in_.op, *in_.type, operands, operands_.result, in_.count);
+    operands_.first = nullptr;
+  } else if (operands_.has_result) {
+    access_counters::reduces(in_.bytes);
+    status = datatype::reduce(*in_.op, *in_.type, elements, operands_.result, in_.count);
+  } else if (operands_.has_result = true; operands_.keeps_first) {
+    operands_.first = elements;
   } else {
-    access_counters::copies(bytes_);
-    if (type_->contiguous) {
-      copy_bytes(data_of(static_cast<void*>(result_), *type_), data_of(elements, *type_),
-                 static_cast<size_t>(bytes_));
+    access_counters::copies(in_.bytes);
+    if (in_.type->contiguous) {
+      copy_bytes(data_of(static_cast<void*>(operands_.result), *in_.type), data_of(elements, *in_.type),
+                 static_cast<size_t>(in_.bytes));
     } else {
-      status = datatype::copy(elements, count_, *type_, result_, count_, *type_);
+      status = datatype::copy(elements, in_.count, *in_.type, operands_.result, in_.count, *in_.type);
     }
   }
   note(status);
 }
 
 void FlatSlots::keep_result() {
-  const void* const result = first_operand_ != nullptr ? first_operand_ : result_;
-  if (result == to_) return;
-  access_counters::copies(bytes_);
-  if (type_->contiguous) {
-    copy_bytes(data_of(to_, *type_), data_of(result, *type_), static_cast<size_t>(bytes_));
+  const void* const result = operands_.first != nullptr ? operands_.first : operands_.result;
+  if (result == in_.to) return;
+  access_counters::copies(in_.bytes);
+  if (in_.type->contiguous) {
+    copy_bytes(data_of(in_.to, *in_.type), data_of(result, *in_.type), static_cast<size_t>(in_.bytes));
   } else {
-    note(datatype::copy(result_, count_, *type_, to_, count_, *type_));
+    note(datatype::copy(operands_.result, in_.count, *in_.type, in_.to, in_.count, *in_.type));
   }
 }
 

@@ -57,8 +57,8 @@ class FlatSlots final : public SharedCollective {
 
   /// Allocates the operand buffers of a reduction in the schedule.
   Status reserve(Schedule& schedule, const Type& type, Count count) {
-    HEARTH_TRY(schedule.scratch(type, count, incoming_));
-    return schedule.scratch(type, count, result_);
+    HEARTH_TRY(schedule.scratch(type, count, operands_.incoming));
+    return schedule.scratch(type, count, operands_.result);
   }
   void reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root);
   void allreduce(const void* send, void* receive, Count count, Type& type, Op& op);
@@ -67,15 +67,15 @@ class FlatSlots final : public SharedCollective {
   void exscan(const void* send, void* receive, Count count, Type& type, Op& op);
 
   /// Adds the collective as a step.
-  void join(Schedule& schedule) { schedule.add_shared(*this, data_type_, type_, op_); }
+  void join(Schedule& schedule) { schedule.add_shared(*this, out_.type, in_.type, in_.op); }
   void begin() override {
     number_ = region_.next_number();
     generation_ = region_.pipeline_ring().generations_begun();
-    expected_ = what_of(expected_bytes_, kind_, generation_);
+    expected_ = what_of(in_.expected_bytes, kind_, generation_);
     outcome = {};
-    has_published_ = has_result_ = false;
-    first_operand_ = nullptr;
-    next_ = first_;
+    has_published_ = operands_.has_result = false;
+    operands_.first = nullptr;
+    read_.next = read_.first;
     lag_ = 0;
   }
   bool advance() override;
@@ -112,14 +112,16 @@ class FlatSlots final : public SharedCollective {
   const int rank_;
   Collective kind_ = Collective::count_;
   uint64_t generation_ = 0;  // long collectives called before
-  uint32_t expected_ = 0;    // Said::what() of the ranks that are read, if the calls match
+  uint32_t expected_ = 0;    // SlotHeader::what() of the ranks that are read, if the calls match
 
   // The data that this process publishes, and the reader.
-  const void* data_ = nullptr;
-  Type* data_type_ = nullptr;
-  int64_t data_bytes_ = 0;
-  int reader_ = kNobody;
-  bool publishes_blocks_ = false;  // one block per rank; no rank reads this process's own block
+  struct {
+    const void* data = nullptr;
+    Type* type = nullptr;
+    int64_t bytes = 0;
+    int reader = kNobody;
+    bool blocks = false;  // one block per rank; no rank reads this process's own block
+  } out_;
   bool has_published_ = false;
 
   // The copy of the own block to its place in the result.
@@ -132,31 +134,37 @@ class FlatSlots final : public SharedCollective {
     Type* to_type;
   } kept_;
 
-  // The ranks that are read: from first_ down to last_, without this one.
-  int first_ = -1;
-  int next_ = -1;
-  int last_ = 0;
-  bool reads_all_ = false;
-  uint32_t lag_ = 0;  // maximum lag (Said::lag()) of the ranks that were read
+  // The ranks that are read: from `first` down to `last`, without this one.
+  struct {
+    int first = -1;
+    int next = -1;
+    int last = 0;
+    bool all = false;
+  } read_;
+  uint32_t lag_ = 0;  // maximum lag (SlotHeader::lag()) of the ranks that were read
 
-  // The use of the data: bytes [offset_, offset_ + bytes_) of each rank's data are `count_` elements of a
-  // block.
-  Use use_ = Use::nothing;
-  bool blocks_ = false;  // the block of each rank goes to its own place
-  int64_t expected_bytes_ = 0;
-  int64_t offset_ = 0;
-  int64_t bytes_ = 0;
-  void* to_ = nullptr;
-  Count count_ = 0;
-  Type* type_ = nullptr;
-  Op* op_ = nullptr;
-  const void* own_ = nullptr;            // this process's operand of a reduction
-  bool keeps_first_ = false;             // the first operand stays in its slot until the second one is read
-  const void* first_operand_ = nullptr;  // its address
-  bool has_result_ = false;
+  // The use of the data: bytes [offset, offset + bytes) of each rank's data are `count` elements of a block.
+  struct {
+    Use use = Use::nothing;
+    bool blocks = false;  // the block of each rank goes to its own place
+    int64_t expected_bytes = 0;
+    int64_t offset = 0;
+    int64_t bytes = 0;
+    void* to = nullptr;
+    Count count = 0;
+    Type* type = nullptr;
+    Op* op = nullptr;
+  } in_;
 
-  std::byte* incoming_ = nullptr;
-  std::byte* result_ = nullptr;
+  // A reduction.
+  struct {
+    const void* own = nullptr;    // this process's operand
+    bool keeps_first = false;     // the first operand stays in its slot until the second one is read
+    const void* first = nullptr;  // its address
+    bool has_result = false;
+    std::byte* incoming = nullptr;
+    std::byte* result = nullptr;
+  } operands_;
 };
 
 /// Adds the collective as a step of a schedule that has a region. `begin` sets the collective and calls

@@ -26,7 +26,7 @@ void PipelineStages::set_stages(int64_t stages, int64_t bytes) {
 }
 
 void PipelineStages::begin() {
-  region_.publish_reads_arena();
+  region_.arena_access().publish_reads();
   generation_ = ring_.begin_generation();
   small_begun_ = region_.small_begun();
   has_published_call_ = false;
@@ -71,13 +71,13 @@ void PipelineStages::expose_data() {
   const auto least = static_cast<int64_t>(param::get_bytes(param::Id::coll_expose_bytes_min));
   uint64_t offset = 0;
   exposes_ = offered_.bytes >= (runs_ahead ? kLongerAhead * least : least) &&
-             region_.expose(offered_.place, offered_.bytes, offset);
+             region_.arena_access().expose(offered_.place, offered_.bytes, offset);
   ring_.publish_exposure(exposes_ ? ZeroCopyExposure::of(generation_, offset) : ZeroCopyExposure{0});
 }
 
 void PipelineStages::end_generation(uint64_t position) {
   ring_.end_generation(position);
-  region_.end_exposure();
+  region_.arena_access().end();
 }
 
 const std::byte* PipelineStages::source(int from, uint64_t begin, int64_t in_stage, int64_t in_all,
@@ -86,7 +86,7 @@ const std::byte* PipelineStages::source(int from, uint64_t begin, int64_t in_sta
   reads_exposed_ |= exposure.word != 0;
   if (!exposure.is_of(generation_)) return ring_.place(from, begin) + in_stage;
   chaos::at(chaos::Point::exposure_found);
-  return region_.exposed_by(from, exposure.offset() + static_cast<uint64_t>(in_all), bytes);
+  return region_.arena_access().exposed_by(from, exposure.offset() + static_cast<uint64_t>(in_all), bytes);
 }
 
 // Call after reading exposed data: false if an exposure was withdrawn, so that the data may have been

@@ -84,19 +84,19 @@ Schedule::~Schedule() {
 // Adding steps.
 
 void Schedule::hold(Type& type) {
-  if (!types_.empty() && types_.back() == &type) return;
+  if (!stored_.types.empty() && stored_.types.back() == &type) return;
   datatype::retain(type);
-  types_.push_back(&type);
+  stored_.types.push_back(&type);
 }
 
 void Schedule::keep(const Step& step) {
   if (step.from_type != nullptr) hold(*step.from_type);
   if (step.to_type != nullptr) hold(*step.to_type);
-  if (step.op != nullptr && op_ == nullptr) {
+  if (step.op != nullptr && stored_.op == nullptr) {
     objects::retain(*step.op);
-    op_ = step.op;
+    stored_.op = step.op;
   }
-  steps_.push_back(step);
+  stored_.steps.push_back(step);
 }
 
 void Schedule::put_send(const void* buffer, Count count, Type& type, int to) {
@@ -148,7 +148,7 @@ void Schedule::reduce(Op& op, Type& type, const void* in, void* inout, Count cou
 
 void Schedule::next_round() {
   if (keeps_steps_) {
-    steps_.push_back({.kind = Step::Kind::next_round});
+    stored_.steps.push_back({.kind = Step::Kind::next_round});
   } else if (messages_.under_way > 0) {
     wait_for_messages(0);
   } else if (has_waiting_ && among_some_) {
@@ -172,23 +172,6 @@ void Schedule::add_shared(SharedCollective& shared, Type* one, Type* other, Op* 
   next_round();
   shared.run(context_, root_);
   note(shared.outcome);
-}
-
-Status Schedule::scratch(int64_t bytes, std::byte*& memory) {
-  constexpr size_t kLine = 64;
-  const auto wanted = static_cast<size_t>(bytes);
-  if (wanted <= kOwnBytes - own_used_) {
-    memory = own_ + own_used_;
-    own_used_ += (wanted + kLine - 1) / kLine * kLine;
-    return {};
-  }
-  std::unique_ptr<std::byte[]> block(new (std::nothrow) std::byte[wanted]);
-  if (block == nullptr) {
-    return fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of intermediate results", wanted);
-  }
-  memory = block.get();
-  blocks_.push_back(std::move(block));
-  return {};
 }
 
 Status Schedule::scratch(const Type& type, Count count, std::byte*& elements) {
@@ -277,8 +260,9 @@ void Schedule::wait_for_messages(int left) {
 void Schedule::describe(p2p::WaitDiagnostics& note) const {
   note.collective(context_, name_);
   note.root(root_);
-  const bool is_shared = next_ < steps_.size() && steps_[next_].kind == Step::Kind::shared;
-  if (is_shared) return steps_[next_].shared->describe(note);
+  const bool is_shared =
+      stored_.next < stored_.steps.size() && stored_.steps[stored_.next].kind == Step::Kind::shared;
+  if (is_shared) return stored_.steps[stored_.next].shared->describe(note);
   note.missing_in_messages(context_, tag_);
 }
 
@@ -327,9 +311,9 @@ struct Schedule::Hooks {
     request.complete = false;
     request.outcome = {};
     Schedule& schedule = of(request);
-    schedule.next_ = 0;
+    schedule.stored_.next = 0;
     schedule.messages_.first_error = {};
-    for (const Step& step : schedule.steps_) {
+    for (const Step& step : schedule.stored_.steps) {
       if (step.shared != nullptr) step.shared->begin();
     }
     schedule.go_on();
@@ -395,25 +379,24 @@ Status Schedule::obtain_operation_region() {
     // Run on every machine, even if this one has no region: all ranks must count it among their collectives.
     const bool has_one = CollectiveRegion::on_machine(*comm_) != nullptr;
     int32_t region_id = has_one && machines_->place == 0 && comm_->failure == 0
-                            ? CollectiveRegion::take_for_operation(machines_->peers_on(machines_->own))
+                            ? RegionPool::take_for_operation(machines_->peers_on(machines_->own))
                             : objects::kNoRegion;
     const Status status = run<tell_machine>(*comm_, has_one ? &region_id : nullptr);
     if (!status.ok()) {
-      CollectiveRegion::leave(region_id);
-    } else if (const int32_t region = CollectiveRegion::accept(region_id); region != objects::kNoRegion) {
+      RegionPool::leave(region_id);
+    } else if (const int32_t region = RegionPool::accept(region_id); region != objects::kNoRegion) {
       machine_region_ = CollectiveRegion::open(*comm_, region);
     }
     return status;
   }
   if (CollectiveRegion::of(*comm_) == nullptr) return {};
   // If a member has failed, no region is allocated, and the broadcast fails.
-  int32_t region_id = rank_ == 0 && comm_->failure == 0
-                          ? CollectiveRegion::take_for_operation(comm_->group->peers)
-                          : objects::kNoRegion;
+  int32_t region_id = rank_ == 0 && comm_->failure == 0 ? RegionPool::take_for_operation(comm_->group->peers)
+                                                        : objects::kNoRegion;
   const Status status = run<bcast>(*comm_, &region_id, Count{sizeof region_id}, byte_type(), 0);
   if (!status.ok()) {
-    CollectiveRegion::leave(region_id);
-  } else if (const int32_t region = CollectiveRegion::accept(region_id); region != objects::kNoRegion) {
+    RegionPool::leave(region_id);
+  } else if (const int32_t region = RegionPool::accept(region_id); region != objects::kNoRegion) {
     region_ = CollectiveRegion::open(*comm_, region);
   }
   return status;
@@ -423,13 +406,13 @@ Status Schedule::agree_on_region() {
   if (keeps_steps_ || comm_->region_agreed) return {};
   comm_->region_agreed = true;
   int32_t region_id = machines_->place == 0 && comm_->failure == 0
-                          ? CollectiveRegion::take(machines_->peers_on(machines_->own))
+                          ? RegionPool::take(machines_->peers_on(machines_->own))
                           : objects::kNoRegion;
   if (const Status status = tell_machine(*this, &region_id); !status.ok()) {
-    CollectiveRegion::leave(region_id);
+    RegionPool::leave(region_id);
     return status;
   }
-  comm_->region = CollectiveRegion::accept(region_id);
+  comm_->region = RegionPool::accept(region_id);
   machine_region_ = CollectiveRegion::on_machine(*comm_);
   return {};
 }
@@ -485,8 +468,8 @@ Status Schedule::launch(Schedule* schedule, Status built, p2p::Request*& request
 // Called when the request is started, when the number of messages in flight has dropped to wake_at, and when
 // a shared-memory operation has completed.
 void Schedule::go_on() {
-  for (; next_ < steps_.size(); ++next_) {
-    const Step& step = steps_[next_];
+  for (; stored_.next < stored_.steps.size(); ++stored_.next) {
+    const Step& step = stored_.steps[stored_.next];
     if (step.kind == Step::Kind::next_round) {
       messages_.wake_at = 0;
       if (messages_.under_way > 0) return;
@@ -515,17 +498,17 @@ void Schedule::go_on() {
 
 // Polled by the engine until the shared-memory operation at which go_on() stopped is complete.
 bool Schedule::advance() {
-  SharedCollective& shared = *steps_[next_].shared;
+  SharedCollective& shared = *stored_.steps[stored_.next].shared;
   if (!shared.advance() && !shared.check_failure()) return false;
   note(shared.outcome);
-  ++next_;
+  ++stored_.next;
   go_on();  // may free the schedule
   return true;
 }
 
 void Schedule::let_go() {
-  for (Type* type : types_) datatype::release(*type);
-  if (op_ != nullptr) objects::release(*op_);
+  for (Type* type : stored_.types) datatype::release(*type);
+  if (stored_.op != nullptr) objects::release(*stored_.op);
   if (persistent_ && region_ != nullptr) CollectiveRegion::close(region_);
   if (persistent_ && machine_region_ != nullptr) CollectiveRegion::close(machine_region_);
   constexpr size_t kSpareMax = 64;
@@ -533,17 +516,16 @@ void Schedule::let_go() {
     delete this;
     return;
   }
-  steps_.clear();
-  types_.clear();
-  blocks_.clear();
-  op_ = nullptr;
-  own_used_ = 0;
+  stored_.steps.clear();
+  stored_.types.clear();
+  stored_.op = nullptr;
+  scratch_.clear();
   region_ = machine_region_ = nullptr;
   machines_ = nullptr;
   other_peers_ = nullptr;
   other_size_ = 0;
   root_ = -1;
-  next_ = 0;
+  stored_.next = 0;
   comm_ = nullptr;
   messages_ = {};
   messages_max_ = kMessagesMax;

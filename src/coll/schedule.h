@@ -22,7 +22,6 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <span>
 #include <string_view>
@@ -33,6 +32,7 @@
 #include "base/contexts.h"
 #include "base/counts.h"
 #include "base/status.h"
+#include "coll/scratch_memory.h"
 #include "datatype/type.h"
 #include "objects/comm.h"
 #include "objects/op.h"
@@ -193,7 +193,7 @@ class Schedule final : private p2p::Polled {
   void next_round();
 
   /// Memory that lives as long as the schedule.
-  Status scratch(int64_t bytes, std::byte*& memory);
+  Status scratch(int64_t bytes, std::byte*& memory) { return scratch_.take(bytes, memory); }
   /// The same for elements. Returns the address that stands for them in calls; data may begin before it.
   Status scratch(const Type& type, Count count, std::byte*& elements);
 
@@ -221,7 +221,7 @@ class Schedule final : private p2p::Polled {
     SharedCollective* shared = nullptr;
   };
   /// For tests that count the work of each step.
-  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<Step>& steps() const { return stored_.steps; }
 
  private:
   struct Hooks;
@@ -229,9 +229,8 @@ class Schedule final : private p2p::Polled {
   // Limit on messages in flight: long rounds continue as earlier messages complete. A rank's steps must not
   // depend on more concurrent messages, unless lift_limit() was called.
   static constexpr int kMessagesMax = 32;
-  static constexpr size_t kOwnBytes = 4096;
 
-  Schedule() {}  // NOLINT(modernize-use-equals-default): must not clear the scratch bytes
+  Schedule() = default;
 
   void set_up(Comm& comm, int tag);
   void keep(const Step& step);
@@ -294,15 +293,15 @@ class Schedule final : private p2p::Polled {
 
   Comm* comm_ = nullptr;  // referenced by the request or the caller; nullptr among some processes
 
-  // Stored steps only.
-  size_t next_ = 0;
-  std::vector<Step> steps_;
-  std::vector<Type*> types_;  // one reference held on each
-  Op* op_ = nullptr;          // likewise
+  // The steps of an operation that stores them.
+  struct Stored {
+    size_t next = 0;
+    std::vector<Step> steps;
+    std::vector<Type*> types;  // one reference held on each
+    Op* op = nullptr;          // likewise
+  } stored_;
 
-  size_t own_used_ = 0;
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
-  alignas(64) std::byte own_[kOwnBytes];
+  ScratchMemory scratch_;
 };
 
 // The three forms of a collective. `build` is its function in coll.h; `arguments` follow the schedule.

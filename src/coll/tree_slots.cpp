@@ -25,12 +25,12 @@ bool order_is_free(const Op& op, const Type& type) {
 // Setting the collective. Errors do not stop it, because other ranks depend on this one.
 
 void TreeSlots::set_up_reduction(const void* send, void* receive, Count count, Type& type, Op* op) {
-  from_ = send == MPI_IN_PLACE ? receive : send;
-  to_ = receive;
-  count_ = count;
-  type_ = &type;
-  op_ = op;
-  bytes_ = count * type.size;
+  call_.from = send == MPI_IN_PLACE ? receive : send;
+  call_.to = receive;
+  call_.count = count;
+  call_.type = &type;
+  call_.op = op;
+  call_.bytes = count * type.size;
   hierarchy_ = &region_.hierarchy(op == nullptr || order_is_free(*op, type));
   two_numbers_ = true;
 }
@@ -48,17 +48,17 @@ void TreeSlots::allreduce(const void* send, void* receive, Count count, Type& ty
 void TreeSlots::reduce(const void* send, void* receive, Count count, Type& type, Op& op, int root) {
   kind_ = Collective::reduce;
   set_up_reduction(send, receive, count, type, &op);
-  root_ = root;
+  call_.root = root;
   two_numbers_ = hierarchy_->top_delegate(root) != root;
 }
 
 void TreeSlots::bcast(void* buffer, Count count, Type& type, int root) {
   kind_ = Collective::bcast;
-  to_ = buffer;
-  count_ = count;
-  type_ = &type;
-  bytes_ = count * type.size;
-  root_ = root;
+  call_.to = buffer;
+  call_.count = count;
+  call_.type = &type;
+  call_.bytes = count * type.size;
+  call_.root = root;
   hierarchy_ = &region_.hierarchy(true);
   first_phase_ = Phase::from_root;
 }
@@ -66,14 +66,14 @@ void TreeSlots::bcast(void* buffer, Count count, Type& type, int root) {
 void TreeSlots::allgather(const void* send, Count send_count, Type& send_type, void* receive,
                           Count receive_count, Type& receive_type) {
   kind_ = Collective::allgather;
-  to_ = receive;
-  count_ = receive_count;
-  type_ = &receive_type;
-  bytes_ = receive_count * receive_type.size;
+  call_.to = receive;
+  call_.count = receive_count;
+  call_.type = &receive_type;
+  call_.bytes = receive_count * receive_type.size;
   if (send != MPI_IN_PLACE) {
-    from_ = send;
-    from_count_ = send_count;
-    from_type_ = &send_type;
+    call_.from = send;
+    call_.from_count = send_count;
+    call_.from_type = &send_type;
   }
   hierarchy_ = &region_.hierarchy(true);
   two_numbers_ = true;
@@ -143,14 +143,14 @@ bool TreeSlots::check_failure() {
   const shm::CollectiveSlot* slot;
   SlotHeader header;
   if (awaited_rank_ >= 0 && region_.poll(awaited_rank_, number_, slot, header) && header.kind() != kind_)
-    return give_up(
-        region_.fall_out_of_step({awaited_rank_, header.kind(), header.bytes()}, {rank_, kind_, bytes_}));
+    return give_up(region_.fall_out_of_step({awaited_rank_, header.kind(), header.bytes()},
+                                            {rank_, kind_, call_.bytes}));
   CallHeader long_call;
   if (awaited_rank_ < 0 || !region_.poll_call(awaited_rank_, generation_ + 1, long_call) ||
       long_call.small_begun() != static_cast<uint8_t>(number_ - 1))
     return false;
-  return give_up(
-      region_.fall_out_of_step({awaited_rank_, long_call.kind(), long_call.bytes()}, {rank_, kind_, bytes_}));
+  return give_up(region_.fall_out_of_step({awaited_rank_, long_call.kind(), long_call.bytes()},
+                                          {rank_, kind_, call_.bytes}));
 }
 
 bool TreeSlots::give_up(Status status) {
@@ -168,30 +168,30 @@ void TreeSlots::wake_group(const Hierarchy::Group& group) {
 // Reduction. Operands are combined from the last member of a group to the leader's own.
 
 void TreeSlots::fold(const std::byte* packed) {
-  if (bytes_ == 0 || packed == nullptr) return;
+  if (call_.bytes == 0 || packed == nullptr) return;
   std::byte* value = values_[1 - own_at_];
   if (!has_value_) {
     has_value_ = true;
-    copy_bytes(value, packed, static_cast<size_t>(bytes_));
-    return access_counters::copies(bytes_);
+    copy_bytes(value, packed, static_cast<size_t>(call_.bytes));
+    return access_counters::copies(call_.bytes);
   }
-  if (!folds_in_place(*op_, *type_) && packed != values_[own_at_]) {
-    copy_bytes(incoming_, packed, static_cast<size_t>(bytes_));
+  if (!folds_in_place(*call_.op, *call_.type) && packed != values_[own_at_]) {
+    copy_bytes(incoming_, packed, static_cast<size_t>(call_.bytes));
     packed = incoming_;
-    access_counters::copies(bytes_);
+    access_counters::copies(call_.bytes);
   }
-  const int64_t bound = type_->true_lower_bound;
-  const Status status = datatype::reduce(*op_, *type_, packed - bound, value - bound, count_);
+  const int64_t bound = call_.type->true_lower_bound;
+  const Status status = datatype::reduce(*call_.op, *call_.type, packed - bound, value - bound, call_.count);
   note(status);
-  access_counters::reduces(bytes_);
+  access_counters::reduces(call_.bytes);
 }
 
 void TreeSlots::fold_own() {
-  if (bytes_ == 0) return;
+  if (call_.bytes == 0) return;
   if (!has_own_) {
     has_own_ = true;
-    copy_bytes(values_[own_at_], data_of(from_, *type_), static_cast<size_t>(bytes_));
-    access_counters::copies(bytes_);
+    copy_bytes(values_[own_at_], data_of(call_.from, *call_.type), static_cast<size_t>(call_.bytes));
+    access_counters::copies(call_.bytes);
   }
   fold(values_[own_at_]);
 }
@@ -235,7 +235,7 @@ bool TreeSlots::go_up() {
   if (!top && group.own == 0) {
     for (; next_ > 0; --next_) {
       const std::byte* payload;
-      if (!poll(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
+      if (!poll(group.members[static_cast<size_t>(next_)], number_, call_.bytes, payload)) return false;
       fold(payload);
     }
     fold_own();
@@ -246,24 +246,24 @@ bool TreeSlots::go_up() {
     return true;
   }
   // The value of the ranks below is complete: publish it to the leader or, at the top, to the other members.
-  const bool exchanges = root_ < 0;
-  if (top && !exchanges && hierarchy_->top_delegate(root_) == rank_) {
+  const bool exchanges = call_.root < 0;
+  if (top && !exchanges && hierarchy_->top_delegate(call_.root) == rank_) {
     phase_ = Phase::across;
     return true;
   }
   if (!may_publish(number_)) return false;
-  const std::byte* own = has_own_ ? values_[own_at_] : static_cast<const std::byte*>(from_);
-  if (bytes_ != 0) {
-    if (!has_own_) own = data_of(from_, *type_);
-    copy_bytes(region_.own_slot(number_).payload, own, static_cast<size_t>(bytes_));
-    access_counters::copies(bytes_);
+  const std::byte* own = has_own_ ? values_[own_at_] : static_cast<const std::byte*>(call_.from);
+  if (call_.bytes != 0) {
+    if (!has_own_) own = data_of(call_.from, *call_.type);
+    copy_bytes(region_.own_slot(number_).payload, own, static_cast<size_t>(call_.bytes));
+    access_counters::copies(call_.bytes);
   }
-  publish(number_, bytes_);
+  publish(number_, call_.bytes);
   if (top && exchanges) {
     wake_group(group);
     phase_ = Phase::across;
   } else {
-    region_.wake(top ? hierarchy_->top_delegate(root_) : group.members[0]);
+    region_.wake(top ? hierarchy_->top_delegate(call_.root) : group.members[0]);
     phase_ = exchanges ? Phase::down : Phase::to_root;
   }
   return true;
@@ -277,33 +277,34 @@ bool TreeSlots::go_across() {
       continue;
     }
     const std::byte* payload;
-    if (!poll(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
+    if (!poll(group.members[static_cast<size_t>(next_)], number_, call_.bytes, payload)) return false;
     fold(payload);
   }
   // All ranks have published their lag now.
   region_.learn(number_, lag_);
-  phase_ = root_ < 0 ? Phase::down : Phase::to_root;
+  phase_ = call_.root < 0 ? Phase::down : Phase::to_root;
   return true;
 }
 
 bool TreeSlots::go_down() {
   const std::byte* result = values_[1 - own_at_];
-  if (!hierarchy_->is_top() && !poll(hierarchy_->groups().back().members[0], number_ + 1, bytes_, result))
+  if (!hierarchy_->is_top() &&
+      !poll(hierarchy_->groups().back().members[0], number_ + 1, call_.bytes, result))
     return false;
   // A leader publishes to all groups that it leads: all of its groups but the last.
   const size_t led = hierarchy_->groups().size() - 1;
   if (led > 0) {
     if (!may_publish(number_ + 1)) return false;
-    if (bytes_ != 0 && result != nullptr) {
-      copy_bytes(region_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
-      access_counters::copies(bytes_);
+    if (call_.bytes != 0 && result != nullptr) {
+      copy_bytes(region_.own_slot(number_ + 1).payload, result, static_cast<size_t>(call_.bytes));
+      access_counters::copies(call_.bytes);
     }
-    publish(number_ + 1, bytes_);
+    publish(number_ + 1, call_.bytes);
     for (size_t level = 0; level < led; ++level) wake_group(hierarchy_->groups()[level]);
   }
-  if (bytes_ != 0 && result != nullptr) {
-    copy_bytes(data_of(to_, *type_), result, static_cast<size_t>(bytes_));
-    access_counters::copies(bytes_);
+  if (call_.bytes != 0 && result != nullptr) {
+    copy_bytes(data_of(call_.to, *call_.type), result, static_cast<size_t>(call_.bytes));
+    access_counters::copies(call_.bytes);
   }
   region_.learn(number_, lag_);
   phase_ = Phase::over;
@@ -311,19 +312,19 @@ bool TreeSlots::go_down() {
 }
 
 bool TreeSlots::serve_root() {
-  const int above_root = hierarchy_->top_delegate(root_);
+  const int above_root = hierarchy_->top_delegate(call_.root);
   const std::byte* result = values_[1 - own_at_];
-  if (rank_ == above_root && rank_ != root_) {
+  if (rank_ == above_root && rank_ != call_.root) {
     if (!may_publish(number_ + 1)) return false;
-    copy_bytes(region_.own_slot(number_ + 1).payload, result, static_cast<size_t>(bytes_));
-    access_counters::copies(bytes_);
-    publish(number_ + 1, bytes_);
-    region_.wake(root_);
-  } else if (rank_ == root_) {
-    if (rank_ != above_root && !poll(above_root, number_ + 1, bytes_, result)) return false;
+    copy_bytes(region_.own_slot(number_ + 1).payload, result, static_cast<size_t>(call_.bytes));
+    access_counters::copies(call_.bytes);
+    publish(number_ + 1, call_.bytes);
+    region_.wake(call_.root);
+  } else if (rank_ == call_.root) {
+    if (rank_ != above_root && !poll(above_root, number_ + 1, call_.bytes, result)) return false;
     if (result != nullptr) {
-      copy_bytes(data_of(to_, *type_), result, static_cast<size_t>(bytes_));
-      access_counters::copies(bytes_);
+      copy_bytes(data_of(call_.to, *call_.type), result, static_cast<size_t>(call_.bytes));
+      access_counters::copies(call_.bytes);
     }
   }
   phase_ = Phase::over;
@@ -333,31 +334,31 @@ bool TreeSlots::serve_root() {
 // Forwards the data as they were read, even if this rank's buffer is shorter.
 bool TreeSlots::pass_on() {
   if (next_ < 0) {
-    const int source = hierarchy_->read_by_self(root_);
+    const int source = hierarchy_->read_by_self(call_.root);
     if (source >= 0) {
-      if (!poll(source, number_, bytes_, passed_on_)) return false;
+      if (!poll(source, number_, call_.bytes, passed_on_)) return false;
       if (passed_on_ != nullptr) {
-        unpack_all(passed_on_, to_, *type_, std::min(read_bytes_, bytes_));
-        access_counters::copies(bytes_);
+        unpack_all(passed_on_, call_.to, *call_.type, std::min(read_bytes_, call_.bytes));
+        access_counters::copies(call_.bytes);
       }
     }
     next_ = 0;
   }
   const auto& groups = hierarchy_->groups();
   const auto publishes_in = [&](size_t level) {
-    return groups[level].members.size() > 1 && hierarchy_->publisher(level, root_) == rank_;
+    return groups[level].members.size() > 1 && hierarchy_->publisher(level, call_.root) == rank_;
   };
   bool publishes = false;
   for (size_t level = 0; level < groups.size(); ++level) publishes |= publishes_in(level);
   if (publishes) {
     if (!may_publish(number_)) return false;
     std::byte* const place = region_.own_slot(number_).payload;
-    int64_t bytes = bytes_;
+    int64_t bytes = call_.bytes;
     if (passed_on_ != nullptr) {
       bytes = read_bytes_;
       copy_bytes(place, passed_on_, static_cast<size_t>(bytes));
     } else {
-      pack_all(to_, *type_, place, bytes);
+      pack_all(call_.to, *call_.type, place, bytes);
     }
     access_counters::copies(bytes);
     publish(number_, bytes);
@@ -372,31 +373,31 @@ bool TreeSlots::pass_on() {
 bool TreeSlots::gather_group() {
   const Hierarchy::Group& group = hierarchy_->groups()[0];
   const int leader = group.members[0];
-  std::byte* const own = coll::advance(to_, *type_, rank_ * count_);
-  if (from_type_ != nullptr && !has_kept_own_) {
+  std::byte* const own = coll::advance(call_.to, *call_.type, rank_ * call_.count);
+  if (call_.from_type != nullptr && !has_kept_own_) {
     has_kept_own_ = true;
-    outcome = datatype::copy(from_, from_count_, *from_type_, own, count_, *type_);
-    access_counters::copies(bytes_);
+    outcome = datatype::copy(call_.from, call_.from_count, *call_.from_type, own, call_.count, *call_.type);
+    access_counters::copies(call_.bytes);
   }
   if (leader != rank_) {
     if (!may_publish(number_)) return false;
-    pack_all(own, *type_, region_.own_slot(number_).payload, bytes_);
-    access_counters::copies(bytes_);
-    publish(number_, bytes_);
+    pack_all(own, *call_.type, region_.own_slot(number_).payload, call_.bytes);
+    access_counters::copies(call_.bytes);
+    publish(number_, call_.bytes);
     region_.wake(leader);
   } else {
     if (!may_publish(number_ + 1)) return false;
     std::byte* blocks = region_.own_slot(number_ + 1).payload;
     for (; next_ > 0; --next_) {
       const std::byte* payload;
-      if (!poll(group.members[static_cast<size_t>(next_)], number_, bytes_, payload)) return false;
+      if (!poll(group.members[static_cast<size_t>(next_)], number_, call_.bytes, payload)) return false;
       if (payload == nullptr) continue;
-      copy_bytes(blocks + next_ * bytes_, payload, static_cast<size_t>(bytes_));
-      access_counters::copies(bytes_);
+      copy_bytes(blocks + next_ * call_.bytes, payload, static_cast<size_t>(call_.bytes));
+      access_counters::copies(call_.bytes);
     }
-    pack_all(own, *type_, blocks, bytes_);
-    access_counters::copies(bytes_);
-    publish(number_ + 1, static_cast<int64_t>(group.members.size()) * bytes_);
+    pack_all(own, *call_.type, blocks, call_.bytes);
+    access_counters::copies(call_.bytes);
+    publish(number_ + 1, static_cast<int64_t>(group.members.size()) * call_.bytes);
     region_.wake_all();
   }
   next_ = static_cast<int>(hierarchy_->lowest_groups().size()) - 1;
@@ -409,14 +410,14 @@ bool TreeSlots::read_leaders() {
     const std::vector<int>& group = hierarchy_->lowest_groups()[static_cast<size_t>(next_)];
     const std::byte* payload = region_.own_slot(number_ + 1).payload;
     if (group[0] != rank_ &&
-        !poll(group[0], number_ + 1, static_cast<int64_t>(group.size()) * bytes_, payload))
+        !poll(group[0], number_ + 1, static_cast<int64_t>(group.size()) * call_.bytes, payload))
       return false;
     if (payload == nullptr) continue;
     for (size_t member = 0; member < group.size(); ++member) {
       if (group[member] == rank_) continue;
-      unpack_all(payload + static_cast<int64_t>(member) * bytes_,
-                 coll::advance(to_, *type_, group[member] * count_), *type_, bytes_);
-      access_counters::copies(bytes_);
+      unpack_all(payload + static_cast<int64_t>(member) * call_.bytes,
+                 coll::advance(call_.to, *call_.type, group[member] * call_.count), *call_.type, call_.bytes);
+      access_counters::copies(call_.bytes);
     }
   }
   region_.learn(number_, lag_);

@@ -13,7 +13,7 @@
 //
 // Each rank publishes once on the way up and once on the way down, so most of these collectives take two
 // sequence numbers of the region; those with one way take one. The slot headers carry the maximum lag of the
-// ranks below (Said::lag), so that slots become free without reading the row of every rank.
+// ranks below (SlotHeader::lag), so that slots become free without reading the row of every rank.
 //
 // Reductions: each leader reduces its group from the last member to itself, and so does the top group. Rank
 // order is kept if groups are consecutive ranks (Hierarchy::by_rank), and all ranks get the same bits. Other
@@ -36,7 +36,7 @@ inline bool fits_tree(const CollectiveRegion* region, Collective collective, int
   return region != nullptr && bytes <= region->tree_bytes_max(collective);
 }
 
-/// One such collective on this process, used like Lines.
+/// One such collective on this process, used like FlatSlots.
 class TreeSlots final : public SharedCollective {
  public:
   explicit TreeSlots(CollectiveRegion& region) : region_(region), rank_(region.rank()) {}
@@ -49,11 +49,11 @@ class TreeSlots final : public SharedCollective {
   void allreduce(const void* send, void* receive, Count count, Type& type, Op& op);
 
   /// Adds the collective as a step.
-  void join(Schedule& schedule) { schedule.add_shared(*this, type_, from_type_, op_); }
+  void join(Schedule& schedule) { schedule.add_shared(*this, call_.type, call_.from_type, call_.op); }
   void begin() override;
   bool advance() override;
   bool check_failure() override;
-  int root() const override { return root_; }
+  int root() const override { return call_.root; }
 
  private:
   enum class Phase : uint8_t { up, across, down, to_root, from_root, gather, concatenate, over };
@@ -100,15 +100,18 @@ class TreeSlots final : public SharedCollective {
   Phase phase_ = Phase::up;
   bool two_numbers_ = false;
 
-  const void* from_ = nullptr;
-  Count from_count_ = 0;
-  Type* from_type_ = nullptr;  // nullptr: the own block is in place
-  void* to_ = nullptr;
-  Count count_ = 0;
-  Type* type_ = nullptr;
-  Op* op_ = nullptr;
-  int64_t bytes_ = 0;
-  int root_ = -1;  // of a bcast or reduce; -1: all ranks get the result
+  // The arguments of the call.
+  struct {
+    const void* from = nullptr;
+    Count from_count = 0;
+    Type* from_type = nullptr;  // nullptr: the own block is in place
+    void* to = nullptr;
+    Count count = 0;
+    Type* type = nullptr;
+    Op* op = nullptr;
+    int64_t bytes = 0;
+    int root = -1;  // of a bcast or reduce; -1: all ranks get the result
+  } call_;
 
   size_t level_ = 0;  // on the way up
   int next_ = -1;     // index of the group member that is read next

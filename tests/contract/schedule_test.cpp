@@ -76,7 +76,7 @@ class Ranks {
     shm::process_node = nullptr;
     if (which.kind == Kind::shm) {
       shm::process_node = &job_.node(0);
-      coll::CollectiveRegion::set_up();
+      coll::RegionPool::set_up();
     }
     for (int rank = 0; rank < size; ++rank) {
       p2p::EngineSetup setup;

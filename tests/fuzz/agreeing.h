@@ -34,7 +34,7 @@ class Agreeing {
     datatype::enter_predefined_types();
     p2p::process_engine = &rank_.engine();
     shm::process_node = &node_;
-    coll::CollectiveRegion::set_up();
+    coll::RegionPool::set_up();
     coll::Agreement::set_up();
     objects::Group* group = objects::pools.groups.create();
     group->peers = {0, 1, 2};
@@ -71,9 +71,9 @@ class Agreeing {
     const std::unique_ptr<Started> over = std::move(under_way_.front());
     under_way_.erase(under_way_.begin());
     const int32_t region = over->outcome().allocation.region;
-    demand(coll::CollectiveRegion::can_be(region), "what is agreed on is an area");
+    demand(coll::RegionPool::can_be(region), "what is agreed on is an area");
     for (int member = 0; member < kSize; ++member) static_cast<void>(over->is_lost(member));
-    coll::CollectiveRegion::leave(region);
+    coll::RegionPool::leave(region);
   }
   void describe() {
     if (under_way_.empty()) return;

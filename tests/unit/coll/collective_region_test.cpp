@@ -49,7 +49,7 @@ class CollectiveRegions : public testing::Test {
   /// Continues as this process, which has received no id yet.
   void be(int rank) {
     shm::process_node = &nodes_[static_cast<size_t>(rank)];
-    CollectiveRegion::set_up();
+    RegionPool::set_up();
   }
 
   /// The communicator object of process `rank`, with the first `size` processes as members.
@@ -67,7 +67,7 @@ class CollectiveRegions : public testing::Test {
   }
 
   bool is_clear(int32_t told) {
-    const int region = CollectiveRegion::index_of(told);
+    const int region = RegionPool::index_of(told);
     static const shm::RankSlots kClear = {};
     for (int rank = 0; rank < kRanks; ++rank) {
       if (std::memcmp(&segment_.rank_slots(region, rank), &kClear, sizeof kClear) != 0) return false;
@@ -78,7 +78,7 @@ class CollectiveRegions : public testing::Test {
   static int32_t take(int members) {
     objects::Peers all;
     for (int peer = 0; peer < members; ++peer) all.push_back(peer);
-    return CollectiveRegion::take(all);
+    return RegionPool::take(all);
   }
 
   /// Bit i is set if region i is taken.
@@ -90,19 +90,15 @@ class CollectiveRegions : public testing::Test {
     }
     return bits;
   }
-  uint64_t& present_bits(int32_t region) const {
-    return segment_.present(CollectiveRegion::index_of(region))[0];
-  }
+  uint64_t& present_bits(int32_t region) const { return segment_.present(RegionPool::index_of(region))[0]; }
   int present(int32_t region) const { return std::popcount(present_bits(region)); }
   shm::RankSlots& rank_slots(int32_t region, int rank) const {
-    return segment_.rank_slots(CollectiveRegion::index_of(region), rank);
+    return segment_.rank_slots(RegionPool::index_of(region), rank);
   }
-  uint64_t& used_bits(int32_t region) const {
-    return segment_.used_slots(CollectiveRegion::index_of(region))[0];
-  }
+  uint64_t& used_bits(int32_t region) const { return segment_.used_slots(RegionPool::index_of(region))[0]; }
   /// The state of a region whose `process` dies during `stage`.
   void abandon(int32_t region, RegionState::Stage stage, int process) {
-    uint64_t& word = segment_.job().regions[CollectiveRegion::index_of(region)];
+    uint64_t& word = segment_.job().regions[RegionPool::index_of(region)];
     word = RegionState{word}.at(stage, process).word;
   }
 
@@ -117,22 +113,21 @@ TEST_F(CollectiveRegions, TheFirstIsTakenFromTheStart) {
 
 TEST_F(CollectiveRegions, WhoIsAloneGetsNone) {
   EXPECT_EQ(take(1), kNoRegion);
-  CollectiveRegion::leave(kNoRegion);
+  RegionPool::leave(kNoRegion);
   EXPECT_EQ(regions_taken(), 1u);
 }
 
 TEST_F(CollectiveRegions, ThereIsABoundAndTheLastOneToLeaveGivesBack) {
   const int32_t one = take(2);
   const int32_t other = take(3);
-  EXPECT_EQ((std::set<int>{CollectiveRegion::index_of(one), CollectiveRegion::index_of(other)}),
-            (std::set<int>{1, 2}));
+  EXPECT_EQ((std::set<int>{RegionPool::index_of(one), RegionPool::index_of(other)}), (std::set<int>{1, 2}));
   EXPECT_EQ(take(2), kNoRegion);
-  CollectiveRegion::leave(other, 0);
-  CollectiveRegion::leave(other, 2);
-  CollectiveRegion::leave(other, 2);
+  RegionPool::leave(other, 0);
+  RegionPool::leave(other, 2);
+  RegionPool::leave(other, 2);
   EXPECT_EQ(take(2), kNoRegion) << "one member is still there";
-  CollectiveRegion::leave(other, 1);
-  EXPECT_EQ(CollectiveRegion::index_of(take(2)), CollectiveRegion::index_of(other));
+  RegionPool::leave(other, 1);
+  EXPECT_EQ(RegionPool::index_of(take(2)), RegionPool::index_of(other));
 }
 
 TEST_F(CollectiveRegions, FollowTheLimitsOfAProfile) {
@@ -172,7 +167,7 @@ TEST_F(CollectiveRegions, AreClearedForWhoComesNext) {
   EXPECT_EQ(rank_slots(region, 1).done, 0x07070707u) << "others may still read there";
   objects::release(*comms[0]);
   EXPECT_TRUE(is_clear(region));
-  EXPECT_EQ(CollectiveRegion::index_of(take(2)), CollectiveRegion::index_of(region));
+  EXPECT_EQ(RegionPool::index_of(take(2)), RegionPool::index_of(region));
 }
 
 TEST_F(CollectiveRegions, OfAnUnusedCommunicatorAreGivenBackToo) {
@@ -232,26 +227,26 @@ TEST_F(CollectiveRegions, AreLeftForTheDeadOnceWhoeverSaysIt) {
   const int32_t other = take(2);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 3; ++rank) {
-    threads.emplace_back([] { CollectiveRegion::leave_all(3); });
+    threads.emplace_back([] { RegionPool::leave_all(3); });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(present(one), 3);
   EXPECT_EQ(present(other), 2) << "it was none of its members";
   EXPECT_EQ(present(0), kRanks - 1);
-  CollectiveRegion::leave_all(0);
-  CollectiveRegion::leave_all(1);
-  EXPECT_EQ(regions_taken(), 1u | 1u << CollectiveRegion::index_of(one))
+  RegionPool::leave_all(0);
+  RegionPool::leave_all(1);
+  EXPECT_EQ(regions_taken(), 1u | 1u << RegionPool::index_of(one))
       << "the last one gives back what others have left";
-  CollectiveRegion::leave(one, 2);
+  RegionPool::leave(one, 2);
   EXPECT_EQ(regions_taken(), 1u);
 }
 
 TEST_F(CollectiveRegions, OfWhoDiesWhileTakingOneComeBack) {
   const int32_t region = take(4);
   abandon(region, RegionState::kTaking, 3);
-  CollectiveRegion::leave_all(2);
-  EXPECT_EQ(regions_taken(), 1u | 1u << CollectiveRegion::index_of(region)) << "another one takes it";
-  CollectiveRegion::leave_all(3);
+  RegionPool::leave_all(2);
+  EXPECT_EQ(regions_taken(), 1u | 1u << RegionPool::index_of(region)) << "another one takes it";
+  RegionPool::leave_all(3);
   EXPECT_EQ(regions_taken(), 1u);
   EXPECT_EQ(present(region), 0);
 }
@@ -265,19 +260,19 @@ TEST_F(CollectiveRegions, OfWhoDiesWhileClearingComeBackClear) {
   abandon(region, RegionState::kClearing, 1);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 3; ++rank) {
-    threads.emplace_back([] { CollectiveRegion::leave_all(1); });
+    threads.emplace_back([] { RegionPool::leave_all(1); });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(regions_taken(), 1u);
   EXPECT_TRUE(is_clear(region));
-  EXPECT_EQ(CollectiveRegion::index_of(take(2)), CollectiveRegion::index_of(region));
+  EXPECT_EQ(RegionPool::index_of(take(2)), RegionPool::index_of(region));
 }
 
 TEST_F(CollectiveRegions, OfWhoDiesAsTheLastToLeaveComeBack) {
   const int32_t region = take(2);
-  CollectiveRegion::leave(region, 0);
+  RegionPool::leave(region, 0);
   present_bits(region) = 0;
-  CollectiveRegion::leave_all(1);
+  RegionPool::leave_all(1);
   EXPECT_EQ(regions_taken(), 1u);
 }
 
@@ -286,17 +281,17 @@ TEST_F(CollectiveRegions, OfWhoDiesAsTheLastToLeaveComeBack) {
 TEST_F(CollectiveRegions, LeavesWithoutTheIdAfterTheAllocatingProcessDied) {
   const int32_t region = take(3);
   be(1);
-  CollectiveRegion::leave_without_id();
+  RegionPool::leave_without_id();
   EXPECT_EQ(present(region), 3) << "word of it may come, nobody has died";
   objects::leave_regions_of(4);
-  CollectiveRegion::leave_without_id();
+  RegionPool::leave_without_id();
   EXPECT_EQ(present(region), 3) << "likewise, among the members";
   objects::leave_regions_of(0);
-  CollectiveRegion::leave_without_id();
+  RegionPool::leave_without_id();
   EXPECT_EQ(present(region), 1);
   be(2);
   objects::leave_regions_of(0);
-  CollectiveRegion::leave_without_id();
+  RegionPool::leave_without_id();
   EXPECT_EQ(regions_taken(), 1u);
 }
 
@@ -307,10 +302,10 @@ TEST_F(CollectiveRegions, LeavesIfItKnowsOfADeathBeforeTheAllocatingProcess) {
   const int32_t region = take(3);
   EXPECT_EQ(present(region), 3);
   objects::leave_regions_of(2);
-  CollectiveRegion::leave(region);
+  RegionPool::leave(region);
   be(1);
   objects::leave_regions_of(2);
-  CollectiveRegion::leave_without_id();
+  RegionPool::leave_without_id();
   EXPECT_EQ(regions_taken(), 1u);
 }
 
@@ -318,30 +313,30 @@ TEST_F(CollectiveRegions, LeavesIfItKnowsOfADeathBeforeTheAllocatingProcess) {
 // here.
 TEST_F(CollectiveRegions, LeavesWithoutTheIdWhatTheDeadProcessHadLeft) {
   const int32_t region = take(2);
-  CollectiveRegion::leave(region);
+  RegionPool::leave(region);
   be(1);
   objects::leave_regions_of(0);
   EXPECT_EQ(present(region), 1);
-  CollectiveRegion::leave_without_id();
+  RegionPool::leave_without_id();
   EXPECT_EQ(regions_taken(), 1u);
 }
 
 TEST_F(CollectiveRegions, StaysWithAnIdFromBeforeADeath) {
   const int32_t region = take(3);
   be(1);
-  EXPECT_EQ(CollectiveRegion::accept(region), region);
+  EXPECT_EQ(RegionPool::accept(region), region);
   objects::leave_regions_of(2);
-  CollectiveRegion::leave_without_id();
+  RegionPool::leave_without_id();
   EXPECT_EQ(present(region), 2);
   EXPECT_EQ(present(0), kRanks - 1) << "of MPI_COMM_WORLD's all know";
-  CollectiveRegion::leave(region);
+  RegionPool::leave(region);
   EXPECT_EQ(present(region), 1);
 }
 
 TEST_F(CollectiveRegions, TheAllocatingProcessKnowsTheId) {
   const int32_t region = take(3);
   objects::leave_regions_of(2);
-  CollectiveRegion::leave_without_id();
+  RegionPool::leave_without_id();
   EXPECT_EQ(present(region), 2);
 }
 
@@ -349,23 +344,22 @@ TEST_F(CollectiveRegions, AcceptRejectsAnIdThatIsTooLate) {
   const int32_t early = take(3);
   be(1);
   objects::leave_regions_of(2);
-  CollectiveRegion::leave_without_id();
-  EXPECT_EQ(CollectiveRegion::accept(early), kNoRegion) << "it has left before";
-  CollectiveRegion::leave(early, 0);
+  RegionPool::leave_without_id();
+  EXPECT_EQ(RegionPool::accept(early), kNoRegion) << "it has left before";
+  RegionPool::leave(early, 0);
   EXPECT_EQ(regions_taken(), 1u);
   be(0);
   const int32_t late = take(2);
-  ASSERT_EQ(CollectiveRegion::index_of(late), CollectiveRegion::index_of(early))
-      << "the same area, taken again";
+  ASSERT_EQ(RegionPool::index_of(late), RegionPool::index_of(early)) << "the same area, taken again";
   be(1);
   objects::leave_regions_of(2);
-  CollectiveRegion::leave_without_id();
+  RegionPool::leave_without_id();
   EXPECT_EQ(present(late), 2) << "the dead one was counted the time before";
-  EXPECT_EQ(CollectiveRegion::accept(early), kNoRegion) << "word of the turn before";
-  CollectiveRegion::leave(early);
+  EXPECT_EQ(RegionPool::accept(early), kNoRegion) << "word of the turn before";
+  RegionPool::leave(early);
   EXPECT_EQ(present(late), 2);
-  EXPECT_EQ(CollectiveRegion::accept(late), late);
-  CollectiveRegion::leave(late);
+  EXPECT_EQ(RegionPool::accept(late), late);
+  RegionPool::leave(late);
   EXPECT_EQ(present(late), 1);
 }
 
@@ -379,11 +373,11 @@ TEST_F(CollectiveRegions, LeavesWithoutTheIdWhileOthersLeave) {
     ASSERT_NE(region, kNoRegion);
     be(1);
     std::vector<std::thread> threads;
-    threads.emplace_back([] { CollectiveRegion::leave_all(0); });
-    threads.emplace_back([region] { CollectiveRegion::leave(region, 2); });
-    threads.emplace_back([region] { CollectiveRegion::leave(region, 3); });
+    threads.emplace_back([] { RegionPool::leave_all(0); });
+    threads.emplace_back([region] { RegionPool::leave(region, 2); });
+    threads.emplace_back([region] { RegionPool::leave(region, 3); });
     objects::leave_regions_of(0);
-    CollectiveRegion::leave_without_id();
+    RegionPool::leave_without_id();
     for (std::thread& thread : threads) thread.join();
     ASSERT_EQ(regions_taken(), 1u);
   }
@@ -436,8 +430,8 @@ TEST_F(CollectiveRegions, ManyTakeAndLeaveAtOnce) {
         ASSERT_EQ(own.done, 0u);
         atomic::fetch_or(used_bits(region), uint64_t{1} << rank);
         own.done = static_cast<uint32_t>(round) + 1;
-        CollectiveRegion::leave(region, 0);
-        CollectiveRegion::leave(region, 1);
+        RegionPool::leave(region, 0);
+        RegionPool::leave(region, 1);
       }
     });
   }

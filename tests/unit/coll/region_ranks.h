@@ -133,7 +133,7 @@ class RegionRank {
     }
     node_.emplace(segment, rank, &arena_);
     shm::process_node = &*node_;
-    CollectiveRegion::set_up();
+    RegionPool::set_up();
     group_.peers = {0, 1, 2, 3};
     group_.index(rank);
     comm_.group = &group_;
