@@ -3,10 +3,12 @@
 // A local error is reported after the exchange with the other ranks, so that none of them hangs.
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 #include <vector>
 
 #include "abi/comm_making.h"
+#include "abi/error.h"
 #include "abi/requests.h"
 #include "base/contexts.h"
 #include "coll/coll.h"
@@ -64,12 +66,23 @@ Status copy_object(const Comm& comm, const Info* info, Comm*& made) {
   return abi::set_hints(*made, info);
 }
 
+Status try_copy_object(const Comm& comm, const Info* info, Comm*& made) try {
+  return copy_object(comm, info, made);
+} catch (const std::bad_alloc&) {
+  return abi::out_of_memory();
+}
+
 /// Makes a duplicate and starts the agreement on its context ids. The duplicate must not be used before the
 /// request completes.
 Status start_duplicate(Comm& comm, const Info* info, Comm*& newcomm, p2p::Request*& request) {
   Comm* made = nullptr;
-  Status status = copy_object(comm, info, made);
-  if (made == nullptr) return status;
+  Status status = try_copy_object(comm, info, made);
+  if (made == nullptr) {
+    // The other ranks need this rank's part of the agreement.
+    abi::OwnedAllocation unused;
+    static_cast<void>(abi::agree_on_allocation(comm, unused));
+    return status;
+  }
   static_cast<objects::ContextAllocation&>(*made) = abi::fetch_allocation_for(comm);
   const Status started = coll::start<abi::tell_duplicate>(comm, request, made, abi::is_first_group(comm));
   if (status.ok()) status = started;

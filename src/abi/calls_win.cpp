@@ -10,6 +10,7 @@
 #include "abi/names.h"
 #include "abi/runtime.h"
 #include "coll/coll.h"
+#include "coll/collective_region.h"
 #include "datatype/predefined.h"
 #include "hearth_calls.h"
 #include "mpi.h"
@@ -35,46 +36,26 @@ class Making {
     if (comm.is_inter()) {
       return fail(MPI_ERR_COMM, "windows are made for intracommunicators, and this one has two groups");
     }
-    win_ = objects::pools.wins.create();
-    if (win_ == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another window");
-    win_->flavor = flavor;
-    win_->model = MPI_WIN_UNIFIED;
-    // The initial error handler (MPI 5.0 section 12.6.1).
-    win_->errhandler = &abi::predefined_errhandler(MPI_ERRORS_ARE_FATAL);
-    objects::retain(*win_->errhandler);
-    if (info != nullptr) HEARTH_TRY(set_hints(*win_, *info, abi::kWindowHints | allocation_hints(flavor)));
     abi::OwnedAllocation owned;
     HEARTH_TRY(abi::agree_on_allocation(comm, owned));
-    objects::retain(*comm.group);
-    HEARTH_TRY(abi::make_intracomm(*comm.errhandler, std::move(owned), comm.group, win_->comm));
-    win_->comm->of_window = true;
-    win_->comm->name = "a window on " + (comm.name.empty()      ? std::string("a communicator without a name")
-                                         : comm.predefined != 0 ? comm.name
-                                                                : "communicator '" + comm.name + "'");
-    HEARTH_TRY(abi::runtime().memory.allocate(sizeof(shm::WindowBoard), nullptr, win_->board));
-    own.board = new (win_->board) shm::WindowBoard{};
-    return {};
+    return agree(comm, attempt([&] { return prepare(comm, info, flavor, std::move(owned)); }));
   }
 
   Status allocate(MPI_Aint bytes, const Info* info) {
-    return abi::runtime().memory.allocate(static_cast<size_t>(bytes), info, win_->allocated);
+    return attempt(
+        [&] { return abi::runtime().memory.allocate(static_cast<size_t>(bytes), info, win_->allocated); });
   }
-  /// Collective: fails on all ranks if one of them has no memory, so that no rank waits for it.
+  /// Collective.
   Status allocate_all(MPI_Aint bytes, const Info* info) {
-    const Status allocated = allocate(bytes, info);
-    bool all_have = false;
-    HEARTH_TRY(all_say(allocated.ok(), all_have));
-    if (allocated.ok() && !all_have)
-      return fail(MPI_ERR_NO_MEM, "another process has no memory for its part");
+    HEARTH_TRY(agree(*win_->comm, allocate(bytes, info)));
     own.base = win_->allocated;
-    return allocated;
+    return {};
   }
   /// Collective: `all` is true if `own_word` is true on all ranks.
-  Status all_say(bool own_word, bool& all) const {
+  static Status all_say(Comm& comm, bool own_word, bool& all) {
     const int mine = own_word ? 1 : 0;
     int least = 0;
-    HEARTH_TRY(coll::run<coll::allreduce>(*win_->comm, &mine, &least, Count{1},
-                                          datatype::predefined_type(MPI_INT),
+    HEARTH_TRY(coll::run<coll::allreduce>(comm, &mine, &least, Count{1}, datatype::predefined_type(MPI_INT),
                                           *abi::find<objects::Op>(MPI_MIN)));
     all = least != 0;
     return {};
@@ -85,10 +66,7 @@ class Making {
     win_->base = own.base;
     win_->bytes = own.bytes;
     win_->displacement_unit = static_cast<int>(std::clamp<int64_t>(own.displacement_unit, INT_MIN, INT_MAX));
-    std::unique_ptr<rma::Window> window;
-    HEARTH_TRY(rma::Window::open(*win_->comm, own, window));
-    win_->window = window.release();
-    return {};
+    return win_->window->open(own);
   }
 
   Win& win() const { return *win_; }
@@ -116,7 +94,47 @@ class Making {
 
   rma::OwnPart own;
 
+  /// Runs a local step; without memory it fails instead of throwing.
+  template <class Step>
+  static Status attempt(Step&& step) try {
+    return step();
+  } catch (const std::bad_alloc&) {
+    return abi::out_of_memory();
+  }
+  /// Collective: fails on all ranks if `own_status` is an error on one of them, so that no rank waits for it.
+  static Status agree(Comm& comm, Status own_status) {
+    bool all_have = false;
+    HEARTH_TRY(all_say(comm, own_status.ok(), all_have));
+    if (own_status.ok() && !all_have)
+      return fail(MPI_ERR_NO_MEM, "another process has no memory for its part of the window");
+    return own_status;
+  }
+
  private:
+  /// Allocates what does not depend on the window's memory. Local.
+  Status prepare(Comm& comm, const Info* info, int flavor, abi::OwnedAllocation owned) {
+    win_ = objects::pools.wins.create();
+    if (win_ == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another window");
+    win_->flavor = flavor;
+    win_->model = MPI_WIN_UNIFIED;
+    // The initial error handler (MPI 5.0 section 12.6.1).
+    win_->errhandler = &abi::predefined_errhandler(MPI_ERRORS_ARE_FATAL);
+    objects::retain(*win_->errhandler);
+    if (info != nullptr) HEARTH_TRY(set_hints(*win_, *info, abi::kWindowHints | allocation_hints(flavor)));
+    objects::retain(*comm.group);
+    HEARTH_TRY(abi::make_intracomm(*comm.errhandler, std::move(owned), comm.group, win_->comm));
+    win_->comm->of_window = true;
+    win_->comm->name = "a window on " + (comm.name.empty()      ? std::string("a communicator without a name")
+                                         : comm.predefined != 0 ? comm.name
+                                                                : "communicator '" + comm.name + "'");
+    HEARTH_TRY(abi::runtime().memory.allocate(sizeof(shm::WindowBoard), nullptr, win_->board));
+    own.board = new (win_->board) shm::WindowBoard{};
+    win_->window = new rma::Window(*win_->comm);
+    // Made by the first collective otherwise, which the other ranks would complete or wait in.
+    static_cast<void>(coll::CollectiveRegion::of(*win_->comm));
+    return {};
+  }
+
   Win* win_ = nullptr;
 };
 
@@ -139,7 +157,9 @@ datatype::Type& byte_type() {
 Status share_one_piece(Making& making, MPI_Aint size, const Info* info) {
   constexpr uint64_t kNone = ~uint64_t{0};
   Comm& comm = *making.win().comm;
-  std::vector<int64_t> sizes(static_cast<size_t>(comm.size));
+  std::vector<int64_t> sizes;
+  HEARTH_TRY(Making::agree(
+      comm, Making::attempt([&] { return sizes.resize(static_cast<size_t>(comm.size)), Status(); })));
   const int64_t own_size = size;
   HEARTH_TRY(coll::run<coll::allgather>(comm, &own_size, Count{sizeof own_size}, byte_type(), sizes.data(),
                                         Count{sizeof own_size}, byte_type()));
@@ -214,7 +234,7 @@ Status win_allocate_shared(MPI_Aint size, MPI_Aint disp_unit, Info* info, Comm& 
   }
   HEARTH_TRY(making.open());
   bool all_reach = false;
-  HEARTH_TRY(making.all_say(making.win().window->reaches_all(), all_reach));
+  HEARTH_TRY(making.all_say(*making.win().comm, making.win().window->reaches_all(), all_reach));
   if (!all_reach) {
     HEARTH_TRY(making.win().window->close());
     return fail(MPI_ERR_RMA_SHARED, "the processes do not all reach each other's memory: %s",

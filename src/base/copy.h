@@ -56,7 +56,8 @@ inline void copy_line(void* to_address, const void* from_address, size_t bytes) 
 /// Longer copies use the engines' loops, which touch the lines in the order in which they arrive from another
 /// processor's cache. glibc's memcpy starts at both ends, which is a tenth slower from 256 bytes to 2 KiB,
 /// with and without a shared cache. Beyond 2 KiB, memcpy uses `rep movsb` if the processor advertises it as
-/// fast, and that drops to a twelfth of its speed at some alignments (copy_engine.cpp).
+/// fast, and on some processors that is many times slower at some alignments (string_copy_collapses() in
+/// copy_engine.cpp).
 constexpr size_t kMemcpyBytesMax = 192;
 /// Up to this length the cached engine is always right: the data fit the L1 cache, and a device has a higher
 /// latency.

@@ -64,7 +64,8 @@ struct LauncherSigns {
 };
 LauncherSigns find_launcher();
 
-/// Connects to the server that was found.
+/// Connects to the server that was found. If a later step fails, `launcher` is set all the same, to report
+/// the end.
 Status connect_to_launcher(const LauncherSigns& signs, std::unique_ptr<ForeignLauncher>& launcher);
 
 /// Fails if variables announce a job of several ranks but no server can be asked; the message names the

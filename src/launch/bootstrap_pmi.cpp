@@ -40,9 +40,9 @@ Status PmiLauncher::from_descriptor(int descriptor, std::unique_ptr<ForeignLaunc
         "do not change these variables",
         printable(variable("PMI_RANK")).c_str(), printable(variable("PMI_SIZE")).c_str());
   }
-  HEARTH_TRY(launcher->start());
-  result = std::move(launcher);
-  return {};
+  const Status started = launcher->start();
+  if (launcher->agreed_) result = std::move(launcher);
+  return started;
 }
 
 Status PmiLauncher::from_port(const std::string& address, const std::string& id,
@@ -63,9 +63,9 @@ Status PmiLauncher::from_port(const std::string& address, const std::string& id,
   }
   std::unique_ptr<PmiLauncher> launcher(new PmiLauncher(std::move(server)));
   HEARTH_TRY(launcher->introduce(id));
-  HEARTH_TRY(launcher->start());
-  result = std::move(launcher);
-  return {};
+  const Status started = launcher->start();
+  if (launcher->agreed_) result = std::move(launcher);
+  return started;
 }
 
 // A server at a port first receives PMI_ID and then sends the rank.
@@ -90,10 +90,9 @@ Status PmiLauncher::introduce(const std::string& id) {
 
 Status PmiLauncher::start() {
   const std::string& wish = param::get_text(param::Id::launch_pmi);
-  bool agreed = false;
-  if (wish != "pmi2") HEARTH_TRY(offer_version(1, agreed));
-  if (!agreed) HEARTH_TRY(offer_version(2, agreed));
-  if (!agreed) return fail(MPI_ERR_OTHER, "the launcher's server speaks neither PMI-1 nor PMI-2");
+  if (wish != "pmi2") HEARTH_TRY(offer_version(1));
+  if (!agreed_) HEARTH_TRY(offer_version(2));
+  if (!agreed_) return fail(MPI_ERR_OTHER, "the launcher's server speaks neither PMI-1 nor PMI-2");
   HEARTH_TRY(version_ == 2 ? start_version_2() : start_version_1());
   if (size_ >= 1 && size_ <= kRanksMax && rank_ < size_) return {};
   return fail(MPI_ERR_OTHER,
@@ -102,14 +101,14 @@ Status PmiLauncher::start() {
               rank_, size_);
 }
 
-Status PmiLauncher::offer_version(int version, bool& agreed) {
+Status PmiLauncher::offer_version(int version) {
   PmiMessage answer;
   version_ = 1;  // these two messages use the PMI-1 format in both versions
   HEARTH_TRY(ask(PmiMessage("init").add("pmi_version", version).add("pmi_subversion", version == 1 ? 1 : 0),
                  "response_to_init", answer, false));
   int spoken = 0;
-  agreed = answer.succeeded() && answer.number("pmi_version", spoken) && spoken == version;
-  if (agreed) version_ = version;
+  agreed_ = answer.succeeded() && answer.number("pmi_version", spoken) && spoken == version;
+  if (agreed_) version_ = version;
   return {};
 }
 

@@ -35,7 +35,7 @@ class PmiLauncher final : public ForeignLauncher {
 
   Status introduce(const std::string& id);
   Status start();
-  Status offer_version(int version, bool& agreed);
+  Status offer_version(int version);
   Status start_version_1();
   Status start_version_2();
 
@@ -50,7 +50,8 @@ class PmiLauncher final : public ForeignLauncher {
 
   os::Descriptor server_;
   int version_ = 1;
-  std::string space_;  // the server's name for the job
+  bool agreed_ = false;  // with the server, on the version
+  std::string space_;    // the server's name for the job
   size_t text_letters_max_ = 1023;
   std::string received_;  // bytes that are not parsed yet
 };

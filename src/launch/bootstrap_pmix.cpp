@@ -88,7 +88,8 @@ Status PmixLauncher::load() {
 }
 
 Status PmixLauncher::open(std::unique_ptr<ForeignLauncher>& result) {
-  std::unique_ptr<PmixLauncher> launcher(new PmixLauncher);
+  std::unique_ptr<PmixLauncher> made(new PmixLauncher);
+  PmixLauncher* const launcher = made.get();
   HEARTH_TRY(launcher->load());
   if (const int status = launcher->call_.init(&launcher->self_, nullptr, 0); status != pmix::kSuccess) {
     return fail(
@@ -100,6 +101,7 @@ Status PmixLauncher::open(std::unique_ptr<ForeignLauncher>& result) {
         os::program_name().c_str());
   }
   launcher->connected_ = true;
+  result = std::move(made);
   HEARTH_TRY(launcher->get_number(pmix::kRankWildcard, pmix::kKeyJobSize, launcher->size_));
   launcher->rank_ = static_cast<int>(launcher->self_.rank);
   if (!launcher->get_number(launcher->self_.rank, pmix::kKeyAppNumber, launcher->app_).ok())
@@ -109,7 +111,6 @@ Status PmixLauncher::open(std::unique_ptr<ForeignLauncher>& result) {
     return fail(MPI_ERR_OTHER, "the launcher's PMIx server says that this is rank %u of %d",
                 launcher->self_.rank, launcher->size_);
   }
-  result = std::move(launcher);
   return {};
 }
 

@@ -40,9 +40,8 @@ void Window::wake_all() const {
   }
 }
 
-Window::Window(Comm& comm, const OwnPart& own)
+Window::Window(Comm& comm)
     : comm_(comm),
-      own_(own),
       parts_(static_cast<size_t>(comm.size)),
       here_(static_cast<size_t>(comm.size)),
       boards_(static_cast<size_t>(comm.size)),
@@ -109,16 +108,14 @@ Status Window::agree_on_ways() {
   return {};
 }
 
-Status Window::open(Comm& comm, const OwnPart& own, std::unique_ptr<Window>& made) {
-  std::unique_ptr<Window> window(new Window(comm, own));
-  const Part part = window->tell();
+Status Window::open(const OwnPart& own) {
+  own_ = own;
+  const Part part = tell();
   Type& byte = datatype::predefined_type(MPI_BYTE);
-  HEARTH_TRY(coll::run<coll::allgather>(comm, &part, Count{sizeof part}, byte, window->parts_.data(),
+  HEARTH_TRY(coll::run<coll::allgather>(comm_, &part, Count{sizeof part}, byte, parts_.data(),
                                         Count{sizeof part}, byte));
-  window->monitor_members();
-  HEARTH_TRY(window->agree_on_ways());
-  made = std::move(window);
-  return {};
+  monitor_members();
+  return agree_on_ways();
 }
 
 bool Window::reaches_all() const {

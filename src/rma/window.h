@@ -73,8 +73,10 @@ struct OwnPart {
 
 class Window final : public p2p::Polled {
  public:
-  /// Collective over `comm`, which belongs to the window and outlives it.
-  static Status open(Comm& comm, const OwnPart& own, std::unique_ptr<Window>& made);
+  /// A window that is not open yet. `comm` belongs to the window and outlives it. Throws std::bad_alloc.
+  explicit Window(Comm& comm);
+  /// Collective.
+  Status open(const OwnPart& own);
   /// MPI_ERR_RMA_SYNC if an epoch has not ended.
   Status check_ended() const { return check_quiet("MPI_Win_free"); }
   /// Collective: afterwards no operation on the window is pending in any process. Pre: check_ended().
@@ -154,7 +156,6 @@ class Window final : public p2p::Polled {
 
   enum class Held : uint8_t { no, asked_for, shared, exclusive, unchecked };
 
-  Window(Comm& comm, const OwnPart& own);
   Part tell();
   void monitor_members();
   Status agree_on_ways();
@@ -206,7 +207,7 @@ class Window final : public p2p::Polled {
   void wake_all() const;
 
   Comm& comm_;
-  const OwnPart own_;
+  OwnPart own_;
   shm::Exposure shared_;          // of the own part; of a dynamic window, of all memory that may be attached
   std::vector<Part> parts_;       // by rank
   std::vector<std::byte*> here_;  // by rank

@@ -195,6 +195,22 @@ TEST_F(PmiTest, AbortSaysTheCodeInOneLine) {
   EXPECT_EQ(seen, "cmd=abort exitcode=42 message=two_words?and_a_line\n");
 }
 
+// Otherwise the other ranks wait for this one.
+TEST_F(PmiTest, AFailureAfterTheVersionIsAgreedCanBeReported) {
+  std::string seen;
+  {
+    Server server([&seen](const PmiMessage& message) -> std::string {
+      if (message.command() == "abort") seen = to_pmi1(message);
+      return message.command() == "get_my_kvsname" ? "cmd=my_kvsname\n" : version_1(message);
+    });
+    std::unique_ptr<ForeignLauncher> launcher;
+    EXPECT_FALSE(PmiLauncher::from_descriptor(server.descriptor(), launcher).ok());
+    ASSERT_NE(launcher, nullptr);
+    launcher->abort(1, "no");
+  }
+  EXPECT_EQ(seen, "cmd=abort exitcode=1 message=no\n");
+}
+
 TEST_F(PmiTest, ServersThatLie) {
   EXPECT_NE(refusal([](const PmiMessage&) { return "HTTP/1.1 400 Bad Request\n"; }).find("HTTP/1.1 400"),
             std::string::npos);
