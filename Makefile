@@ -2,6 +2,7 @@
 #
 #   make           build, and leave a runnable installation in build/install
 #   make install   install under PREFIX (/usr/local), below DESTDIR if that is set
+#   make wheel     pack it into dist/hearth_mpi-...whl, for `pip install`
 #   make quick     after a change: the fast tests, in less than two minutes
 #   make run       two ranks exchange data: the benchmark's table, then a program in Python
 #   make test      everything that can be tested on this machine
@@ -34,7 +35,7 @@
 .DEFAULT_GOAL := all
 PREFIX ?= /usr/local
 .NOTPARALLEL:
-.PHONY: all install quick run test soak check-conformance check-hpcc check-clang check-programs check-sanitizers \
+.PHONY: all install wheel quick run test soak check-conformance check-hpcc check-clang check-programs check-sanitizers \
   check-peers check-hosts check-scale check-lab check-surroundings check-chaos check-verdicts check-allocations \
   check-minimal check-models check-valgrind fuzz check-aarch64 compare format clean distclean check system python
 
@@ -46,6 +47,9 @@ all: check
 install: check
 	@scripts/build.sh release hearth_installation
 	@cmake --install build/release --prefix "$(PREFIX)"
+
+wheel: all
+	@python3 scripts/wheel.py build/install dist
 
 quick: check
 	@scripts/build.sh release hearth_quick_tests

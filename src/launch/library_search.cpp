@@ -16,7 +16,6 @@ namespace fs = std::filesystem;
 constexpr const char* kCacheFile = "/etc/ld.so.cache";
 constexpr std::string_view kCacheMagic = "glibc-ld.so.cache1.1";
 constexpr size_t kCacheHeaderBytes = 48;
-constexpr size_t kCacheEntriesMax = 1 << 20;
 // More than the largest programs load; a bound for cycles of names that differ.
 constexpr size_t kFilesMax = 4096;
 
@@ -35,10 +34,10 @@ struct CacheEntry {
 };
 static_assert(sizeof(CacheEntry) == 24);
 
-std::string text_at(std::string_view contents, size_t at) {
+std::string_view text_at(std::string_view contents, size_t at) {
   if (at >= contents.size()) return "";
   const std::string_view rest = contents.substr(at);
-  return std::string(rest.substr(0, std::min(rest.find('\0'), rest.size())));
+  return rest.substr(0, rest.find('\0'));
 }
 
 // "$ORIGIN" and "${ORIGIN}" are replaced. Returns "" for a folder with another of the loader's tokens, whose
@@ -55,23 +54,21 @@ std::string expand(std::string folder, const std::string& origin) {
 
 }  // namespace
 
-std::map<std::string, std::vector<std::string>> libraries_in_cache(std::string_view contents) {
-  std::map<std::string, std::vector<std::string>> result;
+std::vector<std::string> paths_in_cache(std::string_view contents, std::string_view name) {
+  std::vector<std::string> paths;
   // Old systems put a table of the former format in front.
   const size_t begin = contents.find(kCacheMagic);
-  if (begin == std::string_view::npos || contents.size() - begin < kCacheHeaderBytes) return result;
+  if (begin == std::string_view::npos || contents.size() - begin < kCacheHeaderBytes) return paths;
   const std::string_view cache = contents.substr(begin);
   uint32_t count = 0;
   std::memcpy(&count, cache.data() + kCacheMagic.size(), sizeof count);
-  const size_t room = (cache.size() - kCacheHeaderBytes) / sizeof(CacheEntry);
-  const size_t entries = std::min({size_t{count}, room, kCacheEntriesMax});
+  const size_t entries = std::min<size_t>(count, (cache.size() - kCacheHeaderBytes) / sizeof(CacheEntry));
   for (size_t i = 0; i < entries; ++i) {
     CacheEntry entry;
     std::memcpy(&entry, cache.data() + kCacheHeaderBytes + i * sizeof entry, sizeof entry);
-    const std::string name = text_at(cache, entry.name);
-    if (!name.empty()) result[name].push_back(text_at(cache, entry.path));
+    if (text_at(cache, entry.name) == name) paths.emplace_back(text_at(cache, entry.path));
   }
-  return result;
+  return paths;
 }
 
 std::vector<std::string> preloads_of(const std::vector<std::string>& environment) {
@@ -124,13 +121,10 @@ std::string LibrarySearch::find_in(const std::string& folders, const std::string
 }
 
 std::string LibrarySearch::find_in_cache(const std::string& name) {
-  if (!cache_read_) cache_ = libraries_in_cache(os::read_text(kCacheFile));
-  cache_read_ = true;
-  const auto found = cache_.find(name);
-  if (found == cache_.end()) return "";
-  const auto fitting =
-      std::find_if(found->second.begin(), found->second.end(), [&](const auto& path) { return fits(path); });
-  return fitting == found->second.end() ? "" : *fitting;
+  if (cache_.empty()) cache_ = os::read_text(kCacheFile);
+  const std::vector<std::string> paths = paths_in_cache(cache_, name);
+  const auto fitting = std::find_if(paths.begin(), paths.end(), [&](const auto& path) { return fits(path); });
+  return fitting == paths.end() ? "" : *fitting;
 }
 
 std::string LibrarySearch::find(const std::string& name, size_t needed_by) {

@@ -3,7 +3,6 @@
 // program gets before it starts.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +11,8 @@
 
 namespace hearth::launch {
 
-/// The libraries of /etc/ld.so.cache, path by name, from the contents of that file; of several with one name
-/// the first. Empty if the contents are malformed.
-std::map<std::string, std::vector<std::string>> libraries_in_cache(std::string_view contents);
+/// The paths of a library according to the contents of /etc/ld.so.cache. Empty also if they are malformed.
+std::vector<std::string> paths_in_cache(std::string_view contents, std::string_view name);
 
 /// One file of a program: the program itself, or a library that it loads.
 struct LoadedFile {
@@ -44,8 +42,7 @@ class LibrarySearch {
   std::string library_path_;
   std::vector<std::string> preloads_;
   std::vector<LoadedFile> files_;
-  std::map<std::string, std::vector<std::string>> cache_;
-  bool cache_read_ = false;
+  std::string cache_;  // contents of /etc/ld.so.cache once a library was searched there
 };
 
 /// The libraries of LD_PRELOAD in an environment.

@@ -17,7 +17,7 @@ OLDEST = (2, 28)
 INLINE_BEFORE = "before 2.33 the header defined it inline over __xstat"
 ALLOWED = {
     "stat": INLINE_BEFORE, "fstat": INLINE_BEFORE, "lstat": INLINE_BEFORE,
-    "stat64": INLINE_BEFORE, "fstat64": INLINE_BEFORE, "lstat64": INLINE_BEFORE,
+    "stat64": INLINE_BEFORE, "fstat64": INLINE_BEFORE, "lstat64": INLINE_BEFORE, "fstatat": INLINE_BEFORE,
     "__libc_single_threaded": "libstdc++ refers to it only if the glibc that it is built against has it",
     "_dl_find_object": "libgcc's unwinder, built for this system's glibc; an older one iterates over objects",
 }

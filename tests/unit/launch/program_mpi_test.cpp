@@ -225,12 +225,11 @@ TEST(LoaderCache, IsReadOrRefused) {
   for (const uint32_t value : {3u, texts, texts + 8, 0u, 0u, 0u}) number(value);
   for (const uint32_t value : {3u, 0xffffffffu, texts, 0u, 0u, 0u}) number(value);
   cache += std::string("liba.so\0/lib/liba.so\0", 21);
-  const auto found = libraries_in_cache(cache);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found.at("liba.so"), (Words{"/lib/liba.so"}));
-  EXPECT_EQ(libraries_in_cache("old table" + cache), found);
-  for (size_t bytes = 0; bytes < cache.size(); ++bytes) libraries_in_cache(cache.substr(0, bytes));
-  EXPECT_TRUE(libraries_in_cache("glibc-ld.so.cache1.1").empty());
+  EXPECT_EQ(paths_in_cache(cache, "liba.so"), (Words{"/lib/liba.so"}));
+  EXPECT_EQ(paths_in_cache("old table" + cache, "liba.so"), (Words{"/lib/liba.so"}));
+  EXPECT_TRUE(paths_in_cache(cache, "libb.so").empty());
+  for (size_t bytes = 0; bytes < cache.size(); ++bytes) paths_in_cache(cache.substr(0, bytes), "liba.so");
+  EXPECT_TRUE(paths_in_cache("glibc-ld.so.cache1.1", "liba.so").empty());
 }
 
 TEST_F(ProgramOfMpi, MappedLibrariesAreFound) {
