@@ -29,4 +29,8 @@ constexpr uint32_t kInvitationContext = 8;
 constexpr uint32_t kAgreementContext = 12;
 constexpr uint32_t kFirstFreeContext = 16;
 
+/// Offers of partitioned messages (p2p/partitioned.h) use the context of their communicator with this bit
+/// set, which allocated context ids never have.
+constexpr uint32_t kOfferContext = uint32_t{1} << 31;
+
 }  // namespace hearth

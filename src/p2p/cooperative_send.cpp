@@ -142,10 +142,11 @@ bool Engine::copy_own_part_in_arena(const Request& request, const CooperativeReq
 
 void Engine::copy_own_part_by_method(const Request& request, const CooperativeRequest& cooperative_request) {
   const PeerIndex receiver = request.key.peer;
-  Peer& peer = know(receiver);
+  Peer& peer = peers_[static_cast<size_t>(receiver)];
   single_copy::Method* method = writer_of(receiver, peer);
   if (method == nullptr || !control_block_) return;
-  const CmaAccess access(cma_block_of(receiver, *method), peer.protocol.cma_accesses_max, place_of(self_));
+  const CmaAccess access(cma_block_of(receiver, *method), pairs_.know(receiver).protocol.cma_accesses_max,
+                         place_of(self_));
   if (!access.allowed()) return;
   SendingByMethod copier(*method, peer.target, cooperative_request.to, first_byte(request));
   const single_copy::Message message = message_of(self_, cooperative_request, single_copy::kSystemPieces);
@@ -158,10 +159,11 @@ void Engine::copy_own_part_by_method(const Request& request, const CooperativeRe
 // Returns the flags of the answer.
 uint8_t Engine::write_alone(const Request& request, const CooperativeRequest& cooperative_request) {
   const PeerIndex receiver = request.key.peer;
-  Peer& peer = know(receiver);
+  Peer& peer = peers_[static_cast<size_t>(receiver)];
   single_copy::Method* method = writer_of(receiver, peer);
   if (method != nullptr) {
-    const CmaAccess access(cma_block_of(receiver, *method), peer.protocol.cma_accesses_max, place_of(self_));
+    const CmaAccess access(cma_block_of(receiver, *method), pairs_.know(receiver).protocol.cma_accesses_max,
+                           place_of(self_));
     if (!access.allowed()) return kNotWritten;
     if (method->write(peer.target, cooperative_request.to, first_byte(request),
                       static_cast<size_t>(cooperative_request.bytes))) {

@@ -89,6 +89,14 @@ struct CellPart {
   uint32_t bytes;  // 0: no fragment
 };
 constexpr uint32_t kCellOfReceiver = uint32_t{1} << 31;
+/// The process whose pool has the cells of a fragment that `self` got from `from`.
+constexpr PeerIndex owner_of(const CellPart& part, PeerIndex self, PeerIndex from) {
+  return part.cell & kCellOfReceiver ? self : from;
+}
+/// The first of its cells.
+constexpr int number_of(const CellPart& part) {
+  return static_cast<int>(part.cell & ~kCellOfReceiver);
+}
 
 /// Payload of `rendezvous`; each `cells` packet carries one further CellPart. Without an exposed buffer the
 /// address is omitted: the packet then takes one slot, and a slot never crosses a cache line.

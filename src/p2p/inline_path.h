@@ -36,7 +36,7 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   if (__builtin_expect(!bytes_fit(count, type, bytes) || !peer.fast_path || !type.contiguous, 0))
     return false;
   if (bytes > shm::kLinePayloadBytes) {
-    return bytes <= peer.protocol.ring_bytes_max &&
+    return bytes <= peer.ring_bytes_max &&
            send_lines_inline(peer, buffer, type, bytes, to, match_word(context, tag), call);
   }
   shm::RingWriter& direct_ring = *peer.direct_ring_to;
@@ -87,14 +87,16 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
     return false;
   }
   shm::RingReader* direct_ring = peers_[static_cast<size_t>(from)].direct_ring_from;
-  if (__builtin_expect(direct_ring == nullptr || !posted_.empty() || !unexpected_.empty(), 0)) return false;
+  if (__builtin_expect(direct_ring == nullptr || !matching_.empty(), 0)) return false;
   return take_inline(*direct_ring, buffer, type, bytes, match_word(context, tag), call);
 }
 
 [[gnu::always_inline]] inline Request* Engine::post_inline(void* buffer, Count count, datatype::Type& type,
                                                            PeerIndex from, int tag, objects::Comm& comm) {
   uint64_t bytes;
-  if (__builtin_expect(!unexpected_.empty() || posted_.binned() || !bytes_fit(count, type, bytes), 0)) {
+  if (__builtin_expect(
+          !matching_.unexpected().empty() || matching_.posted().binned() || !bytes_fit(count, type, bytes),
+          0)) {
     return nullptr;
   }
   Request* request =
@@ -103,7 +105,7 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   datatype::retain(type);
   request->comm = &comm;
   objects::retain(comm);
-  posted_.add(*request);
+  matching_.posted().add(*request);
   return request;
 }
 
@@ -114,7 +116,7 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   const auto bytes = static_cast<uint64_t>(request.count * type.size);
   const PeerIndex from = request.key.peer;
   const bool usual = from >= 0 && request.key.tag != MPI_ANY_TAG && bytes <= packet_bytes_max_ &&
-                     type.contiguous && posted_.is_first(request);
+                     type.contiguous && matching_.posted().is_first(request);
   if (__builtin_expect(!usual, 0)) return false;
   shm::RingReader* direct_ring = peers_[static_cast<size_t>(from)].direct_ring_from;
   if (__builtin_expect(direct_ring == nullptr, 0)) return false;
@@ -122,14 +124,8 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
                    match_word(request.key.context, request.key.tag), kCountedCall)) {
     return false;
   }
-  posted_.remove_first(request);
+  matching_.posted().remove_first(request);
   return true;
-}
-
-[[gnu::always_inline]] inline void Engine::destroy_plain(Request& request) {
-  datatype::release(*request.type);
-  objects::release(*request.comm);
-  requests_.destroy(&request);
 }
 
 }  // namespace hearth::p2p

@@ -62,14 +62,15 @@ bool Engine::traced() const {
   return recorder_ != nullptr && recorder_->tracing();
 }
 
-void Engine::begin_profile(Peer& peer, PeerIndex index) {
+void Engine::begin_profile(PeerIndex index, const Pair& pair) {
+  Peer& peer = peers_[static_cast<size_t>(index)];
   peer.profiled = true;
   ProfiledPeer& seen = profiled(peer);
   seen.counts = recorder_->counts(index);
   seen.seen_sends_left = seen.seen_receives_left = profile::kSeenEach;
   recorder_->tell_limits(
-      index, relation_(index),
-      {peer.protocol.ring_bytes_max, peer.protocol.single_copy_bytes_min, peer.protocol.arena_bytes_min});
+      index, pair.relation,
+      {pair.protocol.ring_bytes_max, pair.protocol.single_copy_bytes_min, pair.protocol.arena_bytes_min});
 }
 
 // Sampling of short messages. The fast path (inline_path.h) does not call this file, with a profile or
@@ -95,7 +96,7 @@ void Engine::sample_direct_rings(Peer& peer) {
     const uint32_t packets = peer.direct_ring_from->short_packets_read();
     seen.counts->received_unseen += packets - seen.short_counted_from;
     seen.short_counted_from = packets;
-    recorder_->tell_posted(posted_.taken_inline() - posted_lines_);
+    recorder_->tell_posted(matching_.posted().taken_inline() - posted_lines_);
   }
 }
 
@@ -167,7 +168,7 @@ void Engine::complete_profile() {
 // records every message here; a profile records the first ones.
 void Engine::meet(PeerIndex from, uint64_t bytes, int tag) {
   Peer& peer = peers_[static_cast<size_t>(from)];
-  if (recorder_ != nullptr && !peer.profiled) know(from);
+  if (recorder_ != nullptr && !peer.profiled) pairs_.know(from);
   if (traced()) return recorder_->arrived(from, bytes, tag);
   if (peer.profiled && profiled(peer).seen_receives_left > 0) {
     --profiled(peer).seen_receives_left;

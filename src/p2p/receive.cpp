@@ -15,13 +15,6 @@
 namespace hearth::p2p {
 namespace {
 
-// Memory of an unexpected message besides its payload; flow control counts it.
-constexpr int64_t kEntryBytes = sizeof(UnexpectedMessage);
-
-int64_t weight(const UnexpectedMessage& message) {
-  return kEntryBytes + (message.stream == nullptr ? message.bytes : 0);
-}
-
 // Rounds in which a blocking receive polls only its sender's ring, before it polls everything.
 constexpr int kLaneRounds = 64;
 // Consecutive messages that may be received from their ring alone, without progress() for other operations.
@@ -40,7 +33,7 @@ constexpr int kUnmindedMax = 32;
   uint64_t commit;
   for (int round = 0; (commit = shm::RingReader::peek_word(slot)) != awaited; ++round) {
     if (round == kLaneRounds || direct_ring.is_packet(commit)) return false;
-    if (has_deferred_work_) do_deferred_work();
+    if (deferred_.any()) deferred_.run();
     atomic::cpu_relax();
   }
   if (shm::header_at(slot).match != match) return false;
@@ -58,7 +51,8 @@ constexpr int kUnmindedMax = 32;
 // sender is the message, if it matches. Polls for a bounded number of rounds; false if nothing was received.
 bool Engine::receive_from_direct_ring(void* buffer, Count count, const datatype::Type& type, PeerIndex from,
                                       int tag, uint32_t context, int64_t& bytes) {
-  if (!posted_.empty() || !unexpected_.empty() || from < 0 || tag == MPI_ANY_TAG || !type.contiguous)
+  if (!matching_.posted().empty() || !matching_.unexpected().empty() || from < 0 || tag == MPI_ANY_TAG ||
+      !type.contiguous)
     return false;
   Peer& peer = peers_[static_cast<size_t>(from)];
   shm::RingReader* direct_ring = peer.direct_ring_from;
@@ -71,13 +65,13 @@ bool Engine::receive_from_direct_ring(void* buffer, Count count, const datatype:
     unminded_ = 0;
     progress();
     if (peer.profiled) expect_receive_sample(peer);
-    if (!unexpected_.empty()) return false;
+    if (!matching_.unexpected().empty()) return false;
   }
   const int64_t room = count * type.size;
   std::byte* line = direct_ring->peek();
   for (int round = 0; line == nullptr; line = direct_ring->peek()) {
     if (++round == kLaneRounds) return false;
-    if (has_deferred_work_) do_deferred_work();
+    if (deferred_.any()) deferred_.run();
     atomic::cpu_relax();
   }
   const shm::PacketHeader header = shm::header_at(line);
@@ -118,23 +112,23 @@ Status Engine::receive(void* buffer, Count count, const datatype::Type& type, Pe
   if (__builtin_expect(request->queued, 0)) {
     // Left posted by stall_receives(). A blocking receive ends here with the error; only a non-blocking one
     // may continue after its caller has seen the failure.
-    posted_.remove(*request);
-    const Status failure = check_source(from, context);
-    request->outcome = failure.ok() ? reworded(*request) : failure;
+    matching_.posted().remove(*request);
+    const Status failure = failures_.check_source(from, context);
+    request->outcome = failure.ok() ? failures_.reworded(*request) : failure;
   }
   if (received != nullptr) *received = {request->from, request->received_tag, request->received_bytes};
   const Status outcome = request->outcome;
-  destroy(request);
+  requests_.destroy(request);
   return outcome;
 }
 
 Status Engine::ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag,
                         uint32_t context, Request*& request) {
-  if (__builtin_expect(has_failures_, 0)) {
-    HEARTH_TRY(revoked(context) != nullptr ? check_source(from, context) : Status());
+  if (__builtin_expect(failures_.any(), 0)) {
+    HEARTH_TRY(failures_.revoked(context) != nullptr ? failures_.check_source(from, context) : Status());
   }
   Request* made = requests_.create(RequestKind::receive, buffer, count, type, MatchKey{context, from, tag});
-  if (__builtin_expect(made == nullptr, 0)) return too_many_requests();
+  if (__builtin_expect(made == nullptr, 0)) return requests_.too_many();
   datatype::retain(type);
   post(*made);
   request = made;
@@ -142,15 +136,7 @@ Status Engine::ireceive(void* buffer, Count count, datatype::Type& type, PeerInd
 }
 
 void Engine::post(Request& request) {
-  if (!unexpected_.empty()) {
-    auto* message = static_cast<UnexpectedMessage*>(unexpected_.find(request.key));
-    if (message != nullptr) {
-      unexpected_.remove(*message);
-      deliver(request, message);
-      return;
-    }
-  }
-  posted_.add(request);
+  if (UnexpectedMessage* message = matching_.post(request); message != nullptr) deliver(request, message);
 }
 
 void Engine::start_matched(Request& request, UnexpectedMessage* message) {
@@ -159,12 +145,12 @@ void Engine::start_matched(Request& request, UnexpectedMessage* message) {
 
 bool Engine::cancel(Request& request) {
   if (request.kind != RequestKind::receive || !request.queued) return false;
-  posted_.remove(request);
+  matching_.posted().remove(request);
   request.cancelled = true;
   request.from = MPI_ANY_SOURCE;
   request.received_tag = MPI_ANY_TAG;
   request.received_bytes = 0;
-  complete(request, {});
+  requests_.complete(request, {});
   return true;
 }
 
@@ -180,7 +166,7 @@ inline void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, con
   } else {
     datatype::unpack(type, request.buffer, 0, payload, fitting);
   }
-  complete_receive(request, from, tag, bytes);
+  requests_.complete_receive(request, from, tag, bytes);
 }
 
 inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
@@ -188,7 +174,7 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
   if (__builtin_expect(peers_[static_cast<size_t>(from)].direct_ring_from == nullptr, 0)) {
     if (!fast_path_disabled_) meet(from, header.bytes(), key.tag);
   }
-  if (MatchEntry* entry = posted_.take(key); __builtin_expect(entry != nullptr, 1)) {
+  if (MatchEntry* entry = matching_.posted().take(key); __builtin_expect(entry != nullptr, 1)) {
     if (__builtin_expect(header.flags() & kSynchronous, 0)) {
       answer(from, PacketKind::matched, 0, header.cookie());
     }
@@ -223,24 +209,25 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       if (bytes > engine.packet_bytes_max_) break;
       return engine.on_fragment(from, header.cookie(), payload, bytes);
     case PacketKind::clear_to_send:
-      if (Request* request = engine.request_of(header.cookie(), from);
+      if (Request* request = engine.requests_.find_send(header.cookie(), from);
           request != nullptr && engine.on_clear_to_send(*request, header.flags())) {
         return;
       }
       break;
     case PacketKind::finished:
-      if (Request* request = engine.request_of(header.cookie(), from);
+      if (Request* request = engine.requests_.find_send(header.cookie(), from);
           request != nullptr && request->send_stream != nullptr && request->send_stream->offered != 0) {
         return engine.end_stream(*request->send_stream);
       }
       break;
     case PacketKind::cooperative_request:
-      if (__builtin_expect(engine.has_failures_, 0) && engine.request_of(header.cookie(), from) == nullptr) {
+      if (__builtin_expect(engine.failures_.any(), 0) &&
+          engine.requests_.find_send(header.cookie(), from) == nullptr) {
         // The receiver that asked for a write waits for an answer before it releases its buffer.
         if (header.flags() & kAlone) engine.answer(from, PacketKind::written, kNotWritten, header.cookie());
         return;
       }
-      if (Request* request = engine.request_of(header.cookie(), from);
+      if (Request* request = engine.requests_.find_send(header.cookie(), from);
           request != nullptr && bytes == sizeof(CooperativeRequest) &&
           engine.on_cooperative_request(*request, header.flags(), payload)) {
         return;
@@ -260,16 +247,16 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
       if (payload == nullptr && engine.on_buffer_came(from, header.cookie())) return;
       break;
     case PacketKind::buffer_left:
-      if (Request* request = payload == nullptr ? engine.request_of(header.cookie(), from) : nullptr;
+      if (Request* request = payload == nullptr ? engine.requests_.find_send(header.cookie(), from) : nullptr;
           request != nullptr && request->send_stream != nullptr && request->send_stream->held) {
         return engine.end_stream(*request->send_stream);
       }
       break;
     case PacketKind::matched:
-      if (Request* request = engine.request_of(header.cookie(), from);
+      if (Request* request = engine.requests_.find_send(header.cookie(), from);
           request != nullptr && request->await_match) {
         request->await_match = false;
-        if (request->send_stream == nullptr) engine.complete_send(*request, {});
+        if (request->send_stream == nullptr) engine.requests_.complete_send(*request, {});
         return;
       }
       break;
@@ -277,7 +264,7 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
   engine.on_corruption(from, header);
 } catch (const std::bad_alloc&) {
   // The packet may be half processed, and it will not be sent again.
-  static_cast<Engine*>(engine_address)->out_of_memory("a packet", header.bytes(), from);
+  static_cast<Engine*>(engine_address)->errors_.out_of_memory("a packet", header.bytes(), from);
 }
 
 // Only a stray write into the shared segment produces an invalid packet. An answer that refers to no pending
@@ -289,7 +276,7 @@ void Engine::on_corruption(PeerIndex from, const shm::PacketHeader& header) {
                            from, self_, unsigned{header.kind()}, unsigned{header.bytes()});
   }
   // After a failure, answers to the sends that it ended are expected.
-  if (corruption_reported_ || has_failures_) return;
+  if (corruption_reported_ || failures_.any()) return;
   corruption_reported_ = true;
   static_cast<void>(
       fail(MPI_ERR_INTERN,
@@ -300,79 +287,50 @@ void Engine::on_corruption(PeerIndex from, const shm::PacketHeader& header) {
 }
 
 void Engine::keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload) {
-  const PeerIndex from = key.peer;
-  UnexpectedMessage* message = unexpected_pool_.create();
-  const size_t bytes = header.bytes();
-  std::byte* place = nullptr;
-  if (message != nullptr) {
-    place = bytes <= sizeof message->own ? message->own : static_cast<std::byte*>(std::malloc(bytes));
-  }
-  if (place == nullptr) out_of_memory("an unexpected message", bytes, from);
-  message->key = key;
-  message->flags = header.flags();
-  message->cookie = header.cookie();
-  message->bytes = static_cast<int64_t>(bytes);
-  message->payload = place;
-  copy_bytes(place, payload, bytes);
-  unexpected_.add(*message);
-  transport_.add_unexpected_bytes(from, weight(*message));
-  if (recorder_ != nullptr) recorder_->unexpected(unexpected_.size(), bytes);
+  const UnexpectedMessage* message = matching_.add(key, header, payload);
+  if (message == nullptr) errors_.out_of_memory("an unexpected message", header.bytes(), key.peer);
+  transport_.add_unexpected_bytes(key.peer, message->memory_bytes());
+  if (recorder_ != nullptr) recorder_->unexpected(matching_.unexpected().size(), header.bytes());
 }
 
 void Engine::deliver(Request& request, UnexpectedMessage* message) try {
   const PeerIndex from = message->key.peer;
   const int tag = message->key.tag;
-  transport_.add_unexpected_bytes(from, -weight(*message));
+  transport_.add_unexpected_bytes(from, -message->memory_bytes());
   if (recorder_ != nullptr)
     recorder_->expected(message->stream == nullptr ? static_cast<uint64_t>(message->bytes) : 0);
   if (message->flags & kSynchronous) answer(from, PacketKind::matched, 0, message->cookie);
   if (message->stream != nullptr) {
     ReceiveStream& stream = *message->stream;
     message->stream = nullptr;
-    forget(message);
+    matching_.destroy(message);
     attach(stream, request, tag);
     return;
   }
   // deliver_bytes() may destroy the request; the message has to stay valid until it returns.
   deliver_bytes(request, from, tag, message->payload, message->bytes);
-  forget(message);
+  matching_.destroy(message);
 } catch (const std::bad_alloc&) {
   // The message has left the queue, so the match cannot be repeated.
-  out_of_memory("a message that was matched", sizeof(ReceiveStream), request.from);
-}
-
-void Engine::forget(UnexpectedMessage* message) {
-  if (message->stream != nullptr) receive_streams_.destroy(message->stream);
-  if (message->payload != message->own) std::free(message->payload);
-  unexpected_pool_.destroy(message);
+  errors_.out_of_memory("a message that was matched", sizeof(ReceiveStream), request.from);
 }
 
 void Engine::discard(UnexpectedMessage* message) {
-  unexpected_.remove(*message);
-  transport_.add_unexpected_bytes(message->key.peer, -weight(*message));
+  matching_.remove(*message);
+  transport_.add_unexpected_bytes(message->key.peer, -message->memory_bytes());
   if (ReceiveStream* stream = message->stream; stream != nullptr) {
     for (const CellPart& part : stream->parts) return_part(message->key.peer, part);
     unlist(peers_[static_cast<size_t>(message->key.peer)].streams, *stream);
+    receive_streams_.destroy(stream);
   }
-  forget(message);
-}
-
-Status Engine::truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const {
-  const int64_t room = request.count * request.type->size;
-  return fail(MPI_ERR_TRUNCATE,
-              "the message of %lld bytes that process %d sent (tag %d) is longer than the receive of process "
-              "%d: %lld "
-              "elements of %lld bytes = %lld bytes; the rest is lost. Remedy: post a larger receive, or ask "
-              "MPI_Probe for the length first",
-              static_cast<long long>(bytes), from, tag, self_, static_cast<long long>(request.count),
-              static_cast<long long>(request.type->size), static_cast<long long>(room));
+  matching_.destroy(message);
 }
 
 // Probing.
 
 bool Engine::has_come(PeerIndex from, int tag, uint32_t context, Received& received) {
-  if (__builtin_expect(has_failures_, 0) && revoked(context) != nullptr) return false;
-  const auto* message = static_cast<UnexpectedMessage*>(unexpected_.find({context, from, tag}));
+  if (__builtin_expect(failures_.any(), 0) && failures_.revoked(context) != nullptr) return false;
+  const UnexpectedMessage* message = matching_.find({context, from, tag});
   if (message == nullptr) return false;
   received = {message->key.peer, message->key.tag, message->bytes};
   return true;
@@ -394,9 +352,10 @@ Status Engine::probe(PeerIndex from, int tag, uint32_t context, Received& receiv
   wait_until(
       [&] {
         status = {};
-        message = static_cast<UnexpectedMessage*>(unexpected_.find(key));
-        if (__builtin_expect(has_failures_, 0) && (message == nullptr || revoked(context) != nullptr)) {
-          status = check_source(from, context);
+        message = matching_.find(key);
+        if (__builtin_expect(failures_.any(), 0) &&
+            (message == nullptr || failures_.revoked(context) != nullptr)) {
+          status = failures_.check_source(from, context);
         }
         return message != nullptr || !status.ok();
       },
@@ -408,16 +367,13 @@ Status Engine::probe(PeerIndex from, int tag, uint32_t context, Received& receiv
 
 UnexpectedMessage* Engine::improbe(PeerIndex from, int tag, uint32_t context, Received& received) {
   if (!iprobe(from, tag, context, received)) return nullptr;
-  auto* message = static_cast<UnexpectedMessage*>(unexpected_.find({context, from, tag}));
-  unexpected_.remove(*message);
-  return message;
+  return matching_.take({context, from, tag});
 }
 
 Status Engine::mprobe(PeerIndex from, int tag, uint32_t context, Received& received,
                       UnexpectedMessage*& message) {
   HEARTH_TRY(probe(from, tag, context, received));
-  message = static_cast<UnexpectedMessage*>(unexpected_.find({context, from, tag}));
-  unexpected_.remove(*message);
+  message = matching_.take({context, from, tag});
   return {};
 }
 

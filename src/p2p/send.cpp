@@ -44,13 +44,15 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   if (size < (type.contiguous ? kFilledBytesMin : kGatheredBytesMin) || size <= peer.room_prefetched) {
     datatype::pack(type, buffer, 0, shm::payload_at(line), size);
   } else {
-    peer.store_policy.fill(type, buffer, 0, shm::payload_at(line), size);
+    pairs_.at(to).store_policy.fill(type, buffer, 0, shm::payload_at(line), size);
   }
   chaos::at(chaos::Point::packet_half_written);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::eager), flags, size, cookie, match);
   peer.room_prefetched = 0;
   if (__builtin_expect(peer.profiled, 0)) note_in_ring(peer, size, to, tag_of(match));
-  if (size > shm::kLinePayloadBytes) note_sent(to, bytes);
+  if (size > shm::kLinePayloadBytes) {
+    deferred_.sent_in_ring(to, static_cast<uint32_t>(size), peer.room_prefetched);
+  }
   if (peer.direct_ring_to == nullptr) peer.direct_ring_to = transport_.direct_ring_to(to);
   return true;
 }
@@ -64,7 +66,7 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
   if (bytes < kFilledBytesMin || bytes <= peer.room_prefetched) {
     copy_bytes(shm::payload_at(slot), static_cast<const std::byte*>(buffer) + type.true_lower_bound, bytes);
   } else {
-    peer.store_policy.fill(type, buffer, 0, shm::payload_at(slot), bytes);
+    pairs_.at(to).store_policy.fill(type, buffer, 0, shm::payload_at(slot), bytes);
   }
   direct_ring.commit(static_cast<uint8_t>(PacketKind::eager), 0, bytes, 0, match);
   peer.room_prefetched = 0;
@@ -72,7 +74,7 @@ bool Engine::send_in_ring(Peer& peer, const void* buffer, const datatype::Type& 
     recorder_->sent(to, static_cast<int>(Protocol::lines), bytes, tag_of(match), false);
     profile::count_call_of(call, bytes);
   }
-  note_sent(to, static_cast<int64_t>(bytes));
+  deferred_.sent_in_ring(to, static_cast<uint32_t>(bytes), peer.room_prefetched);
   return true;
 }
 
@@ -86,10 +88,11 @@ bool Engine::is_flow_blocked(Peer& peer, PeerIndex to) {
 }
 
 // Updates the fast-path flag of a peer.
-void Engine::update_fast_path(Peer& peer) {
-  const bool clear = peer.direct_ring_to != nullptr && peer.backlog == nullptr && !peer.dead &&
+void Engine::update_fast_path(Peer& peer, PeerIndex to) {
+  const bool clear = peer.direct_ring_to != nullptr && peer.backlog == nullptr && !failures_.is_dead(to) &&
                      !fast_path_disabled_ && peer.direct_ring_to->unexpected_kib() <= unexpected_kib_max_;
   peer.fast_path = clear;
+  peer.ring_bytes_max = pairs_.at(to).protocol.ring_bytes_max;
   if (__builtin_expect(peer.profiled, 0)) expect_sample(peer);
 }
 
@@ -97,21 +100,22 @@ Status Engine::send(const void* buffer, Count count, const datatype::Type& type,
                     uint32_t context, SendMode mode) {
   Request* request = nullptr;
   HEARTH_TRY(isend(buffer, count, const_cast<datatype::Type&>(type), to, tag, context, request, mode));
-  return request == completed_send_ ? Status() : wait(request);
+  return request == requests_.completed_send() ? Status() : wait(request);
 }
 
 Status Engine::isend(const void* buffer, Count count, datatype::Type& type, PeerIndex to, int tag,
                      uint32_t context, Request*& request, SendMode mode) {
-  request = completed_send_;
-  if (__builtin_expect(has_failures_, 0)) HEARTH_TRY(check_destination(to, context));
-  Peer& peer = know(to);
+  request = requests_.completed_send();
+  if (__builtin_expect(failures_.any(), 0)) HEARTH_TRY(failures_.check_destination(to, context));
+  const Pair& pair = pairs_.know(to);
+  Peer& peer = peers_[static_cast<size_t>(to)];
   const int64_t bytes = count * type.size;
   if (mode != SendMode::synchronous) {
-    if (static_cast<uint64_t>(bytes) <= peer.protocol.ring_bytes_max && peer.backlog == nullptr &&
+    if (static_cast<uint64_t>(bytes) <= pair.protocol.ring_bytes_max && peer.backlog == nullptr &&
         !is_flow_blocked(peer, to)) {
       Status status;
       if (send_in_ring(peer, buffer, type, bytes, to, 0, 0, match_word(context, tag), status)) {
-        update_fast_path(peer);
+        update_fast_path(peer, to);
         return {};
       }
       HEARTH_TRY(status);
@@ -120,7 +124,7 @@ Status Engine::isend(const void* buffer, Count count, datatype::Type& type, Peer
   if (__builtin_expect(peer.profiled, 0)) profile::count_frequent_call(static_cast<uint64_t>(bytes));
   Request* made =
       requests_.create(RequestKind::send, const_cast<void*>(buffer), count, type, MatchKey{context, to, tag});
-  if (made == nullptr) return too_many_requests();
+  if (made == nullptr) return requests_.too_many();
   made->mode = mode;
   datatype::retain(type);
   start_send(*made);
@@ -133,10 +137,10 @@ void Engine::start(Request& request) {
   request.active = true;
   request.cancelled = false;
   request.outcome = {};
-  if (__builtin_expect(has_failures_, 0)) {
+  if (__builtin_expect(failures_.any(), 0)) {
     const bool sends = request.kind == RequestKind::send;
-    const Status status =
-        sends ? check_destination(request.key.peer, request.key.context) : receive_hopeless(request.key);
+    const Status status = sends ? failures_.check_destination(request.key.peer, request.key.context)
+                                : failures_.check_receive(request.key);
     if (!status.ok()) return end_unstarted(request, status);
   }
   if (request.kind == RequestKind::send) {
@@ -147,41 +151,35 @@ void Engine::start(Request& request) {
 }
 
 void Engine::start_send(Request& request) {
-  Peer& peer = know(request.key.peer);
-  ++sends_under_way_;
-  request.epoch = 0;
-  request.await_match = request.mode == SendMode::synchronous;
+  Peer& peer = peers_[static_cast<size_t>(request.key.peer)];
+  requests_.begin_send(request);
   if (peer.backlog == nullptr && try_start_send(request)) return;
   request.next = nullptr;
   (peer.backlog != nullptr ? peer.backlog_last->next : peer.backlog) = &request;
   peer.backlog_last = &request;
-  update_fast_path(peer);
+  update_fast_path(peer, request.key.peer);
   list_waiting(request.key.peer);
 }
 
 bool Engine::try_start_send(Request& request) {
   const PeerIndex to = request.key.peer;
-  Peer& peer = know(to);
+  const Pair& pair = pairs_.know(to);
+  Peer& peer = peers_[static_cast<size_t>(to)];
   const int64_t bytes = request.count * request.type->size;
   const bool held = is_flow_blocked(peer, to);
-  if (held || static_cast<uint64_t>(bytes) > peer.protocol.ring_bytes_max) {
+  if (held || static_cast<uint64_t>(bytes) > pair.protocol.ring_bytes_max) {
     return start_rendezvous(request, peer, bytes, held);
   }
   const uint8_t flags = request.await_match ? kSynchronous : 0;
-  const uint32_t cookie = request.await_match ? issue_cookie(request) : 0;
+  const uint32_t cookie = request.await_match ? requests_.issue_cookie(request) : 0;
   Status status;
   if (!send_in_ring(peer, request.buffer, *request.type, bytes, to, flags, cookie,
                     match_word(request.key.context, request.key.tag), status)) {
     if (status.ok()) return false;
     request.await_match = false;
   }
-  if (!request.await_match) complete_send(request, status);
+  if (!request.await_match) requests_.complete_send(request, status);
   return true;
-}
-
-void Engine::complete_send(Request& request, Status outcome) {
-  --sends_under_way_;
-  complete(request, outcome);
 }
 
 // Peers whose ring was full.
@@ -209,7 +207,7 @@ bool Engine::serve_waiting_peers() try {
       peer.backlog = next;
       moved = true;
     }
-    update_fast_path(peer);
+    update_fast_path(peer, index);
     if (peer.answers.empty() && peer.backlog == nullptr) {
       peer.listed = false;
       waiting_peers_[i] = waiting_peers_.back();
@@ -220,7 +218,7 @@ bool Engine::serve_waiting_peers() try {
   }
   return moved;
 } catch (const std::bad_alloc&) {
-  out_of_memory("a message that waited for room in the ring");
+  errors_.out_of_memory("a message that waited for room in the ring");
 }
 
 // Answers are not part of the order of messages, so they may overtake messages in the backlog.
@@ -235,21 +233,12 @@ bool Engine::try_answer(PeerIndex to, const Answer& answer) {
 void Engine::answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cookie) try {
   const Answer made = {kind, flags, cookie};
   Peer& peer = peers_[static_cast<size_t>(to)];
-  if (peer.dead) return;
+  if (failures_.is_dead(to)) return;
   if (peer.answers.empty() && try_answer(to, made)) return;
   peer.answers.push_back(made);
   list_waiting(to);
 } catch (const std::bad_alloc&) {
-  out_of_memory("an answer that waits for room in the ring", sizeof(Answer), to);
-}
-
-// The request that an answer refers to; nullptr for an invalid answer, which only a failure or a stray write
-// into the ring produces.
-Request* Engine::request_of(uint32_t cookie, PeerIndex from) {
-  Request* request = requests_.at(cookie & ((uint32_t{1} << kSlotBits) - 1));
-  const bool names_it = request != nullptr && request->kind == RequestKind::send && !request->complete &&
-                        request->epoch != 0 && request->key.peer == from && cookie_of(*request) == cookie;
-  return names_it ? request : nullptr;
+  errors_.out_of_memory("an answer that waits for room in the ring", sizeof(Answer), to);
 }
 
 }  // namespace hearth::p2p

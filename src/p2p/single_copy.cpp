@@ -96,8 +96,7 @@ bool Engine::cells_hold(const PairProtocol& limits, uint64_t bytes) {
 
 // Whether to offer this message in the arena: the receiver shares a cache with this process, and no sample is
 // due.
-bool Engine::offers_arena(Peer& peer) {
-  const bool near = peer.store_policy.near();
+bool Engine::offers_arena(Peer& peer, bool near) {
   peer.sample_due = peer.arena_questions++ % (near ? kOffersPerSample : kRefusalsPerSample) == 0;
   return near && !peer.sample_due;
 }
@@ -105,7 +104,7 @@ bool Engine::offers_arena(Peer& peer) {
 // The sender's offer: flags of the rendezvous packet, and the address of the data.
 uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address,
                       shm::Exposure& exposure) {
-  const PairProtocol& limits = limits_for(request.key);
+  const PairProtocol& limits = pairs_.limits_for(request.key);
   if (bytes < std::min(limits.arena_bytes_min, limits.single_copy_bytes_min) ||
       !datatype::is_one_run(*request.type, request.count)) {
     return 0;
@@ -116,7 +115,8 @@ uint8_t Engine::offer(const Request& request, Peer& peer, uint64_t bytes, uint64
   if (bytes >= limits.arena_bytes_min && !peer.arena_declined) {
     if (!arena_->holds(data, bytes)) {
       arena_->note_private_message();
-    } else if (request.key.peer == self_ || offers_arena(peer)) {
+    } else if (request.key.peer == self_ ||
+               offers_arena(peer, pairs_.at(request.key.peer).store_policy.near())) {
       exposure = arena_->expose(data, bytes);
     }
     if (exposure) {
@@ -141,7 +141,7 @@ Engine::Copied Engine::copy_from_sender(ReceiveStream& stream, const Request& re
     copied = copy_by_method(stream, first_byte(request), bytes);
   } else {
     // A message to self: the buffer's address is taken from the send request, not from the packet.
-    const Request* sender = request_of(stream.cookie, self_);
+    const Request* sender = requests_.find_send(stream.cookie, self_);
     if (sender == nullptr || static_cast<int64_t>(bytes) > sender->count * sender->type->size) {
       shm::report_corruption("rank %d exposes to itself %zu bytes that it does not have", self_, bytes);
     }
@@ -162,7 +162,8 @@ bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size
   }
   std::byte* const to = first_byte(request);
   shm::Exposure exposure;  // the sender may write there until copy_together() returns
-  if (bytes >= limits_for(stream.from, request.key.context).cooperative_bytes_min && stream.from != self_) {
+  if (bytes >= pairs_.limits_for(stream.from, request.key.context).cooperative_bytes_min &&
+      stream.from != self_) {
     exposure = arena_->expose(to, bytes);
   }
   if (exposure) {
@@ -174,8 +175,8 @@ bool Engine::copy_from_arena(ReceiveStream& stream, const Request& request, size
 }
 
 Engine::Copied Engine::copy_by_method(ReceiveStream& stream, std::byte* to, size_t bytes) {
-  Peer& peer = know(stream.from);
-  const PairProtocol& limits = limits_for(stream.from, stream.request->key.context);
+  Peer& peer = peers_[static_cast<size_t>(stream.from)];
+  const PairProtocol& limits = pairs_.limits_for(stream.from, stream.request->key.context);
   const auto address = reinterpret_cast<uint64_t>(to);
   const bool together = bytes >= limits.single_copy_cooperative_bytes_min && control_block_;
   single_copy::Method* method = reader_of(stream.from, peer);

@@ -94,6 +94,17 @@ uint8_t what_failed(const ReceiveStream& stream) {
 
 }  // namespace
 
+// Two thirds of a pool, of which part_bytes_max is a quarter, divided among all peers.
+int64_t Engine::recycled_bytes_max(size_t part_bytes_max, int processes) {
+  return static_cast<int64_t>(part_bytes_max) * 8 / 3 / std::max(processes - 1, 1);
+}
+
+void Engine::give_back_recycled(PeerIndex peer) {
+  RecycledBuffers& recycled = peers_[static_cast<size_t>(peer)].recycled;
+  while (!recycled.empty()) deferred_.release(peer, recycled.take());
+  deferred_.release_now();
+}
+
 // Sender.
 
 /// Also reserves room in sending_, so that listing the stream never allocates. nullptr: no memory.
@@ -120,14 +131,14 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   std::byte* line = transport_.claim(to, start_bytes, status);
   if (line == nullptr) {
     if (status.ok()) return false;
-    complete_send(request, status);
+    requests_.complete_send(request, status);
     return true;
   }
   SendStream* stream = make_send_stream();
   if (stream == nullptr) {
     // Nothing has been sent yet, so only this message fails.
     if (offered != 0) peer.skew.zero_copy_ended();
-    complete_send(request, fail(MPI_ERR_NO_MEM, "no memory for a long message to process %d", to));
+    requests_.complete_send(request, fail(MPI_ERR_NO_MEM, "no memory for a long message to process %d", to));
     return true;
   }
   stream->request = &request;
@@ -137,8 +148,8 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   ++counters_.long_messages_sent;
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->sent, counters_.long_bytes_sent);
-  const PairProtocol& limits = limits_for(request.key);
-  stream->next_part_bytes = first_part(bytes, peer.store_policy.streams(), limits);
+  const PairProtocol& limits = pairs_.limits_for(request.key);
+  stream->next_part_bytes = first_part(bytes, pairs_.at(to).store_policy.streams(), limits);
   request.send_stream = stream;
 
   stream->offered = offered;
@@ -151,13 +162,13 @@ bool Engine::start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool 
   }
   copy_bytes(shm::payload_at(line), &start, start_bytes);
   transport_.commit(to, static_cast<uint8_t>(PacketKind::rendezvous), flags, start_bytes,
-                    issue_cookie(request), match_word(request.key.context, request.key.tag));
+                    requests_.issue_cookie(request), match_word(request.key.context, request.key.tag));
   chaos::at(chaos::Point::rendezvous_announced);
   if (__builtin_expect(peer.profiled, 0)) {
     recorder_->sent(to, static_cast<int>(way_of(*stream)), start.bytes, request.key.tag, false);
   }
   if (!stream->held) {
-    note_sent(to, bytes);
+    if (pairs_.at(to).store_policy.near()) deferred_.sent_in_buffers(bytes);
     list(sending_, *stream);
     push(*stream);
   }
@@ -181,8 +192,8 @@ void Engine::retire(SendStream& stream) {
 bool Engine::fill_part(SendStream& stream, CellPart& part) {
   const Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
-  Peer& peer = know(to);
-  const PairProtocol& limits = limits_for(request.key);
+  Peer& peer = peers_[static_cast<size_t>(to)];
+  const PairProtocol& limits = pairs_.limits_for(request.key);
   if (limits.part_bytes_max == 0) return false;
   int64_t bytes = next_part(stream, limits);
   // Retire the fragments that the receiver has emptied, but only if this message is at its limit.
@@ -201,13 +212,13 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
     const int64_t fitting = std::min<int64_t>(run.bytes, stream.total_bytes - stream.sent_bytes);
     kept = fitting >= bytes - bytes / 4;
     if (kept) {
-      owner = owner_of(to, run);
+      owner = owner_of(run, self_, to);
       cell = number_of(run);
       // Fill it to its previous length. The receiver keeps only the length that was filled, so a shorter
       // fragment would shorten the buffer permanently.
       if (fitting <= 2 * bytes) bytes = fitting;
     } else {
-      give_back(to, run);  // too short to be worth a packet
+      deferred_.release(to, run);  // too short to be worth a packet
     }
   }
   if (!kept) cell = take_cells(stream, bytes);
@@ -231,7 +242,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
     if (kept) {
       datatype::pack(*request.type, request.buffer, stream.sent_bytes, memory, length);
     } else {
-      peer.store_policy.fill(*request.type, request.buffer, stream.sent_bytes, memory, length);
+      pairs_.at(to).store_policy.fill(*request.type, request.buffer, stream.sent_bytes, memory, length);
     }
   }
   part = {static_cast<uint32_t>(cell) | (owner == self_ ? 0 : kCellOfReceiver), static_cast<uint32_t>(bytes)};
@@ -246,7 +257,7 @@ bool Engine::fill_part(SendStream& stream, CellPart& part) {
 void Engine::recall(SendStream& stream) {
   if (stream.recalled || stream.total_bytes > recycled_bytes_max_) return;
   stream.recalled = true;
-  answer(stream.request->key.peer, PacketKind::recall, 0, cookie_of(*stream.request));
+  answer(stream.request->key.peer, PacketKind::recall, 0, RequestTable::cookie_of(*stream.request));
 }
 
 void Engine::on_recall(PeerIndex from, uint32_t cookie) {
@@ -257,8 +268,9 @@ void Engine::on_recall(PeerIndex from, uint32_t cookie) {
 // Takes free cells of the own pool; -1: none. If buffers that peers keep leave no room for a long run, a
 // shorter run is used, because the peers may have no reason to release any of them soon.
 int Engine::take_cells(SendStream& stream, int64_t& bytes) {
-  const Peer& peer = peers_[static_cast<size_t>(stream.request->key.peer)];
-  const bool gap = !peer.store_policy.streams() && peer.recycled.one_way();
+  const PeerIndex to = stream.request->key.peer;
+  const Peer& peer = peers_[static_cast<size_t>(to)];
+  const bool gap = !pairs_.at(to).store_policy.streams() && peer.recycled.one_way();
   int cell = transport_.take_cells(static_cast<size_t>(bytes), gap);
   if (cell < 0) retire(stream);
   while (cell < 0 && stream.in_flight == 0 && bytes >= 2 * kPartBytesMin) {
@@ -274,12 +286,13 @@ bool Engine::push(SendStream& stream) try {
   Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
   if (stream.to_answer) {
-    if (!try_answer(to, {PacketKind::written, stream.answer_flags, cookie_of(request)})) return false;
+    if (!try_answer(to, {PacketKind::written, stream.answer_flags, RequestTable::cookie_of(request)}))
+      return false;
     stream.to_answer = false;
     if (!(stream.answer_flags & kNotWritten)) stream.sent_bytes = stream.total_bytes;
   }
   if (stream.buffer_awaited) return push_buffer(stream);
-  const PairProtocol& limits = limits_for(request.key);
+  const PairProtocol& limits = pairs_.limits_for(request.key);
   bool moved = false;
   while (stream.sent_bytes < stream.total_bytes) {
     if (limits.part_bytes_max == 0) {
@@ -298,20 +311,21 @@ bool Engine::push(SendStream& stream) try {
       continue;
     }
     copy_bytes(shm::payload_at(line), &part, sizeof part);
-    transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof part, cookie_of(request), 0);
+    transport_.commit(to, static_cast<uint8_t>(PacketKind::cells), 0, sizeof part,
+                      RequestTable::cookie_of(request), 0);
     chaos::at(chaos::Point::cell_announced);
     moved = true;
   }
   end_stream(stream);
   return true;
 } catch (const std::bad_alloc&) {
-  out_of_memory("the next piece of a long message");
+  errors_.out_of_memory("the next piece of a long message");
 }
 
 void Engine::grow_cell_receivers(size_t cells) try {
   cell_receivers_.resize(cells, -1);
 } catch (const std::bad_alloc&) {
-  out_of_memory("the table of cells");
+  errors_.out_of_memory("the table of cells");
 }
 
 bool Engine::push_fragment(SendStream& stream) {
@@ -323,7 +337,8 @@ bool Engine::push_fragment(SendStream& stream) {
   std::byte* line = transport_.claim(to, bytes, status);
   if (line == nullptr) return false;
   datatype::pack(*request.type, request.buffer, stream.sent_bytes, shm::payload_at(line), bytes);
-  transport_.commit(to, static_cast<uint8_t>(PacketKind::fragment), 0, bytes, cookie_of(request), 0);
+  transport_.commit(to, static_cast<uint8_t>(PacketKind::fragment), 0, bytes,
+                    RequestTable::cookie_of(request), 0);
   stream.sent_bytes += static_cast<int64_t>(bytes);
   return true;
 }
@@ -332,9 +347,10 @@ bool Engine::push_fragment(SendStream& stream) {
 bool Engine::push_buffer(SendStream& stream) {
   Request& request = *stream.request;
   const auto over = static_cast<uint8_t>(PacketKind::buffer_left);
-  if (!transport_.send_buffer(request.key.peer, cookie_of(request), first_byte(request),
-                              static_cast<size_t>(stream.total_bytes),
-                              {shm::PacketHeader::make_commit(over, 0, 0, cookie_of(request)), 0})) {
+  if (!transport_.send_buffer(
+          request.key.peer, RequestTable::cookie_of(request), first_byte(request),
+          static_cast<size_t>(stream.total_bytes),
+          {shm::PacketHeader::make_commit(over, 0, 0, RequestTable::cookie_of(request)), 0})) {
     return false;
   }
   stream.buffer_awaited = false;
@@ -351,7 +367,7 @@ void Engine::end_stream(SendStream& stream) {
   if (stream.offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.zero_copy_ended();
   request.send_stream = nullptr;
   send_streams_.destroy(&stream);
-  if (!request.await_match) complete_send(request, {});
+  if (!request.await_match) requests_.complete_send(request, {});
 }
 
 // False: the packet is invalid.
@@ -391,7 +407,7 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
   }
   if (start.part.bytes != 0) note_home(from, start.part);
   ReceiveStream* stream = receive_streams_.create();
-  if (stream == nullptr) out_of_memory("a long message", sizeof(ReceiveStream), from);
+  if (stream == nullptr) errors_.out_of_memory("a long message", sizeof(ReceiveStream), from);
   stream->from = from;
   stream->cookie = header.cookie();
   stream->flags = header.flags();
@@ -410,22 +426,15 @@ void Engine::on_rendezvous(PeerIndex from, const shm::PacketHeader& header, cons
 
   const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
   if (recorder_ != nullptr && traced()) recorder_->arrived(from, start.bytes, key.tag);
-  if (MatchEntry* entry = posted_.take(key); entry != nullptr) {
+  if (MatchEntry* entry = matching_.posted().take(key); entry != nullptr) {
     if (header.flags() & kSynchronous) answer(from, PacketKind::matched, 0, header.cookie());
     attach(*stream, static_cast<Request&>(*entry), key.tag);
     return;
   }
-  UnexpectedMessage* message = unexpected_pool_.create();
-  if (message == nullptr) out_of_memory("an unexpected message", sizeof(UnexpectedMessage), from);
-  message->key = key;
-  message->flags = header.flags();
-  message->cookie = header.cookie();
-  message->bytes = stream->total_bytes;
-  message->stream = stream;
-  message->payload = message->own;
-  unexpected_.add(*message);
-  transport_.add_unexpected_bytes(from, static_cast<int64_t>(sizeof(UnexpectedMessage)));
-  if (recorder_ != nullptr) recorder_->unexpected(unexpected_.size(), 0);
+  const UnexpectedMessage* message = matching_.add(key, header, stream->total_bytes, *stream);
+  if (message == nullptr) errors_.out_of_memory("an unexpected message", sizeof(UnexpectedMessage), from);
+  transport_.add_unexpected_bytes(from, message->memory_bytes());
+  if (recorder_ != nullptr) recorder_->unexpected(matching_.unexpected().size(), 0);
 }
 
 void Engine::attach(ReceiveStream& stream, Request& request, int tag) {
@@ -512,7 +521,7 @@ void Engine::on_part(PeerIndex from, uint32_t cookie, const CellPart& part) {
 // process's pool, the peer no longer holds it.
 void Engine::note_home(PeerIndex from, const CellPart& part) {
   for (SendStream* stream : sending_) {
-    if (stream->request->key.peer == from) stream->note_answer(owner_of(from, part), number_of(part));
+    if (stream->request->key.peer == from) stream->note_answer(owner_of(part, self_, from), number_of(part));
   }
   if (!(part.cell & kCellOfReceiver)) return;
   const size_t cell = part.cell & ~kCellOfReceiver;
@@ -529,8 +538,8 @@ void Engine::on_fragment(PeerIndex from, uint32_t cookie, const std::byte* paylo
 }
 
 void Engine::return_part(PeerIndex from, const CellPart& part) {
-  if (transport_.cells_of(owner_of(from, part), number_of(part), part.bytes) != nullptr)
-    give_back(from, part);
+  if (transport_.cells_of(owner_of(part, self_, from), number_of(part), part.bytes) != nullptr)
+    deferred_.release(from, part);
 }
 
 void Engine::announce(ReceiveStream& stream, int64_t bytes) const {
@@ -544,7 +553,7 @@ void Engine::announce(ReceiveStream& stream, int64_t bytes) const {
 void Engine::refuse_part(PeerIndex from, const CellPart& part) const {
   shm::report_corruption(
       "rank %d tells rank %d of %u bytes in cell %d of rank %d's pool, which are not there", from, self_,
-      part.bytes, number_of(part), owner_of(from, part));
+      part.bytes, number_of(part), owner_of(part, self_, from));
 }
 
 // Stores a fragment that arrived before the match. A sender has at most kCellsInFlightMax fragments in
@@ -555,13 +564,13 @@ void Engine::keep_part(ReceiveStream& stream, const CellPart& part) const {
 }
 
 void Engine::take_part(ReceiveStream& stream, const CellPart& part) {
-  const PeerIndex owner = owner_of(stream.from, part);
+  const PeerIndex owner = owner_of(part, self_, stream.from);
   const std::byte* data = transport_.cells_of(owner, number_of(part), part.bytes);
   if (data == nullptr) refuse_part(stream.from, part);
   take_bytes(stream, data, part.bytes);
   chaos::at(chaos::Point::cell_emptied);
   if (!stream.keeps_buffers || !peers_[static_cast<size_t>(stream.from)].recycled.keep(part)) {
-    give_back(stream.from, part);
+    deferred_.release(stream.from, part);
   }
 }
 
@@ -575,8 +584,7 @@ void Engine::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t by
     const auto length = static_cast<size_t>(fitting);
     if (LoadPolicy::has_choice(stream.total_bytes, length) &&
         datatype::is_one_run(*request.type, request.count)) {
-      peers_[static_cast<size_t>(stream.from)].load_policy.read(first_byte(request) + stream.copied_bytes,
-                                                                data, length);
+      pairs_.at(stream.from).load_policy.read(first_byte(request) + stream.copied_bytes, data, length);
     } else {
       datatype::unpack(*request.type, request.buffer, stream.copied_bytes, data, length);
     }
@@ -593,7 +601,7 @@ void Engine::finish_if_whole(ReceiveStream& stream) {
   receive_streams_.destroy(&stream);
   counters_.long_bytes_received += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->received, counters_.long_bytes_received);
-  complete_receive(request, from, request.received_tag, bytes);
+  requests_.complete_receive(request, from, request.received_tag, bytes);
 }
 
 }  // namespace hearth::p2p

@@ -77,21 +77,6 @@ struct ReceiveStream {
   std::vector<CellPart> parts;  // arrived before the match
 };
 
-/// A message that arrived before its receive was posted. Eager payloads of one line are stored inside.
-struct UnexpectedMessage : MatchMessage {
-  UnexpectedMessage() {}  // NOLINT(modernize-use-equals-default): see MatchEntry
-
-  uint32_t slot;
-  uint32_t alive;
-
-  uint8_t flags = 0;
-  uint32_t cookie = 0;
-  int64_t bytes = 0;
-  ReceiveStream* stream = nullptr;  // of a long message
-  std::byte* payload = nullptr;     // of an eager one: `own` or a block of malloc
-  std::byte own[shm::kLineBytes - shm::kHeaderBytes];
-};
-
 // Unordered lists whose members know their index, so that removal takes constant time: thousands of messages
 // may be in progress.
 template <class Stream>
