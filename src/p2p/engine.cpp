@@ -47,14 +47,19 @@ Engine::Engine(const EngineSetup& setup)
               ? std::function<void(PeerIndex, const Pair&)>()
               : [this](PeerIndex peer, const Pair& pair) { begin_profile(peer, pair); }),
       deferred_(setup.self, setup.size, transport_),
+      answers_(setup.size, transport_, failures_, errors_),
+      buffers_(setup.self, setup.size, transport_, deferred_, errors_),
+      access_(setup.self, setup.size, transport_, setup.control_block, setup.places, setup.methods,
+              setup.recorder),
+      offers_(pairs_, access_, setup.arena, setup.recorder, counters_),
+      copies_(transport_, requests_, pairs_, access_, setup.arena, setup.recorder, counters_),
+      sends_(setup.self, {transport_, requests_, pairs_, buffers_, offers_, answers_, deferred_, errors_,
+                          setup.recorder, setup.traffic, counters_}),
+      receives_(setup.self, {transport_, matching_, requests_, pairs_, buffers_, copies_, sends_, answers_,
+                             errors_, setup.recorder, setup.traffic, counters_}),
       wait_policy_(setup.wait),
       new_context_(setup.new_context),
-      arena_(setup.arena),
-      control_block_(setup.control_block),
-      places_(setup.places),
-      methods_(setup.methods),
       wait_page_(setup.wait_page),
-      traffic_(setup.traffic),
       check_liveness_(setup.check_liveness),
       record_death_(setup.record_death),
       recorder_(setup.recorder),
@@ -62,26 +67,15 @@ Engine::Engine(const EngineSetup& setup)
       backstop_ns_(setup.backstop_ns),
       unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
       packet_bytes_max_(setup.transport->packet_bytes_max()),
-      skew_aware_(param::get_flag(param::Id::p2p_skew)),
-      prefault_(param::get_flag(param::Id::p2p_prefault)),
-      keep_buffers_(param::get_flag(param::Id::p2p_keep_cells)),
-      recycled_bytes_max_(recycled_bytes_max(setup.transport->part_bytes_max(), setup.size)),
       peers_(static_cast<size_t>(setup.size)),
       profiled_(setup.recorder != nullptr ? peers_.size() : 0) {
   waiting_peers_.reserve(peers_.size());  // each is listed once, so listing never allocates
 }
 
-Engine::~Engine() {
-  for (PeerIndex peer = 0; peer < static_cast<PeerIndex>(peers_.size()); ++peer) give_back_recycled(peer);
-  deferred_.release_now();
-  for (size_t slot = 0; slot < receive_streams_.slots_used(); ++slot) {
-    if (ReceiveStream* stream = receive_streams_.at(slot); stream != nullptr)
-      receive_streams_.destroy(stream);
-  }
-}
+Engine::~Engine() = default;
 
 void Engine::reload_thresholds() {
-  skew_aware_ = param::get_flag(param::Id::p2p_skew);
+  offers_.reload();
   pairs_.reload();
   for (size_t i = 0; i < peers_.size(); ++i) {
     peers_[i].ring_bytes_max = pairs_.at(static_cast<PeerIndex>(i)).protocol.ring_bytes_max;
@@ -109,7 +103,7 @@ void Engine::await_incomplete(const Request& request, const Describe& describe) 
   const auto bytes = static_cast<uint64_t>(request.send_stream->total_bytes);
   const uint64_t since_ns = os::now_ns();
   wait_until(complete, describe);
-  peers_[static_cast<size_t>(request.key.peer)].skew.update(bytes, os::now_ns() - since_ns);
+  offers_.waited(request.key.peer, bytes, os::now_ns() - since_ns);
 }
 
 Status Engine::wait(Request*& request) {
@@ -135,14 +129,8 @@ Status Engine::wait_all(std::span<Request*> requests) {
 
 bool Engine::progress() try {
   bool moved = transport_.poll(&Engine::handle, this) > 0;
-  if (__builtin_expect(!sending_.empty(), 0)) {
-    for (size_t i = 0; i < sending_.size();) {
-      SendStream* stream = sending_[i];
-      moved |= push(*stream);
-      // push() removes a finished stream from the list.
-      if (i < sending_.size() && sending_[i] == stream) ++i;
-    }
-  }
+  if (__builtin_expect(sends_.any_sending(), 0)) moved |= sends_.push_all();
+  if (__builtin_expect(!answers_.empty(), 0)) moved |= answers_.serve();
   if (__builtin_expect(!waiting_peers_.empty(), 0)) moved |= serve_waiting_peers();
   moved |= requests_.advance();
   // Sleeping threads of this process may have waited for this progress.
@@ -154,8 +142,8 @@ bool Engine::progress() try {
 
 void Engine::shuffle() {
   transport_.shuffle();
-  for (size_t i = 1; i < sending_.size(); ++i) std::swap(sending_[i], sending_[chaos::draw(i + 1)]);
-  for (size_t i = 0; i < sending_.size(); ++i) sending_[i]->place = static_cast<int>(i);
+  sends_.shuffle();
+  answers_.shuffle();
   for (size_t i = 1; i < waiting_peers_.size(); ++i) {
     std::swap(waiting_peers_[i], waiting_peers_[chaos::draw(i + 1)]);
   }
@@ -193,8 +181,8 @@ uint64_t Engine::slots_sent() {
 }
 
 size_t Engine::pool_bytes() const {
-  return requests_.pool().bytes_used() + matching_.pool_bytes() + send_streams_.bytes_used() +
-         receive_streams_.bytes_used();
+  return requests_.pool().bytes_used() + matching_.pool_bytes() + sends_.pool_bytes() +
+         receives_.pool_bytes();
 }
 
 bool Engine::idle(Waiter& waiter) try {

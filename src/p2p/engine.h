@@ -25,21 +25,26 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "datatype/type.h"
+#include "p2p/answers.h"
+#include "p2p/bounce_buffers.h"
+#include "p2p/copy_offers.h"
+#include "p2p/counters.h"
 #include "p2p/deferred_work.h"
 #include "p2p/envelope.h"
 #include "p2p/failure_record.h"
 #include "p2p/fatal_errors.h"
+#include "p2p/long_receives.h"
+#include "p2p/long_sends.h"
 #include "p2p/matching.h"
+#include "p2p/memory_access.h"
+#include "p2p/offered_copies.h"
 #include "p2p/pair_table.h"
-#include "p2p/recycled_buffers.h"
 #include "p2p/request.h"
 #include "p2p/request_table.h"
-#include "p2p/skew.h"
 #include "p2p/stream.h"
 #include "shm/arena.h"
 #include "shm/layout.h"
 #include "shm/liveness.h"
-#include "single_copy/cooperative.h"
 #include "single_copy/single_copy.h"
 #include "transport/transport.h"
 
@@ -58,13 +63,6 @@ struct Received {
   int64_t bytes = 0;
 };
 
-/// An answer that waits for room in the ring.
-struct Answer {
-  PacketKind kind;
-  uint8_t flags;
-  uint32_t cookie;
-};
-
 /// State for one process.
 struct Peer {
   /// Fast path enabled: the ring is open, the backlog is empty, and the peer is not flow-blocked by unmatched
@@ -75,36 +73,9 @@ struct Peer {
   shm::RingReader* direct_ring_from = nullptr;
   Request* backlog = nullptr;  // sends that wait for room, oldest first, which preserves the matching order
   Request* backlog_last = nullptr;
-  uint64_t ring_bytes_max = 0;  // longest message inside the ring
-  bool listed = false;          // in Engine::waiting_peers_
-  enum class Ability : uint8_t { untried, works, refused };
-  Ability reading = Ability::untried;  // whether this process can read the peer's memory by `method`
-  Ability writing = Ability::untried;
-  single_copy::Method* method = nullptr;
-  bool single_copy_declined = false;  // the peer replied that single copy works in neither direction
-  bool writing_declined = false;      // the peer replied that it cannot write to this process
-  bool arena_declined = false;        // the peer cannot map this process's arena slice
-  uint16_t copied_together = 0;       // cooperative copies from this peer, see single_copy/cooperative.h
-  Skew skew;
-  RecycledBuffers recycled;
-  uint32_t room_prefetched = 0;  // payload bytes prefetched for the next packet (deferred_work.cpp)
-  uint32_t arena_questions = 0;  // messages eligible for the arena
-  bool sample_due = false;       // the next message in bounce buffers samples whether the two share a cache
-  single_copy::Target target;    // set by the first read probe
-  std::vector<Answer> answers;
-  std::vector<ReceiveStream*> streams;  // long messages with outstanding fragments
-};
-
-/// Counters beyond those of queues and pools. The fast path does not count.
-struct EngineCounters {
-  uint64_t long_messages_sent = 0;  // by rendezvous: sent in fragments, or copied by the receiver
-  uint64_t long_bytes_sent = 0;
-  uint64_t long_bytes_received = 0;
-  uint64_t single_copies = 0;  // made by this process as the receiver
-  uint64_t single_copy_bytes = 0;
-  uint64_t cooperative_requests = 0;    // to senders: to join a copy, or to write the message
-  uint64_t bytes_copied_by_sender = 0;  // copied by this process as the sender: cooperatively or alone
-  uint64_t sleeps = 0;                  // of waiting calls
+  uint64_t ring_bytes_max = 0;   // longest message inside the ring
+  bool listed = false;           // in Engine::waiting_peers_
+  uint32_t room_prefetched = 0;  // payload bytes prefetched for the next packet (deferred_work.h)
 };
 
 /// How long a waiting call spins, then yields, before the rank sleeps.
@@ -280,7 +251,7 @@ class Engine {
   /// True if no send or answer is pending: all sends have reached their receivers or the rings, all answers
   /// have been sent.
   bool quiet() const {
-    return requests_.sends_pending() == 0 && waiting_peers_.empty() && transport_.quiet();
+    return requests_.sends_pending() == 0 && answers_.empty() && waiting_peers_.empty() && transport_.quiet();
   }
 
   // Failures (failure.cpp): dead processes and revoked communicators. docs/design/reliability.md.
@@ -408,20 +379,12 @@ class Engine {
   void pass_on(PeerIndex dead);
   void on_died(PeerIndex from, uint32_t process);
   void reap(PeerIndex process);
-  [[gnu::cold]] void grow_cell_receivers(size_t cells);
-  void note_receiver(int cell, PeerIndex receiver) {
-    const auto at = static_cast<size_t>(cell);
-    if (__builtin_expect(at >= cell_receivers_.size(), 0)) grow_cell_receivers(at + 1);
-    cell_receivers_[at] = receiver;
-  }
   void leave_regions_of_dead() const;
-  void take_cells_back(PeerIndex process);
   void close_if_broken(objects::Comm& comm);
   bool end_receives(const Hopeless& why);
   bool stall_receives();
-  void end_sends(const Hopeless& why, bool lent_too);
+  void end_sends(const Hopeless& why, bool exposed_too);
   void end_unstarted(Request& request, Status status);
-  void end_send(Request& request, Status status);
   FailureRecord::Revoked& note_revoked(uint32_t context);
   void on_revoked(PeerIndex from, uint32_t context);
   void disable_fast_path(objects::Comm& comm);
@@ -448,16 +411,19 @@ class Engine {
   /// Returns false if the ring has no room.
   bool try_start_send(Request& request);
   void start_send(Request& request);
-  bool start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool held);
-  SendStream* make_send_stream();
   void list_waiting(PeerIndex peer);
   bool serve_waiting_peers();
-  void answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cookie);
-  bool try_answer(PeerIndex to, const Answer& answer);
 
   // receive.cpp
   static void handle(void* engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
+  /// Handles a packet of one kind; false: it is invalid.
+  using Handler = bool (*)(Engine& engine, PeerIndex from, const shm::PacketHeader& header,
+                           const std::byte* payload);
+  static const std::array<Handler, kPacketKinds> handlers;
+  template <bool (LongSends::*function)(Request&)>
+  static bool on_answer(Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*);
+  bool on_cooperative_request(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   void keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload);
   bool take_inline(shm::RingReader& direct_ring, void* buffer, const datatype::Type& type, uint64_t bytes,
                    uint64_t match, int call);
@@ -472,84 +438,25 @@ class Engine {
   void discard(UnexpectedMessage* message);
   void on_corruption(PeerIndex from, const shm::PacketHeader& header);
 
-  // stream.cpp
-  void on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
-  void on_part(PeerIndex from, uint32_t cookie, const CellPart& part);
-  void note_home(PeerIndex from, const CellPart& part);
-  void on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes);
-  void attach(ReceiveStream& stream, Request& request, int tag);
-  void announce(ReceiveStream& stream, int64_t bytes) const;
-  void keep_part(ReceiveStream& stream, const CellPart& part) const;
-  void take_part(ReceiveStream& stream, const CellPart& part);
-  [[noreturn, gnu::cold]] void refuse_part(PeerIndex from, const CellPart& part) const;
-  /// Releases the bounce buffers of a fragment whose message is not received.
-  void return_part(PeerIndex from, const CellPart& part);
-  void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
-  void has_come(ReceiveStream& stream);
-  void finish_if_whole(ReceiveStream& stream);
-  ReceiveStream* stream_of(PeerIndex from, uint32_t cookie);
-  bool push(SendStream& stream);
-  void retire(SendStream& stream);
-  bool fill_part(SendStream& stream, CellPart& part);
-  void recall(SendStream& stream);
-  void on_recall(PeerIndex from, uint32_t cookie);
-  int take_cells(SendStream& stream, int64_t& bytes);
-  bool push_fragment(SendStream& stream);
-  bool push_buffer(SendStream& stream);
-  bool await_buffer(ReceiveStream& stream);
-  bool on_buffer_came(PeerIndex from, uint32_t slot);
-  void end_stream(SendStream& stream);
-  void let_go(SendStream& stream);
-  bool on_clear_to_send(Request& request, uint8_t flags);
-
-  static int64_t recycled_bytes_max(size_t part_bytes_max, int processes);
-  void give_back_recycled(PeerIndex peer);
-
-  // single_copy.cpp
-  static bool cells_hold(const PairProtocol& limits, uint64_t bytes);
-  static bool offers_arena(Peer& peer, bool near);
-  uint8_t offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address,
-                shm::Exposure& exposure);
-  enum class Copied : uint8_t { whole, by_sender, not_now, never };
-  Copied copy_from_sender(ReceiveStream& stream, const Request& request);
-  Copied copy_by_method(ReceiveStream& stream, std::byte* to, size_t bytes);
-  bool copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes);
-  bool copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
-                     const single_copy::PieceSizes& sizes, single_copy::Copier& copier);
-  bool request_cooperation(const ReceiveStream& stream, const CooperativeRequest& cooperative_request,
-                           uint8_t flags);
-  bool on_written(PeerIndex from, uint32_t cookie, uint8_t flags);
-
-  // cooperative_send.cpp
-  int place_of(PeerIndex index) const {
-    return places_.empty() ? static_cast<int>(index) : places_[static_cast<size_t>(index)];
-  }
-  single_copy::Method* reader_of(PeerIndex index, Peer& peer);
-  single_copy::Method* writer_of(PeerIndex index, Peer& peer);
-  shm::CopyControlBlock* cma_block_of(PeerIndex index, const single_copy::Method& method) const;
-  bool on_cooperative_request(Request& request, uint8_t flags, const std::byte* payload);
-  bool serve_cooperative_request(Request& request, uint8_t flags,
-                                 const CooperativeRequest& cooperative_request);
-  bool copy_own_part_in_arena(const Request& request, const CooperativeRequest& cooperative_request);
-  void copy_own_part_by_method(const Request& request, const CooperativeRequest& cooperative_request);
-  uint8_t write_alone(const Request& request, const CooperativeRequest& cooperative_request);
-
   const PeerIndex self_;
   transport::Transport& transport_;
+  EngineCounters counters_;
   Matching matching_;
   const FatalErrors errors_;
   RequestTable requests_;
   FailureRecord failures_;
   PairTable pairs_;
   DeferredWork deferred_;
+  Answers answers_;
+  BounceBuffers buffers_;
+  MemoryAccess access_;
+  CopyOffers offers_;
+  OfferedCopies copies_;
+  LongSends sends_;
+  LongReceives receives_;
   const WaitPolicy wait_policy_;
   const std::function<uint32_t()> new_context_;
-  shm::Arena* const arena_;
-  const std::function<shm::CopyControlBlock*(PeerIndex)> control_block_;
-  const std::vector<int> places_;
-  const std::vector<single_copy::Method*> methods_;
   shm::WaitPage* const wait_page_;
-  shm::LongTraffic* const traffic_;
   void (*const check_liveness_)();
   void (*const record_death_)(PeerIndex process, PeerIndex from);
   profile::Recorder* const recorder_;
@@ -558,19 +465,11 @@ class Engine {
   bool corruption_reported_ = false;
   uint64_t unexpected_kib_max_;
   size_t packet_bytes_max_;
-  bool skew_aware_;
-  bool prefault_;  // prefault ahead of the copy
-  bool keep_buffers_;
-  const int64_t recycled_bytes_max_;  // per peer
 
   std::vector<Peer> peers_;
-  std::vector<ProfiledPeer> profiled_;  // empty without a recorder
-  Pool<SendStream> send_streams_;
-  Pool<ReceiveStream> receive_streams_;
-  std::vector<SendStream*> sending_;
-  std::vector<PeerIndex> waiting_peers_;                   // with answers or a backlog
+  std::vector<ProfiledPeer> profiled_;                     // empty without a recorder
+  std::vector<PeerIndex> waiting_peers_;                   // with a backlog
   bool fast_path_disabled_ = chaos::disables_fast_path();  // chaos, or a revoked communicator
-  std::vector<PeerIndex> cell_receivers_;                  // by own cell: the process that it was sent to
   uint32_t fruitless_ = 0;         // consecutive calls of progress_once() without progress
   uint64_t polling_since_ns_ = 0;  // first clock reading during these; 0: none
   bool polling_shown_ = false;     // in the wait diagnostics
@@ -580,9 +479,8 @@ class Engine {
   // process wake when their wait is over, or to become the leader.
   Waiter* leader_ = nullptr;
   std::vector<Waiter*> followers_;
-  int unminded_ = 0;  // receives from direct rings since the last progress() of receive_from_direct_ring()
-  EngineCounters counters_;
-  uint32_t chance_ = 1;               // random state of is_drawn()
+  int unminded_ = 0;     // receives from direct rings since the last progress() of receive_from_direct_ring()
+  uint32_t chance_ = 1;  // random state of is_drawn()
   uint64_t posted_lines_ = 0;         // posted receives served by take_lines_inline(), while profiled
   std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
   uint64_t slots_sent_ = 0;

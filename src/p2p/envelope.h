@@ -47,6 +47,8 @@ enum class PacketKind : uint8_t {
   buffer_left,
   died,
 };
+/// Numbers of kinds, of which 0 is none.
+constexpr size_t kPacketKinds = static_cast<size_t>(PacketKind::died) + 1;
 
 /// Whether packets of this kind refer to a message that the receiving process has sent, or has exposed a
 /// buffer for.

@@ -17,7 +17,6 @@
 #include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/pools.h"
-#include "p2p/cma_access.h"
 #include "p2p/engine.h"
 #include "p2p/partitioned.h"
 #include "p2p/wait_diagnostics.h"
@@ -79,7 +78,8 @@ void Engine::pass_on(PeerIndex dead) {
   const PeerIndex count = size();
   for (PeerIndex distance = 1; distance < count; distance *= 2) {
     for (const PeerIndex to : {(self_ + distance) % count, (self_ + count - distance) % count}) {
-      if (to != self_ && !failures_.is_dead(to)) answer(to, PacketKind::died, 0, static_cast<uint32_t>(dead));
+      if (to != self_ && !failures_.is_dead(to))
+        answers_.send(to, PacketKind::died, 0, static_cast<uint32_t>(dead));
     }
   }
 }
@@ -102,17 +102,15 @@ void Engine::reap(PeerIndex process) {
   failures_.note_death(process);
   pass_on(process);
   peer.fast_path = false;
-  peer.answers.clear();
-  give_back_recycled(process);
+  answers_.drop(process);
+  buffers_.release_recycled(process);
   end_sends(
       [this, process](const MatchKey& key) {
         return key.peer == process ? failures_.death_of(process, MPIX_ERR_PROC_FAILED) : Status();
       },
       true);
-  take_cells_back(process);
-  // Processes on other machines have no local rank and no slots in the control block.
-  if (const int place = place_of(process); control_block_ && place >= 0)
-    CmaAccess::end_of(*control_block_(self_), place);
+  buffers_.reclaim(process);
+  access_.reap(process);
 }
 
 // Repeats this for all dead processes: a process that died now may have counted an earlier dead one among the
@@ -122,18 +120,6 @@ void Engine::leave_regions_of_dead() const {
   for (size_t index = 0; index < peers_.size(); ++index) {
     if (failures_.is_dead(static_cast<PeerIndex>(index)))
       objects::leave_regions_of(static_cast<PeerIndex>(index));
-  }
-}
-
-// Reclaims the bounce buffers that a dead process has not released.
-void Engine::take_cells_back(PeerIndex process) {
-  for (size_t at = 0; at < cell_receivers_.size(); ++at) {
-    if (cell_receivers_[at] != process) continue;
-    const auto cell = static_cast<int>(at);
-    if (!transport_.cell_returned(self_, cell, transport_.cell_ticket(self_, cell))) {
-      transport_.mark_cell_free(self_, cell, self_);
-    }
-    cell_receivers_[at] = MPI_PROC_NULL;
   }
 }
 
@@ -168,25 +154,7 @@ bool Engine::end_receives(const Hopeless& why) {
     matching_.posted().remove(*request);
     requests_.end_receive(*request, request->key.peer, status);
   }
-  bool any = !posted.empty();
-  for (Peer& peer : peers_) {
-    if (peer.streams.empty()) continue;
-    const std::vector<ReceiveStream*> streams = peer.streams;
-    for (ReceiveStream* stream : streams) {
-      if (stream->alive != Pool<ReceiveStream>::kAlive || stream->request == nullptr) continue;
-      // The sender may be writing to the buffer; it answers when it has finished.
-      if (stream->asked_to_write && !failures_.is_dead(stream->from)) continue;
-      Request& request = *stream->request;
-      const Status status = why({request.key.context, stream->from, request.received_tag});
-      if (status.ok()) continue;
-      const PeerIndex from = stream->from;
-      unlist(peer.streams, *stream);
-      receive_streams_.destroy(stream);
-      requests_.end_receive(request, from, status);
-      any = true;
-    }
-  }
-  return any;
+  return receives_.end_if(why, failures_) || !posted.empty();
 }
 
 // Completes receives from any source that a dead process might have served, but leaves them posted (complete
@@ -204,21 +172,7 @@ bool Engine::stall_receives() {
   return any;
 }
 
-void Engine::end_send(Request& request, Status status) {
-  if (SendStream* stream = request.send_stream; stream != nullptr) {
-    unlist(sending_, *stream);
-    if (stream->to_answer) {
-      answer(request.key.peer, PacketKind::written, stream->answer_flags, RequestTable::cookie_of(request));
-    }
-    if (stream->offered != 0) peers_[static_cast<size_t>(request.key.peer)].skew.zero_copy_ended();
-    request.send_stream = nullptr;
-    send_streams_.destroy(stream);
-  }
-  request.await_match = false;
-  requests_.complete_send(request, status);
-}
-
-void Engine::end_sends(const Hopeless& why, bool lent_too) {
+void Engine::end_sends(const Hopeless& why, bool exposed_too) {
   std::vector<Request*> ended;
   for (Peer& peer : peers_) {
     Request* kept = nullptr;
@@ -237,11 +191,7 @@ void Engine::end_sends(const Hopeless& why, bool lent_too) {
     peer.backlog = kept;
     peer.backlog_last = kept_last;
   }
-  for (size_t slot = 0; slot < send_streams_.slots_used(); ++slot) {
-    const SendStream* stream = send_streams_.at(slot);
-    if (stream == nullptr || (stream->offered != 0 && !lent_too)) continue;
-    if (!why(stream->request->key).ok()) ended.push_back(stream->request);
-  }
+  sends_.find([&why](const Request& request) { return !why(request.key).ok(); }, exposed_too, ended);
   for (size_t slot = 0; slot < requests_.pool().slots_used(); ++slot) {
     Request* request = requests_.pool().at(slot);
     if (request == nullptr || request->kind != RequestKind::send || !request->await_match) continue;
@@ -252,7 +202,7 @@ void Engine::end_sends(const Hopeless& why, bool lent_too) {
   if (!ended.empty()) requests_.begin_epoch();
   for (Request* request : ended) {
     if (request->alive != Pool<Request>::kAlive || request->complete) continue;
-    end_send(*request, why(request->key));
+    sends_.end(*request, why(request->key));
   }
 }
 
@@ -285,7 +235,7 @@ void Engine::disable_fast_path(objects::Comm& comm) {
 
 void Engine::tell_revoked(const FailureRecord::Revoked& revoked) {
   for_members(*revoked.comm, [&](PeerIndex process) {
-    if (process != self_) answer(process, PacketKind::revoked, 0, revoked.block * kContextsEach);
+    if (process != self_) answers_.send(process, PacketKind::revoked, 0, revoked.block * kContextsEach);
   });
 }
 

@@ -176,7 +176,7 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
   }
   if (MatchEntry* entry = matching_.posted().take(key); __builtin_expect(entry != nullptr, 1)) {
     if (__builtin_expect(header.flags() & kSynchronous, 0)) {
-      answer(from, PacketKind::matched, 0, header.cookie());
+      answers_.send(from, PacketKind::matched, 0, header.cookie());
     }
     deliver_bytes(static_cast<Request&>(*entry), from, key.tag, payload, header.bytes());
     return;
@@ -187,85 +187,91 @@ inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, co
 [[gnu::hot]] void Engine::handle(void* engine_address, PeerIndex from, const shm::PacketHeader& header,
                                  const std::byte* payload) try {
   Engine& engine = *static_cast<Engine*>(engine_address);
-  const size_t bytes = header.bytes();
-  if (__builtin_expect(
-          header.kind() == static_cast<uint8_t>(PacketKind::eager) && bytes <= engine.packet_bytes_max_, 1)) {
+  if (__builtin_expect(header.kind() == static_cast<uint8_t>(PacketKind::eager) &&
+                           header.bytes() <= engine.packet_bytes_max_,
+                       1)) {
     return engine.on_eager(from, header, payload);
   }
-  switch (static_cast<PacketKind>(header.kind())) {
-    case PacketKind::eager:
-      break;
-    case PacketKind::rendezvous:
-      if (bytes != rendezvous_bytes(header.flags())) break;
-      return engine.on_rendezvous(from, header, payload);
-    case PacketKind::cells: {
-      if (bytes != sizeof(CellPart)) break;
-      CellPart part;
-      copy_bytes(&part, payload, sizeof part);
-      if (part.bytes == 0) break;
-      return engine.on_part(from, header.cookie(), part);
-    }
-    case PacketKind::fragment:
-      if (bytes > engine.packet_bytes_max_) break;
-      return engine.on_fragment(from, header.cookie(), payload, bytes);
-    case PacketKind::clear_to_send:
-      if (Request* request = engine.requests_.find_send(header.cookie(), from);
-          request != nullptr && engine.on_clear_to_send(*request, header.flags())) {
-        return;
-      }
-      break;
-    case PacketKind::finished:
-      if (Request* request = engine.requests_.find_send(header.cookie(), from);
-          request != nullptr && request->send_stream != nullptr && request->send_stream->offered != 0) {
-        return engine.end_stream(*request->send_stream);
-      }
-      break;
-    case PacketKind::cooperative_request:
-      if (__builtin_expect(engine.failures_.any(), 0) &&
-          engine.requests_.find_send(header.cookie(), from) == nullptr) {
-        // The receiver that asked for a write waits for an answer before it releases its buffer.
-        if (header.flags() & kAlone) engine.answer(from, PacketKind::written, kNotWritten, header.cookie());
-        return;
-      }
-      if (Request* request = engine.requests_.find_send(header.cookie(), from);
-          request != nullptr && bytes == sizeof(CooperativeRequest) &&
-          engine.on_cooperative_request(*request, header.flags(), payload)) {
-        return;
-      }
-      break;
-    case PacketKind::written:
-      if (engine.on_written(from, header.cookie(), header.flags())) return;
-      break;
-    case PacketKind::recall:
-      return engine.on_recall(from, header.cookie());
-    case PacketKind::revoked:
-      return engine.on_revoked(from, header.cookie());
-    case PacketKind::died:
-      return engine.on_died(from, header.cookie());
-    case PacketKind::buffer_came:
-      // Valid only from the transport itself, which passes no payload.
-      if (payload == nullptr && engine.on_buffer_came(from, header.cookie())) return;
-      break;
-    case PacketKind::buffer_left:
-      if (Request* request = payload == nullptr ? engine.requests_.find_send(header.cookie(), from) : nullptr;
-          request != nullptr && request->send_stream != nullptr && request->send_stream->held) {
-        return engine.end_stream(*request->send_stream);
-      }
-      break;
-    case PacketKind::matched:
-      if (Request* request = engine.requests_.find_send(header.cookie(), from);
-          request != nullptr && request->await_match) {
-        request->await_match = false;
-        if (request->send_stream == nullptr) engine.requests_.complete_send(*request, {});
-        return;
-      }
-      break;
-  }
-  engine.on_corruption(from, header);
+  const Handler handler = header.kind() < kPacketKinds ? handlers[header.kind()] : nullptr;
+  if (handler == nullptr || !handler(engine, from, header, payload)) engine.on_corruption(from, header);
 } catch (const std::bad_alloc&) {
   // The packet may be half processed, and it will not be sent again.
   static_cast<Engine*>(engine_address)->errors_.out_of_memory("a packet", header.bytes(), from);
 }
+
+// The other kinds of packets.
+
+// A packet that concerns a send of this process and whose header says all.
+template <bool (LongSends::*function)(Request&)>
+bool Engine::on_answer(Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*) {
+  Request* request = engine.requests_.find_send(header.cookie(), from);
+  return request != nullptr && (engine.sends_.*function)(*request);
+}
+
+bool Engine::on_cooperative_request(PeerIndex from, const shm::PacketHeader& header,
+                                    const std::byte* payload) {
+  Request* request = requests_.find_send(header.cookie(), from);
+  if (__builtin_expect(failures_.any(), 0) && request == nullptr) {
+    // The receiver that asked for a write waits for an answer before it releases its buffer.
+    if (header.flags() & kAlone) answers_.send(from, PacketKind::written, kNotWritten, header.cookie());
+    return true;
+  }
+  return request != nullptr && header.bytes() == sizeof(CooperativeRequest) &&
+         sends_.on_cooperative_request(*request, header.flags(), payload);
+}
+
+// By PacketKind. A null payload marks a packet of the transport itself.
+const std::array<Engine::Handler, kPacketKinds> Engine::handlers = {
+    nullptr,
+    nullptr,  // eager: longer than any packet
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+      if (header.bytes() != rendezvous_bytes(header.flags())) return false;
+      engine.receives_.on_rendezvous(from, header, payload);
+      return true;
+    },
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {  // cells
+      CellPart part = {};
+      if (header.bytes() == sizeof part) copy_bytes(&part, payload, sizeof part);
+      if (part.bytes == 0) return false;
+      engine.receives_.on_part(from, header.cookie(), part);
+      return true;
+    },
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+      if (header.bytes() > engine.packet_bytes_max_) return false;
+      engine.receives_.on_fragment(from, header.cookie(), payload, header.bytes());
+      return true;
+    },
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*) {
+      Request* request = engine.requests_.find_send(header.cookie(), from);
+      return request != nullptr && engine.sends_.on_clear_to_send(*request, header.flags());
+    },
+    &on_answer<&LongSends::on_finished>,
+    &on_answer<&LongSends::on_matched>,
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+      return engine.on_cooperative_request(from, header, payload);
+    },
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*) {  // written
+      return engine.receives_.on_written(from, header.cookie(), header.flags());
+    },
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*) {
+      engine.on_revoked(from, header.cookie());
+      return true;
+    },
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*) {  // recall
+      engine.receives_.on_recall(from, header.cookie());
+      return true;
+    },
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+      return payload == nullptr && engine.receives_.on_buffer_came(from, header.cookie());
+    },
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+      return payload == nullptr && on_answer<&LongSends::on_buffer_left>(engine, from, header, payload);
+    },
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*) {  // died
+      engine.on_died(from, header.cookie());
+      return true;
+    },
+};
 
 // Only a stray write into the shared segment produces an invalid packet. An answer that refers to no pending
 // send is dropped, because no operation waits for it. Any other invalid packet ends the job, because the
@@ -299,12 +305,12 @@ void Engine::deliver(Request& request, UnexpectedMessage* message) try {
   transport_.add_unexpected_bytes(from, -message->memory_bytes());
   if (recorder_ != nullptr)
     recorder_->expected(message->stream == nullptr ? static_cast<uint64_t>(message->bytes) : 0);
-  if (message->flags & kSynchronous) answer(from, PacketKind::matched, 0, message->cookie);
+  if (message->flags & kSynchronous) answers_.send(from, PacketKind::matched, 0, message->cookie);
   if (message->stream != nullptr) {
     ReceiveStream& stream = *message->stream;
     message->stream = nullptr;
     matching_.destroy(message);
-    attach(stream, request, tag);
+    receives_.attach(stream, request, tag);
     return;
   }
   // deliver_bytes() may destroy the request; the message has to stay valid until it returns.
@@ -318,11 +324,7 @@ void Engine::deliver(Request& request, UnexpectedMessage* message) try {
 void Engine::discard(UnexpectedMessage* message) {
   matching_.remove(*message);
   transport_.add_unexpected_bytes(message->key.peer, -message->memory_bytes());
-  if (ReceiveStream* stream = message->stream; stream != nullptr) {
-    for (const CellPart& part : stream->parts) return_part(message->key.peer, part);
-    unlist(peers_[static_cast<size_t>(message->key.peer)].streams, *stream);
-    receive_streams_.destroy(stream);
-  }
+  if (message->stream != nullptr) receives_.drop(*message->stream);
   matching_.destroy(message);
 }
 

@@ -168,7 +168,7 @@ bool Engine::try_start_send(Request& request) {
   const int64_t bytes = request.count * request.type->size;
   const bool held = is_flow_blocked(peer, to);
   if (held || static_cast<uint64_t>(bytes) > pair.protocol.ring_bytes_max) {
-    return start_rendezvous(request, peer, bytes, held);
+    return sends_.start(request, held);
   }
   const uint8_t flags = request.await_match ? kSynchronous : 0;
   const uint32_t cookie = request.await_match ? requests_.issue_cookie(request) : 0;
@@ -196,10 +196,6 @@ bool Engine::serve_waiting_peers() try {
   for (size_t i = 0; i < waiting_peers_.size();) {
     const PeerIndex index = waiting_peers_[i];
     Peer& peer = peers_[static_cast<size_t>(index)];
-    size_t answered = 0;
-    while (answered < peer.answers.size() && try_answer(index, peer.answers[answered])) ++answered;
-    peer.answers.erase(peer.answers.begin(), peer.answers.begin() + static_cast<std::ptrdiff_t>(answered));
-    moved |= answered > 0;
     while (peer.backlog != nullptr) {
       Request* request = peer.backlog;
       Request* next = request->next;
@@ -208,7 +204,7 @@ bool Engine::serve_waiting_peers() try {
       moved = true;
     }
     update_fast_path(peer, index);
-    if (peer.answers.empty() && peer.backlog == nullptr) {
+    if (peer.backlog == nullptr) {
       peer.listed = false;
       waiting_peers_[i] = waiting_peers_.back();
       waiting_peers_.pop_back();
@@ -219,26 +215,6 @@ bool Engine::serve_waiting_peers() try {
   return moved;
 } catch (const std::bad_alloc&) {
   errors_.out_of_memory("a message that waited for room in the ring");
-}
-
-// Answers are not part of the order of messages, so they may overtake messages in the backlog.
-
-bool Engine::try_answer(PeerIndex to, const Answer& answer) {
-  Status status;
-  if (transport_.claim(to, 0, status) == nullptr) return false;
-  transport_.commit(to, static_cast<uint8_t>(answer.kind), answer.flags, 0, answer.cookie, 0);
-  return true;
-}
-
-void Engine::answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cookie) try {
-  const Answer made = {kind, flags, cookie};
-  Peer& peer = peers_[static_cast<size_t>(to)];
-  if (failures_.is_dead(to)) return;
-  if (peer.answers.empty() && try_answer(to, made)) return;
-  peer.answers.push_back(made);
-  list_waiting(to);
-} catch (const std::bad_alloc&) {
-  errors_.out_of_memory("an answer that waits for room in the ring", sizeof(Answer), to);
 }
 
 }  // namespace hearth::p2p
