@@ -62,7 +62,7 @@ const Pvar pvars[] = {
      "messages that this process copied straight from their sender's memory"},
     {"p2p_single_copy_bytes", kCounter, [](Engine& e) { return e.counters().single_copy_bytes; },
      "their bytes"},
-    {"shm_ring_slots_sent", kCounter, [](Engine& e) { return e.slots_sent(); },
+    {"shm_ring_slots_sent", kCounter, [](Engine& e) { return e.eager().slots_sent(); },
      "slots of 32 bytes that this process has written into rings: short messages and all packets of control"},
     {"wait_sleeps", kCounter, [](Engine& e) { return e.counters().sleeps; },
      "how often a waiting call has given its processor up until something comes"},

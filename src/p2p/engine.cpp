@@ -45,9 +45,15 @@ Engine::Engine(const EngineSetup& setup)
           setup.size, setup.relation, transport_, setup.arena,
           setup.recorder == nullptr
               ? std::function<void(PeerIndex, const Pair&)>()
-              : [this](PeerIndex peer, const Pair& pair) { begin_profile(peer, pair); }),
+              : [this](PeerIndex peer, const Pair& pair) {
+                  profile_.begin(peer, pair);
+                  eager_.peer(peer).profiled = true;
+                }),
       deferred_(setup.self, setup.size, transport_),
       answers_(setup.size, transport_, failures_, errors_),
+      profile_(setup.size, setup.recorder, matching_.posted()),
+      eager_({transport_, matching_, requests_, pairs_, failures_, deferred_, answers_, errors_, profile_,
+              [](void* engine) { static_cast<Engine*>(engine)->progress(); }, this}),
       buffers_(setup.self, setup.size, transport_, deferred_, errors_),
       access_(setup.self, setup.size, transport_, setup.control_block, setup.places, setup.methods,
               setup.recorder),
@@ -64,22 +70,14 @@ Engine::Engine(const EngineSetup& setup)
       record_death_(setup.record_death),
       recorder_(setup.recorder),
       warn_(setup.warn),
-      backstop_ns_(setup.backstop_ns),
-      unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
-      packet_bytes_max_(setup.transport->packet_bytes_max()),
-      peers_(static_cast<size_t>(setup.size)),
-      profiled_(setup.recorder != nullptr ? peers_.size() : 0) {
-  waiting_peers_.reserve(peers_.size());  // each is listed once, so listing never allocates
-}
+      backstop_ns_(setup.backstop_ns) {}
 
 Engine::~Engine() = default;
 
 void Engine::reload_thresholds() {
   offers_.reload();
   pairs_.reload();
-  for (size_t i = 0; i < peers_.size(); ++i) {
-    peers_[i].ring_bytes_max = pairs_.at(static_cast<PeerIndex>(i)).protocol.ring_bytes_max;
-  }
+  eager_.reload();
 }
 
 // Requests.
@@ -131,7 +129,7 @@ bool Engine::progress() try {
   bool moved = transport_.poll(&Engine::handle, this) > 0;
   if (__builtin_expect(sends_.any_sending(), 0)) moved |= sends_.push_all();
   if (__builtin_expect(!answers_.empty(), 0)) moved |= answers_.serve();
-  if (__builtin_expect(!waiting_peers_.empty(), 0)) moved |= serve_waiting_peers();
+  if (__builtin_expect(eager_.any_backlog(), 0)) moved |= serve_backlogs();
   moved |= requests_.advance();
   // Sleeping threads of this process may have waited for this progress.
   if (__builtin_expect(LibraryLock::enabled, 0) && moved) wake_threads();
@@ -144,9 +142,7 @@ void Engine::shuffle() {
   transport_.shuffle();
   sends_.shuffle();
   answers_.shuffle();
-  for (size_t i = 1; i < waiting_peers_.size(); ++i) {
-    std::swap(waiting_peers_[i], waiting_peers_[chaos::draw(i + 1)]);
-  }
+  eager_.shuffle();
 }
 
 bool Engine::progress_once() try {
@@ -168,16 +164,9 @@ bool Engine::progress_once() try {
   errors_.out_of_memory("wait diagnostics");
 }
 
-uint64_t Engine::slots_sent() {
-  slots_seen_.resize(peers_.size());
-  for (size_t i = 0; i < peers_.size(); ++i) {
-    const shm::RingWriter* direct_ring = transport_.direct_ring_to(static_cast<PeerIndex>(i));
-    if (direct_ring == nullptr) continue;
-    const uint32_t written = direct_ring->slots_written();
-    slots_sent_ += written - slots_seen_[i];
-    slots_seen_[i] = written;
-  }
-  return slots_sent_;
+void Engine::complete_profile() {
+  if (!profile_.active()) return;
+  for (PeerIndex peer = 0; peer < size(); ++peer) profile_.sample(peer, eager_.peer(peer).rings);
 }
 
 size_t Engine::pool_bytes() const {

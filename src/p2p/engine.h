@@ -30,6 +30,7 @@
 #include "p2p/copy_offers.h"
 #include "p2p/counters.h"
 #include "p2p/deferred_work.h"
+#include "p2p/eager_path.h"
 #include "p2p/envelope.h"
 #include "p2p/failure_record.h"
 #include "p2p/fatal_errors.h"
@@ -37,6 +38,7 @@
 #include "p2p/long_sends.h"
 #include "p2p/matching.h"
 #include "p2p/memory_access.h"
+#include "p2p/message_profile.h"
 #include "p2p/offered_copies.h"
 #include "p2p/pair_table.h"
 #include "p2p/request.h"
@@ -61,21 +63,6 @@ struct Received {
   PeerIndex from = 0;
   int tag = 0;
   int64_t bytes = 0;
-};
-
-/// State for one process.
-struct Peer {
-  /// Fast path enabled: the ring is open, the backlog is empty, and the peer is not flow-blocked by unmatched
-  /// messages.
-  bool fast_path = false;
-  bool profiled = false;  // has an Engine::ProfiledPeer
-  shm::RingWriter* direct_ring_to = nullptr;
-  shm::RingReader* direct_ring_from = nullptr;
-  Request* backlog = nullptr;  // sends that wait for room, oldest first, which preserves the matching order
-  Request* backlog_last = nullptr;
-  uint64_t ring_bytes_max = 0;   // longest message inside the ring
-  bool listed = false;           // in Engine::waiting_peers_
-  uint32_t room_prefetched = 0;  // payload bytes prefetched for the next packet (deferred_work.h)
 };
 
 /// How long a waiting call spins, then yields, before the rank sleeps.
@@ -166,7 +153,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   PeerIndex self() const { return self_; }
-  int size() const { return static_cast<int>(peers_.size()); }
+  int size() const { return pairs_.size(); }
   uint32_t new_context() { return new_context_(); }
 
   // Blocking calls. The buffer is `count` elements of `type`.
@@ -251,7 +238,7 @@ class Engine {
   /// True if no send or answer is pending: all sends have reached their receivers or the rings, all answers
   /// have been sent.
   bool quiet() const {
-    return requests_.sends_pending() == 0 && answers_.empty() && waiting_peers_.empty() && transport_.quiet();
+    return requests_.sends_pending() == 0 && answers_.empty() && !eager_.any_backlog() && transport_.quiet();
   }
 
   // Failures (failure.cpp): dead processes and revoked communicators. docs/design/reliability.md.
@@ -278,40 +265,22 @@ class Engine {
   Matching& matching() { return matching_; }
   FailureRecord& failures() { return failures_; }
   PairTable& pairs() { return pairs_; }
+  EagerPath& eager() { return eager_; }
   const EngineCounters& counters() const { return counters_; }
   /// Adds everything not counted yet to the profile; no effect without a recorder.
   void complete_profile();
-  /// Ring slots that this process has written, by packets of all kinds. Computed from 32-bit positions, so it
-  /// has to be called before a ring advances by 2^32 slots.
-  uint64_t slots_sent();
   /// Memory of the pools of requests and messages.
   size_t pool_bytes() const;
 
  private:
   friend class WaitDiagnostics;
 
-  static constexpr int kCountedCall = -1;  // the profile has already counted the call
   /// A wait in which every round makes progress checks for failures every kMovesPerLook rounds.
   static constexpr uint32_t kMovesPerLook = 256;
   static constexpr uint64_t kSleepsPerWatch = 256;
   static constexpr int kNotShown = -1;
   static constexpr int kNoPlace = -2;
-  /// Addition to Peer for the profile (profiled.cpp): how many messages are still recorded one by one, and
-  /// how many the rings have carried unrecorded.
-  struct ProfiledPeer {
-    profile::PeerCounts* counts = nullptr;
-    uint32_t seen_sends_left = 0;
-    uint32_t seen_receives_left = 0;
-    uint32_t short_counted_to = 0;
-    uint32_t short_counted_from = 0;
-    // Short messages that took the slow path but were not recorded, because the ring wrapped around or its
-    // limit came early. The draws number these together with the messages of the fast path.
-    uint32_t slow_to = 0;
-    uint32_t slow_from = 0;
-    uint32_t drawn_send = 0;  // number of the next message to record
-    uint32_t drawn_receive = 0;
-  };
-  /// State of a waiting loop for the profile (profiled.cpp).
+  /// State of a waiting loop for the profile (wait_profile.cpp).
   struct WatchedWait {
     profile::Wait kind{};
     PeerIndex peer = 0;    // negative: any, or several
@@ -349,22 +318,7 @@ class Engine {
   static void wake_follower(Waiter& waiter);
   void end_wait(Waiter& waiter);
   /// Randomizes the order of polling (base/chaos.h).
-  [[gnu::cold]] void shuffle();
-
-  // profiled.cpp: for --profile and --trace only.
-  bool traced() const;
-  void sample_direct_rings(Peer& peer);
-  void note_in_ring(Peer& peer, size_t bytes, PeerIndex to, int tag);
-  ProfiledPeer& profiled(const Peer& peer) { return profiled_[static_cast<size_t>(&peer - peers_.data())]; }
-  bool is_unseen(const Peer& peer);
-  bool sample_send(Peer& peer);
-  void expect_sample(Peer& peer);
-  void sample_receive(Peer& peer, uint64_t bytes);
-  void expect_receive_sample(Peer& peer);
-  bool stops_of_itself(Peer& peer);
-  void begin_profile(PeerIndex index, const Pair& pair);
-  [[gnu::noinline]] void meet(PeerIndex from, uint64_t bytes, int tag);
-  bool is_drawn(uint32_t packets, uint32_t& drawn);
+  [[gnu::cold]] void shuffle();  // wait_profile.cpp: for --profile and --trace only.
   void watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins);
   void describe_watched(const Waiter& waiter, WatchedWait& watched);
   void count_wait(WatchedWait& watched) const;
@@ -402,21 +356,13 @@ class Engine {
   void end_polling();
 
   // send.cpp
-  bool send_in_ring(Peer& peer, const void* buffer, const datatype::Type& type, int64_t bytes, PeerIndex to,
-                    uint8_t flags, uint32_t cookie, uint64_t match, Status& status);
-  bool send_lines_inline(Peer& peer, const void* buffer, const datatype::Type& type, uint64_t bytes,
-                         PeerIndex to, uint64_t match, int call);
-  bool is_flow_blocked(Peer& peer, PeerIndex to);
-  void update_fast_path(Peer& peer, PeerIndex to);
   /// Returns false if the ring has no room.
   bool try_start_send(Request& request);
   void start_send(Request& request);
-  void list_waiting(PeerIndex peer);
-  bool serve_waiting_peers();
+  bool serve_backlogs();
 
   // receive.cpp
   static void handle(void* engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
-  void on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   /// Handles a packet of one kind; false: it is invalid.
   using Handler = bool (*)(Engine& engine, PeerIndex from, const shm::PacketHeader& header,
                            const std::byte* payload);
@@ -424,16 +370,10 @@ class Engine {
   template <bool (LongSends::*function)(Request&)>
   static bool on_answer(Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*);
   bool on_cooperative_request(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
-  void keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload);
-  bool take_inline(shm::RingReader& direct_ring, void* buffer, const datatype::Type& type, uint64_t bytes,
+  bool take_inline(shm::RingReader& ring, void* buffer, const datatype::Type& type, uint64_t bytes,
                    uint64_t match, int call);
-  bool take_lines_inline(shm::RingReader& direct_ring, std::byte* to, uint64_t bytes, uint64_t match,
-                         int call);
-  bool receive_from_direct_ring(void* buffer, Count count, const datatype::Type& type, PeerIndex from,
-                                int tag, uint32_t context, int64_t& bytes);
   void post(Request& request);
   void deliver(Request& request, UnexpectedMessage* message);
-  void deliver_bytes(Request& request, PeerIndex from, int tag, const std::byte* payload, int64_t bytes);
   /// Drops a message of the unexpected queue that will not be received.
   void discard(UnexpectedMessage* message);
   void on_corruption(PeerIndex from, const shm::PacketHeader& header);
@@ -448,6 +388,8 @@ class Engine {
   PairTable pairs_;
   DeferredWork deferred_;
   Answers answers_;
+  MessageProfile profile_;
+  EagerPath eager_;
   BounceBuffers buffers_;
   MemoryAccess access_;
   CopyOffers offers_;
@@ -463,13 +405,6 @@ class Engine {
   void (*const warn_)(const char* text);
   const uint64_t backstop_ns_;
   bool corruption_reported_ = false;
-  uint64_t unexpected_kib_max_;
-  size_t packet_bytes_max_;
-
-  std::vector<Peer> peers_;
-  std::vector<ProfiledPeer> profiled_;                     // empty without a recorder
-  std::vector<PeerIndex> waiting_peers_;                   // with a backlog
-  bool fast_path_disabled_ = chaos::disables_fast_path();  // chaos, or a revoked communicator
   uint32_t fruitless_ = 0;         // consecutive calls of progress_once() without progress
   uint64_t polling_since_ns_ = 0;  // first clock reading during these; 0: none
   bool polling_shown_ = false;     // in the wait diagnostics
@@ -479,11 +414,6 @@ class Engine {
   // process wake when their wait is over, or to become the leader.
   Waiter* leader_ = nullptr;
   std::vector<Waiter*> followers_;
-  int unminded_ = 0;     // receives from direct rings since the last progress() of receive_from_direct_ring()
-  uint32_t chance_ = 1;  // random state of is_drawn()
-  uint64_t posted_lines_ = 0;         // posted receives served by take_lines_inline(), while profiled
-  std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
-  uint64_t slots_sent_ = 0;
 };
 
 /// The process's engine, from MPI_Init to MPI_Finalize.

@@ -86,7 +86,8 @@ void Engine::pass_on(PeerIndex dead) {
 
 void Engine::on_died(PeerIndex from, uint32_t process) {
   const auto dead = static_cast<PeerIndex>(process);
-  if (record_death_ == nullptr || process >= peers_.size() || dead == self_ || failures_.is_dead(dead))
+  if (record_death_ == nullptr || process >= static_cast<uint32_t>(size()) || dead == self_ ||
+      failures_.is_dead(dead))
     return;
   record_death_(dead, from);
 }
@@ -98,10 +99,9 @@ void Engine::reap(PeerIndex process) {
     shm::RingReader* direct_ring = transport_.direct_ring_from(process);
     if (direct_ring == nullptr || direct_ring->peek() == nullptr) break;
   }
-  Peer& peer = peers_[static_cast<size_t>(process)];
   failures_.note_death(process);
   pass_on(process);
-  peer.fast_path = false;
+  eager_.disable_to(process);
   answers_.drop(process);
   buffers_.release_recycled(process);
   end_sends(
@@ -117,9 +117,8 @@ void Engine::reap(PeerIndex process) {
 // members of a new collective region.
 void Engine::leave_regions_of_dead() const {
   if (objects::leave_regions_of == nullptr) return;
-  for (size_t index = 0; index < peers_.size(); ++index) {
-    if (failures_.is_dead(static_cast<PeerIndex>(index)))
-      objects::leave_regions_of(static_cast<PeerIndex>(index));
+  for (PeerIndex process = 0; process < size(); ++process) {
+    if (failures_.is_dead(process)) objects::leave_regions_of(process);
   }
 }
 
@@ -174,24 +173,9 @@ bool Engine::stall_receives() {
 
 void Engine::end_sends(const Hopeless& why, bool exposed_too) {
   std::vector<Request*> ended;
-  for (Peer& peer : peers_) {
-    Request* kept = nullptr;
-    Request* kept_last = nullptr;
-    for (Request* request = peer.backlog; request != nullptr;) {
-      Request* next = request->next;
-      if (!why(request->key).ok()) {
-        ended.push_back(request);
-      } else {
-        (kept != nullptr ? kept_last->next : kept) = request;
-        kept_last = request;
-        request->next = nullptr;
-      }
-      request = next;
-    }
-    peer.backlog = kept;
-    peer.backlog_last = kept_last;
-  }
-  sends_.find([&why](const Request& request) { return !why(request.key).ok(); }, exposed_too, ended);
+  const auto hopeless = [&why](const Request& request) { return !why(request.key).ok(); };
+  eager_.take_from_backlogs(hopeless, ended);
+  sends_.find(hopeless, exposed_too, ended);
   for (size_t slot = 0; slot < requests_.pool().slots_used(); ++slot) {
     Request* request = requests_.pool().at(slot);
     if (request == nullptr || request->kind != RequestKind::send || !request->await_match) continue;
@@ -226,11 +210,7 @@ FailureRecord::Revoked& Engine::note_revoked(uint32_t context) {
 void Engine::disable_fast_path(objects::Comm& comm) {
   comm.failure = MPIX_ERR_REVOKED;
   if (objects::close_region != nullptr) objects::close_region(comm);
-  fast_path_disabled_ = true;
-  for (Peer& peer : peers_) {
-    peer.fast_path = false;
-    peer.direct_ring_from = nullptr;
-  }
+  eager_.disable();
 }
 
 void Engine::tell_revoked(const FailureRecord::Revoked& revoked) {
@@ -315,14 +295,15 @@ bool Engine::drop_unexpected_once(uint32_t block) {
 // Context ids are not reused, so the entries stay. The fast path is enabled again once this process has freed
 // all revoked communicators.
 void Engine::forget_freed() {
-  fast_path_disabled_ = chaos::disables_fast_path();
+  bool any_in_use = false;
   for (FailureRecord::Revoked& entry : failures_.all_revoked()) {
     if (!matching_.unexpected().empty()) drop_unexpected(entry.block);
     objects::Comm* comm = comm_of(entry.block * kContextsEach);
     if (comm != nullptr && entry.comm == nullptr) examine(*comm);
     entry.comm = comm;
-    fast_path_disabled_ |= entry.comm != nullptr;
+    any_in_use |= entry.comm != nullptr;
   }
+  eager_.enable_unless(any_in_use);
 }
 
 }  // namespace hearth::p2p

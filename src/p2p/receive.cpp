@@ -1,108 +1,28 @@
 // Receiving: packets match posted receives, or join the unexpected queue.
-#include <cstdlib>
 #include <new>
 
-#include "base/check.h"
 #include "base/copy.h"
 #include "datatype/lifetime.h"
 #include "mpi.h"
 #include "p2p/engine.h"
 #include "p2p/inline_path.h"
 #include "p2p/wait_diagnostics.h"
-#include "profile/recorder.h"
 #include "shm/corruption.h"
 
 namespace hearth::p2p {
-namespace {
-
-// Rounds in which a blocking receive polls only its sender's ring, before it polls everything.
-constexpr int kLaneRounds = 64;
-// Consecutive messages that may be received from their ring alone, without progress() for other operations.
-constexpr int kUnmindedMax = 32;
-
-}  // namespace
-
-// take_inline() for a message of several lines; a function call.
-[[gnu::noinline]] bool Engine::take_lines_inline(shm::RingReader& direct_ring, std::byte* to, uint64_t bytes,
-                                                 uint64_t match, int call) {
-  if (direct_ring.next_slot() == nullptr || !direct_ring.holds(bytes) || unminded_ + 1 >= kUnmindedMax) {
-    return false;  // also if progress() is due
-  }
-  const uint64_t awaited = direct_ring.commit_word(eager_commit(bytes));
-  const std::byte* slot = direct_ring.next_slot();
-  uint64_t commit;
-  for (int round = 0; (commit = shm::RingReader::peek_word(slot)) != awaited; ++round) {
-    if (round == kLaneRounds || direct_ring.is_packet(commit)) return false;
-    if (deferred_.any()) deferred_.run();
-    atomic::cpu_relax();
-  }
-  if (shm::header_at(slot).match != match) return false;
-  ++unminded_;
-  copy_bytes(to, shm::payload_at(slot), bytes);
-  direct_ring.consume(bytes);
-  if (__builtin_expect(recorder_ != nullptr, 0)) {
-    if (call == kCountedCall) ++posted_lines_;
-    profile::count_call_of(call, bytes);
-  }
-  return true;
-}
-
-// Receives a message of any length inside the ring if both queues are empty: then the next packet of this
-// sender is the message, if it matches. Polls for a bounded number of rounds; false if nothing was received.
-bool Engine::receive_from_direct_ring(void* buffer, Count count, const datatype::Type& type, PeerIndex from,
-                                      int tag, uint32_t context, int64_t& bytes) {
-  if (!matching_.posted().empty() || !matching_.unexpected().empty() || from < 0 || tag == MPI_ANY_TAG ||
-      !type.contiguous)
-    return false;
-  Peer& peer = peers_[static_cast<size_t>(from)];
-  shm::RingReader* direct_ring = peer.direct_ring_from;
-  if (direct_ring == nullptr) return false;
-  // Other operations have to advance even if every receive succeeds here, so progress() is called at
-  // intervals. receive_inline() falls back to this function once per quarter of the ring.
-  const bool at_turn =
-      __builtin_expect(peer.profiled, 0) ? stops_of_itself(peer) : direct_ring->next_slot() == nullptr;
-  if (__builtin_expect(at_turn || ++unminded_ == kUnmindedMax, 0)) {
-    unminded_ = 0;
-    progress();
-    if (peer.profiled) expect_receive_sample(peer);
-    if (!matching_.unexpected().empty()) return false;
-  }
-  const int64_t room = count * type.size;
-  std::byte* line = direct_ring->peek();
-  for (int round = 0; line == nullptr; line = direct_ring->peek()) {
-    if (++round == kLaneRounds) return false;
-    if (deferred_.any()) deferred_.run();
-    atomic::cpu_relax();
-  }
-  const shm::PacketHeader header = shm::header_at(line);
-  if (header.kind() != static_cast<uint8_t>(PacketKind::eager) || header.flags() != 0 ||
-      header.match != match_word(context, tag)) {
-    return false;
-  }
-  auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
-  bytes = header.bytes();
-  if (__builtin_expect(!direct_ring->holds(static_cast<size_t>(bytes)), 0)) direct_ring->refuse(header);
-  if (bytes == room) {
-    // The usual case, separate: the length is known without the header, so the processor loads the further
-    // lines while the header is still in transit.
-    copy_bytes(to, shm::payload_at(line), static_cast<size_t>(room));
-  } else if (bytes < room && static_cast<size_t>(bytes) <= packet_bytes_max_) {
-    copy_bytes(to, shm::payload_at(line), static_cast<size_t>(bytes));
-  } else {
-    return false;
-  }
-  direct_ring->consume(static_cast<size_t>(bytes));
-  if (peer.profiled) sample_receive(peer, static_cast<uint64_t>(bytes));
-  return true;
-}
 
 Status Engine::receive(void* buffer, Count count, const datatype::Type& type, PeerIndex from, int tag,
                        uint32_t context, Received* received) {
-  if (int64_t bytes = 0; receive_from_direct_ring(buffer, count, type, from, tag, context, bytes)) {
-    if (received != nullptr) *received = {from, tag, bytes};
-    return {};
+  const int64_t room = count * type.size;
+  if (from >= 0 && tag != MPI_ANY_TAG && type.contiguous) {
+    uint64_t bytes = 0;
+    if (eager_.receive(static_cast<std::byte*>(buffer) + type.true_lower_bound, static_cast<uint64_t>(room),
+                       from, match_word(context, tag), bytes)) {
+      if (received != nullptr) *received = {from, tag, static_cast<int64_t>(bytes)};
+      return {};
+    }
   }
-  if (recorder_ != nullptr) profile::count_frequent_call(static_cast<uint64_t>(count * type.size));
+  if (__builtin_expect(profile_.active(), 0)) profile_.count_call(static_cast<uint64_t>(room));
   Request* request = nullptr;
   HEARTH_TRY(ireceive(buffer, count, const_cast<datatype::Type&>(type), from, tag, context, request));
   if (!request->complete) {
@@ -154,43 +74,15 @@ bool Engine::cancel(Request& request) {
   return true;
 }
 
-// Packets. The first three functions handle a short message whose receive is posted.
-
-inline void Engine::deliver_bytes(Request& request, PeerIndex from, int tag, const std::byte* payload,
-                                  int64_t bytes) {
-  const datatype::Type& type = *request.type;
-  const int64_t room = request.count * type.size;
-  const auto fitting = static_cast<size_t>(bytes <= room ? bytes : room);
-  if (__builtin_expect(type.contiguous, 1)) {
-    copy_bytes(static_cast<std::byte*>(request.buffer) + type.true_lower_bound, payload, fitting);
-  } else {
-    datatype::unpack(type, request.buffer, 0, payload, fitting);
-  }
-  requests_.complete_receive(request, from, tag, bytes);
-}
-
-inline void Engine::on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
-  const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
-  if (__builtin_expect(peers_[static_cast<size_t>(from)].direct_ring_from == nullptr, 0)) {
-    if (!fast_path_disabled_) meet(from, header.bytes(), key.tag);
-  }
-  if (MatchEntry* entry = matching_.posted().take(key); __builtin_expect(entry != nullptr, 1)) {
-    if (__builtin_expect(header.flags() & kSynchronous, 0)) {
-      answers_.send(from, PacketKind::matched, 0, header.cookie());
-    }
-    deliver_bytes(static_cast<Request&>(*entry), from, key.tag, payload, header.bytes());
-    return;
-  }
-  keep_unexpected(key, header, payload);
-}
+// Packets.
 
 [[gnu::hot]] void Engine::handle(void* engine_address, PeerIndex from, const shm::PacketHeader& header,
                                  const std::byte* payload) try {
   Engine& engine = *static_cast<Engine*>(engine_address);
   if (__builtin_expect(header.kind() == static_cast<uint8_t>(PacketKind::eager) &&
-                           header.bytes() <= engine.packet_bytes_max_,
+                           header.bytes() <= engine.eager_.packet_bytes_max(),
                        1)) {
-    return engine.on_eager(from, header, payload);
+    return engine.eager_.on_packet(from, header, payload);
   }
   const Handler handler = header.kind() < kPacketKinds ? handlers[header.kind()] : nullptr;
   if (handler == nullptr || !handler(engine, from, header, payload)) engine.on_corruption(from, header);
@@ -237,7 +129,7 @@ const std::array<Engine::Handler, kPacketKinds> Engine::handlers = {
       return true;
     },
     [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
-      if (header.bytes() > engine.packet_bytes_max_) return false;
+      if (header.bytes() > engine.eager_.packet_bytes_max()) return false;
       engine.receives_.on_fragment(from, header.cookie(), payload, header.bytes());
       return true;
     },
@@ -292,19 +184,13 @@ void Engine::on_corruption(PeerIndex from, const shm::PacketHeader& header) {
   warn_(last_failure_text());
 }
 
-void Engine::keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload) {
-  const UnexpectedMessage* message = matching_.add(key, header, payload);
-  if (message == nullptr) errors_.out_of_memory("an unexpected message", header.bytes(), key.peer);
-  transport_.add_unexpected_bytes(key.peer, message->memory_bytes());
-  if (recorder_ != nullptr) recorder_->unexpected(matching_.unexpected().size(), header.bytes());
-}
-
 void Engine::deliver(Request& request, UnexpectedMessage* message) try {
   const PeerIndex from = message->key.peer;
   const int tag = message->key.tag;
   transport_.add_unexpected_bytes(from, -message->memory_bytes());
-  if (recorder_ != nullptr)
-    recorder_->expected(message->stream == nullptr ? static_cast<uint64_t>(message->bytes) : 0);
+  if (profile_.active()) {
+    profile_.expected(message->stream == nullptr ? static_cast<size_t>(message->bytes) : 0);
+  }
   if (message->flags & kSynchronous) answers_.send(from, PacketKind::matched, 0, message->cookie);
   if (message->stream != nullptr) {
     ReceiveStream& stream = *message->stream;
@@ -313,8 +199,8 @@ void Engine::deliver(Request& request, UnexpectedMessage* message) try {
     receives_.attach(stream, request, tag);
     return;
   }
-  // deliver_bytes() may destroy the request; the message has to stay valid until it returns.
-  deliver_bytes(request, from, tag, message->payload, message->bytes);
+  // deliver() may destroy the request; the message has to stay valid until it returns.
+  eager_.deliver(request, from, tag, message->payload, message->bytes);
   matching_.destroy(message);
 } catch (const std::bad_alloc&) {
   // The message has left the queue, so the match cannot be repeated.
