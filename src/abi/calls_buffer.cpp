@@ -89,14 +89,14 @@ Status start_flush(p2p::SendBuffer& buffer, p2p::Request*& request) {
       .release = nullptr,
   };
   if (buffer.idle(p2p::engine())) {
-    request = p2p::engine().completed_send();
+    request = p2p::engine().requests().completed_send();
     return {};
   }
-  request = p2p::engine().make_request(p2p::RequestKind::buffer_flush);
+  request = p2p::engine().requests().create(p2p::RequestKind::buffer_flush);
   if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
   request->hooks = &hooks;
   request->state = &buffer;
-  p2p::engine().add_hooked(*request);
+  p2p::engine().requests().add_hooked(*request);
   return {};
 }
 

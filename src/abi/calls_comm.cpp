@@ -130,7 +130,7 @@ Status comm_disconnect(Comm*& comm) {
   p2p::Engine& engine = p2p::engine();
   engine.wait_until(
       [&engine, left = comm] {
-        Pool<p2p::Request>& requests = engine.requests();
+        Pool<p2p::Request>& requests = engine.requests().pool();
         for (size_t slot = 0; slot < requests.slots_used(); ++slot) {
           const p2p::Request* request = requests.at(slot);
           if (request != nullptr && request->comm == left && request->handle_freed) return false;

@@ -27,7 +27,7 @@ using objects::Peers;
 /// Records that the application handles deaths; otherwise the launcher ends the job after one.
 void go_on() {
   p2p::Engine& engine = p2p::engine();
-  if (engine.deaths() != 0) engine.liveness()->go_on();
+  if (engine.failures().deaths() != 0) engine.failures().registry()->go_on();
 }
 
 /// The members that are known to be dead, in the order of their deaths.
@@ -38,10 +38,10 @@ Peers failed_members(const Comm& comm) {
   for (const Group* group : {comm.group, comm.remote_group}) {
     if (group == nullptr) continue;
     std::copy_if(group->peers.begin(), group->peers.end(), std::back_inserter(failed),
-                 [&engine](PeerIndex process) { return engine.is_dead(process); });
+                 [&engine](PeerIndex process) { return engine.failures().is_dead(process); });
   }
   std::sort(failed.begin(), failed.end(), [&engine](PeerIndex one, PeerIndex other) {
-    return engine.liveness()->death_of(one) < engine.liveness()->death_of(other);
+    return engine.failures().registry()->death_of(one) < engine.failures().registry()->death_of(other);
   });
   return failed;
 }
@@ -49,14 +49,14 @@ Peers failed_members(const Comm& comm) {
 Peers acknowledged_members(const Comm& comm) {
   Peers failed = failed_members(comm);
   std::erase_if(failed, [&comm](PeerIndex process) {
-    return p2p::engine().liveness()->death_of(process) > comm.deaths_acknowledged;
+    return p2p::engine().failures().registry()->death_of(process) > comm.deaths_acknowledged;
   });
   return failed;
 }
 
 void acknowledge_all(Comm& comm) {
   static_cast<void>(p2p::engine().poll_failures());
-  p2p::engine().acknowledge(comm, p2p::engine().deaths());
+  p2p::engine().acknowledge(comm, p2p::engine().failures().deaths());
   go_on();
 }
 
@@ -64,8 +64,8 @@ void acknowledge_all(Comm& comm) {
 Status status_of(const Agreement& agreement) {
   const Peers& unexpected = agreement.outcome().unexpected;
   if (unexpected.empty()) return {};
-  if (p2p::engine().is_dead(unexpected[0]))
-    return p2p::engine().death_of(unexpected[0], MPIX_ERR_PROC_FAILED);
+  if (p2p::engine().failures().is_dead(unexpected[0]))
+    return p2p::engine().failures().death_of(unexpected[0], MPIX_ERR_PROC_FAILED);
   return fail(MPIX_ERR_PROC_FAILED, "rank %d of MPI_COMM_WORLD has died, as other ranks have found out",
               unexpected[0]);
 }
@@ -104,7 +104,7 @@ class PendingAgreement : public Agreement {
 
   bool advance() final {
     if (!Agreement::advance()) return false;
-    p2p::engine().complete(*request, conclude());
+    p2p::engine().requests().complete(*request, conclude());
     return true;
   }
   p2p::Request* request = nullptr;
@@ -165,7 +165,7 @@ const p2p::RequestHooks pending_hooks = {
 
 Status launch(Comm& comm, std::unique_ptr<PendingAgreement> agreement, p2p::Request*& request) {
   p2p::Engine& engine = p2p::engine();
-  request = engine.make_request(p2p::RequestKind::collective);
+  request = engine.requests().create(p2p::RequestKind::collective);
   if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
   request->hooks = &pending_hooks;
   request->comm = &comm;
@@ -174,7 +174,7 @@ Status launch(Comm& comm, std::unique_ptr<PendingAgreement> agreement, p2p::Requ
   agreement->request = request;
   PendingAgreement* started = agreement.release();
   request->state = started;
-  if (!started->advance()) engine.poll(*started);
+  if (!started->advance()) engine.requests().poll(*started);
   return {};
 }
 
@@ -201,7 +201,7 @@ Status comm_ack_failed(Comm& comm, int num_to_ack, int& num_acked) {
   const Peers failed = failed_members(comm);
   if (num_to_ack > 0 && !failed.empty()) {
     const size_t last = std::min(static_cast<size_t>(num_to_ack), failed.size()) - 1;
-    p2p::engine().acknowledge(comm, p2p::engine().liveness()->death_of(failed[last]));
+    p2p::engine().acknowledge(comm, p2p::engine().failures().registry()->death_of(failed[last]));
     go_on();
   }
   num_acked = static_cast<int>(acknowledged_members(comm).size());

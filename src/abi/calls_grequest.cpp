@@ -54,7 +54,7 @@ Status grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_f
   if (query_fn == nullptr) return fail(MPI_ERR_ARG, "query_fn is a null pointer");
   auto* callbacks = new (std::nothrow) Callbacks{query_fn, free_fn, cancel_fn, extra_state};
   if (callbacks == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
-  request = p2p::engine().make_request(p2p::RequestKind::generalized);
+  request = p2p::engine().requests().create(p2p::RequestKind::generalized);
   if (request == nullptr) {
     delete callbacks;
     return fail(MPI_ERR_NO_MEM, "no memory for a request");

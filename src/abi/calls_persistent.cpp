@@ -16,7 +16,7 @@ using p2p::SendMode;
 
 Status make_persistent(RequestKind kind, SendMode mode, void* buffer, Count count, Type& type, int rank,
                        int tag, Comm& comm, Request*& request) {
-  request = p2p::engine().make_request(kind);
+  request = p2p::engine().requests().create(kind);
   if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
   request->mode = mode;
   request->persistent = true;

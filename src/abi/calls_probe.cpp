@@ -28,7 +28,7 @@ void set_nobody(MPI_Status* status) {
 }
 
 Status make_message(p2p::UnexpectedMessage* taken, Comm& comm, Message*& message) {
-  message = p2p::engine().messages().create();
+  message = p2p::engine().matching().messages().create();
   if (message == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another matched message");
   message->message = taken;
   message->comm = &comm;
@@ -61,7 +61,7 @@ Status iprobe(int source, int tag, Comm& comm, int& flag, MPI_Status* status) {
   }
   Received received;
   flag = p2p::engine().iprobe(peer_of(comm, source), tag, comm.context, received);
-  if (!flag) return p2p::engine().check_source(peer_of(comm, source), comm.context);
+  if (!flag) return p2p::engine().failures().check_source(peer_of(comm, source), comm.context);
   set_found(comm, received, status);
   return {};
 }
@@ -89,7 +89,7 @@ Status improbe(int source, int tag, Comm& comm, int& flag, Message*& message, MP
   Received received;
   p2p::UnexpectedMessage* taken = p2p::engine().improbe(peer_of(comm, source), tag, comm.context, received);
   flag = taken != nullptr;
-  if (!flag) return p2p::engine().check_source(peer_of(comm, source), comm.context);
+  if (!flag) return p2p::engine().failures().check_source(peer_of(comm, source), comm.context);
   set_found(comm, received, status);
   return make_message(taken, comm, message);
 }
@@ -104,7 +104,7 @@ Status imrecv(void* buf, Count count, datatype::Type& datatype, Message*& messag
   message = nullptr;
   if (taken->message == nullptr) return abi::receive_from_nobody(request);
   p2p::Engine& engine = p2p::engine();
-  request = engine.make_request(p2p::RequestKind::receive);
+  request = engine.requests().create(p2p::RequestKind::receive);
   if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
   request->buffer = buf;
   request->count = count;
@@ -113,7 +113,7 @@ Status imrecv(void* buf, Count count, datatype::Type& datatype, Message*& messag
   request->key = taken->message->key;
   request->comm = taken->comm;  // takes over the message's reference
   engine.start_matched(*request, taken->message);
-  engine.messages().destroy(taken);
+  engine.matching().messages().destroy(taken);
   return {};
 }
 

@@ -358,10 +358,10 @@ Status request_free(Request*& request) {
         "5.0 sections 6.12 and 6.13). Remedy: complete it with MPI_Wait or MPI_Test");
   }
   Status released;
-  if (request != p2p::engine().completed_send() && (request->complete || !request->active)) {
+  if (request != p2p::engine().requests().completed_send() && (request->complete || !request->active)) {
     released = abi::release_state(*request);
   }
-  p2p::engine().release(request);
+  p2p::engine().requests().release(request);
   request = nullptr;
   return released;
 }

@@ -25,7 +25,7 @@ Data data_of(const void* buffer, Count count, Type& type) {
 
 /// An operation on MPI_PROC_NULL has no effect.
 Status to_nobody(Request** request) {
-  if (request != nullptr) *request = p2p::engine().completed_send();
+  if (request != nullptr) *request = p2p::engine().requests().completed_send();
   return {};
 }
 

@@ -25,7 +25,7 @@ using p2p::SendMode;
   Engine& engine = p2p::engine();
   if (dest == MPI_PROC_NULL) {
     profile::count_frequent_call(0);
-    request = engine.completed_send();
+    request = engine.requests().completed_send();
     return {};
   }
   HEARTH_TRY(engine.isend(buffer, count, type, comm.peers[dest], tag, comm.context, request, mode));
@@ -120,7 +120,7 @@ Status bsend(const void* buf, Count count, Type& datatype, int dest, int tag, Co
 
 [[gnu::hot]] Status isend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm,
                           Request*& request) {
-  request = p2p::engine().completed_send();
+  request = p2p::engine().requests().completed_send();
   if (__builtin_expect(dest != MPI_PROC_NULL, 1) &&
       p2p::engine().send_inline(buf, count, datatype, comm.peers[dest], tag, comm.context,
                                 static_cast<int>(abi::Call::isend))) {
@@ -142,7 +142,7 @@ Status irsend(const void* buf, Count count, Type& datatype, int dest, int tag, C
 Status ibsend(const void* buf, Count count, Type& datatype, int dest, int tag, Comm& comm,
               Request*& request) {
   HEARTH_TRY(send_buffered(buf, count, datatype, dest, tag, comm));
-  request = p2p::engine().completed_send();
+  request = p2p::engine().requests().completed_send();
   return {};
 }
 

@@ -176,7 +176,7 @@ Status t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   const bool flag = row.kind == param::Kind::flag;
   const int64_t value = flag ? *static_cast<const int*>(buf) : *static_cast<const MPI_Count*>(buf);
   if (!param::set_number(place, value)) return tool_error(MPI_T_ERR_INVALID);
-  if (at_any_time && abi::is_attached()) p2p::engine().reconsider_protocols();
+  if (at_any_time && abi::is_attached()) p2p::engine().reload_thresholds();
   return {};
 }
 

@@ -121,7 +121,7 @@ Status wait_for(Invitation& wanted) {
           came = in_vain = false;  // another thread may have received it since the last poll
           if (is_kept(wanted)) return true;
           came = !taking_in && engine.has_come(MPI_ANY_SOURCE, kTag, kInvitationContext, received);
-          if (!came) in_vain = engine.has_dead(wanted.members);
+          if (!came) in_vain = engine.failures().has_dead(wanted.members);
           return came || in_vain;
         },
         [&wanted](p2p::WaitDiagnostics& note) {
@@ -129,7 +129,7 @@ Status wait_for(Invitation& wanted) {
           if (wanted.from >= 0) note.missing(wanted.from);
         });
     if (came) HEARTH_TRY(take_in(received));
-    if (in_vain) return engine.death_among(wanted.members);
+    if (in_vain) return engine.failures().death_among(wanted.members);
   }
   const auto place = std::find_if(kept().begin(), kept().end(),
                                   [&wanted](const Invitation& one) { return one.answers(wanted); });

@@ -48,7 +48,7 @@ Status make_group(Peers peers, const objects::Session* session, Group*& group) {
 }
 
 Status make_intracomm(Errhandler& errhandler, OwnedAllocation owned, Group* group, Comm*& comm) {
-  if (!owned.accept() && !p2p::engine().has_dead(group->peers)) {
+  if (!owned.accept() && !p2p::engine().failures().has_dead(group->peers)) {
     // The other members of this part use a region that this process has left.
     objects::release(*group);
     return fail(
@@ -121,12 +121,12 @@ Status apply_hints(const Comm& comm) {
   }
   tune::Hints hints;
   HEARTH_TRY(hints.read(comm.info->entries));
-  p2p::engine().set_hints(comm.context, hints);
+  p2p::engine().pairs().set_hints(comm.context, hints);
   return {};
 }
 
 void drop_hints(const Comm& comm) {
-  p2p::engine().set_hints(comm.context, {});
+  p2p::engine().pairs().set_hints(comm.context, {});
   [[maybe_unused]] const Status none = coll::set_wishes(comm.context, "");
 }
 
@@ -176,7 +176,7 @@ bool is_first_group(const Comm& comm) {
 objects::ContextAllocation fetch_allocation(const Peers& members) {
   // A communicator with a dead member has no collectives, and a member that did not receive the allocation
   // would never leave the region.
-  const bool has_region = on_one_machine(members) && !p2p::engine().has_dead(members);
+  const bool has_region = on_one_machine(members) && !p2p::engine().failures().has_dead(members);
   const uint32_t context = p2p::engine().new_context();
   chaos::at(chaos::Point::context_taken);
   return {.context = context, .region = has_region ? coll::RegionPool::take(members) : objects::kNoRegion};

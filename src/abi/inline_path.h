@@ -49,7 +49,7 @@ struct Message {
                                          int tag, MPI_Comm comm, MPI_Request* request) {
   if (__builtin_expect(request == nullptr || !send(buffer, count, datatype, dest, tag, comm, Call::isend), 0))
     return false;
-  *request = reinterpret_cast<MPI_Request>(p2p::engine().completed_send());
+  *request = reinterpret_cast<MPI_Request>(p2p::engine().requests().completed_send());
   return true;
 }
 
@@ -86,7 +86,7 @@ struct Message {
 /// arrives within a short poll. False: nothing has been done.
 [[gnu::always_inline]] inline bool take(Request& request, MPI_Status* status) {
   p2p::Engine& engine = p2p::engine();
-  if (&request == engine.completed_send()) {
+  if (&request == engine.requests().completed_send()) {
     set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
     return true;
   }
@@ -101,7 +101,7 @@ struct Message {
     set_status(status, request.comm->rank_of(from), before ? request.received_tag : request.key.tag,
                before ? request.received_bytes : request.count * request.type->size, false);
   }
-  engine.destroy_plain(request);
+  engine.requests().destroy_plain(request);
   return true;
 }
 

@@ -14,7 +14,7 @@ datatype::Type& byte_type() {
 }
 
 Status receive_from_nobody(p2p::Request*& request) {
-  request = p2p::engine().make_request(p2p::RequestKind::receive);
+  request = p2p::engine().requests().create(p2p::RequestKind::receive);
   if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
   request->complete = true;
   request->from = MPI_PROC_NULL;
@@ -53,7 +53,7 @@ Status outcome_of(p2p::Request& request, MPI_Status* status) {
   if (__builtin_expect(request.outcome.ok(), 1)) return request.outcome;
   // A stalled receive stays pending: see Engine::stall_receives().
   if (is_stalled(request)) request.complete = false;
-  return p2p::engine().reworded(request);
+  return p2p::engine().failures().reworded(request);
 }
 
 Status release_state(p2p::Request& request) {
@@ -76,7 +76,7 @@ Status take_outcome(p2p::Request*& request, MPI_Status* status) {
   }
   if (!outcome.ok() && taken->comm != nullptr) outcome = blame(*taken->comm, outcome);
   if (!taken->persistent && taken->complete) {
-    p2p::engine().destroy(taken);
+    p2p::engine().requests().destroy(taken);
     request = nullptr;
   }
   return outcome;
@@ -94,7 +94,7 @@ Status wait_for(p2p::Request*& request, MPI_Status* status) {
 void abandon(p2p::Request*& request) {
   p2p::Engine& engine = p2p::engine();
   engine.cancel(*request);
-  engine.release(request);
+  engine.requests().release(request);
   request = nullptr;
 }
 
@@ -124,8 +124,8 @@ const p2p::RequestHooks pair_hooks = {
     .release =
         [](p2p::Request& request) {
           Pair* pair = static_cast<Pair*>(request.state);
-          p2p::engine().destroy(pair->receiving);
-          p2p::engine().destroy(pair->sending);
+          p2p::engine().requests().destroy(pair->receiving);
+          p2p::engine().requests().destroy(pair->sending);
           std::free(pair->copy);
           delete pair;
           return Status();
@@ -136,17 +136,17 @@ const p2p::RequestHooks pair_hooks = {
 
 Status pair_up(p2p::Request* receiving, p2p::Request* sending, void* copy, p2p::Request*& request) {
   Pair* const pair = new (std::nothrow) Pair{receiving, sending, copy};
-  request = pair == nullptr ? nullptr : p2p::engine().make_request(p2p::RequestKind::generalized);
+  request = pair == nullptr ? nullptr : p2p::engine().requests().create(p2p::RequestKind::generalized);
   if (request == nullptr) {
     delete pair;
     abandon(receiving);
-    p2p::engine().release(sending);
+    p2p::engine().requests().release(sending);
     return fail(MPI_ERR_NO_MEM, "no memory for a request");
   }
   request->hooks = &pair_hooks;
   request->state = pair;
   if (receiving->comm != nullptr) belong_to(request, *receiving->comm);
-  p2p::engine().add_hooked(*request);
+  p2p::engine().requests().add_hooked(*request);
   return {};
 }
 

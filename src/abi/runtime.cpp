@@ -125,7 +125,7 @@ uint32_t new_context() {
   const bool alone = run.node->has_all();
   const uint32_t machines = alone ? 1 : static_cast<uint32_t>(run.job.hosts.size());
   const uint32_t machine = alone ? 0 : static_cast<uint32_t>(node_of(run.job.rank));
-  const uint32_t context = context_block(counted, machines, machine);
+  const uint32_t context = new_context_block(counted, machines, machine);
   if (context != 0) return context;
   end_job_for(
       fail(MPI_ERR_OTHER,

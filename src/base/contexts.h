@@ -29,16 +29,20 @@ constexpr uint32_t kInvitationContext = 8;
 constexpr uint32_t kAgreementContext = 12;
 constexpr uint32_t kFirstFreeContext = 16;
 
-/// Ids at the end of the range that are never used, so that the counter does not wrap before a job that has
+/// Offers of partitioned messages (p2p/partitioned.h) use the context of their communicator with this bit
+/// set, which allocated context ids never have.
+constexpr uint32_t kOfferContext = uint32_t{1} << 31;
+
+/// Ids below kOfferContext that are never used, so that the counter does not wrap before a job that has
 /// used up the others has ended.
 constexpr uint32_t kSpareContexts = 1 << 20;
 
 /// The first id of a new block; 0 if all ids are used up. Each machine counts its own blocks (`counted`: the
 /// ids that it has counted before); the blocks of all machines are interleaved.
-constexpr uint32_t context_block(uint32_t counted, uint32_t machines, uint32_t machine) {
+constexpr uint32_t new_context_block(uint32_t counted, uint32_t machines, uint32_t machine) {
   const uint64_t context =
       kFirstFreeContext + uint64_t{counted} * machines + uint64_t{machine} * kContextsEach;
-  return context < (uint64_t{1} << 32) - kSpareContexts ? static_cast<uint32_t>(context) : 0;
+  return context < uint64_t{kOfferContext} - kSpareContexts ? static_cast<uint32_t>(context) : 0;
 }
 
 }  // namespace hearth

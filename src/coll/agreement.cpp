@@ -50,7 +50,7 @@ void Agreement::run() {
     bool advance() override { return over = watched->advance(); }
   } watch;
   watch.watched = this;
-  engine.poll(watch);
+  engine.requests().poll(watch);
   engine.wait_until([&watch] { return watch.over; }, [this](p2p::WaitDiagnostics& note) { describe(note); });
 }
 

@@ -150,7 +150,7 @@ class Mail {
 
   static bool end(p2p::Engine& engine, Transfer& transfer) {
     if (!transfer.request->complete) return false;
-    engine.destroy(transfer.request);
+    engine.requests().destroy(transfer.request);
     return true;
   }
 
@@ -248,7 +248,7 @@ bool ByMessages::advance(AgreementOutcome& outcome) {
 
 void ByMessages::look_who_died() {
   for (size_t member = 0; member < count(); ++member) {
-    if (p2p::engine().is_dead(part_.members[member])) dead_[member] = true;
+    if (p2p::engine().failures().is_dead(part_.members[member])) dead_[member] = true;
   }
 }
 
@@ -350,7 +350,7 @@ Proposal ByMessages::make_proposal() const {
 Members ByMessages::acknowledged() const {
   Members set(count());
   for (size_t member = 0; member < count(); ++member) {
-    const uint32_t death = p2p::engine().liveness()->death_of(part_.members[member]);
+    const uint32_t death = p2p::engine().failures().registry()->death_of(part_.members[member]);
     set[member] = death != 0 && death <= part_.comm.deaths_acknowledged;
   }
   return set;

@@ -355,7 +355,7 @@ void CollectiveRegion::disable() {
 }
 
 Status CollectiveRegion::failed() const {
-  return p2p::engine().failure_of(comm_);
+  return p2p::engine().failures().failure_of(comm_);
 }
 
 const Hierarchy& CollectiveRegion::make_hierarchy(bool by_place) {
@@ -388,8 +388,9 @@ bool CollectiveRegion::update_done_by_all(uint32_t number, objects::PeerIndex& a
 void CollectiveRegion::publish_death() {
   if (comm_.failure != MPIX_ERR_PROC_FAILED) return;
   const objects::Peers& peers = comm_.group->peers;
-  const auto dead = std::find_if(peers.begin(), peers.end(),
-                                 [](objects::PeerIndex process) { return p2p::engine().is_dead(process); });
+  const auto dead = std::find_if(peers.begin(), peers.end(), [](objects::PeerIndex process) {
+    return p2p::engine().failures().is_dead(process);
+  });
   if (dead != peers.end()) publish_out_of_step(PublishedMismatch::death_of(*dead), {});
 }
 

@@ -193,8 +193,8 @@ void Schedule::note_failure() {
   static_cast<void>(p2p::engine().poll_failures());
   if (comm_ != nullptr) {
     note(failure_of(*comm_));
-  } else if (p2p::engine().deaths() != 0) {
-    note(p2p::engine().death_among(members()));
+  } else if (p2p::engine().failures().deaths() != 0) {
+    note(p2p::engine().failures().death_among(members()));
   }
 }
 
@@ -223,8 +223,9 @@ void Schedule::start_send(const void* buffer, Count count, Type& type, PeerIndex
   p2p::Request* request = nullptr;
   const Status status = p2p::engine().isend(buffer, count, type, to, tag_, context_, request);
   if (!status.ok()) return note(status);
-  if (request == p2p::engine().completed_send()) return;  // complete, so a deferred receive stays deferred
-  p2p::engine().entrust(request, messages_);
+  if (request == p2p::engine().requests().completed_send())
+    return;  // complete, so a deferred receive stays deferred
+  p2p::engine().requests().entrust(request, messages_);
   post_waiting_receive();
 }
 
@@ -234,7 +235,7 @@ void Schedule::start_receive(void* buffer, Count count, Type& type, PeerIndex fr
   p2p::Request* request = nullptr;
   const Status status = p2p::engine().ireceive(buffer, count, type, from, tag_, context_, request);
   if (!status.ok()) return note(status);
-  p2p::engine().entrust(request, messages_);
+  p2p::engine().requests().entrust(request, messages_);
 }
 
 void Schedule::post_waiting_receive_now() {
@@ -248,8 +249,8 @@ void Schedule::wait_for_messages(int left) {
   engine.wait_until(
       [this, left, &engine] {
         if (messages_.under_way <= left) return true;
-        if (!among_some_ || engine.deaths() == 0) return false;
-        const Status failure = engine.death_among(members());
+        if (!among_some_ || engine.failures().deaths() == 0) return false;
+        const Status failure = engine.failures().death_among(members());
         if (failure.ok()) return false;
         engine.give_up(context_, tag_, failure);
         return messages_.under_way <= left;
@@ -292,7 +293,7 @@ void SharedCollective::run(uint32_t context, int root) {
     bool advance() override { return over = watched->advance() || watched->check_failure(); }
   } watch;
   watch.watched = this;
-  engine.poll(watch);
+  engine.requests().poll(watch);
   engine.wait_until([&watch] { return watch.over; },
                     [this, context, root](p2p::WaitDiagnostics& note) {
                       note.collective(context);
@@ -442,7 +443,7 @@ Schedule::Part::~Part() {
 Status Schedule::launch(Schedule* schedule, Status built, p2p::Request*& request) {
   p2p::Request* made = nullptr;
   if (built.ok()) {
-    made = p2p::engine().make_request(p2p::RequestKind::collective);
+    made = p2p::engine().requests().create(p2p::RequestKind::collective);
     if (made == nullptr) built = fail(MPI_ERR_NO_MEM, "no memory for another request");
   }
   if (!built.ok()) {
@@ -477,7 +478,7 @@ void Schedule::go_on() {
     }
     if (step.kind == Step::Kind::shared) {
       if (!step.shared->advance()) {
-        p2p::engine().poll(*this);
+        p2p::engine().requests().poll(*this);
         return;
       }
       note(step.shared->outcome);
@@ -493,7 +494,7 @@ void Schedule::go_on() {
   messages_.wake_at = 0;
   if (messages_.under_way > 0) return;
   note_failure();
-  p2p::engine().complete(*messages_.owner, messages_.first_error);
+  p2p::engine().requests().complete(*messages_.owner, messages_.first_error);
 }
 
 // Polled by the engine until the shared-memory operation at which go_on() stopped is complete.

@@ -331,7 +331,7 @@ constexpr std::string_view name_of_collective() {
 
 /// Why the communicator can run no more collectives; ok if it can.
 inline Status failure_of(const Comm& comm) {
-  return __builtin_expect(comm.failure == 0, 1) ? Status() : p2p::engine().failure_of(comm);
+  return __builtin_expect(comm.failure == 0, 1) ? Status() : p2p::engine().failures().failure_of(comm);
 }
 
 template <auto build, class... Arguments>

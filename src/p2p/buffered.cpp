@@ -58,7 +58,7 @@ void SendBuffer::reclaim(Engine& engine) {
   std::erase_if(blocks_, [&engine](Block& block) {
     if (!block.request->complete) return false;
     std::free(block.own);
-    engine.destroy(block.request);
+    engine.requests().destroy(block.request);
     return true;
   });
 }
@@ -142,7 +142,7 @@ Status SendBuffer::send(Engine& engine, const void* buffer, Count count, const d
   }
   if (block.request->complete) {
     const Status outcome = block.request->outcome;
-    engine.destroy(block.request);
+    engine.requests().destroy(block.request);
     std::free(block.own);
     return outcome;
   }

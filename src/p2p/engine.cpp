@@ -38,209 +38,53 @@ WaitPolicy WaitPolicy::from_parameters(bool more_ranks_than_processors) {
 Engine::Engine(const EngineSetup& setup)
     : self_(setup.self),
       transport_(*setup.transport),
-      bounce_buffers_(setup.transport->bounce_buffers()),
-      buffer_transfers_(setup.transport->buffer_transfers()),
-      local_path_(setup.transport->local_path()),
+      errors_(setup.self, setup.fatal, matching_.unexpected()),
+      requests_(setup.self, matching_.posted(), errors_),
+      failures_(setup.size, setup.liveness),
+      pairs_(
+          setup.size, setup.relation, transport_, setup.arena,
+          setup.recorder == nullptr
+              ? std::function<void(PeerIndex, const Pair&)>()
+              : [this](PeerIndex peer, const Pair& pair) {
+                  profile_.begin(peer, pair);
+                  eager_.peer(peer).profiled = true;
+                }),
+      deferred_(setup.self, setup.size, transport_),
+      answers_(setup.size, transport_, failures_, errors_),
+      profile_(setup.size, setup.recorder, matching_.posted()),
+      eager_({transport_, matching_, requests_, pairs_, failures_, deferred_, answers_, errors_, profile_,
+              [](void* engine) { static_cast<Engine*>(engine)->progress(); }, this}),
+      buffers_(setup.self, setup.size, transport_, deferred_, errors_),
+      access_(setup.self, setup.size, transport_, setup.control_block, setup.places, setup.methods,
+              setup.recorder),
+      offers_(pairs_, access_, setup.arena, setup.recorder, counters_),
+      copies_(transport_, requests_, pairs_, access_, setup.arena, setup.recorder, counters_),
+      sends_(setup.self, {transport_, requests_, pairs_, buffers_, offers_, answers_, deferred_, errors_,
+                          setup.recorder, setup.traffic, counters_}),
+      receives_(setup.self, {transport_, matching_, requests_, pairs_, buffers_, copies_, sends_, answers_,
+                             errors_, setup.recorder, setup.traffic, counters_}),
       wait_policy_(setup.wait),
-      relation_(setup.relation),
       new_context_(setup.new_context),
-      arena_(setup.arena),
-      control_block_(setup.control_block),
-      places_(setup.places),
-      methods_(setup.methods),
       wait_page_(setup.wait_page),
-      traffic_(setup.traffic),
-      liveness_(setup.liveness),
       check_liveness_(setup.check_liveness),
       record_death_(setup.record_death),
       recorder_(setup.recorder),
-      fatal_(setup.fatal),
       warn_(setup.warn),
-      backstop_ns_(setup.backstop_ns),
-      unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
-      packet_bytes_max_(setup.transport->packet_bytes_max()),
-      skew_aware_(param::get_flag(param::Id::p2p_skew)),
-      prefault_(param::get_flag(param::Id::p2p_prefault)),
-      keep_buffers_(param::get_flag(param::Id::p2p_keep_cells)),
-      recycled_bytes_max_(recycled_bytes_max(bounce_buffers_.part_bytes_max(), setup.size)),
-      peers_(static_cast<size_t>(setup.size)),
-      profiled_(setup.recorder != nullptr ? peers_.size() : 0),
-      emptied_bytes_max_(withheld_bytes_max(bounce_buffers_.part_bytes_max(), setup.size)) {
-  waiting_peers_.reserve(peers_.size());  // each is listed once, so listing never allocates
-  completed_send_ = requests_.create(RequestKind::completed);
-  if (completed_send_ == nullptr) out_of_memory("the first request", sizeof(Request), self_);
-  completed_send_->complete = true;
-}
+      backstop_ns_(setup.backstop_ns) {}
 
-Engine::~Engine() {
-  for (PeerIndex peer = 0; peer < static_cast<PeerIndex>(peers_.size()); ++peer) give_back_recycled(peer);
-  give_back_now();
-  while (!unexpected_.empty()) {
-    auto* message = static_cast<UnexpectedMessage*>(unexpected_.first());
-    unexpected_.remove(*message);
-    forget(message);
-  }
-  for (size_t slot = 0; slot < receive_streams_.slots_used(); ++slot) {
-    if (ReceiveStream* stream = receive_streams_.at(slot); stream != nullptr)
-      receive_streams_.destroy(stream);
-  }
-}
+Engine::~Engine() = default;
 
-void Engine::get_to_know(Peer& peer, PeerIndex index) {
-  single_copy::Target not_yet;  // not used yet: the peer may not have initialized MPI
-  peer.reachable = local_path_.target_of(index, not_yet);
-  peer.protocol = limits_of(index, peer);
-  peer.store_policy = StorePolicy(peer.reachable ? store_choice() : StorePolicy::Choice::plain);
-  peer.known = true;
-  if (recorder_ != nullptr) begin_profile(peer, index);
-}
-
-PairProtocol Engine::limits_of(PeerIndex index, const Peer& peer, const tune::Hints* hints) const {
-  PairProtocol limits = protocol_for(relation_(index), transport_.limits_to(index), hints);
-  if (!peer.reachable) limits.single_copy_bytes_min = limits.arena_bytes_min = tune::kNever;
-  if (arena_ == nullptr || !arena_->usable()) limits.arena_bytes_min = tune::kNever;
-  return limits;
-}
-
-void Engine::reconsider_protocols() {
-  skew_aware_ = param::get_flag(param::Id::p2p_skew);
-  for (size_t index = 0; index < peers_.size(); ++index) {
-    Peer& peer = peers_[index];
-    if (peer.known) peer.protocol = limits_of(static_cast<PeerIndex>(index), peer);
-  }
-  for (Hinted& hinted : hinted_) hinted.limits.assign(peers_.size(), std::nullopt);
-}
-
-void Engine::set_hints(uint32_t context, const tune::Hints& hints) {
-  const uint32_t block = context / kContextsEach;
-  std::erase_if(hinted_, [block](const Hinted& hinted) { return hinted.block == block; });
-  if (hints.empty()) return;
-  hinted_.push_back({block, hints, std::vector<std::optional<PairProtocol>>(peers_.size())});
-}
-
-const PairProtocol& Engine::hinted_limits(PeerIndex index, const Peer& peer, uint32_t context) {
-  for (Hinted& hinted : hinted_) {
-    if (hinted.block != context / kContextsEach) continue;
-    std::optional<PairProtocol>& limits = hinted.limits[static_cast<size_t>(index)];
-    if (!limits) limits = limits_of(index, peer, &hinted.hints);
-    return *limits;
-  }
-  return peer.protocol;
+void Engine::reload_thresholds() {
+  offers_.reload();
+  pairs_.reload();
+  eager_.reload();
 }
 
 // Requests.
 
-Request* Engine::make_request(RequestKind kind) {
-  return requests_.create(kind);
-}
-
-Status Engine::too_many_requests() const {
-  return fail(MPI_ERR_NO_MEM, "no memory for another request: %zu are under way. Remedy: complete some",
-              requests_.live());
-}
-
-void Engine::destroy(Request* request) {
-  if (request == completed_send_) return;
-  if (__builtin_expect(request->queued, 0)) posted_.remove(*request);  // left posted by stall_receives()
-  if (request->hooks != nullptr && request->hooks->release != nullptr) {
-    // The free function of a generalized request may fail, but the outcome has already been returned.
-    static_cast<void>(request->hooks->release(*request));
-  }
-  if (request->type != nullptr) datatype::release(*request->type);
-  if (request->comm != nullptr) objects::release(*request->comm);
-  requests_.destroy(request);
-}
-
-void Engine::release(Request* request) {
-  if (request->complete || !request->active) {
-    destroy(request);
-  } else {
-    request->handle_freed = true;
-  }
-}
-
-void Engine::entrust(Request* request, MessageGroup& group) {
-  if (request->complete) {
-    if (group.first_error.ok()) group.first_error = request->outcome;
-    destroy(request);
-    return;
-  }
-  request->group = &group;
-  request->handle_freed = true;
-  ++group.under_way;
-}
-
-void Engine::destroy_complete(Request& request) {
-  if (request.group != nullptr) leave_group(request);
-  destroy(&request);
-}
-
-void Engine::leave_group(Request& request) {
-  MessageGroup& group = *request.group;
-  if (group.first_error.ok()) group.first_error = request.outcome;
-  --group.under_way;
-  if (group.under_way == group.wake_at && group.owner != nullptr) {
-    group.owner->next = ready_;
-    ready_ = group.owner;
-  }
-}
-
-void Engine::advance_ready() try {
-  while (ready_ != nullptr) {
-    Request* request = ready_;
-    ready_ = request->next;
-    request->hooks->advance(*request);  // may have destroyed the request
-  }
-} catch (const std::bad_alloc&) {
-  out_of_memory("a step of an operation that consists of several messages");
-}
-
-void Engine::poll(Polled& work) try { polled_.push_back(&work); } catch (const std::bad_alloc&) {
-  out_of_memory("the list of operations in shared memory");
-}
-
-bool Engine::advance_polled() try {
-  bool moved = false;
-  for (size_t i = 0; i < polled_.size();) {
-    if (polled_[i]->advance()) {
-      polled_.erase(polled_.begin() + static_cast<std::ptrdiff_t>(i));
-      moved = true;
-    } else {
-      ++i;
-    }
-  }
-  return moved;
-} catch (const std::bad_alloc&) {
-  out_of_memory("a step of a collective operation or of a window's messages");
-}
-
-bool Engine::advance_hooked() try {
-  bool moved = false;
-  Request** place = &hooked_;
-  while (*place != nullptr) {
-    Request* request = *place;
-    request->hooks->advance(*request);
-    if (request->complete) {
-      *place = request->next;
-      moved = true;
-      if (request->handle_freed) destroy(request);
-    } else {
-      place = &request->next;
-    }
-  }
-  return moved;
-} catch (const std::bad_alloc&) {
-  out_of_memory("a step of a request that is polled");
-}
-
 void Engine::finish(Request& request, Status outcome) {
-  complete(request, outcome);
+  requests_.complete(request, outcome);
   wake_threads();
-}
-
-void Engine::add_hooked(Request& request) {
-  request.next = hooked_;
-  hooked_ = &request;
 }
 
 void Engine::await_incomplete(const Request& request) {
@@ -257,14 +101,14 @@ void Engine::await_incomplete(const Request& request, const Describe& describe) 
   const auto bytes = static_cast<uint64_t>(request.send_stream->total_bytes);
   const uint64_t since_ns = os::now_ns();
   wait_until(complete, describe);
-  peers_[static_cast<size_t>(request.key.peer)].skew.update(bytes, os::now_ns() - since_ns);
+  offers_.waited(request.key.peer, bytes, os::now_ns() - since_ns);
 }
 
 Status Engine::wait(Request*& request) {
   Request* waited = request;
   await(*waited);
   const Status outcome = waited->outcome;
-  destroy(waited);
+  requests_.destroy(waited);
   request = nullptr;
   return outcome;
 }
@@ -283,35 +127,22 @@ Status Engine::wait_all(std::span<Request*> requests) {
 
 bool Engine::progress() try {
   bool moved = transport_.poll(&Engine::handle, this) > 0;
-  if (__builtin_expect(!sending_.empty(), 0)) {
-    for (size_t i = 0; i < sending_.size();) {
-      SendStream* stream = sending_[i];
-      moved |= push(*stream);
-      // push() removes a finished stream from the list.
-      if (i < sending_.size() && sending_[i] == stream) ++i;
-    }
-  }
-  if (__builtin_expect(!waiting_peers_.empty(), 0)) moved |= serve_waiting_peers();
-  if (__builtin_expect(ready_ != nullptr, 0)) {
-    advance_ready();
-    moved = true;
-  }
-  if (__builtin_expect(!polled_.empty(), 0)) moved |= advance_polled();
-  if (__builtin_expect(hooked_ != nullptr, 0)) moved |= advance_hooked();
+  if (__builtin_expect(sends_.any_sending(), 0)) moved |= sends_.push_all();
+  if (__builtin_expect(!answers_.empty(), 0)) moved |= answers_.serve();
+  if (__builtin_expect(eager_.any_backlog(), 0)) moved |= serve_backlogs();
+  moved |= requests_.advance();
   // Sleeping threads of this process may have waited for this progress.
   if (__builtin_expect(LibraryLock::enabled, 0) && moved) wake_threads();
   return moved;
 } catch (const std::bad_alloc&) {
-  out_of_memory("the transport's progress");
+  errors_.out_of_memory("the transport's progress");
 }
 
 void Engine::shuffle() {
   transport_.shuffle();
-  for (size_t i = 1; i < sending_.size(); ++i) std::swap(sending_[i], sending_[chaos::draw(i + 1)]);
-  for (size_t i = 0; i < sending_.size(); ++i) sending_[i]->place = static_cast<int>(i);
-  for (size_t i = 1; i < waiting_peers_.size(); ++i) {
-    std::swap(waiting_peers_[i], waiting_peers_[chaos::draw(i + 1)]);
-  }
+  sends_.shuffle();
+  answers_.shuffle();
+  eager_.shuffle();
 }
 
 bool Engine::progress_once() try {
@@ -320,7 +151,7 @@ bool Engine::progress_once() try {
     if (__builtin_expect(polling_since_ns_ != 0, 0)) end_polling();
     return true;
   }
-  if (has_deferred_work_) do_deferred_work();
+  if (deferred_.any()) deferred_.run();
   ++fruitless_;
   if (poll_failures()) return true;
   chaos::at(chaos::Point::waiting);
@@ -330,47 +161,21 @@ bool Engine::progress_once() try {
   if (__builtin_expect(fruitless_ % kFruitlessPerNote == 0, 0)) note_polling();
   return false;
 } catch (const std::bad_alloc&) {
-  out_of_memory("wait diagnostics");
+  errors_.out_of_memory("wait diagnostics");
 }
 
-uint64_t Engine::slots_sent() {
-  slots_seen_.resize(peers_.size());
-  for (size_t i = 0; i < peers_.size(); ++i) {
-    const shm::RingWriter* direct_ring = local_path_.direct_ring_to(static_cast<PeerIndex>(i));
-    if (direct_ring == nullptr) continue;
-    const uint32_t written = direct_ring->slots_written();
-    slots_sent_ += written - slots_seen_[i];
-    slots_seen_[i] = written;
-  }
-  return slots_sent_;
+void Engine::complete_profile() {
+  if (!profile_.active()) return;
+  for (PeerIndex peer = 0; peer < size(); ++peer) profile_.sample(peer, eager_.peer(peer).rings);
 }
 
 size_t Engine::pool_bytes() const {
-  return requests_.bytes_used() + messages_.bytes_used() + unexpected_pool_.bytes_used() +
-         send_streams_.bytes_used() + receive_streams_.bytes_used();
-}
-
-void Engine::out_of_memory(const char* what, size_t bytes, PeerIndex peer) const {
-  fatal_(fail(
-      MPI_ERR_NO_MEM,
-      "no memory for %s of %zu bytes between process %d and process %d; %zu messages wait unmatched. Likely "
-      "cause: the receiver lags behind. Remedy: receive earlier, or set HEARTH_P2P_UNEXPECTED_BYTES_MAX "
-      "lower",
-      what, bytes, self_, peer, unexpected_.size()));
-  __builtin_unreachable();
-}
-
-void Engine::out_of_memory(const char* what) const {
-  fatal_(
-      fail(MPI_ERR_NO_MEM,
-           "no memory for %s in process %d, which cannot be repeated or left out. Remedy: give the process "
-           "more memory (ulimit -v, control group)",
-           what, self_));
-  __builtin_unreachable();
+  return requests_.pool().bytes_used() + matching_.pool_bytes() + sends_.pool_bytes() +
+         receives_.pool_bytes();
 }
 
 bool Engine::idle(Waiter& waiter) try {
-  if (has_deferred_work_) do_deferred_work();
+  if (deferred_.any()) deferred_.run();
   LibraryLock::yield_lock();
   // The first clock reading comes after some rounds, because it would delay a message that is just arriving.
   const uint32_t rounds_per_look = wait_policy_.spin_ns != 0 ? kRoundsPerLook : 1;
@@ -400,14 +205,14 @@ bool Engine::idle(Waiter& waiter) try {
   if (check_liveness_ != nullptr) check_liveness_();
   return true;
 } catch (const std::bad_alloc&) {
-  out_of_memory("wait diagnostics");
+  errors_.out_of_memory("wait diagnostics");
 }
 
 // Of several sleeping threads one is the leader: it sleeps on the rank's wake-up word and handles all
 // incoming packets. The followers sleep on futexes of their own. So a message wakes the leader and the thread
 // that it completes, however many threads sleep.
 void Engine::sleep_as_waiter(Waiter& waiter) try {
-  if (hooked_ != nullptr) {
+  if (requests_.has_hooked()) {
     // A hooked operation (a generalized request) may end without a packet, so sleep only briefly.
     const uint32_t depth = LibraryLock::release_all();
     os::sleep_ns(wait_policy_.yield_ns);
@@ -422,7 +227,7 @@ void Engine::sleep_as_waiter(Waiter& waiter) try {
   }
   if (recorder_ != nullptr) watch_wait(waiter, os::now_ns(), false);
 } catch (const std::bad_alloc&) {
-  out_of_memory("the list of sleeping threads");
+  errors_.out_of_memory("the list of sleeping threads");
 }
 
 void Engine::lead(Waiter& waiter) {

@@ -25,23 +25,29 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "datatype/type.h"
+#include "p2p/answers.h"
+#include "p2p/bounce_buffers.h"
+#include "p2p/copy_offers.h"
+#include "p2p/counters.h"
+#include "p2p/deferred_work.h"
+#include "p2p/eager_path.h"
 #include "p2p/envelope.h"
-#include "p2p/load_policy.h"
-#include "p2p/match.h"
-#include "p2p/message.h"
-#include "p2p/protocol.h"
-#include "p2p/recycled_buffers.h"
+#include "p2p/failure_record.h"
+#include "p2p/fatal_errors.h"
+#include "p2p/long_receives.h"
+#include "p2p/long_sends.h"
+#include "p2p/matching.h"
+#include "p2p/memory_access.h"
+#include "p2p/message_profile.h"
+#include "p2p/offered_copies.h"
+#include "p2p/pair_table.h"
 #include "p2p/request.h"
-#include "p2p/single_copy_policy.h"
-#include "p2p/skew.h"
-#include "p2p/store_policy.h"
+#include "p2p/request_table.h"
 #include "p2p/stream.h"
 #include "shm/arena.h"
 #include "shm/layout.h"
 #include "shm/liveness.h"
-#include "single_copy/cooperative.h"
 #include "single_copy/single_copy.h"
-#include "transport/local_path.h"
 #include "transport/transport.h"
 
 namespace hearth::profile {
@@ -57,72 +63,6 @@ struct Received {
   PeerIndex from = 0;
   int tag = 0;
   int64_t bytes = 0;
-};
-
-/// An answer that waits for room in the ring.
-struct Answer {
-  PacketKind kind;
-  uint8_t flags;
-  uint32_t cookie;
-};
-
-/// State for one process.
-struct Peer {
-  /// Fast path enabled: the ring is open, the backlog is empty, and the peer is not flow-blocked by unmatched
-  /// messages.
-  bool fast_path = false;
-  bool profiled = false;  // has an Engine::ProfiledPeer
-  shm::RingWriter* direct_ring_to = nullptr;
-  shm::RingReader* direct_ring_from = nullptr;
-  Request* backlog = nullptr;  // sends that wait for room, oldest first, which preserves the matching order
-  Request* backlog_last = nullptr;
-  PairProtocol protocol;
-  bool known = false;      // protocol has been looked up
-  bool reachable = false;  // the transport has a single-copy target for its memory
-  bool listed = false;     // in Engine::waiting_peers_
-  bool dead = false;       // reaped: no operation waits for it
-  enum class Ability : uint8_t { untried, works, refused };
-  Ability reading = Ability::untried;  // whether this process can read the peer's memory by `method`
-  Ability writing = Ability::untried;
-  single_copy::Method* method = nullptr;
-  bool single_copy_declined = false;  // the peer replied that single copy works in neither direction
-  bool writing_declined = false;      // the peer replied that it cannot write to this process
-  bool arena_declined = false;        // the peer cannot map this process's arena slice
-  uint16_t copied_together = 0;       // cooperative copies from this peer, see single_copy/cooperative.h
-  StorePolicy store_policy;
-  LoadPolicy load_policy = LoadPolicy(load_choice());
-  Skew skew;
-  SingleCopyPolicy single_copy_policy;
-  RecycledBuffers recycled;
-  uint32_t room_prefetched = 0;  // payload bytes prefetched for the next packet (deferred_work.cpp)
-  uint32_t arena_questions = 0;  // messages eligible for the arena
-  bool sample_due = false;       // the next message in bounce buffers samples whether the two share a cache
-  single_copy::Target target;    // set by the first read probe
-  std::vector<Answer> answers;
-  std::vector<ReceiveStream*> streams;  // long messages with outstanding fragments
-};
-
-/// Counters beyond those of queues and pools. The fast path does not count.
-struct EngineCounters {
-  uint64_t long_messages_sent = 0;  // by rendezvous: sent in fragments, or copied by the receiver
-  uint64_t long_bytes_sent = 0;
-  uint64_t long_bytes_received = 0;
-  uint64_t single_copies = 0;  // made by this process as the receiver
-  uint64_t single_copy_bytes = 0;
-  uint64_t cooperative_requests = 0;    // to senders: to join a copy, or to write the message
-  uint64_t bytes_copied_by_sender = 0;  // copied by this process as the sender: cooperatively or alone
-  uint64_t sleeps = 0;                  // of waiting calls
-};
-
-/// An operation that advances when other processes store to shared memory instead of sending a packet. The
-/// storing process wakes this one by its wake-up word (shm/wait.h).
-class Polled {
- public:
-  /// Advances as far as possible; returns true on completion. Never blocks.
-  virtual bool advance() = 0;
-
- protected:
-  ~Polled() = default;
 };
 
 /// How long a waiting call spins, then yields, before the rank sleeps.
@@ -213,7 +153,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   PeerIndex self() const { return self_; }
-  int size() const { return static_cast<int>(peers_.size()); }
+  int size() const { return pairs_.size(); }
   uint32_t new_context() { return new_context_(); }
 
   // Blocking calls. The buffer is `count` elements of `type`.
@@ -238,10 +178,9 @@ class Engine {
   /// receive_inline() for a posted receive. On success the request is finished, but its `complete` and
   /// outcome fields are not set.
   bool receive_posted_inline(Request& request);
-  /// destroy() for requests with is_plain_receive().
-  void destroy_plain(Request& request);
 
-  // Non-blocking calls. The returned request may be completed_send(), which is shared and always complete.
+  // Non-blocking calls. The returned request may be requests().completed_send(), which is shared
+  // and always complete.
   Status isend(const void* buffer, Count count, datatype::Type& type, PeerIndex to, int tag, uint32_t context,
                Request*& request, SendMode mode = SendMode::standard);
   Status ireceive(void* buffer, Count count, datatype::Type& type, PeerIndex from, int tag, uint32_t context,
@@ -259,37 +198,17 @@ class Engine {
   /// wait() for all; returns the first error. nullptr entries are skipped.
   Status wait_all(std::span<Request*> requests);
 
-  // Requests whose creation and start are separate: persistent ones, and kinds that other layers define.
-  Request* make_request(RequestKind kind);
-  /// Starts a send or receive that make_request() created and the caller filled in.
+  /// Starts a send or receive that was created by requests() and filled in by the caller.
   void start(Request& request);
-  /// Destroys a request; calls hooks->release() if it has hooks.
-  void destroy(Request* request);
-  /// For a request whose handle was freed: destroys it now if it is complete or inactive, otherwise on
-  /// completion.
-  void release(Request* request);
-  /// Registers a request whose hooks->advance progress() calls until it is complete.
-  void add_hooked(Request& request);
   /// Whether waits begin with spinning; false if ranks outnumber processors.
   bool spins() const { return wait_policy_.spin_ns != 0; }
-  /// Registers an operation that progress() advances until it is over, in the order of registration.
-  void poll(Polled& work);
-  /// Adds a request to `group`, which counts it until completion; the engine then destroys it.
-  void entrust(Request* request, MessageGroup& group);
-  /// Completes an operation. May destroy the request.
-  void complete(Request& request, Status outcome) {
-    request.outcome = outcome;
-    request.complete = true;
-    if (__builtin_expect(request.handle_freed, 0)) destroy_complete(request);
-  }
-  /// complete() for callers outside of progress(), such as a call on the request. Also wakes waiting threads.
+  /// requests().complete() for callers outside of progress(), such as a call on the request. Also wakes
+  /// waiting threads.
   void finish(Request& request, Status outcome);
   /// Wakes sleeping threads whose waits are over. For code outside of progress() that ends a wait.
   void wake_threads();
   /// Cancels a receive that has not matched; returns whether it was cancelled.
   bool cancel(Request& request);
-  /// The request of all sends that complete immediately; one shared object.
-  Request* completed_send() { return completed_send_; }
 
   // Probing.
   /// Whether a matching message is in the unexpected queue. Does not progress.
@@ -318,92 +237,50 @@ class Engine {
   void wait_until(Done&& done, const Describe& describe);
   /// True if no send or answer is pending: all sends have reached their receivers or the rings, all answers
   /// have been sent.
-  bool quiet() const { return sends_under_way_ == 0 && waiting_peers_.empty() && transport_.quiet(); }
+  bool quiet() const {
+    return requests_.sends_pending() == 0 && answers_.empty() && !eager_.any_backlog() && transport_.quiet();
+  }
 
   // Failures (failure.cpp): dead processes and revoked communicators. docs/design/reliability.md.
 
   /// Checks for new failures and ends operations that cannot complete any more, with an error; returns
   /// whether anything changed. Called by waiting loops that have found nothing for a while.
   bool poll_failures() {
-    const bool news = liveness_ != nullptr && liveness_->deaths() != deaths_seen_;
-    return __builtin_expect(news || has_failures_, 0) && handle_failures();
+    return __builtin_expect(failures_.has_news() || failures_.any(), 0) && handle_failures();
   }
-  /// How many deaths this process has handled, in the order in which they are numbered (shm/liveness.h).
-  uint32_t deaths() const { return deaths_seen_; }
-  const shm::Deaths* liveness() const { return liveness_; }
-  bool is_dead(PeerIndex process) const { return peers_[static_cast<size_t>(process)].dead; }
-  /// Whether this process knows that one of these is dead.
-  bool has_dead(std::span<const PeerIndex> processes) const;
-  /// MPIX_ERR_PROC_FAILED with the text of the death if one of these is dead, otherwise ok.
-  Status death_among(std::span<const PeerIndex> processes) const;
-  /// An error of this class with the text of the process's death.
-  [[gnu::cold]] Status death_of(PeerIndex process, int error_class) const;
-  /// The outcome of collective calls on `comm`: an error once a member has died or the communicator was
-  /// revoked.
-  Status failure_of(const objects::Comm& comm) const;
-  /// Ok if a message can still arrive, otherwise the error.
-  Status check_source(PeerIndex from, uint32_t context) const;
-  /// The outcome of a request, with the text of the failure that ended it.
-  [[gnu::cold]] Status reworded(const Request& request) const;
   /// Applies earlier deaths and revocations to a communicator that has just been created.
   void examine(objects::Comm& comm);
   /// Revokes a communicator: its operations end with an error, on all processes (MPIX_Comm_revoke).
   void revoke(objects::Comm& comm);
-  /// Makes the revocation of a communicator end the messages of a further context too, such as that of a
-  /// partitioned operation (partitioned.cpp). `home`: any context of the communicator.
-  void adopt(uint32_t context, uint32_t home);
-  void disown(uint32_t context);
   /// Acknowledges the first `deaths` deaths: receives from any source on `comm` continue despite them.
   void acknowledge(objects::Comm& comm, uint32_t deaths);
   /// Ends the messages of one collective with the error `failure`. Pre: a participating process is dead.
   void give_up(uint32_t context, int tag, Status failure);
 
-  /// Reloads the thresholds of every pair, for messages that start from now on. Only the sender uses a
-  /// threshold, so no other process has to be informed.
-  void reconsider_protocols();
-  /// Sets the hints of a communicator, `context` being its first. They apply to messages that do not fit the
-  /// ring and start from now on.
-  void set_hints(uint32_t context, const tune::Hints& hints);
+  /// Reloads the thresholds of every pair, for messages that start from now on.
+  void reload_thresholds();
 
-  Pool<Request>& requests() { return requests_; }
-  Pool<Message>& messages() { return messages_; }
-  const UnexpectedQueue& unexpected() const { return unexpected_; }
-  const PostedQueue& posted() const { return posted_; }
+  // The parts that other layers use.
+  RequestTable& requests() { return requests_; }
+  Matching& matching() { return matching_; }
+  FailureRecord& failures() { return failures_; }
+  PairTable& pairs() { return pairs_; }
+  EagerPath& eager() { return eager_; }
   const EngineCounters& counters() const { return counters_; }
-  size_t sends_under_way() const { return sends_under_way_; }
   /// Adds everything not counted yet to the profile; no effect without a recorder.
   void complete_profile();
-  /// Ring slots that this process has written, by packets of all kinds. Computed from 32-bit positions, so it
-  /// has to be called before a ring advances by 2^32 slots.
-  uint64_t slots_sent();
   /// Memory of the pools of requests and messages.
   size_t pool_bytes() const;
 
  private:
   friend class WaitDiagnostics;
 
-  static constexpr int kCountedCall = -1;  // the profile has already counted the call
   /// A wait in which every round makes progress checks for failures every kMovesPerLook rounds.
   static constexpr uint32_t kMovesPerLook = 256;
   static constexpr uint64_t kSleepsPerWatch = 256;
   static constexpr int kNotShown = -1;
   static constexpr int kNoPlace = -2;
-  /// Addition to Peer for the profile (profiled.cpp): how many messages are still recorded one by one, and
-  /// how many the rings have carried unrecorded.
-  struct ProfiledPeer {
-    profile::PeerCounts* counts = nullptr;
-    uint32_t seen_sends_left = 0;
-    uint32_t seen_receives_left = 0;
-    uint32_t short_counted_to = 0;
-    uint32_t short_counted_from = 0;
-    // Short messages that took the slow path but were not recorded, because the ring wrapped around or its
-    // limit came early. The draws number these together with the messages of the fast path.
-    uint32_t slow_to = 0;
-    uint32_t slow_from = 0;
-    uint32_t drawn_send = 0;  // number of the next message to record
-    uint32_t drawn_receive = 0;
-  };
-  /// State of a waiting loop for the profile (profiled.cpp).
+  /// State of a waiting loop for the profile (wait_profile.cpp).
   struct WatchedWait {
     profile::Wait kind{};
     PeerIndex peer = 0;    // negative: any, or several
@@ -429,28 +306,8 @@ class Engine {
     uint32_t asleep = 0;  // futex of a follower thread; 1: it sleeps
   };
 
-  Peer& know(PeerIndex index) {
-    Peer& peer = peers_[static_cast<size_t>(index)];
-    if (__builtin_expect(!peer.known, 0)) get_to_know(peer, index);
-    return peer;
-  }
-  [[gnu::cold]] void get_to_know(Peer& peer, PeerIndex index);
-  PairProtocol limits_of(PeerIndex index, const Peer& peer, const tune::Hints* hints = nullptr) const;
-  /// For a message that does not fit the ring.
-  const PairProtocol& limits_for(const MatchKey& key) { return limits_for(key.peer, key.context); }
-  const PairProtocol& limits_for(PeerIndex index, uint32_t context) {
-    Peer& peer = know(index);
-    return __builtin_expect(hinted_.empty(), 1) ? peer.protocol : hinted_limits(index, peer, context);
-  }
-  const PairProtocol& hinted_limits(PeerIndex index, const Peer& peer, uint32_t context);
   void await_incomplete(const Request& request);
   void await_incomplete(const Request& request, const Describe& describe);
-  void destroy_complete(Request& request);
-  void leave_group(Request& request);
-  void advance_ready();
-  bool advance_polled();
-  bool advance_hooked();
-  [[gnu::cold]] Status too_many_requests() const;
   /// Pauses briefly, and lets other threads enter the library; returns true once the wait has lasted long
   /// enough to sleep.
   bool idle(Waiter& waiter);
@@ -461,22 +318,7 @@ class Engine {
   static void wake_follower(Waiter& waiter);
   void end_wait(Waiter& waiter);
   /// Randomizes the order of polling (base/chaos.h).
-  [[gnu::cold]] void shuffle();
-
-  // profiled.cpp: for --profile and --trace only.
-  bool traced() const;
-  void sample_direct_rings(Peer& peer);
-  void note_in_ring(Peer& peer, size_t bytes, PeerIndex to, int tag);
-  ProfiledPeer& profiled(const Peer& peer) { return profiled_[static_cast<size_t>(&peer - peers_.data())]; }
-  bool is_unseen(const Peer& peer);
-  bool sample_send(Peer& peer);
-  void expect_sample(Peer& peer);
-  void sample_receive(Peer& peer, uint64_t bytes);
-  void expect_receive_sample(Peer& peer);
-  bool stops_of_itself(Peer& peer);
-  void begin_profile(Peer& peer, PeerIndex index);
-  [[gnu::noinline]] void meet(PeerIndex from, uint64_t bytes, int tag);
-  bool is_drawn(uint32_t packets, uint32_t& drawn);
+  [[gnu::cold]] void shuffle();  // wait_profile.cpp: for --profile and --trace only.
   void watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins);
   void describe_watched(const Waiter& waiter, WatchedWait& watched);
   void count_wait(WatchedWait& watched) const;
@@ -485,54 +327,26 @@ class Engine {
   // failure.cpp
   /// The reason why an operation with this key cannot complete; ok if it can.
   using Hopeless = std::function<Status(const MatchKey&)>;
-  struct Revoked {
-    uint32_t block;       // of contexts
-    objects::Comm* comm;  // nullptr if it is freed or not created yet
-  };
   [[gnu::cold]] bool handle_failures();
   /// Has the transport monitor the processes that posted receives wait for.
   [[gnu::cold]] void watch_awaited();
   void pass_on(PeerIndex dead);
   void on_died(PeerIndex from, uint32_t process);
   void reap(PeerIndex process);
-  [[gnu::cold]] void grow_cell_receivers(size_t cells);
-  void note_receiver(int cell, PeerIndex receiver) {
-    const auto at = static_cast<size_t>(cell);
-    if (__builtin_expect(at >= cell_receivers_.size(), 0)) grow_cell_receivers(at + 1);
-    cell_receivers_[at] = receiver;
-  }
   void leave_regions_of_dead() const;
-  void take_cells_back(PeerIndex process);
-  void mark_broken(objects::Comm& comm);
+  void close_if_broken(objects::Comm& comm);
   bool end_receives(const Hopeless& why);
   bool stall_receives();
-  void end_sends(const Hopeless& why, bool lent_too);
-  void end_receive(Request& request, PeerIndex from, Status status);
+  void end_sends(const Hopeless& why, bool exposed_too);
   void end_unstarted(Request& request, Status status);
-  void end_send(Request& request, Status status);
-  /// The reason why a message with this key cannot be sent or received; ok if it can. Messages of a
-  /// collective operation depend on all processes of the communicator: a process that has noticed a death
-  /// leaves the operation, so neither its messages nor messages to it are matched any more.
-  Status why_hopeless(const MatchKey& key) const;
-  uint32_t home_of(uint32_t context) const;
-  const Revoked* revoked(uint32_t context) const;
-  Revoked& note_revoked(uint32_t context);
+  FailureRecord::Revoked& note_revoked(uint32_t context);
   void on_revoked(PeerIndex from, uint32_t context);
   void disable_fast_path(objects::Comm& comm);
-  void tell_revoked(const Revoked& revoked);
-  void end_revoked(const Revoked& revoked);
+  void tell_revoked(const FailureRecord::Revoked& revoked);
+  void end_revoked(const FailureRecord::Revoked& revoked);
   void drop_unexpected(uint32_t block);
   bool drop_unexpected_once(uint32_t block);
   void forget_freed();
-  /// The cookie by which answers identify a send.
-  static uint32_t cookie_of(const Request& request) {
-    return request.slot | static_cast<uint32_t>(request.epoch) << kSlotBits;
-  }
-  uint32_t issue_cookie(Request& request) const {
-    request.epoch = epoch_;
-    return cookie_of(request);
-  }
-  static constexpr int kSlotBits = 24;
 
   // wait_diagnostics.cpp
   void show_wait(Waiter& waiter, uint64_t now_ns);
@@ -542,223 +356,64 @@ class Engine {
   void end_polling();
 
   // send.cpp
-  bool send_in_ring(Peer& peer, const void* buffer, const datatype::Type& type, int64_t bytes, PeerIndex to,
-                    uint8_t flags, uint32_t cookie, uint64_t match, Status& status);
-  bool send_lines_inline(Peer& peer, const void* buffer, const datatype::Type& type, uint64_t bytes,
-                         PeerIndex to, uint64_t match, int call);
-  bool is_flow_blocked(Peer& peer, PeerIndex to);
-  void update_fast_path(Peer& peer);
   /// Returns false if the ring has no room.
   bool try_start_send(Request& request);
   void start_send(Request& request);
-  bool start_rendezvous(Request& request, Peer& peer, int64_t bytes, bool held);
-  SendStream* make_send_stream();
-  void complete_send(Request& request, Status outcome);
-  void list_waiting(PeerIndex peer);
-  bool serve_waiting_peers();
-  void answer(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cookie);
-  bool try_answer(PeerIndex to, const Answer& answer);
-  Request* request_of(uint32_t cookie, PeerIndex from);
+  bool serve_backlogs();
 
   // receive.cpp
   static void handle(void* engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
-  void on_eager(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
-  void keep_unexpected(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload);
-  bool take_inline(shm::RingReader& direct_ring, void* buffer, const datatype::Type& type, uint64_t bytes,
+  /// Handles a packet of one kind; false: it is invalid.
+  using Handler = bool (*)(Engine& engine, PeerIndex from, const shm::PacketHeader& header,
+                           const std::byte* payload);
+  static const std::array<Handler, kPacketKinds> handlers;
+  template <bool (LongSends::*function)(Request&)>
+  static bool on_answer(Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*);
+  bool on_cooperative_request(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
+  bool take_inline(shm::RingReader& ring, void* buffer, const datatype::Type& type, uint64_t bytes,
                    uint64_t match, int call);
-  bool take_lines_inline(shm::RingReader& direct_ring, std::byte* to, uint64_t bytes, uint64_t match,
-                         int call);
-  bool receive_from_direct_ring(void* buffer, Count count, const datatype::Type& type, PeerIndex from,
-                                int tag, uint32_t context, int64_t& bytes);
   void post(Request& request);
   void deliver(Request& request, UnexpectedMessage* message);
-  void deliver_bytes(Request& request, PeerIndex from, int tag, const std::byte* payload, int64_t bytes);
-  void complete_receive(Request& request, PeerIndex from, int tag, int64_t bytes) {
-    const int64_t room = request.count * request.type->size;
-    request.from = from;
-    request.received_tag = tag;
-    request.received_bytes = bytes <= room ? bytes : room;
-    complete(request, __builtin_expect(bytes <= room, 1) ? Status() : truncation(request, from, tag, bytes));
-  }
-  void forget(UnexpectedMessage* message);
   /// Drops a message of the unexpected queue that will not be received.
   void discard(UnexpectedMessage* message);
-  Status truncation(const Request& request, PeerIndex from, int tag, int64_t bytes) const;
   void on_corruption(PeerIndex from, const shm::PacketHeader& header);
-  [[noreturn, gnu::cold]] void out_of_memory(const char* what, size_t bytes, PeerIndex peer) const;
-  /// For memory that belongs to no single message.
-  [[noreturn, gnu::cold]] void out_of_memory(const char* what) const;
-
-  // stream.cpp
-  void on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
-  void on_part(PeerIndex from, uint32_t cookie, const CellPart& part);
-  void note_home(PeerIndex from, const CellPart& part);
-  PeerIndex owner_of(PeerIndex from, const CellPart& part) const {
-    return part.cell & kCellOfReceiver ? self_ : from;
-  }
-  static int number_of(const CellPart& part) { return static_cast<int>(part.cell & ~kCellOfReceiver); }
-  void on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes);
-  void attach(ReceiveStream& stream, Request& request, int tag);
-  void announce(ReceiveStream& stream, int64_t bytes) const;
-  void keep_part(ReceiveStream& stream, const CellPart& part) const;
-  void take_part(ReceiveStream& stream, const CellPart& part);
-  [[noreturn, gnu::cold]] void refuse_part(PeerIndex from, const CellPart& part) const;
-  /// Releases the bounce buffers of a fragment whose message is not received.
-  void return_part(PeerIndex from, const CellPart& part);
-  void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
-  void has_come(ReceiveStream& stream);
-  void finish_if_whole(ReceiveStream& stream);
-  ReceiveStream* stream_of(PeerIndex from, uint32_t cookie);
-  bool push(SendStream& stream);
-  void retire(SendStream& stream);
-  bool fill_part(SendStream& stream, CellPart& part);
-  void recall(SendStream& stream);
-  void on_recall(PeerIndex from, uint32_t cookie);
-  int take_cells(SendStream& stream, int64_t& bytes);
-  bool push_fragment(SendStream& stream);
-  bool push_buffer(SendStream& stream);
-  bool await_buffer(ReceiveStream& stream);
-  bool on_buffer_came(PeerIndex from, uint32_t slot);
-  void end_stream(SendStream& stream);
-  void let_go(SendStream& stream);
-  bool on_clear_to_send(Request& request, uint8_t flags);
-
-  // deferred_work.cpp: deferred work, done while a call is blocked.
-  static int64_t withheld_bytes_max(size_t part_bytes_max, int processes);
-  static int64_t recycled_bytes_max(size_t part_bytes_max, int processes);
-  void note_sent(PeerIndex to, int64_t bytes);
-  void give_back(PeerIndex from, const CellPart& part);
-  void give_back_now();
-  void give_back_recycled(PeerIndex peer);
-  void do_deferred_work();
-
-  // single_copy.cpp
-  static bool cells_hold(const PairProtocol& limits, uint64_t bytes);
-  static bool offers_arena(Peer& peer);
-  uint8_t offer(const Request& request, Peer& peer, uint64_t bytes, uint64_t& address,
-                shm::Exposure& exposure);
-  enum class Copied : uint8_t { whole, by_sender, not_now, never };
-  Copied copy_from_sender(ReceiveStream& stream, const Request& request);
-  Copied copy_by_method(ReceiveStream& stream, std::byte* to, size_t bytes);
-  bool copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes);
-  bool prefers_bounce_buffers(ReceiveStream& stream, const Request& request);
-  bool copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
-                     const single_copy::PieceSizes& sizes, single_copy::Copier& copier);
-  bool request_cooperation(const ReceiveStream& stream, const CooperativeRequest& cooperative_request,
-                           uint8_t flags);
-  bool on_written(PeerIndex from, uint32_t cookie, uint8_t flags);
-
-  // cooperative_send.cpp
-  int place_of(PeerIndex index) const {
-    return places_.empty() ? static_cast<int>(index) : places_[static_cast<size_t>(index)];
-  }
-  single_copy::Method* reader_of(PeerIndex index, Peer& peer);
-  single_copy::Method* writer_of(PeerIndex index, Peer& peer);
-  shm::CopyControlBlock* cma_block_of(PeerIndex index, const single_copy::Method& method) const;
-  bool on_cooperative_request(Request& request, uint8_t flags, const std::byte* payload);
-  bool serve_cooperative_request(Request& request, uint8_t flags,
-                                 const CooperativeRequest& cooperative_request);
-  bool copy_own_part_in_arena(const Request& request, const CooperativeRequest& cooperative_request);
-  void copy_own_part_by_method(const Request& request, const CooperativeRequest& cooperative_request);
-  uint8_t write_alone(const Request& request, const CooperativeRequest& cooperative_request);
 
   const PeerIndex self_;
   transport::Transport& transport_;
-  transport::BounceBuffers& bounce_buffers_;
-  transport::BufferTransfers& buffer_transfers_;
-  transport::LocalPath& local_path_;
+  EngineCounters counters_;
+  Matching matching_;
+  const FatalErrors errors_;
+  RequestTable requests_;
+  FailureRecord failures_;
+  PairTable pairs_;
+  DeferredWork deferred_;
+  Answers answers_;
+  MessageProfile profile_;
+  EagerPath eager_;
+  BounceBuffers buffers_;
+  MemoryAccess access_;
+  CopyOffers offers_;
+  OfferedCopies copies_;
+  LongSends sends_;
+  LongReceives receives_;
   const WaitPolicy wait_policy_;
-  const std::function<topo::Relation(PeerIndex)> relation_;
   const std::function<uint32_t()> new_context_;
-  shm::Arena* const arena_;
-  const std::function<shm::CopyControlBlock*(PeerIndex)> control_block_;
-  const std::vector<int> places_;
-  const std::vector<single_copy::Method*> methods_;
   shm::WaitPage* const wait_page_;
-  shm::LongTraffic* const traffic_;
-  const shm::Deaths* const liveness_;
   void (*const check_liveness_)();
   void (*const record_death_)(PeerIndex process, PeerIndex from);
   profile::Recorder* const recorder_;
-  void (*const fatal_)(Status);
   void (*const warn_)(const char* text);
   const uint64_t backstop_ns_;
   bool corruption_reported_ = false;
-  uint64_t unexpected_kib_max_;
-  size_t packet_bytes_max_;
-  bool skew_aware_;
-  bool prefault_;  // prefault ahead of the copy
-  bool keep_buffers_;
-  const int64_t recycled_bytes_max_;  // per peer
-
-  std::vector<Peer> peers_;
-  std::vector<ProfiledPeer> profiled_;  // empty without a recorder
-  /// Communicators with hints, by block of context ids; limits by peer, computed on first use.
-  struct Hinted {
-    uint32_t block;
-    tune::Hints hints;
-    std::vector<std::optional<PairProtocol>> limits;
-  };
-  std::vector<Hinted> hinted_;
-  PostedQueue posted_;
-  UnexpectedQueue unexpected_;
-  Pool<Request> requests_{size_t{1} << kSlotBits};
-  Pool<Message> messages_{size_t{1} << 16};
-  Pool<UnexpectedMessage> unexpected_pool_;
-  Pool<SendStream> send_streams_;
-  Pool<ReceiveStream> receive_streams_;
-  std::vector<SendStream*> sending_;
-  std::vector<PeerIndex> waiting_peers_;  // with answers or a backlog
-  std::vector<Polled*> polled_;
-  Request* hooked_ = nullptr;
-  Request* ready_ = nullptr;  // requests whose MessageGroup has reached wake_at
-  Request* completed_send_ = nullptr;
-  size_t sends_under_way_ = 0;
-  uint32_t deaths_seen_ = 0;
-  bool has_failures_ = false;                              // a process has died or a communicator was revoked
-  bool fast_path_disabled_ = chaos::disables_fast_path();  // chaos, or a revoked communicator
-  uint8_t epoch_ = 1;  // changes when sends end whose answers may still arrive; never 0
-  std::vector<Revoked> revoked_;
-  struct Adopted {
-    uint32_t block;
-    uint32_t home;  // the block of the communicator
-  };
-  std::vector<Adopted> adopted_;
-  std::vector<PeerIndex> cell_receivers_;  // by own cell: the process that it was sent to
-  uint32_t fruitless_ = 0;                 // consecutive calls of progress_once() without progress
-  uint64_t polling_since_ns_ = 0;          // first clock reading during these; 0: none
-  bool polling_shown_ = false;             // in the wait diagnostics
+  uint32_t fruitless_ = 0;         // consecutive calls of progress_once() without progress
+  uint64_t polling_since_ns_ = 0;  // first clock reading during these; 0: none
+  bool polling_shown_ = false;     // in the wait diagnostics
   uint64_t polling_queues_seen_ = 0;
   const MatchKey* probed_for_ = nullptr;  // key of the probe that polls
   // Sleeping threads: the leader, which other processes wake, and the followers, which threads of this
   // process wake when their wait is over, or to become the leader.
   Waiter* leader_ = nullptr;
   std::vector<Waiter*> followers_;
-  int unminded_ = 0;  // receives from direct rings since the last progress() of receive_from_direct_ring()
-  EngineCounters counters_;
-  uint32_t chance_ = 1;               // random state of is_drawn()
-  uint64_t posted_lines_ = 0;         // posted receives served by take_lines_inline(), while profiled
-  std::vector<uint32_t> slots_seen_;  // by peer, at the last call of slots_sent()
-  uint64_t slots_sent_ = 0;
-
-  // deferred_work.cpp
-  static constexpr int kDeferredMax = 8;
-  struct EmptiedCells {
-    PeerIndex from;  // the process that filled them
-    CellPart part;
-  };
-  struct Sent {
-    PeerIndex to;
-    int64_t bytes;
-  };
-  bool has_deferred_work_ = false;
-  int emptied_count_ = 0;
-  int sent_count_ = 0;
-  int64_t emptied_bytes_ = 0;
-  const int64_t emptied_bytes_max_;
-  size_t cells_ahead_bytes_ = 0;
-  std::array<EmptiedCells, kDeferredMax> emptied_;
-  std::array<Sent, kDeferredMax> sent_;
 };
 
 /// The process's engine, from MPI_Init to MPI_Finalize.
@@ -785,7 +440,7 @@ void Engine::wait_until(Done&& done, const Describe& describe) try {
   if (__builtin_expect(waiter.noted, 0)) end_wait(waiter);
 } catch (const std::bad_alloc&) {
   // The awaited operations use the caller's buffers, so the wait cannot be abandoned.
-  out_of_memory("a wait");
+  errors_.out_of_memory("a wait");
 }
 
 }  // namespace hearth::p2p

@@ -47,6 +47,8 @@ enum class PacketKind : uint8_t {
   buffer_left,
   died,
 };
+/// Numbers of kinds, of which 0 is none.
+constexpr size_t kPacketKinds = static_cast<size_t>(PacketKind::died) + 1;
 
 /// Whether packets of this kind refer to a message that the receiving process has sent, or has exposed a
 /// buffer for.
@@ -89,6 +91,14 @@ struct CellPart {
   uint32_t bytes;  // 0: no fragment
 };
 constexpr uint32_t kCellOfReceiver = uint32_t{1} << 31;
+/// The process whose pool has the cells of a fragment that `self` got from `from`.
+constexpr PeerIndex owner_of(const CellPart& part, PeerIndex self, PeerIndex from) {
+  return part.cell & kCellOfReceiver ? self : from;
+}
+/// The first of its cells.
+constexpr int number_of(const CellPart& part) {
+  return static_cast<int>(part.cell & ~kCellOfReceiver);
+}
 
 /// Payload of `rendezvous`; each `cells` packet carries one further CellPart. Without an exposed buffer the
 /// address is omitted: the packet then takes one slot, and a slot never crosses a cache line.

@@ -1,6 +1,7 @@
 // Fast path of messages between ranks of one machine that fit the ring: MPI_Send and MPI_Isend store the
 // message into the ring; MPI_Recv, or MPI_Wait and MPI_Waitall for a receive of MPI_Irecv, copy it out. In
-// any other case these functions return without side effects, and send.cpp and receive.cpp take over.
+// any other case these functions return without side effects, and the rest of the eager path (eager_path.h)
+// takes over.
 //
 // Messages of up to one cache line are inlined into the MPI calls and make no function call, so no register
 // is saved: besides the transfer of its cache line, a short message costs only instructions, and stores that
@@ -31,15 +32,15 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
 [[gnu::always_inline]] inline bool Engine::send_inline(const void* buffer, Count count,
                                                        const datatype::Type& type, PeerIndex to, int tag,
                                                        uint32_t context, int call) {
-  Peer& peer = peers_[static_cast<size_t>(to)];
+  EagerPath::Peer& peer = eager_.peer(to);
   uint64_t bytes;
   if (__builtin_expect(!bytes_fit(count, type, bytes) || !peer.fast_path || !type.contiguous, 0))
     return false;
   if (bytes > shm::kLinePayloadBytes) {
-    return bytes <= peer.protocol.ring_bytes_max &&
-           send_lines_inline(peer, buffer, type, bytes, to, match_word(context, tag), call);
+    return bytes <= peer.ring_bytes_max &&
+           eager_.send_lines(buffer, type, bytes, to, match_word(context, tag), call);
   }
-  shm::RingWriter& direct_ring = *peer.direct_ring_to;
+  shm::RingWriter& direct_ring = *peer.rings.to;
   std::byte* slot = direct_ring.claim_short();
   if (__builtin_expect(slot == nullptr, 0)) return false;
   copy_line(shm::payload_at(slot), static_cast<const std::byte*>(buffer) + type.true_lower_bound, bytes);
@@ -69,7 +70,7 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
                                                        const datatype::Type& type, uint64_t bytes,
                                                        uint64_t match, int call) {
   auto* to = static_cast<std::byte*>(buffer) + type.true_lower_bound;
-  if (bytes > shm::kLinePayloadBytes) return take_lines_inline(direct_ring, to, bytes, match, call);
+  if (bytes > shm::kLinePayloadBytes) return eager_.receive_lines(direct_ring, to, bytes, match, call);
   const std::byte* slot = await_short(direct_ring, bytes, match);
   if (__builtin_expect(slot == nullptr, 0)) return false;
   copy_line(to, shm::payload_at(slot), bytes);
@@ -81,20 +82,22 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
                                                           const datatype::Type& type, PeerIndex from, int tag,
                                                           uint32_t context, int call) {
   uint64_t bytes;
-  if (__builtin_expect(!bytes_fit(count, type, bytes) || bytes > packet_bytes_max_ || tag == MPI_ANY_TAG ||
-                           !type.contiguous,
+  if (__builtin_expect(!bytes_fit(count, type, bytes) || bytes > eager_.packet_bytes_max() ||
+                           tag == MPI_ANY_TAG || !type.contiguous,
                        0)) {
     return false;
   }
-  shm::RingReader* direct_ring = peers_[static_cast<size_t>(from)].direct_ring_from;
-  if (__builtin_expect(direct_ring == nullptr || !posted_.empty() || !unexpected_.empty(), 0)) return false;
+  shm::RingReader* direct_ring = eager_.peer(from).rings.from;
+  if (__builtin_expect(direct_ring == nullptr || !matching_.empty(), 0)) return false;
   return take_inline(*direct_ring, buffer, type, bytes, match_word(context, tag), call);
 }
 
 [[gnu::always_inline]] inline Request* Engine::post_inline(void* buffer, Count count, datatype::Type& type,
                                                            PeerIndex from, int tag, objects::Comm& comm) {
   uint64_t bytes;
-  if (__builtin_expect(!unexpected_.empty() || posted_.binned() || !bytes_fit(count, type, bytes), 0)) {
+  if (__builtin_expect(
+          !matching_.unexpected().empty() || matching_.posted().binned() || !bytes_fit(count, type, bytes),
+          0)) {
     return nullptr;
   }
   Request* request =
@@ -103,7 +106,7 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   datatype::retain(type);
   request->comm = &comm;
   objects::retain(comm);
-  posted_.add(*request);
+  matching_.posted().add(*request);
   return request;
 }
 
@@ -113,23 +116,17 @@ constexpr uint64_t eager_commit(uint64_t bytes) {
   const datatype::Type& type = *request.type;
   const auto bytes = static_cast<uint64_t>(request.count * type.size);
   const PeerIndex from = request.key.peer;
-  const bool usual = from >= 0 && request.key.tag != MPI_ANY_TAG && bytes <= packet_bytes_max_ &&
-                     type.contiguous && posted_.is_first(request);
+  const bool usual = from >= 0 && request.key.tag != MPI_ANY_TAG && bytes <= eager_.packet_bytes_max() &&
+                     type.contiguous && matching_.posted().is_first(request);
   if (__builtin_expect(!usual, 0)) return false;
-  shm::RingReader* direct_ring = peers_[static_cast<size_t>(from)].direct_ring_from;
+  shm::RingReader* direct_ring = eager_.peer(from).rings.from;
   if (__builtin_expect(direct_ring == nullptr, 0)) return false;
   if (!take_inline(*direct_ring, request.buffer, type, bytes,
-                   match_word(request.key.context, request.key.tag), kCountedCall)) {
+                   match_word(request.key.context, request.key.tag), MessageProfile::kCountedCall)) {
     return false;
   }
-  posted_.remove_first(request);
+  matching_.posted().remove_first(request);
   return true;
-}
-
-[[gnu::always_inline]] inline void Engine::destroy_plain(Request& request) {
-  datatype::release(*request.type);
-  objects::release(*request.comm);
-  requests_.destroy(&request);
 }
 
 }  // namespace hearth::p2p

@@ -3,7 +3,7 @@
 
 #include "objects/comm.h"
 #include "objects/object.h"
-#include "p2p/stream.h"
+#include "p2p/unexpected_message.h"
 
 namespace hearth::p2p {
 

@@ -22,7 +22,7 @@ struct Channel {
   Channel(Engine& its_engine, Request& its_request, int its_partitions)
       : engine(its_engine), request(&its_request), partitions(its_partitions) {}
   virtual ~Channel() {
-    if (offer.context != 0) engine.disown(offer.context);
+    if (offer.context != 0) engine.failures().disown(offer.context);
   }
 
   Engine& engine;
@@ -71,7 +71,7 @@ Status leave(Request& request) {
 void hand_over(Engine& engine, Request* message, const RequestHooks& hooks, void* state) {
   message->hooks = &hooks;
   message->state = state;
-  engine.release(message);
+  engine.requests().release(message);
 }
 
 // The sender.
@@ -111,7 +111,8 @@ void send_partition(SendChannel& channel, int partition) {
   Request* message = nullptr;
   const Status status = channel.engine.isend(start, whole.count, *whole.type, whole.key.peer, partition,
                                              channel.offer.context, message);
-  if (!status.ok() || message == channel.engine.completed_send()) return end_message(channel, status);
+  if (!status.ok() || message == channel.engine.requests().completed_send())
+    return end_message(channel, status);
   ++channel.users;
   hand_over(channel.engine, message, sent_partition_hooks, static_cast<Channel*>(&channel));
 }
@@ -286,7 +287,7 @@ const RequestHooks received_offer_hooks = {
           auto& channel = static_cast<ReceiveChannel&>(channel_of(message));
           channel.refused = message.outcome;
           channel.offered = message.outcome.ok();
-          if (channel.offered) channel.engine.adopt(channel.offer.context, message.key.context);
+          if (channel.offered) channel.engine.failures().adopt(channel.offer.context, message.key.context);
           if (channel.request != nullptr) {
             channel.parts.assign(static_cast<size_t>(channel.offer.partitions), {&channel, nullptr});
             if (channel.waiting) channel.offered ? post_all(channel) : end_in_vain(channel);
@@ -318,7 +319,7 @@ const RequestHooks receive_hooks = {
 template <class Kind>
 Status make(Engine& engine, RequestKind kind, const PartitionedBuffer& buffer, const MatchKey& key,
             const RequestHooks& hooks, Request*& request) {
-  request = engine.make_request(kind);
+  request = engine.requests().create(kind);
   if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
   request->persistent = true;
   request->active = false;
@@ -331,7 +332,7 @@ Status make(Engine& engine, RequestKind kind, const PartitionedBuffer& buffer, c
   request->received_tag = MPI_ANY_TAG;
   Channel* channel = new (std::nothrow) Kind(engine, *request, buffer.partitions);
   if (channel == nullptr) {
-    engine.destroy(request);
+    engine.requests().destroy(request);
     request = nullptr;
     return fail(MPI_ERR_NO_MEM, "no memory for a partitioned message");
   }
@@ -344,11 +345,11 @@ Status make(Engine& engine, RequestKind kind, const PartitionedBuffer& buffer, c
 Status follow_offer(Engine& engine, Status status, Request* message, const RequestHooks& hooks,
                     Request*& request) {
   if (!status.ok()) {
-    engine.destroy(request);
+    engine.requests().destroy(request);
     request = nullptr;
     return status;
   }
-  if (message == engine.completed_send()) return {};
+  if (message == engine.requests().completed_send()) return {};
   Channel& channel = channel_of(*request);
   ++channel.users;
   hand_over(engine, message, hooks, &channel);
@@ -363,7 +364,7 @@ Status make_partitioned_send(Engine& engine, const PartitionedBuffer& buffer, co
   if (key.peer == MPI_PROC_NULL) return {};
   Channel& channel = channel_of(*request);
   channel.offer = {engine.new_context(), buffer.partitions, channel.partition_bytes()};
-  engine.adopt(channel.offer.context, key.context);
+  engine.failures().adopt(channel.offer.context, key.context);
   Request* message = nullptr;
   const Status status = engine.isend(&channel.offer, sizeof(PartitionOffer), byte_type(), key.peer, key.tag,
                                      key.context | kOfferContext, message);

@@ -9,21 +9,19 @@
 //   sender    |  0  |  1  |  2  |  3  |     four messages
 //   receiver  |   0    |  1   |   2   |     1 has arrived with messages 1 and 2
 //
-// A death or revocation that ends the operations of the communicator ends these too: Engine::adopt() records
-// which communicator the channel's context belongs to. A send of which some partitions are not ready ends
-// once they are.
+// A death or revocation that ends the operations of the communicator ends these too: FailureRecord::adopt()
+// records which communicator the channel's context belongs to. A send of which some partitions are not ready
+// ends once they are.
 //
 // Used under the library's lock, on requests of MPI_Psend_init and MPI_Precv_init.
 #pragma once
 
+#include "base/contexts.h"
 #include "base/counts.h"
 #include "base/status.h"
 #include "p2p/engine.h"
 
 namespace hearth::p2p {
-
-/// Offers use the context of their communicator with this bit set, which allocated context ids never have.
-constexpr uint32_t kOfferContext = uint32_t{1} << 31;
 
 /// The sender's offer, sent once.
 struct PartitionOffer {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/param.h"
-#include "p2p/stream.h"
+#include "p2p/fragments.h"
 #include "shm/ring.h"
 
 namespace hearth::p2p {

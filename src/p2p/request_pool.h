@@ -7,10 +7,10 @@ namespace hearth::p2p {
 
 /// Pre: between MPI_Init and MPI_Finalize.
 inline Pool<Request>& request_pool() {
-  return engine().requests();
+  return engine().requests().pool();
 }
 inline Pool<Message>& message_pool() {
-  return engine().messages();
+  return engine().matching().messages();
 }
 
 }  // namespace hearth::p2p

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "p2p/envelope.h"
+#include "p2p/fragments.h"
 #include "p2p/match.h"
 #include "p2p/prefault.h"
 #include "shm/arena.h"
@@ -14,20 +15,13 @@ namespace hearth::p2p {
 
 struct Request;
 
-constexpr int kCellsInFlightMax = 32;
-
 /// A long message that this process sends in fragments. The bounce buffers that the receiver has not released
 /// form a queue, oldest first; each one that is released makes room for another fragment.
-struct SendStream {
+struct SendStream : Fragments {
   uint32_t slot;
   uint32_t alive;
 
   Request* request = nullptr;
-  int64_t total_bytes = 0;
-  int64_t sent_bytes = 0;
-  int64_t next_part_bytes = 0;  // if the message is long enough
-  bool next_is_longer = false;
-  bool recycles = false;        // in recycled buffers (recycled_buffers.h)
   bool cleared = false;         // the receiver has matched: the ring may carry fragments
   bool held = false;            // sends nothing before clear_to_send or finished
   uint8_t offered = 0;          // the buffer itself is exposed: kSingleCopy or kInArena
@@ -36,7 +30,7 @@ struct SendStream {
   bool to_answer = false;       // a request to write must still be answered, with these flags
   uint8_t answer_flags = 0;
   bool recalled = false;  // the receiver was asked to recycle no more buffers of this message
-  int place = -1;         // index in Engine::sending_; -1: held, not listed
+  int place = -1;         // index in LongSends::sending_; -1: held, not listed
   int in_flight = 0;
   int oldest = 0;
   struct Part {
@@ -75,23 +69,9 @@ struct ReceiveStream {
   bool asked_to_write = false;     // the sender was asked to write the message into the receive buffer
   bool buffer_awaited = false;     // the transport was asked to transfer it into the receive buffer
   bool keeps_buffers = false;      // emptied buffers are recycled (recycled_buffers.h)
-  int place = -1;  // index in Peer::streams; -1: not listed, no further fragment is expected for now
+  int place =
+      -1;  // index in LongReceives::expected_; -1: not listed, no further fragment is expected for now
   std::vector<CellPart> parts;  // arrived before the match
-};
-
-/// A message that arrived before its receive was posted. Eager payloads of one line are stored inside.
-struct UnexpectedMessage : MatchMessage {
-  UnexpectedMessage() {}  // NOLINT(modernize-use-equals-default): see MatchEntry
-
-  uint32_t slot;
-  uint32_t alive;
-
-  uint8_t flags = 0;
-  uint32_t cookie = 0;
-  int64_t bytes = 0;
-  ReceiveStream* stream = nullptr;  // of a long message
-  std::byte* payload = nullptr;     // of an eager one: `own` or a block of malloc
-  std::byte own[shm::kLineBytes - shm::kHeaderBytes];
 };
 
 // Unordered lists whose members know their index, so that removal takes constant time: thousands of messages

@@ -94,16 +94,6 @@ shm::QueuedMessage queued(shm::WaitPage& page, const MatchKey& key, uint64_t byt
 
 }  // namespace
 
-objects::Comm* comm_of(uint32_t context) {
-  const Pool<objects::Comm>& comms = objects::pools.comms;
-  for (size_t slot = 0; slot < comms.slots_used(); ++slot) {
-    objects::Comm* comm = comms.at(slot);
-    if (comm != nullptr && comm->group != nullptr && comm->context == context / kContextsEach * kContextsEach)
-      return comm;
-  }
-  return nullptr;
-}
-
 WaitDiagnostics::WaitDiagnostics(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry)
     : WaitDiagnostics(engine, entry) {
   page_ = &page;
@@ -203,9 +193,9 @@ void WaitDiagnostics::missing(PeerIndex process) {
 
 template <class Function>
 void WaitDiagnostics::for_requests(const Function& function) const {
-  const size_t slots = std::min(engine_.requests().slots_used(), kLookedAtMax);
+  const size_t slots = std::min(engine_.requests().pool().slots_used(), kLookedAtMax);
   for (size_t slot = 0; slot < slots; ++slot) {
-    const Request* request = engine_.requests().at(slot);
+    const Request* request = engine_.requests().pool().at(slot);
     if (request != nullptr && request->active && !request->complete) function(*request);
   }
 }
@@ -245,16 +235,16 @@ void WaitDiagnostics::polling(const MatchKey* probed_for) {
 void Engine::show_queues() {
   shm::WaitPage& page = *wait_page_;
   page.threads_multiple = LibraryLock::enabled ? 1 : 0;
-  page.unexpected_count = static_cast<uint32_t>(unexpected_.size());
-  page.posted_count = static_cast<uint32_t>(posted_.size());
+  page.unexpected_count = static_cast<uint32_t>(matching_.unexpected().size());
+  page.posted_count = static_cast<uint32_t>(matching_.posted().size());
   int at = 0;
-  for (const MatchEntry* entry = unexpected_.first(); entry != nullptr && at < shm::kQueuedMax;
+  for (const MatchEntry* entry = matching_.unexpected().first(); entry != nullptr && at < shm::kQueuedMax;
        entry = entry->order.next) {
     const auto& message = *static_cast<const UnexpectedMessage*>(static_cast<const MatchMessage*>(entry));
     page.unexpected[at++] = queued(page, message.key, static_cast<uint64_t>(message.bytes));
   }
   at = 0;
-  for (const MatchEntry* entry = posted_.first(); entry != nullptr && at < shm::kQueuedMax;
+  for (const MatchEntry* entry = matching_.posted().first(); entry != nullptr && at < shm::kQueuedMax;
        entry = entry->order.next) {
     const auto& request = *static_cast<const Request*>(entry);
     const int64_t bytes = request.type == nullptr ? 0 : request.count * request.type->size;
@@ -263,7 +253,7 @@ void Engine::show_queues() {
 }
 
 void Engine::show_wait(Waiter& waiter, uint64_t now_ns) {
-  const uint64_t queues = changes(posted_) + changes(unexpected_);
+  const uint64_t queues = changes(matching_.posted()) + changes(matching_.unexpected());
   const bool first = waiter.shown_at == kNotShown;
   if (waiter.shown_at >= 0) show_look(wait_page_->waits[waiter.shown_at], waiter.since_ns, now_ns);
   const bool is_fresh = queues == waiter.queues_seen && now_ns < waiter.shown_ns + kFreshNs;
@@ -313,7 +303,7 @@ void Engine::note_polling() {
   if (check_liveness_ != nullptr) check_liveness_();
   shm::WaitPage& page = *wait_page_;
   atomic::store_relaxed(page.polling.beat_ns, now);
-  const uint64_t queues = changes(posted_) + changes(unexpected_);
+  const uint64_t queues = changes(matching_.posted()) + changes(matching_.unexpected());
   if (polling_shown_ && queues == polling_queues_seen_) return;
   const Writing writing(page);
   if (!polling_shown_) {

@@ -66,7 +66,7 @@ Status load(const std::byte* here, const Target& target, const Data& result) {
 }
 
 void set_over(p2p::Request** request) {
-  if (request != nullptr) *request = p2p::engine().completed_send();
+  if (request != nullptr) *request = p2p::engine().requests().completed_send();
 }
 
 }  // namespace
@@ -192,7 +192,7 @@ Window::AccumulateLock::AccumulateLock(Window& window, int rank)
     engine.poll_failures();
     const uint32_t holder = atomic::load_relaxed(word_);
     if (holder == 0 || holder > static_cast<uint32_t>(engine.size())) continue;
-    if (!engine.is_dead(static_cast<PeerIndex>(holder - 1))) continue;
+    if (!engine.failures().is_dead(static_cast<PeerIndex>(holder - 1))) continue;
     if (atomic::compare_exchange(word_, holder, self)) return;
   }
 }

@@ -178,7 +178,7 @@ void Messages::close() {
   const auto end_receive = [this](Request*& receive) {
     if (receive == nullptr) return;
     if (!receive->complete && !engine().cancel(*receive)) engine().await(*receive);
-    engine().destroy(std::exchange(receive, nullptr));
+    engine().requests().destroy(std::exchange(receive, nullptr));
   };
   for (std::list<RmaService>& queue : services_) {
     for (RmaService& service : queue) end_receive(service.coming);
@@ -187,7 +187,7 @@ void Messages::close() {
   services_in_all_ = 0;
   for (const RmaService& service : answered_) {
     engine().await(*service.going);
-    engine().destroy(service.going);
+    engine().requests().destroy(service.going);
   }
   answered_.clear();
   listening_ = false;
@@ -199,7 +199,7 @@ Status Messages::ask(const Operation& operation, std::span<const Block> blocks, 
   if (request == nullptr) return ask_in_portions(operation, blocks, nullptr);
   // One more than the replies, so that it does not complete before all portions have been sent.
   const auto awaited = std::make_shared<Awaited>(Awaited{nullptr, 1, {}});
-  Request* const made = engine().make_request(p2p::RequestKind::one_sided);
+  Request* const made = engine().requests().create(p2p::RequestKind::one_sided);
   if (made == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
   made->key = {comm_.context, comm_.peers[operation.target], kRequestTag};
   awaited->request = made;
@@ -208,7 +208,7 @@ Status Messages::ask(const Operation& operation, std::span<const Block> blocks, 
   if (status.ok()) {
     *request = made;
   } else {
-    engine().release(made);  // portions may be pending
+    engine().requests().release(made);  // portions may be pending
   }
   return status;
 }
@@ -265,7 +265,7 @@ Status Messages::ask_once(const Operation& operation, std::span<const Block> blo
                      byte_type(), peer, kRequestTag, comm_.context, rma_request->sent_request);
   if (!status.ok()) {
     if (!rma_request->replied->complete) engine().cancel(*rma_request->replied);
-    engine().destroy(rma_request->replied);
+    engine().requests().destroy(rma_request->replied);
     return status;
   }
   rma_request->data_unsent = !rma_request->data.empty();
@@ -344,16 +344,16 @@ void Messages::finish(RmaRequest& rma_request) {
     deferred_error_class_ = outcome.error_class();
     deferred_error_rank_ = operation.target;
   }
-  engine().destroy(rma_request.sent_request);
-  if (rma_request.sent_data != nullptr) engine().destroy(rma_request.sent_data);
-  engine().destroy(rma_request.replied);
+  engine().requests().destroy(rma_request.sent_request);
+  if (rma_request.sent_data != nullptr) engine().requests().destroy(rma_request.sent_data);
+  engine().requests().destroy(rma_request.replied);
   if (operation.result_type != nullptr) datatype::release(*operation.result_type);
   --pending_[static_cast<size_t>(operation.target)];
   --pending_in_all_;
   pending_bytes_ -= rma_request.held_bytes();
   if (Awaited* const awaited = rma_request.awaited.get()) {
     if (awaited->outcome.ok()) awaited->outcome = outcome;
-    if (--awaited->replies == 0) engine().complete(*awaited->request, awaited->outcome);
+    if (--awaited->replies == 0) engine().requests().complete(*awaited->request, awaited->outcome);
   }
 }
 
@@ -361,7 +361,7 @@ Status Messages::take_deferred_error() {
   if (deferred_error_class_ == 0) return {};
   const int error_class = std::exchange(deferred_error_class_, 0);
   const PeerIndex peer = comm_.peers[deferred_error_rank_];
-  if (engine().is_dead(peer)) return engine().death_of(peer, error_class);
+  if (engine().failures().is_dead(peer)) return engine().failures().death_of(peer, error_class);
   return fail(error_class, "an operation on the part of rank %d failed%s", deferred_error_rank_,
               error_class == MPI_ERR_RMA_RANGE ? ": it has no such memory in the window. Likely cause: it is "
                                                  "not attached, or was detached before"
@@ -459,7 +459,7 @@ bool Messages::carry_out(RmaService& service) {
     const bool has_come =
         is_dropped ? service.coming->outcome.error_class() == MPI_ERR_TRUNCATE
                    : service.coming->outcome.ok() && service.coming->received_bytes == service.expected_bytes;
-    engine().destroy(std::exchange(service.coming, nullptr));
+    engine().requests().destroy(std::exchange(service.coming, nullptr));
     // The origin has died, or the request is invalid: no reply is awaited.
     if (!has_come || (!service.is_read && !read(service))) return true;
   }
@@ -475,7 +475,7 @@ bool Messages::carry_out(RmaService& service) {
       service.outcome = Outcome::done;
     } else {
       // A dead member may hold the lock: see Window::await_lock().
-      if (!engine().has_dead({comm_.peers, static_cast<size_t>(comm_.size)})) return false;
+      if (!engine().failures().has_dead({comm_.peers, static_cast<size_t>(comm_.size)})) return false;
       PartLock(*window_.own_.board).end_wait();
       service.outcome = Outcome::refused;
     }
@@ -566,7 +566,7 @@ void Messages::advance() {
   }
   std::erase_if(answered_, [this](const RmaService& service) {
     if (!service.going->complete) return false;
-    engine().destroy(service.going);
+    engine().requests().destroy(service.going);
     return true;
   });
   bool finished = false;

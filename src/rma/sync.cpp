@@ -117,7 +117,7 @@ Status Window::await_all(std::vector<p2p::Request*>& requests, std::string_view 
   for (p2p::Request*& request : requests) {
     p2p::engine().await(*request, describe);
     if (first.ok()) first = request->outcome;
-    p2p::engine().destroy(std::exchange(request, nullptr));
+    p2p::engine().requests().destroy(std::exchange(request, nullptr));
   }
   requests.clear();
   return first;
@@ -130,7 +130,7 @@ Status Window::tell_all(std::span<const PeerIndex> peers, int tag) {
     const Status status = p2p::engine().isend(nullptr, 0, datatype::predefined_type(MPI_BYTE), peer, tag,
                                               comm_.context, request);
     if (first.ok()) first = status;
-    if (status.ok()) p2p::engine().entrust(request, notices_);
+    if (status.ok()) p2p::engine().requests().entrust(request, notices_);
   }
   return first;
 }
@@ -170,7 +170,7 @@ Status Window::post(const objects::Group& group, int assertions) {
   if (!listening.ok()) {
     for (p2p::Request* request : exposure_) {
       p2p::engine().cancel(*request);
-      p2p::engine().release(request);
+      p2p::engine().requests().release(request);
     }
     exposure_.clear();
     return listening;
@@ -253,11 +253,12 @@ Status Window::await_lock(int rank, bool exclusive) {
     HEARTH_TRY(messages_.ask({.wanted = Wanted::lock, .target = rank, .exclusive = exclusive}, {}, nullptr));
     const Status status =
         await_replies(rank, [this, rank](p2p::WaitDiagnostics& note) { describe_lock_wait(rank, note); });
-    if (status.error_class() != MPIX_ERR_PROC_FAILED || p2p::engine().is_dead(peer(rank))) return status;
+    if (status.error_class() != MPIX_ERR_PROC_FAILED || p2p::engine().failures().is_dead(peer(rank)))
+      return status;
     // The target may have learned of the death before this process.
-    p2p::engine().wait_until([&] { return p2p::engine().has_dead(members); },
+    p2p::engine().wait_until([&] { return p2p::engine().failures().has_dead(members); },
                              [this, rank](p2p::WaitDiagnostics& note) { describe_lock_wait(rank, note); });
-    return p2p::engine().death_among(members);
+    return p2p::engine().failures().death_among(members);
   }
   answer_others();
   PartLock lock(*board);
@@ -268,11 +269,11 @@ Status Window::await_lock(int rank, bool exclusive) {
   p2p::engine().wait_until(
       [&] {
         locked = locked || lock.try_lock(exclusive, self);
-        return locked || p2p::engine().has_dead(members);
+        return locked || p2p::engine().failures().has_dead(members);
       },
       [this, rank](p2p::WaitDiagnostics& note) { describe_lock_wait(rank, note); });
   lock.end_wait();
-  return locked ? Status() : p2p::engine().death_among(members);
+  return locked ? Status() : p2p::engine().failures().death_among(members);
 }
 
 Status Window::release(int rank, bool exclusive) {

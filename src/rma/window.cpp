@@ -104,7 +104,7 @@ Status Window::agree_on_ways() {
   by_messages_ = all != 0;
   if (!by_messages_) return {};
   messages_.start_service();
-  p2p::engine().poll(*this);
+  p2p::engine().requests().poll(*this);
   return {};
 }
 

@@ -216,7 +216,7 @@ TEST_F(Corruption, a_send_that_waits_for_room_has_no_answer) {
     Request* request = nullptr;
     ASSERT_TRUE(
         engine(0).isend(data.data(), 1000, byte_, 1, kTag, kContext, request, p2p::SendMode::standard).ok());
-    requests.push_back(request == engine(0).completed_send() ? nullptr : request);
+    requests.push_back(request == engine(0).requests().completed_send() ? nullptr : request);
   }
   send(PacketKind::matched, nullptr, 0, requests.back()->slot);
   EXPECT_EQ(words_of_progress(), "nothing was found");

@@ -167,7 +167,7 @@ TEST_P(EngineContract, messages_with_named_source_and_tag_match_in_order) {
       EXPECT_EQ(receive->request->from, receive->from);
       EXPECT_EQ(receive->request->received_tag, receive->tag);
       EXPECT_TRUE(is_message(receive->data.data(), receive->request->received_bytes, receive->number));
-      engine(receive->rank).destroy(receive->request);
+      engine(receive->rank).requests().destroy(receive->request);
       ++received;
       return true;
     });
@@ -246,7 +246,7 @@ TEST_P(EngineContract, a_longer_message_is_cut_and_told) {
     EXPECT_EQ(request->received_bytes, half);
     EXPECT_EQ(std::memcmp(room.data(), message.data(), static_cast<size_t>(half)), 0);
     EXPECT_EQ(room[static_cast<size_t>(half)], std::byte{0x77}) << "wrote behind the buffer";
-    engine(1).destroy(request);
+    engine(1).requests().destroy(request);
   }
 }
 
@@ -286,7 +286,7 @@ TEST_P(EngineContract, probing_shows_and_matched_probing_takes) {
   Request* later;
   ASSERT_TRUE(engine(1).ireceive(room.data(), 50'000, byte_, 0, 5, 4, later).ok());
   std::vector<std::byte> first_room(300);
-  Request* matched = engine(1).make_request(p2p::RequestKind::receive);
+  Request* matched = engine(1).requests().create(p2p::RequestKind::receive);
   matched->buffer = first_room.data();
   matched->count = 300;
   matched->type = &byte_;
@@ -319,7 +319,7 @@ TEST_P(EngineContract, an_engine_is_quiet_when_all_has_left) {
   std::vector<std::byte> message = make_message(9, 200'000);
   Request* sending;
   ASSERT_TRUE(engine(0).isend(message.data(), 200'000, byte_, 1, 5, 4, sending).ok());
-  engine(0).release(sending);
+  engine(0).requests().release(sending);
   EXPECT_FALSE(engine(0).quiet());
   std::vector<std::byte> room(200'000);
   Request* request;
@@ -370,7 +370,7 @@ class RecycledBuffersContract : public testing::Test {
     return request.complete;
   }
   void let_go(int rank, Request* request) {
-    if (request != engine(rank).completed_send()) engine(rank).release(request);
+    if (request != engine(rank).requests().completed_send()) engine(rank).requests().release(request);
   }
   testing::AssertionResult receive(int rank, int from, uint32_t number, Count bytes) {
     std::vector<std::byte> room(static_cast<size_t>(bytes));
@@ -384,7 +384,7 @@ class RecycledBuffersContract : public testing::Test {
     const std::vector<std::pair<std::string, std::string>> wish = {{"hearth_p2p_cells_in_flight", "1"},
                                                                    {"hearth_p2p_part_bytes_max", "2K"}};
     ASSERT_TRUE(hints.read(wish).ok());
-    engine(rank).set_hints(kContext, hints);
+    engine(rank).pairs().set_hints(kContext, hints);
   }
 
   Job job_{plan()};
@@ -463,7 +463,7 @@ TEST(FewCells, messages_come_both_ways) {
           {"hearth_p2p_cells_in_flight", std::to_string(1 + random() % 3)},
           {"hearth_p2p_part_bytes_max", std::to_string(60 + random() % 200)}};
       ASSERT_TRUE(hints.read(wish).ok());
-      engine->set_hints(kContext, hints);
+      engine->pairs().set_hints(kContext, hints);
     }
     std::deque<std::vector<std::byte>> sent[2], rooms[2];
     std::vector<Request*> sending[2], receiving[2];
@@ -501,8 +501,8 @@ TEST(FewCells, messages_come_both_ways) {
     for (int rank = 0; rank < 2; ++rank) {
       for (uint32_t number = 0; number < kMessages; ++number) {
         EXPECT_TRUE(is_message(rooms[rank][number].data(), receiving[rank][number]->received_bytes, number));
-        engines[static_cast<size_t>(rank)]->release(receiving[rank][number]);
-        engines[static_cast<size_t>(rank)]->release(sending[rank][number]);
+        engines[static_cast<size_t>(rank)]->requests().release(receiving[rank][number]);
+        engines[static_cast<size_t>(rank)]->requests().release(sending[rank][number]);
       }
     }
   }

@@ -307,7 +307,7 @@ class ScheduleContract : public testing::TestWithParam<Case> {
         }
         ranks.check(call, calls[call], rank, part);
         if (testing::Test::HasFatalFailure()) return;
-        ranks.be(rank).destroy(part.request);
+        ranks.be(rank).requests().destroy(part.request);
         part.done = true;
         ++over[at];
         --left;
@@ -397,7 +397,7 @@ TEST_P(ScheduleContract, persistent_ones_start_in_any_order) {
       }
     }
     for (int rank = 0; rank < size; ++rank) {
-      for (Part& part : parts[static_cast<size_t>(rank)]) ranks.be(rank).destroy(part.request);
+      for (Part& part : parts[static_cast<size_t>(rank)]) ranks.be(rank).requests().destroy(part.request);
     }
   }
 }

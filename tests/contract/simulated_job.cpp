@@ -113,7 +113,7 @@ bool SimulatedJob::run(const Begin& begin) {
       moved |= ranks_[i]->engine->progress();
       if (requests[i] == nullptr || !requests[i]->complete) continue;
       well = well && requests[i]->outcome.ok();
-      ranks_[i]->engine->destroy(requests[i]);
+      ranks_[i]->engine->requests().destroy(requests[i]);
       requests[i] = nullptr;
       --left;
       moved = true;

@@ -229,8 +229,8 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
     EXPECT_TRUE(receiving->outcome.ok());
     EXPECT_EQ(std::memcmp(room.data(), data.data(), bytes), 0);
     EXPECT_EQ(room[bytes], std::byte{0x77});
-    engine(1).destroy(receiving);
-    engine(0).destroy(sending);
+    engine(1).requests().destroy(receiving);
+    engine(0).requests().destroy(sending);
   }
 
   // Sends a packet that no engine sends.
@@ -455,7 +455,7 @@ TEST_P(SingleCopyEngines, a_damaged_cooperative_request_is_reported_and_copies_n
       const std::vector<tune::Tuned> limits = {
           {param::Id::p2p_single_copy_bytes_min, topo::Relation::l3, tune::kNever}};
       tune::use(limits);
-      engine(0).reconsider_protocols();
+      engine(0).reload_thresholds();
     }
     ASSERT_TRUE(engine(0).isend(data.data(), kLong, byte_, 1, kTag, kContext, sending).ok());
     std::vector<std::byte> victim(kLong + 1, std::byte{0x33});
@@ -471,8 +471,8 @@ TEST_P(SingleCopyEngines, a_damaged_cooperative_request_is_reported_and_copies_n
     ASSERT_TRUE(engine(1).ireceive(room.data(), kLong, byte_, 0, kTag, kContext, receiving).ok());
     run_until([&] { return receiving->complete && sending->complete; });
     EXPECT_EQ(room, data);
-    engine(1).destroy(receiving);
-    engine(0).destroy(sending);
+    engine(1).requests().destroy(receiving);
+    engine(0).requests().destroy(sending);
   }
 }
 

@@ -13,7 +13,7 @@ TEST(Contexts, BlocksOfSeveralMachinesDoNotOverlap) {
   constexpr uint32_t kMachines = 3;
   for (uint32_t block = 0; block < 100; ++block) {
     for (uint32_t machine = 0; machine < kMachines; ++machine) {
-      const uint32_t context = context_block(block * kContextsEach, kMachines, machine);
+      const uint32_t context = new_context_block(block * kContextsEach, kMachines, machine);
       EXPECT_GE(context, kFirstFreeContext);
       EXPECT_EQ(context % kContextsEach, 0u);
       EXPECT_TRUE(seen.insert(context).second) << context;
@@ -26,16 +26,16 @@ TEST(Contexts, AreNotUsedAgainAfterTheLast) {
   for (const uint32_t machines : {1u, 2u, 7u}) {
     const uint32_t machine = machines - 1;
     uint32_t last =
-        (0xffffffff - kSpareContexts - kFirstFreeContext) / machines / kContextsEach * kContextsEach;
-    while (context_block(last, machines, machine) == 0) last -= kContextsEach;
+        (kOfferContext - kSpareContexts - kFirstFreeContext) / machines / kContextsEach * kContextsEach;
+    while (new_context_block(last, machines, machine) == 0) last -= kContextsEach;
     EXPECT_GE(last, kSpareContexts);
     for (uint32_t counted = last + kContextsEach; counted <= last + kSpareContexts;
          counted += kContextsEach) {
-      ASSERT_EQ(context_block(counted, machines, machine), 0u) << counted;
+      ASSERT_EQ(new_context_block(counted, machines, machine), 0u) << counted;
     }
   }
   // A counter that has just wrapped: JobHeader::next_context less kFirstFreeContext.
-  EXPECT_EQ(context_block(0u - kFirstFreeContext, 1, 0), 0u);
+  EXPECT_EQ(new_context_block(0u - kFirstFreeContext, 1, 0), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+// The bounce buffers of this process's messages beyond the life cycle of a single run (shm/cells.h): which
+// process has a run of the own pool, so that it can be reclaimed if that process dies, and the runs that are
+// kept for recycling (recycled_buffers.h). A fragment names its run by CellPart.
+//
+// Owned by the engine, under the library's lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "p2p/deferred_work.h"
+#include "p2p/envelope.h"
+#include "p2p/fatal_errors.h"
+#include "p2p/recycled_buffers.h"
+#include "transport/transport.h"
+
+namespace hearth::p2p {
+
+class BounceBuffers {
+ public:
+  BounceBuffers(PeerIndex self, int processes, transport::Transport& transport, DeferredWork& deferred,
+                const FatalErrors& errors);
+  /// Releases all kept runs.
+  ~BounceBuffers();
+  BounceBuffers(const BounceBuffers&) = delete;
+  BounceBuffers& operator=(const BounceBuffers&) = delete;
+
+  /// Longest message whose buffers may be kept, and most bytes kept per peer.
+  int64_t recycled_bytes_max() const { return recycled_bytes_max_; }
+  RecycledBuffers& recycled(PeerIndex peer) { return recycled_[static_cast<size_t>(peer)]; }
+
+  // Runs that this process fills.
+  /// Takes free cells of the own pool for a fragment to `to`; -1: none. `gap`: see transport.h.
+  int take(PeerIndex to, size_t bytes, bool gap);
+  /// A recycled run of the own pool goes to a peer again.
+  void note_receiver(int cell, PeerIndex receiver) {
+    const auto at = static_cast<size_t>(cell);
+    if (__builtin_expect(at >= receivers_.size(), 0)) grow_receivers(at + 1);
+    receivers_[at] = receiver;
+  }
+
+  // Runs that a peer has filled.
+  /// A fragment from a peer: a run of the own pool is back. A run that this process has not sent to the peer
+  /// ends the job.
+  void came(PeerIndex from, const CellPart& part);
+  /// Its memory; a run that does not exist ends the job.
+  const std::byte* memory_of(PeerIndex from, const CellPart& part) const;
+  /// Keeps an emptied run for recycling if `may_keep` and there is an allowance, otherwise releases it.
+  void emptied(PeerIndex from, const CellPart& part, bool may_keep) {
+    if (!may_keep || !recycled(from).keep(part)) deferred_.release(from, part);
+  }
+  /// Releases a run whose message is not received.
+  void drop(PeerIndex from, const CellPart& part);
+  /// Releases the runs kept for a peer.
+  void release_recycled(PeerIndex peer);
+  /// Reclaims the runs of the own pool that a dead process has not released.
+  void reclaim(PeerIndex process);
+  [[noreturn, gnu::cold]] void refuse(PeerIndex from, const CellPart& part) const;
+
+ private:
+  [[gnu::cold]] void grow_receivers(size_t cells);
+
+  const PeerIndex self_;
+  transport::BounceBuffers& runs_;
+  DeferredWork& deferred_;
+  const FatalErrors& errors_;
+  const int64_t recycled_bytes_max_;
+  std::vector<RecycledBuffers> recycled_;  // by peer
+  std::vector<PeerIndex> receivers_;       // by own cell: the process that it was sent to
+};
+
+}  // namespace hearth::p2p

@@ -1,0 +1,210 @@
+#include "p2p/copy_offers.h"
+
+#include <algorithm>
+
+#include "base/copy.h"
+#include "base/os_wait.h"
+#include "base/param.h"
+#include "datatype/type.h"
+#include "p2p/cma_access.h"
+#include "profile/recorder.h"
+#include "single_copy/cooperative.h"
+
+namespace hearth::p2p {
+namespace {
+
+// One in this many messages that are eligible for the arena, beginning with the first, goes through new
+// bounce buffers, so that the store policy samples whether the receiver still shares a cache: either process
+// may have moved. Without a shared cache the arena is not used: writing again to a buffer that the receiver
+// has read costs more than bounce buffers.
+constexpr uint32_t kOffersPerSample = 64;
+// The same if the receiver shares no cache, or nothing is known yet. Recycled buffers are fast to write in
+// both cases and so give no sample.
+constexpr uint32_t kRefusalsPerSample = 16;
+
+class SendingInArena final : public single_copy::Copier {
+ public:
+  SendingInArena(std::byte* to, const std::byte* data) : to_(to), data_(data) {}
+  bool copy(const single_copy::Piece& piece) override {
+    copy_bytes(to_ + piece.at, data_ + piece.at, piece.bytes);
+    return true;
+  }
+
+ private:
+  std::byte* const to_;
+  const std::byte* const data_;
+};
+
+class SendingByMethod final : public single_copy::Copier {
+ public:
+  SendingByMethod(single_copy::Method& method, const single_copy::Target& target, uint64_t to,
+                  const std::byte* data)
+      : method_(method), target_(target), to_(to), data_(data) {}
+  bool copy(const single_copy::Piece& piece) override {
+    return method_.write(target_, to_ + piece.at, data_ + piece.at, piece.bytes);
+  }
+
+ private:
+  single_copy::Method& method_;
+  const single_copy::Target& target_;
+  const uint64_t to_;
+  const std::byte* const data_;
+};
+
+single_copy::Message message_of(PeerIndex helper, const CooperativeRequest& cooperative_request,
+                                const single_copy::PieceSizes& sizes) {
+  return {single_copy::copy_mark(static_cast<uint16_t>(helper),
+                                 static_cast<uint16_t>(cooperative_request.number)),
+          static_cast<size_t>(cooperative_request.bytes), sizes};
+}
+
+bool cells_hold(const PairProtocol& limits, uint64_t bytes) {
+  return bytes <= limits.part_bytes_max * static_cast<uint64_t>(limits.cells_in_flight_max);
+}
+
+}  // namespace
+
+CopyOffers::CopyOffers(PairTable& pairs, MemoryAccess& access, shm::Arena* arena, profile::Recorder* recorder,
+                       EngineCounters& counters)
+    : pairs_(pairs),
+      access_(access),
+      arena_(arena),
+      recorder_(recorder),
+      counters_(counters),
+      peers_(static_cast<size_t>(pairs.size())) {
+  reload();
+}
+
+void CopyOffers::reload() {
+  skew_aware_ = param::get_flag(param::Id::p2p_skew);
+}
+
+void CopyOffers::declined(PeerIndex peer, uint8_t flags) {
+  if (flags & kNoSingleCopy) of(peer).single_copy_declined = true;
+  if (flags & kNoArena) of(peer).arena_declined = true;
+}
+
+// Whether to offer this message in the arena: the receiver shares a cache with this process, and no sample is
+// due.
+bool CopyOffers::offers_arena(PeerIndex to) {
+  Peer& peer = of(to);
+  const bool near = pairs_.at(to).store_policy.near();
+  peer.sample_due = peer.arena_questions++ % (near ? kOffersPerSample : kRefusalsPerSample) == 0;
+  return near && !peer.sample_due;
+}
+
+CopyOffers::Offer CopyOffers::offer(const Request& request, uint64_t bytes) {
+  const PeerIndex to = request.key.peer;
+  Peer& peer = of(to);
+  const PairProtocol& limits = pairs_.limits_for(request.key);
+  const uint64_t single_copy_min =
+      std::min(limits.single_copy_bytes_min, limits.single_copy_measured_bytes_min);
+  if (bytes < std::min(limits.arena_bytes_min, single_copy_min) ||
+      !datatype::is_one_run(*request.type, request.count)) {
+    return {};
+  }
+  const bool to_self = to == access_.self();
+  if (skew_aware_ && !to_self && cells_hold(limits, bytes) && peer.skew.prefers_cells()) return {};
+  const std::byte* data = first_byte(request);
+  Offer offer;
+  if (bytes >= limits.arena_bytes_min && !peer.arena_declined) {
+    if (!arena_->holds(data, bytes)) {
+      arena_->note_private_message();
+    } else if (to_self || offers_arena(to)) {
+      offer.exposure = arena_->expose(data, bytes);
+    }
+    if (offer.exposure) {
+      offer.address = offer.exposure.offset();
+      offer.flags = kInArena;
+      return offer;
+    }
+  }
+  if (bytes < single_copy_min || peer.single_copy_declined) return {};
+  offer.address = reinterpret_cast<uint64_t>(data);
+  offer.flags = kSingleCopy;
+  return offer;
+}
+
+// On request of the receiver.
+
+CopyOffers::Answer CopyOffers::serve(const Request& request, uint8_t flags,
+                                     const CooperativeRequest& cooperative_request) {
+  const uint64_t copied_before = counters_.bytes_copied_by_sender;
+  const uint64_t begun_ns = recorder_ != nullptr ? os::now_ns() : 0;
+  const Answer answer = copy_share(request, flags, cooperative_request);
+  if (recorder_ != nullptr && counters_.bytes_copied_by_sender > copied_before) {
+    recorder_->copied(request.key.peer, counters_.bytes_copied_by_sender - copied_before, begun_ns,
+                      os::now_ns());
+  }
+  return answer;
+}
+
+CopyOffers::Answer CopyOffers::copy_share(const Request& request, uint8_t flags,
+                                          const CooperativeRequest& cooperative_request) {
+  switch (flags) {
+    case 0:
+      return {copy_share_in_arena(request, cooperative_request) ? Served::together : Served::invalid, 0};
+    case kByMethod:
+      copy_share_by_method(request, cooperative_request);
+      return {Served::together, 0};
+    case kByMethod | kAlone:
+      return {Served::answer_written, write_alone(request, cooperative_request)};
+    default:
+      return {Served::invalid, 0};
+  }
+}
+
+// Returns false if the buffer is not inside the receiver's arena slice.
+bool CopyOffers::copy_share_in_arena(const Request& request, const CooperativeRequest& cooperative_request) {
+  const size_t slice_bytes = arena_->slice_bytes();
+  if (cooperative_request.to > slice_bytes ||
+      cooperative_request.bytes > slice_bytes - cooperative_request.to) {
+    return false;
+  }
+  const PeerIndex receiver = request.key.peer;
+  std::byte* to = arena_->memory_of(access_.place_of(receiver), cooperative_request.to,
+                                    static_cast<size_t>(cooperative_request.bytes));
+  if (to == nullptr) return true;  // this process has no address space left for the slice
+  SendingInArena copier(to, first_byte(request));
+  const single_copy::Message message =
+      message_of(access_.self(), cooperative_request, single_copy::kPlainPieces);
+  counters_.bytes_copied_by_sender +=
+      single_copy::send_pieces(access_.control_block(receiver), message, copier).bytes;
+  return true;
+}
+
+void CopyOffers::copy_share_by_method(const Request& request, const CooperativeRequest& cooperative_request) {
+  const PeerIndex receiver = request.key.peer;
+  single_copy::Method* method = access_.writer_of(receiver);
+  if (method == nullptr || !access_.has_control_blocks()) return;
+  const CmaAccess access(access_.counted_block(receiver, *method),
+                         pairs_.know(receiver).protocol.cma_accesses_max, access_.own_place());
+  if (!access.allowed()) return;
+  SendingByMethod copier(*method, access_.target_of(receiver), cooperative_request.to, first_byte(request));
+  const single_copy::Message message =
+      message_of(access_.self(), cooperative_request, single_copy::kSystemPieces);
+  const single_copy::SenderPart sender_part =
+      single_copy::send_pieces(access_.control_block(receiver), message, copier);
+  if (sender_part.refused) access_.refuse_writing(receiver);
+  counters_.bytes_copied_by_sender += sender_part.bytes;
+}
+
+// Returns the flags of the answer.
+uint8_t CopyOffers::write_alone(const Request& request, const CooperativeRequest& cooperative_request) {
+  const PeerIndex receiver = request.key.peer;
+  single_copy::Method* method = access_.writer_of(receiver);
+  if (method != nullptr) {
+    const CmaAccess access(access_.counted_block(receiver, *method),
+                           pairs_.know(receiver).protocol.cma_accesses_max, access_.own_place());
+    if (!access.allowed()) return kNotWritten;
+    if (method->write(access_.target_of(receiver), cooperative_request.to, first_byte(request),
+                      static_cast<size_t>(cooperative_request.bytes))) {
+      counters_.bytes_copied_by_sender += cooperative_request.bytes;
+      return 0;
+    }
+    access_.refuse_writing(receiver);
+  }
+  return kNotWritten | kNeverWritten;
+}
+
+}  // namespace hearth::p2p

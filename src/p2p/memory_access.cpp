@@ -1,0 +1,57 @@
+#include "p2p/memory_access.h"
+
+#include "p2p/cma_access.h"
+#include "profile/recorder.h"
+#include "transport/local_path.h"
+
+namespace hearth::p2p {
+
+MemoryAccess::MemoryAccess(PeerIndex self, int processes, transport::Transport& transport,
+                           const std::function<shm::CopyControlBlock*(PeerIndex)>& control_block,
+                           const std::vector<int>& places, const std::vector<single_copy::Method*>& methods,
+                           profile::Recorder* recorder)
+    : self_(self),
+      transport_(transport),
+      control_block_(control_block),
+      places_(places),
+      methods_(methods),
+      recorder_(recorder),
+      accesses_(static_cast<size_t>(processes)) {}
+
+single_copy::Method* MemoryAccess::reader_of(PeerIndex peer) {
+  Access& access = of(peer);
+  if (access.reading == Ability::untried) {
+    access.reading = Ability::refused;
+    const bool reachable = transport_.local_path().target_of(peer, access.target);
+    for (single_copy::Method* method : methods_) {
+      if (!reachable || !method->probe_read(access.target)) continue;
+      access.method = method;
+      access.reading = Ability::works;
+      break;
+    }
+    if (recorder_ != nullptr) {
+      recorder_->tell_method(peer, access.method != nullptr ? access.method->name() : nullptr);
+    }
+  }
+  return access.reading == Ability::works ? access.method : nullptr;
+}
+
+// Needs a successful read probe first, which verifies the identity of the process.
+single_copy::Method* MemoryAccess::writer_of(PeerIndex peer) {
+  Access& access = of(peer);
+  if (access.writing == Ability::untried) {
+    static_cast<void>(reader_of(peer));
+    const bool works = access.method != nullptr && access.method->probe_write(access.target);
+    access.writing = works ? Ability::works : Ability::refused;
+  }
+  return access.writing == Ability::works ? access.method : nullptr;
+}
+
+// Processes on other machines have no local rank and no slots in the control block.
+void MemoryAccess::reap(PeerIndex process) const {
+  if (const int place = place_of(process); control_block_ && place >= 0) {
+    CmaAccess::end_of(*control_block_(self_), place);
+  }
+}
+
+}  // namespace hearth::p2p

@@ -1,0 +1,82 @@
+// Which access this process has to the memory of each other process: the single-copy method that can read it
+// or write to it, probed at the first use; and the control blocks in the segment by which processes share
+// copies and limit their number.
+//
+// Owned by the engine, under the library's lock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "objects/group.h"
+#include "shm/layout.h"
+#include "single_copy/single_copy.h"
+#include "transport/transport.h"
+
+namespace hearth::profile {
+class Recorder;
+}
+
+namespace hearth::p2p {
+
+using objects::PeerIndex;
+
+class MemoryAccess {
+ public:
+  /// `control_block`: of each process; empty: none. `places`: the local rank of each process, negative on
+  /// another machine; empty: all processes are on one machine. `methods`: in order of preference.
+  MemoryAccess(PeerIndex self, int processes, transport::Transport& transport,
+               const std::function<shm::CopyControlBlock*(PeerIndex)>& control_block,
+               const std::vector<int>& places, const std::vector<single_copy::Method*>& methods,
+               profile::Recorder* recorder);
+
+  /// The first method that can read a known word of exactly that process; nullptr: none.
+  single_copy::Method* reader_of(PeerIndex peer);
+  /// The method for writes; nullptr: none.
+  single_copy::Method* writer_of(PeerIndex peer);
+  /// Set by the first call of reader_of().
+  const single_copy::Target& target_of(PeerIndex peer) const { return of(peer).target; }
+  // A failure after a successful probe (a filter was installed, memory is short) is treated as permanent.
+  void refuse_reading(PeerIndex peer) { of(peer).reading = Ability::refused; }
+  void refuse_writing(PeerIndex peer) { of(peer).writing = Ability::refused; }
+
+  PeerIndex self() const { return self_; }
+  /// By the local rank the arena and the control blocks address a process.
+  int place_of(PeerIndex peer) const {
+    return places_.empty() ? static_cast<int>(peer) : places_[static_cast<size_t>(peer)];
+  }
+  int own_place() const { return place_of(self_); }
+  bool has_control_blocks() const { return static_cast<bool>(control_block_); }
+  /// Pre: has_control_blocks().
+  shm::CopyControlBlock& control_block(PeerIndex peer) const { return *control_block_(peer); }
+  /// The control block that counts concurrent accesses to that process's memory; nullptr if they are not
+  /// counted.
+  shm::CopyControlBlock* counted_block(PeerIndex peer, const single_copy::Method& method) const {
+    return control_block_ && method.takes_lock() ? control_block_(peer) : nullptr;
+  }
+  /// Clears the accesses to this process's memory that a dead process has registered.
+  void reap(PeerIndex process) const;
+
+ private:
+  enum class Ability : uint8_t { untried, works, refused };
+  struct Access {
+    Ability reading = Ability::untried;
+    Ability writing = Ability::untried;
+    single_copy::Method* method = nullptr;
+    single_copy::Target target;
+  };
+
+  Access& of(PeerIndex peer) { return accesses_[static_cast<size_t>(peer)]; }
+  const Access& of(PeerIndex peer) const { return accesses_[static_cast<size_t>(peer)]; }
+
+  const PeerIndex self_;
+  transport::Transport& transport_;
+  const std::function<shm::CopyControlBlock*(PeerIndex)> control_block_;
+  const std::vector<int> places_;
+  const std::vector<single_copy::Method*> methods_;
+  profile::Recorder* const recorder_;
+  std::vector<Access> accesses_;  // by peer
+};
+
+}  // namespace hearth::p2p
