@@ -83,7 +83,7 @@ int create_struct(Number count, const Number* lengths, const auto* displacements
   const bool given = types != nullptr && lengths != nullptr && displacements != nullptr && newtype != nullptr;
   const int lower = given ? marker_at(types, count, lower_bound_type()) : -1;
   const int upper = given ? marker_at(types, count, upper_bound_type()) : -1;
-  ArrayIn<type_in> types_here(types, static_cast<int>(count));
+  ArrayIn<type_in> types_here(types, count);
   Out<type_out> result(newtype);
   if (lower < 0 && upper < 0) {
     const int code = create(count, lengths, displacements, types_here.get(), result.get());
@@ -91,8 +91,8 @@ int create_struct(Number count, const Number* lengths, const auto* displacements
     return code_out(code);
   }
   using Displacement = std::remove_cvref_t<decltype(displacements[0])>;
-  Array<Number> lengths_kept(static_cast<int>(count));
-  Array<Displacement> displacements_kept(static_cast<int>(count));
+  Array<Number> lengths_kept(count);
+  Array<Displacement> displacements_kept(count);
   if (lengths_kept.data() == nullptr || displacements_kept.data() == nullptr || types_here.get() == nullptr)
     return code_out(MPI_ERR_NO_MEM);
   Number kept = 0;
@@ -139,7 +139,7 @@ int Type_get_contents_c(Datatype datatype, MPI_Count max_integers, MPI_Count max
                         MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
                         Datatype array_of_datatypes[]) {
   const MPI_Datatype here = type_in(datatype);
-  Array<MPI_Datatype> types(static_cast<int>(max_datatypes));
+  Array<MPI_Datatype> types(max_datatypes);
   const int code = core().Type_get_contents_c(
       here, max_integers, max_addresses, max_large_counts, max_datatypes, array_of_integers,
       array_of_addresses, array_of_large_counts, array_of_datatypes != nullptr ? types.data() : nullptr);

@@ -4,8 +4,8 @@
 // call; finish() writes results back in the form of the facade's ABI. Results that the call has not written
 // stay as they are. A null pointer of the user is passed on, so that the library reports it.
 //
-// Arrays of up to kInline entries are on the stack, longer ones from malloc. If malloc fails, get() is null,
-// and the library reports an invalid array.
+// Arrays of up to kInline entries are on the stack, longer ones from calloc, which checks the size. If it
+// fails, get() is null, and the library reports an invalid array.
 #pragma once
 
 #include <cstdlib>
@@ -93,8 +93,8 @@ inline constexpr int kInline = 64;
 template <class T>
 class Array {
  public:
-  explicit Array(int count) {
-    if (count > kInline) data_ = static_cast<T*>(std::malloc(sizeof(T) * static_cast<size_t>(count)));
+  explicit Array(MPI_Count count) {
+    if (count > kInline) data_ = static_cast<T*>(std::calloc(static_cast<size_t>(count), sizeof(T)));
   }
   ~Array() {
     if (data_ != reinterpret_cast<T*>(inline_)) std::free(data_);
@@ -115,9 +115,9 @@ class ArrayIn {
   using Here = ResultOf<in>;
 
  public:
-  ArrayIn(const There* user, int count) : is_given_(user != nullptr), here_(is_given_ ? count : 0) {
+  ArrayIn(const There* user, MPI_Count count) : is_given_(user != nullptr), here_(is_given_ ? count : 0) {
     if (!is_given_ || here_.data() == nullptr) return;
-    for (int i = 0; i < count; ++i) here_.data()[i] = in(user[i]);
+    for (MPI_Count i = 0; i < count; ++i) here_.data()[i] = in(user[i]);
   }
   Here* get() { return is_given_ ? here_.data() : nullptr; }
 
