@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from generator import beyond, calls, checks, coverage, entries, header, table  # noqa: E402
+from generator import beyond, calls, checks, coverage, entries, facade, header, table  # noqa: E402
 from generator.writer import write_if_changed  # noqa: E402
 
 
@@ -24,7 +24,7 @@ def removed_functions():
     return (HERE / "mpi_removed.in.h").read_text(encoding="utf-8")
 
 
-def outputs(groups, functions, constants):
+def outputs(groups, functions, removed, constants):
     """{file name: text} of the build folder."""
     section = beyond.header_section(functions, removed_functions())
     types = (HERE / "mpi_types.in.h").read_text(encoding="utf-8")
@@ -39,6 +39,7 @@ def outputs(groups, functions, constants):
         "check_calls.cpp": checks.check_calls(functions),
         "libmpi_abi.map": coverage.symbol_map(functions),
         **entries.entry_files(functions),
+        **facade.outputs(functions, removed, constants, HERE),
     }
 
 
@@ -54,7 +55,8 @@ def main():
         groups, functions = table.read_functions(HERE / "functions.txt")
         constants = table.read_constants(HERE / "constants.txt")
         if arguments.out:
-            for name, text in outputs(groups, functions, constants).items():
+            _, removed = table.read_functions(HERE / "removed_functions.txt")
+            for name, text in outputs(groups, functions, removed, constants).items():
                 write_if_changed(arguments.out / name, text)
         pages = []
         if arguments.coverage:

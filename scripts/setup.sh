@@ -103,6 +103,15 @@ fetch_mpi4py() {
   if [ ! -f "$source/test/main.py" ]; then tar -xzf "$archive" -C .cache/mpi4py; fi
 }
 
+# mpi4py as the package index has it, for tests of the facades: one folder, without a virtual environment.
+fetch_wheel() {
+  if [ -d .cache/wheels/mpi4py ]; then return 0; fi
+  say "fetching the wheel of mpi4py $mpi4py_version"
+  try_thrice .venv/bin/python -m pip -q --disable-pip-version-check install --no-deps --only-binary mpi4py \
+    --target .cache/wheels "mpi4py==$mpi4py_version" ||
+    stop "pip could not fetch the wheel of mpi4py: is there a network?"
+}
+
 make_venv() {
   # A broken environment (missing Python, interrupted set-up) is recreated.
   if ! "$1/bin/python" -m pip --version >/dev/null 2>&1; then
@@ -150,6 +159,7 @@ setup_python() {
   mkdir -p .cache
   make_venv .venv
   fetch_mpi4py
+  [ "$1" != both ] || fetch_wheel
   # Two builds of a minute or two each run at the same time.
   second=
   if [ $have_foreign = no ]; then

@@ -39,6 +39,7 @@ LAYERS = {
     "bootstrap": NODE,
     "heap": BASE,
     "abi": ABI,
+    "facade": {"abi", "objects"},
     "check": NODE | {"launch"},
     "launch": ABI | {"abi"},
     "tools": ABI | {"abi", "launch"},
@@ -50,6 +51,10 @@ GENERATED = {
     "hearth_calls.h": {"abi", "check", "launch", "tools"},
     "hearth_types.inc": {"datatype"},
     "hearth_error_classes.inc": {"abi"},
+    "facade_core.h": {"abi", "facade"},
+    "facade_by_hand.h": {"facade"},
+    "facade_mpich.inc": {"facade"},
+    "facade_openmpi.inc": {"facade"},
 }
 
 LINES_MAX = 800

@@ -7,7 +7,7 @@ from .writer import wrap
 def symbol_map(functions):
     names = sorted(function.prefix + name for function, name, _ in all_forms(functions))
     symbols = "".join(f"    {name};\n    P{name};\n" for name in names)
-    return f"{{\n  global:\n{symbols}  local:\n    *;\n}};\n"
+    return f"{{\n  global:\n    hearth_calls_v1;\n{symbols}  local:\n    *;\n}};\n"
 
 
 def _names(rows):

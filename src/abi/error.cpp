@@ -9,6 +9,7 @@
 #include "abi/state.h"
 #include "base/inside.h"
 #include "base/param.h"
+#include "objects/callback_adapters.h"
 #include "objects/lifetime.h"
 
 namespace hearth::abi {
@@ -76,6 +77,10 @@ constexpr int kExitCodeMax = 125;
 void invoke(const Listener& listener, int code, const char* text) {
   using objects::ErrhandlerKind;
   void* object = const_cast<void*>(listener.object);
+  const auto report = objects::callback_adapters.report_error;
+  if (report != nullptr && listener.handler->kind >= ErrhandlerKind::user_comm) {
+    return Inside::call_user([&] { report(*listener.handler, object, code); });
+  }
   switch (listener.handler->kind) {
     case ErrhandlerKind::errors_are_fatal:
       end_fatally(code, text, false);

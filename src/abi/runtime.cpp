@@ -12,6 +12,7 @@
 #include "abi/error.h"
 #include "abi/handle.h"
 #include "abi/network.h"
+#include "abi/pool_places.h"
 #include "abi/send_buffers.h"
 #include "abi/shared_heap.h"
 #include "abi/simulated_nodes.h"
@@ -176,6 +177,7 @@ void make_engine() {
   setup.warn = warn;
   run.engine = std::make_unique<p2p::Engine>(setup);
   p2p::process_engine = run.engine.get();
+  publish_pools(*run.engine);
 }
 
 }  // namespace

@@ -80,6 +80,8 @@ class Pool {
     return object->alive == kAlive ? object : nullptr;
   }
 
+  /// The address of slot 0; nullptr before the first create(). The word itself stays at its address.
+  const std::byte* const& base() const { return base_; }
   size_t live() const { return live_; }
   size_t slots_used() const { return used_; }
   size_t bytes_used() const { return used_ * sizeof(T); }

@@ -6,6 +6,7 @@
 
 #include "base/inside.h"
 #include "mpi.h"
+#include "objects/callback_adapters.h"
 
 namespace hearth::datatype {
 namespace {
@@ -85,16 +86,23 @@ Status reduce_by_user(const Op& op, const Type& type, const void* in, void* inou
   // Handle and count are copies, because the function receives pointers and may write through them.
   auto* from = static_cast<std::byte*>(const_cast<void*>(in));
   auto* to = static_cast<std::byte*>(inout);
+  const objects::CallbackAdapters& adapters = objects::callback_adapters;
   while (count > 0) {
     MPI_Datatype handle = objects::handle_of<MPI_Datatype>(type);
     if (op.function_c != nullptr) {
       MPI_Count all = count;
-      Inside::call_user([&] { op.function_c(from, to, &all, &handle); });
+      Inside::call_user([&] {
+        adapters.reduce_c != nullptr ? adapters.reduce_c(op.function_c, from, to, all, handle)
+                                     : op.function_c(from, to, &all, &handle);
+      });
       break;
     }
     const int slice = static_cast<int>(std::min<Count>(count, INT_MAX));
     int length = slice;
-    Inside::call_user([&] { op.function(from, to, &length, &handle); });
+    Inside::call_user([&] {
+      adapters.reduce != nullptr ? adapters.reduce(op.function, from, to, length, handle)
+                                 : op.function(from, to, &length, &handle);
+    });
     from += slice * type.extent;
     to += slice * type.extent;
     count -= slice;

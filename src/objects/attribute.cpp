@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/inside.h"
+#include "objects/callback_adapters.h"
 #include "objects/comm.h"
 #include "objects/win.h"
 
@@ -94,6 +95,10 @@ Status call_delete(const AttributeHolder& holder, Attribute attribute) {
   const Keyval key = keyval_at(attribute.keyval);
   if (key.erase.comm == nullptr) return {};
   const int code = Inside::call_user([&] {
+    if (callback_adapters.delete_attribute != nullptr) {
+      return callback_adapters.delete_attribute(key.erase, key.kind, holder.handle, attribute.keyval,
+                                                attribute.value, key.extra_state);
+    }
     switch (key.kind) {
       case KeyvalKind::comm:
         return key.erase.comm(static_cast<MPI_Comm>(holder.handle), attribute.keyval, attribute.value,
@@ -121,6 +126,10 @@ Status call_copy(const AttributeHolder& from, Attribute attribute, void*& value,
     return {};
   }
   const int code = Inside::call_user([&] {
+    if (callback_adapters.copy_attribute != nullptr) {
+      return callback_adapters.copy_attribute(key.copy, key.kind, from.handle, attribute.keyval,
+                                              key.extra_state, attribute.value, &value, &wanted);
+    }
     switch (key.kind) {
       case KeyvalKind::comm:
         return key.copy.comm(static_cast<MPI_Comm>(from.handle), attribute.keyval, key.extra_state,

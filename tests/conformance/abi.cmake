@@ -19,7 +19,7 @@ if(TARGET mpi_abi)
 endif()
 # The versions of glibc symbols that the installed binaries need.
 set(binaries)
-foreach(target mpi_abi hearth_check hearth_heap mpiexec hearth)
+foreach(target mpi_abi mpi_mpich mpi_openmpi hearth_check hearth_heap mpiexec hearth)
   if(TARGET ${target})
     list(APPEND binaries $<TARGET_FILE:${target}>)
   endif()

@@ -4,7 +4,8 @@
     mpi4py_suite.py --mpiexec M --library DIR --python P --suite DIR -n N [-n N ...]
 
 P is a Python whose mpi4py was built for the MPI standard ABI: with Hearth's mpicc, or with that of another
-MPI library. Before the run the script checks that the dynamic linker loads libmpi_abi.so.1 from DIR.
+MPI library. Before the run the script checks that the dynamic linker loads libmpi_abi.so.1 from DIR. With
+--wheel FOLDER --abi ABI, mpi4py is the wheel in FOLDER, which loads a facade.
 """
 
 import argparse
@@ -42,6 +43,17 @@ def stale(all_modules, suite, left_out, patterns):
         if not words or not all(word in text for word in words):
             found.append(pattern)
     return found
+
+
+FACADES = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
+
+
+def facade_that_loads(python, environment, name):
+    """The file of this name that a process with mpi4py maps."""
+    find = "from mpi4py import MPI; print(open('/proc/self/maps').read())"
+    maps = subprocess.run([python, "-c", find], capture_output=True, text=True, check=False, env=environment)
+    match = re.search(rf"(/\S*/{re.escape(name)}\S*)", maps.stdout)
+    return Path(match.group(1)).resolve() if match else None
 
 
 def library_that_loads(python, environment):
@@ -96,10 +108,13 @@ def main():
     parser.add_argument("--library", required=True, type=Path, help="folder of libmpi_abi.so.1")
     parser.add_argument("--python", required=True)
     parser.add_argument("--suite", required=True, type=Path, help="mpi4py's source tree")
+    parser.add_argument("--wheel", type=Path, help="folder with mpi4py from the package index")
+    parser.add_argument("--abi", choices=sorted(FACADES), default="mpich", help="a module of the wheel")
     parser.add_argument("-n", dest="ranks", type=int, action="append", required=True)
     parser.add_argument("--left-out", type=Path, default=HERE / "mpi4py_left_out.txt")
     parser.add_argument("--only", action="append", help="run this module, whether it is left out or not")
     parser.add_argument("--without", action="append", default=[], help="leave this module out as well")
+    parser.add_argument("--without-test", action="append", default=[], help="a pattern of tests to leave out")
     parser.add_argument("--apart", action="store_true", help="each module in a job of its own")
     parser.add_argument("--preload", help="the runtime of a sanitizer, which has to come first")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for each job")
@@ -111,6 +126,7 @@ def main():
         return 1
     all_modules = sorted(path.stem for path in Path(options.suite, "test").glob("test_*.py"))
     left_out, patterns = read_left_out(options.left_out)
+    patterns += options.without_test
     unknown = stale(all_modules, options.suite, left_out, patterns)
     if unknown:
         print(f"{options.left_out} names what this suite does not have: {' '.join(unknown)}")
@@ -118,8 +134,14 @@ def main():
     modules = options.only or [name for name in all_modules if name not in left_out + options.without]
 
     environment = {**os.environ, "LD_LIBRARY_PATH": str(options.library.resolve())}
-    expected = (options.library / "libmpi_abi.so.1").resolve()
-    found = library_that_loads(options.python, environment)
+    name = "libmpi_abi.so.1"
+    if options.wheel:
+        name = FACADES[options.abi]
+        environment.update(PYTHONPATH=str(options.wheel), MPI4PY_MPIABI=options.abi)
+        found = facade_that_loads(options.python, environment, name)
+    else:
+        found = library_that_loads(options.python, environment)
+    expected = (options.library / name).resolve()
     if found != expected:
         print(f"mpi4py of {options.python} would load {found}, not {expected}")
         return 1

@@ -1,0 +1,39 @@
+// The library behind a facade, and access to the objects of its handles.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "facade_core.h"
+
+namespace hearth::facade {
+
+using abi::PoolKind;
+
+/// The table of libmpi_abi.so.1. Not found by the names of the functions: a facade exports the same names.
+inline const abi::Core& core() {
+  return hearth_calls_v1;
+}
+
+// Handles of the standard ABI: constants below kPredefinedMax, addresses of objects above kAddressMin.
+inline constexpr uintptr_t kPredefinedMax = 0x300;
+inline constexpr uintptr_t kAddressMin = 0x1000;
+/// Marks a handle that is invalid in the facade's ABI. Such an address does not exist, so that the library
+/// refuses it.
+inline constexpr uintptr_t kInvalidHandle = uintptr_t{1} << 63;
+
+/// The handle of the object in a slot. The library checks whether the slot is in use.
+inline uintptr_t object_at(PoolKind kind, uint32_t slot) {
+  const abi::PoolPlace& place = core().pools[static_cast<int>(kind)];
+  const std::byte* const base = *place.base;
+  if (base == nullptr) [[unlikely]]
+    return kInvalidHandle | slot;
+  return reinterpret_cast<uintptr_t>(base) + slot * place.bytes;
+}
+
+/// The slot of a valid handle, which is the first word of each object (objects/object.h, p2p/request.h).
+inline uint32_t slot_of(uintptr_t object) {
+  return *reinterpret_cast<const uint32_t*>(object);
+}
+
+}  // namespace hearth::facade
