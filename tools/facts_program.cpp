@@ -46,11 +46,14 @@ Status program_facts(const std::string& name, Json& facts) {
   facts["built_for"] = built_for(mpi);
   facts["under_mpiexec_it_gets"] =
       plan.problem.empty() ? plan.outcome : "nothing, mpiexec refuses it: " + plan.problem;
+  Json variables = Json::array();
   for (const char* variable : {"LD_LIBRARY_PATH", "LD_PRELOAD", "MPI4PY_LIBMPI"}) {
     const char* value = launch::find_variable(environment, variable);
     const char* former = launch::find_variable(before, variable);
-    if (value != nullptr && (former == nullptr || std::string(value) != former)) facts[variable] = value;
+    if (value == nullptr || (former != nullptr && std::string(value) == former)) continue;
+    variables.push_back({{"variable_of_its_ranks", variable}, {"value", value}});
   }
+  if (!variables.empty()) facts["variables"] = variables;
   Json rows = Json::array();
   for (const launch::MpiLibrary& library : mpi.libraries) {
     rows.push_back({{"library", library.name},

@@ -18,6 +18,18 @@ from common import BIN, LaunchTest, python, shell
 
 RANK = os.environ["HEARTH_RANK_PROGRAM"]  # for the standard ABI, from rank.c
 PROGRAM = "int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n"
+HELLO = r"""
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  printf("rank %d of %d\n", rank, size);
+  return MPI_Finalize();
+}
+"""
 ENVIRONMENT = "echo ${LD_LIBRARY_PATH:-none} ${LD_PRELOAD:-none} ${MPI4PY_LIBMPI:-none}"
 
 
@@ -80,6 +92,10 @@ class OtherMpi(LaunchTest):
                               capture_output=True, text=True).stdout
         return json.loads(text)["program"]
 
+    def variables(self, program):
+        rows = self.info(program).get("variables", [])
+        return {row["variable_of_its_ranks"]: row["value"] for row in rows}
+
     def test_a_program_of_another_abi_gets_hearth(self):
         for name in ("libmpi.so.12", "libmpich.so.12", "libmpi.so.40"):
             program = self.program("program", self.other(name))
@@ -89,7 +105,7 @@ class OtherMpi(LaunchTest):
             found = self.info(program)
             self.assertIn(f"({name})", found["built_for"])
             self.assertEqual(found["under_mpiexec_it_gets"], "Hearth, by LD_LIBRARY_PATH of its ranks")
-            self.assertEqual(found["LD_LIBRARY_PATH"], str(self.lib))
+            self.assertEqual(self.variables(program), {"LD_LIBRARY_PATH": str(self.lib)})
             self.assertTrue(found["libraries"][0]["without_mpiexec_found_at"].endswith(f"/foreign/{name}"))
 
     def test_only_its_ranks_get_another_environment(self):
@@ -107,14 +123,14 @@ class OtherMpi(LaunchTest):
                       "-Wl,--disable-new-dtags,-rpath,$ORIGIN/foreign")
         self.facade("libmpi.so.12")
         self.assertEqual(self.lines("--no-share-heap", "-n", 2, program, ":", "-n", 1, old), ["Hearth"] * 3)
-        self.assertEqual(self.info(old)["LD_PRELOAD"], str(self.lib / "libmpi.so.12"))
+        self.assertEqual(self.variables(old)["LD_PRELOAD"], str(self.lib / "libmpi.so.12"))
 
     def test_what_it_finds_by_itself_is_left_alone(self):
         self.facade("libmpi.so.12")
         program = self.program("program", str(self.lib / "libmpi.so.12"), rpath=f"-Wl,-rpath,{self.lib}")
         self.assertEqual(self.lines("-n", 1, program), ["Hearth"])
         self.assertEqual(self.info(program)["under_mpiexec_it_gets"], "Hearth, which it finds by itself")
-        self.assertNotIn("LD_LIBRARY_PATH", self.info(program))
+        self.assertEqual(self.variables(program), {})
 
     def test_a_program_for_the_standard_abi_of_another_installation_gets_hearth(self):
         program = self.program("program", self.other("libmpi_abi.so.1"))
@@ -243,6 +259,42 @@ class OtherMpi(LaunchTest):
         self.assertIn("hearth: cannot examine './no-such-program': No such file", lost.stderr)
         text = subprocess.run([tool, "info", RANK], capture_output=True, text=True, check=True).stdout
         self.assertIn("the standard ABI of MPI 5 (libmpi_abi.so.1)", text)
+
+
+def peer(name):
+    """The folder of another library's wheel with its compiler wrapper, or None."""
+    folder = Path(os.environ["HEARTH_CACHE"]) / "peers" / name
+    complete = os.access(folder / "bin" / "mpicc", os.X_OK) and os.access(folder / "bin" / "python", os.X_OK)
+    return folder if complete else None
+
+
+class WithPeers(LaunchTest):
+    """The libraries of this build, with programs that the wheels of MPICH and Open MPI have built, and with
+    mpi4py's wheel: no variable is set, nothing is rebuilt."""
+
+    def check(self, name, file):
+        if not (BIN.parent / "lib" / file).exists():
+            self.skipTest(f"{file} is not built")
+        folder = peer(name)
+        if folder is None:
+            self.skipTest(f"no wheel of {name}: bench/compare --setup installs it")
+        source = self.folder / "hello.c"
+        source.write_text(HELLO)
+        subprocess.run([folder / "bin" / "mpicc", source, "-o", self.folder / "hello"], check=True)
+        ranks = ["rank 0 of 2", "rank 1 of 2"]
+        self.assertEqual(self.lines("-n", 2, "./hello"), ranks)
+        self.assertEqual(self.lines("-n", 2, *shell("./hello; true")), ranks)
+        code = "from mpi4py import MPI; c = MPI.COMM_WORLD; print(f'rank {c.rank} of {c.size}')"
+        interpreter = folder / "bin" / "python"
+        tried = subprocess.run([interpreter, "-c", "import mpi4py"], capture_output=True, check=False)
+        if tried.returncode == 0:
+            self.assertEqual(self.lines("-n", 2, interpreter, "-c", code), ranks)
+
+    def test_mpich(self):
+        self.check("mpich", "libmpi.so.12")
+
+    def test_open_mpi(self):
+        self.check("openmpi", "libmpi.so.40")
 
 
 if __name__ == "__main__":
