@@ -15,6 +15,7 @@
 #include "abi/send_buffers.h"
 #include "abi/shared_heap.h"
 #include "abi/simulated_nodes.h"
+#include "abi/status.h"
 #include "base/atomic.h"
 #include "base/chaos.h"
 #include "base/contexts.h"
@@ -27,6 +28,8 @@
 #include "coll/agreement.h"
 #include "coll/collective_region.h"
 #include "datatype/predefined.h"
+#include "io/board.h"
+#include "io/queue.h"
 #include "mpi.h"
 #include "objects/attribute.h"
 #include "objects/lifetime.h"
@@ -135,6 +138,12 @@ topo::Relation relation_to(objects::PeerIndex peer) {
   return topo::relation_of(bound_place_of(self), bound_place_of(peer));
 }
 
+/// Local rank; negative for a process on another machine, also a simulated one.
+int place_for_files(objects::PeerIndex peer) {
+  const Runtime& run = runtime();
+  return run.several_machines && node_of(peer) != node_of(run.job.rank) ? -1 : place_of(peer);
+}
+
 void make_engine() {
   Runtime& run = runtime();
   const shm::Segment& segment = run.job.segment;
@@ -151,6 +160,10 @@ void make_engine() {
   coll::Agreement::set_up(segment, run.several_machines);
   rma::set_up(segment, run.job.place, run.job.arena, run.job.place_of,
               run.several_machines ? std::span<const int>(run.job.node_of) : std::span<const int>());
+  io::set_up({&segment, &run.job.arena, place_for_files,
+              [](size_t bytes, void*& memory) { return runtime().memory.allocate(bytes, nullptr, memory); },
+              [](void* memory) { static_cast<void>(runtime().memory.free(memory)); },
+              [](MPI_Status& status, int64_t bytes) { set_status_bytes(status, bytes); }});
   run.liveness.emplace(segment);
   // The segment reports only deaths on this machine.
   if (run.job.place_of.empty()) {
@@ -324,6 +337,7 @@ void remove_user() {
   }
   // Another user may have been added during the wait.
   if (--run.users > 0) return;
+  io::stop_queue();
   run.engine->complete_profile();
   if (run.recorder != nullptr) run.recorder->end(run.engine->pool_bytes());
   chaos::at(chaos::Point::finalize_ends);
