@@ -357,11 +357,27 @@ Status start_world(int& level) {
   return {};
 }
 
+namespace {
+
+/// Files are closed by their processes together, which MPI_Finalize cannot do for a program that has not.
+void warn_of_open_files() {
+  for (size_t slot = 0; slot < objects::pools.files.slots_used(); ++slot) {
+    const objects::File* file = objects::pools.files.at(slot);
+    if (file == nullptr || file->comm == nullptr || file->comm->rank != 0) continue;
+    const std::string text =
+        "MPI_Finalize: " + file->comm->name + " is still open: MPI_File_close is missing";
+    warn(text.c_str());
+  }
+}
+
+}  // namespace
+
 Status end_world() {
   chaos::at(chaos::Point::finalize_begins);
   // Attributes of MPI_COMM_SELF go first, while MPI still works (MPI 5.0 section 11.2.4).
   HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_SELF)));
   HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_WORLD)));
+  warn_of_open_files();
   runtime().send_buffer.flush(p2p::engine());
   leave_network(true);
   remove_user();

@@ -81,7 +81,7 @@ Moved move_all(int64_t bytes, Transfer transfer) {
 }  // namespace
 
 Descriptor open_file(const char* path, const OpenMode& mode) {
-  if (refuses(Call::open)) return Descriptor();
+  if (refuses(Call::file_open)) return Descriptor();
   int flags = O_CLOEXEC | O_NOCTTY;
   flags |= mode.read && mode.write ? O_RDWR : mode.write ? O_WRONLY : O_RDONLY;
   if (mode.create) flags |= O_CREAT;
@@ -132,16 +132,17 @@ int set_file_length(int descriptor, int64_t bytes) {
 }
 
 int allocate_file_space(int descriptor, int64_t offset, int64_t bytes) {
-  if (refuses(Call::room)) return errno;
+  if (refuses(Call::file_space)) return errno;
   return repeated([&] { return ::fallocate(descriptor, 0, offset, bytes); });
 }
 
 int flush_file(int descriptor) {
+  if (refuses(Call::file_flush)) return errno;
   return repeated([&] { return ::fdatasync(descriptor); });
 }
 
 Moved read_file(int descriptor, void* to, int64_t bytes, int64_t offset) {
-  if (bytes > 0 && refuses(Call::read)) return {0, errno};
+  if (bytes > 0 && refuses(Call::file_read)) return {0, errno};
   auto* const at = static_cast<std::byte*>(to);
   return move_all(bytes, [&](int64_t done, size_t part) {
     return offset == kNoOffset ? ::read(descriptor, at + done, part)
@@ -150,7 +151,7 @@ Moved read_file(int descriptor, void* to, int64_t bytes, int64_t offset) {
 }
 
 Moved write_file(int descriptor, const void* from, int64_t bytes, int64_t offset) {
-  if (bytes > 0 && refuses(Call::write)) return {0, errno};
+  if (bytes > 0 && refuses(Call::file_write)) return {0, errno};
   const auto* const at = static_cast<const std::byte*>(from);
   return move_all(bytes, [&](int64_t done, size_t part) {
     return offset == kNoOffset ? ::write(descriptor, at + done, part)
@@ -159,7 +160,7 @@ Moved write_file(int descriptor, const void* from, int64_t bytes, int64_t offset
 }
 
 void* map_file(int descriptor, int64_t offset, size_t bytes, bool writable) {
-  if (refuses(Call::map)) return nullptr;
+  if (refuses(Call::file_map)) return nullptr;
   void* const mapping =
       ::mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, descriptor, offset);
   if (mapping == MAP_FAILED) return nullptr;
@@ -168,7 +169,7 @@ void* map_file(int descriptor, int64_t offset, size_t bytes, bool writable) {
 }
 
 int populate_file_pages(void* address, size_t bytes, bool writable) {
-  if (refuses(Call::advise)) return errno;
+  if (refuses(Call::file_populate)) return errno;
   return repeated([&] { return ::madvise(address, bytes, writable ? kPopulateWrite : kPopulateRead); });
 }
 

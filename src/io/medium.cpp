@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/copy.h"
 #include "base/os_memory.h"
 #include "base/param.h"
 
@@ -80,16 +81,16 @@ class MapTransfer {
       : medium_(medium), piece_(piece), end_(end), page_(static_cast<int64_t>(os::page_bytes())) {}
 
   bool copy(int64_t offset, int64_t bytes) {
+    if (offset >= part_begin_ && offset + bytes <= populated_) [[likely]] {
+      copy_run(offset, bytes);
+      return true;
+    }
     const bool whole = offset + bytes <= end_;
     bytes = std::min(bytes, end_ - offset);
     while (bytes > 0) {
       if ((offset < part_begin_ || offset >= populated_) && !open_part(offset)) return false;
       const int64_t part = std::min(bytes, populated_ - offset);
-      std::byte* const in_file = part_ + (offset - part_begin_);
-      std::byte* const memory = piece_.memory + moved_;
-      std::memcpy(piece_.writing ? in_file : memory, piece_.writing ? memory : in_file,
-                  static_cast<size_t>(part));
-      moved_ += part;
+      copy_run(offset, part);
       offset += part;
       bytes -= part;
     }
@@ -99,6 +100,14 @@ class MapTransfer {
   bool stopped() const { return stopped_; }
 
  private:
+  /// Pre: the pages are present.
+  void copy_run(int64_t offset, int64_t bytes) {
+    std::byte* const in_file = part_ + (offset - part_begin_);
+    std::byte* const memory = piece_.memory + moved_;
+    copy_bytes(piece_.writing ? in_file : memory, piece_.writing ? memory : in_file,
+               static_cast<size_t>(bytes));
+    moved_ += bytes;
+  }
   /// Maps and populates from `offset` on, within the part of the file that contains it.
   bool open_part(int64_t offset) {
     const int64_t begin = offset / MappedParts::kPartBytes * MappedParts::kPartBytes;

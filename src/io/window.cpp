@@ -1,10 +1,10 @@
 #include "io/window.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "base/chaos.h"
+#include "base/copy.h"
 #include "coll/coll.h"
 #include "datatype/predefined.h"
 #include "io/errors.h"
@@ -140,10 +140,10 @@ void StagingWindow::copy_cycle(const Access& access, std::byte* buffer, int64_t 
     const int64_t at = rest.done + copied;
     std::byte* const staged = buffer + (offset - begin);
     if (access.writing) {
-      one_run ? static_cast<void>(std::memcpy(staged, memory + at, length))
+      one_run ? copy_bytes(staged, memory + at, length)
               : datatype::pack(*data.type, data.buffer, at, staged, length);
     } else {
-      one_run ? static_cast<void>(std::memcpy(memory + at, staged, length))
+      one_run ? copy_bytes(memory + at, staged, length)
               : datatype::unpack(*data.type, data.buffer, at, staged, length);
     }
     copied += part;
