@@ -35,7 +35,7 @@ LAYERS = {
     "p2p": P2P,
     "coll": SERVICES,
     "rma": SERVICES | {"coll"},  # a fence is a barrier
-    "io": SERVICES,
+    "io": SERVICES | {"coll", "rma"},  # a shared file pointer between machines is a window
     "bootstrap": NODE,
     "heap": BASE,
     "abi": ABI,

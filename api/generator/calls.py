@@ -65,6 +65,7 @@ def calls_header(groups, functions):
 namespace hearth::objects {{
 struct Comm;
 struct Errhandler;
+struct File;
 struct Group;
 struct Info;
 struct Op;

@@ -207,12 +207,15 @@ KINDS = {
     "message_out": handle_out("Message", "p2p::Message"),
     "message_inout": nullable_inout("Message", "p2p::Message"),
 
-    # Objects that are not implemented: the functions that take them call unimplemented().
-    "file": Kind("MPI_File %"),
-    # No file can be open: only MPI_FILE_NULL is valid, which holds the default error handler.
-    "file_or_null": Kind("MPI_File %", "MPI_File %", check=refuse_if("{n} != MPI_FILE_NULL")),
-    "file_out": Kind("MPI_File *%"),
-    "file_inout": Kind("MPI_File *%"),
+    "file": replace(handle_in("File", "objects::File"), order=COMMS),
+    # MPI_FILE_NULL, which holds the default error handler, is nullptr.
+    "file_or_null": Kind("MPI_File %", "objects::File* %", order=COMMS,
+                         check="objects::File* const {n}_ = find<objects::File>({n});\n" +
+                         refuse_if("{n}_ == nullptr && {n} != MPI_FILE_NULL"), argument="{n}_"),
+    "file_out": handle_out("File", "objects::File"),
+    # MPI_File_close ends the handle even if it fails.
+    "file_inout": replace(handle_inout("File", "objects::File"), after="",
+                          always="*{n} = to_handle({n}_);\n"),
 
     # Statuses. A null pointer is MPI_STATUS_IGNORE.
     "status": Kind("MPI_Status *%", "MPI_Status* %"),

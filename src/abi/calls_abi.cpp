@@ -187,12 +187,6 @@ abi::HandleOf<Object> handle_of(int number) {
   return abi::from_int<Object>(number);
 }
 
-// Files have only the null handle.
-template <class Handle>
-int number_of_null(Handle null) {
-  return static_cast<int>(reinterpret_cast<uintptr_t>(null));
-}
-
 }  // namespace
 
 int comm_toint(MPI_Comm comm) {
@@ -243,11 +237,11 @@ int type_toint(MPI_Datatype datatype) {
 MPI_Datatype type_fromint(int datatype) {
   return handle_of<datatype::Type>(datatype);
 }
-int file_toint(MPI_File) {
-  return number_of_null(MPI_FILE_NULL);
+int file_toint(MPI_File file) {
+  return number_of<objects::File>(file);
 }
-MPI_File file_fromint(int) {
-  return MPI_FILE_NULL;
+MPI_File file_fromint(int file) {
+  return handle_of<objects::File>(file);
 }
 int session_toint(MPI_Session session) {
   return number_of<objects::Session>(session);

@@ -114,19 +114,26 @@ Status win_call_errhandler(objects::Win& win, int errorcode) {
   return {};
 }
 
-// The only file is MPI_FILE_NULL, which holds the handler that new files get.
-Status file_set_errhandler(MPI_File, Errhandler& errhandler) {
+// nullptr is MPI_FILE_NULL, which holds the handler that new files get.
+Status file_set_errhandler(objects::File* file, Errhandler& errhandler) {
   HEARTH_TRY(check_kind(errhandler, ErrhandlerKind::user_file, "files", "MPI_File_create_errhandler"));
-  abi::set_default_file_errhandler(errhandler);
+  if (file == nullptr) {
+    abi::set_default_file_errhandler(errhandler);
+    return {};
+  }
+  objects::retain(errhandler);
+  objects::release(*file->errhandler);
+  file->errhandler = &errhandler;
+  abi::note_errhandler(errhandler);
   return {};
 }
 
-Status file_get_errhandler(MPI_File, Errhandler*& errhandler) {
-  return hand_out(abi::default_file_errhandler(), errhandler);
+Status file_get_errhandler(objects::File* file, Errhandler*& errhandler) {
+  return hand_out(file == nullptr ? abi::default_file_errhandler() : *file->errhandler, errhandler);
 }
 
-Status file_call_errhandler(MPI_File, int errorcode) {
-  abi::call_file_errhandler(errorcode);
+Status file_call_errhandler(objects::File* file, int errorcode) {
+  file == nullptr ? abi::call_file_errhandler(errorcode) : abi::call_errhandler(*file, errorcode);
   return {};
 }
 

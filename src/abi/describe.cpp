@@ -164,6 +164,10 @@ objects::Win* win_among(Call call, const uint64_t* words) {
   return object_among<objects::Win>(call, words, {Kind::win, Kind::win_named}, Kind::win_inout);
 }
 
+objects::File* file_among(Call call, const uint64_t* words) {
+  return object_among<objects::File>(call, words, {Kind::file, Kind::file_or_null}, Kind::file_inout);
+}
+
 objects::Group* group_among(Call call, const uint64_t* words) {
   return object_among<objects::Group>(call, words, {Kind::group}, Kind::group_inout);
 }

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "abi/entry.h"
 #include "abi/guard.h"
@@ -20,6 +21,7 @@ constexpr size_t kLineBytes = 2048;
 
 // Set by blame() for the raise() that follows on the same thread.
 thread_local objects::Comm* blamed_comm = nullptr;
+thread_local objects::Errhandler* blamed_handler = nullptr;  // one reference held
 
 /// The receiver of an error: a handler, and the object whose handle a user's function gets.
 struct Listener {
@@ -30,7 +32,12 @@ struct Listener {
 
 objects::Errhandler* default_file_handler = nullptr;  // one reference held; nullptr: MPI_ERRORS_RETURN
 
+Listener listener_of(const objects::File& file) {
+  return {file.errhandler, to_handle(&file)};
+}
+
 Listener listener_of(const objects::Comm& comm) {
+  if (comm.of_file != nullptr) return listener_of(*comm.of_file);
   return {comm.errhandler != nullptr ? comm.errhandler : &initial_errhandler(), to_handle(&comm)};
 }
 
@@ -205,6 +212,7 @@ bool handler_among(Call call, const uint64_t* words, Listener& listener) {
 
 Listener listener_of(Call call, const uint64_t* words) {
   // Also for calls that take a communicator (MPI 5.0 section 14.7).
+  if (const objects::File* file = file_among(call, words)) return listener_of(*file);
   if (in_group(call, "io")) return file_listener();
   if (const objects::Comm* comm = comm_among(call, words)) return listener_of(*comm);
   if (const objects::Win* win = win_among(call, words)) return listener_of(*win);
@@ -225,6 +233,12 @@ Status blame(objects::Comm& comm, Status status) {
   return status;
 }
 
+Status blame(objects::Errhandler& handler, Status status) {
+  objects::retain(handler);
+  blamed_handler = &handler;
+  return status;
+}
+
 bool is_of_tools(Call call) {
   return in_group(call, "tool");
 }
@@ -232,6 +246,11 @@ bool is_of_tools(Call call) {
 int raise(Call call, const uint64_t* words, Status status) {
   if (is_of_tools(call)) {
     return status.error_class() == MPI_ERR_NO_MEM ? MPI_T_ERR_MEMORY : status.error_class();
+  }
+  if (objects::Errhandler* const handler = std::exchange(blamed_handler, nullptr)) {
+    const int code = report(call, words, status, {handler, MPI_FILE_NULL});
+    objects::release(*handler);
+    return code;
   }
   const objects::Comm* comm = blamed_comm;
   blamed_comm = nullptr;
@@ -335,6 +354,10 @@ void call_errhandler(objects::Session& session, int error_code) {
 
 void call_errhandler(objects::Win& win, int error_code) {
   call_listener(listener_of(win), error_code);
+}
+
+void call_errhandler(objects::File& file, int error_code) {
+  call_listener(listener_of(file), error_code);
 }
 
 void call_file_errhandler(int error_code) {

@@ -33,12 +33,15 @@ namespace hearth::abi {
 /// Selects the communicator whose error handler gets `status`, if the arguments of the call do not name it: a
 /// call that failed because of a request returns blame(request's communicator, status).
 Status blame(objects::Comm& comm, Status status);
+/// The same for the error handler of a file that the call closes.
+Status blame(objects::Errhandler& handler, Status status);
 
 /// Calls the error handler of a communicator with a code of the user (MPI_Comm_call_errhandler).
 void call_errhandler(objects::Comm& comm, int error_code);
 /// The same for a session, a window, and MPI_FILE_NULL, which stands for all files that are not open.
 void call_errhandler(objects::Session& session, int error_code);
 void call_errhandler(objects::Win& win, int error_code);
+void call_errhandler(objects::File& file, int error_code);
 void call_file_errhandler(int error_code);
 
 /// The handler of new files, and of errors without an open file: MPI_ERRORS_RETURN unless set (MPI 5.0
@@ -92,6 +95,7 @@ const char* handle_name(uint64_t value);
 objects::Comm* comm_among(Call call, const uint64_t* words);
 /// Likewise.
 objects::Win* win_among(Call call, const uint64_t* words);
+objects::File* file_among(Call call, const uint64_t* words);
 objects::Group* group_among(Call call, const uint64_t* words);
 p2p::Request* request_among(Call call, const uint64_t* words);
 

@@ -61,6 +61,12 @@ struct HandleTraits<objects::Win> {
   static Pool<objects::Win>& pool() { return objects::pools.wins; }
 };
 template <>
+struct HandleTraits<objects::File> {
+  using Handle = MPI_File;
+  static constexpr uintptr_t kFirst = 0x118, kCount = 1;  // the NULL handle only
+  static Pool<objects::File>& pool() { return objects::pools.files; }
+};
+template <>
 struct HandleTraits<datatype::Type> {
   using Handle = MPI_Datatype;
   static constexpr uintptr_t kFirst = 0x200, kCount = 0x200;

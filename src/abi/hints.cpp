@@ -63,6 +63,20 @@ bool is_any(std::string_view) {
   return true;
 }
 
+bool is_choice(std::string_view text) {
+  return is_one_of(text, {"enable", "disable", "automatic"});
+}
+
+bool is_engine(std::string_view text) {
+  return is_one_of(text, {"automatic", "calls", "map", "window"});
+}
+
+bool is_octal(std::string_view text) {
+  constexpr size_t kDigitsMax = 5;
+  return !text.empty() && text.size() <= kDigitsMax &&
+         text.find_first_not_of("01234567") == std::string_view::npos;
+}
+
 struct Hint {
   const char* key;
   unsigned scopes;
@@ -86,6 +100,21 @@ constexpr Hint kHints[] = {
     {"same_disp_unit", kWindowHints, "false", is_boolean},
     {"alloc_shared_noncontig", kSharedAllocationHints, "false", is_boolean},
     {"mpi_minimum_memory_alignment", kAllocationHints, nullptr, is_any},
+    {"access_style", kFileHints, nullptr, is_any},
+    {"cb_buffer_size", kFileHints, nullptr, is_number},
+    {"cb_nodes", kFileHints, nullptr, is_number},
+    {"collective_buffering", kFileHints, nullptr, is_boolean},
+    {"file_perm", kFileHints, nullptr, is_octal},
+    {"hearth_engine", kFileHints, "automatic", is_engine},
+    {"romio_cb_read", kFileHints, nullptr, is_choice},
+    {"romio_cb_write", kFileHints, nullptr, is_choice},
+    {"romio_ds_read", kFileHints, nullptr, is_choice},
+    {"romio_ds_write", kFileHints, nullptr, is_choice},
+    {"romio_no_indep_rw", kFileHints, nullptr, is_boolean},
+    // HDF5 refuses independent writes without it. Writes are visible to all processes of the machine at once.
+    {"romio_visibility_immediate", kFileHints, "true", nullptr},
+    {"striping_factor", kFileHints, nullptr, is_number},
+    {"striping_unit", kFileHints, nullptr, is_number},
     {"hearth_memory_kind", kAllocationHints, nullptr, is_any},
     {"hearth_memory_bind", kAllocationHints, nullptr, is_any},
 };

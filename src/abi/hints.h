@@ -1,6 +1,6 @@
-// Info hints of communicators and windows (MPI 5.0 sections 7.4.4, 11.4.3, 12.2.1, 12.2.7): which keys are
-// supported, and with which default. Other keys and invalid values are ignored, so that MPI_Comm_get_info and
-// MPI_Win_get_info return hints in force only.
+// Info hints of communicators, windows and files (MPI 5.0 sections 7.4.4, 11.4.3, 12.2.1, 12.2.7,
+// 14.2.8): which keys are supported, and with which default. Other keys and invalid values are ignored, so
+// that MPI_Comm_get_info, MPI_Win_get_info and MPI_File_get_info return hints in force only.
 //
 // Under the library's lock.
 #pragma once
@@ -18,6 +18,8 @@ constexpr unsigned kCommHints = 1;
 constexpr unsigned kWindowHints = 2;
 constexpr unsigned kAllocationHints = 4;        // of windows with memory from MPI, at creation
 constexpr unsigned kSharedAllocationHints = 8;  // of windows from MPI_Win_allocate_shared, at creation
+
+constexpr unsigned kFileHints = 16;
 
 /// Adds to `kept` the hints of `given` that are supported in one of `scopes` and have a valid value.
 void keep_hints(const objects::Info& given, unsigned scopes, objects::Info& kept);

@@ -139,6 +139,8 @@ Status word_it(const Argument& argument) {
       return bad_handle(MPI_ERR_WIN, "window", value_of(MPI_WIN_NULL), argument, word);
     case Kind::session:
       return bad_handle(MPI_ERR_SESSION, "session", value_of(MPI_SESSION_NULL), argument, word);
+    case Kind::file:
+      return bad_handle(MPI_ERR_FILE, "file", value_of(MPI_FILE_NULL), argument, word);
     case Kind::file_or_null:
       return bad_handle(MPI_ERR_FILE, "file", 0, argument, word);
     case Kind::errhandler:
@@ -200,6 +202,8 @@ Status word_it(const Argument& argument) {
         return bad_handle(MPI_ERR_INFO, "info object", value_of(MPI_INFO_NULL), argument, handle);
       case Kind::win_inout:
         return bad_handle(MPI_ERR_WIN, "window", value_of(MPI_WIN_NULL), argument, handle);
+      case Kind::file_inout:
+        return bad_handle(MPI_ERR_FILE, "file", value_of(MPI_FILE_NULL), argument, handle);
       case Kind::session_inout:
         return bad_handle(MPI_ERR_SESSION, "session", value_of(MPI_SESSION_NULL), argument, handle);
       case Kind::errhandler_inout:

@@ -16,6 +16,7 @@
 #include "abi/send_buffers.h"
 #include "abi/shared_heap.h"
 #include "abi/simulated_nodes.h"
+#include "abi/status.h"
 #include "base/atomic.h"
 #include "base/chaos.h"
 #include "base/contexts.h"
@@ -28,6 +29,8 @@
 #include "coll/agreement.h"
 #include "coll/collective_region.h"
 #include "datatype/predefined.h"
+#include "io/board.h"
+#include "io/queue.h"
 #include "mpi.h"
 #include "objects/attribute.h"
 #include "objects/lifetime.h"
@@ -164,6 +167,9 @@ void make_engine() {
   setup.new_context = new_context;
   coll::RegionPool::set_up();
   coll::Agreement::set_up();
+  io::set_up({[](size_t bytes, void*& memory) { return runtime().memory.allocate(bytes, nullptr, memory); },
+              [](void* memory) { static_cast<void>(runtime().memory.free(memory)); },
+              [](MPI_Status& status, int64_t bytes) { set_status_bytes(status, bytes); }});
   // The segment reports only deaths on this machine.
   if (run.node->has_all()) {
     setup.liveness = &run.node->liveness();
@@ -338,6 +344,7 @@ void remove_user() {
     if (run.network != nullptr) run.network->rejoin();
     return;
   }
+  io::stop_queue();
   run.engine->complete_profile();
   if (run.recorder != nullptr) run.recorder->end(run.engine->pool_bytes());
   chaos::at(chaos::Point::finalize_ends);
@@ -357,11 +364,27 @@ Status start_world(int& level) {
   return {};
 }
 
+namespace {
+
+/// Files are closed by their processes together, which MPI_Finalize cannot do for a program that has not.
+void warn_of_open_files() {
+  for (size_t slot = 0; slot < objects::pools.files.slots_used(); ++slot) {
+    const objects::File* file = objects::pools.files.at(slot);
+    if (file == nullptr || file->comm == nullptr || file->comm->rank != 0) continue;
+    const std::string text =
+        "MPI_Finalize: " + file->comm->name + " is still open: MPI_File_close is missing";
+    warn(text.c_str());
+  }
+}
+
+}  // namespace
+
 Status end_world() {
   chaos::at(chaos::Point::finalize_begins);
   // Attributes of MPI_COMM_SELF go first, while MPI still works (MPI 5.0 section 11.2.4).
   HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_SELF)));
   HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_WORLD)));
+  warn_of_open_files();
   runtime().send_buffer.flush(p2p::engine());
   leave_network(true);
   remove_user();

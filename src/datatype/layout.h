@@ -11,6 +11,7 @@
 // read by packing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -46,6 +47,16 @@ struct Layout {
 
   bool one_block() const { return loops.empty() && blocks.size() == 1; }
   int64_t bytes() const { return loops.empty() ? unit_bytes : loops[0].count * loops[0].turn_bytes; }
+
+  /// The index of the block or part of the unit that contains packed byte `from` of the unit.
+  size_t index_at(int64_t from) const {
+    if (block_bytes != 0) return static_cast<size_t>(from / block_bytes);
+    return static_cast<size_t>(std::upper_bound(starts.begin(), starts.end(), from) - starts.begin()) - 1;
+  }
+  /// The packed position of a block or part in the unit.
+  int64_t start_of(size_t index) const {
+    return block_bytes != 0 ? static_cast<int64_t>(index) * block_bytes : starts[index];
+  }
 };
 
 /// One block.

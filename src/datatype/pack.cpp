@@ -168,17 +168,6 @@ void copy_turns(Direction& direction, const Layout& layout, size_t level, typena
   }
 }
 
-/// The index of the block or part of a unit that contains packed byte `from`.
-size_t index_at(const Layout& layout, int64_t from) {
-  if (layout.block_bytes != 0) return static_cast<size_t>(from / layout.block_bytes);
-  const auto after = std::upper_bound(layout.starts.begin(), layout.starts.end(), from);
-  return static_cast<size_t>(after - layout.starts.begin()) - 1;
-}
-
-int64_t start_of(const Layout& layout, size_t index) {
-  return layout.block_bytes != 0 ? static_cast<int64_t>(index) * layout.block_bytes : layout.starts[index];
-}
-
 template <class Direction>
 void copy_piece(Direction& direction, const Layout& layout, size_t level, typename Direction::Memory* memory,
                 int64_t from, int64_t bytes);
@@ -217,8 +206,8 @@ void copy_piece(Direction& direction, const Layout& layout, size_t level, typena
     return copy_piece_of_turns(direction, layout, level + 1, memory, loop.stride, loop.turn_bytes, from,
                                bytes);
   }
-  size_t index = index_at(layout, from);
-  from -= start_of(layout, index);
+  size_t index = layout.index_at(from);
+  from -= layout.start_of(index);
   for (; bytes > 0; ++index, from = 0) {
     int64_t part;
     if (layout.parts.empty()) {

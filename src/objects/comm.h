@@ -20,6 +20,8 @@ class CollectiveRegion;
 
 namespace hearth::objects {
 
+struct File;
+
 constexpr int32_t kNoRegion = -1;
 
 /// Resources of a new communicator, or of all parts of a split: one process allocates them for all members
@@ -66,6 +68,8 @@ struct Comm : Object, ContextAllocation {
   uint32_t agreements_over = 0;
   std::string name;
   bool of_window = false;  // internal communicator of a window: `name` is shown for the window
+  /// Internal communicator of an open file: errors go to the file's error handler.
+  File* of_file = nullptr;
   Attributes attributes;
 
   /// Neighbours of this process in the topology, for neighbourhood collectives; 0 without a topology.

@@ -44,5 +44,11 @@ void destroy(Win& win) {
   if (win.info != nullptr) release(*win.info);
   give_back(pools.wins, win);
 }
+void destroy(File& file) {
+  if (file.comm != nullptr) release(*file.comm);
+  if (file.errhandler != nullptr) release(*file.errhandler);
+  if (file.info != nullptr) release(*file.info);
+  give_back(pools.files, file);
+}
 
 }  // namespace hearth::objects

@@ -5,6 +5,7 @@
 
 #include "objects/comm.h"
 #include "objects/errhandler.h"
+#include "objects/file.h"
 #include "objects/group.h"
 #include "objects/info.h"
 #include "objects/object.h"
@@ -21,6 +22,7 @@ void destroy(Op& op);
 void destroy(Errhandler& errhandler);
 void destroy(Session& session);
 void destroy(Win& win);
+void destroy(File& file);
 
 template <class T>
 inline void retain(T& object) {

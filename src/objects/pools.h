@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "objects/comm.h"
 #include "objects/errhandler.h"
+#include "objects/file.h"
 #include "objects/group.h"
 #include "objects/info.h"
 #include "objects/op.h"
@@ -26,6 +27,7 @@ struct Pools {
   Pool<Errhandler> errhandlers{size_t{1} << 16};
   Pool<Session> sessions{size_t{1} << 16};
   Pool<Win> wins{size_t{1} << 16};
+  Pool<File> files{size_t{1} << 16};
 
   /// Predefined objects by the ABI's constant, including datatypes and messages. nullptr for NULL handles and
   /// for unused constants; MPI_Init sets MPI_COMM_WORLD and MPI_COMM_SELF.

@@ -258,6 +258,27 @@ struct alignas(kLineBytes) WindowBoard {
   alignas(kLineBytes) uint64_t shared[kSharedHoldWords];
 };
 
+/// A range of bytes of a file that a process accesses in atomic mode; free if owner is 0.
+struct FileRange {
+  int64_t begin;
+  int64_t end;
+  uint32_t owner;  // 1 + the process
+  uint32_t exclusive;
+};
+constexpr size_t kFileRangesMax = 24;
+
+/// State that the processes of an open file share (src/io/board.h), in the arena slice of rank 0 of the
+/// file's communicator.
+struct alignas(kLineBytes) FileBoard {
+  /// In etypes of the view.
+  int64_t shared_pointer;
+  /// The lock of `ranges`: 1 + the process that holds it; 0: free.
+  alignas(kLineBytes) uint32_t lock;
+  /// Number of processes that wait for a range.
+  uint32_t waiting;
+  alignas(kLineBytes) FileRange ranges[kFileRangesMax];
+};
+
 static_assert(sizeof(JobHeader) % kLineBytes == 0 && alignof(JobHeader) == kLineBytes);
 static_assert(sizeof(CopyControlBlock) == kLineBytes && sizeof(AgreementEntry) == kLineBytes);
 static_assert(sizeof(RankBlock) % kLineBytes == 0);

@@ -96,11 +96,12 @@ TEST_F(Entry, Collectives) {
 TEST_F(Entry, NotImplementedYet) {
   expect(MPI_Publish_name("service", MPI_INFO_NULL, "port"), MPI_ERR_UNSUPPORTED_OPERATION,
          "MPI_Publish_name is not implemented");
-  MPI_File file;
   job_.world().errhandler = job_.self().errhandler = &predefined_errhandler(MPI_ERRORS_ARE_FATAL);
   // Files have their own error handler, which returns by default.
-  expect(MPI_File_open(MPI_COMM_WORLD, "name", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
-         MPI_ERR_UNSUPPORTED_OPERATION, "filename=\"name\"");
+  expect(MPI_File_delete("/nowhere/at/all", MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE,
+         "filename=\"/nowhere/at/all\"");
+  MPI_Offset size;
+  expect(MPI_File_get_size(MPI_FILE_NULL, &size), MPI_ERR_FILE, "null handle");
 }
 
 TEST_F(Entry, ToolsGetTheirOwnClasses) {

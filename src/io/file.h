@@ -1,0 +1,136 @@
+// An open file of MPI (MPI 5.0 chapter 14): view, pointers, and the operations of its processes.
+//
+// Every data access ends in io/medium.h. State that processes share is on a Board in shared memory, so that
+// no file is locked and no hidden file exists while all processes are on one machine. Collective accesses of
+// a view with holes go through a staging window (io/window.cpp); all others are independent accesses.
+// docs/design/io.md.
+//
+// All calls under the library's lock, which system calls release if they move more than a page.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "io/board.h"
+#include "io/medium.h"
+#include "io/view.h"
+#include "objects/comm.h"
+#include "objects/info.h"
+#include "p2p/request.h"
+
+namespace hearth::io {
+
+class StagingWindow;
+
+/// Where an access begins.
+enum class Pointer : uint8_t { explicit_offset, individual, shared, ordered };
+
+/// A data access: one of the data calls of MPI 5.0 section 14.4.
+struct Access {
+  bool writing;
+  Pointer pointer;
+  bool collective;
+  MPI_Offset offset;  // in etypes, for Pointer::explicit_offset
+  Data data;
+};
+
+class OpenFile {
+ public:
+  /// Collective over `comm`, which belongs to the file and outlives it. `local`: all its processes are on
+  /// this machine. Fails on all processes if it fails on one.
+  static Status open(Comm& comm, bool local, const char* filename, int amode, const objects::Info* info,
+                     std::unique_ptr<OpenFile>& made);
+  /// Collective. The file is closed even if an error is returned.
+  Status close();
+  ~OpenFile();
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  const std::string& name() const { return medium_.name; }
+  int amode() const { return amode_; }
+  void set_hints(const objects::Info& info);
+
+  // Size and device. All but bytes() are collective.
+  Status bytes(MPI_Offset& bytes) const;
+  Status set_bytes(MPI_Offset bytes);
+  Status preallocate(MPI_Offset bytes);
+  Status sync();
+
+  // View and pointers. set_view, shared seeks and set_atomicity are collective.
+  const View& view() const { return *view_; }
+  Status set_view(MPI_Offset displacement, Type& etype, Type& filetype, const char* representation);
+  /// Position in the file of an offset in etypes.
+  Status byte_offset(MPI_Offset offset, MPI_Offset& displacement) const;
+  Status position(MPI_Offset& offset) const;
+  Status seek(MPI_Offset offset, int whence);
+  Status shared_position(MPI_Offset& offset);
+  Status seek_shared(MPI_Offset offset, int whence);
+  bool atomic() const { return atomic_; }
+  Status set_atomicity(bool atomic);
+
+  // Data access.
+  /// `bytes`: of the buffer's data that were moved, also with an error.
+  Status run(const Access& access, int64_t& bytes);
+  /// Non-blocking: the data are moved in the call or by a thread.
+  Status start(const Access& access, p2p::Request*& request);
+  /// The two halves of a split collective; the second returns the outcome of the first.
+  Status begin_split(const Access& access);
+  Status end_split(const Access& access, int64_t& bytes);
+
+ private:
+  OpenFile(Comm& comm, int amode);
+
+  struct Split {
+    bool writing;
+    Pointer pointer;
+    Status outcome;
+    std::string text;  // the message of an error
+    int64_t bytes;
+  };
+
+  // open.cpp
+  Status open_medium(const char* filename);
+  int open_descriptor(const std::string& name, bool first);
+  Status check_same(int64_t value, const char* what) const;
+  /// Runs `action`, which returns 0 or an errno, on rank 0; all processes return its outcome.
+  template <class Action>
+  Status by_first(const char* verb, const Action& action) const;
+  /// Fails on all processes if one of them passes an error.
+  Status agree(Status own) const;
+  Status min_and_max(int64_t& least, int64_t& greatest) const;
+
+  // queue.cpp
+  Status start_queued(const Access& access, int64_t file_bytes, p2p::Request& request);
+
+  // transfer.cpp
+  Status check(const Access& access, int64_t& file_bytes) const;
+  Status locate(const Access& access, int64_t file_bytes, int64_t& etypes);
+  Status ordered_offset(int64_t etypes, int64_t& offset);
+  Status move(const Access& access, int64_t etypes, int64_t file_bytes, int64_t& bytes);
+  Status move_converted(const Access& access, int64_t data_offset, int64_t& bytes);
+  Status end_position(MPI_Offset& offset) const;
+  Status seek_target(MPI_Offset offset, int whence, MPI_Offset current, MPI_Offset& target) const;
+  Status check_random_access() const;
+  Status outcome_of(const os::Moved& moved, bool writing) const;
+
+  friend class StagingWindow;
+
+  Comm& comm_;
+  int amode_;
+  Medium medium_;
+  Board board_;
+  std::shared_ptr<const View> view_;
+  std::unique_ptr<StagingWindow> staging_;
+  MPI_Offset pointer_ = 0;  // in etypes
+  std::optional<Split> split_;
+  bool local_ = true;
+  bool atomic_ = false;
+  int64_t staging_bytes_ = 0;    // the hint cb_buffer_size; 0: the default
+  unsigned permissions_ = 0666;  // the hint file_perm
+  int pending_ = 0;              // non-blocking accesses
+};
+
+}  // namespace hearth::io

@@ -1,0 +1,160 @@
+#include "io/queue.h"
+
+#include <memory>
+#include <new>
+
+#include "base/atomic.h"
+#include "base/os_queue.h"
+#include "datatype/lifetime.h"
+#include "io/errors.h"
+#include "io/file.h"
+#include "mpi.h"
+#include "p2p/engine.h"
+#include "p2p/wait_diagnostics.h"
+#include "shm/node.h"
+#include "shm/wait.h"
+
+namespace hearth::io {
+namespace {
+
+constexpr int64_t kQueuedBytesMin = 32 * 1024;
+
+os::JobThread the_thread;
+
+/// A non-blocking access: the state of its request.
+class Transfer final : public os::Job {
+ public:
+  Transfer(Medium& medium, std::shared_ptr<const View> view, int64_t data_offset, bool writing,
+           const Data& data, int& pending)
+      : medium_(medium),
+        view_(std::move(view)),
+        data_offset_(data_offset),
+        writing_(writing),
+        data_(data),
+        pending_(&pending) {
+    datatype::retain(*data.type);
+    ++*pending_;
+  }
+  ~Transfer() override {
+    datatype::release(*data_.type);
+    --*pending_;
+  }
+
+  // In the thread. The sleeping rank is woken after the result is published.
+  void run() override {
+    moved_ = move_data(medium_, *view_, data_offset_, writing_, data_);
+    const shm::WakeWord word = wake_;
+    // Pairs with the load in done(): the result and the data are there.
+    atomic::store_release(done_, 1u);
+    word.wake();
+  }
+  bool done() const { return atomic::load_acquire(done_) != 0; }
+  void run_now() { run(); }
+  int64_t bytes() const { return moved_.bytes; }
+  Status outcome() const {
+    return moved_.error == 0 ? Status()
+                             : fail_for(moved_.error, writing_ ? "write to" : "read", medium_.name);
+  }
+  void set_wake(shm::WakeWord word) { wake_ = word; }
+
+ private:
+  Medium& medium_;
+  std::shared_ptr<const View> view_;
+  int64_t data_offset_;
+  bool writing_;
+  Data data_;
+  int* pending_;  // of the file
+  shm::WakeWord wake_;
+  os::Moved moved_;
+  uint32_t done_ = 0;
+};
+
+const p2p::RequestHooks transfer_hooks = {
+    .advance =
+        [](p2p::Request& request) { request.complete = static_cast<Transfer*>(request.state)->done(); },
+    .start = nullptr,
+    .query =
+        [](p2p::Request& request, MPI_Status& status) {
+          const Transfer& transfer = *static_cast<Transfer*>(request.state);
+          surroundings().set_status_bytes(status, transfer.bytes());
+          return transfer.outcome();
+        },
+    .cancel = nullptr,
+    .release =
+        [](p2p::Request& request) {
+          delete static_cast<Transfer*>(request.state);
+          return Status();
+        },
+    .describe = nullptr,
+};
+
+/// An access that was done in the call: `state` is the number of bytes.
+const p2p::RequestHooks done_hooks = {
+    .advance = nullptr,
+    .start = nullptr,
+    .query =
+        [](p2p::Request& request, MPI_Status& status) {
+          surroundings().set_status_bytes(status, request.received_bytes);
+          return Status();
+        },
+    .cancel = nullptr,
+    .release = nullptr,
+    .describe = nullptr,
+};
+
+}  // namespace
+
+void stop_queue() {
+  the_thread.stop();
+}
+
+Status OpenFile::start(const Access& access, p2p::Request*& request) {
+  int64_t file_bytes = 0;
+  HEARTH_TRY(check(access, file_bytes));
+  request = p2p::engine().make_request(p2p::RequestKind::one_sided);
+  if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
+  const bool queued =
+      view_->representation().native() && !atomic_ && medium_.facts.seekable && file_bytes >= kQueuedBytesMin;
+  Status begun;
+  if (queued) {
+    begun = start_queued(access, file_bytes, *request);
+  } else {
+    int64_t bytes = 0;
+    Access independent = access;
+    independent.collective = false;
+    begun = run(independent, bytes);
+    request->hooks = &done_hooks;
+    request->received_bytes = bytes;
+    request->complete = true;
+  }
+  if (!begun.ok()) {
+    p2p::engine().destroy(request);
+    request = nullptr;
+  }
+  return begun;
+}
+
+Status OpenFile::start_queued(const Access& access, int64_t file_bytes, p2p::Request& request) {
+  int64_t etypes = 0;
+  HEARTH_TRY(locate(access, file_bytes, etypes));
+  int64_t data_offset = 0;
+  if (!view_->data_offset(etypes, file_bytes, data_offset))
+    return fail(MPI_ERR_ARG, "offset %lld in this view is beyond 2^63 bytes", static_cast<long long>(etypes));
+  // The pointer moves by what is requested (MPI 5.0 section 14.4.1).
+  if (access.pointer == Pointer::individual) pointer_ += file_bytes / view_->etype_bytes();
+  auto* const transfer =
+      new (std::nothrow) Transfer(medium_, view_, data_offset, access.writing, access.data, pending_);
+  if (transfer == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a non-blocking access");
+  transfer->set_wake(shm::WakeWord(shm::node().segment(), shm::node().local_rank()));
+  request.hooks = &transfer_hooks;
+  request.state = transfer;
+  if (the_thread.post(*transfer)) {
+    p2p::engine().add_hooked(request);
+  } else {
+    transfer->run_now();
+    request.complete = true;
+  }
+  return {};
+}
+
+}  // namespace hearth::io
