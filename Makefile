@@ -8,6 +8,7 @@
 #   make test      everything that can be tested on this machine
 #   make soak      the tests that take long
 #   make check-conformance   mpi4py's suite and programs of others, at all numbers of ranks
+#   make check-facade        programs of MPICH and Open MPI, and the mpi4py wheel, through the facades
 #   make check-hpcc          HPCC: Linpack, PTRANS, RandomAccess, FFT, at 2, 4 and 8 ranks
 #   make check-programs      FFTW, LAMMPS and PETSc, built from their source archives, and HPCC; takes an hour
 #   make check-clang         everything built by Clang, and tested
@@ -35,7 +36,8 @@
 .DEFAULT_GOAL := all
 PREFIX ?= /usr/local
 .NOTPARALLEL:
-.PHONY: all install wheel quick run test soak check-conformance check-hpcc check-clang check-programs check-sanitizers \
+.PHONY: all install wheel quick run test soak check-conformance check-facade check-hpcc check-clang check-programs \
+  check-sanitizers \
   check-peers check-hosts check-scale check-lab check-surroundings check-chaos check-verdicts check-allocations \
   check-minimal check-models check-valgrind fuzz check-aarch64 compare format clean distclean check system python
 
@@ -131,6 +133,11 @@ check-conformance: system all
 	@scripts/setup.sh hpcc
 	@scripts/build.sh release
 	@ctest --test-dir build/release --parallel "$$(nproc)" --output-on-failure --label-regex conformance
+
+check-facade: system all
+	@scripts/setup.sh foreign
+	@scripts/build.sh release
+	@ctest --test-dir build/release --parallel "$$(nproc)" --output-on-failure --label-regex facade
 
 check-hpcc: system all
 	@scripts/setup.sh hpcc

@@ -1,6 +1,9 @@
 """Generates hearth_calls.h, hearth_calls_table.cpp and hearth_types.inc: declarations and tables of calls."""
 
+import re
+
 from .kinds import KINDS, place_name
+from .meanings import MEANINGS, constants_of, meaning_of
 from .writer import C_NOTE, wrap
 
 
@@ -43,6 +46,7 @@ def all_forms(functions):
 def calls_header(groups, functions):
     numbers = "\n".join(f"  {name.lower()}," for _, name, _ in all_forms(functions))
     kinds = wrap([kind_name(kind) for kind in KINDS] + ["raw", "raw_int"], indent="  ", width=108, first=2)
+    meanings = wrap([meaning.name for meaning in MEANINGS], indent="  ", width=108, first=2)
     declarations = ""
     for group, title in groups.items():
         rows = [function for function in served(functions) if function.group == group]
@@ -93,10 +97,31 @@ enum class Kind : uint8_t {{
   {kinds}
 }};
 
+/// The sets of constants of api/generator/meanings.py.
+enum class Meaning : uint8_t {{
+  none,
+  {meanings}
+}};
+
 struct Parameter {{
   const char* name;
   Kind kind;
+  Meaning meaning;  // of a number that is passed by value
 }};
+
+struct NamedNumber {{
+  int value;
+  const char* name;
+}};
+
+/// A set of constants; with `bits`, an argument combines some of them.
+struct ConstantSet {{
+  const NamedNumber* constants;
+  int count;
+  bool bits;
+}};
+/// Indexed by Meaning.
+extern const ConstantSet constant_sets[];
 
 struct CallInfo {{
   const char* name;  // MPI_Send
@@ -131,17 +156,36 @@ def _kind_of(parameter):
     return "raw_int" if parameter.literal in ("int", "const int") else "raw"
 
 
+def _meaning_name(function, parameter):
+    """The enumerator of Meaning; only numbers that are passed by value have one."""
+    declarator = parameter.literal if parameter.kind == "raw" else KINDS[parameter.kind].small
+    meaning = meaning_of(function, parameter)
+    return meaning.name if meaning and not re.search(r"[*\[]", declarator) else "none"
+
+
+def _constant_sets(constants):
+    arrays, rows = "", "    {nullptr, 0, false},\n"
+    for meaning in MEANINGS:
+        chosen = constants_of(meaning, constants)
+        items = wrap([f'{{{each.value}, "{each.name}"}}' for each in chosen], width=106)
+        arrays += f"constexpr NamedNumber {meaning.name}_constants[] = {{\n    {items}}};\n"
+        rows += f'    {{{meaning.name}_constants, {len(chosen)}, {"true" if meaning.bits else "false"}}},\n'
+    return arrays, rows
+
+
 def calls_table(functions, constants):
     parameters, rows = "", ""
     for function in functions:
         listed = [parameter for parameter in function.parameters if parameter.kind != "..."]
         name = function.name.lower()
         if listed:
-            items = ", ".join(f'{{"{parameter.name}", Kind::{_kind_of(parameter)}}}' for parameter in listed)
+            items = ", ".join(f'{{"{parameter.name}", Kind::{_kind_of(parameter)}, '
+                              f"Meaning::{_meaning_name(function, parameter)}}}" for parameter in listed)
             parameters += f"constexpr Parameter {name}_parameters[] = {{{items}}};\n"
         for form, _ in function.forms():
             rows += (f'    {{"{function.prefix}{form}", {f"{name}_parameters" if listed else "nullptr"}, '
                      f'{len(listed)}, {"true" if function.implemented else "false"}, "{function.group}"}},\n')
+    arrays, sets = _constant_sets(constants)
     names = {}
     for constant in constants:
         if constant.kind.startswith("MPI_") and 0 < constant.value < 4096 and "*" not in constant.kind \
@@ -155,7 +199,11 @@ namespace hearth::abi {{
 namespace {{
 
 {parameters}
+{arrays}
 }}  // namespace
+
+const ConstantSet constant_sets[] = {{
+{sets}}};
 
 const CallInfo call_table[] = {{
 {rows}}};

@@ -1,7 +1,7 @@
 """The integers of MPI that are constants of one set: which parameters hold them.
 
-api/functions.txt says what a parameter is to the library (`int`); this table says what its values mean. The
-facades convert the values (facade.py).
+api/functions.txt says what a parameter is to the library (`int`); this table says what its values mean. Error
+texts print the names of the constants (calls.py), and the facades convert the values (facade.py).
 """
 
 import re

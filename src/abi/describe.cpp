@@ -29,17 +29,31 @@ class Text {
   size_t length_ = 0;
 };
 
-void add_rank(Text& text, int64_t rank) {
-  switch (rank) {
-    case MPI_ANY_SOURCE:
-      return text.add("MPI_ANY_SOURCE");
-    case MPI_PROC_NULL:
-      return text.add("MPI_PROC_NULL");
-    case MPI_ROOT:
-      return text.add("MPI_ROOT");
-    default:
-      return text.add("%" PRId64, rank);
+const char* name_in(const ConstantSet& set, int64_t number) {
+  const NamedNumber* const end = set.constants + set.count;
+  const NamedNumber* const found =
+      std::find_if(set.constants, end, [number](const NamedNumber& each) { return each.value == number; });
+  return found != end ? found->name : nullptr;
+}
+
+/// "MPI_MODE_CREATE | MPI_MODE_WRONLY"; bits that are no constants as one number.
+void add_bits(Text& text, const ConstantSet& set, int64_t number) {
+  const char* separator = "";
+  for (int i = 0; i < set.count; ++i) {
+    if ((number & set.constants[i].value) == 0) continue;
+    text.add("%s%s", separator, set.constants[i].name);
+    number &= ~int64_t{set.constants[i].value};
+    separator = " | ";
   }
+  if (number != 0) text.add("%s0x%" PRIx64, separator, static_cast<uint64_t>(number));
+}
+
+/// A number of a set of constants by its name.
+void add_number(Text& text, Meaning meaning, int64_t number) {
+  const ConstantSet& set = constant_sets[static_cast<int>(meaning)];
+  if (set.bits && number > 0) return add_bits(text, set, number);
+  const char* const name = name_in(set, number);
+  name != nullptr ? text.add("%s", name) : text.add("%" PRId64, number);
 }
 
 void add_handle(Text& text, uint64_t word) {
@@ -51,17 +65,15 @@ void add_handle(Text& text, uint64_t word) {
   }
 }
 
-void add_value(Text& text, Kind kind, uint64_t word) {
+void add_value(Text& text, const Parameter& parameter, uint64_t word) {
+  const Kind kind = parameter.kind;
   const auto number = static_cast<int64_t>(word);
   switch (kind) {
     case Kind::dest:
     case Kind::source:
     case Kind::target:
     case Kind::root:
-      return add_rank(text, number);
     case Kind::tag_or_any:
-      if (number == MPI_ANY_TAG) return text.add("MPI_ANY_TAG");
-      return text.add("%" PRId64, number);
     case Kind::int_:
     case Kind::count:
     case Kind::large_count:
@@ -78,7 +90,7 @@ void add_value(Text& text, Kind kind, uint64_t word) {
     case Kind::offset:
     case Kind::raw_int:
     case Kind::tag:
-      return text.add("%" PRId64, number);
+      return add_number(text, parameter.meaning, number);
     case Kind::comm:
     case Kind::comm_named:
     case Kind::group:
@@ -129,7 +141,7 @@ size_t describe_call(Call call, const uint64_t* words, char* text, size_t bytes)
   line.add("%s(", info.name);
   for (int i = 0; i < info.parameter_count; ++i) {
     line.add("%s%s=", i > 0 ? ", " : "", info.parameters[i].name);
-    add_value(line, info.parameters[i].kind, words[i]);
+    add_value(line, info.parameters[i], words[i]);
   }
   line.add(")");
   return line.length();

@@ -27,8 +27,8 @@ PoolPlace pool_places[] = {
 static_assert(sizeof pool_places / sizeof pool_places[0] == static_cast<size_t>(PoolKind::count_));
 
 void publish_pools(p2p::Engine& engine) {
-  pool_places[static_cast<int>(PoolKind::request)] = place_of(engine.requests());
-  pool_places[static_cast<int>(PoolKind::message)] = place_of(engine.messages());
+  pool_places[static_cast<int>(PoolKind::request)] = place_of(engine.requests().pool());
+  pool_places[static_cast<int>(PoolKind::message)] = place_of(engine.matching().messages());
 }
 
 }  // namespace hearth::abi

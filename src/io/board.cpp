@@ -23,6 +23,7 @@ namespace {
 Surroundings the_surroundings;
 
 constexpr uint64_t kNowhere = ~uint64_t{0};
+constexpr uint64_t kNoMemory = ~uint64_t{0} - 1;
 
 objects::Op& sum() {
   return *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_SUM)]);
@@ -54,7 +55,7 @@ class Board::TableLock {
       engine.poll_failures();
       const uint32_t holder = atomic::load_relaxed(word_);
       if (holder == 0 || holder > static_cast<uint32_t>(engine.size())) continue;
-      if (!engine.is_dead(static_cast<objects::PeerIndex>(holder - 1))) continue;
+      if (!engine.failures().is_dead(static_cast<objects::PeerIndex>(holder - 1))) continue;
       if (atomic::compare_exchange(word_, holder, self)) return;
     }
   }
@@ -72,11 +73,19 @@ Board::~Board() {
 
 Status Board::open(Comm& comm, bool local) {
   comm_ = &comm;
+  datatype::Type& byte = datatype::predefined_type(MPI_BYTE);
   uint64_t offset = kNowhere;
   if (comm.rank == 0) {
     // The memory of the window's board is needed if there is no arena; both have zeros at first.
     static_assert(sizeof(shm::FileBoard) >= sizeof(shm::WindowBoard));
-    HEARTH_TRY(the_surroundings.allocate(sizeof(shm::FileBoard), own_));
+    const Status allocated = the_surroundings.allocate(sizeof(shm::FileBoard), own_);
+    if (!allocated.ok()) {
+      // The other ranks wait for the offset.
+      offset = kNoMemory;
+      if (comm.size > 1)
+        static_cast<void>(coll::run<coll::bcast>(comm, &offset, Count{sizeof offset}, byte, 0));
+      return allocated;
+    }
     std::memset(own_, 0, sizeof(shm::FileBoard));
     const shm::Arena* arena = shm::node().arena();
     if (local && arena != nullptr && arena->holds(own_, sizeof(shm::FileBoard)))
@@ -84,8 +93,8 @@ Status Board::open(Comm& comm, bool local) {
     if (comm.size == 1) board_ = static_cast<shm::FileBoard*>(own_);
   }
   if (comm.size == 1) return {};
-  datatype::Type& byte = datatype::predefined_type(MPI_BYTE);
   HEARTH_TRY(coll::run<coll::bcast>(comm, &offset, Count{sizeof offset}, byte, 0));
+  if (offset == kNoMemory) return fail(MPI_ERR_NO_MEM, "rank 0 has no memory for the state of the file");
   int reached = 0;
   if (offset != kNowhere) {
     board_ = comm.rank == 0 ? static_cast<shm::FileBoard*>(own_)
@@ -104,7 +113,8 @@ Status Board::open(Comm& comm, bool local) {
   part.board = new (own_) shm::WindowBoard{};
   part.base = &pointer_;
   part.bytes = comm.rank == 0 ? static_cast<int64_t>(sizeof pointer_) : 0;
-  HEARTH_TRY(rma::Window::open(comm, part, window_));
+  window_ = std::make_unique<rma::Window>(comm);
+  HEARTH_TRY(window_->open(part));
   return window_->lock_all(MPI_MODE_NOCHECK);
 }
 
@@ -156,7 +166,7 @@ bool Board::try_range(const shm::FileRange& wanted) {
   for (shm::FileRange& range : board_->ranges) {
     // Pairs with the stores of the owner below and in unlock_range().
     uint32_t owner = atomic::load_acquire(range.owner);
-    if (owner != 0 && engine.is_dead(static_cast<objects::PeerIndex>(owner - 1))) {
+    if (owner != 0 && engine.failures().is_dead(static_cast<objects::PeerIndex>(owner - 1))) {
       owner = 0;
       atomic::store_relaxed(range.owner, owner);
     }

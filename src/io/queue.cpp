@@ -111,7 +111,7 @@ void stop_queue() {
 Status OpenFile::start(const Access& access, p2p::Request*& request) {
   int64_t file_bytes = 0;
   HEARTH_TRY(check(access, file_bytes));
-  request = p2p::engine().make_request(p2p::RequestKind::one_sided);
+  request = p2p::engine().requests().create(p2p::RequestKind::one_sided);
   if (request == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a request");
   const bool queued =
       view_->representation().native() && !atomic_ && medium_.facts.seekable && file_bytes >= kQueuedBytesMin;
@@ -128,7 +128,7 @@ Status OpenFile::start(const Access& access, p2p::Request*& request) {
     request->complete = true;
   }
   if (!begun.ok()) {
-    p2p::engine().destroy(request);
+    p2p::engine().requests().destroy(request);
     request = nullptr;
   }
   return begun;
@@ -149,7 +149,7 @@ Status OpenFile::start_queued(const Access& access, int64_t file_bytes, p2p::Req
   request.hooks = &transfer_hooks;
   request.state = transfer;
   if (the_thread.post(*transfer)) {
-    p2p::engine().add_hooked(request);
+    p2p::engine().requests().add_hooked(request);
   } else {
     transfer->run_now();
     request.complete = true;

@@ -318,7 +318,8 @@ class Engine {
   static void wake_follower(Waiter& waiter);
   void end_wait(Waiter& waiter);
   /// Randomizes the order of polling (base/chaos.h).
-  [[gnu::cold]] void shuffle();  // wait_profile.cpp: for --profile and --trace only.
+  [[gnu::cold]] void shuffle();
+  // wait_profile.cpp: for --profile and --trace only.
   void watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins);
   void describe_watched(const Waiter& waiter, WatchedWait& watched);
   void count_wait(WatchedWait& watched) const;

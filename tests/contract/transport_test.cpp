@@ -331,8 +331,9 @@ TEST(Buffers, go_straight_from_memory_to_memory) {
 
 // A process that leaves may still have to answer others. It waits for them and for its answers all the same.
 TEST(Shutdown, waits_for_packets_that_follow_the_announcement) {
-  if (fabric_cases(1).empty()) GTEST_SKIP();
-  Job job(Kind::fabric, 2, 1);
+  const std::vector<Case> networks = network_cases(1);
+  if (networks.empty()) GTEST_SKIP();
+  Job job(networks[0], 2);
   auto& first = static_cast<transport::Network&>(job.endpoint(0));
   auto& second = static_cast<transport::Network&>(job.endpoint(1));
   std::vector<Seen> seen[2];

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "abi/handle.h"
 #include "fake_job.h"
@@ -53,6 +54,21 @@ TEST(ErrorCode, NumbersThatAreNone) {
     EXPECT_EQ(class_of(number), MPI_ERR_UNKNOWN) << number;
     EXPECT_NE(words_of(number), "");
   }
+}
+
+TEST(CallText, NamesTheConstantsAmongItsArguments) {
+  const auto text_of = [](Call call, std::vector<uint64_t> words) {
+    char text[512];
+    describe_call(call, words.data(), text, sizeof text);
+    return std::string(text);
+  };
+  const auto no_window = reinterpret_cast<uintptr_t>(MPI_WIN_NULL);
+  EXPECT_EQ(text_of(Call::win_lock, {MPI_LOCK_SHARED, 3, MPI_MODE_NOCHECK, no_window}),
+            "MPI_Win_lock(lock_type=MPI_LOCK_SHARED, rank=3, assert=MPI_MODE_NOCHECK, win=MPI_WIN_NULL)");
+  EXPECT_EQ(text_of(Call::win_fence, {MPI_MODE_NOSTORE | MPI_MODE_NOPUT | 0x40000000, no_window}),
+            "MPI_Win_fence(assert=MPI_MODE_NOPUT | MPI_MODE_NOSTORE | 0x40000000, win=MPI_WIN_NULL)");
+  EXPECT_EQ(text_of(Call::win_lock, {7, static_cast<uint64_t>(MPI_PROC_NULL), 0, no_window}),
+            "MPI_Win_lock(lock_type=7, rank=MPI_PROC_NULL, assert=0, win=MPI_WIN_NULL)");
 }
 
 TEST(ErrorCode, UsersAddAndRemoveTheirOwn) {
