@@ -245,6 +245,49 @@ static void split_and_nonblocking(void) {
   DO(MPI_File_close(&file));
 }
 
+/* The remaining forms of access, each for one int of each rank. */
+static void other_forms(void) {
+  MPI_File file = open_new("forms");
+  const int value = rank_ + 1;
+  int read = -1, sum = 0;
+  MPI_Request request;
+  DO(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+  DO(MPI_File_iwrite_at_all(file, rank_, &value, 1, MPI_INT, &request));
+  DO(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  DO(MPI_File_seek(file, size_ + rank_, MPI_SEEK_SET));
+  DO(MPI_File_iwrite(file, &value, 1, MPI_INT, &request));
+  DO(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  DO(MPI_File_seek(file, 2 * size_ + rank_, MPI_SEEK_SET));
+  DO(MPI_File_write_all_begin(file, &value, 1, MPI_INT));
+  DO(MPI_File_write_all_end(file, &value, MPI_STATUS_IGNORE));
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int part = 0; part < 3; ++part) {
+    DO(MPI_File_iread_at_all(file, part * size_ + rank_, &read, 1, MPI_INT, &request));
+    DO(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(read == value, "part %d has %d", part, read);
+    read = -1;
+    DO(MPI_File_seek(file, part * size_ + rank_, MPI_SEEK_SET));
+    DO(MPI_File_read_all_begin(file, &read, 1, MPI_INT));
+    DO(MPI_File_read_all_end(file, &read, MPI_STATUS_IGNORE));
+    CHECK(read == value, "part %d has %d in a split read", part, read);
+    read = -1;
+    DO(MPI_File_read_ordered_begin(file, &read, 1, MPI_INT));
+    DO(MPI_File_read_ordered_end(file, &read, MPI_STATUS_IGNORE));
+    CHECK(read == value, "part %d has %d in order", part, read);
+  }
+  /* By the shared pointer the ranks read the ints in any order. */
+  DO(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+  DO(MPI_File_read_shared(file, &read, 1, MPI_INT, MPI_STATUS_IGNORE));
+  MPI_Barrier(MPI_COMM_WORLD);
+  int other = -1;
+  DO(MPI_File_iread_shared(file, &other, 1, MPI_INT, &request));
+  DO(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  read += other;
+  MPI_Allreduce(&read, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(sum == size_ * (size_ + 1), "the shared reads add up to %d", sum);
+  DO(MPI_File_close(&file));
+}
+
 /* Overlapping writes in atomic mode: a read finds the data of one rank. */
 static void atomic_mode(void) {
   MPI_File file = open_new("atomic");
@@ -524,6 +567,7 @@ int main(int argc, char** argv) {
   views();
   shared_pointer();
   split_and_nonblocking();
+  other_forms();
   atomic_mode();
   handlers_and_hints();
   representations();
