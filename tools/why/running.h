@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/status.h"
-#include "launch/why/running_job.h"
 #include "launch/snapshot.h"
+#include "launch/why/running_job.h"
 
 namespace hearth::tools {
 

@@ -57,7 +57,7 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
 
   const std::vector<Row> all = rows();
   EXPECT_EQ(all.size(), static_cast<size_t>(Id::public_count_));
-  EXPECT_STREQ(all.back().name, "initial_errhandler");
+  EXPECT_STREQ(all.back().name, "file_mapped_run_max");
   EXPECT_STREQ(row(all, "shm_ring_bytes").source, "environment");
   EXPECT_EQ(row(all, "shm_ring_bytes").value, "64k");
   EXPECT_EQ(row(all, "shm_ring_bytes").environment, "HEARTH_SHM_RING_BYTES");
