@@ -41,13 +41,16 @@ void Engine::start(Request& request) {
   request.active = true;
   request.cancelled = false;
   request.outcome = {};
+  const bool sends = request.kind == RequestKind::send;
   if (__builtin_expect(failures_.any(), 0)) {
-    const bool sends = request.kind == RequestKind::send;
     const Status status = sends ? failures_.check_destination(request.key.peer, request.key.context)
                                 : failures_.check_receive(request.key);
-    if (!status.ok()) return end_unstarted(request, status);
+    if (!status.ok()) {
+      return sends ? requests_.complete(request, status)
+                   : requests_.end_receive(request, request.key.peer, status);
+    }
   }
-  if (request.kind == RequestKind::send) {
+  if (sends) {
     start_send(request);
   } else {
     post(request);
