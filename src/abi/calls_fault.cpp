@@ -56,7 +56,7 @@ Peers acknowledged_members(const Comm& comm) {
 
 void acknowledge_all(Comm& comm) {
   static_cast<void>(p2p::engine().poll_failures());
-  p2p::engine().acknowledge(comm, p2p::engine().failures().deaths());
+  p2p::engine().failure_handler().acknowledge(comm, p2p::engine().failures().deaths());
   go_on();
 }
 
@@ -182,7 +182,7 @@ Status launch(Comm& comm, std::unique_ptr<PendingAgreement> agreement, p2p::Requ
 
 Status comm_revoke(Comm& comm) {
   go_on();
-  p2p::engine().revoke(comm);
+  p2p::engine().failure_handler().revoke(comm);
   return {};
 }
 
@@ -201,7 +201,8 @@ Status comm_ack_failed(Comm& comm, int num_to_ack, int& num_acked) {
   const Peers failed = failed_members(comm);
   if (num_to_ack > 0 && !failed.empty()) {
     const size_t last = std::min(static_cast<size_t>(num_to_ack), failed.size()) - 1;
-    p2p::engine().acknowledge(comm, p2p::engine().failures().registry()->death_of(failed[last]));
+    p2p::engine().failure_handler().acknowledge(comm,
+                                                p2p::engine().failures().registry()->death_of(failed[last]));
     go_on();
   }
   num_acked = static_cast<int>(acknowledged_members(comm).size());

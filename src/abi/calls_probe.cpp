@@ -48,7 +48,7 @@ Status probe(int source, int tag, Comm& comm, MPI_Status* status) {
     return {};
   }
   Received received;
-  HEARTH_TRY(p2p::engine().probe(peer_of(comm, source), tag, comm.context, received));
+  HEARTH_TRY(p2p::engine().probes().probe(peer_of(comm, source), tag, comm.context, received));
   set_found(comm, received, status);
   return {};
 }
@@ -60,7 +60,7 @@ Status iprobe(int source, int tag, Comm& comm, int& flag, MPI_Status* status) {
     return {};
   }
   Received received;
-  flag = p2p::engine().iprobe(peer_of(comm, source), tag, comm.context, received);
+  flag = p2p::engine().probes().iprobe(peer_of(comm, source), tag, comm.context, received);
   if (!flag) return p2p::engine().failures().check_source(peer_of(comm, source), comm.context);
   set_found(comm, received, status);
   return {};
@@ -74,7 +74,7 @@ Status mprobe(int source, int tag, Comm& comm, Message*& message, MPI_Status* st
   }
   Received received;
   p2p::UnexpectedMessage* taken = nullptr;
-  HEARTH_TRY(p2p::engine().mprobe(peer_of(comm, source), tag, comm.context, received, taken));
+  HEARTH_TRY(p2p::engine().probes().mprobe(peer_of(comm, source), tag, comm.context, received, taken));
   set_found(comm, received, status);
   return make_message(taken, comm, message);
 }
@@ -87,7 +87,8 @@ Status improbe(int source, int tag, Comm& comm, int& flag, Message*& message, MP
     return {};
   }
   Received received;
-  p2p::UnexpectedMessage* taken = p2p::engine().improbe(peer_of(comm, source), tag, comm.context, received);
+  p2p::UnexpectedMessage* taken =
+      p2p::engine().probes().improbe(peer_of(comm, source), tag, comm.context, received);
   flag = taken != nullptr;
   if (!flag) return p2p::engine().failures().check_source(peer_of(comm, source), comm.context);
   set_found(comm, received, status);

@@ -372,7 +372,7 @@ Status cancel(Request*& request) {
   }
   if (!request->active) return {};
   if (request->hooks != nullptr && request->hooks->cancel != nullptr) return request->hooks->cancel(*request);
-  if (request->complete && !request->queued) return {};  // Engine::stall_receives()
+  if (request->complete && !request->queued) return {};  // FailureHandler::stall_receives()
   // A send has started already, so MPI lets it complete (section 3.8.4).
   p2p::engine().cancel(*request);
   return {};

@@ -120,7 +120,7 @@ Status wait_for(Invitation& wanted) {
         [&] {
           came = in_vain = false;  // another thread may have received it since the last poll
           if (is_kept(wanted)) return true;
-          came = !taking_in && engine.has_come(MPI_ANY_SOURCE, kTag, kInvitationContext, received);
+          came = !taking_in && engine.probes().has_come(MPI_ANY_SOURCE, kTag, kInvitationContext, received);
           if (!came) in_vain = engine.failures().has_dead(wanted.members);
           return came || in_vain;
         },

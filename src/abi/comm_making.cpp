@@ -70,7 +70,7 @@ Status make_intracomm(Errhandler& errhandler, OwnedAllocation owned, Group* grou
   comm->peers = group->peers.data();
   comm->errhandler = &errhandler;
   objects::retain(errhandler);
-  p2p::engine().examine(*comm);
+  p2p::engine().failure_handler().examine(*comm);
   return {};
 }
 
@@ -91,7 +91,7 @@ Status make_intercomm(Errhandler& errhandler, uint32_t context, Group* local, Gr
   comm->remote_group = remote;
   comm->peers = remote->peers.data();
   comm->peer_count = remote->size();
-  p2p::engine().examine(*comm);
+  p2p::engine().failure_handler().examine(*comm);
   return {};
 }
 
@@ -138,7 +138,7 @@ Status swap_words(PeerIndex peer, uint32_t communicator_context, int tag, const 
   HEARTH_TRY(engine.isend(mine.data(), static_cast<int64_t>(mine.size()) * kWordBytes, byte_type(), peer, tag,
                           context, sending));
   p2p::Received received;
-  Status status = engine.probe(peer, tag, context, received);
+  Status status = engine.probes().probe(peer, tag, context, received);
   if (status.ok()) {
     theirs.resize(static_cast<size_t>(received.bytes / kWordBytes));
     status = engine.receive(theirs.data(), received.bytes, byte_type(), peer, tag, context);

@@ -51,7 +51,7 @@ Status outcome_of(p2p::Request& request, MPI_Status* status) {
   }
   fill_status(request, status);
   if (__builtin_expect(request.outcome.ok(), 1)) return request.outcome;
-  // A stalled receive stays pending: see Engine::stall_receives().
+  // A stalled receive stays pending: see FailureHandler::stall_receives().
   if (is_stalled(request)) request.complete = false;
   return p2p::engine().failures().reworded(request);
 }

@@ -101,7 +101,7 @@ class Mail {
   void look() {
     p2p::Engine& engine = p2p::engine();
     p2p::Received received;
-    while (engine.has_come(MPI_ANY_SOURCE, kTag, kAgreementContext, received)) {
+    while (engine.probes().has_come(MPI_ANY_SOURCE, kTag, kAgreementContext, received)) {
       // A longer message is invalid. It is truncated, so its receive fails, and it is dropped.
       const size_t bytes =
           std::min(static_cast<size_t>(received.bytes), message_bytes(static_cast<size_t>(engine.size())));

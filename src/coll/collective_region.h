@@ -21,9 +21,9 @@
 // Each process that receives the id leaves the region exactly once: when its communicator is freed, or
 // immediately if no communicator results. The last process to leave clears the rows and frees the region. A
 // process that has left stores nothing in the region any more, but its row stays readable. If a process dies,
-// the processes that detect its death leave on its behalf (p2p/failure.cpp). If it was allocating or clearing
-// a region, another process finishes that: the state word of each region names the process that works on it
-// (shm/layout.h).
+// the processes that detect its death leave on its behalf (p2p/failure_handler.h). If it was allocating or
+// clearing a region, another process finishes that: the state word of each region names the process that
+// works on it (shm/layout.h).
 //
 // If a process dies before all members have received the region id, some may never receive it: the dead
 // process was to forward it, or their call fails because of the death. They cannot know whether the id is

@@ -252,7 +252,7 @@ void Schedule::wait_for_messages(int left) {
         if (!among_some_ || engine.failures().deaths() == 0) return false;
         const Status failure = engine.failures().death_among(members());
         if (failure.ok()) return false;
-        engine.give_up(context_, tag_, failure);
+        engine.failure_handler().give_up(context_, tag_, failure);
         return messages_.under_way <= left;
       },
       [this](p2p::WaitDiagnostics& note) { describe(note); });

@@ -57,7 +57,7 @@ struct Comm : Object, ContextAllocation {
   /// messages of different collectives.
   uint32_t collectives = 0;
   uint32_t persistent_collectives = 0;
-  // Failures (p2p/failure.cpp). Deaths are identified by their numbers (shm/liveness.h).
+  // Failures (p2p/failure_handler.h). Deaths are identified by their numbers (shm/liveness.h).
   /// The error of collective calls: MPIX_ERR_PROC_FAILED after the death of a member, MPIX_ERR_REVOKED after
   /// a revocation; otherwise 0.
   int failure = 0;

@@ -1,10 +1,21 @@
-// The engine: point-to-point messages between the processes of a job, over any transport.
+// The engine: point-to-point messages between the processes of a job, over any transport. It is composed of
+// parts, each with a header and a unit test of its own:
+//
+//   matching.h         posted and unexpected queues        request_table.h    requests, cookies, completion
+//   eager_path.h       messages in the ring, backlogs      answers.h          answers that wait for room
+//   long_sends.h, long_receives.h                          rendezvous; fragments.h has their lengths
+//   bounce_buffers.h   recycled and reclaimed buffers      deferred_work.h    releases, prefetch for write
+//   copy_offers.h, offered_copies.h                        single copy; memory_access.h has the abilities
+//   waiting.h          polling, sleeping_threads.h         probes.h           probes
+//   failure_record.h   deaths and revocations              failure_handler.h  operations that they end
+//   pair_table.h       thresholds and copy policies        message_profile.h, wait_profile.h   --profile
+//   wait_publisher.h   wait diagnostics                    packet_damage.h, fatal_errors.h     reports
 //
 // The path of a short message: inline_path::send (src/abi) -> Engine::send_inline (inline_path.h) ->
 // RingWriter::claim_short, copy into the ring -> RingWriter::commit_short, whose last store publishes the
 // packet. Engine::send handles all other messages. At the receiver, Engine::receive_inline takes the packet,
-// or Engine::progress polls the rings and on_eager() matches it: it unpacks the data for a posted receive, or
-// adds the message to the unexpected queue.
+// or Engine::progress polls the rings and EagerPath::on_packet() matches it: it unpacks the data for a posted
+// receive, or adds the message to the unexpected queue.
 //
 // One engine per process; all calls under the library's lock. Ranks are PeerIndex and contexts come from the
 // communicator: this folder does not know MPI handles.
@@ -14,15 +25,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <new>
-#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "base/chaos.h"
 #include "base/counts.h"
-#include "base/lock.h"
-#include "base/pool.h"
 #include "base/status.h"
 #include "datatype/type.h"
 #include "p2p/answers.h"
@@ -32,6 +39,7 @@
 #include "p2p/deferred_work.h"
 #include "p2p/eager_path.h"
 #include "p2p/envelope.h"
+#include "p2p/failure_handler.h"
 #include "p2p/failure_record.h"
 #include "p2p/fatal_errors.h"
 #include "p2p/long_receives.h"
@@ -40,10 +48,16 @@
 #include "p2p/memory_access.h"
 #include "p2p/message_profile.h"
 #include "p2p/offered_copies.h"
+#include "p2p/packet_damage.h"
 #include "p2p/pair_table.h"
+#include "p2p/probes.h"
+#include "p2p/received.h"
 #include "p2p/request.h"
 #include "p2p/request_table.h"
-#include "p2p/stream.h"
+#include "p2p/sleeping_threads.h"
+#include "p2p/wait_profile.h"
+#include "p2p/wait_publisher.h"
+#include "p2p/waiting.h"
 #include "shm/arena.h"
 #include "shm/layout.h"
 #include "shm/liveness.h"
@@ -52,25 +66,9 @@
 
 namespace hearth::profile {
 class Recorder;
-enum class Wait : uint32_t;
-struct PeerCounts;
 }  // namespace hearth::profile
 
 namespace hearth::p2p {
-
-/// The envelope and length of a message that a receive or probe found.
-struct Received {
-  PeerIndex from = 0;
-  int tag = 0;
-  int64_t bytes = 0;
-};
-
-/// How long a waiting call spins, then yields, before the rank sleeps.
-struct WaitPolicy {
-  uint64_t spin_ns = 0;
-  uint64_t yield_ns = 0;
-  static WaitPolicy from_parameters(bool more_ranks_than_processors);
-};
 
 struct EngineSetup {
   PeerIndex self = 0;
@@ -112,39 +110,6 @@ struct EngineSetup {
   uint64_t backstop_ns = 100'000'000;
 };
 
-class WaitDiagnostics;
-
-/// Callback that describes a wait for the wait diagnostics (p2p/wait_diagnostics.h). Refers to a function
-/// that has to outlive the wait, such as a lambda among the arguments of the call.
-class Describe {
- public:
-  template <class Function>
-  Describe(const Function& function)
-      : call_([](const void* which, WaitDiagnostics& note) { (*static_cast<const Function*>(which))(note); }),
-        function_(&function) {}
-  void operator()(WaitDiagnostics& note) const { call_(function_, note); }
-
- private:
-  void (*call_)(const void* which, WaitDiagnostics& note);
-  const void* function_;
-};
-
-/// Predicate: whether a wait is over. Its function has to outlive the wait, and to evaluate the current state
-/// instead of a cached result: any thread that makes progress evaluates it for sleeping threads, under the
-/// library's lock.
-class Over {
- public:
-  template <class Function>
-  explicit Over(Function& function)
-      : call_([](const void* which) { return (*static_cast<Function*>(const_cast<void*>(which)))(); }),
-        function_(&function) {}
-  bool operator()() const { return call_(function_); }
-
- private:
-  bool (*call_)(const void* which);
-  const void* function_;
-};
-
 class Engine {
  public:
   explicit Engine(const EngineSetup& setup);
@@ -152,7 +117,7 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  PeerIndex self() const { return self_; }
+  PeerIndex self() const { return access_.self(); }
   int size() const { return pairs_.size(); }
   uint32_t new_context() { return new_context_(); }
 
@@ -201,25 +166,16 @@ class Engine {
   /// Starts a send or receive that was created by requests() and filled in by the caller.
   void start(Request& request);
   /// Whether waits begin with spinning; false if ranks outnumber processors.
-  bool spins() const { return wait_policy_.spin_ns != 0; }
+  bool spins() const { return waiting_.spins(); }
   /// requests().complete() for callers outside of progress(), such as a call on the request. Also wakes
   /// waiting threads.
   void finish(Request& request, Status outcome);
   /// Wakes sleeping threads whose waits are over. For code outside of progress() that ends a wait.
-  void wake_threads();
+  void wake_threads() { threads_.wake(); }
   /// Cancels a receive that has not matched; returns whether it was cancelled.
   bool cancel(Request& request);
 
-  // Probing.
-  /// Whether a matching message is in the unexpected queue. Does not progress.
-  bool has_come(PeerIndex from, int tag, uint32_t context, Received& received);
-  bool iprobe(PeerIndex from, int tag, uint32_t context, Received& received);
-  /// Waits until a message matches, or fails if none can arrive any more.
-  Status probe(PeerIndex from, int tag, uint32_t context, Received& received);
-  /// Removes a matching message from the unexpected queue; nullptr if there is none.
-  UnexpectedMessage* improbe(PeerIndex from, int tag, uint32_t context, Received& received);
-  Status mprobe(PeerIndex from, int tag, uint32_t context, Received& received, UnexpectedMessage*& message);
-  /// Receives a message that improbe() or mprobe() has removed, into a receive request.
+  /// Receives a message that probes() has removed, into a receive request.
   void start_matched(Request& request, UnexpectedMessage* message);
 
   /// Polls the transport and advances all pending operations; returns whether anything advanced. Never
@@ -229,34 +185,20 @@ class Engine {
   bool progress();
   /// progress() for calls that return at once (Test, Iprobe). After several calls without progress it yields
   /// the processor if ranks outnumber processors.
-  bool progress_once();
-  /// Progresses until done() returns true: spins, yields, then sleeps. A wait that lasts is published in the
-  /// wait diagnostics: describe(WaitDiagnostics&) writes them (p2p/wait_diagnostics.h), and again after
-  /// changes of the queues or some time.
+  bool progress_once() { return waiting_.once(nullptr); }
+  /// Progresses until done() returns true: spins, yields, then sleeps (p2p/waiting.h).
   template <class Done>
-  void wait_until(Done&& done, const Describe& describe);
+  void wait_until(Done&& done, const Describe& describe) {
+    waiting_.until(std::forward<Done>(done), describe);
+  }
   /// True if no send or answer is pending: all sends have reached their receivers or the rings, all answers
   /// have been sent.
   bool quiet() const {
     return requests_.sends_pending() == 0 && answers_.empty() && !eager_.any_backlog() && transport_.quiet();
   }
 
-  // Failures (failure.cpp): dead processes and revoked communicators. docs/design/reliability.md.
-
-  /// Checks for new failures and ends operations that cannot complete any more, with an error; returns
-  /// whether anything changed. Called by waiting loops that have found nothing for a while.
-  bool poll_failures() {
-    return __builtin_expect(failures_.has_news() || failures_.any(), 0) && handle_failures();
-  }
-  /// Applies earlier deaths and revocations to a communicator that has just been created.
-  void examine(objects::Comm& comm);
-  /// Revokes a communicator: its operations end with an error, on all processes (MPIX_Comm_revoke).
-  void revoke(objects::Comm& comm);
-  /// Acknowledges the first `deaths` deaths: receives from any source on `comm` continue despite them.
-  void acknowledge(objects::Comm& comm, uint32_t deaths);
-  /// Ends the messages of one collective with the error `failure`. Pre: a participating process is dead.
-  void give_up(uint32_t context, int tag, Status failure);
-
+  /// FailureHandler::poll().
+  bool poll_failures() { return failure_handler_.poll(); }
   /// Reloads the thresholds of every pair, for messages that start from now on.
   void reload_thresholds();
 
@@ -264,6 +206,8 @@ class Engine {
   RequestTable& requests() { return requests_; }
   Matching& matching() { return matching_; }
   FailureRecord& failures() { return failures_; }
+  FailureHandler& failure_handler() { return failure_handler_; }
+  Probes<Engine>& probes() { return probes_; }
   PairTable& pairs() { return pairs_; }
   EagerPath& eager() { return eager_; }
   const EngineCounters& counters() const { return counters_; }
@@ -273,88 +217,22 @@ class Engine {
   size_t pool_bytes() const;
 
  private:
-  friend class WaitDiagnostics;
-
-  /// A wait in which every round makes progress checks for failures every kMovesPerLook rounds.
-  static constexpr uint32_t kMovesPerLook = 256;
-  static constexpr uint64_t kSleepsPerWatch = 256;
-  static constexpr int kNotShown = -1;
-  static constexpr int kNoPlace = -2;
-  /// State of a waiting loop for the profile (wait_profile.cpp).
-  struct WatchedWait {
-    profile::Wait kind{};
-    PeerIndex peer = 0;    // negative: any, or several
-    uint64_t look_ns = 0;  // last clock reading
-    uint64_t idle_ns = 0;  // idle time not counted yet
-    int site = -1;
-    bool described = false;
-    bool site_sought = false;
-    bool counted = false;
-  };
-  struct Waiter {
-    const Describe& describe;
-    Over over;
-    uint32_t rounds = 0;
-    uint32_t moves = 0;
-    int shown_at = kNotShown;  // entry in the wait diagnostics
-    bool noted = false;        // end_wait() has something to do
-    uint64_t since_ns = 0;     // start of the current time without progress
-    uint64_t began_ns = 0;
-    uint64_t queues_seen = 0;
-    uint64_t shown_ns = 0;
-    std::optional<WatchedWait> watched = {};
-    uint32_t asleep = 0;  // futex of a follower thread; 1: it sleeps
-  };
+  friend class Waiting<Engine>;
 
   void await_incomplete(const Request& request);
   void await_incomplete(const Request& request, const Describe& describe);
-  /// Pauses briefly, and lets other threads enter the library; returns true once the wait has lasted long
-  /// enough to sleep.
-  bool idle(Waiter& waiter);
-  /// Sleeps until a wake-up. Pre: the wait's condition was evaluated after the lock was last released.
-  void sleep_as_waiter(Waiter& waiter);
-  void lead(Waiter& waiter);
-  void follow(Waiter& waiter);
-  static void wake_follower(Waiter& waiter);
-  void end_wait(Waiter& waiter);
+
+  // For Waiting.
+  void do_deferred_work() {
+    if (deferred_.any()) deferred_.run();
+  }
+  /// A hooked operation (a generalized request) may end without a packet.
+  bool must_poll() const { return requests_.has_hooked(); }
+  [[noreturn]] void out_of_memory(const char* what) const { errors_.out_of_memory(what); }
   /// Randomizes the order of polling (base/chaos.h).
   [[gnu::cold]] void shuffle();
-  // wait_profile.cpp: for --profile and --trace only.
-  void watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins);
-  void describe_watched(const Waiter& waiter, WatchedWait& watched);
-  void count_wait(WatchedWait& watched) const;
-  void end_watched_wait(Waiter& waiter);
-
-  // failure.cpp
-  /// The reason why an operation with this key cannot complete; ok if it can.
-  using Hopeless = std::function<Status(const MatchKey&)>;
-  [[gnu::cold]] bool handle_failures();
   /// Has the transport monitor the processes that posted receives wait for.
   [[gnu::cold]] void watch_awaited();
-  void pass_on(PeerIndex dead);
-  void on_died(PeerIndex from, uint32_t process);
-  void reap(PeerIndex process);
-  void leave_regions_of_dead() const;
-  void close_if_broken(objects::Comm& comm);
-  bool end_receives(const Hopeless& why);
-  bool stall_receives();
-  void end_sends(const Hopeless& why, bool exposed_too);
-  void end_unstarted(Request& request, Status status);
-  FailureRecord::Revoked& note_revoked(uint32_t context);
-  void on_revoked(PeerIndex from, uint32_t context);
-  void disable_fast_path(objects::Comm& comm);
-  void tell_revoked(const FailureRecord::Revoked& revoked);
-  void end_revoked(const FailureRecord::Revoked& revoked);
-  void drop_unexpected(uint32_t block);
-  bool drop_unexpected_once(uint32_t block);
-  void forget_freed();
-
-  // wait_diagnostics.cpp
-  void show_wait(Waiter& waiter, uint64_t now_ns);
-  void hide_wait(const Waiter& waiter);
-  void show_queues();
-  void note_polling();
-  void end_polling();
 
   // send.cpp
   /// Returns false if the ring has no room.
@@ -373,13 +251,10 @@ class Engine {
   bool on_cooperative_request(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   bool take_inline(shm::RingReader& ring, void* buffer, const datatype::Type& type, uint64_t bytes,
                    uint64_t match, int call);
+  bool poll_transport() { return transport_.poll(&Engine::handle, this) > 0; }
   void post(Request& request);
   void deliver(Request& request, UnexpectedMessage* message);
-  /// Drops a message of the unexpected queue that will not be received.
-  void discard(UnexpectedMessage* message);
-  void on_corruption(PeerIndex from, const shm::PacketHeader& header);
 
-  const PeerIndex self_;
   transport::Transport& transport_;
   EngineCounters counters_;
   Matching matching_;
@@ -397,51 +272,20 @@ class Engine {
   OfferedCopies copies_;
   LongSends sends_;
   LongReceives receives_;
-  const WaitPolicy wait_policy_;
+  SleepingThreads threads_;
+  WaitPublisher wait_publisher_;
+  WaitProfile wait_profile_;
+  Waiting<Engine> waiting_;
+  FailureHandler failure_handler_;
+  Probes<Engine> probes_;
+  PacketDamage damage_;
   const std::function<uint32_t()> new_context_;
-  shm::WaitPage* const wait_page_;
-  void (*const check_liveness_)();
-  void (*const record_death_)(PeerIndex process, PeerIndex from);
-  profile::Recorder* const recorder_;
-  void (*const warn_)(const char* text);
-  const uint64_t backstop_ns_;
-  bool corruption_reported_ = false;
-  uint32_t fruitless_ = 0;         // consecutive calls of progress_once() without progress
-  uint64_t polling_since_ns_ = 0;  // first clock reading during these; 0: none
-  bool polling_shown_ = false;     // in the wait diagnostics
-  uint64_t polling_queues_seen_ = 0;
-  const MatchKey* probed_for_ = nullptr;  // key of the probe that polls
-  // Sleeping threads: the leader, which other processes wake, and the followers, which threads of this
-  // process wake when their wait is over, or to become the leader.
-  Waiter* leader_ = nullptr;
-  std::vector<Waiter*> followers_;
 };
 
 /// The process's engine, from MPI_Init to MPI_Finalize.
 inline Engine* process_engine = nullptr;
 inline Engine& engine() {
   return *process_engine;
-}
-
-template <class Done>
-void Engine::wait_until(Done&& done, const Describe& describe) try {
-  if (done()) return;
-  Waiter waiter = {.describe = describe, .over = Over(done)};
-  for (;;) {
-    const bool moved = progress();
-    if (done()) break;
-    if (moved) {
-      waiter.rounds = 0;
-      if (++waiter.moves % kMovesPerLook == 0) poll_failures();
-      LibraryLock::yield_lock();
-    } else if (idle(waiter) && !done()) {  // another thread may have completed it during idle()
-      sleep_as_waiter(waiter);
-    }
-  }
-  if (__builtin_expect(waiter.noted, 0)) end_wait(waiter);
-} catch (const std::bad_alloc&) {
-  // The awaited operations use the caller's buffers, so the wait cannot be abandoned.
-  errors_.out_of_memory("a wait");
 }
 
 }  // namespace hearth::p2p

@@ -1,6 +1,6 @@
 // What this process knows of failures: the dead processes whose operations it has ended, and the revoked
-// communicators; and what follows for a message: the error with which it ends. Ending operations is the
-// engine's (failure.cpp).
+// communicators; and what follows for a message: the error with which it ends. Ending operations is
+// the task of failure_handler.h.
 //
 // Owned by the engine, under the library's lock.
 #pragma once
@@ -42,6 +42,7 @@ class FailureRecord {
   /// Whether a process has died or a communicator was revoked.
   bool any() const { return any_; }
   const shm::Deaths* registry() const { return registry_; }
+  PeerIndex size() const { return static_cast<PeerIndex>(dead_.size()); }
 
   // Deaths.
   /// Whether the registry has deaths that were not taken.

@@ -47,15 +47,6 @@ class Matching {
   UnexpectedMessage* take(const MatchKey& pattern);
   /// Takes a message out of the queue.
   void remove(UnexpectedMessage& message) { unexpected_.remove(message); }
-  /// The oldest unexpected message with a property; nullptr: none.
-  template <class Predicate>
-  UnexpectedMessage* find_if(const Predicate& predicate) {
-    for (MatchEntry* entry = unexpected_.first(); entry != nullptr; entry = entry->order.next) {
-      auto* message = static_cast<UnexpectedMessage*>(static_cast<MatchMessage*>(entry));
-      if (predicate(*message)) return message;
-    }
-    return nullptr;
-  }
 
   /// Queues an eager message that no receive matches, with a copy of its payload. nullptr: no memory.
   [[nodiscard]] UnexpectedMessage* add(const MatchKey& key, const shm::PacketHeader& header,

@@ -7,7 +7,6 @@
 #include "p2p/engine.h"
 #include "p2p/inline_path.h"
 #include "p2p/wait_diagnostics.h"
-#include "shm/corruption.h"
 
 namespace hearth::p2p {
 
@@ -85,7 +84,8 @@ bool Engine::cancel(Request& request) {
     return engine.eager_.on_packet(from, header, payload);
   }
   const Handler handler = header.kind() < kPacketKinds ? handlers[header.kind()] : nullptr;
-  if (handler == nullptr || !handler(engine, from, header, payload)) engine.on_corruption(from, header);
+  if (handler == nullptr || !handler(engine, from, header, payload))
+    engine.damage_.report(from, header, engine.failures_.any());
 } catch (const std::bad_alloc&) {
   // The packet may be half processed, and it will not be sent again.
   static_cast<Engine*>(engine_address)->errors_.out_of_memory("a packet", header.bytes(), from);
@@ -146,7 +146,7 @@ const std::array<Engine::Handler, kPacketKinds> Engine::handlers = {
       return engine.receives_.on_written(from, header.cookie(), header.flags());
     },
     [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*) {
-      engine.on_revoked(from, header.cookie());
+      engine.failure_handler_.on_revoked(from, header.cookie());
       return true;
     },
     [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*) {  // recall
@@ -160,29 +160,10 @@ const std::array<Engine::Handler, kPacketKinds> Engine::handlers = {
       return payload == nullptr && on_answer<&LongSends::on_buffer_left>(engine, from, header, payload);
     },
     [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*) {  // died
-      engine.on_died(from, header.cookie());
+      engine.failure_handler_.on_died(from, header.cookie());
       return true;
     },
 };
-
-// Only a stray write into the shared segment produces an invalid packet. An answer that refers to no pending
-// send is dropped, because no operation waits for it. Any other invalid packet ends the job, because the
-// message that it replaced would be missing.
-void Engine::on_corruption(PeerIndex from, const shm::PacketHeader& header) {
-  if (!is_answer(header.kind())) {
-    shm::report_corruption("rank %d's packet to rank %d, of kind %u and %u bytes, is none that there is",
-                           from, self_, unsigned{header.kind()}, unsigned{header.bytes()});
-  }
-  // After a failure, answers to the sends that it ended are expected.
-  if (corruption_reported_ || failures_.any()) return;
-  corruption_reported_ = true;
-  static_cast<void>(
-      fail(MPI_ERR_INTERN,
-           "process %d found a damaged packet from process %d (commit word %#llx). Likely cause: a "
-           "stray write by one of the two programs into the shared segment",
-           self_, from, static_cast<unsigned long long>(header.commit)));
-  warn_(last_failure_text());
-}
 
 void Engine::deliver(Request& request, UnexpectedMessage* message) try {
   const PeerIndex from = message->key.peer;
@@ -205,64 +186,6 @@ void Engine::deliver(Request& request, UnexpectedMessage* message) try {
 } catch (const std::bad_alloc&) {
   // The message has left the queue, so the match cannot be repeated.
   errors_.out_of_memory("a message that was matched", sizeof(ReceiveStream), request.from);
-}
-
-void Engine::discard(UnexpectedMessage* message) {
-  matching_.remove(*message);
-  transport_.add_unexpected_bytes(message->key.peer, -message->memory_bytes());
-  if (message->stream != nullptr) receives_.drop(*message->stream);
-  matching_.destroy(message);
-}
-
-// Probing.
-
-bool Engine::has_come(PeerIndex from, int tag, uint32_t context, Received& received) {
-  if (__builtin_expect(failures_.any(), 0) && failures_.revoked(context) != nullptr) return false;
-  const UnexpectedMessage* message = matching_.find({context, from, tag});
-  if (message == nullptr) return false;
-  received = {message->key.peer, message->key.tag, message->bytes};
-  return true;
-}
-
-bool Engine::iprobe(PeerIndex from, int tag, uint32_t context, Received& received) {
-  if (has_come(from, tag, context, received)) return true;
-  const MatchKey key = {context, from, tag};
-  probed_for_ = &key;
-  const bool moved = progress_once();
-  probed_for_ = nullptr;
-  return moved && has_come(from, tag, context, received);
-}
-
-Status Engine::probe(PeerIndex from, int tag, uint32_t context, Received& received) {
-  const MatchKey key = {context, from, tag};
-  const UnexpectedMessage* message = nullptr;
-  Status status;
-  wait_until(
-      [&] {
-        status = {};
-        message = matching_.find(key);
-        if (__builtin_expect(failures_.any(), 0) &&
-            (message == nullptr || failures_.revoked(context) != nullptr)) {
-          status = failures_.check_source(from, context);
-        }
-        return message != nullptr || !status.ok();
-      },
-      [&key](WaitDiagnostics& note) { note.probe(key); });
-  HEARTH_TRY(status);
-  received = {message->key.peer, message->key.tag, message->bytes};
-  return {};
-}
-
-UnexpectedMessage* Engine::improbe(PeerIndex from, int tag, uint32_t context, Received& received) {
-  if (!iprobe(from, tag, context, received)) return nullptr;
-  return matching_.take({context, from, tag});
-}
-
-Status Engine::mprobe(PeerIndex from, int tag, uint32_t context, Received& received,
-                      UnexpectedMessage*& message) {
-  HEARTH_TRY(probe(from, tag, context, received));
-  message = matching_.take({context, from, tag});
-  return {};
 }
 
 }  // namespace hearth::p2p

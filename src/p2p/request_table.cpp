@@ -17,7 +17,7 @@ Status RequestTable::too_many() const {
 
 void RequestTable::destroy(Request* request) {
   if (request == completed_send_) return;
-  // A receive that was completed because of a failure may still be posted (failure.cpp).
+  // A receive that was completed because of a failure may still be posted (failure_handler.cpp).
   if (__builtin_expect(request->queued, 0)) posted_.remove(*request);
   if (request->hooks != nullptr && request->hooks->release != nullptr) {
     // The free function of a generalized request may fail, but the outcome has already been returned.

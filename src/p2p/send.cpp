@@ -41,11 +41,15 @@ void Engine::start(Request& request) {
   request.active = true;
   request.cancelled = false;
   request.outcome = {};
+  const bool sends = request.kind == RequestKind::send;
   if (__builtin_expect(failures_.any(), 0)) {
     const Status status = failures_.check(request.key);
-    if (!status.ok()) return end_unstarted(request, status);
+    if (!status.ok()) {
+      return sends ? requests_.complete(request, status)
+                   : requests_.end_receive(request, request.key.peer, status);
+    }
   }
-  if (request.kind == RequestKind::send) {
+  if (sends) {
     start_send(request);
   } else {
     post(request);

@@ -7,20 +7,23 @@
 #include <cstdint>
 #include <string_view>
 
-#include "p2p/engine.h"
+#include "base/pool.h"
+#include "objects/comm.h"
+#include "p2p/match.h"
+#include "p2p/request.h"
 #include "shm/wait_page.h"
 
 namespace hearth::p2p {
 
-/// The communicator that a context belongs to; nullptr if this process has none (any more).
-objects::Comm* comm_of(uint32_t context);
+/// Publishes the communicator of a queued message or receive, and returns its entry.
+shm::QueuedMessage show_queued(shm::WaitPage& page, const MatchKey& key, uint64_t bytes);
 
 class WaitDiagnostics {
  public:
-  /// Pre: a Writing of the page exists (wait_diagnostics.cpp).
-  WaitDiagnostics(Engine& engine, shm::WaitPage& page, shm::WaitEntry& entry);
+  /// `requests`: all requests of the process. Pre: a Writing of the page exists (wait_publisher.cpp).
+  WaitDiagnostics(const Pool<Request>& requests, shm::WaitPage& page, shm::WaitEntry& entry);
   /// Without a page, for use by the waiting process itself: communicators are not looked up.
-  WaitDiagnostics(Engine& engine, shm::WaitEntry& entry);
+  WaitDiagnostics(const Pool<Request>& requests, shm::WaitEntry& entry);
 
   /// The wait ends with any one of the operations; by default it needs all.
   void any_suffices() { entry_.any_suffices = 1; }
@@ -55,7 +58,7 @@ class WaitDiagnostics {
   template <class Function>
   void for_requests(const Function& function) const;
 
-  Engine& engine_;
+  const Pool<Request>& requests_;
   shm::WaitPage* page_ = nullptr;
   shm::WaitEntry& entry_;
 };

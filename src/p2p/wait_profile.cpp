@@ -1,16 +1,12 @@
-// Waits for --profile and --trace. They are measured by the clock readings that a waiting loop
-// makes anyway, every kRoundsPerLook rounds, so shorter waits are not recorded. Copies made during a wait do
-// not count as waiting.
+#include "p2p/wait_profile.h"
+
 #include <algorithm>
 
-#include "base/os_wait.h"
 #include "mpi.h"
-#include "p2p/engine.h"
 #include "p2p/wait_diagnostics.h"
 #include "profile/recorder.h"
 
 namespace hearth::p2p {
-
 namespace {
 
 // Long waits are added to the profile in steps of this length, so that the profile of a rank which never
@@ -50,52 +46,50 @@ bool is_uniform(const shm::WaitEntry& entry) {
 
 }  // namespace
 
-void Engine::watch_wait(Waiter& waiter, uint64_t now_ns, bool stretch_begins) {
-  if (!waiter.watched) {
+void WaitProfile::read_clock(Waiter& waiter, uint64_t now_ns, bool idle_begins) {
+  if (!waiter.profiled) {
     waiter.noted = true;
-    waiter.watched = WatchedWait();
-    waiter.watched->look_ns = now_ns;
+    waiter.profiled = ProfiledWait();
+    waiter.profiled->read_ns = now_ns;
     return;
   }
-  WatchedWait& watched = *waiter.watched;
-  if (!stretch_begins) watched.idle_ns += now_ns - watched.look_ns;
-  watched.look_ns = now_ns;
-  if (watched.idle_ns == 0) return;
-  if (!watched.described) describe_watched(waiter, watched);
-  if (!watched.site_sought && watched.idle_ns >= kSiteNs) {
-    watched.site_sought = true;
-    watched.site = recorder_->note_site();
+  ProfiledWait& wait = *waiter.profiled;
+  if (!idle_begins) wait.idle_ns += now_ns - wait.read_ns;
+  wait.read_ns = now_ns;
+  if (wait.idle_ns == 0) return;
+  if (!wait.described) describe(waiter, wait);
+  if (!wait.site_sought && wait.idle_ns >= kSiteNs) {
+    wait.site_sought = true;
+    wait.site = recorder_->note_site();
   }
-  if (watched.idle_ns >= kCountedNs) count_wait(watched);
+  if (wait.idle_ns >= kCountedNs) count(wait);
 }
 
 // Describes a wait once, at its beginning: after its first operation completes it would look like another
 // wait.
-void Engine::describe_watched(const Waiter& waiter, WatchedWait& watched) {
-  watched.described = true;
+void WaitProfile::describe(const Waiter& waiter, ProfiledWait& wait) {
+  wait.described = true;
   shm::WaitEntry entry = {};
-  WaitDiagnostics note(*this, entry);
+  WaitDiagnostics note(requests_, entry);
   waiter.describe(note);
   const bool uniform = is_uniform(entry);
-  watched.kind = kind_of(uniform && entry.kind == static_cast<uint32_t>(shm::WaitKind::request)
-                             ? entry.operations[0].kind
-                             : entry.kind);
-  watched.peer = uniform && entry.operations[0].peer >= 0 ? entry.operations[0].peer : MPI_ANY_SOURCE;
-  if (entry.missing_count == 1) watched.peer = entry.missing[0];
+  wait.kind = kind_of(uniform && entry.kind == static_cast<uint32_t>(shm::WaitKind::request)
+                          ? entry.operations[0].kind
+                          : entry.kind);
+  wait.peer = uniform && entry.operations[0].peer >= 0 ? entry.operations[0].peer : MPI_ANY_SOURCE;
+  if (entry.missing_count == 1) wait.peer = entry.missing[0];
 }
 
-void Engine::count_wait(WatchedWait& watched) const {
-  recorder_->waited(watched.kind, watched.peer, watched.idle_ns, !watched.counted, watched.site);
-  watched.counted = true;
-  watched.idle_ns = 0;
+void WaitProfile::count(ProfiledWait& wait) const {
+  recorder_->waited(wait.kind, wait.peer, wait.idle_ns, !wait.counted, wait.site);
+  wait.counted = true;
+  wait.idle_ns = 0;
 }
 
-void Engine::end_watched_wait(Waiter& waiter) {
-  WatchedWait& watched = *waiter.watched;
-  if (watched.idle_ns > 0) count_wait(watched);
-  if (watched.counted) {
-    recorder_->wait_is_over(watched.kind, watched.peer, waiter.began_ns, watched.look_ns);
-  }
+void WaitProfile::count_last(Waiter& waiter) {
+  ProfiledWait& wait = *waiter.profiled;
+  if (wait.idle_ns > 0) count(wait);
+  if (wait.counted) recorder_->wait_is_over(wait.kind, wait.peer, waiter.began_ns, wait.read_ns);
 }
 
 }  // namespace hearth::p2p

@@ -3,7 +3,7 @@
 // lock, unless stated otherwise.
 //
 // The fast path of a message, from MPI_Send into the ring and from there to MPI_Recv, bypasses the recorder;
-// p2p/profiled.cpp counts these messages by sampling. The clock is read only for copies of at least
+// p2p/message_profile.h counts these messages by sampling. The clock is read only for copies of at least
 // kTimedBytes; waits use timestamps that the wait loop takes anyway.
 #pragma once
 

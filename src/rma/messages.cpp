@@ -377,7 +377,7 @@ Status Messages::take_deferred_error() {
 // members still have to be served.
 void Messages::poll_requests() {
   p2p::Received received;
-  while (listening_ && engine().has_come(MPI_ANY_SOURCE, kRequestTag, comm_.context, received)) {
+  while (listening_ && engine().probes().has_come(MPI_ANY_SOURCE, kRequestTag, comm_.context, received)) {
     if (!take_request(received.from, received.bytes)) return;
   }
 }

@@ -22,7 +22,7 @@
 namespace hearth::shm {
 
 /// One thread of a rank, the leader thread, sleeps on the rank's word; follower threads sleep on words of
-/// their own and rely on the leader's polling (p2p/engine.cpp).
+/// their own and rely on the leader's polling (p2p/sleeping_threads.h).
 class Sleeper {
  public:
   Sleeper() = default;

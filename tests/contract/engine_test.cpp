@@ -275,12 +275,12 @@ TEST_P(EngineContract, probing_shows_and_matched_probing_takes) {
   ASSERT_TRUE(engine(0).isend(first.data(), 300, byte_, 1, 5, 4, sends[0]).ok());
   ASSERT_TRUE(engine(0).isend(second.data(), 50'000, byte_, 1, 5, 4, sends[1]).ok());
   Received found;
-  run_until([&] { return engine(1).iprobe(MPI_ANY_SOURCE, 5, 4, found); });
+  run_until([&] { return engine(1).probes().iprobe(MPI_ANY_SOURCE, 5, 4, found); });
   EXPECT_EQ(found.bytes, 300);
   EXPECT_EQ(found.from, 0);
-  p2p::UnexpectedMessage* taken = engine(1).improbe(0, MPI_ANY_TAG, 4, found);
+  p2p::UnexpectedMessage* taken = engine(1).probes().improbe(0, MPI_ANY_TAG, 4, found);
   ASSERT_NE(taken, nullptr);
-  run_until([&] { return engine(1).iprobe(0, 5, 4, found); });
+  run_until([&] { return engine(1).probes().iprobe(0, 5, 4, found); });
   EXPECT_EQ(found.bytes, 50'000) << "the matched message must be out of the way";
   std::vector<std::byte> room(50'000);
   Request* later;

@@ -78,7 +78,7 @@ class Agreeing {
   void describe() {
     if (under_way_.empty()) return;
     shm::WaitEntry entry = {};
-    p2p::WaitDiagnostics note(rank_.engine(), entry);
+    p2p::WaitDiagnostics note(rank_.engine().requests().pool(), entry);
     under_way_.front()->describe(note);
   }
   void tell_death(int of) const { node_.liveness().tell(of, shm::DeathCause::signal, 9); }

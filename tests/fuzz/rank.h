@@ -70,7 +70,7 @@ class Rank {
   }
   void look() {
     p2p::Received received;
-    if (!engine_->iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, kContext, received)) return;
+    if (!engine_->probes().iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, kContext, received)) return;
     demand(received.bytes >= 0, "no message has fewer bytes than none");
   }
   void progress() { engine_->progress(); }

@@ -1,14 +1,5 @@
-// Operations after the death of a process or the revocation of a communicator.
-//
-// Waiting loops that have found nothing for a while check for failures; the message path never does. Each
-// death is handled once: the packets that the process sent before are received, every operation that needs
-// the process ends with an error, and its bounce buffers are reclaimed. From then on each check also ends
-// receives that were posted later. Collectives need all members, so those of a communicator with a dead
-// member end too (coll/schedule.cpp).
-//
-// A revocation is a packet to every member, and each member that receives it forwards it to all others. So
-// all live members learn of it, whichever processes die. The packet also tells its receiver that the sender
-// no longer accesses buffers exposed for that communicator.
+#include "p2p/failure_handler.h"
+
 #include <algorithm>
 #include <new>
 
@@ -17,9 +8,7 @@
 #include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/pools.h"
-#include "p2p/engine.h"
 #include "p2p/partitioned.h"
-#include "p2p/wait_diagnostics.h"
 #include "transport/local_path.h"
 
 namespace hearth::p2p {
@@ -38,15 +27,27 @@ void for_comms(const Function& function) {
 
 }  // namespace
 
+FailureHandler::FailureHandler(PeerIndex self, const Parts& parts)
+    : self_(self),
+      transport_(parts.transport),
+      matching_(parts.matching),
+      requests_(parts.requests),
+      failures_(parts.failures),
+      answers_(parts.answers),
+      eager_(parts.eager),
+      buffers_(parts.buffers),
+      access_(parts.access),
+      sends_(parts.sends),
+      receives_(parts.receives),
+      threads_(parts.threads),
+      errors_(parts.errors),
+      poll_(parts.poll),
+      owner_(parts.owner),
+      record_death_(parts.record_death) {}
+
 // Deaths.
 
-void Engine::watch_awaited() {
-  for (const MatchEntry* entry = matching_.posted().first(); entry != nullptr; entry = entry->order.next) {
-    if (entry->key.peer >= 0) transport_.watch(entry->key.peer);
-  }
-}
-
-bool Engine::handle_failures() try {
+bool FailureHandler::handle() try {
   bool moved = false;
   if (failures_.has_news()) {
     moved = true;
@@ -65,7 +66,7 @@ bool Engine::handle_failures() try {
   if (failures_.any_revoked()) forget_freed();
   moved |= end_receives([this](const MatchKey& key) { return failures_.check(key); });
   moved |= stall_receives();
-  if (moved) wake_threads();
+  if (moved) threads_.wake();
   return moved;
 } catch (const std::bad_alloc&) {
   errors_.out_of_memory("the consequences of a failure");
@@ -74,9 +75,9 @@ bool Engine::handle_failures() try {
 // Only processes that exchange messages with a dead process on another machine detect its death, and other
 // processes may wait for them. So each process that learns of it forwards it to ranks at distances 1, 2, 4,
 // ... in both directions: all learn of it in log2 P steps, over few connections.
-void Engine::pass_on(PeerIndex dead) {
+void FailureHandler::pass_on(PeerIndex dead) {
   if (record_death_ == nullptr) return;
-  const PeerIndex count = size();
+  const PeerIndex count = failures_.size();
   for (PeerIndex distance = 1; distance < count; distance *= 2) {
     for (const PeerIndex to : {(self_ + distance) % count, (self_ + count - distance) % count}) {
       if (to != self_ && !failures_.is_dead(to))
@@ -85,18 +86,18 @@ void Engine::pass_on(PeerIndex dead) {
   }
 }
 
-void Engine::on_died(PeerIndex from, uint32_t process) {
+void FailureHandler::on_died(PeerIndex from, uint32_t process) {
   const auto dead = static_cast<PeerIndex>(process);
-  if (record_death_ == nullptr || process >= static_cast<uint32_t>(size()) || dead == self_ ||
+  if (record_death_ == nullptr || process >= static_cast<uint32_t>(failures_.size()) || dead == self_ ||
       failures_.is_dead(dead))
     return;
   record_death_(dead, from);
 }
 
-void Engine::reap(PeerIndex process) {
+void FailureHandler::reap(PeerIndex process) {
   // Receives what the process sent before it died.
   for (int round = 0; round < kDrainRoundsMax; ++round) {
-    static_cast<void>(transport_.poll(&Engine::handle, this));
+    poll_(owner_);
     shm::RingReader* direct_ring = transport_.local_path().direct_ring_from(process);
     if (direct_ring == nullptr || direct_ring->peek() == nullptr) break;
   }
@@ -116,18 +117,18 @@ void Engine::reap(PeerIndex process) {
 
 // Repeats this for all dead processes: a process that died now may have counted an earlier dead one among the
 // members of a new collective region.
-void Engine::leave_regions_of_dead() const {
+void FailureHandler::leave_regions_of_dead() const {
   if (objects::leave_regions_of == nullptr) return;
-  for (PeerIndex process = 0; process < size(); ++process) {
+  for (PeerIndex process = 0; process < failures_.size(); ++process) {
     if (failures_.is_dead(process)) objects::leave_regions_of(process);
   }
 }
 
-void Engine::close_if_broken(objects::Comm& comm) {
+void FailureHandler::close_if_broken(objects::Comm& comm) {
   if (failures_.mark_broken(comm) && objects::close_region != nullptr) objects::close_region(comm);
 }
 
-void Engine::acknowledge(objects::Comm& comm, uint32_t deaths) {
+void FailureHandler::acknowledge(objects::Comm& comm, uint32_t deaths) {
   comm.deaths_acknowledged = std::max(comm.deaths_acknowledged, deaths);
   for (MatchEntry* entry = matching_.posted().first(); entry != nullptr; entry = entry->order.next) {
     auto& request = static_cast<Request&>(*entry);
@@ -137,12 +138,7 @@ void Engine::acknowledge(objects::Comm& comm, uint32_t deaths) {
 
 // Ending operations. Completion hooks may end further operations, so each one found is checked again.
 
-void Engine::end_unstarted(Request& request, Status status) {
-  if (request.kind == RequestKind::receive) return requests_.end_receive(request, request.key.peer, status);
-  requests_.complete(request, status);
-}
-
-bool Engine::end_receives(const Hopeless& why) {
+bool FailureHandler::end_receives(const Hopeless& why) {
   std::vector<Request*> posted;
   for (MatchEntry* entry = matching_.posted().first(); entry != nullptr; entry = entry->order.next) {
     if (!why(entry->key).ok()) posted.push_back(static_cast<Request*>(entry));
@@ -160,7 +156,7 @@ bool Engine::end_receives(const Hopeless& why) {
 // Completes receives from any source that a dead process might have served, but leaves them posted (complete
 // and queued). A later wait for such a receive continues it, after the death has been acknowledged or right
 // away.
-bool Engine::stall_receives() {
+bool FailureHandler::stall_receives() {
   bool any = false;
   for (MatchEntry* entry = matching_.posted().first(); entry != nullptr; entry = entry->order.next) {
     auto& request = static_cast<Request&>(*entry);
@@ -172,7 +168,7 @@ bool Engine::stall_receives() {
   return any;
 }
 
-void Engine::end_sends(const Hopeless& why, bool exposed_too) {
+void FailureHandler::end_sends(const Hopeless& why, bool exposed_too) {
   std::vector<Request*> ended;
   const auto hopeless = [&why](const Request& request) { return !why(request.key).ok(); };
   eager_.take_from_backlogs(hopeless, ended);
@@ -191,7 +187,7 @@ void Engine::end_sends(const Hopeless& why, bool exposed_too) {
   }
 }
 
-void Engine::give_up(uint32_t context, int tag, Status failure) {
+void FailureHandler::give_up(uint32_t context, int tag, Status failure) {
   const Hopeless why = [context, tag, failure](const MatchKey& key) {
     return key.context == context && key.tag == tag ? failure : Status();
   };
@@ -201,26 +197,26 @@ void Engine::give_up(uint32_t context, int tag, Status failure) {
 
 // Revocation.
 
-FailureRecord::Revoked& Engine::note_revoked(uint32_t context) {
+FailureRecord::Revoked& FailureHandler::note_revoked(uint32_t context) {
   FailureRecord::Revoked& entry = failures_.note_revoked(context);
   if (entry.comm != nullptr) disable_fast_path(*entry.comm);
   return entry;
 }
 
 // Disables the fast path, which does not check contexts, so that messages of the communicator are rejected.
-void Engine::disable_fast_path(objects::Comm& comm) {
+void FailureHandler::disable_fast_path(objects::Comm& comm) {
   comm.failure = MPIX_ERR_REVOKED;
   if (objects::close_region != nullptr) objects::close_region(comm);
   eager_.disable();
 }
 
-void Engine::tell_revoked(const FailureRecord::Revoked& revoked) {
+void FailureHandler::tell_revoked(const FailureRecord::Revoked& revoked) {
   for_members(*revoked.comm, [&](PeerIndex process) {
     if (process != self_) answers_.send(process, PacketKind::revoked, 0, revoked.block * kContextsEach);
   });
 }
 
-void Engine::end_revoked(const FailureRecord::Revoked& revoked) {
+void FailureHandler::end_revoked(const FailureRecord::Revoked& revoked) {
   const uint32_t block = revoked.block;
   drop_unexpected(block);
   static_cast<void>(end_receives([this](const MatchKey& key) { return failures_.check(key); }));
@@ -232,14 +228,14 @@ void Engine::end_revoked(const FailureRecord::Revoked& revoked) {
       false);
 }
 
-void Engine::revoke(objects::Comm& comm) {
+void FailureHandler::revoke(objects::Comm& comm) {
   if (failures_.revoked(comm.context) != nullptr) return;
   const FailureRecord::Revoked& entry = note_revoked(comm.context);
   tell_revoked(entry);
   end_revoked(entry);
 }
 
-void Engine::on_revoked(PeerIndex from, uint32_t context) {
+void FailureHandler::on_revoked(PeerIndex from, uint32_t context) {
   // No other process can revoke a communicator with one of these contexts.
   if (context >= kSelfContext && context < kFirstFreeContext) return;
   if (failures_.revoked(context) == nullptr) {
@@ -255,7 +251,7 @@ void Engine::on_revoked(PeerIndex from, uint32_t context) {
       true);
 }
 
-void Engine::examine(objects::Comm& comm) {
+void FailureHandler::examine(objects::Comm& comm) {
   if (__builtin_expect(!failures_.any(), 1)) return;
   close_if_broken(comm);
   const uint32_t block = context_block(comm.context);
@@ -267,14 +263,14 @@ void Engine::examine(objects::Comm& comm) {
   }
 }
 
-void Engine::drop_unexpected(uint32_t block) {
+void FailureHandler::drop_unexpected(uint32_t block) {
   while (drop_unexpected_once(block)) {
   }
 }
 
 // Returns whether there may be more: a dropped offer of a partitioned send names a further context, whose
 // messages must be dropped too.
-bool Engine::drop_unexpected_once(uint32_t block) {
+bool FailureHandler::drop_unexpected_once(uint32_t block) {
   std::vector<UnexpectedMessage*> dropped;
   for (MatchEntry* entry = matching_.unexpected().first(); entry != nullptr; entry = entry->order.next) {
     if (failures_.home_of(entry->key.context) != block) continue;
@@ -288,14 +284,17 @@ bool Engine::drop_unexpected_once(uint32_t block) {
       failures_.adopt(offer.context, message->key.context);
       more = true;
     }
-    discard(message);
+    matching_.remove(*message);
+    transport_.add_unexpected_bytes(message->key.peer, -message->memory_bytes());
+    if (message->stream != nullptr) receives_.drop(*message->stream);
+    matching_.destroy(message);
   }
   return more;
 }
 
 // Context ids are not reused, so the entries stay. The fast path is enabled again once this process has freed
 // all revoked communicators.
-void Engine::forget_freed() {
+void FailureHandler::forget_freed() {
   bool any_in_use = false;
   for (FailureRecord::Revoked& entry : failures_.all_revoked()) {
     if (!matching_.unexpected().empty()) drop_unexpected(entry.block);
