@@ -100,8 +100,9 @@ Status file_close(File*& fh) {
 }
 
 Status file_delete(const char* filename, Info*) {
-  const int error = os::remove_file(filename);
-  return error == 0 ? Status() : io::fail_for(error, "delete", filename);
+  const std::string name = io::without_prefix(filename);
+  const int error = os::remove_file(name.c_str());
+  return error == 0 ? Status() : io::fail_for(error, "delete", name);
 }
 
 Status file_get_amode(File& fh, int& amode) {

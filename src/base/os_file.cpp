@@ -98,6 +98,11 @@ bool file_exists(const char* path) {
   return ::stat(path, &status) == 0;
 }
 
+int close_file(Descriptor& descriptor) {
+  const int number = descriptor.release();
+  return number < 0 || ::close(number) == 0 || errno == EINTR ? 0 : errno;
+}
+
 int remove_file(const char* path) {
   return result_of(::unlink(path));
 }
@@ -110,6 +115,7 @@ int file_facts(int descriptor, FileFacts& facts) {
   facts.bytes = status.st_size;
   facts.block_bytes = status.st_blksize;
   facts.directory = S_ISDIR(status.st_mode);
+  facts.is_pipe = S_ISFIFO(status.st_mode);
   facts.seekable = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
   struct statfs system;
   if (S_ISREG(status.st_mode) && ::fstatfs(descriptor, &system) == 0) {

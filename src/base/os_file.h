@@ -22,12 +22,15 @@ struct OpenMode {
 Descriptor open_file(const char* path, const OpenMode& mode);
 bool file_exists(const char* path);
 int remove_file(const char* path);
+/// Closes the descriptor. Network file systems report errors of earlier writes here.
+int close_file(Descriptor& descriptor);
 
 struct FileFacts {
   FileIdentity identity;
   int64_t bytes = 0;
   int64_t block_bytes = 4096;  // preferred size of a transfer
   bool directory = false;
+  bool is_pipe = false;
   bool seekable = false;  // regular files and block devices; not pipes, terminals and character devices
   /// A regular file of a local file system, in which loads and stores by mappings and read and write calls
   /// see each other's data.
@@ -43,7 +46,7 @@ int allocate_file_space(int descriptor, int64_t offset, int64_t bytes);
 /// Writes the data, and the attributes that are needed to read them, to the device.
 int flush_file(int descriptor);
 
-/// What a transfer achieved. A read that ends early without an error has met the end of the file.
+/// Result of a transfer. A read that ends early without an error has met the end of the file.
 struct Moved {
   int64_t bytes = 0;
   int error = 0;

@@ -25,8 +25,13 @@ Surroundings the_surroundings;
 constexpr uint64_t kNowhere = ~uint64_t{0};
 constexpr uint64_t kNoMemory = ~uint64_t{0} - 1;
 
-objects::Op& sum() {
-  return *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_SUM)]);
+objects::Op& operation(MPI_Op handle) {
+  return *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(handle)]);
+}
+
+Status least_of(Comm& comm, int own, int& least) {
+  return coll::run<coll::allreduce>(comm, &own, &least, Count{1}, datatype::predefined_type(MPI_INT),
+                                    operation(MPI_MIN));
 }
 
 }  // namespace
@@ -47,9 +52,9 @@ class Board::TableLock {
     const uint32_t self = static_cast<uint32_t>(p2p::engine().self()) + 1;
     // Pairs with the release in the destructor, also of an owner that died.
     for (int tries = 1; !atomic::compare_exchange(word_, uint32_t{0}, self); ++tries) {
-      constexpr int kTriesPerLook = 64;
+      constexpr int kTriesPerSample = 64;
       atomic::cpu_relax();
-      if (tries % kTriesPerLook != 0) continue;
+      if (tries % kTriesPerSample != 0) continue;
       os::yield_processor();
       p2p::Engine& engine = p2p::engine();
       engine.poll_failures();
@@ -103,17 +108,25 @@ Status Board::open(Comm& comm, bool local) {
     reached = board_ != nullptr ? 1 : 0;
   }
   int all = 0;
-  HEARTH_TRY(coll::run<coll::allreduce>(
-      comm, &reached, &all, Count{1}, datatype::predefined_type(MPI_INT),
-      *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_MIN)])));
+  HEARTH_TRY(least_of(comm, reached, all));
   if (all != 0) return {};
   board_ = nullptr;
-  if (own_ == nullptr) HEARTH_TRY(the_surroundings.allocate(sizeof(shm::WindowBoard), own_));
+  // All processes make the window or none, so that no process waits in it.
+  Status own;
+  try {
+    if (own_ == nullptr) own = the_surroundings.allocate(sizeof(shm::WindowBoard), own_);
+    if (own.ok()) window_ = std::make_unique<rma::Window>(comm);
+  } catch (const std::bad_alloc&) {
+    own = fail(MPI_ERR_NO_MEM, "no memory for the state of the file");
+  }
+  const int have = own.ok() ? 1 : 0;
+  HEARTH_TRY(least_of(comm, have, all));
+  HEARTH_TRY(own);
+  if (all == 0) return fail(MPI_ERR_NO_MEM, "another process has no memory for the state of the file");
   rma::OwnPart part;
   part.board = new (own_) shm::WindowBoard{};
   part.base = &pointer_;
   part.bytes = comm.rank == 0 ? static_cast<int64_t>(sizeof pointer_) : 0;
-  window_ = std::make_unique<rma::Window>(comm);
   HEARTH_TRY(window_->open(part));
   return window_->lock_all(MPI_MODE_NOCHECK);
 }
@@ -133,7 +146,8 @@ Status Board::fetch_add(int64_t etypes, int64_t& before) {
   }
   datatype::Type& word = datatype::predefined_type(MPI_INT64_T);
   const rma::Data result = {&before, 1, &word};
-  HEARTH_TRY(window_->accumulate({&etypes, 1, &word}, {0, 0, 1, &word}, sum(), &result, nullptr));
+  HEARTH_TRY(
+      window_->accumulate({&etypes, 1, &word}, {0, 0, 1, &word}, operation(MPI_SUM), &result, nullptr));
   return window_->flush(0);
 }
 

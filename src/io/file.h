@@ -1,8 +1,9 @@
 // An open file of MPI (MPI 5.0 chapter 14): view, pointers, and the operations of its processes.
 //
 // Every data access ends in io/medium.h. State that processes share is on a Board in shared memory, so that
-// no file is locked and no hidden file exists while all processes are on one machine. Collective accesses of
-// a view with holes go through a staging window (io/window.cpp); all others are independent accesses.
+// no file is locked and no hidden file exists while all processes are on one machine. Collective writes
+// whose pieces interleave without holes go through a staging window (io/window.cpp); all other accesses are
+// independent.
 // docs/design/io.md.
 //
 // All calls under the library's lock, which system calls release if they move more than a page.
@@ -25,6 +26,9 @@ namespace hearth::io {
 
 class StagingWindow;
 
+/// The name without a file system prefix of ROMIO, such as "ufs:", if no file has the whole name.
+std::string without_prefix(const char* filename);
+
 /// Where an access begins.
 enum class Pointer : uint8_t { explicit_offset, individual, shared, ordered };
 
@@ -35,6 +39,7 @@ struct Access {
   bool collective;
   MPI_Offset offset;  // in etypes, for Pointer::explicit_offset
   Data data;
+  bool nonblocking = false;
 };
 
 class OpenFile {

@@ -120,7 +120,8 @@ class MapTransfer {
     const int64_t from = offset / page_ * page_;
     const int64_t to = std::min({from + kPopulatedBytes, end_, begin + MappedParts::kPartBytes});
     const int64_t pages = (to - from + page_ - 1) / page_ * page_;
-    // What would raise SIGBUS is an error here: a file that another program has shortened, no space left.
+    // populate returns an error where an access would raise SIGBUS: another program shortened the file, or no
+    // space is left.
     stopped_ =
         os::populate_file_pages(part_ + (from - begin), static_cast<size_t>(pages), piece_.writing) != 0;
     populated_ = stopped_ ? 0 : to;
@@ -138,19 +139,22 @@ class MapTransfer {
   bool stopped_ = false;
 };
 
-/// Lengthens the file to `end` if it is shorter; never overwrites, so that another handle may write there at
-/// the same time. False if the file system cannot.
+/// Lengthens the file to `end` if it is shorter, for an access that begins at `first`; a hole before that
+/// stays. Never overwrites, so that another handle may write there at the same time. False if the file system
+/// cannot.
 ///
 /// A length that fstat() reports is not enough for stores: a system call of another process that lengthens
 /// the file publishes the new length before it zeroes the rest of the last page, and would zero a store made
 /// in between (ext4 of Linux 6.18 does). Such calls hold the inode's lock throughout, and fallocate() takes
 /// it, so the length is settled once a fallocate() of this process has returned.
-bool make_room(Medium& medium, int64_t end) {
-  if (end <= medium.settled_bytes) return true;
+bool make_room(Medium& medium, int64_t first, int64_t end) {
   const int descriptor = medium.descriptor.number();
   int64_t length = 0;
   if (os::file_length(descriptor, length) != 0) return false;
-  const int64_t begin = std::min(length, end - 1);
+  // Another handle may have shortened the file.
+  medium.settled_bytes = std::min(medium.settled_bytes, length);
+  if (end <= medium.settled_bytes) return true;
+  const int64_t begin = std::clamp(length, first, end - 1);
   if (os::allocate_file_space(descriptor, begin, end - begin) != 0) return false;
   medium.settled_bytes = end;
   return true;
@@ -161,7 +165,7 @@ bool move_by_map(Medium& medium, const Piece& piece, os::Moved& moved) {
   const std::lock_guard guard(medium.parts.mutex);
   int64_t end = piece.view.file_offset(piece.data_offset + piece.bytes - 1) + 1;
   if (piece.writing) {
-    if (!make_room(medium, end)) return false;
+    if (!make_room(medium, piece.view.file_offset(piece.data_offset), end)) return false;
   } else {
     int64_t length = 0;
     if (os::file_length(medium.descriptor.number(), length) != 0) return false;

@@ -38,15 +38,6 @@ Status check_amode(int amode) {
   return {};
 }
 
-/// The name without a file system prefix of ROMIO, such as "ufs:", if no file has the whole name.
-std::string without_prefix(const char* filename) {
-  for (const std::string_view prefix : {"ufs:", "nfs:", "xfs:", "pvfs2:", "lustre:", "gpfs:", "testfs:"}) {
-    if (std::string_view(filename).starts_with(prefix) && !os::file_exists(filename))
-      return filename + prefix.size();
-  }
-  return filename;
-}
-
 datatype::Type& long_type() {
   return datatype::predefined_type(MPI_INT64_T);
 }
@@ -59,6 +50,14 @@ const std::string* value_of(const objects::Info& info, std::string_view key) {
 }
 
 }  // namespace
+
+std::string without_prefix(const char* filename) {
+  for (const std::string_view prefix : {"ufs:", "nfs:", "xfs:", "pvfs2:", "lustre:", "gpfs:", "testfs:"}) {
+    if (std::string_view(filename).starts_with(prefix) && !os::file_exists(filename))
+      return filename + prefix.size();
+  }
+  return filename;
+}
 
 Status OpenFile::min_and_max(int64_t& least, int64_t& greatest) const {
   if (comm_.size == 1) return {};
@@ -137,14 +136,17 @@ Status OpenFile::open_medium(const char* filename) {
     if (const int error = open_descriptor(medium_.name, false); error != 0)
       opened = fail_for(error, "open", medium_.name);
   }
-  uint64_t identity[2] = {medium_.facts.identity.device, medium_.facts.identity.inode};
+  uint64_t identity[3] = {medium_.facts.identity.device, medium_.facts.identity.inode,
+                          medium_.facts.is_pipe ? 1u : 0u};
   if (comm_.size > 1) {
     HEARTH_TRY(coll::run<coll::bcast>(comm_, identity, Count{sizeof identity},
                                       datatype::predefined_type(MPI_BYTE), 0));
   }
-  // Between machines the same file has other numbers.
+  // Between machines the same file has other numbers, and mpiexec makes a pipe for the output of each rank.
   const os::FileIdentity first = {identity[0], identity[1]};
-  if (local_ && opened.ok() && first != medium_.facts.identity) {
+  const bool is_pipe = identity[2] != 0;
+  if (local_ && opened.ok() &&
+      (is_pipe != medium_.facts.is_pipe || (!is_pipe && first != medium_.facts.identity))) {
     opened =
         fail(MPI_ERR_NOT_SAME,
              "'%.200s' is another file here than on rank 0. Likely cause: a relative path, and different "
@@ -195,8 +197,9 @@ Status OpenFile::close() {
   const Status met = comm_.size > 1 ? coll::run<coll::barrier>(comm_) : Status();
   const Status closed = board_.close();
   staging_.reset();
-  medium_.descriptor.reset();
+  const int error = os::close_file(medium_.descriptor);
   HEARTH_TRY(met.ok() ? closed : met);
+  HEARTH_TRY(agree(error == 0 ? Status() : fail_for(error, "close", medium_.name)));
   if ((amode_ & MPI_MODE_DELETE_ON_CLOSE) == 0) return {};
   return by_first("delete", [&] { return os::remove_file(medium_.name.c_str()); });
 }
@@ -223,10 +226,12 @@ Status OpenFile::bytes(MPI_Offset& bytes) const {
 
 Status OpenFile::set_bytes(MPI_Offset bytes) {
   HEARTH_TRY(check_random_access());
+  HEARTH_TRY(check_same(bytes, "size"));
   if (bytes < 0)
     return fail(MPI_ERR_ARG, "size is %lld: it must not be negative", static_cast<long long>(bytes));
-  HEARTH_TRY(check_same(bytes, "size"));
-  // The check above is a collective: all earlier accesses have ended, and none of a mapping is left.
+  if (!medium_.writes)
+    return fail(MPI_ERR_READ_ONLY, "'%.200s' is open with MPI_MODE_RDONLY", medium_.name.c_str());
+  // The check of the size is a collective: all earlier accesses have ended, and none of a mapping is left.
   {
     const std::lock_guard guard(medium_.parts.mutex);
     medium_.settled_bytes = std::min<int64_t>(medium_.settled_bytes, bytes);
@@ -257,9 +262,9 @@ int take_space(int descriptor, int64_t bytes) {
 
 Status OpenFile::preallocate(MPI_Offset bytes) {
   HEARTH_TRY(check_random_access());
+  HEARTH_TRY(check_same(bytes, "size"));
   if (bytes < 0)
     return fail(MPI_ERR_ARG, "size is %lld: it must not be negative", static_cast<long long>(bytes));
-  HEARTH_TRY(check_same(bytes, "size"));
   if (bytes == 0) return {};
   if (!medium_.writes)
     return fail(MPI_ERR_READ_ONLY, "'%.200s' is open with MPI_MODE_RDONLY", medium_.name.c_str());

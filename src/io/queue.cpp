@@ -1,5 +1,6 @@
 #include "io/queue.h"
 
+#include <cerrno>
 #include <memory>
 #include <new>
 
@@ -42,7 +43,11 @@ class Transfer final : public os::Job {
 
   // In the thread. The sleeping rank is woken after the result is published.
   void run() override {
-    moved_ = move_data(medium_, *view_, data_offset_, writing_, data_);
+    try {
+      moved_ = move_data(medium_, *view_, data_offset_, writing_, data_);
+    } catch (const std::bad_alloc&) {
+      moved_ = {0, ENOMEM};
+    }
     const shm::WakeWord word = wake_;
     // Pairs with the load in done(): the result and the data are there.
     atomic::store_release(done_, 1u);
@@ -122,6 +127,7 @@ Status OpenFile::start(const Access& access, p2p::Request*& request) {
     int64_t bytes = 0;
     Access independent = access;
     independent.collective = false;
+    independent.nonblocking = true;
     begun = run(independent, bytes);
     request->hooks = &done_hooks;
     request->received_bytes = bytes;
@@ -140,8 +146,6 @@ Status OpenFile::start_queued(const Access& access, int64_t file_bytes, p2p::Req
   int64_t data_offset = 0;
   if (!view_->data_offset(etypes, file_bytes, data_offset))
     return fail(MPI_ERR_ARG, "offset %lld in this view is beyond 2^63 bytes", static_cast<long long>(etypes));
-  // The pointer moves by what is requested (MPI 5.0 section 14.4.1).
-  if (access.pointer == Pointer::individual) pointer_ += file_bytes / view_->etype_bytes();
   auto* const transfer =
       new (std::nothrow) Transfer(medium_, view_, data_offset, access.writing, access.data, pending_);
   if (transfer == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a non-blocking access");

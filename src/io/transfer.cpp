@@ -131,7 +131,8 @@ Status OpenFile::ordered_offset(int64_t etypes, int64_t& offset) {
   return {};
 }
 
-/// The offset in etypes at which an access begins; moves the pointers that move by what is requested.
+/// The offset in etypes at which an access begins. Moves the pointer by what is requested before the data
+/// move, because other threads may run meanwhile.
 Status OpenFile::locate(const Access& access, int64_t file_bytes, int64_t& etypes) {
   const int64_t length = file_bytes == 0 ? 0 : file_bytes / view_->etype_bytes();
   switch (access.pointer) {
@@ -140,7 +141,10 @@ Status OpenFile::locate(const Access& access, int64_t file_bytes, int64_t& etype
       return {};
     case Pointer::individual:
       etypes = pointer_;
-      return {};
+      if (!__builtin_add_overflow(etypes, length, &pointer_)) return {};
+      pointer_ = etypes;
+      return fail(MPI_ERR_ARG, "the access from offset %lld on ends beyond 2^63 etypes",
+                  static_cast<long long>(etypes));
     case Pointer::shared:
       return board_.fetch_add(length, etypes);
     case Pointer::ordered:
@@ -198,7 +202,8 @@ Status OpenFile::move(const Access& access, int64_t etypes, int64_t file_bytes, 
   const std::shared_ptr<const View> view = view_;
   os::Moved moved;
   {
-    const Unlocked unlocked(file_bytes);
+    // A transfer to or from a pipe may wait for another process.
+    const Unlocked unlocked(medium_.facts.seekable ? file_bytes : INT64_MAX);
     moved = move_data(medium_, *view, data_offset, access.writing, access.data);
   }
   datatype::release(*access.data.type);
@@ -214,8 +219,10 @@ Status OpenFile::run(const Access& access, int64_t& bytes) {
   if (outcome.ok() && access.collective && split_.has_value())
     outcome =
         fail(MPI_ERR_OTHER, "a split collective access of '%.200s' has not ended", medium_.name.c_str());
+  bool located = false;
   if (outcome.ok()) {
     outcome = locate(access, file_bytes, etypes);
+    located = outcome.ok();
   } else if (access.pointer == Pointer::ordered) {
     // The other processes wait for this one.
     const std::string text = last_failure_text();
@@ -226,12 +233,14 @@ Status OpenFile::run(const Access& access, int64_t& bytes) {
   if (access.collective && staging_ != nullptr)
     outcome = staging_->move(access, outcome, etypes, file_bytes, moved, bytes);
   if (!moved && outcome.ok()) outcome = move(access, etypes, file_bytes, bytes);
-  if (access.pointer == Pointer::individual && file_bytes > 0) {
+  // A blocking access moves the pointer by what was transferred, a non-blocking one by what was requested
+  // (MPI 5.0 section 14.4.1).
+  if (located && !access.nonblocking && access.pointer == Pointer::individual && file_bytes > 0) {
     // Bytes of the buffer and of the file correspond: whole elements, or equal numbers.
     const int64_t in_file = view_->representation().native()
                                 ? bytes
                                 : bytes / access.data.type->size * (file_bytes / access.data.count);
-    pointer_ += in_file / view_->etype_bytes();
+    pointer_ -= file_bytes / view_->etype_bytes() - in_file / view_->etype_bytes();
   }
   return outcome;
 }
@@ -312,7 +321,10 @@ Status OpenFile::seek_target(MPI_Offset offset, int whence, MPI_Offset current, 
 
 Status OpenFile::seek(MPI_Offset offset, int whence) {
   HEARTH_TRY(check_random_access());
-  return seek_target(offset, whence, pointer_, pointer_);
+  MPI_Offset target = 0;
+  HEARTH_TRY(seek_target(offset, whence, pointer_, target));
+  pointer_ = target;
+  return {};
 }
 
 Status OpenFile::shared_position(MPI_Offset& offset) {

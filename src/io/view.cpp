@@ -6,7 +6,7 @@
 namespace hearth::io {
 namespace {
 
-/// What a layout tells about the order of its blocks in the file.
+/// Order of a layout's blocks in the file.
 struct Order {
   int64_t first_begin = 0;
   int64_t last_begin = 0;
@@ -33,7 +33,7 @@ struct Order {
     last_end = piece.last_end + distance;
     blocks += piece.blocks;
   }
-  /// Repeats what is there.
+  /// Appends count - 1 copies, each at a distance of `stride` from the copy before.
   void repeat(int64_t count, int64_t stride) {
     if (count == 1) return;
     const Order one = *this;

@@ -170,7 +170,7 @@ Status StagingWindow::write_cycles(const Access& access, int64_t begin, int64_t 
           os::write_file(file_.medium_.descriptor.number(), buffer(cycle), cycle_end - begin, begin).error;
     begin = cycle_end;
   }
-  // Also tells that the data are in the file, so that each process reads what it has written.
+  // The broadcast also orders later reads after the write.
   HEARTH_TRY(coll::run<coll::bcast>(comm, &error, Count{1}, datatype::predefined_type(MPI_INT), 0));
   return error == 0 ? Status() : fail_for(error, "write to", file_.medium_.name);
 }

@@ -36,12 +36,12 @@ class StagingWindow {
   static constexpr size_t kHeaderBytes = 4096;
   static constexpr int64_t kDefaultBytes = int64_t{4} << 20;
 
-  /// At the beginning of the memory: what rank 0 has read into each buffer.
+  /// At the beginning of the memory: bytes and errno of the read of rank 0 into each buffer.
   struct Header {
     int64_t valid_bytes[2];
     int32_t error[2];
   };
-  /// What each process tells about its part of an access.
+  /// Contribution of a process to the allgather of plan().
   struct Part {
     int64_t begin;
     int64_t end;   // 0: no data

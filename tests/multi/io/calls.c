@@ -81,12 +81,18 @@ static void pointers(void) {
   CHECK(read[0] == size_ - 1 && read[3] == size_ - 1, "%d at the end", read[0]);
   DO(MPI_File_seek(file, -4, MPI_SEEK_CUR));
   FAILS(MPI_File_seek(file, -4 * size_, MPI_SEEK_CUR), MPI_ERR_ARG);
+  DO(MPI_File_get_position(file, &offset));
+  CHECK(offset == 4 * size_ - 4, "a refused seek moved the pointer to %lld", (long long)offset);
   FAILS(MPI_File_seek(file, 0, 12345), MPI_ERR_ARG);
   FAILS(MPI_File_read_at(file, 0, read, 3, MPI_SHORT, MPI_STATUS_IGNORE), MPI_ERR_TYPE);
   /* A view with holes: one int of three. */
   MPI_Datatype filetype;
   MPI_Type_create_resized(MPI_INT, 0, 12, &filetype);
   MPI_Type_commit(&filetype);
+  const MPI_Offset far = ((MPI_Offset)1 << 32) + 8;
+  DO(MPI_File_set_view(file, far, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+  DO(MPI_File_get_byte_offset(file, 1, &offset));
+  CHECK(offset == far + 4, "etype 1 is at byte %lld", (long long)offset);
   DO(MPI_File_set_view(file, 4, MPI_INT, filetype, "native", MPI_INFO_NULL));
   DO(MPI_File_get_byte_offset(file, 5, &offset));
   CHECK(offset == 4 + 5 * 12, "etype 5 is at byte %lld", (long long)offset);
@@ -522,7 +528,7 @@ static void special_files(void) {
   /* A pipe, by one rank alone. */
   if (rank_ == 0) {
     char name[600];
-    snprintf(name, sizeof name, "/tmp/hearth_io_pipe.%d", (int)getpid());
+    snprintf(name, sizeof name, "/tmp/file_test_pipe.%d", (int)getpid());
     CHECK(mkfifo(name, 0600) == 0, "no pipe");
     const int reader = open(name, O_RDONLY | O_NONBLOCK);
     DO(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL, MPI_INFO_NULL, &file));

@@ -34,7 +34,7 @@ static inline const char* shared_name(const char* name) {
   const char* const folder = getenv("IO_FOLDER");
   int process = (int)getpid();
   MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "%s/hearth_io_%s.%d", folder != NULL ? folder : "/tmp", name, process);
+  snprintf(path, sizeof path, "%s/file_test_%s.%d", folder != NULL ? folder : "/tmp", name, process);
   return path;
 }
 

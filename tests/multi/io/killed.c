@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   own_rank_ = rank;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(path, sizeof path, "/tmp/hearth_io_killed.%d", process);
+  snprintf(path, sizeof path, "/tmp/file_test_killed.%d", process);
   memset(data_, rank + 1, sizeof data_);
   MPI_Info info;
   MPI_Info_create(&info);
