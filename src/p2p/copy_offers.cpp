@@ -79,6 +79,16 @@ void CopyOffers::reload() {
   skew_aware_ = param::get_flag(param::Id::p2p_skew);
 }
 
+// Only messages that bounce buffers can hold have a choice, so longer ones neither end a trial nor show a
+// lag.
+void CopyOffers::ended(const MatchKey& key, uint64_t bytes) {
+  if (cells_hold(pairs_.limits_for(key), bytes)) of(key.peer).skew.zero_copy_ended();
+}
+
+void CopyOffers::waited(const MatchKey& key, uint64_t bytes, uint64_t waited_ns) {
+  if (cells_hold(pairs_.limits_for(key), bytes)) of(key.peer).skew.update(bytes, waited_ns);
+}
+
 void CopyOffers::declined(PeerIndex peer, uint8_t flags) {
   if (flags & kNoSingleCopy) of(peer).single_copy_declined = true;
   if (flags & kNoArena) of(peer).arena_declined = true;
@@ -119,7 +129,8 @@ CopyOffers::Offer CopyOffers::offer(const Request& request, uint64_t bytes) {
       return offer;
     }
   }
-  if (bytes < single_copy_min || peer.single_copy_declined) return {};
+  // A due sample needs bounce buffers (offers_arena).
+  if (bytes < single_copy_min || peer.single_copy_declined || peer.sample_due) return {};
   offer.address = reinterpret_cast<uint64_t>(data);
   offer.flags = kSingleCopy;
   return offer;

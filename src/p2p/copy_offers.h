@@ -35,10 +35,10 @@ class CopyOffers {
   Offer offer(const Request& request, uint64_t bytes);
   /// Whether the next message in bounce buffers has to use new ones, as a sample of the store policy.
   bool take_sample_due(PeerIndex peer) { return std::exchange(of(peer).sample_due, false); }
-  /// A message that was offered has ended.
-  void ended(PeerIndex peer) { of(peer).skew.zero_copy_ended(); }
+  /// A message of `bytes` bytes that was offered has ended.
+  void ended(const MatchKey& key, uint64_t bytes);
   /// The sender waited for it.
-  void waited(PeerIndex peer, uint64_t bytes, uint64_t waited_ns) { of(peer).skew.update(bytes, waited_ns); }
+  void waited(const MatchKey& key, uint64_t bytes, uint64_t waited_ns);
   /// Flags of clear_to_send: the receiver cannot copy in this way.
   void declined(PeerIndex peer, uint8_t flags);
 

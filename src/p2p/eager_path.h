@@ -33,7 +33,7 @@ namespace hearth::p2p {
 
 class EagerPath {
  public:
-  /// What the fast path needs to know of a peer, in one cache line.
+  /// State of a peer for the fast path, in one cache line.
   struct alignas(64) Peer {
     /// The ring is open, the backlog is empty, and the peer is not flow-blocked.
     bool fast_path = false;
@@ -112,7 +112,7 @@ class EagerPath {
   // Failures.
   /// Disables the fast path to and from all peers; it does not check contexts.
   void disable();
-  /// Enables it again, unless chaos or `also_if` forbid it.
+  /// Enables the fast path, unless `disabled` or fault injection (base/chaos.h) disables it.
   void enable_unless(bool disabled) { disabled_ = disabled || chaos::disables_fast_path(); }
   void disable_to(PeerIndex to) { peer(to).fast_path = false; }
 

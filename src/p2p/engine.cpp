@@ -92,7 +92,7 @@ void Engine::await_incomplete(const Request& request, const Describe& describe) 
   const auto bytes = static_cast<uint64_t>(request.send_stream->total_bytes);
   const uint64_t since_ns = os::now_ns();
   wait_until(complete, describe);
-  offers_.waited(request.key.peer, bytes, os::now_ns() - since_ns);
+  offers_.waited(request.key, bytes, os::now_ns() - since_ns);
 }
 
 Status Engine::wait(Request*& request) {

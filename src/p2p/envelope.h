@@ -7,7 +7,7 @@
 //   fragment         a fragment inside the ring, if no bounce buffer is free
 //   clear_to_send    receiver to sender: matched, send the rest (only if the sender waits for it)
 //   finished         receiver to sender: the message has been copied directly from the send buffer
-//   invitation       receiver to sender: request to join a cooperative copy, or to copy the message alone
+//   cooperative_request  receiver to sender: copy together with the receiver, or write the whole message
 //   written          sender to receiver: the receive buffer is complete, or the data come another way
 //   matched          receiver to sender: the synchronous message has matched
 //   revoked          to all members: the communicator of this context (the cookie) is revoked

@@ -1,6 +1,5 @@
-// What this process knows of failures: the dead processes whose operations it has ended, and the revoked
-// communicators; and what follows for a message: the error with which it ends. Ending operations is
-// the task of failure_handler.h.
+// Dead processes whose operations this process has ended, revoked communicators, and the error with which a
+// message ends because of them. failure_handler.h ends the operations.
 //
 // Owned by the engine, under the library's lock.
 #pragma once

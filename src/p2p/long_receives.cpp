@@ -237,7 +237,10 @@ bool LongReceives::on_written(PeerIndex from, uint32_t cookie, uint8_t flags) {
   if (stream == nullptr || !stream->asked_to_write) return false;
   stream->asked_to_write = false;
   if (flags & kNeverWritten) copies_.writing_declined(from);
-  if (flags & kNotWritten) return true;
+  if (flags & kNotWritten) {
+    stream->by_single_copy = false;  // the message comes in fragments
+    return true;
+  }
   note_single_copy(*stream);
   finish_if_whole(*stream);
   return true;

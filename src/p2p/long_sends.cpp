@@ -64,7 +64,7 @@ bool LongSends::start(Request& request, bool held) {
   SendStream* stream = make_stream();
   if (stream == nullptr) {
     // Nothing has been sent yet, so only this message fails.
-    if (offer.flags != 0) offers_.ended(to);
+    if (offer.flags != 0) offers_.ended(request.key, static_cast<uint64_t>(bytes));
     requests_.complete_send(request, fail(MPI_ERR_NO_MEM, "no memory for a long message to process %d", to));
     return true;
   }
@@ -340,7 +340,7 @@ void LongSends::resume(SendStream& stream) {
 void LongSends::finish(SendStream& stream) {
   Request& request = *stream.request;
   unlist(sending_, stream);
-  if (stream.offered != 0) offers_.ended(request.key.peer);
+  if (stream.offered != 0) offers_.ended(request.key, static_cast<uint64_t>(stream.total_bytes));
   request.send_stream = nullptr;
   streams_.destroy(&stream);
   if (!request.await_match) requests_.complete_send(request, {});
@@ -353,7 +353,7 @@ void LongSends::end(Request& request, Status status) {
       answers_.send(request.key.peer, PacketKind::written, stream->answer_flags,
                     RequestTable::cookie_of(request));
     }
-    if (stream->offered != 0) offers_.ended(request.key.peer);
+    if (stream->offered != 0) offers_.ended(request.key, static_cast<uint64_t>(stream->total_bytes));
     request.send_stream = nullptr;
     streams_.destroy(stream);
   }

@@ -122,7 +122,7 @@ bool OfferedCopies::prefers_bounce_buffers(ReceiveStream& stream, const Request&
 }
 
 void OfferedCopies::ended(const ReceiveStream& stream) {
-  if (stream.measured_since_ns == 0) return;
+  if (stream.measured_since_ns == 0 || stream.total_bytes == 0) return;
   of(stream.from)
       .policy.update(stream.by_single_copy, static_cast<uint64_t>(stream.total_bytes),
                      os::now_ns() - stream.measured_since_ns);

@@ -1,5 +1,5 @@
-// What this process knows of each other process before it sends: the thresholds of their protocols, with the
-// hints of communicators, and the policies by which the two copy through shared memory.
+// State of each peer for sending: the thresholds of the protocols, with the hints of communicators, and the
+// policies by which the two copy through shared memory.
 //
 // Owned by the engine, under the library's lock.
 #pragma once

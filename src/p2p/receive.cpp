@@ -93,7 +93,7 @@ bool Engine::cancel(Request& request) {
 
 // The other kinds of packets.
 
-// A packet that concerns a send of this process and whose header says all.
+// A packet without a payload that answers a send of this process.
 template <bool (LongSends::*function)(Request&)>
 bool Engine::on_answer(Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*) {
   Request* request = engine.requests_.find_send(header.cookie(), from);

@@ -1,8 +1,8 @@
 // Adaptive choice between the two ways of a long message outside the arena: one copy by the kernel (CMA), or
-// two copies through bounce buffers. Which is faster depends on what neither process can see cheaply: whether
-// the kernel finds huge pages behind the sender's buffer (NumPy asks for them from 4 MiB on; systems with
-// transparent huge pages always on have them everywhere), whether the two processes share a cache, and how
-// many pairs copy at the same time. So the receiver measures: a sender offers its buffer from
+// two copies through bounce buffers. Neither process can determine cheaply which one is faster: it depends on
+// whether the kernel finds huge pages behind the sender's buffer (NumPy asks for them from 4 MiB on; systems
+// with transparent huge pages always on have them everywhere), whether the two processes share a cache, and
+// how many pairs copy at the same time. So the receiver measures: a sender offers its buffer from
 // p2p_single_copy_measured_bytes_min on, and now and then the receiver takes the other way for one message.
 //
 // One per peer, of the receiver, owned by the engine, under the library's lock.

@@ -1,7 +1,7 @@
 // Waiting: a call that cannot return yet polls, yields its processor, then sleeps. Also the polling of calls
 // that return at once.
 //
-// `Host` is what makes progress: the engine, or a fake one in tests. Its functions are called directly:
+// `Host` makes progress: the engine, or a fake engine in tests. Its functions are called directly:
 //
 //   bool progress()         advances pending operations; whether any advanced
 //   bool poll_failures()    ends operations that cannot complete; whether any ended

@@ -176,9 +176,10 @@ class RingWriter {
   /// The lines are in the reader's cache since it read them, and would cost a cache miss each. Stores zeros,
   /// because prefetch instructions for writing gained nothing where it was measured. The cleared slots are
   /// free, and the line that the reader polls is not written. Returns false if some of the slots are not free
-  /// yet, or if prefetching gains nothing (shm/write_prefetch.h).
+  /// yet; true also if prefetching gains nothing (shm/write_prefetch.h), since stores do not wait for the
+  /// lines then.
   bool prefetch_for_write(size_t payload_bytes) {
-    return write_prefetch_.run([&] { return clear_room(payload_bytes); });
+    return write_prefetch_.run([&] { return clear_room(payload_bytes); }) || !write_prefetch_.pays();
   }
 
   /// KiB of this writer's unexpected messages, as of the last update of the credit.

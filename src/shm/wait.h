@@ -67,7 +67,7 @@ class WakeWord {
     os::futex_wake(*asleep_);
   }
 
-  // For a bell without a rank: a word that is never set.
+  // For a wake-up word without a rank: a word that is never set.
   static inline uint32_t nobody_ = 0;
   uint32_t* asleep_ = &nobody_;
   const uint32_t* fences_needed_ = &nobody_;
