@@ -62,7 +62,7 @@ def replacement_of(link):
     if not is_elf(contents):
         return contents
     if link.parent.name == "bin":
-        return f'#!/bin/sh\nexec "${{0%/*}}/{target.name}" "$@"\n'.encode()
+        return f'#!/bin/sh\nexec "$(dirname "$(readlink -f "$0")")/{target.name}" "$@"\n'.encode()
     if link.suffix == ".so":
         return f"INPUT({target.name})\n".encode()
     return stripped(target)

@@ -352,8 +352,11 @@ def _conversions(meaning):
         return ""  # src/facade/codes.cpp
     form = "bits" if meaning.bits else "value"
     quick = "if (value >= 0) [[likely]] return value;\n  " if name in ("rank", "tag") else ""
-    return (f"inline int {name}_in(int value) {{\n  {quick}return {form}_in({pairs}, value);\n}}\n"
-            f"inline int {name}_out(int value) {{\n  {quick}return {form}_out({pairs}, value);\n}}\n")
+    number = "MPI_Offset" if name == "displacement" else "int"
+    return "".join(
+        f"inline {number} {name}_{way}({number} value) {{\n"
+        f"  {quick}return {form}_{way}({pairs}, value);\n}}\n"
+        for way in ("in", "out"))
 
 
 def _predefined(constants, values):

@@ -60,8 +60,9 @@ def prefix():
         if (folder / "bin" / "mpiexec").is_file() and (folder / "lib" / "libmpi_abi.so.1").is_file():
             return folder.resolve()
     raise FileNotFoundError(
-        "hearth_mpi: bin/mpiexec and lib/libmpi_abi.so.1 are not there. Likely cause: pip install --target, "
-        "which leaves lib out. Remedy: install hearth-mpi into a virtual environment"
+        "hearth_mpi: bin/mpiexec and lib/libmpi_abi.so.1 are not there. Likely cause: another "
+        "MPI package replaced them and was removed, or pip install --target, which leaves lib out. Remedy: "
+        "pip install --force-reinstall hearth-mpi in a virtual environment"
     )
 
 

@@ -96,7 +96,17 @@ void report_error(const Errhandler& handler, void* handle, int code) {
         HEARTH_VERSION, core().version);
     std::abort();
   }
-  *core().adapters = {.reduce = reduce<int, MPI_User_function>,
+  const char* const loaded = core().adapters->abi;
+  if (loaded != nullptr && std::strcmp(loaded, kAbiName) != 0) {
+    std::fprintf(
+        stderr,
+        "hearth: this process has loaded the libraries for programs of %s and of %s. A process can have "
+        "only one of them. Remedy: build all its parts for one MPI library.\n",
+        loaded, kAbiName);
+    std::abort();
+  }
+  *core().adapters = {.abi = kAbiName,
+                      .reduce = reduce<int, MPI_User_function>,
                       .reduce_c = reduce<MPI_Count, MPI_User_function_c>,
                       .copy_attribute = copy_attribute,
                       .delete_attribute = delete_attribute,

@@ -16,18 +16,18 @@ inline constexpr int kNoConstant = -2147483647;
 /// A bit that no set of or-ed constants has.
 inline constexpr int kNoBit = 1 << 30;
 
-template <int N>
-constexpr int value_in(const Pair (&set)[N], int value) {
+template <int N, class Number>
+constexpr Number value_in(const Pair (&set)[N], Number value) {
   bool taken = false;
   for (const Pair& pair : set) {
     if (pair.there == value) return pair.here;
     taken |= pair.here == value;
   }
-  return taken ? kNoConstant : value;
+  return taken ? Number{kNoConstant} : value;
 }
 
-template <int N>
-constexpr int value_out(const Pair (&set)[N], int value) {
+template <int N, class Number>
+constexpr Number value_out(const Pair (&set)[N], Number value) {
   for (const Pair& pair : set) {
     if (pair.here == value) return pair.there;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 
 #include "base/os_io.h"
 
@@ -16,9 +17,17 @@ constexpr size_t kEntriesMax = 4096;
 constexpr size_t kNamesBytesMax = size_t{1} << 20;
 constexpr unsigned char kByteOrder = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
+constexpr size_t kNeededBytesMax = size_t{1} << 16;
+
+// Opening a FIFO would block.
+os::Descriptor open_regular(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) ? os::open_to_read(path.c_str()) : os::Descriptor();
+}
+
 class ElfReader {
  public:
-  explicit ElfReader(const std::string& path) : file_(os::open_to_read(path.c_str())) {}
+  explicit ElfReader(const std::string& path) : file_(open_regular(path)) {}
 
   ElfFile read() {
     ElfFile result;
@@ -34,8 +43,8 @@ class ElfReader {
       parts_.push_back(part);
     }
     for (const Elf64_Phdr& part : parts_) {
-      if (part.p_type == PT_INTERP) result.loader = text_at(part.p_offset);
-      if (part.p_type == PT_DYNAMIC) read_dynamic(part, result);
+      if (part.p_type == PT_INTERP && result.loader.empty()) result.loader = text_at(part.p_offset);
+      if (part.p_type == PT_DYNAMIC && !result.has_dynamic) read_dynamic(part, result);
     }
     return result;
   }
@@ -82,9 +91,13 @@ class ElfReader {
       entries.push_back(entry);
     }
     if (names_ == 0) return;
+    size_t needed_bytes = 0;
     for (const Elf64_Dyn& entry : entries) {
       const uint64_t at = names_ + entry.d_un.d_val;
-      if (entry.d_tag == DT_NEEDED) result.needed.push_back(text_at(at));
+      if (entry.d_tag == DT_NEEDED && needed_bytes < kNeededBytesMax) {
+        result.needed.push_back(text_at(at));
+        needed_bytes += result.needed.back().size() + 1;
+      }
       if (entry.d_tag == DT_SONAME) result.soname = text_at(at);
       if (entry.d_tag == DT_RPATH) result.rpath = text_at(at);
       if (entry.d_tag == DT_RUNPATH) result.runpath = text_at(at);

@@ -22,7 +22,8 @@ struct ElfFile {
   std::vector<std::string> needed;  // names of libraries, in order
 };
 
-/// Reads at most a few KiB; is_elf is false if the file cannot be read or is of another kind.
+/// Reads the headers, the dynamic section and its names. is_elf is false if the file cannot be read or is of
+/// another kind.
 ElfFile read_elf(const std::string& path);
 
 /// Whether a text occurs among the names of a file's dynamic section: its symbols and libraries. Reads the

@@ -190,6 +190,7 @@ std::vector<MpiLibrary> other_mpis_mapped(const std::string& maps, const std::st
     const size_t at = line.find('/');
     if (at == std::string::npos) continue;
     const std::string path = line.substr(at);
+    if (path.ends_with(" (deleted)")) continue;  // replaced while in use: its names can no longer be read
     const auto is_same = [&](const MpiLibrary& library) { return library.path == path; };
     if (std::any_of(found.begin(), found.end(), is_same)) continue;
     const MpiName what = mpi_name_of(base_of(path));

@@ -1,5 +1,7 @@
 #include "launch/program_mpi.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -86,6 +88,8 @@ bool is_mpi_library(const std::string& name) {
 
 std::string beginning_of(const std::string& path) {
   std::array<char, kFirstLineBytesMax> bytes;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return "";  // opening a FIFO would block
   const os::Descriptor file = os::open_to_read(path.c_str());
   if (!file.open()) return "";
   const intptr_t count = os::read_at(file.number(), bytes.data(), bytes.size(), 0);
@@ -194,7 +198,7 @@ ProgramMpi find_program_mpi(const std::string& program, const std::vector<std::s
   const std::vector<LoadedFile> files = search.files_of(result.program, is_mpi_library);
   const ElfFile& elf = files[0].elf;
   if (!elf.is_elf) result.program.clear();
-  result.is_static = elf.is_elf && elf.loader.empty() && elf.needed.empty();
+  result.is_static = elf.is_elf && elf.width == ELFCLASS64 && elf.loader.empty() && elf.needed.empty();
   bool has_main_library = false;
   for (size_t i = 1; i < files.size(); ++i) {
     const MpiName what = mpi_name_of(base_of(files[i].name));

@@ -14,6 +14,8 @@
 namespace hearth::objects {
 
 struct CallbackAdapters {
+  /// The name of the facade's ABI; nullptr without a facade.
+  const char* abi;
   void (*reduce)(MPI_User_function* function, void* in, void* inout, int count, MPI_Datatype datatype);
   void (*reduce_c)(MPI_User_function_c* function, void* in, void* inout, MPI_Count count,
                    MPI_Datatype datatype);

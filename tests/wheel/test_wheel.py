@@ -150,7 +150,7 @@ class Wheel(unittest.TestCase):
         told = subprocess.run([sys.executable, "-m", "hearth_mpi", "--version"], env=variables,
                               capture_output=True, text=True, check=False)
         self.assertEqual(told.returncode, 1)
-        self.assertIn("Likely cause: pip install --target, which leaves lib out. Remedy: ", told.stderr)
+        self.assertIn("or pip install --target, which leaves lib out. Remedy: ", told.stderr)
 
     def test_uninstalling_leaves_nothing(self):
         self.pip("uninstall", "--yes", "hearth-mpi")

@@ -188,4 +188,6 @@ Function* attribute_function_in(void* function) {
   return reinterpret_cast<Function*>(function);
 }
 
+inline constexpr const char* kAbiName = "MPICH";
+
 }  // namespace hearth::facade

@@ -159,4 +159,6 @@ Function* attribute_function_in(void* function) {
   return constant >= 0 ? reinterpret_cast<Function*>(constant) : reinterpret_cast<Function*>(function);
 }
 
+inline constexpr const char* kAbiName = "Open MPI";
+
 }  // namespace hearth::facade
