@@ -88,12 +88,19 @@ bool EagerPath::send(const void* buffer, const datatype::Type& type, uint64_t by
 bool EagerPath::send_lines(const void* buffer, const datatype::Type& type, uint64_t bytes, PeerIndex to,
                            uint64_t match, int call) {
   Peer& its = peer(to);
-  Status status;
-  if (its.rings.to->unexpected_kib() > unexpected_kib_max_ ||
-      !write(its, buffer, type, bytes, to, 0, 0, match, status)) {
-    return false;
+  shm::RingWriter& ring = *its.rings.to;
+  std::byte* slot = ring.claim(bytes);
+  // After the claim, which may update the credit.
+  if (slot == nullptr || ring.unexpected_kib() > unexpected_kib_max_) return false;
+  if (bytes < kFilledBytesMin || bytes <= its.room_prefetched) {
+    copy_bytes(shm::payload_at(slot), static_cast<const std::byte*>(buffer) + type.true_lower_bound, bytes);
+  } else {
+    pairs_.at(to).store_policy.fill(type, buffer, 0, shm::payload_at(slot), bytes);
   }
+  ring.commit(static_cast<uint8_t>(PacketKind::eager), 0, bytes, 0, match);
+  its.room_prefetched = 0;
   if (__builtin_expect(its.profiled, 0)) profile_.sent_lines(to, bytes, tag_of(match), call);
+  deferred_.sent_in_ring(to, static_cast<uint32_t>(bytes), its.room_prefetched);
   return true;
 }
 
@@ -168,8 +175,8 @@ uint64_t EagerPath::slots_sent() {
 
 // Receives the next packet of a ring if it is this message and arrives within the polling rounds. Pre: no
 // posted receive and no unexpected message of this sender has to go first.
-bool EagerPath::receive_next(shm::RingReader& ring, std::byte* to, uint64_t room, bool exactly,
-                             uint64_t match, uint64_t& bytes) {
+bool EagerPath::receive_next(shm::RingReader& ring, std::byte* to, uint64_t room, uint64_t match,
+                             uint64_t& bytes) {
   std::byte* line = ring.peek();
   for (int round = 0; line == nullptr; line = ring.peek()) {
     if (++round == kRingRounds) return false;
@@ -187,7 +194,7 @@ bool EagerPath::receive_next(shm::RingReader& ring, std::byte* to, uint64_t room
     // The usual case, separate: the length is known without the header, so the processor loads the further
     // lines while the header is still in transit.
     copy_bytes(to, shm::payload_at(line), room);
-  } else if (bytes < room && !exactly && bytes <= packet_bytes_max_) {
+  } else if (bytes < room && bytes <= packet_bytes_max_) {
     copy_bytes(to, shm::payload_at(line), bytes);
   } else {
     return false;
@@ -211,17 +218,26 @@ bool EagerPath::receive(std::byte* to, uint64_t room, PeerIndex from, uint64_t m
     if (!matching_.unexpected().empty() || its.rings.from == nullptr) return false;
     if (its.profiled) profile_.expect_receive(from, its.rings);
   }
-  if (!receive_next(ring, to, room, false, match, bytes)) return false;
+  if (!receive_next(ring, to, room, match, bytes)) return false;
   if (its.profiled) profile_.received(from, its.rings, bytes);
   return true;
 }
 
 bool EagerPath::receive_lines(shm::RingReader& ring, std::byte* to, uint64_t bytes, uint64_t match,
                               int call) {
-  if (ring.next_slot() == nullptr || unminded_ + 1 >= kUnmindedMax) return false;
-  uint64_t received = 0;
-  if (!receive_next(ring, to, bytes, true, match, received)) return false;
+  const std::byte* slot = ring.next_slot();
+  if (slot == nullptr || !ring.holds(bytes) || unminded_ + 1 >= kUnmindedMax) return false;
+  const uint64_t awaited = ring.commit_word(eager_commit(bytes));
+  uint64_t commit;
+  for (int round = 0; (commit = shm::RingReader::peek_word(slot)) != awaited; ++round) {
+    if (round == kRingRounds || ring.is_packet(commit)) return false;
+    if (deferred_.any()) deferred_.run();
+    atomic::cpu_relax();
+  }
+  if (shm::header_at(slot).match != match) return false;
   ++unminded_;
+  copy_bytes(to, shm::payload_at(slot), bytes);
+  ring.consume(bytes);
   if (__builtin_expect(profile_.active(), 0)) profile_.received_lines(bytes, call);
   return true;
 }

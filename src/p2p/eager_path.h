@@ -2,12 +2,14 @@
 // full, the peer is flow-blocked by unmatched messages, or earlier sends wait, a send joins the peer's
 // backlog. A receiver takes the packet out of its sender's ring directly, or progress matches it.
 //
-// There are two ways to send and three to receive, for these reasons:
+// There are three ways to send and four to receive, for these reasons:
 //
 //   inline_path.h      one line, inlined into the MPI calls: a function call costs as much as the rest
+//   send_lines(), receive_lines()   several lines over an open ring: the general functions below take 7 to 12
+//   %
+//                      longer at 64 B to 1 KiB (cores that share a cache, 2026-11-25)
 //   write()            all other sends
-//   receive_next()     several lines, or one that inline_path.h left: from one known sender, without the
-//                      queues
+//   receive_next()     from one known sender, without the queues, also a shorter message
 //   on_packet()        progress, which has to accept any message
 //
 // Owned by the engine, under the library's lock.
@@ -30,6 +32,12 @@
 #include "transport/transport.h"
 
 namespace hearth::p2p {
+
+/// The commit word of an eager message that nothing has to answer.
+constexpr uint64_t eager_commit(uint64_t bytes) {
+  return shm::PacketHeader::make_commit(static_cast<uint8_t>(PacketKind::eager), 0,
+                                        static_cast<uint32_t>(bytes), 0);
+}
 
 class EagerPath {
  public:
@@ -77,7 +85,8 @@ class EagerPath {
   /// Sends the message of a request, without regard to the backlog. False: there is no room. The request may
   /// be destroyed.
   bool start(Request& request);
-  /// Whether so many bytes of this process are unmatched at the peer that sends have to wait for receives.
+  /// Whether sends have to wait for receives, because too many bytes of this process are unmatched at the
+  /// peer.
   bool is_flow_blocked(PeerIndex to);
   /// Updates the fast-path flag of a peer.
   void update_fast_path(PeerIndex to);
@@ -123,8 +132,7 @@ class EagerPath {
  private:
   bool write(Peer& peer, const void* buffer, const datatype::Type& type, size_t bytes, PeerIndex to,
              uint8_t flags, uint32_t cookie, uint64_t match, Status& status);
-  bool receive_next(shm::RingReader& ring, std::byte* to, uint64_t room, bool exactly, uint64_t match,
-                    uint64_t& bytes);
+  bool receive_next(shm::RingReader& ring, std::byte* to, uint64_t room, uint64_t match, uint64_t& bytes);
   [[gnu::noinline]] void meet(PeerIndex from, uint64_t bytes, int tag);
   void keep(const MatchKey& key, const shm::PacketHeader& header, const std::byte* payload);
 

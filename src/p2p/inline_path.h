@@ -16,11 +16,6 @@
 
 namespace hearth::p2p {
 
-constexpr uint64_t eager_commit(uint64_t bytes) {
-  return shm::PacketHeader::make_commit(static_cast<uint8_t>(PacketKind::eager), 0,
-                                        static_cast<uint32_t>(bytes), 0);
-}
-
 /// Computes the bytes of `count` elements; false on overflow of 64 bits.
 [[gnu::always_inline]] inline bool bytes_fit(Count count, const datatype::Type& type, uint64_t& bytes) {
   int64_t product;
