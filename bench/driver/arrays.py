@@ -81,7 +81,7 @@ CASES = {"py_fresh": Fresh, "py_kept": Kept, "py_temporaries": Temporaries, "py_
 
 
 def batch(work, steps, first):
-    """The seconds that so many steps took."""
+    """Time of `steps` steps in seconds."""
     begin = time.perf_counter()
     for turn in range(first, first + steps):
         if not work.step(turn):

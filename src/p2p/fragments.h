@@ -29,7 +29,7 @@ struct Fragments {
   /// 0 for longer messages, which wait in any case.
   int64_t least_part(int in_flight, const PairProtocol& limits) const;
   int in_flight_max(const PairProtocol& limits) const;
-  /// A fragment of so many bytes was sent.
+  /// A fragment of `bytes` bytes was sent.
   void sent(int64_t bytes, const PairProtocol& limits);
 };
 

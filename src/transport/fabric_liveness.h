@@ -27,7 +27,7 @@ class FabricLiveness {
   /// Starts to monitor a peer; at most once per peer.
   void watch(PeerIndex peer, std::span<const std::byte> address, uint16_t port);
 
-  /// Counts a poll that has returned so many packets; true if look() is due.
+  /// Counts a poll and the packets that it returned; true if look() is due.
   bool count_poll(int packets) {
     packets_ += static_cast<uint64_t>(packets);
     return ++polls_ >= kPollsPerLook;

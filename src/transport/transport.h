@@ -43,7 +43,7 @@ class BounceBuffers {
   virtual ~BounceBuffers() = default;
   /// Longest fragment that fits a run; 0: there are no bounce buffers.
   virtual size_t part_bytes_max() const { return 0; }
-  /// Takes a run for so many bytes, or returns -1. `gap`: leaves room after the run, because it is written
+  /// Takes a run for `bytes` bytes, or returns -1. `gap`: leaves room after the run, because it is written
   /// through the caches and the reader's processor may prefetch beyond its end.
   virtual int take(size_t /*bytes*/, bool /*gap*/) { return -1; }
   /// The ticket by which returned() detects that the receiver has emptied a run: an own run, or a recycled
