@@ -99,11 +99,15 @@ def pip_install(root, packages, title):
                 raise
 
 
-def hearth(root, cache):
+def hearth(root, cache, name="hearth", title="Hearth"):
     if not (root / "bin" / "mpiexec").exists() or not (root / "bin" / "mpicc").exists():
         raise Missing(f"no installation in {root}: run `make` first")
-    return Library("hearth", "Hearth", root, cache / "peers" / "driver-hearth", {},
-                   launch_crowded=["--oversubscribe"])
+    driver = cache / "peers" / f"driver-{name}"
+    return Library(name, title, root, driver, {}, launch_crowded=["--oversubscribe"])
+
+
+def title(name):
+    return PEERS[name]["title"] if name in PEERS else name
 
 
 def install(name, cache, python=False):

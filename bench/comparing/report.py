@@ -23,7 +23,7 @@ def promise_text(row):
 
 
 def header(names):
-    titles = [peers.PEERS[name]["title"] for name in names]
+    titles = [peers.title(name) for name in names]
     return ["", "Hearth", *titles, *[f"ratio to {t}" for t in titles], "best", "promised", "itself"]
 
 

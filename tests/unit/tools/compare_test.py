@@ -101,6 +101,9 @@ class Report(unittest.TestCase):
             self.assertIn("0.45: not kept", text)
             self.assertIn("0 of 8 pairs", text)
 
+    def test_columns_name_peers_and_bases(self):
+        self.assertEqual(report.header(["impi", "base 1"])[1:4], ["Hearth", "Intel MPI", "base 1"])
+
 
 def plan(**changes):
     usual = {"runs": None, "derived": False, "one_sided": False, "collectives": False, "fresh": False,
