@@ -2,6 +2,7 @@
 // flight. One per long message, in its SendStream.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "p2p/protocol.h"
@@ -22,15 +23,41 @@ struct Fragments {
   /// `streams`: written by streaming stores.
   void begin(int64_t bytes, bool in_recycled_buffers, bool streams, const PairProtocol& limits);
   int64_t left_bytes() const { return total_bytes - sent_bytes; }
-  /// Length of the next fragment.
-  int64_t next_part(const PairProtocol& limits) const;
+  /// Length of the next fragment. Fragments are short compared to the message, so that copying in and copying
+  /// out overlap. They are short at its end, so that little is left to copy out after the last byte has been
+  /// copied in.
+  int64_t next_part(const PairProtocol& limits) const {
+    constexpr int64_t kPartsMin = 8;
+    const int64_t left = left_bytes();
+    return std::min({next_part_bytes, static_cast<int64_t>(limits.part_bytes_max),
+                     recycles ? std::max(total_bytes / kPartsMin, kTailBytesMin) : left,
+                     std::max(left / 2, kTailBytesMin), left});
+  }
   /// Minimum length of the next fragment, so that the rest fits the fragments that may still be in flight: a
   /// message that fits the bounce buffers must not wait for its receiver because its fragments were short.
   /// 0 for longer messages, which wait in any case.
-  int64_t least_part(int in_flight, const PairProtocol& limits) const;
-  int in_flight_max(const PairProtocol& limits) const;
-  /// A fragment of `bytes` bytes was sent.
-  void sent(int64_t bytes, const PairProtocol& limits);
+  int64_t least_part(int in_flight, const PairProtocol& limits) const {
+    const auto longest = static_cast<int64_t>(limits.part_bytes_max);
+    const int64_t rest = (in_flight_max(limits) - in_flight - 1) * longest;
+    return left_bytes() > rest + longest ? 0 : left_bytes() - rest;
+  }
+  /// Fragments in recycled buffers are short and do not fill the caches, so twice as many may be in flight.
+  int in_flight_max(const PairProtocol& limits) const {
+    return recycles ? std::min(2 * limits.cells_in_flight_max, kCellsInFlightMax)
+                    : limits.cells_in_flight_max;
+  }
+  /// A fragment of `bytes` bytes was sent. Fragments start small and grow. In recycled buffers, two
+  /// consecutive fragments have the same length: copying in is not twice as fast as copying out, so the
+  /// receiver would run dry if each fragment were twice as long as the previous one.
+  void sent(int64_t bytes, const PairProtocol& limits) {
+    sent_bytes += bytes;
+    const auto longest = static_cast<int64_t>(limits.part_bytes_max);
+    if (!recycles || next_is_longer) next_part_bytes = std::min(2 * next_part_bytes, longest);
+    next_is_longer = !next_is_longer;
+  }
+
+ private:
+  static constexpr int64_t kTailBytesMin = 16384;
 };
 
 }  // namespace hearth::p2p

@@ -170,12 +170,12 @@ bool LongSends::fill_part(SendStream& stream, CellPart& part) {
   const int in_flight_most = stream.in_flight_max(limits);
   if (stream.in_flight >= in_flight_most || bytes < stream.least_part(stream.in_flight, limits)) {
     retire(stream);
+    if (stream.in_flight >= in_flight_most) {
+      recall(stream);
+      return false;
+    }
+    bytes = std::max(bytes, stream.least_part(stream.in_flight, limits));
   }
-  if (stream.in_flight >= in_flight_most) {
-    recall(stream);
-    return false;
-  }
-  bytes = std::max(bytes, stream.least_part(stream.in_flight, limits));
   CellPart run;
   const bool kept = take_recycled(stream, bytes, run);
   const PeerIndex owner = kept ? owner_of(run, self_, to) : self_;

@@ -13,7 +13,7 @@ void WritePrefetch::update(uint64_t first_ns, uint64_t again_ns) {
   constexpr uint64_t kGainNsMin = 8;  // beyond the noise of two clock readings
   const bool paid = first_ns > again_ns + kGainNsMin;
   against_ = paid == pays_ ? 0 : static_cast<uint8_t>(against_ + 1);
-  if (against_ < kTrials) return;
+  if (against_ < (pays_ ? kTrialsToStop : kTrialsToResume)) return;
   pays_ = paid;
   against_ = 0;
 }

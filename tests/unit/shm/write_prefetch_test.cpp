@@ -10,15 +10,14 @@ namespace {
 TEST(WritePrefetch, TrialsThatGainNothingEndItAndTrialsThatGainResumeIt) {
   WritePrefetch prefetch;
   EXPECT_TRUE(prefetch.pays());
-  prefetch.update(50, 50);
-  prefetch.update(50, 50);
+  for (int trial = 0; trial < 15; ++trial) prefetch.update(50, 50);
   prefetch.update(300, 50);  // the trials before it may have been disturbed
-  prefetch.update(50, 50);
-  prefetch.update(55, 50);
+  for (int trial = 0; trial < 15; ++trial) prefetch.update(55, 50);
   EXPECT_TRUE(prefetch.pays());
   prefetch.update(40, 50);
   EXPECT_FALSE(prefetch.pays());
-  prefetch.update(300, 50);
+  prefetch.update(300, 50);  // an interrupt
+  prefetch.update(50, 50);
   prefetch.update(300, 50);
   EXPECT_FALSE(prefetch.pays());
   prefetch.update(80, 50);
@@ -33,8 +32,8 @@ TEST(WritePrefetch, AUselessPrefetchRunsInTrialsOnly) {
     ++passes;
     return true;
   };
-  for (int call = 0; call < 1 << 20 && prefetch.pays(); ++call) EXPECT_TRUE(prefetch.run(pass));
-  ASSERT_FALSE(prefetch.pays()) << "no three trials in a row took equally long";
+  for (int call = 0; call < 1 << 22 && prefetch.pays(); ++call) EXPECT_TRUE(prefetch.run(pass));
+  ASSERT_FALSE(prefetch.pays()) << "no 16 trials in a row took equally long";
   passes = 0;
   for (int call = 0; call < 500; ++call) EXPECT_FALSE(prefetch.run(pass));
   EXPECT_EQ(passes, 0);
