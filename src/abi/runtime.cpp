@@ -165,7 +165,7 @@ void make_engine() {
   setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
   setup.relation = relation_to;
   setup.new_context = new_context;
-  coll::RegionPool::set_up();
+  coll::use_regions(run.regions.emplace(&*run.node));
   coll::Agreement::set_up();
   io::set_up({[](size_t bytes, void*& memory) { return runtime().memory.allocate(bytes, nullptr, memory); },
               [](void* memory) { static_cast<void>(runtime().memory.free(memory)); },
