@@ -160,7 +160,6 @@ void make_engine() {
   p2p::EngineSetup setup;
   setup.self = run.job.rank;
   setup.size = run.job.size;
-  setup.places = run.job.place_of;
   setup.transport = run.transport.get();
   setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
   setup.relation = relation_to;
@@ -181,10 +180,7 @@ void make_engine() {
     run.liveness_monitor.emplace(run.job.size).open();
     setup.check_liveness = [] { runtime().liveness_monitor->check(); };
   }
-  setup.wait_page = &run.node->block().waiting;
-  setup.traffic = &run.node->block().traffic;
-  setup.arena = &run.job.arena;
-  setup.control_block = [](objects::PeerIndex peer) { return &shm::node().block_of(peer).control_block; };
+  setup.node = &*run.node;
   setup.methods = single_copy::methods();
   setup.recorder = run.recorder.get();
   setup.fatal = [](Status status) { end_job_for(status); };
