@@ -58,7 +58,7 @@ GENERATED = {
 }
 
 # Folders whose classes have limits. A method is public; a member is a variable of an object.
-CLASS_FOLDERS = ("src/coll/",)
+CLASS_FOLDERS = ("src/coll/", "src/p2p/", "src/transport/")
 PUBLIC_METHODS_MAX = 40
 MEMBERS_MAX = 25
 

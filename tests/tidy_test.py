@@ -139,9 +139,13 @@ class Tidy(unittest.TestCase):
         rest = "  using T = int;\n  static constexpr int kA = f();\n  friend class D;\n"
         rest += "  struct S {\n    int a;\n  };\n\n private:\n  void h();\n"
         self.assertEqual(told("class C {\n public:\n" + methods + members + rest + "};\n"), [])
-        more = told("class C {\n public:\n  void f();\n" + methods + members + rest + "  T c_;\n};\n")
-        self.assertEqual([line.split(": ", 1)[1] for line in more],
+        large = "class C {\n public:\n  void f();\n" + methods + members + rest + "  T c_;\n};\n"
+        self.assertEqual([line.split(": ", 1)[1] for line in told(large)],
                          ["C: 41 public methods, at most 40", "C: 26 members, at most 25"])
+        for folder, limits in (("p2p", 2), ("transport", 2), ("base", 0)):
+            lines = self.told({f"src/{folder}/a.h": "// A.\n#pragma once\n" + large,
+                               "src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] + f'#include "{folder}/a.h"\n'})
+            self.assertEqual(sum("at most" in line for line in lines), limits, folder)
 
     def test_dead_files(self):
         self.expect("no CMakeLists.txt names", {"src/p2p/other.cpp": "int a;\n"})

@@ -75,7 +75,7 @@ const Pvar pvars[] = {
     {"profile_copy_ns", kCounter,
      [](Engine&) { return profiled([](const profile::RankHead& head) { return head.timed_ns; }); },
      "under mpiexec --profile: time of copies of 32 KiB or more"},
-    {"coll_regions_taken", kLevel, [](Engine&) { return coll::RegionPool::count_taken(); },
+    {"coll_regions_taken", kLevel, [](Engine&) { return coll::region_pool().count_taken(); },
      "communicators and persistent collectives of the whole job that have shared memory for collectives"},
     {"p2p_pool_bytes", kSize, [](Engine& e) -> uint64_t { return e.pool_bytes(); },
      "memory that requests and messages have taken"},

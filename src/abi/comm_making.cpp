@@ -26,12 +26,12 @@ namespace {
 
 Status obtain_region(Comm& comm) {
   const bool takes = comm.rank == 0 && comm.failure == 0;
-  int32_t region = takes ? coll::RegionPool::take(comm.group->peers) : objects::kNoRegion;
+  int32_t region = takes ? coll::region_pool().take(comm.group->peers) : objects::kNoRegion;
   const Status status = coll::run<coll::bcast>(comm, &region, Count{sizeof region}, byte_type(), 0);
   if (status.ok()) {
-    comm.region = coll::RegionPool::accept(region);
+    comm.region = coll::region_pool().accept(region);
   } else {
-    coll::RegionPool::leave(region);
+    coll::region_pool().leave(region);
   }
   return status;
 }
@@ -179,7 +179,7 @@ objects::ContextAllocation fetch_allocation(const Peers& members) {
   const bool has_region = on_one_machine(members) && !p2p::engine().failures().has_dead(members);
   const uint32_t context = p2p::engine().new_context();
   chaos::at(chaos::Point::context_taken);
-  return {.context = context, .region = has_region ? coll::RegionPool::take(members) : objects::kNoRegion};
+  return {.context = context, .region = has_region ? coll::region_pool().take(members) : objects::kNoRegion};
 }
 
 objects::ContextAllocation fetch_allocation_for(const Comm& comm) {
@@ -213,7 +213,7 @@ class Told final : public coll::SharedCollective {
   explicit Told(Comm& comm) : comm_(comm) {}
   void begin() override {}
   bool advance() override {
-    comm_.region = coll::RegionPool::accept(comm_.region);
+    comm_.region = coll::region_pool().accept(comm_.region);
     // After a death the context id may not have arrived.
     if (comm_.context != 0) outcome = apply_hints(comm_);
     return true;

@@ -32,7 +32,7 @@ class OwnedAllocation {
  public:
   OwnedAllocation() = default;
   explicit OwnedAllocation(objects::ContextAllocation fetched) : allocation_(fetched) {}
-  ~OwnedAllocation() { coll::RegionPool::leave(allocation_.region); }
+  ~OwnedAllocation() { coll::region_pool().leave(allocation_.region); }
   OwnedAllocation(OwnedAllocation&& other) noexcept : allocation_(other.take()) {}
   OwnedAllocation& operator=(OwnedAllocation&& other) noexcept {
     std::swap(allocation_, other.allocation_);
@@ -46,7 +46,7 @@ class OwnedAllocation {
   /// False if the allocation arrived after this process had left its region: it then has no region.
   bool accept() {
     const int32_t region_id = allocation_.region;
-    allocation_.region = coll::RegionPool::accept(region_id);
+    allocation_.region = coll::region_pool().accept(region_id);
     return allocation_.region == region_id;
   }
   /// The caller becomes responsible for leaving the region.

@@ -160,12 +160,11 @@ void make_engine() {
   p2p::EngineSetup setup;
   setup.self = run.job.rank;
   setup.size = run.job.size;
-  setup.places = run.job.place_of;
   setup.transport = run.transport.get();
   setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
   setup.relation = relation_to;
   setup.new_context = new_context;
-  coll::RegionPool::set_up();
+  coll::use_regions(run.regions.emplace(&*run.node));
   coll::Agreement::set_up();
   io::set_up({[](size_t bytes, void*& memory) { return runtime().memory.allocate(bytes, nullptr, memory); },
               [](void* memory) { static_cast<void>(runtime().memory.free(memory)); },
@@ -181,10 +180,7 @@ void make_engine() {
     run.liveness_monitor.emplace(run.job.size).open();
     setup.check_liveness = [] { runtime().liveness_monitor->check(); };
   }
-  setup.wait_page = &run.node->block().waiting;
-  setup.traffic = &run.node->block().traffic;
-  setup.arena = &run.job.arena;
-  setup.control_block = [](objects::PeerIndex peer) { return &shm::node().block_of(peer).control_block; };
+  setup.node = &*run.node;
   setup.methods = single_copy::methods();
   setup.recorder = run.recorder.get();
   setup.fatal = [](Status status) { end_job_for(status); };

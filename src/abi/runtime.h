@@ -14,6 +14,7 @@
 #include "abi/lost_processes.h"
 #include "abi/memory.h"
 #include "base/status.h"
+#include "coll/region_pool.h"
 #include "launch/bootstrap.h"
 #include "objects/comm.h"
 #include "p2p/buffered.h"
@@ -28,6 +29,7 @@ namespace hearth::abi {
 struct Runtime {
   launch::Bootstrap job;
   std::optional<shm::Node> node;
+  std::optional<coll::RegionPool> regions;
   profile::Board board;
   std::unique_ptr<profile::Recorder> recorder;  // if a profile or a trace was requested
   std::unique_ptr<transport::Transport> transport;

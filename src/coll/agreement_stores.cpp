@@ -209,7 +209,7 @@ void ByStores::decide(uint32_t flags, uint32_t acknowledged) {
                  [this](PeerIndex process) { return !is_told_dead(process, decision_.deaths); });
     decision_.allocation.context = p2p::engine().new_context();
     chaos::at(chaos::Point::context_taken);
-    if (!part_.comm.is_inter()) decision_.allocation.region = RegionPool::take(living);
+    if (!part_.comm.is_inter()) decision_.allocation.region = region_pool().take(living);
   }
   chaos::at(chaos::Point::agreement_decides);
   AgreementEntry& entry = *place_->entry;
@@ -233,7 +233,7 @@ bool ByStores::read_decision(PeerIndex from) {
                               .region = atomic::load_relaxed(entry->region)}};
   atomic::fence_full();
   if (atomic::load_relaxed(entry->owner) != owner_) return false;
-  if (const int32_t region = decision_.allocation.region; !RegionPool::can_be(region)) {
+  if (const int32_t region = decision_.allocation.region; !region_pool().can_be(region)) {
     shm::report_corruption("rank %d has agreed on collective region %d, and there are %u", from,
                            RegionPool::index_of(region), shm::node().segment().geometry().region_count);
   }

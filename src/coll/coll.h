@@ -84,45 +84,60 @@ inline constexpr bool kUsesRegion<scan> = true;
 template <>
 inline constexpr bool kUsesRegion<exscan> = true;
 
-// Fast paths of blocking calls, without a schedule (coll/flat_slots.h).
+// Fast paths of blocking calls, without a schedule (coll/flat_call.h).
 
 template <>
-struct ShortWay<barrier> {
-  static bool take(Comm& comm, Status& outcome);
+struct FastPath<barrier> {
+  static bool run(Comm& comm, Status& outcome);
 };
 template <>
-struct ShortWay<bcast> {
-  static bool take(Comm& comm, Status& outcome, void* buffer, Count count, Type& type, int root);
+struct FastPath<bcast> {
+  static bool run(Comm& comm, Status& outcome, void* buffer, Count count, Type& type, int root);
 };
 template <>
-struct ShortWay<gather> {
-  static bool take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
-                   void* receive, Count receive_count, Type& receive_type, int root);
+struct FastPath<gather> {
+  static bool run(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                  void* receive, Count receive_count, Type& receive_type, int root);
 };
 template <>
-struct ShortWay<scatter> {
-  static bool take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
-                   void* receive, Count receive_count, Type& receive_type, int root);
+struct FastPath<scatter> {
+  static bool run(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                  void* receive, Count receive_count, Type& receive_type, int root);
 };
 template <>
-struct ShortWay<allgather> {
-  static bool take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
-                   void* receive, Count receive_count, Type& receive_type);
+struct FastPath<allgather> {
+  static bool run(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                  void* receive, Count receive_count, Type& receive_type);
 };
 template <>
-struct ShortWay<alltoall> {
-  static bool take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
-                   void* receive, Count receive_count, Type& receive_type);
+struct FastPath<alltoall> {
+  static bool run(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
+                  void* receive, Count receive_count, Type& receive_type);
 };
 template <>
-struct ShortWay<reduce> {
-  static bool take(Comm& comm, Status& outcome, const void* send, void* receive, Count count, Type& type,
-                   Op& op, int root);
+struct FastPath<reduce> {
+  static bool run(Comm& comm, Status& outcome, const void* send, void* receive, Count count, Type& type,
+                  Op& op, int root);
 };
 template <>
-struct ShortWay<allreduce> {
-  static bool take(Comm& comm, Status& outcome, const void* send, void* receive, Count count, Type& type,
-                   Op& op);
+struct FastPath<allreduce> {
+  static bool run(Comm& comm, Status& outcome, const void* send, void* receive, Count count, Type& type,
+                  Op& op);
+};
+template <>
+struct FastPath<reduce_scatter_block> {
+  static bool run(Comm& comm, Status& outcome, const void* send, void* receive, Count receive_count,
+                  Type& type, Op& op);
+};
+template <>
+struct FastPath<scan> {
+  static bool run(Comm& comm, Status& outcome, const void* send, void* receive, Count count, Type& type,
+                  Op& op);
+};
+template <>
+struct FastPath<exscan> {
+  static bool run(Comm& comm, Status& outcome, const void* send, void* receive, Count count, Type& type,
+                  Op& op);
 };
 
 }  // namespace hearth::coll

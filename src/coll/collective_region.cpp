@@ -1,7 +1,6 @@
 #include "coll/collective_region.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <iterator>
@@ -11,20 +10,12 @@
 #include "base/param.h"
 #include "mpi-ext.h"
 #include "p2p/engine.h"
-#include "shm/corruption.h"
 #include "tune/threshold.h"
 
 namespace hearth::coll {
 namespace {
 
 using objects::Comm;
-using objects::kNoRegion;
-using shm::RegionState;
-
-/// By region: 1 + the last generation whose id this process received.
-std::array<uint64_t, shm::kRegionsMax> the_known_generations;
-/// By local rank, as bits: processes known to be dead.
-std::vector<uint64_t> the_dead;
 
 const shm::Segment& node_segment() {
   return shm::node().segment();
@@ -38,102 +29,6 @@ int local_rank_of(objects::PeerIndex process) {
 std::span<const objects::PeerIndex> members_of(const Comm& comm) {
   const objects::Machines* machines = comm.group->machines.get();
   return machines == nullptr ? std::span(comm.group->peers) : machines->peers_on(machines->own);
-}
-
-std::span<uint64_t> states() {
-  return std::span(node_segment().job().regions).first(node_segment().geometry().region_count);
-}
-RegionState state_of(int region) {
-  return {atomic::load_acquire(states()[static_cast<size_t>(region)])};
-}
-bool change(int region, RegionState seen, RegionState next) {
-  return atomic::compare_exchange(states()[static_cast<size_t>(region)], seen.word, next.word);
-}
-
-// A region id: index + kRegionsMax * low bits of the generation. An id that is 2^25 generations old would
-// pass for a current one.
-constexpr uint32_t kIdGenerations = uint32_t{1} << 25;
-static_assert(uint64_t{kIdGenerations} * shm::kRegionsMax == uint64_t{1} << 31);
-
-int32_t region_id_of(int region, RegionState state) {
-  return static_cast<int32_t>(state.generation() % kIdGenerations * shm::kRegionsMax) + region;
-}
-
-/// Whether a process may still use a region. While a process lives, only that process clears its bit. If the
-/// bit is read as set and then the state is read, the state has the generation of the bit, because the
-/// generation lasts until the bit is cleared.
-struct Bit {
-  Bit(int region, int place)
-      : word(node_segment().present(region)[static_cast<size_t>(place) / 64]),
-        bit(uint64_t{1} << (place % 64)) {}
-  bool is_set() const { return (atomic::load_acquire(word) & bit) != 0; }
-  /// True in exactly one of several concurrent calls.
-  bool clear() const { return is_set() && (atomic::fetch_and(word, ~bit) & bit) != 0; }
-
-  uint64_t& word;
-  const uint64_t bit;
-};
-
-/// Claims the first free region; kNoRegion if `most` regions are taken. Pairs with the release in
-/// give_back().
-int claim(uint32_t most, int own_place) {
-  for (;;) {
-    int found = kNoRegion;
-    RegionState seen = {};
-    uint32_t taken = 0;
-    for (int region = 0; region < static_cast<int>(states().size()); ++region) {
-      const RegionState state = state_of(region);
-      if (state.stage() != RegionState::kFree) {
-        ++taken;
-      } else if (found == kNoRegion) {
-        found = region;
-        seen = state;
-      }
-    }
-    if (found == kNoRegion || taken >= most) return kNoRegion;
-    if (change(found, seen, seen.next_generation().at(RegionState::kTaking, own_place))) return found;
-  }
-}
-
-/// Called by the process that allocates or clears the region.
-void give_back(int region) {
-  const RegionState state = state_of(region);
-  atomic::store_release(states()[static_cast<size_t>(region)], state.at(RegionState::kFree, 0).word);
-}
-
-/// Clears and frees a region whose state is still `seen`. If several processes call this, one succeeds.
-void clear(int region, RegionState seen, int own_place) {
-  const shm::Segment& segment = node_segment();
-  if (!change(region, seen, seen.at(RegionState::kClearing, own_place))) return;
-  chaos::at(chaos::Point::region_clearing);
-  // A process that died during allocation may not have reserved the memory. If it cannot be reserved now,
-  // there is nothing to clear.
-  if (seen.stage() != RegionState::kTaking || segment.reserve_region(region)) {
-    int first = 0;
-    for (uint64_t& word : segment.used_slots(region)) {
-      for (uint64_t bits = word; bits != 0; bits &= bits - 1) {
-        segment.rank_slots(region, first + std::countr_zero(bits)) = {};
-      }
-      word = 0;
-      first += 64;
-    }
-    for (uint64_t& word : segment.present(region)) atomic::store_relaxed(word, uint64_t{0});
-    for (uint64_t& word : segment.counted(region)) atomic::store_relaxed(word, uint64_t{0});
-  }
-  give_back(region);
-}
-
-/// Called after leaving, and after the death of a process that may have been about to call it.
-void clear_if_left(int region, int own_place) {
-  // Of two processes that leave at the same time, at least one sees that both have left.
-  atomic::fence_full();
-  const RegionState state = state_of(region);
-  if (state.stage() != RegionState::kUsed) return;
-  // Pairs with leave(): accesses of the leaving processes happen before.
-  for (const uint64_t& word : node_segment().present(region)) {
-    if (atomic::load_acquire(word) != 0) return;
-  }
-  clear(region, state, own_place);
 }
 
 /// Maximum length of a rank's data in hierarchical slots; -1 for collectives that do not support them.
@@ -153,16 +48,13 @@ int64_t longest_in_groups(Collective collective, int ranks) {
 
 }  // namespace
 
-void RegionPool::set_up() {
-  the_known_generations = {};
-  the_dead.assign((static_cast<size_t>(node_segment().rank_count()) + 63) / 64, 0);
-  // All processes know the region of MPI_COMM_WORLD without receiving its id.
-  if (!states().empty()) the_known_generations[0] = uint64_t{state_of(0).generation()} + 1;
+void use_regions(RegionPool& pool) {
+  process_region_pool = &pool;
   objects::leave_region = [](Comm& comm) {
     delete comm.region_view;
     delete comm.machine_region_view;
     comm.region_view = comm.machine_region_view = nullptr;
-    leave(comm.region, local_rank_of(comm.group->peers[static_cast<size_t>(comm.rank)]));
+    region_pool().leave(comm.region, local_rank_of(comm.group->peers[static_cast<size_t>(comm.rank)]));
   };
   objects::close_region = [](Comm& comm) {
     if (comm.region_view != nullptr) comm.region_view->disable();
@@ -172,123 +64,16 @@ void RegionPool::set_up() {
   };
   // Processes on other machines use no region of this segment.
   objects::leave_regions_of = [](objects::PeerIndex process) {
-    const int place = local_rank_of(process);
-    if (place < 0) return;
-    the_dead[static_cast<size_t>(place) / 64] |= uint64_t{1} << (place % 64);
-    leave_all(place);
+    if (const int local_rank = local_rank_of(process); local_rank >= 0) region_pool().note_death(local_rank);
   };
-  objects::leave_regions_without_id = leave_without_id;
-}
-
-int32_t RegionPool::take(std::span<const objects::PeerIndex> members) {
-  return shm::process_node == nullptr ? kNoRegion
-                                      : take_below(node_segment().geometry().region_count, members);
-}
-
-int32_t RegionPool::take_for_operation(std::span<const objects::PeerIndex> members) {
-  return shm::process_node == nullptr ? kNoRegion
-                                      : take_below(node_segment().geometry().region_count / 2, members);
-}
-
-uint64_t RegionPool::count_taken() {
-  if (shm::process_node == nullptr) return 0;
-  return static_cast<uint64_t>(std::ranges::count_if(states(), [](const uint64_t& word) {
-    return RegionState{atomic::load_relaxed(word)}.stage() != RegionState::kFree;
-  }));
-}
-
-int32_t RegionPool::take_below(uint32_t most, std::span<const objects::PeerIndex> members) {
-  if (members.size() < 2) return kNoRegion;
-  const shm::Segment& segment = node_segment();
-  const int region = claim(most, shm::node().local_rank());
-  if (region == kNoRegion) return kNoRegion;
-  chaos::at(chaos::Point::region_claimed);
-  if (!segment.reserve_region(region)) {
-    give_back(region);
-    return kNoRegion;
-  }
-  const std::span<uint64_t> present = segment.present(region);
-  const std::span<uint64_t> counted = segment.counted(region);
-  for (const objects::PeerIndex process : members) {
-    const auto place = static_cast<size_t>(local_rank_of(process));
-    atomic::fetch_or(present[place / 64], uint64_t{1} << (place % 64));
-    atomic::fetch_or(counted[place / 64], uint64_t{1} << (place % 64));
-  }
-  const RegionState state = state_of(region).at(RegionState::kUsed, 0);
-  the_known_generations[static_cast<size_t>(region)] = uint64_t{state.generation()} + 1;
-  // The other processes receive the id from this process after this store.
-  atomic::store_release(states()[static_cast<size_t>(region)], state.word);
-  chaos::at(chaos::Point::region_taken);
-  return region_id_of(region, state);
-}
-
-bool RegionPool::can_be(int32_t region_id) {
-  if (region_id == kNoRegion) return true;
-  return region_id >= 0 &&
-         static_cast<uint32_t>(index_of(region_id)) < node_segment().geometry().region_count;
-}
-
-int32_t RegionPool::accept(int32_t region_id) {
-  if (region_id == kNoRegion) return kNoRegion;
-  // Validate the id, because it came in a message.
-  const int region = index_of(region_id);
-  if (!can_be(region_id)) {
-    shm::report_corruption("a communicator got collective region %d, and there are %u", region,
-                           node_segment().geometry().region_count);
-  }
-  const bool present = Bit(region, shm::node().local_rank()).is_set();
-  const RegionState state = state_of(region);
-  if (!present || region_id_of(region, state) != region_id) return kNoRegion;
-  the_known_generations[static_cast<size_t>(region)] = uint64_t{state.generation()} + 1;
-  return region_id;
-}
-
-void RegionPool::leave(int32_t region, int place) {
-  if (region == kNoRegion || !can_be(region)) return;
-  if (place == shm::node().local_rank()) chaos::at(chaos::Point::region_leaving);
-  const int index = index_of(region);
-  const Bit present(index, place);
-  // A process that received the id too late has already left.
-  if (!present.is_set() || region_id_of(index, state_of(index)) != region || !present.clear()) return;
-  if (place == shm::node().local_rank()) chaos::at(chaos::Point::region_left);
-  clear_if_left(index, shm::node().local_rank());
-}
-
-void RegionPool::leave_without_id() {
-  for (int region = 0; region < static_cast<int>(states().size()); ++region) {
-    // A region that was never allocated has no memory to read.
-    if (state_of(region).stage() != RegionState::kUsed || !Bit(region, shm::node().local_rank()).is_set())
-      continue;
-    // Acquires the counted members.
-    const RegionState state = state_of(region);
-    if (state.stage() != RegionState::kUsed) continue;
-    if (the_known_generations[static_cast<size_t>(region)] == uint64_t{state.generation()} + 1) continue;
-    const std::span<const uint64_t> counted = node_segment().counted(region);
-    bool bereaved = false;
-    for (size_t i = 0; i < counted.size(); ++i)
-      bereaved |= (atomic::load_relaxed(counted[i]) & the_dead[i]) != 0;
-    if (bereaved) leave(region_id_of(region, state));
-  }
-}
-
-void RegionPool::leave_all(int place) {
-  for (int region = 0; region < static_cast<int>(states().size()); ++region) {
-    const RegionState state = state_of(region);
-    if (state.stage() == RegionState::kUsed) {
-      // The stores of the dead process are visible to a process that knows of its death.
-      static_cast<void>(Bit(region, place).clear());
-      clear_if_left(region, shm::node().local_rank());
-    } else if (state.stage() != RegionState::kFree && state.process() == place) {
-      clear(region, state, shm::node().local_rank());
-    }
-  }
+  objects::leave_regions_without_id = [] { region_pool().leave_without_id(); };
 }
 
 void CollectiveRegion::close(CollectiveRegion* view) {
   const int32_t region = view->region_;
-  const int place = local_rank_of(view->peers_[view->rank_]);
+  const int local_rank = local_rank_of(view->peers_[view->rank_]);
   delete view;
-  RegionPool::leave(region, place);
+  region_pool().leave(region, local_rank);
 }
 
 CollectiveRegion* CollectiveRegion::enter(Comm& comm, CollectiveRegion*& view, int32_t region) {

@@ -16,26 +16,6 @@
 // this in `done` and, as the lag, in their slot headers. Whether a collective uses the region depends only on
 // values that are equal on all ranks: its kind, its size in bytes, and whether there is a region.
 //
-// The number of regions is limited. One process allocates a region for all members of a new communicator,
-// counts them in it, and then distributes the region id together with the context id (abi/comm_making.h).
-// Each process that receives the id leaves the region exactly once: when its communicator is freed, or
-// immediately if no communicator results. The last process to leave clears the rows and frees the region. A
-// process that has left stores nothing in the region any more, but its row stays readable. If a process dies,
-// the processes that detect its death leave on its behalf (p2p/failure_handler.h). If it was allocating or
-// clearing a region, another process finishes that: the state word of each region names the process that
-// works on it (shm/layout.h).
-//
-// If a process dies before all members have received the region id, some may never receive it: the dead
-// process was to forward it, or their call fails because of the death. They cannot know whether the id is
-// still in flight, and need not know it. The counted members are recorded in the region. A process that has
-// not received the id leaves a region in which it is counted together with a process that it knows to be
-// dead. If the id arrives later, accept() rejects it: the id contains the generation of the region, and this
-// process has left in that generation. The new communicator then has no region on this process. This makes no
-// difference, because it has a member that this process knows to be dead, and so runs no collectives here. A
-// part of a split may have no dead member; there the call fails, as it may after the death of a member of the
-// communicator that is split. So each counted member leaves exactly once, even if it never received the id.
-// Nothing changes for a process that received the id, or if no process died.
-//
 // A persistent operation has a region of its own. Ranks may start several operations in different orders (MPI
 // 5.0 section 6.13 orders only their initialization), so a start has no sequence number among the
 // communicator's collectives. It has one among the starts of its operation; in the operation's own region,
@@ -43,7 +23,8 @@
 // non-local, so rank 0 allocates the region and broadcasts its id. Half of the regions are reserved for
 // communicators; an operation that gets no region uses messages.
 //
-// Used under the library's lock. docs/design/memory_model.md explains the memory orders.
+// coll/region_pool.h allocates the regions. Used under the library's lock. docs/design/memory_model.md
+// explains the memory orders.
 #pragma once
 
 #include <algorithm>
@@ -60,6 +41,7 @@
 #include "coll/hierarchy.h"
 #include "coll/mismatch.h"
 #include "coll/pipeline_ring.h"
+#include "coll/region_pool.h"
 #include "coll/select.h"
 #include "objects/comm.h"
 #include "shm/layout.h"
@@ -125,41 +107,6 @@ constexpr CallHeader call_header_of(uint64_t generation, uint32_t small_begun, C
   return {static_cast<uint64_t>(std::min(bytes, CallHeader::kBytesMax)) | static_cast<uint64_t>(kind) << 36 |
           uint64_t{small_begun & 0xff} << 40 | (generation & 0xffff) << 48};
 }
-
-/// The regions of the job: their allocation, and the processes that may still use each.
-class RegionPool {
- public:
-  /// Called once the process is attached to its job (shm::process_node), before the first communicator is
-  /// made: forgets which ids this process has received, and connects communicators to their regions.
-  static void set_up();
-  /// Allocates a region for these processes and records that this process has its id. Returns kNoRegion if
-  /// there are fewer than two processes or no region is available. A region id combines the index of the
-  /// region and its generation.
-  static int32_t take(std::span<const objects::PeerIndex> members);
-  /// The same for a persistent operation: fails if half of the regions are taken. Concurrent allocations may
-  /// exceed this limit.
-  static int32_t take_for_operation(std::span<const objects::PeerIndex> members);
-  /// Called by a process that has received a region id. Returns the id, which the process must leave once;
-  /// kNoRegion if the process has already left because another member died.
-  static int32_t accept(int32_t region_id);
-  /// Whether a number that came from another process is a possible region id, or kNoRegion.
-  static bool can_be(int32_t region_id);
-  /// Index of the region.
-  static int index_of(int32_t region) { return region % static_cast<int32_t>(shm::kRegionsMax); }
-  /// Called by a counted process that does not access the region any more.
-  static void leave(int32_t region) { leave(region, shm::node().local_rank()); }
-  /// The same for the process with this local rank in the segment. Only the first call counts.
-  static void leave(int32_t region, int place);
-  /// Leaves all regions on behalf of a process that has died.
-  static void leave_all(int place);
-  /// Leaves the regions whose id this process has not received and that count a member known to be dead.
-  static void leave_without_id();
-  /// Number of allocated regions of the job, for the tool interface.
-  static uint64_t count_taken();
-
- private:
-  static int32_t take_below(uint32_t most, std::span<const objects::PeerIndex> members);
-};
 
 /// This process's view of the region of a communicator or of a persistent operation. Ranks are those of the
 /// communicator; if it spans several machines, local ranks among its processes on this machine.
@@ -329,7 +276,6 @@ class CollectiveRegion {
   void wake_all() const;
 
  private:
-  friend class RegionPool;
   static constexpr size_t kOutOfStep = 1;    // index in RankSlots::consumed
   static constexpr size_t kSeen = 3;         // index in RankSlots::consumed: why it is out of step
   static constexpr size_t kOwn = 4;          // likewise
@@ -345,8 +291,9 @@ class CollectiveRegion {
   CollectiveRegion(objects::Comm& comm, const shm::Segment& segment, int32_t region);
   [[gnu::cold]] bool update_done_by_all(uint32_t number, objects::PeerIndex& awaited);
   void end_out_of_order(uint32_t number);
-  void publish_out_of_step(PublishedMismatch seen, PublishedMismatch own);
+  friend void use_regions(RegionPool& pool);
   void publish_death();
+  void publish_out_of_step(PublishedMismatch seen, PublishedMismatch own);
   [[gnu::cold]] Status death_before() const;
   void publish_done();
   /// Whether the job has more ranks than processors.
@@ -381,5 +328,9 @@ class CollectiveRegion {
   PipelineRing pipeline_ring_;
   ArenaAccess arena_access_;
 };
+
+/// Makes this the process's pool (region_pool()), and connects communicators to their regions. Called before
+/// the first communicator is made; tests that play several processes call it for each.
+void use_regions(RegionPool& pool);
 
 }  // namespace hearth::coll

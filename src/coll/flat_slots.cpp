@@ -1,15 +1,11 @@
 #include "coll/flat_slots.h"
 
 #include <algorithm>
-#include <type_traits>
 
-#include "base/contexts.h"
 #include "coll/access_counters.h"
 #include "coll/blocks.h"
-#include "coll/coll.h"
 #include "coll/mismatch.h"
 #include "coll/slot_data.h"
-#include "coll/tree_slots.h"
 #include "mpi.h"
 #include "p2p/wait_diagnostics.h"
 
@@ -392,111 +388,6 @@ void FlatSlots::keep_result() {
   } else {
     note(datatype::copy(operands_.result, in_.count, *in_.type, in_.to, in_.count, *in_.type));
   }
-}
-
-// Fast path of blocking calls, without a schedule.
-
-namespace {
-
-template <class Begin>
-[[gnu::noinline]] bool run_inline_in_tree(CollectiveRegion* region, uint32_t context, Collective collective,
-                                          int64_t bytes, Status& outcome, const Begin& begin) {
-  if (!fits_tree(region, collective, bytes)) return false;
-  TreeSlots slots(*region);
-  begin(slots);
-  slots.begin();
-  slots.run(context);
-  outcome = slots.outcome;
-  return true;
-}
-
-/// Inlined, so that no argument passes through memory: a copy of the captures of `begin` waited 5 ns for the
-/// preceding stores (8 bytes, a communicator of one rank).
-template <class Begin>
-[[gnu::always_inline]] inline bool run_inline(Comm& comm, Collective collective, int64_t bytes,
-                                              Status& outcome, const Begin& begin) {
-  CollectiveRegion* region = CollectiveRegion::of(comm);
-  if (!fits_flat_slots(region, collective, bytes)) {
-    if constexpr (std::is_invocable_v<Begin, TreeSlots&>) {
-      return run_inline_in_tree(region, comm.context + kCollectiveContext, collective, bytes, outcome, begin);
-    }
-    return false;
-  }
-  FlatSlots::Room room;  // not cleared, which would take longer than most collectives
-  FlatSlots slots(*region, &room);
-  begin(slots);
-  slots.begin();
-  slots.run(comm.context + kCollectiveContext);
-  outcome = slots.outcome;
-  return true;
-}
-
-/// False for invalid calls, whose error the schedule reports, and for calls without data, which need no other
-/// rank.
-bool folds_inline(const Type& type, const Op& op, Count count) {
-  return type.contiguous && count * type.size != 0 && datatype::check_reduction(op, type).ok();
-}
-
-}  // namespace
-
-bool ShortWay<barrier>::take(Comm& comm, Status& outcome) {
-  return run_inline(comm, Collective::barrier, 0, outcome, [](auto& slots) { slots.barrier(); });
-}
-
-bool ShortWay<bcast>::take(Comm& comm, Status& outcome, void* buffer, Count count, Type& type, int root) {
-  const int64_t bytes = count * type.size;
-  return bytes != 0 && run_inline(comm, Collective::bcast, bytes, outcome,
-                                  [&](auto& slots) { slots.bcast(buffer, count, type, root); });
-}
-
-bool ShortWay<gather>::take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
-                            void* receive, Count receive_count, Type& receive_type, int root) {
-  const int64_t bytes = comm.rank == root ? receive_count * receive_type.size : send_count * send_type.size;
-  return bytes != 0 && run_inline(comm, Collective::gather, bytes, outcome, [&](FlatSlots& slots) {
-           slots.gather(send, send_count, send_type, receive, receive_count, receive_type, root);
-         });
-}
-
-bool ShortWay<scatter>::take(Comm& comm, Status& outcome, const void* send, Count send_count, Type& send_type,
-                             void* receive, Count receive_count, Type& receive_type, int root) {
-  const int64_t bytes = comm.rank == root ? send_count * send_type.size : receive_count * receive_type.size;
-  return bytes != 0 &&
-         run_inline(comm, Collective::scatter, saturated_product(comm.size, bytes), outcome,
-                    [&](FlatSlots& slots) {
-                      slots.scatter(send, send_count, send_type, receive, receive_count, receive_type, root);
-                    });
-}
-
-bool ShortWay<allgather>::take(Comm& comm, Status& outcome, const void* send, Count send_count,
-                               Type& send_type, void* receive, Count receive_count, Type& receive_type) {
-  const int64_t bytes = receive_count * receive_type.size;
-  return bytes != 0 && run_inline(comm, Collective::allgather, bytes, outcome, [&](auto& slots) {
-           slots.allgather(send, send_count, send_type, receive, receive_count, receive_type);
-         });
-}
-
-bool ShortWay<alltoall>::take(Comm& comm, Status& outcome, const void* send, Count send_count,
-                              Type& send_type, void* receive, Count receive_count, Type& receive_type) {
-  const int64_t bytes = receive_count * receive_type.size;
-  return bytes != 0 &&
-         run_inline(comm, Collective::alltoall, saturated_product(comm.size, bytes), outcome,
-                    [&](FlatSlots& slots) {
-                      slots.alltoall(send, send_count, send_type, receive, receive_count, receive_type);
-                    });
-}
-
-bool ShortWay<reduce>::take(Comm& comm, Status& outcome, const void* send, void* receive, Count count,
-                            Type& type, Op& op, int root) {
-  return folds_inline(type, op, count) &&
-         run_inline(comm, Collective::reduce, count * type.size, outcome,
-                    [&](auto& slots) { slots.reduce(send, receive, count, type, op, root); });
-}
-
-bool ShortWay<allreduce>::take(Comm& comm, Status& outcome, const void* send, void* receive, Count count,
-                               Type& type, Op& op) {
-  return folds_inline(type, op, count) &&
-         run_inline(comm, Collective::allreduce, count * type.size, outcome,
-                    [&](auto& slots) { slots.allreduce(send, receive, count, type, op); });
 }
 
 }  // namespace hearth::coll

@@ -30,6 +30,13 @@ inline bool fits_flat_slots(const CollectiveRegion* region, Collective collectiv
   return region != nullptr && bytes <= region->flat_bytes_max(collective);
 }
 
+/// What a blocking call has done when it leaves a collective to FlatSlots (coll/flat_call.h).
+struct FlatProgress {
+  uint32_t number;  // the sequence number, which is taken
+  bool has_published;
+  Status outcome;
+};
+
 /// One such collective on this process. First one function sets the collective, with the arguments of the MPI
 /// call; `send` may be MPI_IN_PLACE where that call allows it. Then begin() takes a sequence number.
 class FlatSlots final : public SharedCollective {
@@ -68,12 +75,15 @@ class FlatSlots final : public SharedCollective {
 
   /// Adds the collective as a step.
   void join(Schedule& schedule) { schedule.add_shared(*this, out_.type, in_.type, in_.op); }
-  void begin() override {
-    number_ = region_.next_number();
+  void begin() override { resume({region_.next_number(), false, {}}); }
+  /// Continues a collective, in place of begin().
+  void resume(const FlatProgress& progress) {
+    number_ = progress.number;
+    has_published_ = progress.has_published;
+    outcome = progress.outcome;
     generation_ = region_.pipeline_ring().generations_begun();
     expected_ = what_of(in_.expected_bytes, kind_, generation_);
-    outcome = {};
-    has_published_ = operands_.has_result = false;
+    operands_.has_result = false;
     operands_.first = nullptr;
     read_.next = read_.first;
     lag_ = 0;

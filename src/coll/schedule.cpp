@@ -380,24 +380,25 @@ Status Schedule::obtain_operation_region() {
     // Run on every machine, even if this one has no region: all ranks must count it among their collectives.
     const bool has_one = CollectiveRegion::on_machine(*comm_) != nullptr;
     int32_t region_id = has_one && machines_->place == 0 && comm_->failure == 0
-                            ? RegionPool::take_for_operation(machines_->peers_on(machines_->own))
+                            ? region_pool().take_for_operation(machines_->peers_on(machines_->own))
                             : objects::kNoRegion;
     const Status status = run<tell_machine>(*comm_, has_one ? &region_id : nullptr);
     if (!status.ok()) {
-      RegionPool::leave(region_id);
-    } else if (const int32_t region = RegionPool::accept(region_id); region != objects::kNoRegion) {
+      region_pool().leave(region_id);
+    } else if (const int32_t region = region_pool().accept(region_id); region != objects::kNoRegion) {
       machine_region_ = CollectiveRegion::open(*comm_, region);
     }
     return status;
   }
   if (CollectiveRegion::of(*comm_) == nullptr) return {};
   // If a member has failed, no region is allocated, and the broadcast fails.
-  int32_t region_id = rank_ == 0 && comm_->failure == 0 ? RegionPool::take_for_operation(comm_->group->peers)
-                                                        : objects::kNoRegion;
+  int32_t region_id = rank_ == 0 && comm_->failure == 0
+                          ? region_pool().take_for_operation(comm_->group->peers)
+                          : objects::kNoRegion;
   const Status status = run<bcast>(*comm_, &region_id, Count{sizeof region_id}, byte_type(), 0);
   if (!status.ok()) {
-    RegionPool::leave(region_id);
-  } else if (const int32_t region = RegionPool::accept(region_id); region != objects::kNoRegion) {
+    region_pool().leave(region_id);
+  } else if (const int32_t region = region_pool().accept(region_id); region != objects::kNoRegion) {
     region_ = CollectiveRegion::open(*comm_, region);
   }
   return status;
@@ -407,13 +408,13 @@ Status Schedule::agree_on_region() {
   if (keeps_steps_ || comm_->region_agreed) return {};
   comm_->region_agreed = true;
   int32_t region_id = machines_->place == 0 && comm_->failure == 0
-                          ? RegionPool::take(machines_->peers_on(machines_->own))
+                          ? region_pool().take(machines_->peers_on(machines_->own))
                           : objects::kNoRegion;
   if (const Status status = tell_machine(*this, &region_id); !status.ok()) {
-    RegionPool::leave(region_id);
+    region_pool().leave(region_id);
     return status;
   }
-  comm_->region = RegionPool::accept(region_id);
+  comm_->region = region_pool().accept(region_id);
   machine_region_ = CollectiveRegion::on_machine(*comm_);
   return {};
 }

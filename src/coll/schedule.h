@@ -307,11 +307,11 @@ class Schedule final : private p2p::Polled {
 // The three forms of a collective. `build` is its function in coll.h; `arguments` follow the schedule.
 
 /// Fast path of a blocking call without a schedule, specialised in coll.h for collectives that have one.
-/// take() returns whether it executed the call, with the status in its second argument.
+/// run() returns whether it executed the call, with the status in its second argument.
 template <auto build>
-struct ShortWay {
+struct FastPath {
   template <class... Arguments>
-  static bool take(Comm&, Status&, Arguments&&...) {
+  static bool run(Comm&, Status&, Arguments&&...) {
     return false;
   }
 };
@@ -337,7 +337,7 @@ inline Status failure_of(const Comm& comm) {
 template <auto build, class... Arguments>
 Status run(Comm& comm, Arguments&&... arguments) {
   const profile::CollectiveTimer timer(comm);
-  if (Status outcome; ShortWay<build>::take(comm, outcome, arguments...)) return outcome;
+  if (Status outcome; FastPath<build>::run(comm, outcome, arguments...)) return outcome;
   HEARTH_TRY(failure_of(comm));
   Schedule schedule(comm);
   schedule.note_root(arguments...);

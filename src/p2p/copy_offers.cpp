@@ -165,15 +165,16 @@ CopyOffers::Answer CopyOffers::copy_share(const Request& request, uint8_t flags,
   }
 }
 
-// Returns false if the buffer is not inside the receiver's arena slice.
+// Returns false if the buffer is not inside the receiver's arena slice, or if there is no arena.
 bool CopyOffers::copy_share_in_arena(const Request& request, const CooperativeRequest& cooperative_request) {
+  if (arena_ == nullptr) return false;
   const size_t slice_bytes = arena_->slice_bytes();
   if (cooperative_request.to > slice_bytes ||
       cooperative_request.bytes > slice_bytes - cooperative_request.to) {
     return false;
   }
   const PeerIndex receiver = request.key.peer;
-  std::byte* to = arena_->memory_of(access_.place_of(receiver), cooperative_request.to,
+  std::byte* to = arena_->memory_of(access_.local_rank_of(receiver), cooperative_request.to,
                                     static_cast<size_t>(cooperative_request.bytes));
   if (to == nullptr) return true;  // this process has no address space left for the slice
   SendingInArena copier(to, first_byte(request));
@@ -189,7 +190,7 @@ void CopyOffers::copy_share_by_method(const Request& request, const CooperativeR
   single_copy::Method* method = access_.writer_of(receiver);
   if (method == nullptr || !access_.has_control_blocks()) return;
   const CmaAccess access(access_.counted_block(receiver, *method),
-                         pairs_.know(receiver).protocol.cma_accesses_max, access_.own_place());
+                         pairs_.know(receiver).protocol.cma_accesses_max, access_.own_local_rank());
   if (!access.allowed()) return;
   SendingByMethod copier(*method, access_.target_of(receiver), cooperative_request.to, first_byte(request));
   const single_copy::Message message =
@@ -206,7 +207,7 @@ uint8_t CopyOffers::write_alone(const Request& request, const CooperativeRequest
   single_copy::Method* method = access_.writer_of(receiver);
   if (method != nullptr) {
     const CmaAccess access(access_.counted_block(receiver, *method),
-                           pairs_.know(receiver).protocol.cma_accesses_max, access_.own_place());
+                           pairs_.know(receiver).protocol.cma_accesses_max, access_.own_local_rank());
     if (!access.allowed()) return kNotWritten;
     if (method->write(access_.target_of(receiver), cooperative_request.to, first_byte(request),
                       static_cast<size_t>(cooperative_request.bytes))) {

@@ -24,13 +24,27 @@ WaitPolicy WaitPolicy::from_parameters(bool more_ranks_than_processors) {
   return policy;
 }
 
+namespace {
+
+shm::Arena* arena_of(const EngineSetup& setup) {
+  return setup.node == nullptr ? nullptr : setup.node->arena();
+}
+shm::LongTraffic* traffic_of(const EngineSetup& setup) {
+  return setup.node == nullptr ? nullptr : &setup.node->block().traffic;
+}
+shm::WaitPage* wait_page_of(const EngineSetup& setup) {
+  return setup.node == nullptr ? nullptr : &setup.node->block().waiting;
+}
+
+}  // namespace
+
 Engine::Engine(const EngineSetup& setup)
     : transport_(*setup.transport),
       errors_(setup.self, setup.fatal, matching_.unexpected()),
       requests_(setup.self, matching_.posted(), errors_),
       failures_(setup.size, setup.liveness),
       pairs_(
-          setup.size, setup.relation, transport_, setup.arena,
+          setup.size, setup.relation, transport_, arena_of(setup),
           setup.recorder == nullptr
               ? std::function<void(PeerIndex, const Pair&)>()
               : [this](PeerIndex peer, const Pair& pair) {
@@ -43,16 +57,15 @@ Engine::Engine(const EngineSetup& setup)
       eager_({transport_, matching_, requests_, pairs_, failures_, deferred_, answers_, errors_, profile_,
               [](void* engine) { static_cast<Engine*>(engine)->progress(); }, this}),
       buffers_(setup.self, setup.size, transport_, deferred_, errors_),
-      access_(setup.self, setup.size, transport_, setup.control_block, setup.places, setup.methods,
-              setup.recorder),
-      offers_(pairs_, access_, setup.arena, setup.recorder, counters_),
-      copies_(transport_, requests_, pairs_, access_, setup.arena, setup.recorder, counters_),
+      access_(setup.self, setup.size, transport_, setup.node, setup.methods, setup.recorder),
+      offers_(pairs_, access_, arena_of(setup), setup.recorder, counters_),
+      copies_(transport_, requests_, pairs_, access_, arena_of(setup), setup.recorder, counters_),
       sends_(setup.self, {transport_, requests_, pairs_, buffers_, offers_, answers_, deferred_, errors_,
-                          setup.recorder, setup.traffic, counters_}),
+                          setup.recorder, traffic_of(setup), counters_}),
       receives_(setup.self, {transport_, matching_, requests_, pairs_, buffers_, copies_, sends_, answers_,
-                             errors_, setup.recorder, setup.traffic, counters_}),
+                             errors_, setup.recorder, traffic_of(setup), counters_}),
       threads_(transport_, setup.backstop_ns),
-      wait_publisher_(setup.wait_page, requests_.pool(), matching_, setup.check_liveness),
+      wait_publisher_(wait_page_of(setup), requests_.pool(), matching_, setup.check_liveness),
       wait_profile_(setup.recorder, requests_.pool()),
       waiting_(setup.wait, {*this, threads_, wait_publisher_, wait_profile_, counters_}),
       failure_handler_(setup.self, {transport_, matching_, requests_, failures_, answers_, eager_, buffers_,

@@ -58,9 +58,9 @@
 #include "p2p/wait_profile.h"
 #include "p2p/wait_publisher.h"
 #include "p2p/waiting.h"
-#include "shm/arena.h"
 #include "shm/layout.h"
 #include "shm/liveness.h"
+#include "shm/node.h"
 #include "single_copy/single_copy.h"
 #include "transport/transport.h"
 
@@ -79,19 +79,13 @@ struct EngineSetup {
   std::function<topo::Relation(PeerIndex)> relation;
   /// Allocates a block of context ids and returns the first (base/contexts.h).
   std::function<uint32_t()> new_context;
-  /// The arena, which all processes of the machine map, and the control block of each process for cooperative
-  /// copies. Without them these protocols are not used.
-  shm::Arena* arena = nullptr;
-  std::function<shm::CopyControlBlock*(PeerIndex)> control_block;
-  /// The local rank of each process, by which the arena addresses it; empty: all processes are on one
-  /// machine.
-  std::vector<int> places;
+  /// The machine of this process: its arena, the control blocks for cooperative copies, the local ranks by
+  /// which both address processes, the wait diagnostics of this rank and its counters of the bytes sent and
+  /// received outside of the rings. nullptr: all processes are on one machine and share no memory but that of
+  /// the transport, so these protocols are not used. Outlives the engine.
+  const shm::Node* node = nullptr;
   /// Single-copy methods in order of preference.
   std::vector<single_copy::Method*> methods;
-  /// For the wait diagnostics of this rank; nullptr in tests.
-  shm::WaitPage* wait_page = nullptr;
-  /// Counters of the bytes sent and received outside of the rings; nullptr in tests.
-  shm::LongTraffic* traffic = nullptr;
   /// Registry of dead processes; nullptr if deaths are not detected.
   const shm::Deaths* liveness = nullptr;
   /// Runs the peer liveness monitor; called repeatedly by calls that wait long. Null if the launcher detects

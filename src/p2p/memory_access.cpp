@@ -7,13 +7,11 @@
 namespace hearth::p2p {
 
 MemoryAccess::MemoryAccess(PeerIndex self, int processes, transport::Transport& transport,
-                           const std::function<shm::CopyControlBlock*(PeerIndex)>& control_block,
-                           const std::vector<int>& places, const std::vector<single_copy::Method*>& methods,
+                           const shm::Node* node, const std::vector<single_copy::Method*>& methods,
                            profile::Recorder* recorder)
     : self_(self),
       transport_(transport),
-      control_block_(control_block),
-      places_(places),
+      node_(node),
       methods_(methods),
       recorder_(recorder),
       accesses_(static_cast<size_t>(processes)) {}
@@ -49,8 +47,8 @@ single_copy::Method* MemoryAccess::writer_of(PeerIndex peer) {
 
 // Processes on other machines have no local rank and no slots in the control block.
 void MemoryAccess::reap(PeerIndex process) const {
-  if (const int place = place_of(process); control_block_ && place >= 0) {
-    CmaAccess::end_of(*control_block_(self_), place);
+  if (const int local_rank = local_rank_of(process); has_control_blocks() && local_rank >= 0) {
+    CmaAccess::end_of(control_block(self_), local_rank);
   }
 }
 

@@ -6,11 +6,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "objects/group.h"
 #include "shm/layout.h"
+#include "shm/node.h"
 #include "single_copy/single_copy.h"
 #include "transport/transport.h"
 
@@ -24,12 +24,10 @@ using objects::PeerIndex;
 
 class MemoryAccess {
  public:
-  /// `control_block`: of each process; empty: none. `places`: the local rank of each process, negative on
-  /// another machine; empty: all processes are on one machine. `methods`: in order of preference.
-  MemoryAccess(PeerIndex self, int processes, transport::Transport& transport,
-               const std::function<shm::CopyControlBlock*(PeerIndex)>& control_block,
-               const std::vector<int>& places, const std::vector<single_copy::Method*>& methods,
-               profile::Recorder* recorder);
+  /// `node`: has the control blocks and the local ranks; nullptr: there are no control blocks, and all
+  /// processes are on one machine. `methods`: in order of preference.
+  MemoryAccess(PeerIndex self, int processes, transport::Transport& transport, const shm::Node* node,
+               const std::vector<single_copy::Method*>& methods, profile::Recorder* recorder);
 
   /// The first method that can read a known word of exactly that process; nullptr: none.
   single_copy::Method* reader_of(PeerIndex peer);
@@ -42,18 +40,18 @@ class MemoryAccess {
   void refuse_writing(PeerIndex peer) { of(peer).writing = Ability::refused; }
 
   PeerIndex self() const { return self_; }
-  /// By the local rank the arena and the control blocks address a process.
-  int place_of(PeerIndex peer) const {
-    return places_.empty() ? static_cast<int>(peer) : places_[static_cast<size_t>(peer)];
+  /// The local rank, by which the arena and the control blocks address a process; -1 on another machine.
+  int local_rank_of(PeerIndex peer) const {
+    return node_ == nullptr ? static_cast<int>(peer) : node_->local_rank_of(peer);
   }
-  int own_place() const { return place_of(self_); }
-  bool has_control_blocks() const { return static_cast<bool>(control_block_); }
-  /// Pre: has_control_blocks().
-  shm::CopyControlBlock& control_block(PeerIndex peer) const { return *control_block_(peer); }
+  int own_local_rank() const { return local_rank_of(self_); }
+  bool has_control_blocks() const { return node_ != nullptr; }
+  /// Pre: has_control_blocks(), and the process is on this machine.
+  shm::CopyControlBlock& control_block(PeerIndex peer) const { return node_->block_of(peer).control_block; }
   /// The control block that counts concurrent accesses to that process's memory; nullptr if they are not
   /// counted.
   shm::CopyControlBlock* counted_block(PeerIndex peer, const single_copy::Method& method) const {
-    return control_block_ && method.takes_lock() ? control_block_(peer) : nullptr;
+    return has_control_blocks() && method.takes_lock() ? &control_block(peer) : nullptr;
   }
   /// Clears the accesses to this process's memory that a dead process has registered.
   void reap(PeerIndex process) const;
@@ -72,8 +70,7 @@ class MemoryAccess {
 
   const PeerIndex self_;
   transport::Transport& transport_;
-  const std::function<shm::CopyControlBlock*(PeerIndex)> control_block_;
-  const std::vector<int> places_;
+  const shm::Node* const node_;
   const std::vector<single_copy::Method*> methods_;
   profile::Recorder* const recorder_;
   std::vector<Access> accesses_;  // by peer

@@ -140,7 +140,7 @@ void OfferedCopies::copy_from_self(const ReceiveStream& stream, const Request& r
 
 bool OfferedCopies::copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes) {
   if (arena_ == nullptr || !arena_->usable()) return false;
-  const std::byte* data = arena_->memory_of(access_.place_of(stream.from), stream.address,
+  const std::byte* data = arena_->memory_of(access_.local_rank_of(stream.from), stream.address,
                                             static_cast<size_t>(stream.total_bytes));
   if (data == nullptr) return false;
   if (!datatype::is_one_run(*request.type, request.count)) {
@@ -171,7 +171,7 @@ OfferedCopies::Copied OfferedCopies::copy_by_method(ReceiveStream& stream, const
   single_copy::Method* method = access_.reader_of(stream.from);
   if (method != nullptr && (bytes < limits.single_copy_write_bytes_min || peer.writing_declined)) {
     const CmaAccess access(access_.counted_block(stream.from, *method), limits.cma_accesses_max,
-                           access_.own_place());
+                           access_.own_local_rank());
     if (!access.allowed()) return Copied::not_now;
     ReceivingByMethod copier(transport_, stream, to, *method, access_.target_of(stream.from));
     if (together ? copy_together(stream, address, kByMethod, bytes, single_copy::kSystemPieces, copier)

@@ -7,8 +7,8 @@ namespace hearth::p2p {
 
 void PacketDamage::report(PeerIndex from, const shm::PacketHeader& header, bool answers_expected) {
   if (!is_answer(header.kind())) {
-    shm::report_corruption("rank %d's packet to rank %d, of kind %u and %u bytes, is none that there is",
-                           from, self_, unsigned{header.kind()}, unsigned{header.bytes()});
+    shm::report_corruption("invalid packet from rank %d to rank %d: kind %u, %u bytes", from, self_,
+                           unsigned{header.kind()}, unsigned{header.bytes()});
   }
   if (reported_ || answers_expected) return;
   reported_ = true;

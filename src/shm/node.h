@@ -79,7 +79,9 @@ class Node {
   mutable std::vector<os::Descriptor> processes_;  // by local rank: pidfds
 };
 
-/// The process's machine, from attaching to the job to the end of the process; nullptr before.
+/// The process's machine, from attaching to the job to the end of the process; nullptr before. A global,
+/// because code without an object of its own needs it: hooks of communicators, callbacks of the transports,
+/// the ends of exiting and forked processes.
 inline const Node* process_node = nullptr;
 /// Pre: attached.
 inline const Node& node() {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -73,11 +74,8 @@ class Ranks {
   Ranks(const Case& which, int size, std::vector<int> nodes = {})
       : job_(which, size), random_(which.seed * 31 + 7), nodes_(std::move(nodes)) {
     datatype::enter_predefined_types();
-    shm::process_node = nullptr;
-    if (which.kind == Kind::shm) {
-      shm::process_node = &job_.node(0);
-      coll::RegionPool::set_up();
-    }
+    shm::process_node = which.kind == Kind::shm ? &job_.node(0) : nullptr;
+    coll::use_regions(pool_.emplace(shm::process_node));
     for (int rank = 0; rank < size; ++rank) {
       p2p::EngineSetup setup;
       setup.self = rank;
@@ -251,6 +249,7 @@ class Ranks {
   }
 
   Job job_;
+  std::optional<coll::RegionPool> pool_;
   std::mt19937 random_;
   const std::vector<int> nodes_;
   std::vector<std::unique_ptr<Engine>> engines_;

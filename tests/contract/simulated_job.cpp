@@ -1,5 +1,6 @@
 #include "simulated_job.h"
 
+#include "coll/collective_region.h"
 #include "datatype/predefined.h"
 #include "objects/pools.h"
 
@@ -53,6 +54,7 @@ class SimulatedJob::Endpoint final : public transport::Transport {
 
 SimulatedJob::SimulatedJob(int ranks, int ranks_each) : ranks_each_(ranks_each) {
   datatype::enter_predefined_types();
+  coll::use_regions(no_regions_);
   for (int self = 0; self < ranks; ++self) ranks_.push_back(std::make_unique<Rank>());
   for (int self = 0; self < ranks; ++self) make(self);
 }

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "coll/region_pool.h"
 #include "objects/comm.h"
 #include "p2p/engine.h"
 #include "transport/fabric.h"
@@ -63,6 +64,7 @@ class SimulatedJob {
   void make(int self);
 
   const int ranks_each_;
+  coll::RegionPool no_regions_{nullptr};
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

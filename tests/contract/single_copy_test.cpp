@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <random>
 #include <vector>
 
+#include "base/check.h"
 #include "base/os_process.h"
 #include "job.h"
 #include "mpi.h"
@@ -159,6 +161,13 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
   SingleCopyEngines() {
     byte_.size = byte_.extent = byte_.true_extent = 1;
     byte_.committed = true;
+    shm::SegmentPlan plan;
+    plan.rank_count = kSize;
+    plan.ring_lines = 64;
+    plan.cell_bytes = 4096;
+    plan.cell_count = 4;
+    HEARTH_CHECK(shm::Segment::create(plan, segment_).ok());
+    for (int rank = 0; rank < kSize; ++rank) nodes_.emplace_back(segment_, rank);
   }
   ~SingleCopyEngines() override { tune::use({}); }
 
@@ -180,7 +189,7 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
       setup.size = kSize;
       setup.transport = &job_.endpoint(rank);
       setup.relation = [](PeerIndex) { return topo::Relation::l3; };
-      setup.control_block = [this](PeerIndex peer) { return &control_blocks_[static_cast<size_t>(peer)]; };
+      setup.node = &nodes_[static_cast<size_t>(rank)];
       setup.methods = {&methods_[static_cast<size_t>(rank)]};
       setup.warn = [](const char*) { ++warnings; };
       engines_.push_back(std::make_unique<Engine>(setup));
@@ -189,6 +198,9 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
 
   Engine& engine(int rank) { return *engines_[static_cast<size_t>(rank)]; }
   MayRefuse& method(int rank) { return methods_[static_cast<size_t>(rank)]; }
+  shm::CopyControlBlock& control_block(int rank) {
+    return nodes_[static_cast<size_t>(rank)].block().control_block;
+  }
   void step() { engine(static_cast<int>(random_() % kSize)).progress(); }
   template <class Done>
   void run_until(Done done) {
@@ -249,7 +261,8 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
   Job job_{GetParam(), kSize};
   std::mt19937 random_{GetParam().seed * 104729};
   datatype::Type byte_;
-  std::vector<shm::CopyControlBlock> control_blocks_{kSize};
+  shm::Segment segment_;
+  std::deque<shm::Node> nodes_;
   std::vector<MayRefuse> methods_{kSize};
   std::vector<std::unique_ptr<Engine>> engines_;
 };
@@ -356,25 +369,25 @@ TEST_P(SingleCopyChoices, where_both_are_refused_it_is_no_longer_offered) {
 
 TEST_P(SingleCopyChoices, more_cma_accesses_than_allowed_go_through_bounce_buffers) {
   start(Way::read, 2);
-  control_blocks_[0].cma_accesses[0] = 8;
-  control_blocks_[0].cma_accesses[1] = 9;
+  control_block(0).cma_accesses[0] = 8;
+  control_block(0).cma_accesses[1] = 9;
   exchange(kLong);
   EXPECT_EQ(method(1).reads, 0);
-  EXPECT_EQ(p2p::CmaAccess::count(control_blocks_[0]), 2);
-  p2p::CmaAccess::end_of(control_blocks_[0], 6);
-  p2p::CmaAccess::end_of(control_blocks_[0], 8);
+  EXPECT_EQ(p2p::CmaAccess::count(control_block(0)), 2);
+  p2p::CmaAccess::end_of(control_block(0), 6);
+  p2p::CmaAccess::end_of(control_block(0), 8);
   exchange(kLong);
   EXPECT_EQ(method(1).reads, 1) << "it must be offered again";
-  EXPECT_EQ(p2p::CmaAccess::count(control_blocks_[0]), 1);
-  EXPECT_EQ(control_blocks_[0].cma_accesses[0], 8u);
+  EXPECT_EQ(p2p::CmaAccess::count(control_block(0)), 1);
+  EXPECT_EQ(control_block(0).cma_accesses[0], 8u);
   start(Way::write, 1);
-  control_blocks_[1].cma_accesses[0] = 9;
+  control_block(1).cma_accesses[0] = 9;
   exchange(kLong);
   EXPECT_EQ(method(0).writes, 0);
-  p2p::CmaAccess::end_of(control_blocks_[1], 8);
+  p2p::CmaAccess::end_of(control_block(1), 8);
   exchange(kLong);
   EXPECT_EQ(method(0).writes, 1);
-  EXPECT_EQ(p2p::CmaAccess::count(control_blocks_[1]), 0);
+  EXPECT_EQ(p2p::CmaAccess::count(control_block(1)), 0);
 }
 
 TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
@@ -421,8 +434,8 @@ TEST_P(SingleCopyEngines, many_messages_while_the_system_refuses_now_and_then) {
       });
       for (size_t n = 0; n < kMessages; ++n) EXPECT_EQ(room[n], data[n]) << "message " << n;
       EXPECT_EQ(warnings, 0);
-      EXPECT_EQ(p2p::CmaAccess::count(control_blocks_[0]), 0);
-      EXPECT_EQ(p2p::CmaAccess::count(control_blocks_[1]), 0);
+      EXPECT_EQ(p2p::CmaAccess::count(control_block(0)), 0);
+      EXPECT_EQ(p2p::CmaAccess::count(control_block(1)), 0);
     }
   }
 }

@@ -212,7 +212,7 @@ CountedRanks::CountedRanks(int ranks) : size_(ranks) {
   segment_.job().usable_processors = static_cast<uint32_t>(ranks);
   node_.emplace(segment_, 0);
   shm::process_node = &*node_;
-  RegionPool::set_up();
+  use_regions(pool_.emplace(&*node_));
   state = {};
   state.depths.assign(static_cast<size_t>(ranks), 0);
   for (int number = 0; number < ranks; ++number) {

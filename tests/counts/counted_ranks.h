@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/region_pool.h"
 #include "coll/schedule.h"
 #include "shm/node.h"
 #include "shm/segment.h"
@@ -65,6 +66,7 @@ class CountedRanks {
   int size_;
   shm::Segment segment_;
   std::optional<shm::Node> node_;
+  std::optional<RegionPool> pool_;
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

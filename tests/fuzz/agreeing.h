@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/contexts.h"
@@ -34,7 +35,7 @@ class Agreeing {
     datatype::enter_predefined_types();
     p2p::process_engine = &rank_.engine();
     shm::process_node = &node_;
-    coll::RegionPool::set_up();
+    coll::use_regions(pool_.emplace(&node_));
     coll::Agreement::set_up();
     objects::Group* group = objects::pools.groups.create();
     group->peers = {0, 1, 2};
@@ -71,9 +72,9 @@ class Agreeing {
     const std::unique_ptr<Started> over = std::move(under_way_.front());
     under_way_.erase(under_way_.begin());
     const int32_t region = over->outcome().allocation.region;
-    demand(coll::RegionPool::can_be(region), "what is agreed on is an area");
+    demand(coll::region_pool().can_be(region), "what is agreed on is an area");
     for (int member = 0; member < kSize; ++member) static_cast<void>(over->is_lost(member));
-    coll::RegionPool::leave(region);
+    coll::region_pool().leave(region);
   }
   void describe() {
     if (under_way_.empty()) return;
@@ -92,6 +93,7 @@ class Agreeing {
   Input& input_;
   const int self_;
   shm::Node node_;
+  std::optional<coll::RegionPool> pool_;
   transport::ShmTransport transport_;
   Rank rank_;
   objects::Comm* comm_ = nullptr;

@@ -1,5 +1,5 @@
 /* The life of a collective region when processes die: RegionState in src/shm/layout.h, and take, leave and
- * leave_all in src/coll/collective_region.cpp. Process 0 takes the region for all, up to TURNS times; each member
+ * leave_all in src/coll/region_pool.cpp. Process 0 takes the region for all, up to TURNS times; each member
  * that learns of it uses it and leaves. Up to DEATHS processes die, at any point. Survivors that notice a
  * death complete its unfinished work. In the end the region is free and clear.
  *

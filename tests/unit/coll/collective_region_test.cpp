@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -49,7 +50,8 @@ class CollectiveRegions : public testing::Test {
   /// Continues as this process, which has received no id yet.
   void be(int rank) {
     shm::process_node = &nodes_[static_cast<size_t>(rank)];
-    RegionPool::set_up();
+    pools_[static_cast<size_t>(rank)].emplace(&nodes_[static_cast<size_t>(rank)]);
+    use_regions(*pools_[static_cast<size_t>(rank)]);
   }
 
   /// The communicator object of process `rank`, with the first `size` processes as members.
@@ -78,7 +80,7 @@ class CollectiveRegions : public testing::Test {
   static int32_t take(int members) {
     objects::Peers all;
     for (int peer = 0; peer < members; ++peer) all.push_back(peer);
-    return RegionPool::take(all);
+    return region_pool().take(all);
   }
 
   /// Bit i is set if region i is taken.
@@ -104,6 +106,7 @@ class CollectiveRegions : public testing::Test {
 
   shm::Segment segment_;
   std::deque<shm::Node> nodes_;
+  std::optional<RegionPool> pools_[kRanks];
 };
 
 TEST_F(CollectiveRegions, TheFirstIsTakenFromTheStart) {
@@ -113,7 +116,7 @@ TEST_F(CollectiveRegions, TheFirstIsTakenFromTheStart) {
 
 TEST_F(CollectiveRegions, WhoIsAloneGetsNone) {
   EXPECT_EQ(take(1), kNoRegion);
-  RegionPool::leave(kNoRegion);
+  region_pool().leave(kNoRegion);
   EXPECT_EQ(regions_taken(), 1u);
 }
 
@@ -122,11 +125,11 @@ TEST_F(CollectiveRegions, ThereIsABoundAndTheLastOneToLeaveGivesBack) {
   const int32_t other = take(3);
   EXPECT_EQ((std::set<int>{RegionPool::index_of(one), RegionPool::index_of(other)}), (std::set<int>{1, 2}));
   EXPECT_EQ(take(2), kNoRegion);
-  RegionPool::leave(other, 0);
-  RegionPool::leave(other, 2);
-  RegionPool::leave(other, 2);
+  region_pool().leave(other, 0);
+  region_pool().leave(other, 2);
+  region_pool().leave(other, 2);
   EXPECT_EQ(take(2), kNoRegion) << "one member is still there";
-  RegionPool::leave(other, 1);
+  region_pool().leave(other, 1);
   EXPECT_EQ(RegionPool::index_of(take(2)), RegionPool::index_of(other));
 }
 
@@ -227,26 +230,26 @@ TEST_F(CollectiveRegions, AreLeftForTheDeadOnceWhoeverSaysIt) {
   const int32_t other = take(2);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 3; ++rank) {
-    threads.emplace_back([] { RegionPool::leave_all(3); });
+    threads.emplace_back([] { region_pool().leave_all(3); });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(present(one), 3);
   EXPECT_EQ(present(other), 2) << "it was none of its members";
   EXPECT_EQ(present(0), kRanks - 1);
-  RegionPool::leave_all(0);
-  RegionPool::leave_all(1);
+  region_pool().leave_all(0);
+  region_pool().leave_all(1);
   EXPECT_EQ(regions_taken(), 1u | 1u << RegionPool::index_of(one))
       << "the last one gives back what others have left";
-  RegionPool::leave(one, 2);
+  region_pool().leave(one, 2);
   EXPECT_EQ(regions_taken(), 1u);
 }
 
 TEST_F(CollectiveRegions, OfWhoDiesWhileTakingOneComeBack) {
   const int32_t region = take(4);
   abandon(region, RegionState::kTaking, 3);
-  RegionPool::leave_all(2);
+  region_pool().leave_all(2);
   EXPECT_EQ(regions_taken(), 1u | 1u << RegionPool::index_of(region)) << "another one takes it";
-  RegionPool::leave_all(3);
+  region_pool().leave_all(3);
   EXPECT_EQ(regions_taken(), 1u);
   EXPECT_EQ(present(region), 0);
 }
@@ -260,7 +263,7 @@ TEST_F(CollectiveRegions, OfWhoDiesWhileClearingComeBackClear) {
   abandon(region, RegionState::kClearing, 1);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 3; ++rank) {
-    threads.emplace_back([] { RegionPool::leave_all(1); });
+    threads.emplace_back([] { region_pool().leave_all(1); });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(regions_taken(), 1u);
@@ -270,9 +273,9 @@ TEST_F(CollectiveRegions, OfWhoDiesWhileClearingComeBackClear) {
 
 TEST_F(CollectiveRegions, OfWhoDiesAsTheLastToLeaveComeBack) {
   const int32_t region = take(2);
-  RegionPool::leave(region, 0);
+  region_pool().leave(region, 0);
   present_bits(region) = 0;
-  RegionPool::leave_all(1);
+  region_pool().leave_all(1);
   EXPECT_EQ(regions_taken(), 1u);
 }
 
@@ -281,17 +284,17 @@ TEST_F(CollectiveRegions, OfWhoDiesAsTheLastToLeaveComeBack) {
 TEST_F(CollectiveRegions, LeavesWithoutTheIdAfterTheAllocatingProcessDied) {
   const int32_t region = take(3);
   be(1);
-  RegionPool::leave_without_id();
+  region_pool().leave_without_id();
   EXPECT_EQ(present(region), 3) << "word of it may come, nobody has died";
   objects::leave_regions_of(4);
-  RegionPool::leave_without_id();
+  region_pool().leave_without_id();
   EXPECT_EQ(present(region), 3) << "likewise, among the members";
   objects::leave_regions_of(0);
-  RegionPool::leave_without_id();
+  region_pool().leave_without_id();
   EXPECT_EQ(present(region), 1);
   be(2);
   objects::leave_regions_of(0);
-  RegionPool::leave_without_id();
+  region_pool().leave_without_id();
   EXPECT_EQ(regions_taken(), 1u);
 }
 
@@ -302,10 +305,10 @@ TEST_F(CollectiveRegions, LeavesIfItKnowsOfADeathBeforeTheAllocatingProcess) {
   const int32_t region = take(3);
   EXPECT_EQ(present(region), 3);
   objects::leave_regions_of(2);
-  RegionPool::leave(region);
+  region_pool().leave(region);
   be(1);
   objects::leave_regions_of(2);
-  RegionPool::leave_without_id();
+  region_pool().leave_without_id();
   EXPECT_EQ(regions_taken(), 1u);
 }
 
@@ -313,30 +316,30 @@ TEST_F(CollectiveRegions, LeavesIfItKnowsOfADeathBeforeTheAllocatingProcess) {
 // here.
 TEST_F(CollectiveRegions, LeavesWithoutTheIdWhatTheDeadProcessHadLeft) {
   const int32_t region = take(2);
-  RegionPool::leave(region);
+  region_pool().leave(region);
   be(1);
   objects::leave_regions_of(0);
   EXPECT_EQ(present(region), 1);
-  RegionPool::leave_without_id();
+  region_pool().leave_without_id();
   EXPECT_EQ(regions_taken(), 1u);
 }
 
 TEST_F(CollectiveRegions, StaysWithAnIdFromBeforeADeath) {
   const int32_t region = take(3);
   be(1);
-  EXPECT_EQ(RegionPool::accept(region), region);
+  EXPECT_EQ(region_pool().accept(region), region);
   objects::leave_regions_of(2);
-  RegionPool::leave_without_id();
+  region_pool().leave_without_id();
   EXPECT_EQ(present(region), 2);
   EXPECT_EQ(present(0), kRanks - 1) << "of MPI_COMM_WORLD's all know";
-  RegionPool::leave(region);
+  region_pool().leave(region);
   EXPECT_EQ(present(region), 1);
 }
 
 TEST_F(CollectiveRegions, TheAllocatingProcessKnowsTheId) {
   const int32_t region = take(3);
   objects::leave_regions_of(2);
-  RegionPool::leave_without_id();
+  region_pool().leave_without_id();
   EXPECT_EQ(present(region), 2);
 }
 
@@ -344,22 +347,22 @@ TEST_F(CollectiveRegions, AcceptRejectsAnIdThatIsTooLate) {
   const int32_t early = take(3);
   be(1);
   objects::leave_regions_of(2);
-  RegionPool::leave_without_id();
-  EXPECT_EQ(RegionPool::accept(early), kNoRegion) << "it has left before";
-  RegionPool::leave(early, 0);
+  region_pool().leave_without_id();
+  EXPECT_EQ(region_pool().accept(early), kNoRegion) << "it has left before";
+  region_pool().leave(early, 0);
   EXPECT_EQ(regions_taken(), 1u);
   be(0);
   const int32_t late = take(2);
   ASSERT_EQ(RegionPool::index_of(late), RegionPool::index_of(early)) << "the same area, taken again";
   be(1);
   objects::leave_regions_of(2);
-  RegionPool::leave_without_id();
+  region_pool().leave_without_id();
   EXPECT_EQ(present(late), 2) << "the dead one was counted the time before";
-  EXPECT_EQ(RegionPool::accept(early), kNoRegion) << "word of the turn before";
-  RegionPool::leave(early);
+  EXPECT_EQ(region_pool().accept(early), kNoRegion) << "word of the turn before";
+  region_pool().leave(early);
   EXPECT_EQ(present(late), 2);
-  EXPECT_EQ(RegionPool::accept(late), late);
-  RegionPool::leave(late);
+  EXPECT_EQ(region_pool().accept(late), late);
+  region_pool().leave(late);
   EXPECT_EQ(present(late), 1);
 }
 
@@ -373,11 +376,11 @@ TEST_F(CollectiveRegions, LeavesWithoutTheIdWhileOthersLeave) {
     ASSERT_NE(region, kNoRegion);
     be(1);
     std::vector<std::thread> threads;
-    threads.emplace_back([] { RegionPool::leave_all(0); });
-    threads.emplace_back([region] { RegionPool::leave(region, 2); });
-    threads.emplace_back([region] { RegionPool::leave(region, 3); });
+    threads.emplace_back([] { region_pool().leave_all(0); });
+    threads.emplace_back([region] { region_pool().leave(region, 2); });
+    threads.emplace_back([region] { region_pool().leave(region, 3); });
     objects::leave_regions_of(0);
-    RegionPool::leave_without_id();
+    region_pool().leave_without_id();
     for (std::thread& thread : threads) thread.join();
     ASSERT_EQ(regions_taken(), 1u);
   }
@@ -430,8 +433,8 @@ TEST_F(CollectiveRegions, ManyTakeAndLeaveAtOnce) {
         ASSERT_EQ(own.done, 0u);
         atomic::fetch_or(used_bits(region), uint64_t{1} << rank);
         own.done = static_cast<uint32_t>(round) + 1;
-        RegionPool::leave(region, 0);
-        RegionPool::leave(region, 1);
+        region_pool().leave(region, 0);
+        region_pool().leave(region, 1);
       }
     });
   }

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "flat_collectives.h"
 #include "region_ranks.h"
 
 namespace hearth::coll {
@@ -18,9 +19,9 @@ constexpr int kLong = 512;  // the data of four ranks just fit an overflow buffe
 static_assert(kRanks * kLong * sizeof(int) == shm::kOverflowPayloadBytes);
 
 struct Part : RegionPart<FlatSlots> {
-  explicit Part(CollectiveRegion& region) : lines(region, &room) { shared = &lines; }
+  explicit Part(CollectiveRegion& region) : slots(region, &room) { shared = &slots; }
   FlatSlots::Room room;
-  FlatSlots lines;
+  FlatSlots slots;
 };
 
 class Rank final : public RegionRank<Part> {
@@ -29,48 +30,8 @@ class Rank final : public RegionRank<Part> {
 
  protected:
   std::unique_ptr<Part> make() override { return std::make_unique<Part>(*CollectiveRegion::of(comm_)); }
-
   void set_up(const Call& call, Part& part) override {
-    FlatSlots& lines = part.lines;
-    int* in = part.in.data();
-    int* out = part.out.data();
-    Type& type = int_type();
-    const int count = call.count;
-    switch (call.what) {
-      case What::barrier:
-        lines.barrier();
-        break;
-      case What::bcast:
-        lines.bcast(out, count, type, call.root);
-        break;
-      case What::gather:
-        lines.gather(in, count, type, out, count, type, call.root);
-        break;
-      case What::scatter:
-        lines.scatter(in, count, type, out, count, type, call.root);
-        break;
-      case What::allgather:
-        lines.allgather(in, count, type, out, count, type);
-        break;
-      case What::alltoall:
-        lines.alltoall(in, count, type, out, count, type);
-        break;
-      case What::reduce:
-        lines.reduce(in, out, count, type, sum_, call.root);
-        break;
-      case What::allreduce:
-        lines.allreduce(in, out, count, type, sum_);
-        break;
-      case What::blocks:
-        lines.reduce_scatter_block(in, out, count, type, sum_);
-        break;
-      case What::scan:
-        lines.scan(in, out, count, type, sum_);
-        break;
-      default:
-        lines.exscan(in, out, count, type, sum_);
-        break;
-    }
+    set_collective(part.slots, call, part.in.data(), part.out.data(), int_type(), sum_);
   }
 };
 

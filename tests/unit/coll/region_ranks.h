@@ -133,7 +133,7 @@ class RegionRank {
     }
     node_.emplace(segment, rank, &arena_);
     shm::process_node = &*node_;
-    RegionPool::set_up();
+    use_regions(pool_.emplace(&*node_));
     group_.peers = {0, 1, 2, 3};
     group_.index(rank);
     comm_.group = &group_;
@@ -147,6 +147,7 @@ class RegionRank {
   virtual ~RegionRank() {
     delete comm_.region_view;
     if (shm::process_node == &*node_) shm::process_node = nullptr;
+    if (process_region_pool == &*pool_) process_region_pool = nullptr;
   }
   PipelineRing& ring() { return comm_.region_view->pipeline_ring(); }
   RegionRank(const RegionRank&) = delete;
@@ -207,6 +208,7 @@ class RegionRank {
   const int rank_;
   shm::Arena arena_;
   std::optional<shm::Node> node_;
+  std::optional<RegionPool> pool_;
   objects::Group group_;
   objects::Comm comm_;
   objects::Op sum_;

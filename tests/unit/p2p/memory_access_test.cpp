@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <vector>
 
 #include "p2p/cma_access.h"
 #include "recording_transport.h"
+#include "shm/node.h"
+#include "shm/segment.h"
 
 namespace hearth::p2p {
 namespace {
@@ -44,11 +47,22 @@ struct Reachable : RecordingTransport {
 };
 
 struct MemoryAccessTest : testing::Test {
-  MemoryAccess access_by(const std::vector<single_copy::Method*>& methods) {
-    return {0, 3, transport, [this](PeerIndex peer) { return &blocks[peer]; }, {0, 1, -1}, methods, nullptr};
+  void SetUp() override {
+    shm::SegmentPlan plan;
+    plan.rank_count = 3;
+    plan.ring_lines = 64;
+    plan.cell_bytes = 4096;
+    plan.cell_count = 4;
+    ASSERT_TRUE(shm::Segment::create(plan, segment).ok()) << last_failure_text();
+    node.emplace(segment, 0, nullptr, std::vector<int>{0, 1, -1});
   }
+  MemoryAccess access_by(const std::vector<single_copy::Method*>& methods) {
+    return {0, 3, transport, &*node, methods, nullptr};
+  }
+  shm::CopyControlBlock& block(PeerIndex peer) { return node->block_of(peer).control_block; }
   Reachable transport;
-  shm::CopyControlBlock blocks[3] = {};
+  shm::Segment segment;
+  std::optional<shm::Node> node;
 };
 
 TEST_F(MemoryAccessTest, the_first_method_that_works_is_probed_once) {
@@ -96,21 +110,30 @@ TEST_F(MemoryAccessTest, only_methods_that_take_a_lock_are_counted) {
   FakeMethod locks(true, true, true);
   FakeMethod maps(true, true, false);
   MemoryAccess access = access_by({&locks});
-  EXPECT_EQ(access.counted_block(1, locks), &blocks[1]);
+  EXPECT_EQ(access.counted_block(1, locks), &block(1));
   EXPECT_EQ(access.counted_block(1, maps), nullptr);
+}
+
+TEST_F(MemoryAccessTest, without_a_node_there_are_no_control_blocks) {
+  FakeMethod locks(true, true, true);
+  MemoryAccess access(0, 3, transport, nullptr, {&locks}, nullptr);
+  EXPECT_FALSE(access.has_control_blocks());
+  EXPECT_EQ(access.counted_block(1, locks), nullptr);
+  EXPECT_EQ(access.local_rank_of(2), 2);
+  access.reap(1);
 }
 
 TEST_F(MemoryAccessTest, accesses_of_a_dead_process_end) {
   MemoryAccess access = access_by({});
-  const CmaAccess own(&blocks[0], 4, 2);
+  const CmaAccess own(&block(0), 4, 2);
   {
-    const CmaAccess of_dead(&blocks[0], 4, 1);
-    EXPECT_EQ(CmaAccess::count(blocks[0]), 2);
+    const CmaAccess of_dead(&block(0), 4, 1);
+    EXPECT_EQ(CmaAccess::count(block(0)), 2);
     access.reap(1);
-    EXPECT_EQ(CmaAccess::count(blocks[0]), 1);
+    EXPECT_EQ(CmaAccess::count(block(0)), 1);
   }
   access.reap(2);  // on another machine, where local rank 2 is not its own
-  EXPECT_EQ(CmaAccess::count(blocks[0]), 1);
+  EXPECT_EQ(CmaAccess::count(block(0)), 1);
 }
 
 }  // namespace

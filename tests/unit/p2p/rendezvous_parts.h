@@ -85,7 +85,7 @@ struct RendezvousParts {
   DeferredWork deferred{0, 3, transport};
   Answers answers{3, transport, failures, errors};
   BounceBuffers buffers{0, 3, transport, deferred, errors};
-  MemoryAccess access{0, 3, transport, {}, {}, {}, nullptr};
+  MemoryAccess access{0, 3, transport, nullptr, {}, nullptr};
   CopyOffers offers{pairs, access, nullptr, nullptr, counters};
   LongSends sends{
       0,
