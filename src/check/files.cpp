@@ -116,8 +116,7 @@ void Files::tell_refused(const Arguments& call, int code, uint32_t site) {
   Finding finding;
   finding.kind = shm::CheckClass::file_refused;
   finding.what = std::string(call.name()) + " was refused: " + text;
-  finding.details = {"called by rank " + std::to_string(report_.rank()) + " at " +
-                     report_.site_words(site)};
+  finding.details = {"called by rank " + std::to_string(report_.rank()) + " at " + report_.site_words(site)};
   finding.why =
       "Errors of files are returned as codes unless the program sets another error handler (MPI 5.0 section "
       "14.7), so a program that does not test the codes goes on without the data. Remedy: correct the call, "
