@@ -4,7 +4,7 @@ from .header import prototype
 from .writer import C_NOTE
 
 # The groups of calls that libhearth_check.so does not wrap.
-LEFT_OUT = ("tool", "timer", "rma", "io", "misc")
+LEFT_OUT = ("tool", "timer", "rma", "misc")
 PUBLIC = 'gnu::visibility("default")'
 # A standard send may wait for its receive.
 SYNCHRONOUS = {"Send": "Ssend", "Isend": "Issend", "Send_init": "Ssend_init"}

@@ -3,13 +3,12 @@
 // A local error is reported after the exchange with the other ranks, so that none of them hangs.
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include "abi/comm_making.h"
-#include "abi/error.h"
 #include "abi/requests.h"
+#include "base/attempt.h"
 #include "base/contexts.h"
 #include "coll/coll.h"
 #include "hearth_calls.h"
@@ -66,17 +65,11 @@ Status copy_object(const Comm& comm, const Info* info, Comm*& made) {
   return abi::set_hints(*made, info);
 }
 
-Status try_copy_object(const Comm& comm, const Info* info, Comm*& made) try {
-  return copy_object(comm, info, made);
-} catch (const std::bad_alloc&) {
-  return abi::out_of_memory();
-}
-
 /// Makes a duplicate and starts the agreement on its context ids. The duplicate must not be used before the
 /// request completes.
 Status start_duplicate(Comm& comm, const Info* info, Comm*& newcomm, p2p::Request*& request) {
   Comm* made = nullptr;
-  Status status = try_copy_object(comm, info, made);
+  Status status = attempt([&] { return copy_object(comm, info, made); });
   if (made == nullptr) {
     // The other ranks need this rank's part of the agreement.
     abi::OwnedAllocation unused;

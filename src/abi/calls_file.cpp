@@ -1,7 +1,6 @@
 // MPI 5.0 chapter 14: opening and closing files, their properties, views and pointers. src/io implements
 // them.
 #include <cstring>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -10,9 +9,12 @@
 #include "abi/handle.h"
 #include "abi/hints.h"
 #include "abi/runtime.h"
+#include "base/attempt.h"
 #include "base/os_file.h"
+#include "coll/collective_region.h"
 #include "datatype/construct.h"
 #include "hearth_calls.h"
+#include "io/agreement.h"
 #include "io/errors.h"
 #include "io/file.h"
 #include "io/representation.h"
@@ -41,27 +43,24 @@ Status keep_hints(File& file, const Info* info) {
   return {};
 }
 
-/// The internal communicator of the file. Errors of requests on it reach the file's error handler.
-Status make_comm(Comm& comm, const char* filename, File& file) {
-  abi::OwnedAllocation owned;
-  HEARTH_TRY(abi::agree_on_allocation(comm, owned));
-  objects::retain(*comm.group);
-  HEARTH_TRY(abi::make_intracomm(*comm.errhandler, std::move(owned), comm.group, file.comm));
-  file.comm->of_window = true;  // shown by its own name
-  file.comm->name = std::string("file '") + filename + "'";
-  file.comm->of_file = &file;
-  return {};
-}
-
-Status open_in(Comm& comm, const char* filename, int amode, const Info* info, File& file) {
+/// Makes what this process needs for the file before the file's communicator can be used. Local. The
+/// communicator gets errors of requests to the file's error handler.
+Status prepare(Comm& comm, const char* filename, int amode, const Info* info, abi::OwnedAllocation owned,
+               File*& made) {
+  made = objects::pools.files.create();
+  if (made == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another file handle");
+  File& file = *made;
   file.errhandler = &abi::default_file_errhandler();
   objects::retain(*file.errhandler);
   HEARTH_TRY(keep_hints(file, info));
-  HEARTH_TRY(make_comm(comm, filename, file));
-  const bool local = abi::on_one_machine(comm.group->peers);
-  std::unique_ptr<io::OpenFile> opened;
-  HEARTH_TRY(io::OpenFile::open(*file.comm, local, filename, amode, file.info, opened));
-  file.open = opened.release();
+  objects::retain(*comm.group);
+  HEARTH_TRY(abi::make_intracomm(*comm.errhandler, std::move(owned), comm.group, file.comm));
+  file.comm->of_window = true;  // shown by its own name
+  file.comm->of_file = &file;
+  file.comm->name = std::string("file '") + filename + "'";
+  file.open = new io::OpenFile(*file.comm, abi::on_one_machine(comm.group->peers), amode);
+  // Made by the first collective otherwise, in which the other ranks would wait.
+  static_cast<void>(coll::CollectiveRegion::of(*file.comm));
   return {};
 }
 
@@ -78,15 +77,18 @@ Status file_open(Comm& comm, const char* filename, int amode, Info* info, File*&
   if (comm.is_inter()) {
     return fail(MPI_ERR_COMM, "files are opened by intracommunicators, and this one has two groups");
   }
-  File* const file = objects::pools.files.create();
-  if (file == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another file handle");
-  const Status opened = open_in(comm, filename, amode, info, *file);
-  if (!opened.ok()) {
+  abi::OwnedAllocation owned;
+  HEARTH_TRY(abi::agree_on_allocation(comm, owned));
+  File* file = nullptr;
+  const auto make = [&] { return prepare(comm, filename, amode, info, std::move(owned), file); };
+  Status opened = io::agree(comm, attempt(make));
+  if (opened.ok()) opened = file->open->open(filename, file->info);
+  if (opened.ok()) {
+    fh = file;
+  } else if (file != nullptr) {
     discard(*file);
-    return opened;
   }
-  fh = file;
-  return {};
+  return opened;
 }
 
 Status file_close(File*& fh) {
@@ -154,8 +156,8 @@ Status file_set_atomicity(File& fh, int flag) {
 
 Status file_set_view(File& fh, MPI_Offset disp, Type& etype, Type& filetype, const char* datarep,
                      Info* info) {
-  HEARTH_TRY(file_set_info(fh, info));
-  return fh.open->set_view(disp, etype, filetype, datarep);
+  const Status hints = attempt([&] { return file_set_info(fh, info); });
+  return fh.open->set_view(hints, disp, etype, filetype, datarep);
 }
 
 Status file_get_view(File& fh, MPI_Offset& disp, Type*& etype, Type*& filetype, char* datarep) {

@@ -1,14 +1,13 @@
 // MPI 5.0 section 12.2: windows, their properties, and freeing them. src/rma implements them.
 #include <algorithm>
 #include <climits>
-#include <new>
 
 #include "abi/comm_making.h"
-#include "abi/error.h"
 #include "abi/handle.h"
 #include "abi/hints.h"
 #include "abi/names.h"
 #include "abi/runtime.h"
+#include "base/attempt.h"
 #include "coll/coll.h"
 #include "coll/collective_region.h"
 #include "datatype/predefined.h"
@@ -94,13 +93,6 @@ class Making {
 
   rma::OwnPart own;
 
-  /// Runs a local step; without memory it fails instead of throwing.
-  template <class Step>
-  static Status attempt(Step&& step) try {
-    return step();
-  } catch (const std::bad_alloc&) {
-    return abi::out_of_memory();
-  }
   /// Collective: fails on all ranks if `own_status` is an error on one of them, so that no rank waits for it.
   static Status agree(Comm& comm, Status own_status) {
     bool all_have = false;
@@ -158,8 +150,8 @@ Status share_one_piece(Making& making, MPI_Aint size, const Info* info) {
   constexpr uint64_t kNone = ~uint64_t{0};
   Comm& comm = *making.win().comm;
   std::vector<int64_t> sizes;
-  HEARTH_TRY(Making::agree(
-      comm, Making::attempt([&] { return sizes.resize(static_cast<size_t>(comm.size)), Status(); })));
+  HEARTH_TRY(
+      Making::agree(comm, attempt([&] { return sizes.resize(static_cast<size_t>(comm.size)), Status(); })));
   const int64_t own_size = size;
   HEARTH_TRY(coll::run<coll::allgather>(comm, &own_size, Count{sizeof own_size}, byte_type(), sizes.data(),
                                         Count{sizeof own_size}, byte_type()));

@@ -313,13 +313,6 @@ int refuse_in_handler(Call call, const uint64_t*) {
   return kInHandlerCode;
 }
 
-Status out_of_memory() {
-  return fail(
-      MPI_ERR_NO_MEM,
-      "no memory is left for what the library has to note for this call; it may have been carried out in "
-      "part. Remedy: free objects, or give the process more memory (ulimit -v, control group)");
-}
-
 int refuse(Call call, const uint64_t* words) {
   return report(call, words, fail(MPI_ERR_OTHER, "%s", state_words()), general_listener());
 }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/attempt.h"
 #include "base/status.h"
 #include "hearth_calls.h"
 #include "mpi.h"
@@ -28,8 +29,6 @@ namespace hearth::abi {
 /// Reports a call of a function that is not implemented yet.
 [[gnu::cold, gnu::noinline]] int unimplemented(Call call, const uint64_t* words);
 
-/// The status of a call for which the library could not allocate memory.
-[[gnu::cold]] Status out_of_memory();
 /// Selects the communicator whose error handler gets `status`, if the arguments of the call do not name it: a
 /// call that failed because of a request returns blame(request's communicator, status).
 Status blame(objects::Comm& comm, Status status);

@@ -78,6 +78,13 @@ Moved move_all(int64_t bytes, Transfer transfer) {
   return moved;
 }
 
+/// The greatest length that this process may give a file (ulimit -f). A call that exceeds it would end the
+/// process by SIGXFSZ.
+int64_t length_max() {
+  static const bool limited = file_limit_bytes() != UINT64_MAX;
+  return limited ? static_cast<int64_t>(std::min<uint64_t>(file_limit_bytes(), INT64_MAX)) : INT64_MAX;
+}
+
 }  // namespace
 
 Descriptor open_file(const char* path, const OpenMode& mode) {
@@ -134,11 +141,13 @@ int file_length(int descriptor, int64_t& bytes) {
 }
 
 int set_file_length(int descriptor, int64_t bytes) {
+  if (bytes > length_max()) return EFBIG;
   return repeated([&] { return ::ftruncate(descriptor, bytes); });
 }
 
 int allocate_file_space(int descriptor, int64_t offset, int64_t bytes) {
   if (refuses(Call::file_space)) return errno;
+  if (bytes > length_max() - offset) return EFBIG;
   return repeated([&] { return ::fallocate(descriptor, 0, offset, bytes); });
 }
 
@@ -157,12 +166,15 @@ Moved read_file(int descriptor, void* to, int64_t bytes, int64_t offset) {
 }
 
 Moved write_file(int descriptor, const void* from, int64_t bytes, int64_t offset) {
-  if (bytes > 0 && refuses(Call::file_write)) return {0, errno};
+  if (bytes > 0 && (refuses(Call::file_write) || refuses(Call::file_quota))) return {0, errno};
   const auto* const at = static_cast<const std::byte*>(from);
-  return move_all(bytes, [&](int64_t done, size_t part) {
+  const int64_t room = offset == kNoOffset ? INT64_MAX : std::max<int64_t>(0, length_max() - offset);
+  Moved moved = move_all(std::min(bytes, room), [&](int64_t done, size_t part) {
     return offset == kNoOffset ? ::write(descriptor, at + done, part)
                                : ::pwrite(descriptor, at + done, part, offset + done);
   });
+  if (moved.error == 0 && moved.bytes == room && bytes > room) moved.error = EFBIG;
+  return moved;
 }
 
 void* map_file(int descriptor, int64_t offset, size_t bytes, bool writable) {

@@ -1,7 +1,8 @@
 // Files of MPI (src/io): open, transfer at offsets, size, space, mappings and locks.
 //
 // Functions return 0 or an errno. Transfers repeat short and interrupted system calls until all bytes are
-// moved, the file ends or the system reports an error. Any thread may call them.
+// moved, the file ends or the system reports an error. Beyond the limit on the length of files (ulimit -f)
+// they return EFBIG instead of raising SIGXFSZ. Any thread may call them.
 #pragma once
 
 #include <cstddef>

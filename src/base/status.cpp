@@ -3,6 +3,9 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "base/attempt.h"
+#include "mpi.h"
+
 namespace hearth {
 namespace {
 
@@ -25,6 +28,13 @@ Status fail(int error_class, const char* format, ...) {
 Status fail_with_code(int error_code) {
   last_text[0] = 0;
   return Status::error(error_code);
+}
+
+Status out_of_memory() {
+  return fail(
+      MPI_ERR_NO_MEM,
+      "no memory is left for what the library has to note for this call; it may have been carried out in "
+      "part. Remedy: free objects, or give the process more memory (ulimit -v, control group)");
 }
 
 const char* last_failure_text() {

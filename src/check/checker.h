@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check/collectives.h"
+#include "check/files.h"
 #include "check/ledger.h"
 #include "check/messages.h"
 #include "check/operation.h"
@@ -29,6 +30,7 @@ struct Checker {
   Messages messages{report};
   Requests requests{report, messages};
   Collectives collectives{report, communicators, types};
+  Files files{report, communicators};
   std::unordered_map<MPI_Message, std::pair<CommPointer, PostedPointer>> probed;
   bool opened = false;
   bool used = false;   // MPI has been initialised at least once
@@ -57,6 +59,7 @@ constexpr ObjectRow kObjects[] = {
     {ObjectKind::errhandler, Kind::errhandler_out, Kind::errhandler_inout},
     {ObjectKind::session, Kind::session_out, Kind::session_inout},
     {ObjectKind::message, Kind::message_out, Kind::message_inout},
+    {ObjectKind::file, Kind::file_out, Kind::file_inout},
 };
 
 inline bool is_any_of(Call call, std::initializer_list<Call> calls) {

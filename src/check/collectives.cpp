@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/atomic.h"
+#include "check/files.h"
 #include "check/record.h"
 
 namespace hearth::check {
@@ -87,6 +88,7 @@ struct Collectives::Described {
 
 bool Collectives::is_collective(const Arguments& call) {
   if (std::strcmp(call.group(), "coll") == 0) return call.function() != Call::reduce_local;
+  if (std::strcmp(call.group(), "io") == 0) return Files::is_collective(call.function());
   switch (call.function()) {
     case Call::comm_create:
     case Call::comm_dup:
@@ -127,6 +129,7 @@ Collectives::Described Collectives::describe(const Arguments& call, const Comm& 
     const uint64_t op = call.word("op");
     record.op = op < UINT16_MAX && !handle_words(op).empty() ? static_cast<uint16_t>(op) : UINT16_MAX;
   }
+  if (std::strcmp(call.group(), "io") == 0) record.shape = Files::equal_arguments(call, types_);
   const Flow flow = flow_of(record.call);
   if (flow == Flow::none || comm.inter) return result;
   const bool at_root = record.root == comm.rank;
@@ -245,7 +248,9 @@ std::string Collectives::compare(const Comm& comm, const CollectiveRecord& mine,
   if (comm.inter) return "";
   if (rooted && mine.root != other.root) return "with different roots";
   if (mine.op != other.op) return "with different operations";
-  if (mine.shape != other.shape) return "with different arrays of counts";
+  if (mine.shape != other.shape)
+    return flow_of(mine.call) == Flow::none ? "with different arguments that must be equal"
+                                            : "with different arrays of counts";
   const auto my_rank = static_cast<int>(mine.rank);
   const auto other_rank = static_cast<int>(other.rank);
   // Compares the sender's signature with the receiver's.
@@ -324,6 +329,11 @@ void Collectives::tell(const Comm& comm, const CollectiveRecord& mine, const std
         "Remedy: the same "
         "calls on all ranks; look for a branch that only some of them take";
     finding.key = mix(comm.id, 0x6f72646572);
+  } else if (flow_of(mine.call) == Flow::none) {
+    finding.why =
+        "All processes of a file pass the same mode, size, shared offset, extent of the etype and "
+        "representation (MPI 5.0 sections 14.2 and 14.3). Remedy: the same arguments on all ranks";
+    finding.key = mix(mix(comm.id, mine.site), mine.call);
   } else {
     finding.why =
         "Root and operation must be the same on all members, and the data that one sends are of the number "

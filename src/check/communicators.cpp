@@ -142,6 +142,17 @@ void Communicators::add(MPI_Comm made, const Arguments& call, const CommPointer&
   known_[made] = comm;
 }
 
+CommPointer Communicators::add_file(MPI_File file, MPI_Group group, const std::string& name, uint64_t id) {
+  auto comm = std::make_shared<Comm>();
+  comm->file = file;
+  comm->id = id;
+  comm->name = name;
+  PMPI_Group_rank(group, &comm->rank);
+  comm->members = comm->peers = processes_of(group);
+  put_on_board(*comm);
+  return comm;
+}
+
 CommPointer Communicators::take_out(MPI_Comm handle) {
   const CommPointer comm = find(handle);
   known_.erase(handle);

@@ -29,6 +29,7 @@ using StreamKey = std::pair<uint32_t, int>;  // process and tag
 
 struct Comm {
   MPI_Comm handle = MPI_COMM_NULL;
+  MPI_File file = MPI_FILE_NULL;  // instead, if these are the processes of an open file
   uint64_t id = 0;
   int rank = 0;
   bool inter = false;
@@ -73,6 +74,8 @@ class Communicators {
   /// Adds a communicator that a call has created. `parent` may be null; `number` is that of the creating
   /// collective on it.
   void add(MPI_Comm made, const Arguments& call, const CommPointer& parent, uint64_t number);
+  /// The processes of an open file; `id`: equal on all of them.
+  CommPointer add_file(MPI_File file, MPI_Group group, const std::string& name, uint64_t id);
   /// Call before it is freed: another thread may get the same handle at once.
   CommPointer take_out(MPI_Comm handle);
   /// Undoes take_out(): the call failed.

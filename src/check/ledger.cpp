@@ -72,6 +72,8 @@ const char* name_of(ObjectKind kind) {
       return "session";
     case ObjectKind::message:
       return "message of MPI_Mprobe";
+    case ObjectKind::file:
+      return "file";
     case ObjectKind::count_:
       break;
   }

@@ -14,7 +14,7 @@
 
 namespace hearth::check {
 
-enum class ObjectKind : uint8_t { comm, group, type, op, info, errhandler, session, message, count_ };
+enum class ObjectKind : uint8_t { comm, group, type, op, info, errhandler, session, message, file, count_ };
 
 struct MadeBy {
   abi::Call call;

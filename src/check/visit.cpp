@@ -117,7 +117,7 @@ void Visit::begin_call() {
   begin(all);
   VisitState& state = *state_;
   const Call function = call_.function();
-  if (is_any_of_groups(call_, {"pt2pt", "request", "coll", "comm"})) {
+  if (is_any_of_groups(call_, {"pt2pt", "request", "coll", "comm", "io"})) {
     const bool strange =
         all.level < MPI_THREAD_SERIALIZED && pthread_equal(pthread_self(), all.main_thread) == 0;
     if (strange || (all.level == MPI_THREAD_SERIALIZED && all.calling > 0))
@@ -149,7 +149,10 @@ void Visit::begin_call() {
     state.comm = all.communicators.find(handle);
     break;
   }
+  const bool on_file = is_any_of_groups(call_, {"io"});
+  if (on_file && state.comm == nullptr) state.comm = all.files.find(call_);
   if (frees_comm(function) && state.comm != nullptr) all.communicators.take_out(state.comm->handle);
+  if (function == Call::file_close && state.comm != nullptr) all.files.take_out(*state.comm);
   const bool message = is_message(call_);
   const Manner manner = manner_of(call_);
   const bool collective = Collectives::is_collective(call_);
@@ -197,6 +200,10 @@ void Visit::begin_call() {
                                        operation.receive.type, operation.receive.count, function, state.site);
     }
     return;
+  }
+  if (on_file) {
+    Files::read_access(call_, all.types, operation);
+    all.requests.look_at(operation);
   }
   if (collective && state.comm != nullptr && manner != Manner::other) {
     read_collective(call_, all.types, operation);

@@ -1,4 +1,6 @@
 // The second half of a call: created, freed, matched and completed objects, and the end of the use of MPI.
+#include <cstring>
+
 #include "base/atomic.h"
 #include "check/checker.h"
 #include "check/visit.h"
@@ -22,14 +24,18 @@ void tell_left_objects(Checker& all, bool any_time) {
     const uint32_t site = all.report.site_of(left.made_by.return_address);
     Finding finding;
     finding.kind = shm::CheckClass::leak;
-    finding.what =
-        many(left.number, name_of(left.kind)) + (left.number == 1 ? " was" : " were") + " never freed";
+    finding.what = many(left.number, name_of(left.kind)) + (left.number == 1 ? " was" : " were") + " never " +
+                   (left.kind == ObjectKind::file ? "closed" : "freed");
     finding.details = {std::string("made by ") +
                        abi::call_table[static_cast<size_t>(left.made_by.call)].name + " at " +
                        all.report.site_words(site)};
     finding.why =
         left.kind == ObjectKind::message
             ? "What MPI_Mprobe has matched has to be received (MPI 5.0 section 3.8.2). Remedy: MPI_Mrecv"
+        : left.kind == ObjectKind::file
+            ? "An open file keeps a descriptor and a communicator, and a file with MPI_MODE_DELETE_ON_CLOSE "
+              "stays (MPI 5.0 section 14.2.2). Remedy: MPI_File_close on all its processes, before "
+              "MPI_Finalize"
             : "Objects that the program makes stay until it frees them (MPI 5.0 section 11.2.2): in a loop "
               "that is "
               "memory, and communicators are limited. Remedy: the call that frees it, before MPI_Finalize";
@@ -108,6 +114,10 @@ void Visit::end_call(int code) {
       all.messages.give_up(*state.comm, state.posted);
     }
     if (frees_comm(call_.function())) all.communicators.put_back(state.comm);
+    if (call_.function() == Call::file_close && *call_.pointer<const MPI_File>("fh") != MPI_FILE_NULL)
+      all.files.put_back(state.comm);
+    if (std::strcmp(call_.group(), "io") == 0)
+      all.files.tell_refused(call_, code, all.report.site_of(return_address_));
     end_requests(code);
     return;
   }
@@ -228,6 +238,12 @@ void Visit::end_objects() {
       break;
     case Call::comm_free:
     case Call::comm_disconnect:
+      if (state.comm != nullptr) all.communicators.note_freed(*state.comm);
+      break;
+    case Call::file_open:
+      all.files.add(call_, state.comm, state.collective);
+      break;
+    case Call::file_close:
       if (state.comm != nullptr) all.communicators.note_freed(*state.comm);
       break;
     case Call::comm_set_name:

@@ -4,11 +4,13 @@
 #include <new>
 
 #include "base/atomic.h"
+#include "base/attempt.h"
 #include "base/chaos.h"
 #include "base/os_file.h"
 #include "base/os_wait.h"
 #include "coll/coll.h"
 #include "datatype/predefined.h"
+#include "io/agreement.h"
 #include "io/errors.h"
 #include "mpi.h"
 #include "objects/pools.h"
@@ -27,11 +29,6 @@ constexpr uint64_t kNoMemory = ~uint64_t{0} - 1;
 
 objects::Op& operation(MPI_Op handle) {
   return *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(handle)]);
-}
-
-Status least_of(Comm& comm, int own, int& least) {
-  return coll::run<coll::allreduce>(comm, &own, &least, Count{1}, datatype::predefined_type(MPI_INT),
-                                    operation(MPI_MIN));
 }
 
 }  // namespace
@@ -83,13 +80,14 @@ Status Board::open(Comm& comm, bool local) {
   if (comm.rank == 0) {
     // The memory of the window's board is needed if there is no arena; both have zeros at first.
     static_assert(sizeof(shm::FileBoard) >= sizeof(shm::WindowBoard));
-    const Status allocated = the_surroundings.allocate(sizeof(shm::FileBoard), own_);
-    if (!allocated.ok()) {
+    const KeptFailure allocated(
+        attempt([&] { return the_surroundings.allocate(sizeof(shm::FileBoard), own_); }));
+    if (own_ == nullptr) {
       // The other ranks wait for the offset.
       offset = kNoMemory;
       if (comm.size > 1)
         static_cast<void>(coll::run<coll::bcast>(comm, &offset, Count{sizeof offset}, byte, 0));
-      return allocated;
+      return allocated.again();
     }
     std::memset(own_, 0, sizeof(shm::FileBoard));
     const shm::Arena* arena = shm::node().arena();
@@ -100,33 +98,33 @@ Status Board::open(Comm& comm, bool local) {
   if (comm.size == 1) return {};
   HEARTH_TRY(coll::run<coll::bcast>(comm, &offset, Count{sizeof offset}, byte, 0));
   if (offset == kNoMemory) return fail(MPI_ERR_NO_MEM, "rank 0 has no memory for the state of the file");
-  int reached = 0;
+  int64_t reached = 0;
   if (offset != kNowhere) {
     board_ = comm.rank == 0 ? static_cast<shm::FileBoard*>(own_)
                             : reinterpret_cast<shm::FileBoard*>(
                                   rma::Window::reach(comm.peers[0], offset, sizeof(shm::FileBoard)));
     reached = board_ != nullptr ? 1 : 0;
   }
-  int all = 0;
-  HEARTH_TRY(least_of(comm, reached, all));
-  if (all != 0) return {};
+  int64_t greatest = reached;
+  HEARTH_TRY(min_and_max(comm, reached, greatest));
+  if (reached != 0) return {};
   board_ = nullptr;
-  // All processes make the window or none, so that no process waits in it.
-  Status own;
-  try {
-    if (own_ == nullptr) own = the_surroundings.allocate(sizeof(shm::WindowBoard), own_);
-    if (own.ok()) window_ = std::make_unique<rma::Window>(comm);
-  } catch (const std::bad_alloc&) {
-    own = fail(MPI_ERR_NO_MEM, "no memory for the state of the file");
-  }
-  const int have = own.ok() ? 1 : 0;
-  HEARTH_TRY(least_of(comm, have, all));
-  HEARTH_TRY(own);
-  if (all == 0) return fail(MPI_ERR_NO_MEM, "another process has no memory for the state of the file");
+  return open_window();
+}
+
+/// All processes make the window or none, so that no process waits in it.
+Status Board::open_window() {
+  const auto allocate = [&] {
+    if (own_ == nullptr) HEARTH_TRY(the_surroundings.allocate(sizeof(shm::WindowBoard), own_));
+    threads_ = std::make_unique<shm::FileBoard>();
+    window_ = std::make_unique<rma::Window>(*comm_);
+    return Status();
+  };
+  HEARTH_TRY(agree(*comm_, attempt(allocate)));
   rma::OwnPart part;
   part.board = new (own_) shm::WindowBoard{};
   part.base = &pointer_;
-  part.bytes = comm.rank == 0 ? static_cast<int64_t>(sizeof pointer_) : 0;
+  part.bytes = comm_->rank == 0 ? static_cast<int64_t>(sizeof pointer_) : 0;
   HEARTH_TRY(window_->open(part));
   return window_->lock_all(MPI_MODE_NOCHECK);
 }
@@ -175,9 +173,9 @@ void Board::wake_all() const {
 
 bool Board::try_range(const shm::FileRange& wanted) {
   p2p::Engine& engine = p2p::engine();
-  const TableLock lock(board_->lock);
+  const TableLock lock(table().lock);
   shm::FileRange* room = nullptr;
-  for (shm::FileRange& range : board_->ranges) {
+  for (shm::FileRange& range : table().ranges) {
     // Pairs with the stores of the owner below and in unlock_range().
     uint32_t owner = atomic::load_acquire(range.owner);
     if (owner != 0 && engine.failures().is_dead(static_cast<objects::PeerIndex>(owner - 1))) {
@@ -200,34 +198,25 @@ bool Board::try_range(const shm::FileRange& wanted) {
   return true;
 }
 
-Status Board::lock_range(int descriptor, int64_t begin, int64_t end, bool exclusive) {
-  if (board_ == nullptr) {
-    const int error = os::lock_file_range(descriptor, begin, end, exclusive);
-    return error == 0 ? Status() : fail_for(error, "lock a range of", "the file");
-  }
+void Board::wait_for_range(const shm::FileRange& wanted) {
+  if (try_range(wanted)) return;
   p2p::Engine& engine = p2p::engine();
-  const shm::FileRange wanted = {begin, end, static_cast<uint32_t>(engine.self()) + 1, exclusive ? 1u : 0u};
-  if (!try_range(wanted)) {
-    bool got = false;
-    atomic::fetch_add(board_->waiting, 1u);
-    // The number of waiters is visible before this process tries again. unlock_range() has the reverse order.
-    atomic::fence_full();
-    engine.wait_until(
-        [&] {
-          engine.poll_failures();  // so that the range of a dead process becomes free
-          return got = got || try_range(wanted);
-        },
-        [this](p2p::WaitDiagnostics& note) { note.collective(comm_->context, "atomic file access"); });
-    atomic::fetch_add(board_->waiting, ~0u);
-  }
-  chaos::at(chaos::Point::file_range_taken);
-  return {};
+  bool got = false;
+  atomic::fetch_add(table().waiting, 1u);
+  // The number of waiters is visible before this process tries again. release_range() has the reverse order.
+  atomic::fence_full();
+  engine.wait_until(
+      [&] {
+        engine.poll_failures();  // so that the range of a dead process becomes free
+        return got = got || try_range(wanted);
+      },
+      [this](p2p::WaitDiagnostics& note) { note.collective(comm_->context, "atomic file access"); });
+  atomic::fetch_add(table().waiting, ~0u);
 }
 
-void Board::unlock_range(int descriptor, int64_t begin, int64_t end) {
-  if (board_ == nullptr) return os::unlock_file_range(descriptor, begin, end);
+void Board::release_range(int64_t begin, int64_t end) {
   const uint32_t self = static_cast<uint32_t>(p2p::engine().self()) + 1;
-  for (shm::FileRange& range : board_->ranges) {
+  for (shm::FileRange& range : table().ranges) {
     // Only this process changes an entry that it owns, so it needs no lock of the table.
     if (atomic::load_relaxed(range.owner) != self || range.begin != begin || range.end != end) continue;
     // Pairs with the load in try_range(), under the table's lock.
@@ -235,7 +224,32 @@ void Board::unlock_range(int descriptor, int64_t begin, int64_t end) {
     break;
   }
   atomic::fence_full();
-  if (atomic::load_relaxed(board_->waiting) != 0) wake_all();
+  if (atomic::load_relaxed(table().waiting) != 0) wake_all();
+}
+
+Status Board::lock_range(int descriptor, int64_t begin, int64_t end, bool exclusive) {
+  const bool by_system = board_ == nullptr;
+  // Two locks of the file system for one process would be one, which the first thread releases.
+  wait_for_range(
+      {begin, end, static_cast<uint32_t>(p2p::engine().self()) + 1, exclusive || by_system ? 1u : 0u});
+  if (by_system) {
+    int error;
+    {
+      const Unlocked unlocked;
+      error = os::lock_file_range(descriptor, begin, end, exclusive);
+    }
+    if (error != 0) {
+      release_range(begin, end);
+      return fail_for(error, "lock a range of", "the file");
+    }
+  }
+  chaos::at(chaos::Point::file_range_taken);
+  return {};
+}
+
+void Board::unlock_range(int descriptor, int64_t begin, int64_t end) {
+  if (board_ == nullptr) os::unlock_file_range(descriptor, begin, end);
+  release_range(begin, end);
 }
 
 }  // namespace hearth::io

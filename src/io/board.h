@@ -3,7 +3,8 @@
 //
 //   all processes on one machine   shm::FileBoard in the arena slice of rank 0, by loads and stores
 //   several machines, or no arena  the pointer in an internal window of rank 0 (by messages, which rank 0
-//                                  serves in any call of MPI); ranges by locks of the file system
+//                                  serves in any call of MPI); ranges by locks of the file system between
+//                                  processes, and by a table of the process between its threads
 //
 // A process that dies while it holds the lock of the ranges, or a range, leaves its number there: the next
 // process that waits for it takes over. Under the library's lock.
@@ -59,7 +60,11 @@ class Board {
  private:
   class TableLock;
 
+  Status open_window();
+  shm::FileBoard& table() const { return board_ != nullptr ? *board_ : *threads_; }
   bool try_range(const shm::FileRange& wanted);
+  void wait_for_range(const shm::FileRange& wanted);
+  void release_range(int64_t begin, int64_t end);
   void wake_all() const;
 
   Comm* comm_ = nullptr;
@@ -67,6 +72,8 @@ class Board {
   void* own_ = nullptr;                  // memory from Surroundings::allocate
   std::unique_ptr<rma::Window> window_;  // instead of board_
   int64_t pointer_ = 0;                  // the part of rank 0 in window_
+  // With window_: ranges of this process's threads, because a lock of the file system belongs to all of them.
+  std::unique_ptr<shm::FileBoard> threads_;
 };
 
 }  // namespace hearth::io

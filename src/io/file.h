@@ -13,8 +13,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
+#include "io/agreement.h"
 #include "io/board.h"
 #include "io/medium.h"
 #include "io/view.h"
@@ -44,11 +46,13 @@ struct Access {
 
 class OpenFile {
  public:
-  /// Collective over `comm`, which belongs to the file and outlives it. `local`: all its processes are on
-  /// this machine. Fails on all processes if it fails on one.
-  static Status open(Comm& comm, bool local, const char* filename, int amode, const objects::Info* info,
-                     std::unique_ptr<OpenFile>& made);
-  /// Collective. The file is closed even if an error is returned.
+  /// A file that is not open yet. `comm` belongs to the file and outlives it; `local`: all its processes are
+  /// on this machine. Throws std::bad_alloc.
+  OpenFile(Comm& comm, bool local, int amode);
+  /// Collective. Fails on all processes if it fails on one.
+  Status open(const char* filename, const objects::Info* info);
+  /// Collective. The file is closed even if an error is returned, except MPI_ERR_REQUEST: accesses of a
+  /// process have not ended.
   Status close();
   ~OpenFile();
   OpenFile(const OpenFile&) = delete;
@@ -66,7 +70,9 @@ class OpenFile {
 
   // View and pointers. set_view, shared seeks and set_atomicity are collective.
   const View& view() const { return *view_; }
-  Status set_view(MPI_Offset displacement, Type& etype, Type& filetype, const char* representation);
+  /// `prepared`: the outcome of an earlier step of the call in this process.
+  Status set_view(Status prepared, MPI_Offset displacement, Type& etype, Type& filetype,
+                  const char* representation);
   /// Position in the file of an offset in etypes.
   Status byte_offset(MPI_Offset offset, MPI_Offset& displacement) const;
   Status position(MPI_Offset& offset) const;
@@ -86,26 +92,25 @@ class OpenFile {
   Status end_split(const Access& access, int64_t& bytes);
 
  private:
-  OpenFile(Comm& comm, int amode);
-
   struct Split {
     bool writing;
     Pointer pointer;
-    Status outcome;
-    std::string text;  // the message of an error
+    KeptFailure outcome;
     int64_t bytes;
   };
 
   // open.cpp
-  Status open_medium(const char* filename);
-  int open_descriptor(const std::string& name, bool first);
+  Status open_medium();
+  int open_descriptor(bool first);
+  Status move_to_end();
+  Status check_closable() const;
+  Status make_view(MPI_Offset displacement, Type& etype, Type& filetype, const char* representation,
+                   std::shared_ptr<const View>& view);
   Status check_same(int64_t value, const char* what) const;
-  /// Runs `action`, which returns 0 or an errno, on rank 0; all processes return its outcome.
+  /// Runs `action`, which returns 0 or an errno, on rank 0 without the library's lock; all processes return
+  /// its outcome.
   template <class Action>
   Status by_first(const char* verb, const Action& action) const;
-  /// Fails on all processes if one of them passes an error.
-  Status agree(Status own) const;
-  Status min_and_max(int64_t& least, int64_t& greatest) const;
 
   // queue.cpp
   Status start_queued(const Access& access, int64_t file_bytes, p2p::Request& request);
@@ -115,6 +120,7 @@ class OpenFile {
   Status locate(const Access& access, int64_t file_bytes, int64_t& etypes);
   Status ordered_offset(int64_t etypes, int64_t& offset);
   Status move(const Access& access, int64_t etypes, int64_t file_bytes, int64_t& bytes);
+  bool needs_unlocking(int64_t bytes) const;
   Status move_converted(const Access& access, int64_t data_offset, int64_t& bytes);
   Status end_position(MPI_Offset& offset) const;
   Status seek_target(MPI_Offset offset, int whence, MPI_Offset current, MPI_Offset& target) const;
@@ -136,6 +142,7 @@ class OpenFile {
   int64_t staging_bytes_ = 0;    // the hint cb_buffer_size; 0: the default
   unsigned permissions_ = 0666;  // the hint file_perm
   int pending_ = 0;              // non-blocking accesses
+  std::vector<int64_t> counts_;  // of ordered accesses: the etypes of each process
 };
 
 }  // namespace hearth::io

@@ -6,14 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/attempt.h"
 #include "base/chaos.h"
 #include "coll/coll.h"
 #include "datatype/predefined.h"
+#include "io/agreement.h"
 #include "io/errors.h"
 #include "io/file.h"
 #include "io/window.h"
 #include "mpi.h"
-#include "objects/pools.h"
 
 namespace hearth::io {
 namespace {
@@ -38,10 +39,6 @@ Status check_amode(int amode) {
   return {};
 }
 
-datatype::Type& long_type() {
-  return datatype::predefined_type(MPI_INT64_T);
-}
-
 const std::string* value_of(const objects::Info& info, std::string_view key) {
   for (const auto& entry : info.entries) {
     if (entry.first == key) return &entry.second;
@@ -59,38 +56,10 @@ std::string without_prefix(const char* filename) {
   return filename;
 }
 
-Status OpenFile::min_and_max(int64_t& least, int64_t& greatest) const {
-  if (comm_.size == 1) return {};
-  // max(-x) is -min(x): one collective. -INT64_MIN does not occur.
-  const int64_t own[2] = {-least, greatest};
-  int64_t all[2] = {};
-  HEARTH_TRY(coll::run<coll::allreduce>(
-      comm_, own, all, Count{2}, long_type(),
-      *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_MAX)])));
-  least = -all[0];
-  greatest = all[1];
-  return {};
-}
-
-Status OpenFile::agree(Status own) const {
-  int64_t least = own.error_class();
-  int64_t greatest = own.error_class();
-  if (own.ok()) {
-    HEARTH_TRY(min_and_max(least, greatest));
-    if (greatest == 0) return {};
-    return fail(static_cast<int>(greatest), "another process of the file's communicator failed in this call");
-  }
-  // Keeps this process's own message.
-  const std::string text = last_failure_text();
-  const Status agreed = min_and_max(least, greatest);
-  if (!agreed.ok()) return agreed;
-  return fail(own.error_class(), "%s", text.c_str());
-}
-
 Status OpenFile::check_same(int64_t value, const char* what) const {
   int64_t least = value;
   int64_t greatest = value;
-  HEARTH_TRY(min_and_max(least, greatest));
+  HEARTH_TRY(min_and_max(comm_, least, greatest));
   if (least == greatest) return {};
   return fail(MPI_ERR_NOT_SAME, "%s is %lld here, but the processes pass values from %lld to %lld", what,
               static_cast<long long>(value), static_cast<long long>(least), static_cast<long long>(greatest));
@@ -98,7 +67,15 @@ Status OpenFile::check_same(int64_t value, const char* what) const {
 
 template <class Action>
 Status OpenFile::by_first(const char* verb, const Action& action) const {
-  int error = comm_.rank == 0 ? action() : 0;
+  int error = 0;
+  if (comm_.rank == 0) {
+    const Unlocked unlocked;
+    try {
+      error = action();
+    } catch (const std::bad_alloc&) {
+      error = ENOMEM;
+    }
+  }
   if (comm_.size > 1) {
     HEARTH_TRY(coll::run<coll::bcast>(comm_, &error, Count{1}, datatype::predefined_type(MPI_INT), 0));
   }
@@ -106,7 +83,7 @@ Status OpenFile::by_first(const char* verb, const Action& action) const {
 }
 
 /// Returns an errno. Only the first process creates the file.
-int OpenFile::open_descriptor(const std::string& name, bool first) {
+int OpenFile::open_descriptor(bool first) {
   os::OpenMode mode;
   mode.read = (amode_ & MPI_MODE_WRONLY) == 0;
   mode.write = (amode_ & MPI_MODE_RDONLY) == 0;
@@ -115,26 +92,30 @@ int OpenFile::open_descriptor(const std::string& name, bool first) {
   mode.exclusive = first && (amode_ & MPI_MODE_EXCL) != 0;
   medium_.reads = mode.read;
   medium_.writes = mode.write;
+  const char* const name = medium_.name.c_str();
   // Mappings need read access too, which a write-only file may refuse.
   if (!mode.read && (amode_ & MPI_MODE_SEQUENTIAL) == 0) {
     os::OpenMode both = mode;
     both.read = true;
-    medium_.descriptor = os::open_file(name.c_str(), both);
+    medium_.descriptor = os::open_file(name, both);
     medium_.reads = medium_.descriptor.open();
   }
-  if (!medium_.descriptor.open()) medium_.descriptor = os::open_file(name.c_str(), mode);
+  if (!medium_.descriptor.open()) medium_.descriptor = os::open_file(name, mode);
   if (!medium_.descriptor.open()) return errno;
   if (const int error = os::file_facts(medium_.descriptor.number(), medium_.facts); error != 0) return error;
   return medium_.facts.directory ? EISDIR : 0;
 }
 
-Status OpenFile::open_medium(const char* filename) {
-  medium_.name = without_prefix(filename);
-  HEARTH_TRY(by_first("open", [&] { return open_descriptor(medium_.name, true); }));
+Status OpenFile::open_medium() {
+  HEARTH_TRY(by_first("open", [&] { return open_descriptor(true); }));
   Status opened;
   if (comm_.rank != 0) {
-    if (const int error = open_descriptor(medium_.name, false); error != 0)
-      opened = fail_for(error, "open", medium_.name);
+    int error;
+    {
+      const Unlocked unlocked;
+      error = open_descriptor(false);
+    }
+    if (error != 0) opened = fail_for(error, "open", medium_.name);
   }
   uint64_t identity[3] = {medium_.facts.identity.device, medium_.facts.identity.inode,
                           medium_.facts.is_pipe ? 1u : 0u};
@@ -153,35 +134,39 @@ Status OpenFile::open_medium(const char* filename) {
              "working directories",
              medium_.name.c_str());
   }
-  return agree(opened);
+  return agree(comm_, opened);
 }
 
-Status OpenFile::open(Comm& comm, bool local, const char* filename, int amode, const objects::Info* info,
-                      std::unique_ptr<OpenFile>& made) {
-  std::unique_ptr<OpenFile> file(new OpenFile(comm, amode));
-  file->local_ = local;
-  HEARTH_TRY(file->agree(check_amode(amode)));
-  HEARTH_TRY(file->check_same(amode, "amode"));
-  if (info != nullptr) file->set_hints(*info);
-  HEARTH_TRY(file->open_medium(filename));
-  HEARTH_TRY(file->board_.open(comm, local));
-  datatype::Type& byte = datatype::predefined_type(MPI_BYTE);
-  HEARTH_TRY(View::make(0, byte, byte, "native", false, file->view_));
-  if ((amode & MPI_MODE_APPEND) != 0 && file->medium_.facts.seekable) {
-    HEARTH_TRY(file->end_position(file->pointer_));
-    int64_t before = 0;
-    if (comm.rank == 0) HEARTH_TRY(file->board_.fetch_add(file->pointer_, before));
-    HEARTH_TRY(coll::run<coll::barrier>(comm));
-  }
-  made = std::move(file);
-  return {};
-}
-
-OpenFile::OpenFile(Comm& comm, int amode) : comm_(comm), amode_(amode) {}
+OpenFile::OpenFile(Comm& comm, bool local, int amode)
+    : comm_(comm), amode_(amode), local_(local), counts_(static_cast<size_t>(comm.size)) {}
 
 OpenFile::~OpenFile() = default;
 
-Status OpenFile::close() {
+Status OpenFile::open(const char* filename, const objects::Info* info) {
+  const auto prepare = [&] {
+    HEARTH_TRY(check_amode(amode_));
+    medium_.name = without_prefix(filename);
+    if (info != nullptr) set_hints(*info);
+    datatype::Type& byte = datatype::predefined_type(MPI_BYTE);
+    return View::make(0, byte, byte, "native", false, view_);
+  };
+  HEARTH_TRY(agree(comm_, attempt(prepare)));
+  HEARTH_TRY(check_same(amode_, "amode"));
+  HEARTH_TRY(open_medium());
+  HEARTH_TRY(board_.open(comm_, local_));
+  if ((amode_ & MPI_MODE_APPEND) == 0 || !medium_.facts.seekable) return {};
+  const Status moved = agree(comm_, move_to_end());
+  if (!moved.ok()) static_cast<void>(board_.close());
+  return moved;
+}
+
+Status OpenFile::move_to_end() {
+  HEARTH_TRY(end_position(pointer_));
+  int64_t before = 0;
+  return comm_.rank == 0 ? board_.fetch_add(pointer_, before) : Status();
+}
+
+Status OpenFile::check_closable() const {
   if (pending_ > 0) {
     return fail(MPI_ERR_REQUEST,
                 "'%.200s' has %d pending non-blocking accesses. Remedy: complete their requests before "
@@ -192,14 +177,25 @@ Status OpenFile::close() {
     return fail(MPI_ERR_REQUEST, "'%.200s' has a split collective access without its end",
                 medium_.name.c_str());
   }
-  chaos::at(chaos::Point::file_closing);
-  // After the barrier no process accesses the file any more.
-  const Status met = comm_.size > 1 ? coll::run<coll::barrier>(comm_) : Status();
-  const Status closed = board_.close();
+  return {};
+}
+
+Status OpenFile::close() {
+  const Status closable = check_closable();
+  if (closable.ok()) chaos::at(chaos::Point::file_closing);
+  // After the agreement no process accesses the file any more.
+  const KeptFailure met(agree(comm_, closable));
+  if (const Status failed = met.again(); failed.error_class() == MPI_ERR_REQUEST) return failed;
+  Status closed = board_.close();
   staging_.reset();
-  const int error = os::close_file(medium_.descriptor);
-  HEARTH_TRY(met.ok() ? closed : met);
-  HEARTH_TRY(agree(error == 0 ? Status() : fail_for(error, "close", medium_.name)));
+  int error;
+  {
+    const Unlocked unlocked;
+    error = os::close_file(medium_.descriptor);
+  }
+  if (closed.ok() && error != 0) closed = fail_for(error, "close", medium_.name);
+  HEARTH_TRY(met.again());
+  HEARTH_TRY(agree(comm_, closed));
   if ((amode_ & MPI_MODE_DELETE_ON_CLOSE) == 0) return {};
   return by_first("delete", [&] { return os::remove_file(medium_.name.c_str()); });
 }
@@ -275,8 +271,12 @@ Status OpenFile::sync() {
   // Data of all processes are in the page cache, which one call flushes.
   if (comm_.size > 1) HEARTH_TRY(coll::run<coll::barrier>(comm_));
   if (!local_) {
-    const int error = os::flush_file(medium_.descriptor.number());
-    return agree(error == 0 || error == EINVAL ? Status() : fail_for(error, "flush", medium_.name));
+    int error;
+    {
+      const Unlocked unlocked;
+      error = os::flush_file(medium_.descriptor.number());
+    }
+    return agree(comm_, error == 0 || error == EINVAL ? Status() : fail_for(error, "flush", medium_.name));
   }
   return by_first("flush", [&] {
     const int error = os::flush_file(medium_.descriptor.number());
@@ -284,34 +284,39 @@ Status OpenFile::sync() {
   });
 }
 
-Status OpenFile::set_view(MPI_Offset displacement, Type& etype, Type& filetype, const char* representation) {
-  Status made;
-  std::shared_ptr<const View> view;
+Status OpenFile::make_view(MPI_Offset displacement, Type& etype, Type& filetype, const char* representation,
+                           std::shared_ptr<const View>& view) {
+  const bool sequential = (amode_ & MPI_MODE_SEQUENTIAL) != 0;
   if (displacement == MPI_DISPLACEMENT_CURRENT) {
+    if (!sequential)
+      return fail(MPI_ERR_ARG, "MPI_DISPLACEMENT_CURRENT needs a file opened with MPI_MODE_SEQUENTIAL");
     MPI_Offset current = 0;
-    if ((amode_ & MPI_MODE_SEQUENTIAL) == 0) {
-      made = fail(MPI_ERR_ARG, "MPI_DISPLACEMENT_CURRENT needs a file opened with MPI_MODE_SEQUENTIAL");
-    } else {
-      made = board_.read(current);
-      displacement = view_->displacement() + current * view_->etype_bytes();
-    }
-  } else if ((amode_ & MPI_MODE_SEQUENTIAL) != 0) {
-    made = fail(MPI_ERR_ARG,
+    HEARTH_TRY(board_.read(current));
+    displacement = view_->displacement() + current * view_->etype_bytes();
+  } else if (sequential) {
+    return fail(MPI_ERR_ARG,
                 "disp is %lld: a file opened with MPI_MODE_SEQUENTIAL needs MPI_DISPLACEMENT_CURRENT",
                 static_cast<long long>(displacement));
   }
-  if (made.ok())
-    made = View::make(displacement, etype, filetype, representation, (amode_ & MPI_MODE_RDONLY) == 0, view);
-  if (made.ok() && !medium_.facts.seekable && !view->contiguous())
-    made =
-        fail(MPI_ERR_TYPE, "'%.200s' has no positions, so its view must have no holes", medium_.name.c_str());
-  HEARTH_TRY(agree(made));
+  HEARTH_TRY(
+      View::make(displacement, etype, filetype, representation, (amode_ & MPI_MODE_RDONLY) == 0, view));
+  if (medium_.facts.seekable || view->contiguous()) return {};
+  return fail(MPI_ERR_TYPE, "'%.200s' has no positions, so its view must have no holes",
+              medium_.name.c_str());
+}
+
+Status OpenFile::set_view(Status prepared, MPI_Offset displacement, Type& etype, Type& filetype,
+                          const char* representation) {
+  std::shared_ptr<const View> view;
+  if (prepared.ok())
+    prepared = attempt([&] { return make_view(displacement, etype, filetype, representation, view); });
+  HEARTH_TRY(agree(comm_, prepared));
   HEARTH_TRY(check_same(view->etype_bytes(), "the size of the etype"));
   view_ = std::move(view);
   pointer_ = 0;
-  if (comm_.rank == 0) HEARTH_TRY(board_.write(0));
+  const KeptFailure reset(comm_.rank == 0 ? board_.write(0) : Status());
   HEARTH_TRY(StagingWindow::prepare(*this));
-  return comm_.size > 1 ? coll::run<coll::barrier>(comm_) : Status();
+  return agree(comm_, reset.again());
 }
 
 Status OpenFile::set_atomicity(bool atomic) {

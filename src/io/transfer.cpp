@@ -1,14 +1,13 @@
 // Data access: pointers, conversion, and the choice between moving data now, by a thread, or collectively.
 #include <algorithm>
-#include <new>
 #include <utility>
 #include <vector>
 
-#include "base/chaos.h"
-#include "base/lock.h"
+#include "base/attempt.h"
 #include "coll/coll.h"
 #include "datatype/lifetime.h"
 #include "datatype/predefined.h"
+#include "io/agreement.h"
 #include "io/errors.h"
 #include "io/file.h"
 #include "io/window.h"
@@ -21,23 +20,6 @@ namespace {
 constexpr int64_t kConvertedBytes = 256 * 1024;
 // System calls that move more bytes than this release the library's lock.
 constexpr int64_t kLockedBytes = 4096;
-
-/// Lets other threads into the library during a long transfer.
-class Unlocked {
- public:
-  explicit Unlocked(int64_t bytes) : released_(LibraryLock::enabled && bytes > kLockedBytes) {
-    if (released_) depth_ = LibraryLock::release_all();
-  }
-  ~Unlocked() {
-    if (released_) LibraryLock::acquire_all(depth_);
-  }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-
- private:
-  bool released_;
-  uint32_t depth_ = 0;
-};
 
 /// Holds a range of the file in atomic mode.
 class RangeHeld {
@@ -111,7 +93,7 @@ Status OpenFile::check(const Access& access, int64_t& file_bytes) const {
 
 /// Two collectives: no process may return before the pointer has moved.
 Status OpenFile::ordered_offset(int64_t etypes, int64_t& offset) {
-  std::vector<int64_t> all(static_cast<size_t>(comm_.size));
+  std::vector<int64_t>& all = counts_;
   datatype::Type& word = datatype::predefined_type(MPI_INT64_T);
   if (comm_.size == 1) {
     all[0] = etypes;
@@ -124,9 +106,13 @@ Status OpenFile::ordered_offset(int64_t etypes, int64_t& offset) {
     if (rank < comm_.rank) before += all[static_cast<size_t>(rank)];
     total = saturated_sum(total, all[static_cast<size_t>(rank)]);
   }
+  constexpr int64_t kFailed = -1;
   int64_t base = 0;
-  if (comm_.rank == 0) HEARTH_TRY(board_.fetch_add(total, base));
+  const KeptFailure added(comm_.rank == 0 ? board_.fetch_add(total, base) : Status());
+  if (!added.again().ok()) base = kFailed;
   if (comm_.size > 1) HEARTH_TRY(coll::run<coll::bcast>(comm_, &base, Count{1}, word, 0));
+  HEARTH_TRY(added.again());
+  if (base == kFailed) return fail(MPI_ERR_OTHER, "rank 0 could not move the shared file pointer");
   offset = base + before;
   return {};
 }
@@ -157,8 +143,15 @@ Status OpenFile::outcome_of(const os::Moved& moved, bool writing) const {
   return moved.error == 0 ? Status() : fail_for(moved.error, writing ? "write to" : "read", medium_.name);
 }
 
+/// Whether other threads may enter the library during a transfer: one to or from a pipe may wait for another
+/// process, and one by mappings for a thread of this process.
+bool OpenFile::needs_unlocking(int64_t bytes) const {
+  return bytes > kLockedBytes || !medium_.facts.seekable || !view_->contiguous();
+}
+
 Status OpenFile::move_converted(const Access& access, int64_t data_offset, int64_t& bytes) {
-  const Representation& representation = view_->representation();
+  const std::shared_ptr<const View> view = view_;
+  const Representation& representation = view->representation();
   const Data& data = access.data;
   int64_t each = 0;
   HEARTH_TRY(representation.bytes_in_file(*data.type, each));
@@ -168,8 +161,12 @@ Status OpenFile::move_converted(const Access& access, int64_t data_offset, int64
     const Count part = std::min(part_max, data.count - first);
     if (access.writing)
       HEARTH_TRY(representation.to_file(*data.type, data.buffer, first, part, buffer.data()));
-    const os::Moved moved =
-        move_piece(medium_, *view_, data_offset + first * each, access.writing, buffer.data(), part * each);
+    os::Moved moved;
+    {
+      const Unlocked unlocked(needs_unlocking(part * each));
+      moved =
+          move_piece(medium_, *view, data_offset + first * each, access.writing, buffer.data(), part * each);
+    }
     // Elements that the end of the file cuts are not converted.
     const Count whole = moved.bytes / each;
     if (!access.writing)
@@ -202,8 +199,7 @@ Status OpenFile::move(const Access& access, int64_t etypes, int64_t file_bytes, 
   const std::shared_ptr<const View> view = view_;
   os::Moved moved;
   {
-    // A transfer to or from a pipe may wait for another process.
-    const Unlocked unlocked(medium_.facts.seekable ? file_bytes : INT64_MAX);
+    const Unlocked unlocked(needs_unlocking(file_bytes));
     moved = move_data(medium_, *view, data_offset, access.writing, access.data);
   }
   datatype::release(*access.data.type);
@@ -215,7 +211,7 @@ Status OpenFile::run(const Access& access, int64_t& bytes) {
   bytes = 0;
   int64_t file_bytes = 0;
   int64_t etypes = 0;
-  Status outcome = check(access, file_bytes);
+  Status outcome = attempt([&] { return check(access, file_bytes); });
   if (outcome.ok() && access.collective && split_.has_value())
     outcome =
         fail(MPI_ERR_OTHER, "a split collective access of '%.200s' has not ended", medium_.name.c_str());
@@ -225,9 +221,9 @@ Status OpenFile::run(const Access& access, int64_t& bytes) {
     located = outcome.ok();
   } else if (access.pointer == Pointer::ordered) {
     // The other processes wait for this one.
-    const std::string text = last_failure_text();
+    const KeptFailure refused(outcome);
     HEARTH_TRY(ordered_offset(0, etypes));
-    outcome = fail(outcome.error_class(), "%s", text.c_str());
+    outcome = refused.again();
   }
   bool moved = false;
   if (access.collective && staging_ != nullptr)
@@ -253,8 +249,8 @@ Status OpenFile::begin_split(const Access& access) {
         medium_.name.c_str());
   }
   int64_t bytes = 0;
-  const Status outcome = run(access, bytes);
-  split_ = Split{access.writing, access.pointer, outcome, outcome.ok() ? "" : last_failure_text(), bytes};
+  const KeptFailure outcome(run(access, bytes));
+  split_.emplace(Split{access.writing, access.pointer, outcome, bytes});
   return {};
 }
 
@@ -266,9 +262,10 @@ Status OpenFile::end_split(const Access& access, int64_t& bytes) {
     return fail(MPI_ERR_OTHER, "the access that has begun is MPI_File_%s%s_begin, which needs its own end",
                 split_->writing ? "write" : "read", name_of(split_->pointer));
   }
-  const Split split = *std::exchange(split_, std::nullopt);
-  bytes = split.bytes;
-  return split.outcome.ok() ? Status() : fail(split.outcome.error_class(), "%s", split.text.c_str());
+  bytes = split_->bytes;
+  const KeptFailure outcome = split_->outcome;
+  split_.reset();
+  return outcome.again();
 }
 
 // Pointers.
@@ -339,13 +336,12 @@ Status OpenFile::seek_shared(MPI_Offset offset, int whence) {
   HEARTH_TRY(check_same(offset, "offset"));
   HEARTH_TRY(check_same(whence, "whence"));
   int64_t current = 0;
-  HEARTH_TRY(board_.read(current));
+  Status found = board_.read(current);
   MPI_Offset target = 0;
-  const Status found = seek_target(offset, whence, current, target);
+  if (found.ok()) found = seek_target(offset, whence, current, target);
   // All processes have read the pointer before it moves, and it has moved before one returns.
-  HEARTH_TRY(agree(found));
-  if (comm_.rank == 0) HEARTH_TRY(board_.write(target));
-  return comm_.size > 1 ? coll::run<coll::barrier>(comm_) : Status();
+  HEARTH_TRY(agree(comm_, found));
+  return agree(comm_, comm_.rank == 0 ? board_.write(target) : Status());
 }
 
 }  // namespace hearth::io

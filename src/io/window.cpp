@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/attempt.h"
 #include "base/chaos.h"
 #include "base/copy.h"
 #include "coll/coll.h"
 #include "datatype/predefined.h"
+#include "io/agreement.h"
 #include "io/errors.h"
 #include "mpi.h"
 #include "shm/node.h"
@@ -40,6 +42,9 @@ Status barrier(Comm& comm) {
 
 }  // namespace
 
+StagingWindow::StagingWindow(OpenFile& file, int64_t buffer_bytes)
+    : file_(file), buffer_bytes_(buffer_bytes), parts_(static_cast<size_t>(file.comm_.size)) {}
+
 StagingWindow::~StagingWindow() {
   if (own_ != nullptr) surroundings().release(own_);
 }
@@ -54,38 +59,49 @@ Status StagingWindow::prepare(OpenFile& file) {
                         view.increasing() && view.representation().native() && !view.empty();
   int64_t least = possible ? (view.contiguous() ? 1 : 2) : 0;
   int64_t greatest = least;
-  HEARTH_TRY(file.min_and_max(least, greatest));
+  HEARTH_TRY(min_and_max(file.comm_, least, greatest));
   if (file.staging_ != nullptr) file.staging_->in_use_ = least > 0 && greatest == 2;
   if (least == 0 || greatest < 2 || file.staging_ != nullptr) return {};
   int64_t bytes = file.staging_bytes_ > 0 ? file.staging_bytes_ : kDefaultBytes;
   int64_t smallest = bytes;
-  HEARTH_TRY(file.min_and_max(smallest, bytes));  // the hint may differ
+  HEARTH_TRY(min_and_max(file.comm_, smallest, bytes));  // the hint may differ
   const int64_t block = std::max<int64_t>(4096, medium.facts.block_bytes);
-  std::unique_ptr<StagingWindow> window(new StagingWindow(file, (bytes + block - 1) / block * block));
+  std::unique_ptr<StagingWindow> window;
+  static_cast<void>(attempt([&] {
+    window.reset(new StagingWindow(file, (bytes + block - 1) / block * block));
+    return Status();
+  }));
   bool shared = false;
-  HEARTH_TRY(window->share_memory(shared));
-  window->in_use_ = shared;
-  if (shared) file.staging_ = std::move(window);
+  HEARTH_TRY(share_memory(file, window.get(), shared));
+  if (!shared) return {};
+  window->in_use_ = true;
+  file.staging_ = std::move(window);
   return {};
 }
 
-Status StagingWindow::share_memory(bool& shared) {
+/// Of rank 0: false if the memory cannot be shared.
+bool StagingWindow::allocate() {
+  const shm::Arena* arena = shm::node().arena();
+  const size_t bytes = memory_bytes();
+  const auto take = [&] { return surroundings().allocate(bytes, own_); };
+  if (arena == nullptr || !attempt(take).ok()) return false;
+  memory_ = static_cast<std::byte*>(own_);
+  return arena->holds(own_, bytes);
+}
+
+Status StagingWindow::share_memory(OpenFile& file, StagingWindow* window, bool& shared) {
   constexpr uint64_t kNowhere = ~uint64_t{0};
-  Comm& comm = file_.comm_;
-  const auto bytes = static_cast<size_t>(2 * buffer_bytes_) + kHeaderBytes;
+  Comm& comm = file.comm_;
   uint64_t offset = kNowhere;
-  if (comm.rank == 0) {
-    const shm::Arena* arena = shm::node().arena();
-    const bool allocated = arena != nullptr && surroundings().allocate(bytes, own_).ok();
-    memory_ = static_cast<std::byte*>(own_);
-    if (allocated && arena->holds(own_, bytes)) offset = arena->offset_of(own_);
-  }
+  if (comm.rank == 0 && window != nullptr && window->allocate())
+    offset = shm::node().arena()->offset_of(window->own_);
   HEARTH_TRY(
       coll::run<coll::bcast>(comm, &offset, Count{sizeof offset}, datatype::predefined_type(MPI_BYTE), 0));
-  if (comm.rank != 0 && offset != kNowhere) memory_ = rma::Window::reach(comm.peers[0], offset, bytes);
-  int64_t least = offset != kNowhere && memory_ != nullptr ? 1 : 0;
+  if (comm.rank != 0 && window != nullptr && offset != kNowhere)
+    window->memory_ = rma::Window::reach(comm.peers[0], offset, window->memory_bytes());
+  int64_t least = offset != kNowhere && window != nullptr && window->memory_ != nullptr ? 1 : 0;
   int64_t greatest = least;
-  HEARTH_TRY(file_.min_and_max(least, greatest));
+  HEARTH_TRY(min_and_max(comm, least, greatest));
   shared = least == 1;
   return {};
 }
@@ -97,9 +113,10 @@ StagingWindow::Part StagingWindow::part_of(int64_t data_offset, int64_t file_byt
 }
 
 /// Decides from the parts of all processes, so that all decide alike.
-Status StagingWindow::plan(const Part& own, bool writing, int64_t& begin, int64_t& end, bool& fits) const {
+Status StagingWindow::plan(const Part& own, bool writing, int64_t& begin, int64_t& end, bool& fits) {
   Comm& comm = file_.comm_;
-  std::vector<Part> parts(static_cast<size_t>(comm.size));
+  parts_.resize(static_cast<size_t>(comm.size));  // within its capacity
+  std::vector<Part>& parts = parts_;
   datatype::Type& byte = datatype::predefined_type(MPI_BYTE);
   HEARTH_TRY(
       coll::run<coll::allgather>(comm, &own, Count{sizeof own}, byte, parts.data(), Count{sizeof own}, byte));
@@ -165,9 +182,11 @@ Status StagingWindow::write_cycles(const Access& access, int64_t begin, int64_t 
     chaos::at(chaos::Point::file_staged);
     HEARTH_TRY(barrier(comm));
     // The other processes store into this buffer again after the next barrier.
-    if (comm.rank == 0 && error == 0)
+    if (comm.rank == 0 && error == 0) {
+      const Unlocked unlocked;
       error =
           os::write_file(file_.medium_.descriptor.number(), buffer(cycle), cycle_end - begin, begin).error;
+    }
     begin = cycle_end;
   }
   // The broadcast also orders later reads after the write.
@@ -179,6 +198,7 @@ Status StagingWindow::read_cycles(const Access& access, int64_t begin, int64_t e
   Comm& comm = file_.comm_;
   const auto end_of = [&](int64_t from) { return std::min(end, (from / buffer_bytes_ + 1) * buffer_bytes_); };
   const auto read = [&](int64_t cycle, int64_t from) {
+    const Unlocked unlocked;
     const os::Moved moved =
         os::read_file(file_.medium_.descriptor.number(), buffer(cycle), end_of(from) - from, from);
     header().valid_bytes[cycle % 2] = moved.bytes;
@@ -204,7 +224,7 @@ Status StagingWindow::move(const Access& access, Status checked, int64_t etypes,
                            bool& moved, int64_t& bytes) {
   moved = false;
   if (!in_use_) return checked;
-  const std::string text = checked.ok() ? "" : last_failure_text();
+  const KeptFailure refused(checked);
   Part own = {0, 0, 0, checked.ok() ? 0 : 1};
   Rest rest = {0, file_bytes, 0};
   if (checked.ok() && !file_.view_->data_offset(etypes, file_bytes, rest.data_offset)) own.refused = 1;
@@ -213,7 +233,7 @@ Status StagingWindow::move(const Access& access, Status checked, int64_t etypes,
   int64_t end = 0;
   bool fits = false;
   HEARTH_TRY(plan(own, access.writing, begin, end, fits));
-  if (!checked.ok()) return fail(checked.error_class(), "%s", text.c_str());
+  HEARTH_TRY(refused.again());
   if (!fits) return {};
   moved = true;
   const Status outcome =

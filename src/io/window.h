@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/status.h"
 #include "io/file.h"
@@ -55,13 +56,16 @@ class StagingWindow {
     int64_t done;
   };
 
-  StagingWindow(OpenFile& file, int64_t buffer_bytes) : file_(file), buffer_bytes_(buffer_bytes) {}
-  Status share_memory(bool& shared);
+  StagingWindow(OpenFile& file, int64_t buffer_bytes);
+  /// Collective. `window`: nullptr if this process has no memory for it.
+  static Status share_memory(OpenFile& file, StagingWindow* window, bool& shared);
+  bool allocate();
   Part part_of(int64_t data_offset, int64_t file_bytes) const;
-  Status plan(const Part& own, bool writing, int64_t& begin, int64_t& end, bool& fits) const;
+  Status plan(const Part& own, bool writing, int64_t& begin, int64_t& end, bool& fits);
   void copy_cycle(const Access& access, std::byte* buffer, int64_t begin, int64_t end, Rest& rest) const;
   Status write_cycles(const Access& access, int64_t begin, int64_t end, Rest& rest);
   Status read_cycles(const Access& access, int64_t begin, int64_t end, Rest& rest);
+  size_t memory_bytes() const { return static_cast<size_t>(2 * buffer_bytes_) + kHeaderBytes; }
   std::byte* buffer(int64_t cycle) const {
     return memory_ + kHeaderBytes + (cycle % 2 != 0 ? buffer_bytes_ : 0);
   }
@@ -71,7 +75,8 @@ class StagingWindow {
   int64_t buffer_bytes_;
   void* own_ = nullptr;  // memory of rank 0
   std::byte* memory_ = nullptr;
-  bool in_use_ = false;  // the current view is one for the window
+  bool in_use_ = false;      // the current view is one for the window
+  std::vector<Part> parts_;  // of all processes, for plan()
 };
 
 }  // namespace hearth::io

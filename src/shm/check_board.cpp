@@ -12,7 +12,7 @@
 namespace hearth::shm {
 namespace {
 
-constexpr uint64_t kMagic = 0x6b63656863687468;
+constexpr uint64_t kMagic = 0x6b63656863687469;
 constexpr uint32_t kRanksMax = 65536;
 
 uint64_t mix(uint64_t hash, uint64_t value) {
@@ -46,6 +46,8 @@ const char* name_of(CheckClass kind) {
       return "messages never received";
     case CheckClass::leak:
       return "objects never freed";
+    case CheckClass::file_refused:
+      return "calls on files that were refused";
     case CheckClass::deadlock:
       return "deadlocks";
     case CheckClass::count_:

@@ -32,6 +32,7 @@ enum class CheckClass : uint32_t {
   thread_level,
   lost_message,
   leak,
+  file_refused,
   deadlock,
   count_
 };

@@ -1,6 +1,7 @@
 /* Preloaded: the n-th allocation of the MPI library fails in one rank. FAILING_MALLOC=n selects the
- * allocation, FAILING_MALLOC_RANK the rank. The program's own allocations do not count; those of the C++
- * library do, because only the MPI library uses it in a C program. */
+ * allocation, FAILING_MALLOC_RANK the rank; or the program calls failing_malloc_at(). The program's own
+ * allocations do not count; those of the C++ library do, because only the MPI library uses it in a C
+ * program. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -16,8 +17,9 @@ extern void* __libc_realloc(void* memory, size_t bytes);
 extern void* __libc_memalign(size_t alignment, size_t bytes);
 
 static struct { unsigned long begin, end; } ours[2];
-static long fail_at; /* 0: never */
+static atomic_long fail_at; /* 0: never */
 static atomic_long count;
+static int told; /* a message for each failure */
 
 static int note_library(struct dl_phdr_info* info, size_t bytes, void* unused) {
   (void)bytes, (void)unused;
@@ -38,18 +40,31 @@ __attribute__((constructor)) static void begin(void) {
   const char* own = getenv("HEARTH_RANK");
   if (at == NULL || rank == NULL || own == NULL || strcmp(rank, own) != 0) return;
   dl_iterate_phdr(note_library, NULL);
+  told = 1;
   fail_at = strtol(at, NULL, 10);
 }
 
+/* From now on the n-th allocation fails; none if n is 0. Returns whether the one of the last call has failed.
+ */
+int failing_malloc_at(long n) {
+  if (ours[0].end == 0) dl_iterate_phdr(note_library, NULL);
+  const long before = atomic_exchange(&fail_at, 0);
+  const int failed = before != 0 && atomic_load(&count) >= before;
+  atomic_store(&count, 0);
+  atomic_store(&fail_at, n);
+  return failed;
+}
+
 static int fails(const void* caller) {
-  if (fail_at == 0) return 0;
+  const long at = atomic_load_explicit(&fail_at, memory_order_relaxed);
+  if (at == 0) return 0;
   const unsigned long from = (unsigned long)caller;
   if (!(from >= ours[0].begin && from < ours[0].end) && !(from >= ours[1].begin && from < ours[1].end))
     return 0;
-  if (atomic_fetch_add(&count, 1) + 1 != fail_at) return 0;
+  if (atomic_fetch_add(&count, 1) + 1 != at) return 0;
   char text[100];
-  const int length = snprintf(text, sizeof text, "chaos: call %ld, malloc, fails with ENOMEM\n", fail_at);
-  if (write(2, text, (size_t)length) < 0) return 0;
+  const int length = snprintf(text, sizeof text, "chaos: call %ld, malloc, fails with ENOMEM\n", at);
+  if (told && write(2, text, (size_t)length) < 0) return 0;
   errno = ENOMEM;
   return 1;
 }

@@ -33,6 +33,7 @@ OUTCOMES = {
     "thread": "calls from threads beyond the level asked for",
     "lost": "messages never received",
     "leak": "objects never freed",
+    "file": "calls on files that were refused",
 }
 
 
