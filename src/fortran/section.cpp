@@ -67,7 +67,7 @@ MPI_Count dense_size(MPI_Datatype type) {
 }
 
 /// Replaces `type` by a type that `made` is the code of.
-bool take(int made, MPI_Datatype& type, MPI_Datatype next) {
+bool take(int made, MPI_Datatype& type, const MPI_Datatype& next) {
   if (type != MPI_DATATYPE_NULL) PMPI_Type_free(&type);
   type = made == MPI_SUCCESS ? next : MPI_DATATYPE_NULL;
   return made == MPI_SUCCESS;
