@@ -16,7 +16,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from generator import beyond, calls, checks, coverage, entries, facade, header, table  # noqa: E402
+from generator import (beyond, calls, checks, coverage, entries, facade, fortran_entries,  # noqa: E402
+                       fortran_modules, header, table)
 from generator.writer import write_if_changed  # noqa: E402
 
 
@@ -39,6 +40,8 @@ def outputs(groups, functions, removed, constants):
         "check_calls.cpp": checks.check_calls(functions),
         "libmpi_abi.map": coverage.symbol_map(functions),
         **entries.entry_files(functions),
+        **fortran_entries.entry_files(functions),
+        **fortran_modules.outputs(functions, constants),
         **facade.outputs(functions, removed, constants, HERE),
     }
 

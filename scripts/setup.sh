@@ -27,6 +27,8 @@ mpich_version=5.0.2
 packages="make cmake ninja-build gcc g++ python3 python3-venv python3-dev libhwloc-dev libgtest-dev
   nlohmann-json3-dev libfmt-dev libcli11-dev libboost-dev libfabric-dev
   pkg-config binutils clang-format xz-utils procps"
+# For tests only: nothing that is installed needs them.
+test_packages="gfortran"
 
 say() { printf 'setup: %s\n' "$*"; }
 stop() {
@@ -281,7 +283,7 @@ setup_aarch64() {
 }
 
 case ${1:-} in
-  system) setup_system install ;;
+  system) packages="$packages $test_packages"; setup_system install ;;
   check) setup_system look ;;
   python) setup_python own ;;
   foreign) setup_python both ;;

@@ -40,6 +40,7 @@ LAYERS = {
     "heap": BASE,
     "abi": ABI,
     "facade": {"abi", "objects"},
+    "fortran": set(),
     "check": NODE | {"launch"},
     "launch": ABI | {"abi"},
     "tools": ABI | {"abi", "launch"},

@@ -133,8 +133,8 @@ Functions:
 Types and constants:
 {_listed(TYPES + CONSTANTS)}.
 
-The two constants are null pointers. No Fortran library comes with Hearth; where a Fortran interface passes an
-`MPI_STATUS_IGNORE` of its own, that interface must convert it before it calls C. `MPI_F_STATUS_SIZE`,
+The two constants are null pointers. `libmpifort_abi.so.1` converts its own `MPI_STATUS_IGNORE` before it
+calls C; another Fortran interface must do so as well. `MPI_F_STATUS_SIZE`,
 `MPI_F_SOURCE`, `MPI_F_TAG` and `MPI_F_ERROR` are part of the ABI. `MPI_F08_status` and its conversions are
 not provided.
 

@@ -1,5 +1,6 @@
 """Generates the linker's symbol map and docs/coverage.md."""
 
+from . import fortran_table
 from .calls import all_forms
 from .writer import wrap
 
@@ -12,6 +13,35 @@ def symbol_map(functions):
 
 def _names(rows):
     return [f"`{row.prefix}{row.name}`" + (" (+`_c`)" if row.large_form else "") for row in rows]
+
+
+def _fortran_row(routine, large):
+    old = "yes" if routine.in_old_modules else ""
+    new = ("yes, large counts too" if large else "yes") if routine.in_f08 else ""
+    buffers = "descriptor" if routine.has_buffers else ""
+    return f"| `MPI_{routine.generic}` | {old} | {new} | {buffers} |\n"
+
+
+def fortran_section(functions):
+    """Every routine of Fortran, by name."""
+    routines = list(fortran_table.routines(functions))
+    generic = {}
+    for routine in routines:
+        generic.setdefault(routine.generic, []).append(routine)
+    rows = "".join(_fortran_row(forms[0], len(forms) > 1) for _, forms in sorted(generic.items()))
+    old = sum(routine.in_old_modules for routine in routines)
+    new = sum(routine.in_f08 for routine in routines)
+    return f"""
+## Fortran
+
+`libmpifort_abi.so.1` has {old} routines for `mpif.h` and the module `mpi`, and {new} for `mpi_f08`, large
+counts included; each exists as `PMPI_` too. A routine whose function above is not implemented returns the
+same error. Beside them: `MPI_Sizeof`, `MPI_F_sync_reg`, `MPI_Status_f2f08`, `MPI_Status_f082f`, the operators
+`==` and `/=` of handles. Limits: [guide/fortran.md](guide/fortran.md).
+
+| routine | `mpif.h`, `mpi` | `mpi_f08` | buffers of `mpi_f08` |
+|---|---|---|---|
+{rows}"""
 
 
 def coverage_page(groups, functions):
@@ -42,4 +72,4 @@ This page is written by `api/generate.py` from `api/functions.txt`.
 | group | implemented | of |
 |---|---|---|
 {table}| **all of MPI 5.0's C ABI** | **{done}** | **{total}** |
-{lists}"""
+{lists}{fortran_section(functions)}"""

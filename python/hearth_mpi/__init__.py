@@ -19,8 +19,11 @@ _SHARED_NAMES = (
     "mpirun",
     "mpicc",
     "mpicxx",
+    "mpifort",
     "mpi.h",
+    "mpif.h",
     "libmpi_abi.so.1",
+    "libmpifort_abi.so.1",
     "libmpi.so.12",
     "libmpi.so.40",
 )
@@ -72,9 +75,10 @@ def get_include():
 
 
 def get_config():
-    """Paths, by name: prefix, mpiexec, mpicc, mpicxx, hearth, include, lib; and the version."""
+    """Paths, by name: prefix, mpiexec, mpicc, mpicxx, mpifort, hearth, include, lib; and the version."""
     folder = prefix()
-    config = {name: str(folder / "bin" / name) for name in ("mpiexec", "mpicc", "mpicxx", "hearth")}
+    programs = ("mpiexec", "mpicc", "mpicxx", "mpifort", "hearth")
+    config = {name: str(folder / "bin" / name) for name in programs}
     config.update(prefix=str(folder), include=str(folder / "include"), lib=str(folder / "lib"))
     config["version"] = metadata.version(_DISTRIBUTION)
     return config

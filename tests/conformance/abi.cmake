@@ -17,9 +17,15 @@ if(TARGET mpi_abi)
     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/abi_symbols.py $<TARGET_FILE:mpi_abi>)
   set_tests_properties(api.symbols PROPERTIES LABELS conformance TIMEOUT 60)
 endif()
+if(TARGET mpifort_abi)
+  add_test(NAME api.fortran_symbols
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/fortran_symbols.py
+      $<TARGET_FILE:mpifort_abi>)
+  set_tests_properties(api.fortran_symbols PROPERTIES LABELS conformance TIMEOUT 60)
+endif()
 # The versions of glibc symbols that the installed binaries need.
 set(binaries)
-foreach(target mpi_abi mpi_mpich mpi_openmpi hearth_check hearth_heap mpiexec hearth)
+foreach(target mpi_abi mpifort_abi mpi_mpich mpi_openmpi hearth_check hearth_heap mpiexec hearth)
   if(TARGET ${target})
     list(APPEND binaries $<TARGET_FILE:${target}>)
   endif()

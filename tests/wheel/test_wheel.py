@@ -120,7 +120,7 @@ class Wheel(unittest.TestCase):
         config, changed = json.loads(self.run_in(self.environment, "python", "-c", code))
         self.assertEqual(changed, [])
         self.assertEqual(config["prefix"], str(self.environment.resolve()))
-        for name in ("mpiexec", "mpicc", "mpicxx", "hearth"):
+        for name in ("mpiexec", "mpicc", "mpicxx", "mpifort", "hearth"):
             self.assertTrue(os.access(config[name], os.X_OK), name)
         self.assertTrue(Path(config["include"], "mpi.h").is_file())
         self.assertIn(config["version"], self.run_in(self.environment, "mpiexec", "--version"))
@@ -166,7 +166,8 @@ class Wheel(unittest.TestCase):
             record = archive.read(next(n for n in names if n.endswith("/RECORD"))).decode()
             self.assertEqual(sorted(names), sorted(line.split(",")[0] for line in record.splitlines()))
             self.assertLess(sum(entry.file_size for entry in archive.infolist()), INSTALLED_BYTES_MAX)
-            for name in ("bin/mpiexec", "bin/mpicc", "bin/hearth", "lib/libmpi_abi.so.1", "include/mpi.h"):
+            for name in ("bin/mpiexec", "bin/mpicc", "bin/hearth", "lib/libmpi_abi.so.1", "include/mpi.h",
+                         "lib/libmpifort_abi.so.1", "include/mpif.h", "share/hearth/fortran/mpi_f08.f90"):
                 self.assertEqual(sum(n.endswith(f".data/data/{name}") for n in names), 1, name)
         self.assertLess(self.wheel.stat().st_size, PACKED_BYTES_MAX)
         self.assertRegex(self.wheel.name, r"^hearth_mpi-[\d.]+-py3-none-manylinux_2_\d+_\w+\.whl$")

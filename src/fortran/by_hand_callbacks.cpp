@@ -1,0 +1,248 @@
+// Procedures of the program that C calls.
+//
+// Most functions of C that MPI calls back get a pointer of the user, which leads to the procedures of
+// Fortran. Operations and error handlers get none: their procedures are told apart by the function that C
+// calls, one for each procedure of the program, from a fixed number of them.
+#include <array>
+#include <utility>
+
+#include "fortran/by_hand.h"
+
+namespace hearth::fortran {
+namespace {
+
+constexpr size_t kThunks = 512;
+
+template <class Type, class... Arguments>
+void run(Callback* procedure, Arguments... arguments) {
+  reinterpret_cast<Type*>(procedure)(arguments...);
+}
+
+/// The functions of C for procedures of one kind. A procedure keeps its function for the life of the process.
+template <class Kind>
+class Thunks {
+ public:
+  using Function = typename Kind::Function;
+
+  /// A null pointer if all functions are in use.
+  static Function* of(Callback* procedure) {
+    static constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static size_t used = 0;
+    const Guard guard(mutex);
+    for (size_t i = 0; i < used; ++i) {
+      if (procedures_[i] == procedure) return functions()[i];
+    }
+    if (used == kThunks) return nullptr;
+    procedures_[used] = procedure;
+    return functions()[used++];
+  }
+  static Callback* procedure(size_t slot) { return procedures_[slot]; }
+
+ private:
+  template <size_t... slots>
+  static constexpr std::array<Function*, kThunks> make(std::index_sequence<slots...>) {
+    return {Kind::template call<slots>...};
+  }
+  static const std::array<Function*, kThunks>& functions() {
+    static constexpr std::array<Function*, kThunks> table = make(std::make_index_sequence<kThunks>());
+    return table;
+  }
+  static inline Callback* procedures_[kThunks];
+};
+
+template <class Number>
+struct Reduction {
+  using Function = void(void*, void*, Number*, MPI_Datatype*);
+  template <size_t slot>
+  static void call(void* in, void* in_out, Number* count, MPI_Datatype* datatype) {
+    int type = type_out(*datatype);
+    run<void(void*, void*, Number*, int*)>(Thunks<Reduction>::procedure(slot), in, in_out, count, &type);
+  }
+};
+
+template <class Handle, auto out>
+struct Handler {
+  using Function = void(Handle*, int*, ...);
+  template <size_t slot>
+  static void call(Handle* object, int* code, ...) {
+    int number = out(*object);
+    run<void(int*, int*)>(Thunks<Handler>::procedure(slot), &number, code);
+  }
+};
+
+constexpr const char* kNoThunk =
+    "more than 512 different procedures: each keeps a function of C for the life of the process. Likely "
+    "cause: "
+    "internal procedures, which have another address in each instance of their host. Remedy: use a procedure "
+    "of "
+    "a module";
+
+template <class Kind, class Create>
+int create_errhandler(Callback* function, int* errhandler, const char* name, Create* create) {
+  auto* const thunk = Thunks<Kind>::of(function);
+  if (thunk == nullptr) return refuse(MPI_COMM_SELF, name, kNoThunk, MPI_ERR_NO_MEM);
+  Out<errhandler_out> errhandler_(errhandler);
+  const int code = create(thunk, errhandler_.get());
+  errhandler_.finish();
+  return code;
+}
+
+template <class Number, class Create>
+int create_op(Callback* user_fn, const int* commute, int* op, const char* name, Create* create) {
+  auto* const thunk = Thunks<Reduction<Number>>::of(user_fn);
+  if (thunk == nullptr) return refuse(MPI_COMM_SELF, name, kNoThunk, MPI_ERR_NO_MEM);
+  Out<op_out> op_(op);
+  const int code = create(thunk, logical_in(*commute), op_.get());
+  op_.finish();
+  return code;
+}
+
+// Generalized requests.
+
+struct Grequest {
+  Callback* query;
+  Callback* free;
+  Callback* cancel;
+  MPI_Aint extra_state;
+};
+
+int query_grequest(void* state, MPI_Status* status) {
+  auto* const request = static_cast<Grequest*>(state);
+  int code = MPI_SUCCESS;
+  run<void(MPI_Aint*, int*, int*)>(request->query, &request->extra_state, reinterpret_cast<int*>(status),
+                                   &code);
+  return code;
+}
+
+int free_grequest(void* state) {
+  auto* const request = static_cast<Grequest*>(state);
+  int code = MPI_SUCCESS;
+  run<void(MPI_Aint*, int*)>(request->free, &request->extra_state, &code);
+  std::free(request);
+  return code;
+}
+
+int cancel_grequest(void* state, int complete) {
+  auto* const request = static_cast<Grequest*>(state);
+  int logical = logical_out(complete);
+  int code = MPI_SUCCESS;
+  run<void(MPI_Aint*, int*, int*)>(request->cancel, &request->extra_state, &logical, &code);
+  return code;
+}
+
+// Representations of data in files.
+
+struct Datarep {
+  Callback* read;
+  Callback* write;
+  Callback* extent;
+  MPI_Aint extra_state;
+};
+
+template <Callback* Datarep::*procedure, class Number>
+int convert(void* userbuf, MPI_Datatype datatype, Number count, void* filebuf, MPI_Offset position,
+            void* state) {
+  auto* const datarep = static_cast<Datarep*>(state);
+  int type = type_out(datatype);
+  int code = MPI_SUCCESS;
+  run<void(void*, int*, Number*, void*, MPI_Offset*, MPI_Aint*, int*)>(
+      datarep->*procedure, userbuf, &type, &count, filebuf, &position, &datarep->extra_state, &code);
+  return code;
+}
+
+int file_extent(MPI_Datatype datatype, MPI_Aint* extent, void* state) {
+  auto* const datarep = static_cast<Datarep*>(state);
+  int type = type_out(datatype);
+  int code = MPI_SUCCESS;
+  run<void(int*, MPI_Aint*, MPI_Aint*, int*)>(datarep->extent, &type, extent, &datarep->extra_state, &code);
+  return code;
+}
+
+}  // namespace
+}  // namespace hearth::fortran
+
+// The procedures that stand for "no conversion". Never called: they are told by their address.
+extern "C" {
+HEARTH_FORTRAN void mpi_conversion_fn_null_() {}
+HEARTH_FORTRAN void mpi_conversion_fn_null_c_() {
+  // Another body than that of the other one, so that no linker folds them.
+  asm volatile("");
+}
+}
+
+namespace hearth::fortran {
+namespace {
+
+template <class Number, class Create>
+int register_datarep(const char* datarep, Callback* read, Callback* write, Callback* extent,
+                     const MPI_Aint* extra_state, size_t datarep_len, Create* create) {
+  const TextIn name(datarep, datarep_len);
+  // Lives as long as the process, like the representation.
+  auto* const state = make(Datarep{read, write, extent, *extra_state});
+  if (state == nullptr) {
+    return refuse(MPI_COMM_SELF, "MPI_Register_datarep", "no memory for the representation", MPI_ERR_NO_MEM);
+  }
+  const auto chosen = [](Callback* procedure, auto* function) {
+    const bool none = procedure == mpi_conversion_fn_null_ || procedure == mpi_conversion_fn_null_c_;
+    return none ? nullptr : function;
+  };
+  const int code = create(name.get(), chosen(read, convert<&Datarep::read, Number>),
+                          chosen(write, convert<&Datarep::write, Number>), file_extent, state);
+  if (code != MPI_SUCCESS) std::free(state);
+  return code;
+}
+
+}  // namespace
+
+namespace by_hand {
+
+int Op_create(Callback* user_fn, const int* commute, int* op, decltype(&PMPI_Op_create) call) {
+  return create_op<int>(user_fn, commute, op, "MPI_Op_create", call);
+}
+int Op_create_c(Callback* user_fn, const int* commute, int* op, decltype(&PMPI_Op_create_c) call) {
+  return create_op<MPI_Count>(user_fn, commute, op, "MPI_Op_create_c", call);
+}
+
+int Comm_create_errhandler(Callback* function, int* errhandler, decltype(&PMPI_Comm_create_errhandler) call) {
+  return create_errhandler<Handler<MPI_Comm, comm_out>>(function, errhandler, "MPI_Comm_create_errhandler",
+                                                        call);
+}
+int File_create_errhandler(Callback* function, int* errhandler, decltype(&PMPI_File_create_errhandler) call) {
+  return create_errhandler<Handler<MPI_File, file_out>>(function, errhandler, "MPI_File_create_errhandler",
+                                                        call);
+}
+int Win_create_errhandler(Callback* function, int* errhandler, decltype(&PMPI_Win_create_errhandler) call) {
+  return create_errhandler<Handler<MPI_Win, win_out>>(function, errhandler, "MPI_Win_create_errhandler",
+                                                      call);
+}
+int Session_create_errhandler(Callback* function, int* errhandler,
+                              decltype(&PMPI_Session_create_errhandler) call) {
+  return create_errhandler<Handler<MPI_Session, session_out>>(function, errhandler,
+                                                              "MPI_Session_create_errhandler", call);
+}
+
+int Grequest_start(Callback* query_fn, Callback* free_fn, Callback* cancel_fn, const MPI_Aint* extra_state,
+                   int* request, decltype(&PMPI_Grequest_start) call) {
+  auto* const state = make(Grequest{query_fn, free_fn, cancel_fn, *extra_state});
+  if (state == nullptr) {
+    return refuse(MPI_COMM_SELF, "MPI_Grequest_start", "no memory for a request", MPI_ERR_NO_MEM);
+  }
+  Out<request_out> request_(request);
+  const int code = call(query_grequest, free_grequest, cancel_grequest, state, request_.get());
+  if (code != MPI_SUCCESS) std::free(state);
+  request_.finish();
+  return code;
+}
+
+int Register_datarep(const char* datarep, Callback* read, Callback* write, Callback* extent,
+                     const MPI_Aint* extra_state, size_t datarep_len, decltype(&PMPI_Register_datarep) call) {
+  return register_datarep<int>(datarep, read, write, extent, extra_state, datarep_len, call);
+}
+int Register_datarep_c(const char* datarep, Callback* read, Callback* write, Callback* extent,
+                       const MPI_Aint* extra_state, size_t datarep_len,
+                       decltype(&PMPI_Register_datarep_c) call) {
+  return register_datarep<MPI_Count>(datarep, read, write, extent, extra_state, datarep_len, call);
+}
+
+}  // namespace by_hand
+}  // namespace hearth::fortran
