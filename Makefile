@@ -2,7 +2,9 @@
 #
 #   make           build, and leave a runnable installation in build/install
 #   make install   install under PREFIX (/usr/local), below DESTDIR if that is set
-#   make wheel     pack it into dist/hearth_mpi-...whl, for `pip install`
+#   make wheel     build it for all systems with glibc 2.28, and pack it into dist/hearth_mpi-...whl, for `pip install`;
+#                  MACHINE=aarch64 by a cross compiler
+#   make deb       pack the same into dist/hearth-mpi_...deb, for Debian and Ubuntu
 #   make quick     after a change: the fast tests, in less than two minutes
 #   make run       two ranks exchange data: the benchmark's table, then a program in Python
 #   make test      everything that can be tested on this machine
@@ -29,6 +31,8 @@
 #   make fuzz      every parser, and whatever reads memory or messages of others, with libFuzzer, each for
 #                  FUZZ_SECONDS (60)
 #   make check-valgrind      all programs of tests/multi under valgrind, with two ranks; with more where some die
+#   make check-packages      the wheel and the Debian package in bare systems of Debian 11 and 12; needs root
+#   make check-wheel-aarch64 the wheel for aarch64, in QEMU
 #   make check-aarch64       the library and its unit and contract tests, cross-compiled for aarch64, in QEMU
 #   make compare   how fast we are beside the other MPI libraries
 #   make format    lay the sources out
@@ -36,10 +40,11 @@
 .DEFAULT_GOAL := all
 PREFIX ?= /usr/local
 .NOTPARALLEL:
-.PHONY: all install wheel quick run test soak check-conformance check-facade check-hpcc check-clang check-programs \
+.PHONY: all install wheel deb quick run test soak check-conformance check-facade check-hpcc check-clang check-programs \
   check-sanitizers \
   check-peers check-hosts check-scale check-lab check-surroundings check-chaos check-verdicts check-allocations \
-  check-minimal check-models check-valgrind fuzz check-aarch64 compare format clean distclean check system python
+  check-minimal check-models check-valgrind check-packages check-wheel-aarch64 fuzz check-aarch64 compare format \
+  clean distclean check system python
 
 all: check
 	@scripts/build.sh release hearth_installation
@@ -50,8 +55,22 @@ install: check
 	@scripts/build.sh release hearth_installation
 	@cmake --install build/release --prefix "$(PREFIX)"
 
-wheel: all
-	@python3 scripts/wheel.py build/install dist
+# MACHINE=x86_64 or aarch64; the machine's own is the default.
+MACHINE ?= $(shell uname -m)
+wheel_preset = wheel$(if $(filter-out $(shell uname -m),$(MACHINE)),-$(MACHINE))
+wheel: check
+	@scripts/setup.sh $(wheel_preset)
+	@scripts/build.sh $(wheel_preset) hearth_installation
+	@rm -rf build/$(wheel_preset)/prefix
+	@cmake --install build/$(wheel_preset) >build/$(wheel_preset)/install.log
+	@python3 scripts/wheel.py build/$(wheel_preset)/prefix dist
+
+deb: check
+	@scripts/setup.sh wheel
+	@scripts/build.sh wheel hearth_installation
+	@cd build/wheel && cpack -B "$(CURDIR)/dist" >cpack.log || { cat cpack.log; exit 1; }
+	@rm -rf dist/_CPack_Packages
+	@ls dist/*.deb
 
 quick: check
 	@scripts/build.sh release hearth_quick_tests
@@ -76,6 +95,7 @@ test: system all
 	@scripts/setup.sh foreign
 	@scripts/setup.sh netpipe
 	@scripts/setup.sh hpcc
+	@scripts/setup.sh notebook
 	@scripts/test.sh
 
 soak: python
@@ -180,6 +200,20 @@ check-valgrind: system
 fuzz: system
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh
+
+check-packages: wheel deb
+	@scripts/setup.sh packages
+	@scripts/setup.sh notebook
+	@.cache/wheel/venv/bin/auditwheel show dist/hearth_mpi-*_$(MACHINE).whl
+	@for test in test_wheel.py test_notebook.py; do \
+	  HEARTH_WHEEL="$$(ls "$(CURDIR)"/dist/hearth_mpi-*_$(MACHINE).whl)" python3 -B tests/wheel/$$test || exit 1; \
+	done
+	@python3 -B tests/packages/check_roots.py --cache .cache/roots --wheel dist/hearth_mpi-*_$(MACHINE).whl \
+	  --deb dist/hearth-mpi_*.deb
+
+check-wheel-aarch64:
+	@$(MAKE) wheel MACHINE=aarch64
+	@python3 -B tests/packages/check_aarch64.py dist/hearth_mpi-*_aarch64.whl
 
 check-aarch64:
 	@scripts/setup.sh aarch64

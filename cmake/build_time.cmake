@@ -12,8 +12,9 @@ macro(hearth_build_quickly)
 endmacro()
 
 # hearth_build_lightly(target...): for tools and reports, whose speed does not affect the library. Little
-# optimised. The address sanitizer's build leaves checks of undefined behaviour to the ubsan preset, which
-# saves a third of the compile time of templates. Fuzz builds have all checks and full optimisation.
+# optimised, or for size with HEARTH_SMALL. The address sanitizer's build leaves checks of undefined behaviour
+# to the ubsan preset, which saves a third of the compile time of templates. Fuzz builds have all checks and
+# full optimisation.
 function(hearth_build_lightly)
   if(HEARTH_FUZZ)
     return()
@@ -22,10 +23,19 @@ function(hearth_build_lightly)
     if(HEARTH_SANITIZE)
       target_compile_options(${target} PRIVATE -O0)
       set_property(TARGET ${target} PROPERTY HEARTH_MEMORY_CHECKS_ONLY ON)
+    elseif(HEARTH_SMALL)
+      target_compile_options(${target} PRIVATE -Os -g0 -ffunction-sections -fdata-sections)
     else()
       target_compile_options(${target} PRIVATE -O1 -g0)
     endif()
   endforeach()
+endfunction()
+
+# hearth_make_small(target...): with HEARTH_SMALL, the same for the launcher, which is optimised otherwise.
+function(hearth_make_small)
+  if(HEARTH_SMALL)
+    hearth_build_lightly(${ARGN})
+  endif()
 endfunction()
 
 # hearth_spare_sanitizers(target...): excludes targets from the sanitizer builds of `make test`. `make

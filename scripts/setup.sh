@@ -18,12 +18,17 @@
 #   scripts/setup.sh valgrind valgrind, by apt as above (make check-valgrind)
 #   scripts/setup.sh models   SPIN, by apt as above (make check-models)
 #   scripts/setup.sh aarch64  a cross compiler and an emulator, by apt as above
+#   scripts/setup.sh wheel    the symbols of glibc 2.28, into .cache/wheel (make wheel, make deb)
+#   scripts/setup.sh wheel-aarch64  the same for aarch64, and hwloc's library (make wheel MACHINE=aarch64)
+#   scripts/setup.sh notebook Jupyter's kernel and ipyparallel, into .cache/notebook
+#   scripts/setup.sh packages the tools of make check-packages, by apt as above
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
 
 mpi4py_version=4.1.2
 mpich_version=5.0.2
+ziglang_version=0.17.1
 packages="make cmake ninja-build gcc g++ python3 python3-venv python3-dev libhwloc-dev libgtest-dev
   nlohmann-json3-dev libfmt-dev libcli11-dev libboost-dev libfabric-dev
   pkg-config binutils clang-format xz-utils procps"
@@ -282,6 +287,49 @@ setup_aarch64() {
   install_packages g++-aarch64-linux-gnu qemu-user
 }
 
+# Zig's package has the symbols of every glibc; scripts/glibc_stubs.py makes libraries of them.
+setup_wheel() {
+  machine=${1:-$(uname -m)}
+  stubs=.cache/wheel/glibc-$machine
+  stamp="ziglang $ziglang_version $(sha256sum <scripts/glibc_stubs.py)"
+  if [ "$(cat "$stubs/stamp" 2>/dev/null)" = "$stamp" ]; then return 0; fi
+  python=$(command -v /usr/bin/python3 || command -v python3) || stop "no python3"
+  mkdir -p .cache/wheel
+  make_venv .cache/wheel/venv
+  say "fetching ziglang, a hundred megabytes, for glibc's symbols"
+  pip_install .cache/wheel/venv "ziglang==$ziglang_version" auditwheel
+  .cache/wheel/venv/bin/python scripts/glibc_stubs.py "$machine" "$stubs"
+  printf '%s\n' "$stamp" >"$stubs/stamp"
+}
+
+# hwloc's package is unpacked, not installed.
+setup_wheel_aarch64() {
+  setup_aarch64
+  setup_wheel aarch64
+  if [ -f .cache/hwloc-aarch64/libhwloc.a ]; then return 0; fi
+  fetch_by_apt hwloc-aarch64 "-o APT::Architecture=arm64 -o APT::Architectures=arm64 update" \
+    "-o APT::Architecture=arm64 -o APT::Architectures=arm64 download libhwloc-dev:arm64" ||
+    stop "no hwloc for aarch64"
+  (cd .cache/hwloc-aarch64 && dpkg -x libhwloc-dev_*_arm64.deb unpacked &&
+    cp -L "$(find unpacked -name libhwloc.a | head -1)" libhwloc.a.new && rm -rf unpacked ./*.deb &&
+    mv libhwloc.a.new libhwloc.a)
+}
+
+setup_notebook() {
+  python=$(command -v /usr/bin/python3 || command -v python3) || stop "no python3"
+  stamp=$(stamp_of notebook)
+  if [ "$(cat .cache/notebook/hearth.stamp 2>/dev/null)" = "$stamp" ]; then return 0; fi
+  make_venv .cache/notebook
+  say "fetching Jupyter's kernel"
+  pip_install .cache/notebook ipykernel ipyparallel "mpi4py==$mpi4py_version"
+  printf '%s\n' "$stamp" >.cache/notebook/hearth.stamp
+}
+
+setup_packages() {
+  packages="$packages mmdebstrap debian-archive-keyring lintian"
+  setup_system install
+}
+
 case ${1:-} in
   system) packages="$packages $test_packages"; setup_system install ;;
   check) setup_system look ;;
@@ -297,6 +345,10 @@ case ${1:-} in
   slurm) setup_slurm ;;
   valgrind) setup_valgrind ;;
   aarch64) setup_aarch64 ;;
+  wheel) setup_wheel ;;
+  wheel-aarch64) setup_wheel_aarch64 ;;
+  notebook) setup_notebook ;;
+  packages) setup_packages ;;
   *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | programs | lab |" \
-    "models | clang | fuzz | slurm | valgrind | aarch64" ;;
+    "models | clang | fuzz | slurm | valgrind | aarch64 | wheel | wheel-aarch64 | notebook | packages" ;;
 esac

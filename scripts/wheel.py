@@ -3,7 +3,7 @@
 
 Everything that is installed goes into the environment's bin, include, lib, libexec and share; the module
 hearth_mpi comes from python/. A wheel cannot hold links: a linked library becomes a linker script, a linked
-program a script that executes it. The platform tag is the newest glibc that a file needs."""
+program a script that executes it. The platform tag is the newest glibc that a file needs, at least 2.28."""
 
 import base64
 import hashlib
@@ -21,7 +21,6 @@ DATE = (1980, 1, 1, 0, 0, 0)  # the same contents give the same wheel
 # Parts of other projects in the files, and the packages whose licence texts go into the wheel.
 OTHERS = {
     "hwloc": "libhwloc-dev",
-    "jemalloc": "libjemalloc-dev",
     "fmt": "libfmt-dev",
     "nlohmann-json": "nlohmann-json3-dev",
     "CLI11": "libcli11-dev",
@@ -62,7 +61,9 @@ def replacement_of(link):
     if not is_elf(contents):
         return contents
     if link.parent.name == "bin":
-        return f'#!/bin/sh\nexec "$(dirname "$(readlink -f "$0")")/{target.name}" "$@"\n'.encode()
+        # Unlike a link, a script cannot give the program another name (tools/one_program.cpp).
+        option = "--as-hearth " if link.name == "hearth" else ""
+        return f'#!/bin/sh\nexec "$(dirname "$(readlink -f "$0")")/{target.name}" {option}"$@"\n'.encode()
     if link.suffix == ".so":
         return f"INPUT({target.name})\n".encode()
     return stripped(target)
@@ -84,7 +85,7 @@ def installed_files(prefix):
 
 def platform_of(prefix):
     """manylinux_2_N_x86_64: N by the symbols that the files need."""
-    newest, machine = (2, 17), None
+    newest, machine = (2, 28), None
     for path in sorted(prefix.rglob("*")):
         if path.is_symlink() or not path.is_file() or not is_elf(path.read_bytes()[:4]):
             continue

@@ -1,4 +1,5 @@
-// The `hearth` command: only parses options; the files named like the subcommands do the work.
+#include "hearth.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -221,7 +222,7 @@ int report(const Status& status) {
 
 }  // namespace
 
-int main(int count, char** words) {
+int hearth::tools::run_hearth(int count, char** words) {
   CLI::App app("Hearth MPI: what it is, what it would do, and how fast it is here");
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   app.require_subcommand(1);

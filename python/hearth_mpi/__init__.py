@@ -115,3 +115,17 @@ def overwritten():
     recorded = _recorded_prefix()
     files = [(folder / _recorded_path(record).relative_to(recorded), record) for record in _records()]
     return [(str(path), _owner_of(path)) for path, record in files if _is_changed(path, record)]
+
+
+def load_ipython_extension(shell):
+    """`%load_ext hearth_mpi`: cells that begin with %%mpi run on several ranks (hearth_mpi.notebook)."""
+    from hearth_mpi import notebook
+
+    notebook.load(shell)
+
+
+def unload_ipython_extension(shell):
+    """`%unload_ext hearth_mpi`: ends the ranks."""
+    from hearth_mpi import notebook
+
+    notebook.unload(shell)

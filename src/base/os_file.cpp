@@ -100,6 +100,12 @@ Descriptor open_file(const char* path, const OpenMode& mode) {
   return Descriptor(number);
 }
 
+Descriptor open_regular_file(const char* path) {
+  struct stat status;
+  if (::stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  return open_to_read(path);
+}
+
 bool file_exists(const char* path) {
   struct stat status;
   return ::stat(path, &status) == 0;

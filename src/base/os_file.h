@@ -21,6 +21,8 @@ struct OpenMode {
 };
 /// Close-on-exec. Not open, with errno, on failure.
 Descriptor open_file(const char* path, const OpenMode& mode);
+/// For reading. Not open if the path names anything but a regular file: opening a FIFO would block.
+Descriptor open_regular_file(const char* path);
 bool file_exists(const char* path);
 int remove_file(const char* path);
 /// Closes the descriptor. Network file systems report errors of earlier writes here.

@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
-#include "base/os_io.h"
+#include "base/os_file.h"
 #include "base/os_memory.h"
 
 namespace hearth {
@@ -65,10 +63,7 @@ SymbolTable::SymbolTable(const std::string& path) {
 }
 
 void SymbolTable::read(const std::string& path) {
-  // The path may be wrong, and opening a pipe would block.
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return;
-  const os::Descriptor file = os::open_to_read(path.c_str());
+  const os::Descriptor file = os::open_regular_file(path.c_str());
   std::vector<Elf64_Ehdr> head;
   if (!file.open() || !read_table(file.number(), 0, 1, sizeof(Elf64_Ehdr), head)) return;
   const Elf64_Ehdr& elf = head[0];

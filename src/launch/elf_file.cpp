@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <filesystem>
 
-#include "base/os_io.h"
+#include "base/os_file.h"
 
 namespace hearth::launch {
 namespace {
@@ -19,15 +18,9 @@ constexpr unsigned char kByteOrder = std::endian::native == std::endian::little 
 
 constexpr size_t kNeededBytesMax = size_t{1} << 16;
 
-// Opening a FIFO would block.
-os::Descriptor open_regular(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(path, error) ? os::open_to_read(path.c_str()) : os::Descriptor();
-}
-
 class ElfReader {
  public:
-  explicit ElfReader(const std::string& path) : file_(open_regular(path)) {}
+  explicit ElfReader(const std::string& path) : file_(os::open_regular_file(path.c_str())) {}
 
   ElfFile read() {
     ElfFile result;

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
-#include "base/os_io.h"
+#include "base/os_file.h"
 #include "launch/elf_file.h"
 #include "launch/library_search.h"
 #include "launch/program.h"
@@ -88,9 +87,7 @@ bool is_mpi_library(const std::string& name) {
 
 std::string beginning_of(const std::string& path) {
   std::array<char, kFirstLineBytesMax> bytes;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return "";  // opening a FIFO would block
-  const os::Descriptor file = os::open_to_read(path.c_str());
+  const os::Descriptor file = os::open_regular_file(path.c_str());
   if (!file.open()) return "";
   const intptr_t count = os::read_at(file.number(), bytes.data(), bytes.size(), 0);
   return count <= 0 ? "" : std::string(bytes.data(), static_cast<size_t>(count));

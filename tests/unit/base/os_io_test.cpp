@@ -1,11 +1,14 @@
 #include "base/os_io.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <string>
 
+#include "base/os_file.h"
 #include "base/os_library.h"
 
 namespace hearth::os {
@@ -88,6 +91,17 @@ TEST(Files, AreWrittenAndReadWhole) {
   EXPECT_EQ(read_text(path.c_str()), "");
   EXPECT_FALSE(open_to_read(path.c_str()).open());
   EXPECT_EQ(errno, ENOENT);
+}
+
+TEST(Files, OnlyRegularOnesAreOpenedWithoutBlocking) {
+  const std::string folder = testing::TempDir();
+  const std::string fifo = folder + "hearth_os_io_fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_FALSE(open_regular_file(fifo.c_str()).open());
+  ::unlink(fifo.c_str());
+  EXPECT_FALSE(open_regular_file(folder.c_str()).open());
+  EXPECT_FALSE(open_regular_file("/no/such/file").open());
+  EXPECT_TRUE(open_regular_file("/proc/self/exe").open());
 }
 
 TEST(Poller, TellsWhoIsReady) {

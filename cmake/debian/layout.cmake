@@ -1,0 +1,43 @@
+# Run by CPack on the staged files, before they are packed: names outside of /usr/lib/hearth, and documents.
+set(usr ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr)
+set(hearth ${usr}/lib/hearth)
+set(document ${usr}/share/doc/hearth-mpi)
+file(MAKE_DIRECTORY ${usr}/bin ${usr}/share/man/man1 ${document})
+# update-alternatives makes links, but no folder for them.
+file(MAKE_DIRECTORY ${usr}/include/${CPACK_HEARTH_TRIPLET} ${usr}/lib/${CPACK_HEARTH_TRIPLET})
+
+file(CREATE_LINK ../lib/hearth/bin/hearth ${usr}/bin/hearth SYMBOLIC)
+foreach(name mpiexec mpirun mpicc mpicxx)
+  file(CREATE_LINK ../lib/hearth/bin/${name} ${usr}/bin/${name}.hearth SYMBOLIC)
+endforeach()
+
+# Compressed without a time, so that the same files give the same package.
+foreach(name hearth mpiexec mpicc)
+  set(page ${name}.hearth.1)
+  if(name STREQUAL hearth)
+    set(page hearth.1)
+  endif()
+  file(COPY_FILE ${hearth}/share/man/man1/${name}.1 ${usr}/share/man/man1/${page})
+  execute_process(COMMAND gzip -9nf ${usr}/share/man/man1/${page} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+foreach(alias mpirun mpicxx)
+  string(REPLACE mpirun mpiexec page ${alias})
+  string(REPLACE mpicxx mpicc page ${page})
+  file(CREATE_LINK ${page}.hearth.1.gz ${usr}/share/man/man1/${alias}.hearth.1.gz SYMBOLIC)
+endforeach()
+file(REMOVE_RECURSE ${hearth}/share/man)
+
+file(READ ${CPACK_HEARTH_SOURCE}/LICENSE licence)
+string(REGEX REPLACE "\n\n" "\n.\n" licence "${licence}")
+string(REGEX REPLACE "\n" "\n " licence "${licence}")
+file(WRITE ${document}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: Hearth MPI
+
+Files: *
+Copyright: the Hearth MPI developers
+License: BSD-3-clause
+ ${licence}
+")
+file(COPY ${CPACK_HEARTH_SOURCE}/CHANGELOG.md DESTINATION ${document})
+file(RENAME ${document}/CHANGELOG.md ${document}/changelog)
+execute_process(COMMAND gzip -9nf ${document}/changelog COMMAND_ERROR_IS_FATAL ANY)

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Makes a folder that programs are linked against to run with glibc 2.28 and later:
+scripts/glibc_stubs.py MACHINE FOLDER, in a Python with the package ziglang.
+
+Zig carries the symbol lists and start files of every glibc. Linking an empty program with it leaves them in
+its cache: shared libraries without code, Scrt1.o and libc_nonshared.a. GCC uses them by -B FOLDER. The rest
+of the compiler, its C++ library included, stays the system's; src/base/os_newer_glibc.c has the functions of
+newer glibc versions that the C++ library calls (cmake/oldest_glibc.cmake adds it)."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+GLIBC = "2.28"
+LOADERS = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
+# The libraries that glibc 2.34 merged into libc.so.6.
+MERGED = {"pthread": "libpthread.so.0", "dl": "libdl.so.2", "rt": "librt.so.1", "util": "libutil.so.1"}
+
+
+def linked_files(machine, folder):
+    """Lets Zig link an empty program; (path of libc.so.6, Scrt1.o, libc_nonshared.a) in its cache."""
+    source = folder / "empty.c"
+    source.write_text("int main(void) { return 0; }\n")
+    command = [
+        sys.executable,
+        "-m",
+        "ziglang",
+        "cc",
+        "-target",
+        f"{machine}-linux-gnu.{GLIBC}",
+        "-pie",
+        source,
+        "-o",
+        folder / "empty",
+    ]
+    variables = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(folder), "ZIG_LOCAL_CACHE_DIR": str(folder)}
+    result = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        sys.exit(
+            f"glibc_stubs: Zig could not link for {machine}:\n{result.stderr}"
+            "Remedy: scripts/setup.sh wheel installs the version of ziglang that this was written for"
+        )
+    found = []
+    for name in ("libc.so.6", "Scrt1.o", "libc_nonshared.a"):
+        paths = list(folder.rglob(name))
+        if len(paths) != 1:
+            sys.exit(
+                f"glibc_stubs: Zig's cache has {len(paths)} files {name}, expected 1. Likely cause: a "
+                "version of ziglang with another layout. Remedy: scripts/setup.sh wheel installs the right "
+                "one"
+            )
+        found.append(paths[0])
+    return found
+
+
+def make_stubs(machine, target):
+    with tempfile.TemporaryDirectory(prefix="hearth-stubs-") as name:
+        libc, start, nonshared = linked_files(machine, Path(name))
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
+        for library in libc.parent.glob("lib*.so.*"):
+            renamed = LOADERS[machine] if library.name.startswith("libld.so") else library.name
+            shutil.copy(library, target / renamed)
+        for file in (start, nonshared):
+            shutil.copy(file, target)
+    as_needed = " ".join([*MERGED.values(), LOADERS[machine]])
+    script = f"GROUP ( libc.so.6 libc_nonshared.a libnewer_glibc.a AS_NEEDED ( {as_needed} ) )\n"
+    for name, library in MERGED.items():
+        (target / f"lib{name}.so").write_text(f"INPUT ( AS_NEEDED ( {library} ) )\n")
+    (target / "libm.so").write_text("INPUT ( AS_NEEDED ( libm.so.6 ) )\n")
+    (target / "libc.so").write_text(script)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in LOADERS:
+        sys.exit(__doc__)
+    make_stubs(sys.argv[1], Path(sys.argv[2]))
