@@ -6,17 +6,18 @@
 
 namespace hearth::p2p {
 
-MemoryAccess::MemoryAccess(PeerIndex self, int processes, transport::Transport& transport,
+MemoryAccess::MemoryAccess(PeerIndex self, const PeerRoom& room, transport::Transport& transport,
                            const std::function<shm::CopyControlBlock*(PeerIndex)>& control_block,
                            const std::vector<int>& places, const std::vector<single_copy::Method*>& methods,
                            profile::Recorder* recorder)
     : self_(self),
+      home_size_(room.count),
       transport_(transport),
       control_block_(control_block),
       places_(places),
       methods_(methods),
       recorder_(recorder),
-      accesses_(static_cast<size_t>(processes)) {}
+      accesses_(room) {}
 
 single_copy::Method* MemoryAccess::reader_of(PeerIndex peer) {
   Access& access = of(peer);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/peer_table.h"
 #include "objects/group.h"
 #include "shm/layout.h"
 #include "single_copy/single_copy.h"
@@ -26,7 +27,7 @@ class MemoryAccess {
  public:
   /// `control_block`: of each process; empty: none. `places`: the local rank of each process, negative on
   /// another machine; empty: all processes are on one machine. `methods`: in order of preference.
-  MemoryAccess(PeerIndex self, int processes, transport::Transport& transport,
+  MemoryAccess(PeerIndex self, const PeerRoom& room, transport::Transport& transport,
                const std::function<shm::CopyControlBlock*(PeerIndex)>& control_block,
                const std::vector<int>& places, const std::vector<single_copy::Method*>& methods,
                profile::Recorder* recorder);
@@ -42,18 +43,21 @@ class MemoryAccess {
   void refuse_writing(PeerIndex peer) { of(peer).writing = Ability::refused; }
 
   PeerIndex self() const { return self_; }
-  /// By the local rank the arena and the control blocks address a process.
+  /// By the local rank the arena and the control blocks address a process; negative if it is on another
+  /// machine or in another job.
   int place_of(PeerIndex peer) const {
+    if (peer >= home_size_) return -1;
     return places_.empty() ? static_cast<int>(peer) : places_[static_cast<size_t>(peer)];
   }
   int own_place() const { return place_of(self_); }
-  bool has_control_blocks() const { return static_cast<bool>(control_block_); }
-  /// Pre: has_control_blocks().
+  /// Whether this process and another one can share copies.
+  bool has_control_blocks(PeerIndex peer) const { return control_block_ && place_of(peer) >= 0; }
+  /// Pre: has_control_blocks(peer).
   shm::CopyControlBlock& control_block(PeerIndex peer) const { return *control_block_(peer); }
   /// The control block that counts concurrent accesses to that process's memory; nullptr if they are not
   /// counted.
   shm::CopyControlBlock* counted_block(PeerIndex peer, const single_copy::Method& method) const {
-    return control_block_ && method.takes_lock() ? control_block_(peer) : nullptr;
+    return has_control_blocks(peer) && method.takes_lock() ? control_block_(peer) : nullptr;
   }
   /// Clears the accesses to this process's memory that a dead process has registered.
   void reap(PeerIndex process) const;
@@ -71,12 +75,13 @@ class MemoryAccess {
   const Access& of(PeerIndex peer) const { return accesses_[static_cast<size_t>(peer)]; }
 
   const PeerIndex self_;
+  const PeerIndex home_size_;  // processes of the own job
   transport::Transport& transport_;
   const std::function<shm::CopyControlBlock*(PeerIndex)> control_block_;
   const std::vector<int> places_;
   const std::vector<single_copy::Method*> methods_;
   profile::Recorder* const recorder_;
-  std::vector<Access> accesses_;  // by peer
+  PeerTable<Access> accesses_;  // by peer
 };
 
 }  // namespace hearth::p2p
