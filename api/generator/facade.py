@@ -242,6 +242,8 @@ class Wrapper:
             self.place(name, f"ArrayIn<{handle}_in> {name}_({name}, {self.length(index)})", "")
         elif (match := re.fullmatch(r"MPI_(\w+) \*", literal)) and match.group(1) in HANDLES:
             self.place(name, f"Out<{HANDLES[match.group(1)]}_out> {name}_({name})")
+        elif (match := re.fullmatch(r"MPI_(\w+)", literal)) and match.group(1) in HANDLES:
+            self.arguments.append(f"{HANDLES[match.group(1)]}_in({name})")
         else:
             self.arguments.append(name)
 

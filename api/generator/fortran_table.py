@@ -47,6 +47,8 @@ STRINGS = {"Comm_get_name.comm_name": "OBJECT_NAME", "Type_get_name.type_name": 
            "Get_processor_name.name": "PROCESSOR_NAME", "Lookup_name.port_name": "PORT_NAME",
            "Info_get_nthkey.key": "INFO_KEY", "File_get_view.datarep": "DATAREP_STRING"}
 INFO_TEXT = re.compile(r"Info_\w+\.(key|value)")
+# C types whose value is checked at the root alone, and the kind of the same parameter elsewhere.
+SIGNIFICANT_AT_ROOT = {"const char *": "string", "MPI_Info": "info_or_null"}
 # Number of entries of arrays with a length that no parameter before gives.
 ARRAY_LENGTHS = {
     "Cart_get.periods": "cart_dimensions(*comm, *maxdims)",
@@ -160,7 +162,8 @@ class Converter:
 
     def convert(self, index):
         parameter = self.parameters[index]
-        key, name, kind = f"{self.function.name}.{parameter.name}", parameter.name, parameter.kind
+        key, name = f"{self.function.name}.{parameter.name}", parameter.name
+        kind = SIGNIFICANT_AT_ROOT.get(parameter.literal, parameter.kind)
         for rule in (self.callback, self.pointer, self.logical, self.index, self.handle, self.handles,
                      self.status, self.string, self.weights):
             argument = rule(key, name, kind, parameter, index)

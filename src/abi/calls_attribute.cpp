@@ -1,5 +1,7 @@
 // MPI 5.0 section 7.7: attributes of communicators and datatypes, keys for all kinds of objects; and the
 // attributes that communicators have from the start (section 9.1.2).
+#include <algorithm>
+
 #include "abi/error.h"
 #include "abi/runtime.h"
 #include "datatype/lifetime.h"
@@ -25,7 +27,9 @@ const int* predefined_attribute(int keyval) {
   static const int io = MPI_ANY_SOURCE;                                       // every process can
   static const int time_is_global = shm::node().is_one_of_several() ? 0 : 1;  // each machine has its clock
   static const int application = abi::runtime().job.app;
-  static const int universe_size = abi::runtime().job.size;
+  // What MPI_Comm_spawn can start without sharing processors.
+  static const int universe_size = std::max(
+      abi::runtime().job.size, static_cast<int>(abi::runtime().job.segment.job().usable_processors));
   switch (keyval) {
     case MPI_TAG_UB:
       return &tag_upper_bound;

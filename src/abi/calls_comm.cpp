@@ -5,7 +5,9 @@
 #include "abi/handle.h"
 #include "abi/hints.h"
 #include "abi/names.h"
+#include "abi/runtime.h"
 #include "abi/send_buffers.h"
+#include "abi/spawning.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
@@ -106,9 +108,8 @@ Status comm_get_info(Comm& comm, Info*& info_used) {
   return {};
 }
 
-// MPI_COMM_NULL: MPI_Comm_spawn is missing, so no process has a parent.
 Status comm_get_parent(Comm*& parent) {
-  parent = nullptr;
+  parent = abi::parent_comm();
   return {};
 }
 
@@ -117,9 +118,11 @@ Status comm_free(Comm*& comm) {
   HEARTH_TRY(objects::delete_attributes(*comm));
   abi::drop_send_buffer(*comm);
   if (comm->info != nullptr) abi::drop_hints(*comm);
+  abi::forget_parent(*comm);
   // Pending requests hold references of their own.
   objects::free_handle(*comm);
   comm = nullptr;
+  abi::runtime().bridges.leave_unused(false);
   return {};
 }
 
@@ -138,7 +141,9 @@ Status comm_disconnect(Comm*& comm) {
         return true;
       },
       [left = comm](p2p::WaitDiagnostics& note) { note.left_requests(*left); });
-  return comm_free(comm);
+  HEARTH_TRY(comm_free(comm));
+  abi::runtime().bridges.leave_unused(true);
+  return {};
 }
 
 }  // namespace hearth::mpi

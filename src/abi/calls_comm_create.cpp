@@ -130,9 +130,11 @@ Status comm_create(Comm& comm, Group& group, Comm*& newcomm) {
     if (group.rank == MPI_UNDEFINED) return {};
     return abi::make_intracomm(comm, std::move(owned), group.peers, newcomm);
   }
-  Words remote;
+  Words names;
+  Peers remote;
   abi::OwnedAllocation owned;
-  HEARTH_TRY(abi::swap_between_groups(comm, group.peers, remote, false, owned));
+  HEARTH_TRY(abi::swap_between_groups(comm, abi::names_as_words(group.peers), names, false, owned));
+  HEARTH_TRY(abi::peers_in(names, 0, remote));
   HEARTH_TRY(check_members(*comm.group, group.peers));
   HEARTH_TRY(check_members(*comm.remote_group, remote));
   if (group.rank == MPI_UNDEFINED) return {};
@@ -166,6 +168,13 @@ Status check_stringtag(const char* stringtag) {
 }
 
 Status check_caller(const Group& group, const char* name) {
+  if (abi::Bridges::has_foreign(group.peers)) {
+    return fail(
+        MPI_ERR_UNSUPPORTED_OPERATION,
+        "%s has processes of several jobs, between which a communicator cannot be made without a parent. "
+        "Remedy: MPI_Comm_create or MPI_Comm_create_group",
+        name);
+  }
   if (group.rank != MPI_UNDEFINED) return {};
   return fail(MPI_ERR_GROUP, "the calling process is not in %s", name);
 }

@@ -7,6 +7,7 @@
 #include "abi/comm_making.h"
 #include "abi/handle.h"
 #include "abi/requests.h"
+#include "abi/runtime.h"
 #include "coll/agreement.h"
 #include "hearth_calls.h"
 #include "mpi-ext.h"
@@ -94,6 +95,17 @@ Status make_shrunk(Comm& comm, const Agreement& agreement, Comm*& newcomm) {
     return status;
   }
   return abi::make_intercomm(*comm.errhandler, owned.take().context, local, remote, newcomm);
+}
+
+/// The groups of an intercommunicator between jobs have no common order.
+Status check_agreeable(const Comm& comm) {
+  if (!comm.is_inter() || (!abi::Bridges::has_foreign(comm.group->peers) &&
+                           !abi::Bridges::has_foreign(comm.remote_group->peers))) {
+    return {};
+  }
+  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+              "agreements over an intercommunicator between several jobs are not supported. Remedy: "
+              "MPI_Intercomm_merge before the failure");
 }
 
 /// An agreement that completes a request. Lives as long as the request.
@@ -219,6 +231,7 @@ Status comm_failure_get_acked(Comm& comm, Group*& failedgrp) {
 }
 
 Status comm_agree(Comm& comm, int& flag) {
+  HEARTH_TRY(check_agreeable(comm));
   coll::BlockingAgreement agreement(comm, static_cast<uint32_t>(flag), false);
   agreement.run();
   static_cast<void>(p2p::engine().poll_failures());
@@ -228,17 +241,20 @@ Status comm_agree(Comm& comm, int& flag) {
 }
 
 Status comm_iagree(Comm& comm, int* flag, p2p::Request*& request) {
+  HEARTH_TRY(check_agreeable(comm));
   if (flag == nullptr) return fail(MPI_ERR_ARG, "flag is a null pointer");
   return launch(comm, std::make_unique<PendingAgree>(comm, flag), request);
 }
 
 Status comm_shrink(Comm& comm, Comm*& newcomm) {
+  HEARTH_TRY(check_agreeable(comm));
   coll::BlockingAgreement agreement(comm, ~0u, true);
   agreement.run();
   return make_shrunk(comm, agreement, newcomm);
 }
 
 Status comm_ishrink(Comm& comm, MPI_Comm* newcomm, p2p::Request*& request) {
+  HEARTH_TRY(check_agreeable(comm));
   if (newcomm == nullptr) return fail(MPI_ERR_ARG, "newcomm is a null pointer");
   return launch(comm, std::make_unique<PendingShrink>(comm, newcomm), request);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "abi/comm_making.h"
+#include "abi/runtime.h"
 #include "hearth_calls.h"
 #include "mpi.h"
 #include "objects/lifetime.h"
@@ -33,13 +34,25 @@ Status check_leader(const Comm* peer_comm, int remote_leader) {
 Status meet(const Comm& local_comm, const Comm* peer_comm, int remote_leader, int tag, Words& found) {
   HEARTH_TRY(check_leader(peer_comm, remote_leader));
   const PeerIndex other = peer_comm->peers[remote_leader];
-  // The leader that comes first in MPI_COMM_WORLD allocates the context id.
-  const bool fetches = p2p::engine().self() < other;
-  Words said = {fetches ? static_cast<int>(p2p::engine().new_context()) : 0};
-  said.insert(said.end(), local_comm.group->peers.begin(), local_comm.group->peers.end());
+  const Words names = abi::names_as_words(local_comm.group->peers);
+  Words said = {0};
+  said.insert(said.end(), names.begin(), names.end());
   HEARTH_TRY(abi::swap_words(other, peer_comm->context, tag, said, found));
-  if (fetches) found[0] = said[0];
-  return {};
+  Peers all;
+  HEARTH_TRY(abi::peers_in(found, 1, all));
+  all.insert(all.end(), local_comm.group->peers.begin(), local_comm.group->peers.end());
+  const bool connected = abi::runtime().bridges.connects(all);
+  // The leader that comes first allocates the context id; 0: no segment connects all processes.
+  const bool fetches = abi::runtime().bridges.comes_before(p2p::engine().self(), other);
+  const Words own = {fetches && connected ? static_cast<int>(p2p::engine().new_context(all)) : 0};
+  Words theirs;
+  HEARTH_TRY(abi::swap_words(other, peer_comm->context, tag, own, theirs));
+  found[0] = fetches ? own[0] : theirs[0];
+  if (found[0] != 0) return {};
+  return fail(
+      MPI_ERR_UNSUPPORTED_OPERATION,
+      "no connection joins all processes of the two groups, which are of several jobs. Remedy: connect the "
+      "groups by MPI_Comm_accept and MPI_Comm_connect");
 }
 
 }  // namespace
@@ -64,7 +77,8 @@ Status intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int
                 "rank %d, the local leader, could not reach the remote one: its error says why",
                 local_leader);
   }
-  const Peers remote_peers(found.begin() + 1, found.end());
+  Peers remote_peers;
+  HEARTH_TRY(abi::peers_in(found, 1, remote_peers));
   for (const PeerIndex peer : remote_peers) {
     if (local_comm.group->rank_of(peer) == MPI_UNDEFINED) continue;
     return fail(MPI_ERR_COMM,
@@ -78,7 +92,7 @@ Status intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int
 }
 
 // The group that passes high=false comes first. If both pass the same value, the group whose rank 0 comes
-// first in MPI_COMM_WORLD does. The value of rank 0 counts for its whole group.
+// first does. The value of rank 0 counts for its whole group.
 Status intercomm_merge(Comm& intercomm, int high, Comm*& newintracomm) {
   if (!intercomm.is_inter()) {
     return fail(MPI_ERR_COMM, "the communicator has no remote group: it is an intracommunicator");
@@ -89,7 +103,7 @@ Status intercomm_merge(Comm& intercomm, int high, Comm*& newintracomm) {
   abi::OwnedAllocation owned;
   const int said = high != 0;
   HEARTH_TRY(abi::swap_between_groups(intercomm, {said}, theirs, true, owned));
-  Words first = {said != theirs[0] ? said == 0 : local[0] < remote[0]};
+  Words first = {said != theirs[0] ? said == 0 : abi::runtime().bridges.comes_before(local[0], remote[0])};
   HEARTH_TRY(abi::tell_group(intercomm, 0, first));
   Peers peers = first[0] != 0 ? local : remote;
   const Peers& second = first[0] != 0 ? remote : local;

@@ -1,6 +1,7 @@
 #include "abi/comm_making.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "abi/hints.h"
@@ -130,6 +131,44 @@ void drop_hints(const Comm& comm) {
   [[maybe_unused]] const Status none = coll::set_wishes(comm.context, "");
 }
 
+namespace {
+
+constexpr size_t kNameWords = sizeof(ProcessName) / sizeof(int);
+
+}  // namespace
+
+void append_name(const ProcessName& name, Words& words) {
+  const size_t begin = words.size();
+  words.resize(begin + kNameWords);
+  std::memcpy(&words[begin], &name, sizeof name);
+}
+
+Words names_as_words(const Peers& peers) {
+  Words words;
+  for (const PeerIndex peer : peers) append_name(runtime().bridges.name_of(peer), words);
+  return words;
+}
+
+std::vector<ProcessName> names_in(const Words& words, size_t first) {
+  std::vector<ProcessName> names((words.size() - first) / kNameWords);
+  if (!names.empty()) std::memcpy(names.data(), &words[first], names.size() * sizeof(ProcessName));
+  return names;
+}
+
+Status peers_in(const Words& words, size_t first, Peers& peers) {
+  peers.clear();
+  for (const ProcessName& name : names_in(words, first)) {
+    peers.push_back(runtime().bridges.find(name));
+    if (peers.back() != MPI_PROC_NULL) continue;
+    return fail(
+        MPI_ERR_UNSUPPORTED_OPERATION,
+        "this process is not connected to a process of the other group (rank %llu of another job). Remedy: "
+        "connect the two groups by MPI_Comm_accept and MPI_Comm_connect",
+        static_cast<unsigned long long>(name.rank));
+  }
+  return {};
+}
+
 Status swap_words(PeerIndex peer, uint32_t communicator_context, int tag, const Words& mine, Words& theirs) {
   p2p::Engine& engine = p2p::engine();
   const uint32_t context = communicator_context + kLeaderContext;
@@ -170,22 +209,25 @@ Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>&
 }
 
 bool is_first_group(const Comm& comm) {
-  return !comm.is_inter() || comm.group->peers[0] < comm.remote_group->peers[0];
+  return !comm.is_inter() ||
+         runtime().bridges.comes_before(comm.group->peers[0], comm.remote_group->peers[0]);
 }
 
 objects::ContextAllocation fetch_allocation(const Peers& members) {
   // A communicator with a dead member has no collectives, and a member that did not receive the allocation
   // would never leave the region.
   const bool has_region = on_one_machine(members) && !p2p::engine().failures().has_dead(members);
-  const uint32_t context = p2p::engine().new_context();
+  const uint32_t context = p2p::engine().new_context(members);
   chaos::at(chaos::Point::context_taken);
   return {.context = context, .region = has_region ? coll::region_pool().take(members) : objects::kNoRegion};
 }
 
 objects::ContextAllocation fetch_allocation_for(const Comm& comm) {
   if (comm.rank != 0 || !is_first_group(comm)) return {};
-  return comm.is_inter() ? objects::ContextAllocation{.context = p2p::engine().new_context()}
-                         : fetch_allocation(comm.group->peers);
+  if (!comm.is_inter()) return fetch_allocation(comm.group->peers);
+  Peers all = comm.group->peers;
+  all.insert(all.end(), comm.remote_group->peers.begin(), comm.remote_group->peers.end());
+  return {.context = p2p::engine().new_context(all)};
 }
 
 Status distribute_allocation(coll::Schedule& schedule, objects::ContextAllocation* allocation,

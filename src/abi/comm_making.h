@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "abi/bridges.h"
 #include "base/status.h"
 #include "coll/collective_region.h"
 #include "coll/schedule.h"
@@ -80,12 +81,19 @@ void drop_hints(const Comm& comm);
 
 using Words = std::vector<int>;
 
+/// Processes as words for other processes, which may number them differently.
+void append_name(const ProcessName& name, Words& words);
+Words names_as_words(const Peers& peers);
+std::vector<ProcessName> names_in(const Words& words, size_t first);
+/// The reverse of names_as_words(), from `first` on. Fails for a process that this one is not connected to.
+Status peers_in(const Words& words, size_t first, Peers& peers);
+
 /// Two processes exchange words of any number, in the leaders' context of a communicator.
 Status swap_words(objects::PeerIndex peer, uint32_t communicator_context, int tag, const Words& mine,
                   Words& theirs);
 /// Collective: gathers the words of all processes in rank order; `ends[rank]` is the end of a rank's words.
 Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>& ends);
-/// True for the group of an intercommunicator whose rank 0 comes first in MPI_COMM_WORLD, and for every
+/// True for the group of an intercommunicator whose rank 0 comes first (Bridges::comes_before), and for every
 /// intracommunicator.
 bool is_first_group(const Comm& comm);
 /// Fetches an allocation for a communicator or for the parts of a split. All of `members` must receive it:

@@ -85,8 +85,12 @@ void record_lost_rank(p2p::PeerIndex process, p2p::PeerIndex from) {
 
 Status make_transport(Runtime& run) {
   auto near = std::make_unique<transport::ShmTransport>(*run.node);
+  const auto take = [&run](std::unique_ptr<transport::Transport> home) {
+    run.islands =
+        std::make_unique<transport::Islands>(std::move(home), run.job.size, run.node->block().asleep);
+  };
   if (run.node->has_all()) {
-    run.transport = std::move(near);
+    take(std::move(near));
     return {};
   }
   std::unique_ptr<transport::Network> network;
@@ -96,7 +100,7 @@ Status make_transport(Runtime& run) {
     return opened;
   }
   run.network = network.get();
-  run.transport = std::make_unique<transport::Router>(*run.node, std::move(near), std::move(network));
+  take(std::make_unique<transport::Router>(*run.node, std::move(near), std::move(network)));
   return {};
 }
 

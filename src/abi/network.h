@@ -7,7 +7,7 @@
 
 namespace hearth::abi {
 
-/// Makes run.transport: shared memory and, if the job is on several machines, the network.
+/// Makes run.islands: shared memory and, if the job is on several machines, the network.
 Status make_transport(Runtime& run);
 /// Process `from` reports that `process` cannot be reached. Ends the job, or makes calls return errors.
 void record_lost_rank(p2p::PeerIndex process, p2p::PeerIndex from);

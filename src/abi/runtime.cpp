@@ -13,9 +13,11 @@
 #include "abi/handle.h"
 #include "abi/network.h"
 #include "abi/pool_places.h"
+#include "abi/published_names.h"
 #include "abi/send_buffers.h"
 #include "abi/shared_heap.h"
 #include "abi/simulated_nodes.h"
+#include "abi/spawning.h"
 #include "abi/status.h"
 #include "base/atomic.h"
 #include "base/chaos.h"
@@ -47,6 +49,8 @@ Runtime* the_runtime = nullptr;
 
 // The launcher of a process that could not join its job: it must report the end to the other ranks.
 launch::ForeignLauncher* left_launcher = nullptr;
+// Processes of other jobs that this process can know at a time.
+constexpr int kForeignPeersMax = 16384;
 // Some launchers discard unread output when a rank aborts, so wait for the last message to be read.
 constexpr uint64_t kLastWordsNs = 50'000'000;
 
@@ -122,8 +126,16 @@ void make_recorder() {
 
 // Ends the job if the ids are used up: the other members of the communicator wait for the id, and a used one
 // would mix the messages of two communicators.
-uint32_t new_context() {
+uint32_t new_context(std::span<const p2p::PeerIndex> members) {
   const Runtime& run = runtime();
+  if (Bridges::has_foreign(members)) {
+    if (const uint32_t context = run.bridges.new_context(members); context != 0) return context;
+    end_job_for(
+        fail(MPI_ERR_OTHER,
+             "the connection to another job has used up its context ids: %u communicators. Likely cause: a "
+             "loop makes and frees them. Remedy: make them once, before the loop",
+             (1u << kJointCountBits) / kContextsEach));
+  }
   const uint32_t counted =
       atomic::fetch_add(run.job.segment.job().next_context, kContextsEach) - kFirstFreeContext;
   const bool alone = run.node->has_all();
@@ -142,7 +154,7 @@ uint32_t new_context() {
 topo::Relation relation_to(objects::PeerIndex peer) {
   const int self = runtime().job.rank;
   if (peer == self) return topo::Relation::self;
-  if (!runtime().node->has(peer)) return topo::Relation::network;
+  if (!Bridges::is_foreign(peer) && !runtime().node->has(peer)) return topo::Relation::network;
   return topo::relation_of(bound_place_of(self), bound_place_of(peer));
 }
 
@@ -160,7 +172,8 @@ void make_engine() {
   p2p::EngineSetup setup;
   setup.self = run.job.rank;
   setup.size = run.job.size;
-  setup.transport = run.transport.get();
+  setup.size_max = run.job.size + kForeignPeersMax;
+  setup.transport = run.islands.get();
   setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
   setup.relation = relation_to;
   setup.new_context = new_context;
@@ -170,16 +183,14 @@ void make_engine() {
               [](void* memory) { static_cast<void>(runtime().memory.free(memory)); },
               [](MPI_Status& status, int64_t bytes) { set_status_bytes(status, bytes); }});
   // The segment reports only deaths on this machine.
-  if (run.node->has_all()) {
-    setup.liveness = &run.node->liveness();
-  } else {
-    setup.liveness = &run.lost.emplace(run.job.size);
+  const shm::Deaths* deaths = &run.node->liveness();
+  if (!run.node->has_all()) {
+    deaths = &run.lost.emplace(run.job.size);
     setup.record_death = record_lost_rank;
   }
-  if (run.job.launcher != nullptr) {
-    run.liveness_monitor.emplace(run.job.size).open();
-    setup.check_liveness = [] { runtime().liveness_monitor->check(); };
-  }
+  setup.liveness = &run.deaths.emplace(*deaths, run.job.size);
+  if (run.job.launcher != nullptr) run.liveness_monitor.emplace(run.job.size).open();
+  setup.check_liveness = check_processes;
   setup.node = &*run.node;
   setup.methods = single_copy::methods();
   setup.recorder = run.recorder.get();
@@ -202,11 +213,12 @@ Runtime& runtime() {
 }
 
 void note_machines(objects::Group& group) {
-  if (!runtime().node->is_one_of_several()) return;
+  if (!runtime().node->is_one_of_several() || Bridges::has_foreign(group.peers)) return;
   group.machines = objects::divide(group.peers, group.rank, runtime().job.node_of);
 }
 
 bool on_one_machine(const std::vector<p2p::PeerIndex>& peers) {
+  if (Bridges::has_foreign(peers)) return false;
   if (!runtime().node->is_one_of_several() || peers.empty()) return true;
   return std::all_of(peers.begin(), peers.end(),
                      [&peers](p2p::PeerIndex peer) { return node_of(peer) == node_of(peers[0]); });
@@ -215,7 +227,14 @@ bool on_one_machine(const std::vector<p2p::PeerIndex>& peers) {
 const shm::RankPlace& bound_place_of(p2p::PeerIndex peer) {
   static constexpr shm::RankPlace kNowhere = {-1, -1, -1, -1, -1, -1};
   const shm::Node& node = *runtime().node;
+  if (Bridges::is_foreign(peer)) return runtime().bridges.block_of(peer).place;
   return node.has(peer) ? node.block_of(peer).place : kNowhere;
+}
+
+void check_processes() {
+  Runtime& run = runtime();
+  if (run.liveness_monitor.has_value()) run.liveness_monitor->check();
+  run.bridges.check_liveness();
 }
 
 namespace {
@@ -356,6 +375,10 @@ Status start_world(int& level) {
   run.main_thread = pthread_self();
   HEARTH_TRY(add_user(level));
   run.thread_level = level;
+  {
+    const LockGuard guard;
+    HEARTH_TRY(connect_to_parent());
+  }
   atomic::store_relaxed(world_state, State::active);
   return {};
 }
@@ -382,6 +405,8 @@ Status end_world() {
   HEARTH_TRY(objects::delete_attributes(predefined_comm(MPI_COMM_WORLD)));
   warn_of_open_files();
   runtime().send_buffer.flush(p2p::engine());
+  runtime().bridges.finalize();
+  unpublish_all_names();
   leave_network(true);
   remove_user();
   drop_predefined_comms();

@@ -10,6 +10,9 @@
 #include <memory>
 #include <optional>
 
+#include "abi/bridges.h"
+#include "abi/children.h"
+#include "abi/joint_deaths.h"
 #include "abi/liveness_monitor.h"
 #include "abi/lost_processes.h"
 #include "abi/memory.h"
@@ -22,6 +25,7 @@
 #include "profile/recorder.h"
 #include "shm/node.h"
 #include "topo/measured_times.h"
+#include "transport/islands.h"
 #include "transport/network.h"
 
 namespace hearth::abi {
@@ -31,12 +35,15 @@ struct Runtime {
   std::optional<shm::Node> node;
   std::optional<coll::RegionPool> regions;
   profile::Board board;
-  std::unique_ptr<profile::Recorder> recorder;  // if a profile or a trace was requested
-  std::unique_ptr<transport::Transport> transport;
-  transport::Network* network = nullptr;            // the transport's; if ranks are on other machines
+  std::unique_ptr<profile::Recorder> recorder;      // if a profile or a trace was requested
+  std::unique_ptr<transport::Islands> islands;      // the engine's transport
+  transport::Network* network = nullptr;            // the transport's, if ranks are on other machines
   std::optional<LostProcesses> lost;                // if ranks are on other machines
   std::optional<LivenessMonitor> liveness_monitor;  // if another library's launcher started the job
+  std::optional<JointDeaths> deaths;                // of the own job and of connected ones
   std::unique_ptr<p2p::Engine> engine;
+  Bridges bridges;              // to processes of other jobs
+  Children children;            // jobs that this process has started
   p2p::SendBuffer send_buffer;  // of MPI_Buffer_attach
   topo::MeasuredTimes measured_times;
   MemoryFromMpi memory;
@@ -50,16 +57,20 @@ struct Runtime {
 bool is_attached();
 /// Valid from the first user's start to the end of the process.
 Runtime& runtime();
-/// The machine of a process, given its rank in the job.
+/// The machine of a process. Processes of other jobs are on this one.
 inline int node_of(p2p::PeerIndex peer) {
-  return runtime().job.node_of[static_cast<size_t>(peer)];
+  const launch::Bootstrap& job = runtime().job;
+  return job.node_of[static_cast<size_t>(peer < job.size ? peer : job.rank)];
 }
 /// Stores in a communicator's group which of its processes share a machine.
 void note_machines(objects::Group& group);
-/// Whether these processes can share memory.
+/// Whether these processes can share memory: they are of one job and on one machine.
 bool on_one_machine(const std::vector<p2p::PeerIndex>& peers);
 /// The binding of a process of this machine; unknown for processes of other machines.
 const shm::RankPlace& bound_place_of(p2p::PeerIndex peer);
+
+/// Looks for processes that have ended without the launcher's knowledge. For calls that wait long.
+void check_processes();
 
 /// Adds a user. `level` is one of MPI_THREAD_*: the requested level, replaced by the provided one. The
 /// provided level is lower only if a present user requested less.

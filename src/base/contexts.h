@@ -33,7 +33,28 @@ constexpr uint32_t kFirstFreeContext = 16;
 /// set, which allocated context ids never have.
 constexpr uint32_t kOfferContext = uint32_t{1} << 31;
 
-/// Ids below kOfferContext that are never used, so that the counter does not wrap before a job that has
+/// Communicators with processes of several jobs have ids of their own, from the connection that all of them
+/// share: this bit, the number of the connection, and a count. Each member has given that number to one
+/// connection only (abi/bridges.h).
+constexpr uint32_t kJointContext = uint32_t{1} << 30;
+constexpr int kJointCountBits = 20;
+/// Connections that one process can have at a time.
+constexpr uint32_t kConnectionsMax = uint32_t{1} << (30 - kJointCountBits);
+
+constexpr bool is_joint(uint32_t context) {
+  return (context & kJointContext) != 0;
+}
+constexpr uint32_t connection_of(uint32_t context) {
+  return (context & (kJointContext - 1)) >> kJointCountBits;
+}
+/// The first id of a block of a connection; 0 if its ids are used up. `counted`: the ids that the connection
+/// has counted before.
+constexpr uint32_t joint_context_block(uint32_t connection, uint32_t counted) {
+  if (counted >= uint32_t{1} << kJointCountBits) return 0;
+  return kJointContext | connection << kJointCountBits | counted;
+}
+
+/// Ids below kJointContext that are never used, so that the counter does not wrap before a job that has
 /// used up the others has ended.
 constexpr uint32_t kSpareContexts = 1 << 20;
 
@@ -42,7 +63,7 @@ constexpr uint32_t kSpareContexts = 1 << 20;
 constexpr uint32_t new_context_block(uint32_t counted, uint32_t machines, uint32_t machine) {
   const uint64_t context =
       kFirstFreeContext + uint64_t{counted} * machines + uint64_t{machine} * kContextsEach;
-  return context < uint64_t{kOfferContext} - kSpareContexts ? static_cast<uint32_t>(context) : 0;
+  return context < uint64_t{kJointContext} - kSpareContexts ? static_cast<uint32_t>(context) : 0;
 }
 
 }  // namespace hearth

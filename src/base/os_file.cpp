@@ -116,6 +116,15 @@ int close_file(Descriptor& descriptor) {
   return number < 0 || ::close(number) == 0 || errno == EINTR ? 0 : errno;
 }
 
+int make_private_folder(const char* path) {
+  if (::mkdir(path, 0700) == 0) return 0;
+  if (errno != EEXIST) return errno;
+  struct stat facts;
+  if (::lstat(path, &facts) != 0) return errno;
+  const bool is_private = S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid() && (facts.st_mode & 077) == 0;
+  return is_private ? 0 : EPERM;
+}
+
 int remove_file(const char* path) {
   return result_of(::unlink(path));
 }

@@ -25,6 +25,8 @@ Descriptor open_file(const char* path, const OpenMode& mode);
 Descriptor open_regular_file(const char* path);
 bool file_exists(const char* path);
 int remove_file(const char* path);
+/// Makes a folder that only this user can enter, unless it exists. EPERM if it is not such a folder.
+int make_private_folder(const char* path);
 /// Closes the descriptor. Network file systems report errors of earlier writes here.
 int close_file(Descriptor& descriptor);
 

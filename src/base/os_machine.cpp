@@ -141,6 +141,15 @@ int quota_of_folder(const std::string& folder, bool version2) {
 
 }  // namespace
 
+void adopt_processors_of(int pid) {
+  const size_t bytes = CPU_ALLOC_SIZE(kProcessorsMax);
+  cpu_set_t* set = CPU_ALLOC(kProcessorsMax);
+  if (set == nullptr) return;
+  CPU_ZERO_S(bytes, set);
+  if (pid > 0 && ::sched_getaffinity(pid, bytes, set) == 0) ::sched_setaffinity(0, bytes, set);
+  CPU_FREE(set);
+}
+
 std::vector<int> allowed_processors() {
   std::vector<int> result;
   // The kernel refuses a mask shorter than its own: double the length until it fits.

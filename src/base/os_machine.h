@@ -11,6 +11,9 @@ namespace hearth::os {
 /// it.
 std::vector<int> allowed_processors();
 
+/// Gives this process the affinity mask of another one; no effect if the system refuses or there is none.
+void adopt_processors_of(int pid);
+
 /// Size of the last-level cache of the first of these processors; 0 if unknown.
 size_t last_level_cache_bytes();
 /// The same from a folder with the layout of /sys/devices/system/cpu/cpu0/cache.

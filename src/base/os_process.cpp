@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -155,6 +156,43 @@ int spawn(const SpawnPlan& plan) {
   if (affinity.set != nullptr) CPU_FREE(affinity.set);
   errno = error;
   return pid;
+}
+
+int start_helper(const char* path, char* const* arguments, char* const* environment, int kept_descriptor) {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  if (refuses(Call::fork) || ::posix_spawn_file_actions_init(&files) != 0) return -1;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  // A duplicate onto itself stays open although the descriptor is close-on-exec.
+  ::posix_spawn_file_actions_adddup2(&files, kept_descriptor, kept_descriptor);
+  sigset_t none;
+  sigset_t defaults;
+  ::sigemptyset(&none);
+  ::sigemptyset(&defaults);
+  // Interpreters ignore these (Python), which a started program would inherit.
+  ::sigaddset(&defaults, SIGPIPE);
+  ::sigaddset(&defaults, SIGXFSZ);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+  ::posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, path, &files, &attributes, arguments, environment);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&files);
+  errno = error;
+  return error == 0 ? pid : -1;
+}
+
+bool try_reap(int pid) {
+  int status = 0;
+  const pid_t result = ::waitpid(pid, &status, WNOHANG);
+  return result == pid || (result < 0 && errno == ECHILD);
+}
+
+char** own_environment() {
+  return environ;
 }
 
 bool watch_forks(void (*before)(), void (*in_parent)(), void (*in_child)()) {

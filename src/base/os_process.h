@@ -51,6 +51,16 @@ struct SpawnFailure {
 /// signal settings and limits with which this process was started. Returns its PID, or -1 with errno.
 int spawn(const SpawnPlan& plan);
 
+/// Starts a program for a library, in a process whose threads and handlers are not known: with the null
+/// device as standard input, this process's output and working folder, a process group of its own, one more
+/// descriptor under the same number, and the default signal mask. No functions of watch_forks() run. Returns
+/// the PID, or -1 with errno.
+int start_helper(const char* path, char* const* arguments, char* const* environment, int kept_descriptor);
+/// Reaps a child if it has ended; true if it is gone.
+bool try_reap(int pid);
+/// The environment of this process.
+char** own_environment();
+
 /// Registers functions to run around every fork of this process, in the forking thread: before it, and before
 /// it returns in the parent and in the child. False if memory is exhausted. They do not run around vfork and
 /// posix_spawn, whose child shares all memory until it executes a program.

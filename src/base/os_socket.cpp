@@ -3,6 +3,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -223,6 +224,21 @@ Descriptor connect_to_name(const std::string& name, uint64_t timeout_ns) {
   } while (result != 0 && errno == EINTR);
   if (result != 0) return {};
   return socket;
+}
+
+bool make_socket_pair(Descriptor& one, Descriptor& other) {
+  int pair[2];
+  if (refuses(Call::socket) || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    return false;
+  one = Descriptor(pair[0]);
+  other = Descriptor(pair[1]);
+  return true;
+}
+
+bool wait_readable(std::span<const int> descriptors, int timeout_ms) {
+  std::vector<pollfd> waited;
+  for (const int descriptor : descriptors) waited.push_back({descriptor, POLLIN, 0});
+  return ::poll(waited.data(), waited.size(), timeout_ms) > 0;
 }
 
 int64_t user_behind(int socket) {

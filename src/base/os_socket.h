@@ -43,6 +43,12 @@ Descriptor accept_next(int listener);
 /// Connects to a name; sends and receives on the socket fail with EAGAIN after `timeout_ns`.
 Descriptor connect_to_name(const std::string& name, uint64_t timeout_ns);
 
+/// Two connected sockets that carry whole packets. Close-on-exec; false with errno.
+bool make_socket_pair(Descriptor& one, Descriptor& other);
+/// Waits up to `timeout_ms` until one of the descriptors is readable or closed by its peer, and returns
+/// whether one is. Entries that are not open are skipped.
+bool wait_readable(std::span<const int> descriptors, int timeout_ms);
+
 /// The user id of the peer when it connected or listened; -1 if unknown.
 int64_t user_behind(int socket);
 int64_t own_user();

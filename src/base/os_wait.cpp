@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <climits>
 
 #include "base/chaos.h"
@@ -27,6 +29,35 @@ void futex_wait(uint32_t& word, uint32_t expected, uint64_t timeout_ns) {
   timeout.tv_nsec = static_cast<long>(timeout_ns % kNsPerSecond);
   // Not FUTEX_PRIVATE_FLAG: the waker is another process.
   ::syscall(SYS_futex, &word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
+}
+
+namespace {
+
+// struct futex_waitv and FUTEX_32 of Linux 5.16, which older headers lack.
+struct WaitedWord {
+  uint64_t value;
+  uint64_t address;
+  uint32_t flags;
+  uint32_t reserved;
+};
+constexpr uint32_t kWordOf32Bits = 2;
+constexpr size_t kWordsMax = 128;
+constexpr long kFutexWaitv = 449;  // the same number on all architectures but alpha
+
+}  // namespace
+
+bool futex_wait_any(std::span<uint32_t* const> words, uint32_t expected, uint64_t timeout_ns) {
+  if (words.size() > kWordsMax || chaos::refuses(chaos::Call::futex)) return false;
+  std::array<WaitedWord, kWordsMax> waited;
+  for (size_t i = 0; i < words.size(); ++i) {
+    waited[i] = {expected, reinterpret_cast<uintptr_t>(words[i]), kWordOf32Bits, 0};
+  }
+  // The timeout is a time of the clock.
+  const uint64_t until_ns = now_ns() + timeout_ns;
+  const timespec until = {static_cast<time_t>(until_ns / kNsPerSecond),
+                          static_cast<long>(until_ns % kNsPerSecond)};
+  const long result = ::syscall(kFutexWaitv, waited.data(), words.size(), 0, &until, CLOCK_MONOTONIC);
+  return result >= 0 || (errno != ENOSYS && errno != EPERM);
 }
 
 void futex_wake(uint32_t& word) {

@@ -28,8 +28,12 @@ void Agreement::set_up() {
 Agreement::Agreement(objects::Comm& comm, uint32_t flags, bool makes)
     : comm_(comm), number_(++comm.agreements) {
   AgreementPart part = part_of(comm, number_, flags, makes);
-  way_ =
-      shm::node().is_one_of_several() ? agree_by_messages(std::move(part)) : agree_by_stores(std::move(part));
+  // Processes of other jobs are not in this segment.
+  const PeerIndex home_size = p2p::engine().failures().home_size();
+  const bool one_job = std::all_of(part.members.begin(), part.members.end(),
+                                   [home_size](PeerIndex member) { return member < home_size; });
+  const bool by_stores = one_job && !shm::node().is_one_of_several();
+  way_ = by_stores ? agree_by_stores(std::move(part)) : agree_by_messages(std::move(part));
 }
 
 bool Agreement::advance() {

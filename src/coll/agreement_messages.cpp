@@ -339,7 +339,7 @@ Proposal ByMessages::make_proposal() const {
       if (expected[member]) proposal.unexpected[member] = false;
     }
     if (part_.makes) {
-      proposal.context = p2p::engine().new_context();
+      proposal.context = p2p::engine().new_context(part_.members);
       chaos::at(chaos::Point::context_taken);
     }
   }

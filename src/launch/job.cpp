@@ -47,7 +47,8 @@ bool due(uint64_t time_ns, uint64_t now_ns) {
 }  // namespace
 
 Job::Job(const JobSpec& spec, const Reaper& reaper, const shm::Segment& segment, const shm::Arena& arena,
-         const profile::Board& board, const JobCheck& check, std::vector<Binding> bindings)
+         const profile::Board& board, const JobCheck& check, std::vector<Binding> bindings,
+         ParentLink& parent)
     : spec_(spec),
       reaper_(reaper),
       segment_(segment),
@@ -55,6 +56,7 @@ Job::Job(const JobSpec& spec, const Reaper& reaper, const shm::Segment& segment,
       board_(board),
       check_(check),
       bindings_(std::move(bindings)),
+      parent_(parent),
       ranks_(bindings_.size()),
       liveness_(segment),
       observer_(segment),
@@ -88,6 +90,9 @@ int Job::run(char** own_environment) {
     end_job(exit_code_ == 0 ? 1 : exit_code_, true);
   }
   complaints_.write_end.reset();  // the ranks' copies are close-on-exec
+  if (parent_.open()) {
+    poller_.add(parent_.descriptor(), token_of(static_cast<uint32_t>(Source::parent), 0), true, false);
+  }
   loop();
   clear_up();
   if (die_of_broken_pipe_) os::die_of_signal(SIGPIPE);
@@ -118,6 +123,9 @@ void Job::handle(Source source, uint32_t index) {
       break;
     case Source::complaints:
       handle_complaints();
+      break;
+    case Source::parent:
+      handle_parent();
       break;
     case Source::rank: {
       // Verify that the process has ended: the event may belong to an earlier use of its descriptor number.
@@ -302,7 +310,12 @@ void Job::judge(uint32_t index) {
   // Pairs with the release store in MPI_Abort: the abort text is complete.
   const shm::JobHeader& job = segment_.job();
   const bool aborted = atomic::load_acquire(job.abort_written) != 0;
-  if (rank.cause == Cause::none && !aborted) return;
+  if (rank.cause == Cause::none && !aborted) {
+    // The parents, and the other ranks, wait for its MPI_Init.
+    if (!parent_.collects() || ending_ || rank.finalized) return;
+    say(rank_words(index) + " ended without calling MPI_Init");
+    return end_job(1, true);
+  }
   if (ending_) return liveness_.mark(static_cast<int>(index));
   if (aborted) {
     const std::string text(job.abort_text, strnlen(job.abort_text, sizeof job.abort_text));
@@ -421,6 +434,26 @@ void Job::handle_complaints() {
   complaints_.read_end.reset();
 }
 
+// ---- the job that started this one by MPI_Comm_spawn
+
+void Job::handle_parent() {
+  if (!parent_.open()) return;
+  const int descriptor = parent_.descriptor();
+  switch (parent_.read()) {
+    case ParentLink::News::none:
+    case ParentLink::News::connected:
+      return;
+    case ParentLink::News::gone:
+      // The launcher of that job reports why it has ended.
+      quiet_ = true;
+      poller_.remove(descriptor);
+      return end_job(1, true);
+    case ParentLink::News::parted:
+      poller_.remove(descriptor);
+      return;
+  }
+}
+
 // ---- output and input
 
 void Job::handle_stream(RankStream& stream, Source source, uint32_t index) {
@@ -499,6 +532,7 @@ void Job::watch_terminal() {
 // ---- messages
 
 void Job::say(const std::string& text) {
+  if (parent_.collects()) return parent_.note(text);
   error_->write("mpiexec: " + text + "\n");
 }
 

@@ -22,6 +22,7 @@
 #include "launch/memory_reserve.h"
 #include "launch/options.h"
 #include "launch/output.h"
+#include "launch/parent_link.h"
 #include "launch/placement.h"
 #include "launch/program_mpi.h"
 #include "launch/reaper.h"
@@ -39,7 +40,7 @@ class Job {
  public:
   /// All referenced arguments outlive the job. Pre: one seat per rank, ranks counted over all programs.
   Job(const JobSpec& spec, const Reaper& reaper, const shm::Segment& segment, const shm::Arena& arena,
-      const profile::Board& board, const JobCheck& check, std::vector<Binding> bindings);
+      const profile::Board& board, const JobCheck& check, std::vector<Binding> bindings, ParentLink& parent);
 
   /// Runs the job to its end and returns mpiexec's exit code. Does not return if mpiexec has to die of
   /// SIGPIPE.
@@ -66,7 +67,17 @@ class Job {
     RankStream output;
     RankStream error;
   };
-  enum class Source : uint32_t { signals, complaints, rank, output, error, sink, terminal, terminal_pipe };
+  enum class Source : uint32_t {
+    signals,
+    complaints,
+    parent,
+    rank,
+    output,
+    error,
+    sink,
+    terminal,
+    terminal_pipe
+  };
 
   // Starting (job_start.cpp)
   void open_sinks();
@@ -86,6 +97,7 @@ class Job {
   void handle_signals();
   void handle_signal(int signal);
   void handle_complaints();
+  void handle_parent();
   void handle_stream(RankStream& stream, Source source, uint32_t rank);
   void handle_times();
   int next_timeout_ms() const;
@@ -142,6 +154,7 @@ class Job {
   const profile::Board& board_;
   const JobCheck& check_;
   std::vector<Binding> bindings_;
+  ParentLink& parent_;  // not open unless MPI_Comm_spawn started this job
   std::vector<Program> programs_;
   std::vector<Rank> ranks_;
 

@@ -136,8 +136,10 @@ bool Job::find_programs(char** own_environment) {
     program.spec = &spec;
     program.folder = spec.folder.empty() ? spec_.folder : spec.folder;
     program.environment = program_environment(spec_, spec, own_environment);
-    const char* search_path = find_variable(program.environment, "PATH");
-    FoundProgram found = find_program(spec.command[0], program.folder, search_path ? search_path : "");
+    const char* path_variable = find_variable(program.environment, "PATH");
+    const std::string search_path =
+        !spec.search_path.empty() || path_variable == nullptr ? spec.search_path : path_variable;
+    FoundProgram found = find_program(spec.command[0], program.folder, search_path);
     if (!found.problem.empty()) {
       say("cannot start '" + spec.command[0] + "': " + found.problem);
       exit_code_ = found.exit_code;

@@ -23,6 +23,7 @@
 #include "launch/job_check.h"
 #include "launch/job_report.h"
 #include "launch/options.h"
+#include "launch/parent_link.h"
 #include "launch/placement.h"
 #include "launch/program.h"
 #include "launch/reaper.h"
@@ -42,7 +43,15 @@ namespace {
 
 constexpr int kUsageCode = 2;
 
+// To the rank that started this job by MPI_Comm_spawn.
+ParentLink parent;
+
 int complain(int code) {
+  if (parent.collects()) {
+    parent.note(last_failure_text());
+    parent.report(code);
+    return code;
+  }
   std::fprintf(stderr, "mpiexec: %s\n", last_failure_text());
   return code;
 }
@@ -133,7 +142,8 @@ Status make_segment(int ranks, int processors, const std::vector<Binding>& bindi
   if (std::all_of(memory.begin(), memory.end(), open) || os::has_memory_policy()) memory.clear();
   HEARTH_TRY(
       shm::Segment::create(shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)), segment, memory));
-  segment.job().usable_processors = static_cast<uint32_t>(processors);
+  // Of a spawned job, the job that started it uses processors too.
+  segment.job().usable_processors = static_cast<uint32_t>(std::max(processors - parent.others(), 1));
   segment.job().launcher_pid = static_cast<uint32_t>(os::process_id());
   for (int rank = 0; rank < ranks; ++rank)
     segment.rank(rank).place = bindings[static_cast<size_t>(rank)].place;
@@ -230,9 +240,21 @@ int mpiexec(char** arguments, char** environment) {
   }
   if (job.show_version) return std::puts("mpiexec (Hearth MPI) " HEARTH_VERSION) < 0 ? 1 : 0;
   chaos::begin(chaos::Plan::kLauncher, job.chaos);
-  check_variables(job, environment);
+  if (job.spawned_by >= 0) {
+    if (!parent.receive(job.spawned_by, job).ok()) return complain(kUsageCode);
+  } else {
+    check_variables(job, environment);
+  }
   int slots = 0;
   const std::string other = first_other_host(job.hosts, os::host_name(), slots);
+  if (!other.empty() && parent.open()) {
+    static_cast<void>(
+        fail(MPI_ERR_SPAWN,
+             "the info key host names '%s', which is another machine. Remedy: leave the key out; "
+             "MPI_Comm_spawn starts processes on the machine of its root",
+             other.c_str()));
+    return complain(kUsageCode);
+  }
   if (!other.empty()) return leave_to_others(job, other, environment);
   name_ignored(job);
 
@@ -263,8 +285,9 @@ int mpiexec(char** arguments, char** environment) {
   if (!JobReport::open(job, ranks, report).ok()) return complain(1);
   JobCheck check;
   if (!JobCheck::open(job, ranks, check).ok()) return complain(kUsageCode);
-  Job running(job, reaper, segment, arena, report.board(), check, std::move(bindings));
+  Job running(job, reaper, segment, arena, report.board(), check, std::move(bindings), parent);
   const int job_code = running.run(environment);
+  parent.report(job_code);
   const int code = check.finish(job_code, running.started());
   report.write(job, segment, code);
   if (code == 0) tune_in_background(machine, has_profile, environment);

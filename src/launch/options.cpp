@@ -253,6 +253,8 @@ const Option kOptions[] = {
     {"help h", "", "print this", [](Parser& p, const Words&) { p.job.show_help = true; return Status(); }},
     {"version V", "", "print the version",
      [](Parser& p, const Words&) { p.job.show_version = true; return Status(); }},
+    {"spawned-by", "SOCKET", "",  // for MPI_Comm_spawn
+     [](Parser& p, const Words& w) { return read_number(p, w[0], 0, kRanksMax - 1, p.job.spawned_by); }},
     {"man-page", "", "", [](Parser& p, const Words&) { p.job.show_man_page = true; return Status(); }},
 
     {"mca gmca prtemca pmixmca omca", "NAME VALUE", nullptr, ignore},
@@ -390,7 +392,8 @@ Status parse_command_line(const std::vector<std::string>& words, JobSpec& job) {
     }
     while (next < words.size() && words[next] != ":") parser.program.command.push_back(words[next++]);
   }
-  return finish_program(parser);
+  // The programs of --spawned-by come over its socket.
+  return job.spawned_by >= 0 && parser.program.command.empty() ? Status() : finish_program(parser);
 }
 
 std::vector<OptionText> option_texts() {

@@ -23,6 +23,7 @@ struct EnvironmentEdit {
 struct ProgramSpec {
   int ranks = 0;  // 0: not given
   std::string folder;
+  std::string search_path;  // instead of PATH; "" for PATH
   std::vector<EnvironmentEdit> environment;
   std::vector<std::string> command;
 };
@@ -52,6 +53,7 @@ struct JobSpec {
   bool keep_waiting = false;               // --keep-waiting
   std::string check;                       // --check: value as in HEARTH_CHECK; "": not given
   std::string check_json;                  // "" for none
+  int spawned_by = -1;                     // --spawned-by: socket to the rank that started this job
   bool survive = false;                    // the death of a rank does not end the others
   std::vector<std::string> profile_files;  // --profile; JSON if the name ends in .json, else HTML
   std::string trace_file;                  // --trace; "" for none

@@ -20,7 +20,7 @@ bool belongs_to_outer_launcher(const std::string& entry) {
   for (const char* name :
        {"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_SECURITY_MODE",
         "HEARTH_SEGMENT", "HEARTH_ARENA", "HEARTH_BOARD", "HEARTH_CHECK_BOARD", "HEARTH_RANK", "HEARTH_APP",
-        "HEARTH_TUNED", "HEARTH_JOINED"}) {
+        "HEARTH_TUNED", "HEARTH_JOINED", "HEARTH_PARENT"}) {
     if (has_name(entry, name)) return true;
   }
   return entry.starts_with("PMIX_SERVER_");

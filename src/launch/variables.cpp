@@ -16,9 +16,9 @@ constexpr const char* kReservedPrefix = "HEARTH_TEST_";
 // Greater distances are not misspellings.
 constexpr size_t kEditDistanceMax = 3;
 // Variables other than parameters that mpiexec, ranks and compiler wrappers read.
-constexpr const char* kInternal[] = {"HEARTH_APP",         "HEARTH_ARENA", "HEARTH_BOARD",  "HEARTH_CC",
-                                     "HEARTH_CHECK_BOARD", "HEARTH_CXX",   "HEARTH_JOINED", "HEARTH_RANK",
-                                     "HEARTH_SEGMENT",     "HEARTH_TUNED"};
+constexpr const char* kInternal[] = {"HEARTH_APP",         "HEARTH_ARENA",   "HEARTH_BOARD",  "HEARTH_CC",
+                                     "HEARTH_CHECK_BOARD", "HEARTH_CXX",     "HEARTH_JOINED", "HEARTH_PARENT",
+                                     "HEARTH_RANK",        "HEARTH_SEGMENT", "HEARTH_TUNED"};
 
 std::vector<param::Row> all_rows() {
   std::vector<param::Row> rows = param::rows();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/peer_table.h"
 #include "p2p/envelope.h"
 #include "p2p/failure_record.h"
 #include "p2p/fatal_errors.h"
@@ -18,9 +19,11 @@ namespace hearth::p2p {
 
 class Answers {
  public:
-  Answers(int size, transport::Transport& transport, const FailureRecord& failures, const FatalErrors& errors)
-      : transport_(transport), failures_(failures), errors_(errors), waiting_(static_cast<size_t>(size)) {
-    peers_.reserve(waiting_.size());  // each is listed once, so listing never allocates
+  Answers(const PeerRoom& room, transport::Transport& transport, const FailureRecord& failures,
+          const FatalErrors& errors)
+      : transport_(transport), failures_(failures), errors_(errors), waiting_(room) {
+    // Each process is listed once, so listing never allocates.
+    peers_.reserve(static_cast<size_t>(room.most));
   }
 
   /// Sends an answer now or as soon as there is room. No effect if the process is dead.
@@ -29,6 +32,7 @@ class Answers {
   bool try_send(PeerIndex to, PacketKind kind, uint8_t flags, uint32_t cookie);
   /// Whether no answer waits.
   bool empty() const { return peers_.empty(); }
+  bool empty_for(PeerIndex to) const { return waiting_[static_cast<size_t>(to)].empty(); }
   /// Sends the answers for which there is room now; returns whether any was sent.
   bool serve();
   /// Drops the answers that wait for a process.
@@ -46,8 +50,8 @@ class Answers {
   transport::Transport& transport_;
   const FailureRecord& failures_;
   const FatalErrors& errors_;
-  std::vector<std::vector<Answer>> waiting_;  // by peer, oldest first
-  std::vector<PeerIndex> peers_;              // for which answers wait
+  PeerTable<std::vector<Answer>> waiting_;  // by peer, oldest first
+  std::vector<PeerIndex> peers_;            // for which answers wait
 };
 
 }  // namespace hearth::p2p

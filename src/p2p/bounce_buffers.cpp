@@ -16,14 +16,14 @@ int64_t share_of_pool(size_t part_bytes_max, int processes) {
 
 }  // namespace
 
-BounceBuffers::BounceBuffers(PeerIndex self, int processes, transport::Transport& transport,
+BounceBuffers::BounceBuffers(PeerIndex self, const PeerRoom& room, transport::Transport& transport,
                              DeferredWork& deferred, const FatalErrors& errors)
     : self_(self),
       runs_(transport.bounce_buffers()),
       deferred_(deferred),
       errors_(errors),
-      recycled_bytes_max_(share_of_pool(runs_.part_bytes_max(), processes)),
-      recycled_(static_cast<size_t>(processes)) {}
+      recycled_bytes_max_(share_of_pool(runs_.part_bytes_max(), room.count)),
+      recycled_(room) {}
 
 BounceBuffers::~BounceBuffers() {
   for (PeerIndex peer = 0; peer < static_cast<PeerIndex>(recycled_.size()); ++peer) release_recycled(peer);

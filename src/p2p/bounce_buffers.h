@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/peer_table.h"
 #include "p2p/deferred_work.h"
 #include "p2p/envelope.h"
 #include "p2p/fatal_errors.h"
@@ -19,7 +20,7 @@ namespace hearth::p2p {
 
 class BounceBuffers {
  public:
-  BounceBuffers(PeerIndex self, int processes, transport::Transport& transport, DeferredWork& deferred,
+  BounceBuffers(PeerIndex self, const PeerRoom& room, transport::Transport& transport, DeferredWork& deferred,
                 const FatalErrors& errors);
   /// Releases all kept runs.
   ~BounceBuffers();
@@ -66,8 +67,8 @@ class BounceBuffers {
   DeferredWork& deferred_;
   const FatalErrors& errors_;
   const int64_t recycled_bytes_max_;
-  std::vector<RecycledBuffers> recycled_;  // by peer
-  std::vector<PeerIndex> receivers_;       // by own cell: the process that it was sent to
+  PeerTable<RecycledBuffers> recycled_;  // by peer
+  std::vector<PeerIndex> receivers_;     // by own cell: the process that it was sent to
 };
 
 }  // namespace hearth::p2p

@@ -71,7 +71,7 @@ CopyOffers::CopyOffers(PairTable& pairs, MemoryAccess& access, shm::Arena* arena
       arena_(arena),
       recorder_(recorder),
       counters_(counters),
-      peers_(static_cast<size_t>(pairs.size())) {
+      peers_(pairs.room()) {
   reload();
 }
 
@@ -188,7 +188,7 @@ bool CopyOffers::copy_share_in_arena(const Request& request, const CooperativeRe
 void CopyOffers::copy_share_by_method(const Request& request, const CooperativeRequest& cooperative_request) {
   const PeerIndex receiver = request.key.peer;
   single_copy::Method* method = access_.writer_of(receiver);
-  if (method == nullptr || !access_.has_control_blocks()) return;
+  if (method == nullptr || !access_.has_control_blocks(receiver)) return;
   const CmaAccess access(access_.counted_block(receiver, *method),
                          pairs_.know(receiver).protocol.cma_accesses_max, access_.own_local_rank());
   if (!access.allowed()) return;

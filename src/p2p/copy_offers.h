@@ -80,7 +80,7 @@ class CopyOffers {
   profile::Recorder* const recorder_;
   EngineCounters& counters_;
   bool skew_aware_ = true;
-  std::vector<Peer> peers_;
+  PeerTable<Peer> peers_;
 };
 
 }  // namespace hearth::p2p

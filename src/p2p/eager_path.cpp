@@ -34,8 +34,9 @@ EagerPath::EagerPath(const Parts& parts)
       owner_(parts.owner),
       unexpected_kib_max_(param::get_bytes(param::Id::p2p_unexpected_bytes_max) >> 10),
       packet_bytes_max_(parts.transport.packet_bytes_max()),
-      peers_(static_cast<size_t>(parts.pairs.size())) {
-  waiting_.reserve(peers_.size());  // each is listed once, so listing never allocates
+      peers_(parts.pairs.room()) {
+  // Each peer is listed once, so listing never allocates.
+  waiting_.reserve(static_cast<size_t>(parts.pairs.room().most));
 }
 
 // Sending.

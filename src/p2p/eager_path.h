@@ -149,7 +149,7 @@ class EagerPath {
   void* const owner_;
   const uint64_t unexpected_kib_max_;
   const size_t packet_bytes_max_;
-  std::vector<Peer> peers_;
+  PeerTable<Peer> peers_;
   std::vector<PeerIndex> waiting_;               // peers with a backlog
   bool disabled_ = chaos::disables_fast_path();  // chaos, or a revoked communicator
   int unminded_ = 0;                             // receives from rings since the last progress of receive()

@@ -40,24 +40,26 @@ shm::WaitPage* wait_page_of(const EngineSetup& setup) {
 
 Engine::Engine(const EngineSetup& setup)
     : transport_(*setup.transport),
+      peers_(setup.size, setup.size_max),
       errors_(setup.self, setup.fatal, matching_.unexpected()),
       requests_(setup.self, matching_.posted(), errors_),
-      failures_(setup.size, setup.liveness),
+      failures_(peers_, setup.liveness),
       pairs_(
-          setup.size, setup.relation, transport_, arena_of(setup),
+          peers_, setup.relation, transport_, arena_of(setup),
           setup.recorder == nullptr
               ? std::function<void(PeerIndex, const Pair&)>()
-              : [this](PeerIndex peer, const Pair& pair) {
+              : [this, jobs = setup.size](PeerIndex peer, const Pair& pair) {
+                  if (peer >= jobs) return;  // the profile has no row for processes of other jobs
                   profile_.begin(peer, pair);
                   eager_.peer(peer).profiled = true;
                 }),
       deferred_(setup.self, setup.size, transport_),
-      answers_(setup.size, transport_, failures_, errors_),
+      answers_(peers_, transport_, failures_, errors_),
       profile_(setup.size, setup.recorder, matching_.posted()),
       eager_({transport_, matching_, requests_, pairs_, failures_, deferred_, answers_, errors_, profile_,
               [](void* engine) { static_cast<Engine*>(engine)->progress(); }, this}),
-      buffers_(setup.self, setup.size, transport_, deferred_, errors_),
-      access_(setup.self, setup.size, transport_, setup.node, setup.methods, setup.recorder),
+      buffers_(setup.self, peers_, transport_, deferred_, errors_),
+      access_(setup.self, peers_, transport_, setup.node, setup.methods, setup.recorder),
       offers_(pairs_, access_, arena_of(setup), setup.recorder, counters_),
       copies_(transport_, requests_, pairs_, access_, arena_of(setup), setup.recorder, counters_),
       sends_(setup.self, {transport_, requests_, pairs_, buffers_, offers_, answers_, deferred_, errors_,
@@ -82,6 +84,11 @@ void Engine::reload_thresholds() {
   offers_.reload();
   pairs_.reload();
   eager_.reload();
+}
+
+void Engine::renew_peer(PeerIndex peer) {
+  if (deferred_.any()) deferred_.run();  // it may refer to the process
+  peers_.renew(peer);
 }
 
 // Requests.
@@ -158,7 +165,7 @@ void Engine::shuffle() {
 
 void Engine::complete_profile() {
   if (!profile_.active()) return;
-  for (PeerIndex peer = 0; peer < size(); ++peer) profile_.sample(peer, eager_.peer(peer).rings);
+  for (PeerIndex peer = 0; peer < profile_.size(); ++peer) profile_.sample(peer, eager_.peer(peer).rings);
 }
 
 size_t Engine::pool_bytes() const {

@@ -73,12 +73,15 @@ namespace hearth::p2p {
 struct EngineSetup {
   PeerIndex self = 0;
   int size = 1;
+  /// Number of processes up to which the engine may grow (add_peer()); 0: it does not grow.
+  int size_max = 0;
   transport::Transport* transport = nullptr;
   WaitPolicy wait;
   /// The relation of this process to another one.
   std::function<topo::Relation(PeerIndex)> relation;
-  /// Allocates a block of context ids and returns the first (base/contexts.h).
-  std::function<uint32_t()> new_context;
+  /// Allocates a block of context ids that no other communicator of these processes has, and returns the
+  /// first (base/contexts.h).
+  std::function<uint32_t(std::span<const PeerIndex>)> new_context;
   /// The machine of this process: its arena, the control blocks for cooperative copies, the local ranks by
   /// which both address processes, the wait diagnostics of this rank and its counters of the bytes sent and
   /// received outside of the rings. nullptr: all processes are on one machine and share no memory but that of
@@ -112,8 +115,14 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   PeerIndex self() const { return access_.self(); }
+  /// All processes that this one knows: those of its job, and of jobs that it is or was connected to.
   int size() const { return pairs_.size(); }
-  uint32_t new_context() { return new_context_(); }
+  /// Adds a process of another job, with the next index; false: no room or no memory.
+  bool add_peer() { return peers_.grow(); }
+  /// Forgets a process that left, so that another one can get its index. Pre: no operation needs it.
+  void renew_peer(PeerIndex peer);
+  /// A context id that all of `members` may use; see EngineSetup.
+  uint32_t new_context(std::span<const PeerIndex> members) { return new_context_(members); }
 
   // Blocking calls. The buffer is `count` elements of `type`.
   Status send(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
@@ -204,6 +213,8 @@ class Engine {
   Probes<Engine>& probes() { return probes_; }
   PairTable& pairs() { return pairs_; }
   EagerPath& eager() { return eager_; }
+  /// Whether nothing waits to be sent to a process.
+  bool quiet_to(PeerIndex to) { return answers_.empty_for(to) && !eager_.has_backlog(to); }
   const EngineCounters& counters() const { return counters_; }
   /// Adds everything not counted yet to the profile; no effect without a recorder.
   void complete_profile();
@@ -250,6 +261,7 @@ class Engine {
   void deliver(Request& request, UnexpectedMessage* message);
 
   transport::Transport& transport_;
+  PeerSet peers_;
   EngineCounters counters_;
   Matching matching_;
   const FatalErrors errors_;
@@ -273,7 +285,7 @@ class Engine {
   FailureHandler failure_handler_;
   Probes<Engine> probes_;
   PacketDamage damage_;
-  const std::function<uint32_t()> new_context_;
+  const std::function<uint32_t(std::span<const PeerIndex>)> new_context_;
 };
 
 /// The process's engine, from MPI_Init to MPI_Finalize.

@@ -76,8 +76,8 @@ bool FailureHandler::handle() try {
 // processes may wait for them. So each process that learns of it forwards it to ranks at distances 1, 2, 4,
 // ... in both directions: all learn of it in log2 P steps, over few connections.
 void FailureHandler::pass_on(PeerIndex dead) {
-  if (record_death_ == nullptr) return;
-  const PeerIndex count = failures_.size();
+  const PeerIndex count = failures_.home_size();
+  if (record_death_ == nullptr || dead >= count) return;
   for (PeerIndex distance = 1; distance < count; distance *= 2) {
     for (const PeerIndex to : {(self_ + distance) % count, (self_ + count - distance) % count}) {
       if (to != self_ && !failures_.is_dead(to))
@@ -88,7 +88,7 @@ void FailureHandler::pass_on(PeerIndex dead) {
 
 void FailureHandler::on_died(PeerIndex from, uint32_t process) {
   const auto dead = static_cast<PeerIndex>(process);
-  if (record_death_ == nullptr || process >= static_cast<uint32_t>(failures_.size()) || dead == self_ ||
+  if (record_death_ == nullptr || process >= static_cast<uint32_t>(failures_.home_size()) || dead == self_ ||
       failures_.is_dead(dead))
     return;
   record_death_(dead, from);
@@ -119,7 +119,7 @@ void FailureHandler::reap(PeerIndex process) {
 // members of a new collective region.
 void FailureHandler::leave_regions_of_dead() const {
   if (objects::leave_regions_of == nullptr) return;
-  for (PeerIndex process = 0; process < failures_.size(); ++process) {
+  for (PeerIndex process = 0; process < failures_.home_size(); ++process) {
     if (failures_.is_dead(process)) objects::leave_regions_of(process);
   }
 }
@@ -290,6 +290,20 @@ bool FailureHandler::drop_unexpected_once(uint32_t block) {
     matching_.destroy(message);
   }
   return more;
+}
+
+void FailureHandler::drop_messages_from(PeerIndex process) {
+  std::vector<UnexpectedMessage*> dropped;
+  for (MatchEntry* entry = matching_.unexpected().first(); entry != nullptr; entry = entry->order.next) {
+    if (entry->key.peer == process) {
+      dropped.push_back(static_cast<UnexpectedMessage*>(static_cast<MatchMessage*>(entry)));
+    }
+  }
+  for (UnexpectedMessage* message : dropped) {
+    matching_.remove(*message);
+    if (message->stream != nullptr) receives_.drop(*message->stream);
+    matching_.destroy(message);
+  }
 }
 
 // Context ids are not reused, so the entries stay. The fast path is enabled again once this process has freed

@@ -67,6 +67,9 @@ class FailureHandler {
   /// Ends the messages of one collective with the error `failure`. Pre: a participating process is dead.
   void give_up(uint32_t context, int tag, Status failure);
 
+  /// Drops the unexpected messages of a process that is forgotten.
+  void drop_messages_from(PeerIndex process);
+
   // Packets.
   void on_died(PeerIndex from, uint32_t process);
   void on_revoked(PeerIndex from, uint32_t context);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/peer_table.h"
 #include "base/status.h"
 #include "objects/comm.h"
 #include "p2p/match.h"
@@ -35,13 +36,15 @@ class FailureRecord {
   };
 
   /// `registry`: the dead processes of the job; nullptr if deaths are not detected.
-  FailureRecord(int size, const shm::Deaths* registry)
-      : registry_(registry), dead_(static_cast<size_t>(size)) {}
+  FailureRecord(const PeerRoom& room, const shm::Deaths* registry)
+      : registry_(registry), home_size_(room.count), dead_(room) {}
 
   /// Whether a process has died or a communicator was revoked.
   bool any() const { return any_; }
   const shm::Deaths* registry() const { return registry_; }
   PeerIndex size() const { return static_cast<PeerIndex>(dead_.size()); }
+  /// Processes of the own job.
+  PeerIndex home_size() const { return home_size_; }
 
   // Deaths.
   /// Whether the registry has deaths that were not taken.
@@ -95,9 +98,10 @@ class FailureRecord {
 
  private:
   const shm::Deaths* const registry_;
+  const PeerIndex home_size_;
   uint32_t deaths_ = 0;
   bool any_ = false;
-  std::vector<bool> dead_;
+  PeerTable<bool> dead_;
   std::vector<Revoked> revoked_;
   struct Adopted {
     uint32_t block;

@@ -37,7 +37,7 @@ LongReceives::LongReceives(PeerIndex self, const Parts& parts)
       counters_(parts.counters),
       prefault_(param::get_flag(param::Id::p2p_prefault)),
       keep_buffers_(param::get_flag(param::Id::p2p_keep_cells)),
-      expected_(static_cast<size_t>(parts.pairs.size())) {}
+      expected_(parts.pairs.room()) {}
 
 LongReceives::~LongReceives() {
   for (size_t slot = 0; slot < streams_.slots_used(); ++slot) {

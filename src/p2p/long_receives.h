@@ -111,7 +111,7 @@ class LongReceives {
   const bool prefault_;  // ahead of the copy
   const bool keep_buffers_;
   Pool<ReceiveStream> streams_;
-  std::vector<std::vector<ReceiveStream*>> expected_;  // by sender: with outstanding fragments
+  PeerTable<std::vector<ReceiveStream*>> expected_;  // by sender: with outstanding fragments
 };
 
 template <class Why>

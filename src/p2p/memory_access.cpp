@@ -6,15 +6,16 @@
 
 namespace hearth::p2p {
 
-MemoryAccess::MemoryAccess(PeerIndex self, int processes, transport::Transport& transport,
+MemoryAccess::MemoryAccess(PeerIndex self, const PeerRoom& room, transport::Transport& transport,
                            const shm::Node* node, const std::vector<single_copy::Method*>& methods,
                            profile::Recorder* recorder)
     : self_(self),
+      home_size_(room.count),
       transport_(transport),
       node_(node),
       methods_(methods),
       recorder_(recorder),
-      accesses_(static_cast<size_t>(processes)) {}
+      accesses_(room) {}
 
 single_copy::Method* MemoryAccess::reader_of(PeerIndex peer) {
   Access& access = of(peer);
@@ -45,11 +46,9 @@ single_copy::Method* MemoryAccess::writer_of(PeerIndex peer) {
   return access.writing == Ability::works ? access.method : nullptr;
 }
 
-// Processes on other machines have no local rank and no slots in the control block.
+// Only processes on this machine have slots in the control block.
 void MemoryAccess::reap(PeerIndex process) const {
-  if (const int local_rank = local_rank_of(process); has_control_blocks() && local_rank >= 0) {
-    CmaAccess::end_of(control_block(self_), local_rank);
-  }
+  if (has_control_blocks(process)) CmaAccess::end_of(control_block(self_), local_rank_of(process));
 }
 
 }  // namespace hearth::p2p

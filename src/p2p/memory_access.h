@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/peer_table.h"
 #include "objects/group.h"
 #include "shm/layout.h"
 #include "shm/node.h"
@@ -26,7 +27,7 @@ class MemoryAccess {
  public:
   /// `node`: has the control blocks and the local ranks; nullptr: there are no control blocks, and all
   /// processes are on one machine. `methods`: in order of preference.
-  MemoryAccess(PeerIndex self, int processes, transport::Transport& transport, const shm::Node* node,
+  MemoryAccess(PeerIndex self, const PeerRoom& room, transport::Transport& transport, const shm::Node* node,
                const std::vector<single_copy::Method*>& methods, profile::Recorder* recorder);
 
   /// The first method that can read a known word of exactly that process; nullptr: none.
@@ -40,18 +41,21 @@ class MemoryAccess {
   void refuse_writing(PeerIndex peer) { of(peer).writing = Ability::refused; }
 
   PeerIndex self() const { return self_; }
-  /// The local rank, by which the arena and the control blocks address a process; -1 on another machine.
+  /// The local rank, by which the arena and the control blocks address a process; -1 on another machine or
+  /// in another job.
   int local_rank_of(PeerIndex peer) const {
+    if (peer >= home_size_) return -1;
     return node_ == nullptr ? static_cast<int>(peer) : node_->local_rank_of(peer);
   }
   int own_local_rank() const { return local_rank_of(self_); }
-  bool has_control_blocks() const { return node_ != nullptr; }
-  /// Pre: has_control_blocks(), and the process is on this machine.
+  /// Whether this process and another one can share copies.
+  bool has_control_blocks(PeerIndex peer) const { return node_ != nullptr && local_rank_of(peer) >= 0; }
+  /// Pre: has_control_blocks(peer).
   shm::CopyControlBlock& control_block(PeerIndex peer) const { return node_->block_of(peer).control_block; }
   /// The control block that counts concurrent accesses to that process's memory; nullptr if they are not
   /// counted.
   shm::CopyControlBlock* counted_block(PeerIndex peer, const single_copy::Method& method) const {
-    return has_control_blocks() && method.takes_lock() ? &control_block(peer) : nullptr;
+    return has_control_blocks(peer) && method.takes_lock() ? &control_block(peer) : nullptr;
   }
   /// Clears the accesses to this process's memory that a dead process has registered.
   void reap(PeerIndex process) const;
@@ -69,11 +73,12 @@ class MemoryAccess {
   const Access& of(PeerIndex peer) const { return accesses_[static_cast<size_t>(peer)]; }
 
   const PeerIndex self_;
+  const PeerIndex home_size_;  // processes of the own job
   transport::Transport& transport_;
   const shm::Node* const node_;
   const std::vector<single_copy::Method*> methods_;
   profile::Recorder* const recorder_;
-  std::vector<Access> accesses_;  // by peer
+  PeerTable<Access> accesses_;  // by peer
 };
 
 }  // namespace hearth::p2p

@@ -29,6 +29,8 @@ class MessageProfile {
   /// `posted`: counts the receives that the fast path has served.
   MessageProfile(int size, profile::Recorder* recorder, const PostedQueue& posted);
 
+  /// Number of processes that the profile has.
+  PeerIndex size() const { return static_cast<PeerIndex>(peers_.size()); }
   bool active() const { return recorder_ != nullptr; }
   /// Whether every message is recorded.
   bool traced() const;

@@ -87,7 +87,7 @@ OfferedCopies::OfferedCopies(transport::Transport& transport, const RequestTable
       arena_(arena),
       recorder_(recorder),
       counters_(counters),
-      peers_(static_cast<size_t>(pairs.size())) {}
+      peers_(pairs.room()) {}
 
 OfferedCopies::Copied OfferedCopies::copy(ReceiveStream& stream, const Request& request) {
   const auto bytes = static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size));
@@ -167,7 +167,8 @@ OfferedCopies::Copied OfferedCopies::copy_by_method(ReceiveStream& stream, const
   const Peer& peer = of(stream.from);
   const PairProtocol& limits = pairs_.limits_for(stream.from, request.key.context);
   const auto address = reinterpret_cast<uint64_t>(to);
-  const bool together = bytes >= limits.single_copy_cooperative_bytes_min && access_.has_control_blocks();
+  const bool together =
+      bytes >= limits.single_copy_cooperative_bytes_min && access_.has_control_blocks(stream.from);
   single_copy::Method* method = access_.reader_of(stream.from);
   if (method != nullptr && (bytes < limits.single_copy_write_bytes_min || peer.writing_declined)) {
     const CmaAccess access(access_.counted_block(stream.from, *method), limits.cma_accesses_max,

@@ -67,7 +67,7 @@ class OfferedCopies {
   shm::Arena* const arena_;
   profile::Recorder* const recorder_;
   EngineCounters& counters_;
-  std::vector<Peer> peers_;
+  PeerTable<Peer> peers_;
 };
 
 }  // namespace hearth::p2p

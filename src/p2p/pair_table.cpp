@@ -5,14 +5,15 @@
 
 namespace hearth::p2p {
 
-PairTable::PairTable(int size, const std::function<topo::Relation(PeerIndex)>& relation,
+PairTable::PairTable(const PeerRoom& room, const std::function<topo::Relation(PeerIndex)>& relation,
                      transport::Transport& transport, const shm::Arena* arena,
                      const std::function<void(PeerIndex, const Pair&)>& on_known)
-    : relation_(relation),
+    : room_(room),
+      relation_(relation),
       transport_(transport),
       arena_(arena),
       on_known_(on_known),
-      pairs_(static_cast<size_t>(size)) {}
+      pairs_(room) {}
 
 void PairTable::get_to_know(Pair& pair, PeerIndex peer) {
   single_copy::Target not_yet;  // not used yet: the peer may not have initialized MPI
@@ -30,7 +31,8 @@ PairProtocol PairTable::limits_of(PeerIndex peer, const Pair& pair, const tune::
     limits.single_copy_bytes_min = limits.single_copy_measured_bytes_min = limits.arena_bytes_min =
         tune::kNever;
   }
-  if (arena_ == nullptr || !arena_->usable()) limits.arena_bytes_min = tune::kNever;
+  // Processes of other jobs have another arena.
+  if (arena_ == nullptr || !arena_->usable() || peer >= room_.count) limits.arena_bytes_min = tune::kNever;
   return limits;
 }
 
@@ -52,6 +54,7 @@ void PairTable::set_hints(uint32_t context, const tune::Hints& hints) {
 const PairProtocol& PairTable::hinted_limits(PeerIndex peer, const Pair& pair, uint32_t context) {
   for (Hinted& hinted : hinted_) {
     if (hinted.block != context / kContextsEach) continue;
+    if (static_cast<size_t>(peer) >= hinted.limits.size()) hinted.limits.resize(pairs_.size());
     std::optional<PairProtocol>& limits = hinted.limits[static_cast<size_t>(peer)];
     if (!limits) limits = limits_of(peer, pair, &hinted.hints);
     return *limits;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/peer_table.h"
 #include "p2p/load_policy.h"
 #include "p2p/match.h"
 #include "p2p/protocol.h"
@@ -33,11 +34,12 @@ class PairTable {
  public:
   /// `relation`: of this process to another one. `arena`: nullptr if there is none. `on_known` is called when
   /// a pair has become known.
-  PairTable(int size, const std::function<topo::Relation(PeerIndex)>& relation,
+  PairTable(const PeerRoom& room, const std::function<topo::Relation(PeerIndex)>& relation,
             transport::Transport& transport, const shm::Arena* arena,
             const std::function<void(PeerIndex, const Pair&)>& on_known);
 
   int size() const { return static_cast<int>(pairs_.size()); }
+  const PeerRoom& room() const { return room_; }
   /// The pair, as far as it is known.
   Pair& at(PeerIndex peer) { return pairs_[static_cast<size_t>(peer)]; }
   /// Looks the thresholds up at the first message.
@@ -72,11 +74,12 @@ class PairTable {
   PairProtocol limits_of(PeerIndex peer, const Pair& pair, const tune::Hints* hints = nullptr) const;
   const PairProtocol& hinted_limits(PeerIndex peer, const Pair& pair, uint32_t context);
 
+  const PeerRoom room_;
   const std::function<topo::Relation(PeerIndex)> relation_;
   transport::Transport& transport_;
   const shm::Arena* const arena_;
   const std::function<void(PeerIndex, const Pair&)> on_known_;
-  std::vector<Pair> pairs_;
+  PeerTable<Pair> pairs_;
   std::vector<Hinted> hinted_;
 };
 

@@ -89,12 +89,14 @@ void Recorder::tell_limits(PeerIndex peer, topo::Relation relation, const Limits
 }
 
 void Recorder::tell_method(PeerIndex peer, const char* method) {
+  if (!has_row(peer)) return;
   PeerCounts& counts = part_.peers[peer];
   counts.single_copy = static_cast<uint32_t>(method != nullptr ? CopyAbility::works : CopyAbility::refused);
   put_text(counts.method, sizeof counts.method, method != nullptr ? method : "");
 }
 
 void Recorder::sent(PeerIndex to, int way, uint64_t bytes, int tag, bool sampled) {
+  if (!has_row(to)) return;
   PeerCounts& counts = part_.peers[to];
   if (way == 0 && bytes < kLineLengths) {
     ++counts.line_messages[bytes];
@@ -129,6 +131,7 @@ void count_drawn_post(int call, uint64_t bytes) {
 }
 
 void Recorder::fell_back(PeerIndex to, int way, uint64_t bytes) {
+  if (!has_row(to)) return;
   constexpr int kCells = 2;
   WayCounts& announced = part_.peers[to].sent[way];
   WayCounts& cells = part_.peers[to].sent[kCells];
@@ -173,7 +176,7 @@ void Recorder::waited(Wait wait, PeerIndex peer, uint64_t ns, bool first, int si
   const auto kind = static_cast<size_t>(wait);
   head_.waited_ns[kind] += ns;
   if (first) ++head_.waits[kind];
-  if (peer >= 0 && static_cast<uint32_t>(peer) < board_.rank_count()) {
+  if (has_row(peer)) {
     part_.peers[peer].waited_ns[kind] += ns;
     if (first) ++part_.peers[peer].waits[kind];
   } else {

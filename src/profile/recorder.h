@@ -85,6 +85,10 @@ class Recorder {
   void called(int call, uint64_t begun_ns, uint64_t ended_ns);
 
  private:
+  /// False for processes of other jobs and for "any".
+  bool has_row(PeerIndex peer) const {
+    return peer >= 0 && static_cast<uint32_t>(peer) < board_.rank_count();
+  }
   CommCounts* comm_of(const CommFacts& facts);
   TraceEvent* new_event();
   void message_event(EventKind kind, PeerIndex peer, int way, uint64_t bytes, int tag, uint64_t number);

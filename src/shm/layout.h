@@ -19,7 +19,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a0d;  // "Hearth", then the version of the layout in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a0e;  // "Hearth", then the version of the layout in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 1024;
 
@@ -90,6 +90,7 @@ struct alignas(kLineBytes) JobHeader : JobGeometry {
   // Set by the launcher before the ranks start.
   uint32_t usable_processors;  // of the whole job: affinity mask and control-group quota
   uint32_t launcher_pid;       // 0 for a singleton
+  uint64_t job_id;             // random; names the job to jobs that it is connected to
 
   // Words that ranks change.
   alignas(kLineBytes) uint32_t next_context;  // fetch_add by the leader of each new communicator

@@ -36,9 +36,11 @@ class Node {
   // Processes.
   PeerIndex self() const { return peer_at(local_rank_); }
   int local_rank() const { return local_rank_; }
-  /// Local rank of a process; -1 if it is on another machine.
+  /// Local rank of a process; -1 if it is on another machine or in another job.
   int local_rank_of(PeerIndex peer) const {
-    return local_ranks_.empty() ? static_cast<int>(peer) : local_ranks_[static_cast<size_t>(peer)];
+    const auto index = static_cast<size_t>(peer);
+    if (local_ranks_.empty()) return index < processes_.size() ? static_cast<int>(peer) : -1;
+    return index < local_ranks_.size() ? local_ranks_[index] : -1;
   }
   PeerIndex peer_at(int local_rank) const {
     return peers_.empty() ? local_rank : peers_[static_cast<size_t>(local_rank)];

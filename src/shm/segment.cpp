@@ -13,6 +13,7 @@
 #include "base/os_look.h"
 #include "base/os_memory.h"
 #include "base/os_process.h"
+#include "base/os_wait.h"
 #include "base/param.h"
 #include "mpi.h"
 #include "shm/ring.h"
@@ -257,6 +258,10 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   job.pipeline_bytes = to_pages(plan.pipeline_bytes);
   job.region_count = plan.region_count;
   job.next_context = kFirstFreeContext;
+  // Without random numbers, the time and the address tell jobs apart.
+  if (!os::fill_with_chance(&job.job_id, sizeof job.job_id)) {
+    job.job_id = os::now_ns() ^ reinterpret_cast<uintptr_t>(&segment);
+  }
   made.geometry_ = job;
   made.geometry_.magic = kMagic;
   made.pool_bytes_ = pool_bytes(plan);

@@ -33,7 +33,7 @@ class Rank {
     setup.transport = &transport;
     setup.relation = [](PeerIndex) { return topo::Relation::l3; };
     setup.liveness = deaths;
-    setup.new_context = [this] { return next_context_ += 8; };
+    setup.new_context = [this](std::span<const PeerIndex>) { return next_context_ += 8; };
     setup.fatal = [](Status) { throw Stopped(); };
     setup.warn = [](const char*) {};
     engine_ = std::make_unique<p2p::Engine>(setup);

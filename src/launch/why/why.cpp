@@ -25,7 +25,9 @@ class Analysis {
 
   size_t size() const { return snapshot_.ranks.size(); }
   const SeenRank& rank(int index) const { return snapshot_.ranks[static_cast<size_t>(index)]; }
+  /// False for a process of another job, which has no rank here.
   bool has_ended(int index) const {
+    if (index < 0 || static_cast<size_t>(index) >= size()) return false;
     return rank(index).process.ended || rank(index).phase == shm::RankPhase::finalized;
   }
 

@@ -211,7 +211,7 @@ static void test_predefined_attributes(void) {
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &flag);
   CHECK(flag && *value >= (promised() ? 2147483647 : 32767), "MPI_TAG_UB");
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &value, &flag);
-  CHECK(promised() ? flag && *value == size_ : !flag || *value >= 1, "MPI_UNIVERSE_SIZE");
+  CHECK(promised() ? flag && *value >= size_ : !flag || *value >= 1, "MPI_UNIVERSE_SIZE");
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &value, &flag);
   MPI_Comm machine;
   int machine_size;

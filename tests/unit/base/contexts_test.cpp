@@ -26,7 +26,7 @@ TEST(Contexts, AreNotUsedAgainAfterTheLast) {
   for (const uint32_t machines : {1u, 2u, 7u}) {
     const uint32_t machine = machines - 1;
     uint32_t last =
-        (kOfferContext - kSpareContexts - kFirstFreeContext) / machines / kContextsEach * kContextsEach;
+        (kJointContext - kSpareContexts - kFirstFreeContext) / machines / kContextsEach * kContextsEach;
     while (new_context_block(last, machines, machine) == 0) last -= kContextsEach;
     EXPECT_GE(last, kSpareContexts);
     for (uint32_t counted = last + kContextsEach; counted <= last + kSpareContexts;
@@ -36,6 +36,16 @@ TEST(Contexts, AreNotUsedAgainAfterTheLast) {
   }
   // A counter that has just wrapped: JobHeader::next_context less kFirstFreeContext.
   EXPECT_EQ(new_context_block(0u - kFirstFreeContext, 1, 0), 0u);
+}
+
+TEST(Contexts, OfConnectionsDifferFromThoseOfAJob) {
+  EXPECT_EQ(joint_context_block(0, 0), kJointContext);
+  EXPECT_TRUE(is_joint(joint_context_block(3, 4)));
+  EXPECT_FALSE(is_joint(new_context_block(1 << 20, 1, 0)));
+  EXPECT_EQ(connection_of(joint_context_block(3, 4)), 3u);
+  EXPECT_EQ(connection_of(joint_context_block(kConnectionsMax - 1, 8)), kConnectionsMax - 1);
+  EXPECT_LT(joint_context_block(kConnectionsMax - 1, (1 << kJointCountBits) - kContextsEach), kOfferContext);
+  EXPECT_EQ(joint_context_block(3, 1 << kJointCountBits), 0u);
 }
 
 }  // namespace

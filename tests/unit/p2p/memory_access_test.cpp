@@ -117,7 +117,7 @@ TEST_F(MemoryAccessTest, only_methods_that_take_a_lock_are_counted) {
 TEST_F(MemoryAccessTest, without_a_node_there_are_no_control_blocks) {
   FakeMethod locks(true, true, true);
   MemoryAccess access(0, 3, transport, nullptr, {&locks}, nullptr);
-  EXPECT_FALSE(access.has_control_blocks());
+  EXPECT_FALSE(access.has_control_blocks(1));
   EXPECT_EQ(access.counted_block(1, locks), nullptr);
   EXPECT_EQ(access.local_rank_of(2), 2);
   access.reap(1);

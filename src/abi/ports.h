@@ -1,0 +1,73 @@
+// Ports (MPI 5.0 section 11.8): an abstract local socket, which leaves no file behind, and a secret. The name
+// of a port carries both, so a process that knows the name may connect; others are refused, as are processes
+// of other users.
+//
+//   hearth:SOCKET:SECRET:HOST
+//
+// One list per process, under the library's lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "abi/bridges.h"
+#include "base/os_io.h"
+#include "base/status.h"
+
+namespace hearth::abi {
+
+using PortSecret = std::array<std::byte, 16>;
+
+/// The first packet of a connecting root; the names of its group's processes follow.
+struct CallerHello {
+  uint64_t magic;  // shm::kMagic
+  PortSecret secret;
+  uint32_t processes;
+  uint32_t ring_lines;
+};
+
+/// A root that wants to connect.
+struct Caller {
+  os::Descriptor socket;
+  uint64_t timeout_ns = 0;  // for the answer; 0: none
+  uint32_t ring_lines = 0;
+  std::vector<ProcessName> names;
+};
+
+class Port {
+ public:
+  /// Opens a port with a new name.
+  static Status open(Port& port);
+
+  const std::string& name() const { return name_; }
+  int descriptor() const { return listener_.number(); }
+  /// The sockets of callers that have connected and not introduced themselves yet.
+  void append_descriptors(std::vector<int>& descriptors) const;
+  /// Takes the next caller that has introduced itself; false if there is none yet. Refuses wrong ones.
+  bool next_caller(Caller& caller);
+
+ private:
+  std::string name_;
+  PortSecret secret_ = {};
+  os::Descriptor listener_;
+  std::list<os::Descriptor> strangers_;
+};
+
+/// Connects to a port; the socket is non-blocking. MPI_ERR_PORT if there is none of that name.
+Status call_port(const std::string& name, const std::vector<ProcessName>& names, uint32_t ring_lines,
+                 os::Descriptor& socket);
+
+/// False if the name is that of a port of this machine that no longer exists.
+bool answers(const std::string& name);
+
+/// The ports of MPI_Open_port.
+Status open_port(std::string& name);
+Status close_port(const std::string& name);
+/// nullptr if this process has no port of that name.
+Port* find_port(const std::string& name);
+
+}  // namespace hearth::abi

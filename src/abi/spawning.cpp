@@ -1,0 +1,223 @@
+#include "abi/spawning.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+#include "abi/children.h"
+#include "abi/comm_making.h"
+#include "abi/connecting.h"
+#include "abi/handle.h"
+#include "abi/runtime.h"
+#include "base/contexts.h"
+#include "launch/bootstrap_spawn.h"
+#include "mpi.h"
+
+namespace hearth::abi {
+namespace {
+
+using launch::SpawnedProgram;
+using launch::SpawnOrder;
+using objects::Comm;
+using objects::Info;
+
+constexpr const char* kParentVariable = "HEARTH_PARENT";
+constexpr int kRanksMax = 1 << 16;
+
+Comm* the_parent = nullptr;
+
+std::string text_of(const Info* info, std::string_view key) {
+  const std::string* value = value_of(info, key);
+  return value == nullptr ? "" : *value;
+}
+
+bool parse_number(std::string_view text, int& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// The largest number of the key `soft`, a list of triplets first:last:stride, that is at most `ranks_max`; 0
+/// if there is none (MPI 5.0 section 11.8.4).
+Status most_of_soft(const std::string& soft, int ranks_max, int& most) {
+  most = 0;
+  std::istringstream triplets(soft);
+  for (std::string triplet; std::getline(triplets, triplet, ',');) {
+    int numbers[3] = {0, 0, 1};
+    size_t count = 0;
+    std::istringstream words(triplet);
+    for (std::string word; std::getline(words, word, ':'); ++count) {
+      if (count == 3 || !parse_number(word, numbers[count])) count = 3;
+    }
+    if (count == 1) numbers[1] = numbers[0];
+    if (count == 0 || count > 3 || numbers[2] == 0) {
+      return fail(MPI_ERR_SPAWN,
+                  "the info key soft is '%.100s': it must be a list of N, FIRST:LAST or "
+                  "FIRST:LAST:STRIDE, separated by commas",
+                  soft.c_str());
+    }
+    for (int64_t n = numbers[0]; numbers[2] > 0 ? n <= numbers[1] : n >= numbers[1]; n += numbers[2]) {
+      if (n >= 0 && n <= ranks_max) most = std::max(most, static_cast<int>(n));
+      if (numbers[2] > 0 && n > ranks_max) break;
+    }
+  }
+  if (most > 0) return {};
+  return fail(MPI_ERR_SPAWN, "the info key soft is '%.100s', which has no number from 1 to maxprocs=%d",
+              soft.c_str(), ranks_max);
+}
+
+// Lines NAME=VALUE.
+void read_variables(const std::string& lines, SpawnedProgram& program) {
+  std::istringstream entries(lines);
+  for (std::string line; std::getline(entries, line);) {
+    const size_t equals = line.find('=');
+    if (equals != std::string::npos && equals > 0) {
+      program.variables.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+    }
+  }
+}
+
+Status describe(const SpawnRequest& request, SpawnedProgram& program, SpawnOrder& order) {
+  if (request.command == nullptr || *request.command == 0) return fail(MPI_ERR_ARG, "command is empty");
+  if (request.ranks_max <= 0 || request.ranks_max > kRanksMax) {
+    return fail(MPI_ERR_ARG, "maxprocs is %d for '%.100s': it must be from 1 to %d", request.ranks_max,
+                request.command, kRanksMax);
+  }
+  program.ranks = request.ranks_max;
+  program.command.emplace_back(request.command);
+  for (char** word = request.argv; word != nullptr && *word != nullptr; ++word)
+    program.command.emplace_back(*word);
+  program.folder = text_of(request.info, "wdir");
+  program.search_path = text_of(request.info, "path");
+  read_variables(text_of(request.info, "env"), program);
+  if (const std::string* soft = value_of(request.info, "soft"); soft != nullptr) {
+    HEARTH_TRY(most_of_soft(*soft, request.ranks_max, program.ranks));
+  }
+  // Of the whole job: the first command that has the key.
+  const auto take = [&request](const char* key, std::string& value) {
+    if (value.empty()) value = text_of(request.info, key);
+  };
+  take("map_by", order.map_by);
+  take("bind_to", order.bind_to);
+  take("mpi_initial_errhandler", order.errhandler);
+  for (const char* key : {"host", "add-host"}) {
+    if (const std::string* hosts = value_of(request.info, key); hosts != nullptr) {
+      order.hosts += (order.hosts.empty() ? "" : ",") + *hosts;
+    }
+  }
+  return {};
+}
+
+Status make_order(const std::vector<SpawnRequest>& requests, const Port& port, SpawnOrder& order) {
+  if (requests.empty()) return fail(MPI_ERR_ARG, "there is no command: count must be at least 1");
+  order.port = port.name();
+  order.launcher = runtime().job.segment.job().launcher_pid;
+  order.others = static_cast<uint64_t>(runtime().job.size);
+  for (const SpawnRequest& request : requests)
+    HEARTH_TRY(describe(request, order.programs.emplace_back(), order));
+  return {};
+}
+
+/// How many processes were asked for and started, for each command.
+Words counts_of(const std::vector<SpawnRequest>& requests, const SpawnOrder& order) {
+  Words counts;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    counts.push_back(requests[i].ranks_max);
+    counts.push_back(order.programs[i].ranks);
+  }
+  return counts;
+}
+
+void fill_codes(const Words& counts, bool started, int* codes) {
+  if (codes == nullptr) return;
+  for (size_t i = 0; i + 1 < counts.size(); i += 2) {
+    for (int rank = 0; rank < counts[i]; ++rank) {
+      *codes++ = started && rank < counts[i + 1] ? MPI_SUCCESS : MPI_ERR_SPAWN;
+    }
+  }
+}
+
+}  // namespace
+
+const std::string* value_of(const Info* info, std::string_view key) {
+  if (info == nullptr) return nullptr;
+  const auto found = std::find_if(info->entries.begin(), info->entries.end(),
+                                  [key](const auto& entry) { return entry.first == key; });
+  return found == info->entries.end() ? nullptr : &found->second;
+}
+
+bool is_true(const Info* info, std::string_view key) {
+  const std::string* value = value_of(info, key);
+  return value != nullptr && (*value == "true" || *value == "1" || *value == "yes");
+}
+
+Status spawn(Comm& comm, int root, const std::vector<SpawnRequest>& requests, Comm*& intercomm, int* codes) {
+  HEARTH_TRY(check_connectable(comm));
+  const bool is_root = comm.rank == root;
+  Port port;
+  SpawnOrder order;
+  Status prepared;
+  if (is_root) {
+    runtime().bridges.leave_unused(false);
+    prepared = Port::open(port);
+    if (prepared.ok()) prepared = make_order(requests, port, order);
+  }
+  HEARTH_TRY(tell_outcome(comm, root, prepared));
+  Words counts;
+  if (is_root) counts = counts_of(requests, order);
+  HEARTH_TRY(tell_group(comm, root, counts));
+  Child child;
+  const auto meet = [&](Caller& caller) -> Status {
+    HEARTH_TRY(Child::start(order, child));
+    Status failure;
+    wait_for_sockets(
+        comm,
+        [&](std::vector<int>& waited) {
+          port.append_descriptors(waited);
+          waited.push_back(child.descriptor());
+        },
+        [&] { return port.next_caller(caller) || child.has_failed(failure); });
+    if (caller.socket.open()) return {};
+    return failure.ok() ? p2p::engine().failures().death_among(comm.group->peers) : failure;
+  };
+  const Status made = accept_group(comm, root, meet, intercomm);
+  fill_codes(counts, made.ok(), codes);
+  if (is_root && made.ok()) {
+    runtime().children.add(std::move(child), connection_of(intercomm->context));
+  } else if (is_root) {
+    runtime().children.drop(std::move(child));
+  }
+  return made;
+}
+
+Status connect_to_parent() {
+  const char* variable = std::getenv(kParentVariable);
+  const launch::Bootstrap& job = runtime().job;
+  if (variable == nullptr) return {};
+  const std::string port = variable;
+  // Programs that this one starts are no children of the parents.
+  ::unsetenv(kParentVariable);
+  if (job.singleton || job.launcher != nullptr) return {};
+  Comm& world = predefined_comm(MPI_COMM_WORLD);
+  HEARTH_TRY(connect_group(
+      world, 0,
+      [&](Caller& caller) {
+        return call_port(port, runtime().bridges.names_of(world.group->peers), own_ring_lines(),
+                         caller.socket);
+      },
+      the_parent));
+  the_parent->name = "MPI_COMM_PARENT";
+  return {};
+}
+
+Comm* parent_comm() {
+  return the_parent;
+}
+
+void forget_parent(const Comm& comm) {
+  if (the_parent == &comm) the_parent = nullptr;
+}
+
+}  // namespace hearth::abi
