@@ -235,6 +235,12 @@ void FailureHandler::revoke(objects::Comm& comm) {
   end_revoked(entry);
 }
 
+void FailureHandler::abandon(objects::Comm& comm) try {
+  if (comm.peer_count > 1 || comm.is_inter()) revoke(comm);
+} catch (const std::bad_alloc&) {
+  errors_.out_of_memory("a collective call");
+}
+
 void FailureHandler::on_revoked(PeerIndex from, uint32_t context) {
   // No other process can revoke a communicator with one of these contexts.
   if (context >= kSelfContext && context < kFirstFreeContext) return;

@@ -62,6 +62,9 @@ class FailureHandler {
   void examine(objects::Comm& comm);
   /// Revokes a communicator: its operations end with an error, on all processes (MPIX_Comm_revoke).
   void revoke(objects::Comm& comm);
+  /// Called by a process that has no memory for its part of a collective: revokes the communicator, so that
+  /// the other processes do not wait for this one. Ends the job if there is no memory for that either.
+  [[gnu::cold]] void abandon(objects::Comm& comm);
   /// Acknowledges the first `deaths` deaths: receives from any source on `comm` continue despite them.
   void acknowledge(objects::Comm& comm, uint32_t deaths);
   /// Ends the messages of one collective with the error `failure`. Pre: a participating process is dead.
