@@ -88,7 +88,7 @@ class FailureHandler {
   void end_sends(const Hopeless& why, bool exposed_too);
   FailureRecord::Revoked& note_revoked(uint32_t context);
   void disable_fast_path(objects::Comm& comm);
-  void tell_revoked(const FailureRecord::Revoked& revoked);
+  void send_revoked(const FailureRecord::Revoked& revoked);
   void end_revoked(const FailureRecord::Revoked& revoked);
   void drop_unexpected(uint32_t block);
   bool drop_unexpected_once(uint32_t block);
