@@ -216,27 +216,36 @@ Peers members_of(int color, const Words& wishes, const Group& group) {
   return peers;
 }
 
-}  // namespace
-
-Status comm_split(Comm& comm, int color, int key, Comm*& newcomm) {
-  Words wishes(kWishWords * static_cast<size_t>(comm.size));
+/// Gathers the data of the own group, and of the other group of an intercommunicator, and distributes the
+/// allocation.
+Status gather_wishes(Comm& comm, int color, int key, Words& wishes, Words& remote_wishes,
+                     abi::OwnedAllocation& owned) try {
+  wishes.resize(kWishWords * static_cast<size_t>(comm.size));
   int* own = &wishes[kWishWords * static_cast<size_t>(comm.rank)];
   own[0] = color;
   own[1] = key;
   if (!comm.is_inter() && comm.rank == 0) {
-    const objects::ContextAllocation fetched = abi::fetch_allocation(comm.group->peers);
-    own[2] = static_cast<int>(fetched.context);
-    own[3] = fetched.region;
+    owned = abi::OwnedAllocation(abi::fetch_allocation(comm.group->peers));
+    own[2] = static_cast<int>(owned.allocation().context);
+    own[3] = owned.allocation().region;
   }
   HEARTH_TRY(abi::run_in_group<coll::allgather>(comm, MPI_IN_PLACE, 0, abi::byte_type(), wishes.data(),
                                                 Count{kWishWords * sizeof(int)}, abi::byte_type()));
+  if (comm.is_inter()) return abi::swap_between_groups(comm, wishes, remote_wishes, false, owned);
+  owned.allocation() = {.context = static_cast<uint32_t>(wishes[2]), .region = wishes[3]};
+  return {};
+} catch (const std::bad_alloc&) {
+  coll::abandon(comm);
+  throw;
+}
+
+}  // namespace
+
+Status comm_split(Comm& comm, int color, int key, Comm*& newcomm) {
+  Words wishes;
   Words remote_wishes;
   abi::OwnedAllocation owned;
-  if (comm.is_inter()) {
-    HEARTH_TRY(abi::swap_between_groups(comm, wishes, remote_wishes, false, owned));
-  } else {
-    owned = abi::OwnedAllocation({.context = static_cast<uint32_t>(wishes[2]), .region = wishes[3]});
-  }
+  HEARTH_TRY(gather_wishes(comm, color, key, wishes, remote_wishes, owned));
   if (color == MPI_UNDEFINED) return {};
   if (color < 0) return fail(MPI_ERR_ARG, "color=%d: it must be 0 or more, or MPI_UNDEFINED", color);
   Peers local = members_of(color, wishes, *comm.group);

@@ -30,7 +30,7 @@ Status get_elements(const MPI_Status& status, datatype::Type& datatype, Count& c
 Status status_set_elements(MPI_Status& status, datatype::Type& datatype, Count count) {
   int64_t bytes = 0;
   if (datatype.size > 0 && !datatype::bytes_of_basics(datatype, count, bytes)) {
-    return fail(MPI_ERR_COUNT, "%lld basic elements of the datatype have more bytes than 64 bits can say",
+    return fail(MPI_ERR_COUNT, "%lld basic elements of the datatype have more bytes than 64 bits can hold",
                 static_cast<long long>(count));
   }
   abi::set_status_bytes(status, bytes);

@@ -17,7 +17,7 @@ namespace {
 /// The bytes of `count` elements of `size` bytes.
 Status total_bytes(Count count, int64_t size, int64_t& bytes) {
   if (!__builtin_mul_overflow(count, size, &bytes)) return {};
-  return fail(MPI_ERR_COUNT, "%lld elements of %lld bytes are more than 64 bits can say",
+  return fail(MPI_ERR_COUNT, "%lld elements of %lld bytes are more than 64 bits can hold",
               static_cast<long long>(count), static_cast<long long>(size));
 }
 

@@ -16,7 +16,7 @@ Status check_partitions(int partitions, Count count, const Type& type) {
   if (partitions < 0) return fail(MPI_ERR_ARG, "partitions is %d: it must not be negative", partitions);
   int64_t bytes;
   if (!__builtin_mul_overflow(count * type.size, partitions, &bytes)) return {};
-  return fail(MPI_ERR_COUNT, "%d partitions of %lld elements have more bytes than 64 bits can say",
+  return fail(MPI_ERR_COUNT, "%d partitions of %lld elements have more bytes than 64 bits can hold",
               partitions, static_cast<long long>(count));
 }
 

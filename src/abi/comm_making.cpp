@@ -186,7 +186,7 @@ Status swap_words(PeerIndex peer, uint32_t communicator_context, int tag, const 
   return status.ok() ? sent : status;
 }
 
-Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>& ends) {
+Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>& ends) try {
   const auto size = static_cast<size_t>(comm.size);
   std::vector<int> counts(size);
   counts[static_cast<size_t>(comm.rank)] = static_cast<int>(mine.size() * sizeof(int));
@@ -206,6 +206,9 @@ Status gather_words(Comm& comm, const Words& mine, Words& all, std::vector<int>&
   return coll::run<coll::allgatherv>(comm, mine.data(), counts[static_cast<size_t>(comm.rank)], bytes,
                                      all.data(), CountArray(wide_counts.data()), CountArray(places.data()),
                                      bytes);
+} catch (const std::bad_alloc&) {
+  coll::abandon(comm);
+  throw;
 }
 
 bool is_first_group(const Comm& comm) {
@@ -257,7 +260,10 @@ class Told final : public coll::SharedCollective {
   bool advance() override {
     comm_.region = coll::region_pool().accept(comm_.region);
     // After a death the context id may not have arrived.
-    if (comm_.context != 0) outcome = apply_hints(comm_);
+    if (comm_.context == 0) return true;
+    // A faster member may have revoked the duplicate already.
+    p2p::engine().failure_handler().examine(comm_);
+    outcome = apply_hints(comm_);
     return true;
   }
   bool check_failure() override { return true; }

@@ -100,7 +100,7 @@ Status bad_buffer(const Argument& argument) {
 
 Status bad_counts(const Argument& argument) {
   if (argument.word == 0) return fail(MPI_ERR_ARG, "%s is a null pointer", argument.name);
-  return fail(MPI_ERR_COUNT, "%s has a negative entry, or one of more bytes than 64 bits can say",
+  return fail(MPI_ERR_COUNT, "%s has a negative entry, or one of more bytes than 64 bits can hold",
               argument.name);
 }
 
@@ -110,8 +110,7 @@ Status negative(int error_class, const Argument& argument) {
 
 Status bad_count(const Argument& argument) {
   if (argument.number() < 0) return negative(MPI_ERR_COUNT, argument);
-  return fail(MPI_ERR_COUNT,
-              "%s is %" PRId64 ": so many elements of this datatype have more bytes than 64 bits can say",
+  return fail(MPI_ERR_COUNT, "%s is %" PRId64 ": the elements have more bytes than 64 bits can hold",
               argument.name, argument.number());
 }
 

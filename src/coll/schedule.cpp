@@ -1,6 +1,7 @@
 #include "coll/schedule.h"
 
 #include <new>
+#include <string>
 
 #include "base/check.h"
 #include "base/immortal.h"
@@ -36,6 +37,7 @@ int take_tag(Comm& comm, bool persistent) {
 }
 
 // Free list of schedules, which keep the capacity of their vectors.
+constexpr size_t kSpareMax = 64;
 using Spare = std::vector<Schedule*>;
 constinit Immortal<Spare> spare;
 
@@ -222,7 +224,7 @@ void Schedule::start_send(const void* buffer, Count count, Type& type, PeerIndex
   if (__builtin_expect(!messages_.first_error.ok(), 0) && has_failed()) return;
   p2p::Request* request = nullptr;
   const Status status = p2p::engine().isend(buffer, count, type, to, tag_, context_, request);
-  if (!status.ok()) return note(status);
+  if (!status.ok()) return note_not_started(status);
   if (request == p2p::engine().requests().completed_send())
     return;  // complete, so a deferred receive stays deferred
   p2p::engine().requests().entrust(request, messages_);
@@ -234,8 +236,13 @@ void Schedule::start_receive(void* buffer, Count count, Type& type, PeerIndex fr
   if (__builtin_expect(!messages_.first_error.ok(), 0) && has_failed()) return;
   p2p::Request* request = nullptr;
   const Status status = p2p::engine().ireceive(buffer, count, type, from, tag_, context_, request);
-  if (!status.ok()) return note(status);
+  if (!status.ok()) return note_not_started(status);
   p2p::engine().requests().entrust(request, messages_);
+}
+
+// Without memory for a message, the rank at its other end would wait for ever.
+void Schedule::note_not_started(Status status) {
+  note(comm_ == nullptr ? status : abandon_unbuilt(*comm_, status));
 }
 
 void Schedule::post_waiting_receive_now() {
@@ -265,6 +272,13 @@ void Schedule::describe(p2p::WaitDiagnostics& note) const {
       stored_.next < stored_.steps.size() && stored_.steps[stored_.next].kind == Step::Kind::shared;
   if (is_shared) return stored_.steps[stored_.next].shared->describe(note);
   note.missing_in_messages(context_, tag_);
+}
+
+Status abandon_unbuilt(Comm& comm, Status built) {
+  if (built.error_class() != MPI_ERR_NO_MEM) return built;
+  const std::string words = last_failure_text();  // revoking writes other texts
+  abandon(comm);
+  return fail(MPI_ERR_NO_MEM, "%s", words.c_str());
 }
 
 Status Schedule::finish() {
@@ -340,10 +354,14 @@ struct Schedule::Hooks {
                                                .describe = describe};
 };
 
-Status Schedule::make(Comm& comm, std::string_view name, bool persistent, Schedule*& schedule) {
+Status Schedule::no_memory() {
+  return fail(MPI_ERR_NO_MEM, "no memory for another collective operation");
+}
+
+Status Schedule::make(Comm& comm, std::string_view name, bool persistent, Schedule*& schedule) try {
   if (spare.value.empty()) {
-    schedule = new (std::nothrow) Schedule;
-    if (schedule == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another collective operation");
+    spare.value.reserve(kSpareMax);  // for let_go(), which cannot fail
+    schedule = new Schedule;
   } else {
     schedule = spare.value.back();
     spare.value.pop_back();
@@ -357,6 +375,9 @@ Status Schedule::make(Comm& comm, std::string_view name, bool persistent, Schedu
   schedule->region_ = CollectiveRegion::of(comm);
   if (schedule->machines_ != nullptr) schedule->machine_region_ = CollectiveRegion::on_machine(comm);
   return {};
+} catch (const std::bad_alloc&) {
+  if (schedule != nullptr) schedule->let_go();
+  return no_memory();
 }
 
 namespace {
@@ -513,7 +534,6 @@ void Schedule::let_go() {
   if (stored_.op != nullptr) objects::release(*stored_.op);
   if (persistent_ && region_ != nullptr) CollectiveRegion::close(region_);
   if (persistent_ && machine_region_ != nullptr) CollectiveRegion::close(machine_region_);
-  constexpr size_t kSpareMax = 64;
   if (spare.value.size() == kSpareMax) {
     delete this;
     return;

@@ -200,10 +200,23 @@ class Schedule final : private p2p::Polled {
   /// Ends a blocking operation: completes all messages. Returns the first error of any step.
   Status finish();
 
-  /// make() returns a schedule that stores its steps, launch() makes a request of it. `built`: status of
-  /// adding the steps.
+  /// A schedule that stores its steps. Pre: `schedule` is nullptr.
   static Status make(Comm& comm, std::string_view name, bool persistent, Schedule*& schedule);
-  static Status launch(Schedule* schedule, Status built, p2p::Request*& request);
+  /// Makes a request of a schedule that stores its steps; `add` adds them. MPI_ERR_NO_MEM instead of
+  /// bad_alloc.
+  template <class Add>
+  static Status store(Comm& comm, std::string_view name, bool persistent, p2p::Request*& request,
+                      const Add& add) {
+    Schedule* schedule = nullptr;
+    HEARTH_TRY(make(comm, name, persistent, schedule));
+    Status built;
+    try {
+      built = add(*schedule);
+    } catch (const std::bad_alloc&) {
+      built = no_memory();
+    }
+    return launch(schedule, built, request);
+  }
   /// Frees a schedule that stores its steps, together with its request or if none was made.
   void let_go();
 
@@ -232,6 +245,9 @@ class Schedule final : private p2p::Polled {
 
   Schedule() = default;
 
+  /// `built`: status of adding the steps.
+  static Status launch(Schedule* schedule, Status built, p2p::Request*& request);
+  [[gnu::cold]] static Status no_memory();
   void set_up(Comm& comm, int tag);
   void keep(const Step& step);
   void hold(Type& type);
@@ -249,6 +265,7 @@ class Schedule final : private p2p::Polled {
     if (has_waiting_) post_waiting_receive_now();
   }
   void post_waiting_receive_now();
+  [[gnu::cold]] void note_not_started(Status status);
   void wait_for_messages(int left);
   void describe(p2p::WaitDiagnostics& note) const;
   void note(Status status) {
@@ -334,39 +351,53 @@ inline Status failure_of(const Comm& comm) {
   return __builtin_expect(comm.failure == 0, 1) ? Status() : p2p::engine().failures().failure_of(comm);
 }
 
+/// For a process that cannot take part in a collective for lack of memory: the other ranks report an error
+/// instead of waiting for this one (p2p/failure_handler.h).
+[[gnu::cold]] inline void abandon(Comm& comm) {
+  p2p::engine().failure_handler().abandon(comm);
+}
+/// The same, if the steps of a collective could not be added because of that. Returns the status.
+[[gnu::cold]] Status abandon_unbuilt(Comm& comm, Status built);
+
 template <auto build, class... Arguments>
-Status run(Comm& comm, Arguments&&... arguments) {
+Status run(Comm& comm, Arguments&&... arguments) try {
   const profile::CollectiveTimer timer(comm);
   if (Status outcome; FastPath<build>::run(comm, outcome, arguments...)) return outcome;
   HEARTH_TRY(failure_of(comm));
   Schedule schedule(comm);
   schedule.note_root(arguments...);
-  const Status built = build(schedule, std::forward<Arguments>(arguments)...);
+  Status built = build(schedule, std::forward<Arguments>(arguments)...);
+  if (!built.ok()) built = abandon_unbuilt(comm, built);
   const Status done = schedule.finish();
   return built.ok() ? done : built;
+} catch (const std::bad_alloc&) {
+  abandon(comm);
+  throw;
 }
 
 /// MPI 5.0 section 6.12.
 template <auto build, class... Arguments>
 Status start(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
-  Schedule* schedule = nullptr;
   HEARTH_TRY(failure_of(comm));
-  HEARTH_TRY(Schedule::make(comm, name_of_collective<build>(), false, schedule));
-  schedule->note_root(arguments...);
-  return Schedule::launch(schedule, build(*schedule, std::forward<Arguments>(arguments)...), request);
+  const Status started =
+      Schedule::store(comm, name_of_collective<build>(), false, request, [&](Schedule& schedule) {
+        schedule.note_root(arguments...);
+        return build(schedule, std::forward<Arguments>(arguments)...);
+      });
+  return started.ok() ? started : abandon_unbuilt(comm, started);
 }
 
 /// MPI 5.0 section 6.13.
 template <auto build, class... Arguments>
 Status prepare(Comm& comm, p2p::Request*& request, Arguments&&... arguments) {
-  Schedule* schedule = nullptr;
   HEARTH_TRY(failure_of(comm));
-  HEARTH_TRY(Schedule::make(comm, name_of_collective<build>(), true, schedule));
-  schedule->note_root(arguments...);
-  Status built;
-  if constexpr (kUsesRegion<build>) built = schedule->obtain_operation_region();
-  if (built.ok()) built = build(*schedule, std::forward<Arguments>(arguments)...);
-  return Schedule::launch(schedule, built, request);
+  const Status made =
+      Schedule::store(comm, name_of_collective<build>(), true, request, [&](Schedule& schedule) {
+        schedule.note_root(arguments...);
+        if constexpr (kUsesRegion<build>) HEARTH_TRY(schedule.obtain_operation_region());
+        return build(schedule, std::forward<Arguments>(arguments)...);
+      });
+  return made.ok() ? made : abandon_unbuilt(comm, made);
 }
 
 }  // namespace hearth::coll

@@ -31,7 +31,7 @@ Status check_usable(const Type& old) {
 Status too_large(const Type& old) {
   return fail(MPI_ERR_VALUE_TOO_LARGE,
               "the new datatype, made of elements of %lld bytes that are %lld bytes apart, has a size, a "
-              "bound or an extent that is more than 64 bits can say. Likely cause: a count, stride or "
+              "bound or an extent that is more than 64 bits can hold. Likely cause: a count, stride or "
               "displacement that was never set",
               static_cast<long long>(old.size), static_cast<long long>(old.extent));
 }
@@ -191,7 +191,7 @@ Status make_resized(Type& old, int64_t lower_bound, int64_t extent, Form form, T
   HEARTH_TRY(check_usable(old));
   int64_t upper_bound;
   if (__builtin_add_overflow(lower_bound, extent, &upper_bound)) {
-    return fail(MPI_ERR_VALUE_TOO_LARGE, "lb %lld and extent %lld together are more than 64 bits can say",
+    return fail(MPI_ERR_VALUE_TOO_LARGE, "lb %lld and extent %lld together are more than 64 bits can hold",
                 static_cast<long long>(lower_bound), static_cast<long long>(extent));
   }
   HEARTH_TRY(create(with_bounds(old, lower_bound, extent), made));

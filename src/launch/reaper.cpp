@@ -41,7 +41,7 @@ Status Reaper::start(char** arguments) {
                 std::strerror(errno));
   }
   if (pid_ == 0) {
-    os::become_detached(pipe.read_end.number(), "hearth-guardian", arguments);
+    os::become_detached(pipe.read_end.number(), "hearth-reaper", arguments);
     watch(pipe.read_end.number());
   }
   pipe_ = std::move(pipe.write_end);

@@ -16,7 +16,7 @@ constexpr size_t kGatheredBytesMin = 129;
 // Rounds in which a receive polls only its sender's ring, before it polls everything.
 constexpr int kRingRounds = 64;
 // Consecutive messages that may be received from their ring alone, without progress for other operations.
-constexpr int kUnmindedMax = 32;
+constexpr int kReceivesPerProgress = 32;
 
 }  // namespace
 
@@ -212,8 +212,8 @@ bool EagerPath::receive(std::byte* to, uint64_t room, PeerIndex from, uint64_t m
   // inline_path.h falls back to this function once per quarter of the ring.
   const bool at_turn = __builtin_expect(its.profiled, 0) ? profile_.stops_of_itself(from, its.rings)
                                                          : ring.next_slot() == nullptr;
-  if (__builtin_expect(at_turn || ++unminded_ == kUnmindedMax, 0)) {
-    unminded_ = 0;
+  if (__builtin_expect(at_turn || ++receives_since_progress_ == kReceivesPerProgress, 0)) {
+    receives_since_progress_ = 0;
     progress_(owner_);
     // A failure that was found meanwhile may have disabled the direct ring.
     if (!matching_.unexpected().empty() || its.rings.from == nullptr) return false;
@@ -227,7 +227,8 @@ bool EagerPath::receive(std::byte* to, uint64_t room, PeerIndex from, uint64_t m
 bool EagerPath::receive_lines(shm::RingReader& ring, std::byte* to, uint64_t bytes, uint64_t match,
                               int call) {
   const std::byte* slot = ring.next_slot();
-  if (slot == nullptr || !ring.holds(bytes) || unminded_ + 1 >= kUnmindedMax) return false;
+  if (slot == nullptr || !ring.holds(bytes) || receives_since_progress_ + 1 >= kReceivesPerProgress)
+    return false;
   const uint64_t awaited = ring.commit_word(eager_commit(bytes));
   uint64_t commit;
   for (int round = 0; (commit = shm::RingReader::peek_word(slot)) != awaited; ++round) {
@@ -236,7 +237,7 @@ bool EagerPath::receive_lines(shm::RingReader& ring, std::byte* to, uint64_t byt
     atomic::cpu_relax();
   }
   if (shm::header_at(slot).match != match) return false;
-  ++unminded_;
+  ++receives_since_progress_;
   copy_bytes(to, shm::payload_at(slot), bytes);
   ring.consume(bytes);
   if (__builtin_expect(profile_.active(), 0)) profile_.received_lines(bytes, call);

@@ -152,7 +152,7 @@ class EagerPath {
   PeerTable<Peer> peers_;
   std::vector<PeerIndex> waiting_;               // peers with a backlog
   bool disabled_ = chaos::disables_fast_path();  // chaos, or a revoked communicator
-  int unminded_ = 0;                             // receives from rings since the last progress of receive()
+  int receives_since_progress_ = 0;              // receives from rings since the last progress of receive()
   std::vector<uint32_t> slots_seen_;             // by peer, at the last call of slots_sent()
   uint64_t slots_sent_ = 0;
 };

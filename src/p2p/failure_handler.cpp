@@ -210,7 +210,7 @@ void FailureHandler::disable_fast_path(objects::Comm& comm) {
   eager_.disable();
 }
 
-void FailureHandler::tell_revoked(const FailureRecord::Revoked& revoked) {
+void FailureHandler::send_revoked(const FailureRecord::Revoked& revoked) {
   for_members(*revoked.comm, [&](PeerIndex process) {
     if (process != self_) answers_.send(process, PacketKind::revoked, 0, revoked.block * kContextsEach);
   });
@@ -231,8 +231,14 @@ void FailureHandler::end_revoked(const FailureRecord::Revoked& revoked) {
 void FailureHandler::revoke(objects::Comm& comm) {
   if (failures_.revoked(comm.context) != nullptr) return;
   const FailureRecord::Revoked& entry = note_revoked(comm.context);
-  tell_revoked(entry);
+  send_revoked(entry);
   end_revoked(entry);
+}
+
+void FailureHandler::abandon(objects::Comm& comm) try {
+  if (comm.peer_count > 1 || comm.is_inter()) revoke(comm);
+} catch (const std::bad_alloc&) {
+  errors_.out_of_memory("a collective call");
 }
 
 void FailureHandler::on_revoked(PeerIndex from, uint32_t context) {
@@ -240,7 +246,7 @@ void FailureHandler::on_revoked(PeerIndex from, uint32_t context) {
   if (context >= kSelfContext && context < kFirstFreeContext) return;
   if (failures_.revoked(context) == nullptr) {
     const FailureRecord::Revoked& entry = note_revoked(context);
-    if (entry.comm != nullptr) tell_revoked(entry);
+    if (entry.comm != nullptr) send_revoked(entry);
     end_revoked(entry);
   }
   const uint32_t block = context_block(context);
@@ -259,7 +265,7 @@ void FailureHandler::examine(objects::Comm& comm) {
     if (entry.block != block || entry.comm != nullptr) continue;
     entry.comm = &comm;
     disable_fast_path(comm);
-    tell_revoked(entry);
+    send_revoked(entry);
   }
 }
 

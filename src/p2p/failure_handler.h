@@ -62,6 +62,9 @@ class FailureHandler {
   void examine(objects::Comm& comm);
   /// Revokes a communicator: its operations end with an error, on all processes (MPIX_Comm_revoke).
   void revoke(objects::Comm& comm);
+  /// Called by a process that has no memory for its part of a collective: revokes the communicator, so that
+  /// the other processes do not wait for this one. Ends the job if there is no memory for that either.
+  [[gnu::cold]] void abandon(objects::Comm& comm);
   /// Acknowledges the first `deaths` deaths: receives from any source on `comm` continue despite them.
   void acknowledge(objects::Comm& comm, uint32_t deaths);
   /// Ends the messages of one collective with the error `failure`. Pre: a participating process is dead.
@@ -88,7 +91,7 @@ class FailureHandler {
   void end_sends(const Hopeless& why, bool exposed_too);
   FailureRecord::Revoked& note_revoked(uint32_t context);
   void disable_fast_path(objects::Comm& comm);
-  void tell_revoked(const FailureRecord::Revoked& revoked);
+  void send_revoked(const FailureRecord::Revoked& revoked);
   void end_revoked(const FailureRecord::Revoked& revoked);
   void drop_unexpected(uint32_t block);
   bool drop_unexpected_once(uint32_t block);

@@ -39,8 +39,8 @@ uint32_t context_block(uint32_t context) {
 Status revoked_status() {
   return fail(
       MPIX_ERR_REVOKED,
-      "the communicator was revoked (MPIX_Comm_revoke). Remedy: go on with what MPIX_Comm_shrink makes of "
-      "it");
+      "the communicator was revoked: by MPIX_Comm_revoke, or because one of its processes had no memory for "
+      "a collective call. Remedy: go on with what MPIX_Comm_shrink makes of it");
 }
 
 // Queries.

@@ -21,10 +21,10 @@ namespace hearth::transport {
 
 class Router final : public Transport, private BufferTransfers {
  public:
-  /// Pre: node outlives the router. `near` reaches the processes of this machine.
-  Router(const shm::Node& node, std::unique_ptr<Transport> near, std::unique_ptr<Network> far);
+  /// Pre: node outlives the router. `local` reaches the processes of this machine.
+  Router(const shm::Node& node, std::unique_ptr<Transport> local, std::unique_ptr<Network> remote);
 
-  Network& network() { return *far_; }
+  Network& network() { return *remote_; }
 
   const char* name() const override { return "shm and fabric"; }
   size_t packet_bytes_max() const override;
@@ -35,8 +35,8 @@ class Router final : public Transport, private BufferTransfers {
   void commit(PeerIndex to, uint8_t kind, uint8_t flags, size_t payload_bytes, uint32_t cookie,
               uint64_t match) override;
   int poll(PacketHandler handler, void* receiver) override;
-  void shuffle() override { near_->shuffle(); }
-  bool quiet() const override { return near_->quiet() && far_->quiet(); }
+  void shuffle() override { local_->shuffle(); }
+  bool quiet() const override { return local_->quiet() && remote_->quiet(); }
   uint32_t unexpected_kib_at(PeerIndex to) override { return this->to(to).unexpected_kib_at(to); }
   void add_unexpected_bytes(PeerIndex from, int64_t bytes) override {
     to(from).add_unexpected_bytes(from, bytes);
@@ -46,35 +46,35 @@ class Router final : public Transport, private BufferTransfers {
   bool is_gone(PeerIndex peer) override { return to(peer).is_gone(peer); }
 
   uint64_t prepare_sleep() override;
-  void sleep(uint64_t timeout_ns) override { near_->sleep(timeout_ns); }
+  void sleep(uint64_t timeout_ns) override { local_->sleep(timeout_ns); }
   void end_sleep(bool slept) override;
-  void wake_own() override { near_->wake_own(); }
+  void wake_own() override { local_->wake_own(); }
 
-  BounceBuffers& bounce_buffers() override { return near_->bounce_buffers(); }
+  BounceBuffers& bounce_buffers() override { return local_->bounce_buffers(); }
   BufferTransfers& buffer_transfers() override { return *this; }
-  LocalPath& local_path() override { return near_->local_path(); }
+  LocalPath& local_path() override { return local_->local_path(); }
 
  private:
   // BufferTransfers.
-  bool reaches(PeerIndex to) const override { return !is_near(to) && far_buffers_.reaches(to); }
+  bool reaches(PeerIndex to) const override { return !is_local(to) && remote_buffers_.reaches(to); }
   bool await(PeerIndex from, uint32_t number, std::byte* buffer, size_t bytes,
              const PacketHeader& over) override;
   bool send(PeerIndex to, uint32_t number, const std::byte* buffer, size_t bytes,
             const PacketHeader& over) override;
 
-  bool is_near(PeerIndex peer) const { return node_.has(peer); }
+  bool is_local(PeerIndex peer) const { return node_.has(peer); }
   /// The transport to a process.
-  Transport& to(PeerIndex peer) const { return is_near(peer) ? *near_ : *far_; }
-  int poll_far(PacketHandler handler, void* receiver);
-  void expect_far();
+  Transport& to(PeerIndex peer) const { return is_local(peer) ? *local_ : *remote_; }
+  int poll_remote(PacketHandler handler, void* receiver);
+  void expect_remote();
 
   const shm::Node& node_;
-  const std::unique_ptr<Transport> near_;
-  const std::unique_ptr<Network> far_;
-  BufferTransfers& far_buffers_;
-  uint32_t polls_until_far_ = 1;
-  uint32_t far_interval_ = 1;  // polls per poll of the network
-  uint32_t far_idle_looks_ = 0;
+  const std::unique_ptr<Transport> local_;
+  const std::unique_ptr<Network> remote_;
+  BufferTransfers& remote_buffers_;
+  uint32_t polls_until_remote_ = 1;
+  uint32_t remote_interval_ = 1;  // polls per poll of the network
+  uint32_t remote_idle_polls_ = 0;
   uint64_t nap_ns_;
 };
 

@@ -82,7 +82,7 @@ def kill(point, call, way, passage, rank, survive):
     outcome = disturbed.run(options, arguments, ranks=3, environment=environment)
     problem = outcome.problem()
     if not problem and not outcome.disturbed:
-        problem = "" if outcome.well else "did not go well, although nobody was killed"
+        problem = "" if outcome.well else "failed, although no rank was killed"
     elif not problem and survive:
         # A rank that dies after MPI_Finalize was one of the survivors: its end determines the exit code.
         after = point in LEAVING and outcome.code == 137 and disturbed.WELL in outcome.out
@@ -140,7 +140,7 @@ def main():
             counts = killed.setdefault(point, [0, 0])
             counts[0 if survive else 1] += happened
             if given.short and not happened and not problem:
-                problem = f"nobody was killed at {point}"
+                problem = f"no rank was killed at {point}"
             failed += problem != ""
             if problem:
                 print(problem, flush=True)

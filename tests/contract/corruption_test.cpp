@@ -128,12 +128,12 @@ TEST_F(Corruption, a_packet_longer_than_its_ring_is_not_read) {
 TEST_F(Corruption, a_packet_of_no_kind_is_none) {
   uint64_t& commit = second_commit(ring());
   commit = shm::PacketHeader::make_commit(0x2a, 0, 12, 0) | shm::kFirstLap;
-  EXPECT_TRUE(says(words_of_progress(), "rank 1's packet to rank 0, of kind 42 and 12 bytes, is none"));
+  EXPECT_TRUE(says(words_of_progress(), "invalid packet from rank 1 to rank 0: kind 42, 12 bytes"));
 }
 
 TEST_F(Corruption, packets_with_the_wrong_room_are_none) {
   send(PacketKind::rendezvous, "short", 5);
-  EXPECT_TRUE(says(words_of_progress(), "of kind 2 and 5 bytes"));
+  EXPECT_TRUE(says(words_of_progress(), "kind 2, 5 bytes"));
 }
 
 TEST_F(Corruption, a_message_of_more_bytes_than_there_can_be_is_not_begun) {

@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &parent) == MPI_SUCCESS, "no communicator");
   MPI_Barrier(parent); /* every rank has its region before rank 0 dies */
   for (int tries = 0; argc > 1 && own_rank_ != 0 && !has_heard(); ++tries) {
-    CHECK(tries < patience, "nobody was killed");
+    CHECK(tries < patience, "no rank was killed");
     pause_ms(5);
   }
   const int code = MPI_Comm_dup(parent, &twin);
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
   } else {
     CHECK(class_of(code) == MPIX_ERR_PROC_FAILED, "%s", words_of(code));
   }
-  CHECK(own_rank_ != 0, "nobody was killed");
+  CHECK(own_rank_ != 0, "no rank was killed");
   MPI_Comm_free(&parent);
   for (int tries = 0; !has_heard() || regions_taken() != 1; ++tries) {
     CHECK(tries < patience, "%lld areas are taken that nobody uses", regions_taken() - 1);

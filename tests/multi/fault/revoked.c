@@ -106,6 +106,18 @@ static void wait_somewhere(MPI_Comm comm, int number) {
   }
 }
 
+/* The fastest rank revokes a duplicate before the others know its context id. */
+static void revoke_before_others_have_it(void) {
+  for (int round = 0; round < 5; ++round) {
+    MPI_Comm comm;
+    if (rank != 0) pause_ms(2);
+    CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS, "cannot duplicate");
+    if (rank == 0) CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS, "cannot revoke");
+    expect_revoked(MPI_Barrier(comm), "barrier on a duplicate revoked early");
+    MPI_Comm_free(&comm);
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &own_rank_);
@@ -156,6 +168,7 @@ int main(int argc, char** argv) {
           "MPI_COMM_WORLD is disturbed");
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS, "MPI_COMM_WORLD is disturbed");
   }
+  revoke_before_others_have_it();
   free(data);
   MPI_Finalize();
   return 0;

@@ -267,10 +267,10 @@ static void test_partitioned(void) {
   const MPI_Count most = (MPI_Count)1 << 62;
   CHECK(class_of(MPI_Psend_init(words, 2, most, MPI_INT, rank_, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
                                 &request)) == MPI_ERR_COUNT,
-        "more bytes than 64 bits can say");
+        "more bytes than 64 bits can hold");
   CHECK(class_of(MPI_Psend_init(words, 8, most / 4, MPI_INT, rank_, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
                                 &request)) == MPI_ERR_COUNT,
-        "more bytes than 64 bits can say, with the partitions");
+        "more bytes than 64 bits can hold, with the partitions");
   CHECK(class_of(MPI_Precv_init(words, 1, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
                                 &request)) == MPI_ERR_RANK,
         "partitions from anybody");
