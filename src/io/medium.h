@@ -16,6 +16,7 @@
 #include "base/os_file.h"
 #include "datatype/type.h"
 #include "io/view.h"
+#include "shm/layout.h"
 
 namespace hearth::io {
 
@@ -55,10 +56,15 @@ struct Medium {
   bool writes = false;
   EngineChoice choice = EngineChoice::automatic;
   MappedParts parts;
+  shm::LongTraffic* traffic = nullptr;  // of this rank, for tools
   /// The file had this length, or more, after a call of this process that waited for calls of others that
   /// lengthen it: see make_room(). Guarded by parts.mutex.
   int64_t settled_bytes = 0;
 };
+
+/// os::read_file() and os::write_file(), counted in the traffic of the rank while they go on.
+os::Moved read_counted(const Medium& medium, std::byte* to, int64_t bytes, int64_t offset);
+os::Moved write_counted(const Medium& medium, const std::byte* from, int64_t bytes, int64_t offset);
 
 /// The user's buffer.
 struct Data {

@@ -6,12 +6,14 @@
 
 #include "base/atomic.h"
 #include "base/os_queue.h"
+#include "base/os_wait.h"
 #include "datatype/lifetime.h"
 #include "io/errors.h"
 #include "io/file.h"
 #include "mpi.h"
 #include "p2p/engine.h"
 #include "p2p/wait_diagnostics.h"
+#include "profile/recorder.h"
 #include "shm/node.h"
 #include "shm/wait.h"
 
@@ -48,6 +50,7 @@ class Transfer final : public os::Job {
     } catch (const std::bad_alloc&) {
       moved_ = {0, ENOMEM};
     }
+    if (begun_ns_ != 0) ended_ns_ = os::now_ns();
     const shm::WakeWord word = wake_;
     // Pairs with the load in done(): the result and the data are there.
     atomic::store_release(done_, 1u);
@@ -61,6 +64,15 @@ class Transfer final : public os::Job {
                              : fail_for(moved_.error, writing_ ? "write to" : "read", medium_.name);
   }
   void set_wake(shm::WakeWord word) { wake_ = word; }
+  void describe(uint32_t context, p2p::WaitDiagnostics& note) const {
+    note.file(context, writing_ ? "write" : "read", static_cast<uint64_t>(data_.bytes()));
+  }
+  void tell_profile() {
+    if (profile::process_recorder == nullptr || ended_ns_ == 0) return;
+    profile::process_recorder->accessed_file(writing_, static_cast<uint64_t>(moved_.bytes),
+                                             ended_ns_ - begun_ns_);
+    ended_ns_ = 0;
+  }
 
  private:
   Medium& medium_;
@@ -71,6 +83,8 @@ class Transfer final : public os::Job {
   int* pending_;  // of the file
   shm::WakeWord wake_;
   os::Moved moved_;
+  uint64_t begun_ns_ = profile::process_recorder != nullptr ? os::now_ns() : 0;
+  uint64_t ended_ns_ = 0;
   uint32_t done_ = 0;
 };
 
@@ -80,8 +94,9 @@ const p2p::RequestHooks transfer_hooks = {
     .start = nullptr,
     .query =
         [](p2p::Request& request, MPI_Status& status) {
-          const Transfer& transfer = *static_cast<Transfer*>(request.state);
+          Transfer& transfer = *static_cast<Transfer*>(request.state);
           surroundings().set_status_bytes(status, transfer.bytes());
+          transfer.tell_profile();
           return transfer.outcome();
         },
     .cancel = nullptr,
@@ -90,7 +105,10 @@ const p2p::RequestHooks transfer_hooks = {
           delete static_cast<Transfer*>(request.state);
           return Status();
         },
-    .describe = nullptr,
+    .describe =
+        [](const p2p::Request& request, p2p::WaitDiagnostics& note) {
+          static_cast<const Transfer*>(request.state)->describe(request.comm->context, note);
+        },
 };
 
 /// An access that was done in the call: `state` is the number of bytes.

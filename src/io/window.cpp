@@ -10,6 +10,7 @@
 #include "datatype/predefined.h"
 #include "io/agreement.h"
 #include "io/errors.h"
+#include "io/system_call.h"
 #include "mpi.h"
 #include "shm/node.h"
 
@@ -183,9 +184,9 @@ Status StagingWindow::write_cycles(const Access& access, int64_t begin, int64_t 
     HEARTH_TRY(barrier(comm));
     // The other processes store into this buffer again after the next barrier.
     if (comm.rank == 0 && error == 0) {
+      const ShownCall shown(comm, "write", cycle_end - begin);
       const Unlocked unlocked;
-      error =
-          os::write_file(file_.medium_.descriptor.number(), buffer(cycle), cycle_end - begin, begin).error;
+      error = write_counted(file_.medium_, buffer(cycle), cycle_end - begin, begin).error;
     }
     begin = cycle_end;
   }
@@ -199,8 +200,7 @@ Status StagingWindow::read_cycles(const Access& access, int64_t begin, int64_t e
   const auto end_of = [&](int64_t from) { return std::min(end, (from / buffer_bytes_ + 1) * buffer_bytes_); };
   const auto read = [&](int64_t cycle, int64_t from) {
     const Unlocked unlocked;
-    const os::Moved moved =
-        os::read_file(file_.medium_.descriptor.number(), buffer(cycle), end_of(from) - from, from);
+    const os::Moved moved = read_counted(file_.medium_, buffer(cycle), end_of(from) - from, from);
     header().valid_bytes[cycle % 2] = moved.bytes;
     header().error[cycle % 2] = moved.error;
   };
