@@ -42,6 +42,15 @@ bool is_local(long magic) {
          magic == kF2fs;
 }
 
+/// File systems of several machines with one state of the data for all of them.
+bool is_coherent_cluster(long magic) {
+  constexpr long kLustre = 0x0BD00BD0;
+  constexpr long kGpfs = 0x47504653;
+  constexpr long kBeegfs = 0x19830326;
+  constexpr long kCeph = 0x00c36400;
+  return magic == kLustre || magic == kGpfs || magic == kBeegfs || magic == kCeph;
+}
+
 int result_of(int result) {
   return result == 0 ? 0 : errno;
 }
@@ -129,6 +138,7 @@ int file_facts(int descriptor, FileFacts& facts) {
     // An append-only descriptor writes at the end, whatever the offset; it was not opened here.
     facts.coherent_mapping = is_local(system.f_type);
     facts.in_memory = system.f_type == TMPFS_MAGIC;
+    facts.coherent = facts.coherent_mapping || is_coherent_cluster(system.f_type);
   }
   return 0;
 }

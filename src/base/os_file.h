@@ -37,6 +37,8 @@ struct FileFacts {
   /// see each other's data.
   bool coherent_mapping = false;
   bool in_memory = false;  // tmpfs
+  /// Processes of several machines see each other's data as soon as they are written. Not NFS.
+  bool coherent = false;
 };
 int file_facts(int descriptor, FileFacts& facts);
 int file_length(int descriptor, int64_t& bytes);
