@@ -87,14 +87,13 @@ Moved move_all(int64_t bytes, Transfer transfer) {
   return moved;
 }
 
-/// The greatest length that this process may give a file (ulimit -f). A call that exceeds it would end the
-/// process by SIGXFSZ.
-int64_t length_max() {
+}  // namespace
+
+// A call that exceeds it would end the process by SIGXFSZ.
+int64_t file_length_max() {
   static const bool limited = file_limit_bytes() != UINT64_MAX;
   return limited ? static_cast<int64_t>(std::min<uint64_t>(file_limit_bytes(), INT64_MAX)) : INT64_MAX;
 }
-
-}  // namespace
 
 Descriptor open_file(const char* path, const OpenMode& mode) {
   if (refuses(Call::file_open)) return Descriptor();
@@ -151,13 +150,13 @@ int file_length(int descriptor, int64_t& bytes) {
 }
 
 int set_file_length(int descriptor, int64_t bytes) {
-  if (bytes > length_max()) return EFBIG;
+  if (bytes > file_length_max()) return EFBIG;
   return repeated([&] { return ::ftruncate(descriptor, bytes); });
 }
 
 int allocate_file_space(int descriptor, int64_t offset, int64_t bytes) {
   if (refuses(Call::file_space)) return errno;
-  if (bytes > length_max() - offset) return EFBIG;
+  if (bytes > file_length_max() - offset) return EFBIG;
   return repeated([&] { return ::fallocate(descriptor, 0, offset, bytes); });
 }
 
@@ -178,7 +177,7 @@ Moved read_file(int descriptor, void* to, int64_t bytes, int64_t offset) {
 Moved write_file(int descriptor, const void* from, int64_t bytes, int64_t offset) {
   if (bytes > 0 && (refuses(Call::file_write) || refuses(Call::file_quota))) return {0, errno};
   const auto* const at = static_cast<const std::byte*>(from);
-  const int64_t room = offset == kNoOffset ? INT64_MAX : std::max<int64_t>(0, length_max() - offset);
+  const int64_t room = offset == kNoOffset ? INT64_MAX : std::max<int64_t>(0, file_length_max() - offset);
   Moved moved = move_all(std::min(bytes, room), [&](int64_t done, size_t part) {
     return offset == kNoOffset ? ::write(descriptor, at + done, part)
                                : ::pwrite(descriptor, at + done, part, offset + done);

@@ -54,6 +54,8 @@ struct Moved {
   int64_t bytes = 0;
   int error = 0;
 };
+/// The greatest length that this process may give a file (ulimit -f).
+int64_t file_length_max();
 /// `offset` is ignored by files that are not seekable: pass kNoOffset.
 constexpr int64_t kNoOffset = -1;
 Moved read_file(int descriptor, void* to, int64_t bytes, int64_t offset);

@@ -26,19 +26,13 @@ constexpr int64_t kSieveHolesMax = 16;
 // `hearth top` sees the progress of longer transfers in steps of this length.
 constexpr int64_t kCountedBytes = int64_t{64} << 20;
 
-void count(const Medium& medium, bool writing, int64_t bytes) {
-  if (medium.traffic == nullptr || bytes == 0) return;
-  atomic::fetch_add(writing ? medium.traffic->file_written : medium.traffic->file_read,
-                    static_cast<uint64_t>(bytes));
-}
-
 template <class Transfer>
 os::Moved move_counted(const Medium& medium, bool writing, int64_t bytes, int64_t offset, Transfer transfer) {
   os::Moved all;
   while (all.bytes < bytes && all.error == 0) {
     const int64_t part = std::min(bytes - all.bytes, kCountedBytes);
     const os::Moved moved = transfer(all.bytes, part, offset == os::kNoOffset ? offset : offset + all.bytes);
-    count(medium, writing, moved.bytes);
+    count_moved(medium, writing, moved.bytes);
     all.bytes += moved.bytes;
     all.error = moved.error;
     if (moved.bytes < part) break;
@@ -198,7 +192,7 @@ bool move_by_map(Medium& medium, const Piece& piece, os::Moved& moved) {
   piece.view.for_each_run(piece.data_offset, piece.bytes,
                           [&](int64_t offset, int64_t bytes) { return transfer.copy(offset, bytes); });
   moved.bytes = transfer.moved();
-  count(medium, piece.writing, moved.bytes);
+  count_moved(medium, piece.writing, moved.bytes);
   return !transfer.stopped();
 }
 
@@ -217,6 +211,12 @@ bool sieves(const Medium& medium, const View& view) {
 }
 
 }  // namespace
+
+void count_moved(const Medium& medium, bool writing, int64_t bytes) {
+  if (medium.traffic == nullptr || bytes == 0) return;
+  atomic::fetch_add(writing ? medium.traffic->file_written : medium.traffic->file_read,
+                    static_cast<uint64_t>(bytes));
+}
 
 os::Moved read_counted(const Medium& medium, std::byte* to, int64_t bytes, int64_t offset) {
   return move_counted(medium, false, bytes, offset, [&](int64_t done, int64_t part, int64_t at) {

@@ -214,6 +214,11 @@ void OpenFile::set_hints(const objects::Info& info) {
                      : *engine == "window" ? EngineChoice::window
                                            : EngineChoice::automatic;
   }
+  if (const std::string* queue = value_of(info, "hearth_queue")) {
+    medium_.queue = *queue == "ring"     ? QueueChoice::ring
+                    : *queue == "thread" ? QueueChoice::thread
+                                         : QueueChoice::automatic;
+  }
   if (const std::string* permissions = value_of(info, "file_perm"))
     permissions_ = static_cast<unsigned>(std::strtoul(permissions->c_str(), nullptr, 8));
   if (const std::string* bytes = value_of(info, "cb_buffer_size"))
