@@ -16,7 +16,8 @@ struct TopOptions {
 };
 
 /// The names of columns to sort by.
-inline constexpr const char* kTopOrders[] = {"rank", "state", "cpu", "wait", "unexpected", "in", "out"};
+inline constexpr const char* kTopOrders[] = {"rank",       "state", "cpu", "wait",
+                                             "unexpected", "in",    "out", "files"};
 
 Status run_top(const TopOptions& options);
 

@@ -71,6 +71,10 @@ bool is_engine(std::string_view text) {
   return is_one_of(text, {"automatic", "calls", "map", "window"});
 }
 
+bool is_queue(std::string_view text) {
+  return is_one_of(text, {"automatic", "ring", "thread"});
+}
+
 bool is_octal(std::string_view text) {
   constexpr size_t kDigitsMax = 5;
   return !text.empty() && text.size() <= kDigitsMax &&
@@ -106,6 +110,7 @@ constexpr Hint kHints[] = {
     {"collective_buffering", kFileHints, nullptr, is_boolean},
     {"file_perm", kFileHints, nullptr, is_octal},
     {"hearth_engine", kFileHints, "automatic", is_engine},
+    {"hearth_queue", kFileHints, "automatic", is_queue},
     {"romio_cb_read", kFileHints, nullptr, is_choice},
     {"romio_cb_write", kFileHints, nullptr, is_choice},
     {"romio_ds_read", kFileHints, nullptr, is_choice},

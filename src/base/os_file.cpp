@@ -42,6 +42,15 @@ bool is_local(long magic) {
          magic == kF2fs;
 }
 
+/// File systems of several machines with one state of the data for all of them.
+bool is_coherent_cluster(long magic) {
+  constexpr long kLustre = 0x0BD00BD0;
+  constexpr long kGpfs = 0x47504653;
+  constexpr long kBeegfs = 0x19830326;
+  constexpr long kCeph = 0x00c36400;
+  return magic == kLustre || magic == kGpfs || magic == kBeegfs || magic == kCeph;
+}
+
 int result_of(int result) {
   return result == 0 ? 0 : errno;
 }
@@ -78,14 +87,13 @@ Moved move_all(int64_t bytes, Transfer transfer) {
   return moved;
 }
 
-/// The greatest length that this process may give a file (ulimit -f). A call that exceeds it would end the
-/// process by SIGXFSZ.
-int64_t length_max() {
+}  // namespace
+
+// A call that exceeds it would end the process by SIGXFSZ.
+int64_t file_length_max() {
   static const bool limited = file_limit_bytes() != UINT64_MAX;
   return limited ? static_cast<int64_t>(std::min<uint64_t>(file_limit_bytes(), INT64_MAX)) : INT64_MAX;
 }
-
-}  // namespace
 
 Descriptor open_file(const char* path, const OpenMode& mode) {
   if (refuses(Call::file_open)) return Descriptor();
@@ -144,6 +152,7 @@ int file_facts(int descriptor, FileFacts& facts) {
     // An append-only descriptor writes at the end, whatever the offset; it was not opened here.
     facts.coherent_mapping = is_local(system.f_type);
     facts.in_memory = system.f_type == TMPFS_MAGIC;
+    facts.coherent = facts.coherent_mapping || is_coherent_cluster(system.f_type);
   }
   return 0;
 }
@@ -156,13 +165,13 @@ int file_length(int descriptor, int64_t& bytes) {
 }
 
 int set_file_length(int descriptor, int64_t bytes) {
-  if (bytes > length_max()) return EFBIG;
+  if (bytes > file_length_max()) return EFBIG;
   return repeated([&] { return ::ftruncate(descriptor, bytes); });
 }
 
 int allocate_file_space(int descriptor, int64_t offset, int64_t bytes) {
   if (refuses(Call::file_space)) return errno;
-  if (bytes > length_max() - offset) return EFBIG;
+  if (bytes > file_length_max() - offset) return EFBIG;
   return repeated([&] { return ::fallocate(descriptor, 0, offset, bytes); });
 }
 
@@ -183,7 +192,7 @@ Moved read_file(int descriptor, void* to, int64_t bytes, int64_t offset) {
 Moved write_file(int descriptor, const void* from, int64_t bytes, int64_t offset) {
   if (bytes > 0 && (refuses(Call::file_write) || refuses(Call::file_quota))) return {0, errno};
   const auto* const at = static_cast<const std::byte*>(from);
-  const int64_t room = offset == kNoOffset ? INT64_MAX : std::max<int64_t>(0, length_max() - offset);
+  const int64_t room = offset == kNoOffset ? INT64_MAX : std::max<int64_t>(0, file_length_max() - offset);
   Moved moved = move_all(std::min(bytes, room), [&](int64_t done, size_t part) {
     return offset == kNoOffset ? ::write(descriptor, at + done, part)
                                : ::pwrite(descriptor, at + done, part, offset + done);

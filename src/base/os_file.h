@@ -41,6 +41,8 @@ struct FileFacts {
   /// see each other's data.
   bool coherent_mapping = false;
   bool in_memory = false;  // tmpfs
+  /// Processes of several machines see each other's data as soon as they are written. Not NFS.
+  bool coherent = false;
 };
 int file_facts(int descriptor, FileFacts& facts);
 int file_length(int descriptor, int64_t& bytes);
@@ -56,6 +58,8 @@ struct Moved {
   int64_t bytes = 0;
   int error = 0;
 };
+/// The greatest length that this process may give a file (ulimit -f).
+int64_t file_length_max();
 /// `offset` is ignored by files that are not seekable: pass kNoOffset.
 constexpr int64_t kNoOffset = -1;
 Moved read_file(int descriptor, void* to, int64_t bytes, int64_t offset);

@@ -2,9 +2,9 @@
 // call, so that no process waits for it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
-#include "base/lock.h"
 #include "base/status.h"
 #include "objects/comm.h"
 
@@ -31,23 +31,5 @@ Status min_and_max(Comm& comm, int64_t& least, int64_t& greatest);
 /// Collective: fails on all processes if `own` is a failure on one of them. A process that fails returns its
 /// own failure. No process returns before all have called.
 Status agree(Comm& comm, Status own);
-
-/// Releases the library's lock for a scope, so that other threads use the library during a long system call.
-class Unlocked {
- public:
-  /// `needed`: false for a call that is shorter than releasing the lock.
-  explicit Unlocked(bool needed = true) : released_(LibraryLock::enabled && needed) {
-    if (released_) depth_ = LibraryLock::release_all();
-  }
-  ~Unlocked() {
-    if (released_) LibraryLock::acquire_all(depth_);
-  }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-
- private:
-  bool released_;
-  uint32_t depth_ = 0;
-};
 
 }  // namespace hearth::io

@@ -12,6 +12,7 @@
 #include "datatype/predefined.h"
 #include "io/agreement.h"
 #include "io/errors.h"
+#include "io/system_call.h"
 #include "mpi.h"
 #include "objects/pools.h"
 #include "p2p/engine.h"
@@ -235,6 +236,7 @@ Status Board::lock_range(int descriptor, int64_t begin, int64_t end, bool exclus
   if (by_system) {
     int error;
     {
+      const ShownCall shown(*comm_, "lock a range");
       const Unlocked unlocked;
       error = os::lock_file_range(descriptor, begin, end, exclusive);
     }

@@ -116,6 +116,7 @@ class OpenFile {
   Status start_queued(const Access& access, int64_t file_bytes, p2p::Request& request);
 
   // transfer.cpp
+  Status run_access(const Access& access, int64_t& bytes);
   Status check(const Access& access, int64_t& file_bytes) const;
   Status locate(const Access& access, int64_t file_bytes, int64_t& etypes);
   Status ordered_offset(int64_t etypes, int64_t& offset);

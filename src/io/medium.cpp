@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/atomic.h"
 #include "base/copy.h"
 #include "base/os_memory.h"
 #include "base/param.h"
@@ -22,6 +23,23 @@ constexpr int64_t kSieveBytes = 512 * 1024;
 // Holes that a read through a sieve may include, in bytes for each byte of data.
 constexpr int64_t kSieveHolesMax = 16;
 
+// `hearth top` sees the progress of longer transfers in steps of this length.
+constexpr int64_t kCountedBytes = int64_t{64} << 20;
+
+template <class Transfer>
+os::Moved move_counted(const Medium& medium, bool writing, int64_t bytes, int64_t offset, Transfer transfer) {
+  os::Moved all;
+  while (all.bytes < bytes && all.error == 0) {
+    const int64_t part = std::min(bytes - all.bytes, kCountedBytes);
+    const os::Moved moved = transfer(all.bytes, part, offset == os::kNoOffset ? offset : offset + all.bytes);
+    count_moved(medium, writing, moved.bytes);
+    all.bytes += moved.bytes;
+    all.error = moved.error;
+    if (moved.bytes < part) break;
+  }
+  return all;
+}
+
 /// Part of the data of a view and the consecutive memory that they go to or come from.
 struct Piece {
   const View& view;
@@ -33,12 +51,11 @@ struct Piece {
 
 os::Moved move_by_calls(const Medium& medium, const Piece& piece) {
   os::Moved all;
-  const int descriptor = medium.descriptor.number();
   piece.view.for_each_run(piece.data_offset, piece.bytes, [&](int64_t offset, int64_t bytes) {
     if (!medium.facts.seekable) offset = os::kNoOffset;
     std::byte* const at = piece.memory + all.bytes;
-    const os::Moved moved = piece.writing ? os::write_file(descriptor, at, bytes, offset)
-                                          : os::read_file(descriptor, at, bytes, offset);
+    const os::Moved moved =
+        piece.writing ? write_counted(medium, at, bytes, offset) : read_counted(medium, at, bytes, offset);
     all.bytes += moved.bytes;
     all.error = moved.error;
     return moved.bytes == bytes;
@@ -57,7 +74,7 @@ os::Moved read_through_sieve(const Medium& medium, const Piece& piece) {
     while (bytes > 0) {
       if (offset < begin || offset >= end) {
         const int64_t wanted = std::min(kSieveBytes, last - offset);
-        const os::Moved read = os::read_file(medium.descriptor.number(), buffer.get(), wanted, offset);
+        const os::Moved read = read_counted(medium, buffer.get(), wanted, offset);
         all.error = read.error;
         if (read.bytes == 0) return false;
         begin = offset;
@@ -175,6 +192,7 @@ bool move_by_map(Medium& medium, const Piece& piece, os::Moved& moved) {
   piece.view.for_each_run(piece.data_offset, piece.bytes,
                           [&](int64_t offset, int64_t bytes) { return transfer.copy(offset, bytes); });
   moved.bytes = transfer.moved();
+  count_moved(medium, piece.writing, moved.bytes);
   return !transfer.stopped();
 }
 
@@ -193,6 +211,24 @@ bool sieves(const Medium& medium, const View& view) {
 }
 
 }  // namespace
+
+void count_moved(const Medium& medium, bool writing, int64_t bytes) {
+  if (medium.traffic == nullptr || bytes == 0) return;
+  atomic::fetch_add(writing ? medium.traffic->file_written : medium.traffic->file_read,
+                    static_cast<uint64_t>(bytes));
+}
+
+os::Moved read_counted(const Medium& medium, std::byte* to, int64_t bytes, int64_t offset) {
+  return move_counted(medium, false, bytes, offset, [&](int64_t done, int64_t part, int64_t at) {
+    return os::read_file(medium.descriptor.number(), to + done, part, at);
+  });
+}
+
+os::Moved write_counted(const Medium& medium, const std::byte* from, int64_t bytes, int64_t offset) {
+  return move_counted(medium, true, bytes, offset, [&](int64_t done, int64_t part, int64_t at) {
+    return os::write_file(medium.descriptor.number(), from + done, part, at);
+  });
+}
 
 MappedParts::~MappedParts() {
   for (const Part& part : parts_) {

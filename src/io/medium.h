@@ -16,11 +16,15 @@
 #include "base/os_file.h"
 #include "datatype/type.h"
 #include "io/view.h"
+#include "shm/layout.h"
 
 namespace hearth::io {
 
 /// The value of the hint hearth_engine.
 enum class EngineChoice : uint8_t { automatic, calls, map, window };
+
+/// The value of the hint hearth_queue: which queue takes non-blocking accesses.
+enum class QueueChoice : uint8_t { automatic, ring, thread };
 
 /// Mappings of parts of a file, the last ones used. They take address space only.
 class MappedParts {
@@ -54,11 +58,19 @@ struct Medium {
   bool reads = false;  // the descriptor allows it, also where the user's mode does not
   bool writes = false;
   EngineChoice choice = EngineChoice::automatic;
+  QueueChoice queue = QueueChoice::automatic;
   MappedParts parts;
+  shm::LongTraffic* traffic = nullptr;  // of this rank, for tools
   /// The file had this length, or more, after a call of this process that waited for calls of others that
   /// lengthen it: see make_room(). Guarded by parts.mutex.
   int64_t settled_bytes = 0;
 };
+
+/// Counts bytes in the traffic of the rank.
+void count_moved(const Medium& medium, bool writing, int64_t bytes);
+/// os::read_file() and os::write_file(), counted in the traffic of the rank while they go on.
+os::Moved read_counted(const Medium& medium, std::byte* to, int64_t bytes, int64_t offset);
+os::Moved write_counted(const Medium& medium, const std::byte* from, int64_t bytes, int64_t offset);
 
 /// The user's buffer.
 struct Data {

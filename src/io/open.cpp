@@ -13,8 +13,10 @@
 #include "io/agreement.h"
 #include "io/errors.h"
 #include "io/file.h"
+#include "io/system_call.h"
 #include "io/window.h"
 #include "mpi.h"
+#include "shm/node.h"
 
 namespace hearth::io {
 namespace {
@@ -69,6 +71,7 @@ template <class Action>
 Status OpenFile::by_first(const char* verb, const Action& action) const {
   int error = 0;
   if (comm_.rank == 0) {
+    const ShownCall shown(comm_, verb);
     const Unlocked unlocked;
     try {
       error = action();
@@ -112,6 +115,7 @@ Status OpenFile::open_medium() {
   if (comm_.rank != 0) {
     int error;
     {
+      const ShownCall shown(comm_, "open");
       const Unlocked unlocked;
       error = open_descriptor(false);
     }
@@ -138,7 +142,9 @@ Status OpenFile::open_medium() {
 }
 
 OpenFile::OpenFile(Comm& comm, bool local, int amode)
-    : comm_(comm), amode_(amode), local_(local), counts_(static_cast<size_t>(comm.size)) {}
+    : comm_(comm), amode_(amode), local_(local), counts_(static_cast<size_t>(comm.size)) {
+  medium_.traffic = &shm::node().block().traffic;
+}
 
 OpenFile::~OpenFile() = default;
 
@@ -190,6 +196,7 @@ Status OpenFile::close() {
   staging_.reset();
   int error;
   {
+    const ShownCall shown(comm_, "close");
     const Unlocked unlocked;
     error = os::close_file(medium_.descriptor);
   }
@@ -206,6 +213,11 @@ void OpenFile::set_hints(const objects::Info& info) {
                      : *engine == "map"    ? EngineChoice::map
                      : *engine == "window" ? EngineChoice::window
                                            : EngineChoice::automatic;
+  }
+  if (const std::string* queue = value_of(info, "hearth_queue")) {
+    medium_.queue = *queue == "ring"     ? QueueChoice::ring
+                    : *queue == "thread" ? QueueChoice::thread
+                                         : QueueChoice::automatic;
   }
   if (const std::string* permissions = value_of(info, "file_perm"))
     permissions_ = static_cast<unsigned>(std::strtoul(permissions->c_str(), nullptr, 8));
@@ -273,6 +285,7 @@ Status OpenFile::sync() {
   if (!local_) {
     int error;
     {
+      const ShownCall shown(comm_, "flush");
       const Unlocked unlocked;
       error = os::flush_file(medium_.descriptor.number());
     }

@@ -4,14 +4,17 @@
 #include <vector>
 
 #include "base/attempt.h"
+#include "base/os_wait.h"
 #include "coll/coll.h"
 #include "datatype/lifetime.h"
 #include "datatype/predefined.h"
 #include "io/agreement.h"
 #include "io/errors.h"
 #include "io/file.h"
+#include "io/system_call.h"
 #include "io/window.h"
 #include "mpi.h"
+#include "profile/recorder.h"
 
 namespace hearth::io {
 namespace {
@@ -20,6 +23,8 @@ namespace {
 constexpr int64_t kConvertedBytes = 256 * 1024;
 // System calls that move more bytes than this release the library's lock.
 constexpr int64_t kLockedBytes = 4096;
+// Transfers of more bytes than this are published in the wait diagnostics.
+constexpr int64_t kShownBytes = int64_t{4} << 20;
 
 /// Holds a range of the file in atomic mode.
 class RangeHeld {
@@ -199,6 +204,8 @@ Status OpenFile::move(const Access& access, int64_t etypes, int64_t file_bytes, 
   const std::shared_ptr<const View> view = view_;
   os::Moved moved;
   {
+    const bool may_last = file_bytes > kShownBytes || !medium_.facts.seekable;
+    const ShownCall shown(comm_, access.writing ? "write" : "read", file_bytes, may_last);
     const Unlocked unlocked(needs_unlocking(file_bytes));
     moved = move_data(medium_, *view, data_offset, access.writing, access.data);
   }
@@ -208,6 +215,16 @@ Status OpenFile::move(const Access& access, int64_t etypes, int64_t file_bytes, 
 }
 
 Status OpenFile::run(const Access& access, int64_t& bytes) {
+  profile::Recorder* const recorder = profile::process_recorder;
+  if (recorder == nullptr) [[likely]]
+    return run_access(access, bytes);
+  const uint64_t begun_ns = os::now_ns();
+  const Status outcome = run_access(access, bytes);
+  recorder->accessed_file(access.writing, static_cast<uint64_t>(bytes), os::now_ns() - begun_ns);
+  return outcome;
+}
+
+Status OpenFile::run_access(const Access& access, int64_t& bytes) {
   bytes = 0;
   int64_t file_bytes = 0;
   int64_t etypes = 0;

@@ -8,8 +8,10 @@
 #include "base/copy.h"
 #include "coll/coll.h"
 #include "datatype/predefined.h"
+#include "io/aggregation.h"
 #include "io/agreement.h"
 #include "io/errors.h"
+#include "io/system_call.h"
 #include "mpi.h"
 #include "shm/node.h"
 
@@ -53,10 +55,12 @@ Status StagingWindow::prepare(OpenFile& file) {
   const Medium& medium = file.medium_;
   const View& view = *file.view_;
   // 0: no process uses the window; 2: this process has a view for it.
-  const bool wanted = medium.choice == EngineChoice::window ||
-                      (medium.choice == EngineChoice::automatic && !medium.facts.in_memory);
-  const bool possible = wanted && file.comm_.size > 1 && file.local_ && medium.facts.seekable &&
-                        view.increasing() && view.representation().native() && !view.empty();
+  // By messages, another machine writes the data of this process, which reads them back itself.
+  const bool suits = file.local_ ? !medium.facts.in_memory : medium.facts.coherent;
+  const bool wanted =
+      medium.choice == EngineChoice::window || (medium.choice == EngineChoice::automatic && suits);
+  const bool possible = wanted && file.comm_.size > 1 && medium.facts.seekable && view.increasing() &&
+                        view.representation().native() && !view.empty();
   int64_t least = possible ? (view.contiguous() ? 1 : 2) : 0;
   int64_t greatest = least;
   HEARTH_TRY(min_and_max(file.comm_, least, greatest));
@@ -72,7 +76,13 @@ Status StagingWindow::prepare(OpenFile& file) {
     return Status();
   }));
   bool shared = false;
-  HEARTH_TRY(share_memory(file, window.get(), shared));
+  if (file.local_) {
+    HEARTH_TRY(share_memory(file, window.get(), shared));
+  } else {
+    least = window != nullptr ? 1 : 0;
+    HEARTH_TRY(min_and_max(file.comm_, least, greatest));
+    shared = least == 1;
+  }
   if (!shared) return {};
   window->in_use_ = true;
   file.staging_ = std::move(window);
@@ -129,7 +139,7 @@ Status StagingWindow::plan(const Part& own, bool writing, int64_t& begin, int64_
   std::erase_if(parts, [](const Part& part) { return part.end == 0; });
   fits = false;
   // Readers copy from the page cache themselves, unless the hint asks for the window.
-  const bool wanted = writing || file_.medium_.choice == EngineChoice::window;
+  const bool wanted = writing || (file_.local_ && file_.medium_.choice == EngineChoice::window);
   if (refused || parts.size() < 2 || !wanted || file_.atomic_) return {};
   std::ranges::sort(parts, {}, &Part::begin);
   begin = parts[0].begin;
@@ -183,9 +193,9 @@ Status StagingWindow::write_cycles(const Access& access, int64_t begin, int64_t 
     HEARTH_TRY(barrier(comm));
     // The other processes store into this buffer again after the next barrier.
     if (comm.rank == 0 && error == 0) {
+      const ShownCall shown(comm, "write", cycle_end - begin);
       const Unlocked unlocked;
-      error =
-          os::write_file(file_.medium_.descriptor.number(), buffer(cycle), cycle_end - begin, begin).error;
+      error = write_counted(file_.medium_, buffer(cycle), cycle_end - begin, begin).error;
     }
     begin = cycle_end;
   }
@@ -199,8 +209,7 @@ Status StagingWindow::read_cycles(const Access& access, int64_t begin, int64_t e
   const auto end_of = [&](int64_t from) { return std::min(end, (from / buffer_bytes_ + 1) * buffer_bytes_); };
   const auto read = [&](int64_t cycle, int64_t from) {
     const Unlocked unlocked;
-    const os::Moved moved =
-        os::read_file(file_.medium_.descriptor.number(), buffer(cycle), end_of(from) - from, from);
+    const os::Moved moved = read_counted(file_.medium_, buffer(cycle), end_of(from) - from, from);
     header().valid_bytes[cycle % 2] = moved.bytes;
     header().error[cycle % 2] = moved.error;
   };
@@ -220,6 +229,15 @@ Status StagingWindow::read_cycles(const Access& access, int64_t begin, int64_t e
   return barrier(comm);
 }
 
+Status StagingWindow::move_by_messages(const Access& access, int64_t begin, int64_t end, const Rest& rest,
+                                       bool& moved, int64_t& bytes) {
+  Aggregation aggregation(file_.comm_, file_.medium_, buffer_bytes_);
+  const Status outcome =
+      aggregation.write(*file_.view_, access.data, {begin, end, rest.data_offset, rest.bytes}, moved);
+  if (moved && outcome.ok()) bytes = rest.bytes;
+  return outcome;
+}
+
 Status StagingWindow::move(const Access& access, Status checked, int64_t etypes, int64_t file_bytes,
                            bool& moved, int64_t& bytes) {
   moved = false;
@@ -235,6 +253,7 @@ Status StagingWindow::move(const Access& access, Status checked, int64_t etypes,
   HEARTH_TRY(plan(own, access.writing, begin, end, fits));
   HEARTH_TRY(refused.again());
   if (!fits) return {};
+  if (!file_.local_) return move_by_messages(access, begin, end, rest, moved, bytes);
   moved = true;
   const Status outcome =
       access.writing ? write_cycles(access, begin, end, rest) : read_cycles(access, begin, end, rest);

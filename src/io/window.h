@@ -7,6 +7,8 @@
 //                        barrier                              barrier
 //
 // Reads go the other way: rank 0 reads a cycle, all processes copy their pieces from the buffer.
+//
+// On several machines there is no such buffer, and writes are aggregated by messages (io/aggregation.h).
 #pragma once
 
 #include <cstddef>
@@ -60,6 +62,8 @@ class StagingWindow {
   /// Collective. `window`: nullptr if this process has no memory for it.
   static Status share_memory(OpenFile& file, StagingWindow* window, bool& shared);
   bool allocate();
+  Status move_by_messages(const Access& access, int64_t begin, int64_t end, const Rest& rest, bool& moved,
+                          int64_t& bytes);
   Part part_of(int64_t data_offset, int64_t file_bytes) const;
   Status plan(const Part& own, bool writing, int64_t& begin, int64_t& end, bool& fits);
   void copy_cycle(const Access& access, std::byte* buffer, int64_t begin, int64_t end, Rest& rest) const;
@@ -73,10 +77,10 @@ class StagingWindow {
 
   OpenFile& file_;
   int64_t buffer_bytes_;
-  void* own_ = nullptr;  // memory of rank 0
-  std::byte* memory_ = nullptr;
-  bool in_use_ = false;      // the current view is one for the window
-  std::vector<Part> parts_;  // of all processes, for plan()
+  void* own_ = nullptr;          // memory of rank 0
+  std::byte* memory_ = nullptr;  // nullptr: by messages
+  bool in_use_ = false;          // the current view is one for the window
+  std::vector<Part> parts_;      // of all processes, for plan()
 };
 
 }  // namespace hearth::io

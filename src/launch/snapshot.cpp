@@ -218,7 +218,7 @@ void Observer::look_at_process(SeenProcess& process, Times& times, uint64_t now_
 
 void Observer::look_at_traffic(Snapshot& now) {
   const auto ranks = static_cast<size_t>(segment_.rank_count());
-  Carried carried = {now.now_ns, {}, {}, std::vector<uint32_t>(ranks * ranks)};
+  Carried carried = {now.now_ns, {}, {}, {}, {}, std::vector<uint32_t>(ranks * ranks)};
   std::vector<double> in(ranks);
   std::vector<double> out(ranks);
   const bool known = carried_.at_ns != 0;
@@ -226,6 +226,8 @@ void Observer::look_at_traffic(Snapshot& now) {
     const shm::LongTraffic& traffic = segment_.rank(static_cast<int>(rank)).traffic;
     carried.sent.push_back(atomic::load_relaxed(traffic.sent));
     carried.received.push_back(atomic::load_relaxed(traffic.received));
+    carried.read.push_back(atomic::load_relaxed(traffic.file_read));
+    carried.written.push_back(atomic::load_relaxed(traffic.file_written));
     if (!known) continue;
     in[rank] += static_cast<double>(carried.received[rank] - carried_.received[rank]);
     out[rank] += static_cast<double>(carried.sent[rank] - carried_.sent[rank]);
@@ -246,7 +248,12 @@ void Observer::look_at_traffic(Snapshot& now) {
   }
   const double seconds = static_cast<double>(now.now_ns - carried_.at_ns) / 1e9;
   for (size_t rank = 0; known && seconds > 0 && rank < ranks; ++rank) {
-    now.ranks[rank].traffic = {in[rank] / seconds, out[rank] / seconds};
+    const auto files = [rank, seconds](const std::vector<uint64_t>& after,
+                                       const std::vector<uint64_t>& before) {
+      return static_cast<double>(after[rank] - before[rank]) / seconds;
+    };
+    now.ranks[rank].traffic = {in[rank] / seconds, out[rank] / seconds, files(carried.read, carried_.read),
+                               files(carried.written, carried_.written)};
   }
   carried_ = std::move(carried);
 }

@@ -70,6 +70,8 @@ struct SeenProcess {
 struct SeenTraffic {
   double in = -1;
   double out = -1;
+  double read = -1;  // from files
+  double written = -1;
 };
 
 struct SeenRank {
@@ -137,6 +139,8 @@ class Observer {
     uint64_t at_ns = 0;
     std::vector<uint64_t> sent;
     std::vector<uint64_t> received;
+    std::vector<uint64_t> read;
+    std::vector<uint64_t> written;
     std::vector<uint32_t> slots;
   };
   Carried carried_;

@@ -170,6 +170,9 @@ std::string operation_words(const SeenOperation& operation) {
       return peer_words(operation) + " to progress in a call of MPI";
     case shm::WaitKind::lock:
       return "the lock on the memory of " + peer_words(operation);
+    case shm::WaitKind::file:
+      return "the system to " + operation.collective +
+             (operation.bytes > 0 ? " " + std::to_string(operation.bytes) + " bytes" : std::string());
     default:
       return "a request of another kind";
   }
@@ -192,6 +195,8 @@ std::string call_words(const SeenWait& wait) {
       return "MPI_Test or its like";
     case shm::WaitKind::lock:
       return "a lock of a window";
+    case shm::WaitKind::file:
+      return "a call on a file";
     default:
       return "a wait for requests";
   }

@@ -98,6 +98,11 @@ void Engine::finish(Request& request, Status outcome) {
   wake_threads();
 }
 
+void Engine::show_wait(Waiter& waiter) {
+  waiter.began_ns = waiter.since_ns = os::now_ns();
+  wait_publisher_.show(waiter, waiter.since_ns);
+}
+
 void Engine::await_incomplete(const Request& request) {
   await_incomplete(request, [&request](WaitDiagnostics& note) { note.request(request); });
 }

@@ -200,6 +200,11 @@ class Engine {
     return requests_.sends_pending() == 0 && answers_.empty() && !eager_.any_backlog() && transport_.quiet();
   }
 
+  /// Publishes a wait of this thread in a system call, and its end. Between them the library's lock may be
+  /// released.
+  void show_wait(Waiter& waiter);
+  void hide_wait(const Waiter& waiter) { wait_publisher_.hide(waiter); }
+
   /// FailureHandler::poll().
   bool poll_failures() { return failure_handler_.poll(); }
   /// Reloads the thresholds of every pair, for messages that start from now on.

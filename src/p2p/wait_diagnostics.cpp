@@ -143,6 +143,12 @@ void WaitDiagnostics::lock(uint32_t context, PeerIndex target, uint64_t holders)
   operation(shm::WaitKind::lock, {context, target, 0}, holders, nullptr);
 }
 
+void WaitDiagnostics::file(uint32_t context, std::string_view name, uint64_t bytes) {
+  named(shm::WaitKind::file, context, MPI_PROC_NULL, name);
+  if (entry_.operation_count <= shm::kOperationsMax)
+    entry_.operations[entry_.operation_count - 1].bytes = bytes;
+}
+
 void WaitDiagnostics::missing(PeerIndex process) {
   for (uint32_t i = 0; i < std::min<uint32_t>(entry_.missing_count, shm::kMissingMax); ++i) {
     if (entry_.missing[i] == process) return;

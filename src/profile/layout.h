@@ -16,7 +16,7 @@
 
 namespace hearth::profile {
 
-constexpr uint64_t kMagic = 0x6874726165485004;  // "Hearth", 'P', then the layout's version
+constexpr uint64_t kMagic = 0x6874726165485005;  // "Hearth", 'P', then the layout's version
 
 /// Size classes: 0 bytes, 1, 2 to 3, 4 to 7, ... The last one has no upper bound.
 constexpr int kClasses = 40;
@@ -183,7 +183,12 @@ struct alignas(64) RankHead {
   uint64_t unexpected_messages;
   uint64_t unexpected_depth_max;
   uint64_t unexpected_bytes_max;
-  uint64_t fallbacks;         // single-copy messages that fell back to bounce buffers
+  uint64_t fallbacks;  // single-copy messages that fell back to bounce buffers
+  // Data accesses of files that have ended. The time includes waits for other ranks in collective ones.
+  uint64_t file_accesses;
+  uint64_t file_read_bytes;
+  uint64_t file_written_bytes;
+  uint64_t file_ns;
   uint64_t memory_bytes_max;  // of the process, at MPI_Finalize
   uint64_t library_bytes;     // of requests and messages
   uint64_t comms_beyond;      // collectives not counted because CommCounts entries were used up

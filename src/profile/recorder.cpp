@@ -146,6 +146,12 @@ void Recorder::arrived(PeerIndex from, uint64_t bytes, int tag) {
   message_event(EventKind::arrived, from, 0, bytes, tag, ++arrived_numbers_[static_cast<size_t>(from)]);
 }
 
+void Recorder::accessed_file(bool writing, uint64_t bytes, uint64_t ns) {
+  ++head_.file_accesses;
+  (writing ? head_.file_written_bytes : head_.file_read_bytes) += bytes;
+  head_.file_ns += ns;
+}
+
 void Recorder::unexpected(size_t depth, uint64_t bytes) {
   ++head_.unexpected_messages;
   unexpected_bytes_ += bytes;

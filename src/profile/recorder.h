@@ -67,6 +67,9 @@ class Recorder {
   void expected(uint64_t bytes) { unexpected_bytes_ -= bytes; }
   void copied(PeerIndex peer, uint64_t bytes, uint64_t begun_ns, uint64_t ended_ns);
 
+  /// A data access of a file has ended.
+  void accessed_file(bool writing, uint64_t bytes, uint64_t ns);
+
   // Waits
   /// Adds waiting time of this kind, for `peer` or for any process; `first`: the first part of a wait.
   void waited(Wait wait, PeerIndex peer, uint64_t ns, bool first, int site);

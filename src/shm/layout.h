@@ -151,10 +151,13 @@ struct alignas(kLineBytes) CopyControlBlock {
 };
 
 /// Bytes of messages that bypassed the rings: sent ones counted when they begin, received ones when they
-/// complete. Written by the rank for tools; the traffic through rings follows from their credits.
+/// complete. Written by the rank for tools; the traffic through rings follows from their credits. Then bytes
+/// that went from and to files, counted by any thread of the rank.
 struct alignas(kLineBytes) LongTraffic {
   uint64_t sent;
   uint64_t received;
+  uint64_t file_read;
+  uint64_t file_written;
 };
 
 /// How a process ended while its peers still needed it.

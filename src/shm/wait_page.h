@@ -37,7 +37,8 @@ enum class WaitKind : uint32_t {
   polling,   // the program polls repeatedly without blocking in a call
   call,      // a call that `peer` must make: `collective` is its name
   progress,  // progress of `peer`, which executes RMA operations in any MPI call
-  lock  // a window's part: `peer` is the target, `bytes` the number of holders or 0, `missing` known holders
+  lock,  // a window's part: `peer` is the target, `bytes` the number of holders or 0, `missing` known holders
+  file   // a system call on a file: `collective` says what, as in "write", `bytes` how much or 0
 };
 
 constexpr int32_t kNoRoot = -1;  // of a collective without a root, or unknown
@@ -51,7 +52,8 @@ struct AwaitedOperation {
   uint32_t context;
   uint32_t type;  // handle of a predefined datatype; 0: other types
   uint64_t bytes;
-  char collective[kCollectiveNameBytes];  // "allreduce"; empty if unknown. For WaitKind::call, its name
+  char collective[kCollectiveNameBytes];  // "allreduce"; empty if unknown. For WaitKind::call and file, its
+                                          // name
 };
 
 /// One thread's wait.

@@ -1,6 +1,6 @@
 /* Programs for test_profiled.py: messages of known number and length, and ranks that are deliberately late.
  * The first argument selects one: "counts", "late_sender", "late_receiver", "collectives", "unexpected",
- * "many", "posted", "killed". */
+ * "many", "posted", "killed", "files". */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
 #include <signal.h>
@@ -11,6 +11,23 @@
 enum { kLate_us = 60000 };
 
 static char buffer[1 << 20];
+
+/* Rank 0 writes 3 MiB, the last one without blocking; rank 1 reads 2 MiB. */
+static void files(int rank) {
+  MPI_File file;
+  MPI_Request request;
+  MPI_File_open(MPI_COMM_WORLD, "data", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+  for (int i = 0; rank == 0 && i < 2; ++i)
+    MPI_File_write(file, buffer, sizeof buffer, MPI_BYTE, MPI_STATUS_IGNORE);
+  if (rank == 0) {
+    MPI_File_iwrite(file, buffer, sizeof buffer, MPI_BYTE, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; rank == 1 && i < 2; ++i)
+    MPI_File_read(file, buffer, sizeof buffer, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+}
 
 static void counts(int rank, int size) {
   /* Each rank sends to the next one, rank 0 twice as often. */
@@ -126,6 +143,7 @@ int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "counts";
   memset(buffer, rank, sizeof buffer);
   if (strcmp(what, "counts") == 0) counts(rank, size);
+  if (strcmp(what, "files") == 0) files(rank);
   if (strcmp(what, "late_sender") == 0) late_sender(rank);
   if (strcmp(what, "late_receiver") == 0) late_receiver(rank);
   if (strcmp(what, "collectives") == 0) collectives(rank, size);

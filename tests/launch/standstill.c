@@ -168,6 +168,27 @@ static void traffic(double for_seconds) {
   }
 }
 
+/* Rank 0 opens a pipe, which waits for a writer. */
+static void open_pipe(const char* name) {
+  MPI_File file;
+  if (rank == 0) {
+    MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDONLY | MPI_MODE_SEQUENTIAL, MPI_INFO_NULL, &file);
+    MPI_File_close(&file);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 0 writes to a file, and rank 1 reads from it, until the job is ended. */
+static void files(const char* name) {
+  MPI_File file;
+  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+  for (;;) {
+    if (rank == 0) MPI_File_write_at(file, 0, buffer, LONG_BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_File_read_at(file, 0, buffer, LONG_BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
+    usleep(5000);
+  }
+}
+
 static MPI_Win open_window(MPI_Comm comm) {
   MPI_Win window;
   int* base;
@@ -274,6 +295,10 @@ int main(int argc, char** argv) {
     one_computes(atof(argv[2]));
   } else if (is(what, "traffic")) {
     traffic(atof(argv[2]));
+  } else if (is(what, "pipe")) {
+    open_pipe(argv[2]);
+  } else if (is(what, "files")) {
+    files(argv[2]);
   } else if (is(what, "nonblocking")) {
     nonblocking();
   } else if (is(what, "sleep")) {

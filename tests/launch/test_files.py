@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 from common import LIMIT_S, MPIEXEC, LaunchTest
-from surroundings import limited, mounted, possible
+from surroundings import limited, mounted, possible, refused
 
 PROGRAM = os.environ["HEARTH_FILES_PROGRAM"]
 RANDOM = os.environ["HEARTH_RANDOM_PROGRAM"]  # the property test of tests/multi/io
@@ -193,11 +193,12 @@ class LongFiles(Files):
 
 
 class FileSystems(Files):
-    def right(self, prefix, folder):
+    def right(self, prefix, folder, **variables):
         for engine in ("automatic", "map", "window"):
+            variables.update(IO_FOLDER=str(folder), IO_ENGINE=engine)
             result = subprocess.run([*prefix, MPIEXEC, "-n", "3", "--oversubscribe", RANDOM, "15"], text=True,
                                     capture_output=True, timeout=LIMIT_S, check=False,
-                                    env=self.environment({"IO_FOLDER": str(folder), "IO_ENGINE": engine}))
+                                    env=self.environment(variables))
             self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_overlay(self):
@@ -207,6 +208,14 @@ class FileSystems(Files):
                             " && mkdir lower upper work all && mount -t overlay"
                             " -o lowerdir=lower,upperdir=upper,workdir=work none all && cd /")
         self.right(prefix, base / "all")
+
+    def test_without_io_uring(self):
+        # As in containers; and a kernel that does not know it.
+        for error in ("", "=38"):
+            prefix = refused(Path(RANDOM).parents[1], "io_uring_setup" + error)
+            if not possible(prefix):
+                self.skipTest("this machine takes no filter of system calls")
+            self.right(prefix, self.folder, IO_QUEUE="ring")
 
     def test_without_mappings(self):
         # The library maps files of file systems that it knows; ramfs is none of them.

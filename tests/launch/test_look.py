@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """hearth why and hearth top: observation of a running job from another process, without side effects."""
 
+import contextlib
 import json
 import os
 import pty
@@ -73,7 +74,7 @@ class Look(LaunchTest):
         out = self.hearth("top", self.job.pid, "--once", code=0).stdout
         self.assertRegex(out, r"^job \d+: 3 ranks, 3 waiting, ")
         self.assertRegex(
-            out, r"\n2 +\d+ +waiting +\d+ % +0/s +0/s +\d+\.\d s +0 +MPI_Recv +0 +5 +MPI_COMM_WORLD\n")
+            out, r"\n2 +\d+ +waiting +\d+ % +0/s +0/s +0/s +\d+\.\d s +0 +MPI_Recv +0 +5 +MPI_COMM_WORLD\n")
 
     def test_top_as_json_by_wait(self):
         out = self.hearth("top", self.job.pid, "--once", "--json", "--sort", "wait", code=0).stdout
@@ -104,6 +105,42 @@ class Look(LaunchTest):
         finally:
             job.send_signal(signal.SIGTERM)
             job.communicate(timeout=LIMIT_S)
+
+    @contextlib.contextmanager
+    def other_job(self, *words):
+        job = self.start("-n", 2, "--oversubscribe", PROGRAM, *words)
+        try:
+            yield job
+        finally:
+            job.send_signal(signal.SIGTERM)
+            job.communicate(timeout=LIMIT_S)
+
+    def test_top_shows_bytes_of_files(self):
+        with self.other_job("files", self.folder / "data") as job:
+            def rates():
+                out = self.hearth("top", job.pid, "--once", "--json").stdout
+                return [(rank["file_bytes_per_second_read"] or 0, rank["file_bytes_per_second_written"] or 0)
+                        for rank in (json.loads(out)["ranks"] if out else [])]
+
+            self.assertTrue(wait_until(lambda: [rate > 0 for pair in rates() for rate in pair] ==
+                                       [False, True, True, False], LIMIT_S))
+            # 4 MiB in each turn, and some hundred turns a second at most.
+            (_, written), (read, _) = rates()
+            self.assertTrue(1e6 < written < 1e9 and 1e6 < read < 1e9, (written, read))
+
+    def test_wait_for_a_file(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        with self.other_job("pipe", pipe) as job:
+            def text():
+                return self.hearth("why", job.pid).stdout
+
+            self.assertTrue(wait_until(lambda: "for the system to open" in text(), LIMIT_S), text())
+            out = text()
+            self.assertRegex(out, r"rank 0 waits in MPI_File_open for the system to open, on file '")
+            self.assertIn("no deadlock", out)
+            os.close(os.open(pipe, os.O_WRONLY))
+            self.assertEqual(job.wait(timeout=LIMIT_S), 0)
 
     def test_what_is_no_job(self):
         self.assertIn("there is no process", self.hearth("why", 2**22 + 1, code=1).stderr)

@@ -89,6 +89,19 @@ class Profile(LaunchTest):
         self.assertEqual([rank["messages_received"] for rank in profile["ranks"]], [100, 208, 100])
         self.assertTrue(all(rank["finalized"] and rank["memory_bytes_max"] > 0 for rank in profile["ranks"]))
 
+    def test_files(self):
+        profile = self.profile(2, "files")
+        writer, reader = (rank["files"] for rank in profile["ranks"])
+        keys = ("accesses", "bytes_written", "bytes_read")
+        self.assertEqual([writer[key] for key in keys], [3, 3 * LONG, 0])
+        self.assertEqual([reader[key] for key in keys], [2, 0, 2 * LONG])
+        self.assertTrue(0 < writer["seconds"] < profile["run_seconds"])
+        calls = {call["call"]: call.get("bytes") for call in profile["calls"]}
+        self.assertEqual(calls["MPI_File_write"], 2 * LONG)
+        page = self.folder / "profile.html"
+        self.run_mpiexec("-n", 2, "--oversubscribe", "--profile", page, PROGRAM, "files")
+        self.assertIn("Data accesses of MPI files", page.read_text(encoding="utf-8"))
+
     def test_what_goes_between_machines(self):
         there = ("--genv", "HEARTH_SIMULATED_NODES", "2")
         profile = self.profile(3, "counts", *there)

@@ -20,6 +20,7 @@ static const struct {
     {"get_mempolicy", SYS_get_mempolicy},
     {"getpid", SYS_getpid},
     {"getrandom", SYS_getrandom},
+    {"io_uring_setup", SYS_io_uring_setup},
     {"kill", SYS_kill},
     {"madvise", SYS_madvise},
     {"mbind", SYS_mbind},

@@ -40,6 +40,8 @@ const char* kind_name(shm::WaitKind kind) {
       return "progress";
     case shm::WaitKind::lock:
       return "lock";
+    case shm::WaitKind::file:
+      return "file";
   }
   return "";
 }
@@ -72,6 +74,9 @@ Json wait_json(const SeenRank& rank, const SeenWait& wait, uint64_t now_ns) {
     if (operation.kind == shm::WaitKind::call) {
       one["peer"] = operation.peer;
       one["call"] = operation.collective;
+    } else if (operation.kind == shm::WaitKind::file) {
+      one["action"] = operation.collective;
+      one["bytes"] = operation.bytes;
     } else if (!operation.collective.empty()) {
       one["collective"] = operation.collective;
     }
@@ -144,6 +149,8 @@ Json rank_json(const launch::Snapshot& snapshot, size_t index) {
                {"threads", rank.process.threads},
                {"bytes_per_second_in", rank.traffic.in < 0 ? Json() : Json(rank.traffic.in)},
                {"bytes_per_second_out", rank.traffic.out < 0 ? Json() : Json(rank.traffic.out)},
+               {"file_bytes_per_second_read", rank.traffic.in < 0 ? Json() : Json(rank.traffic.read)},
+               {"file_bytes_per_second_written", rank.traffic.in < 0 ? Json() : Json(rank.traffic.written)},
                {"waits", waits}};
   if (launch::polls(rank, snapshot.now_ns)) json["polling"] = wait_json(rank, *rank.polling, snapshot.now_ns);
   // Known only for ranks that wait or poll.

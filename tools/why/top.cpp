@@ -44,6 +44,11 @@ double waits_for(const SeenRank& rank, uint64_t now_ns) {
   return wait == nullptr || now_ns < wait->since_ns ? 0 : static_cast<double>(now_ns - wait->since_ns) / 1e9;
 }
 
+/// Bytes per second from and to files.
+double files_of(const SeenRank& rank) {
+  return rank.traffic.read < 0 ? -1 : rank.traffic.read + rank.traffic.written;
+}
+
 std::vector<size_t> order_of(const Snapshot& snapshot, const std::string& sort) {
   std::vector<size_t> order(snapshot.ranks.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -54,6 +59,7 @@ std::vector<size_t> order_of(const Snapshot& snapshot, const std::string& sort) 
     if (sort == "unexpected") return -static_cast<double>(rank.unexpected_count);
     if (sort == "in") return -rank.traffic.in;
     if (sort == "out") return -rank.traffic.out;
+    if (sort == "files") return -files_of(rank);
     return 0;
   };
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -94,7 +100,7 @@ void add_row(const Snapshot& snapshot, size_t index, TextTable& table) {
   table.add({std::to_string(index), rank.process.pid > 0 ? std::to_string(rank.process.pid) : "-",
              state_name(rank, snapshot.now_ns),
              rank.process.processors < 0 ? "-" : fmt::format("{:.0f} %", rank.process.processors * 100),
-             rate_text(rank.traffic.in), rate_text(rank.traffic.out),
+             rate_text(rank.traffic.in), rate_text(rank.traffic.out), rate_text(files_of(rank)),
              wait == nullptr ? "-" : fmt::format("{:.1f} s", waits_for(rank, snapshot.now_ns)),
              wait == nullptr ? "-" : std::to_string(rank.unexpected_count),
              wait == nullptr ? "-" : launch::call_words(*wait), wait == nullptr ? "-" : peers_text(*wait),
@@ -103,8 +109,8 @@ void add_row(const Snapshot& snapshot, size_t index, TextTable& table) {
 }
 
 std::string table_of(const Snapshot& snapshot, const std::string& sort, size_t rows_max) {
-  TextTable table({"rank", "process", "state", "cpu", "in", "out", "wait", "unexpected", "call", "peer",
-                   "tag", "communicator"});
+  TextTable table({"rank", "process", "state", "cpu", "in", "out", "files", "wait", "unexpected", "call",
+                   "peer", "tag", "communicator"});
   size_t rows = 0;
   for (const size_t index : order_of(snapshot, sort)) {
     if (rows++ == rows_max) break;
@@ -158,8 +164,9 @@ void show_live(const launch::RunningJob& job, launch::Observer& observer, const 
   for (bool goes_on = true; goes_on;) {
     const os::TerminalSize size = os::size_of_terminal(1);
     const Snapshot& seen = observer.latest();
-    std::string text = head_of(job, seen, sort) +
-                       "q: end; order: r rank, s state, c cpu, w wait, u unexpected, i in, o out\n\n";
+    std::string text =
+        head_of(job, seen, sort) +
+        "q: end; order: r rank, s state, c cpu, w wait, u unexpected, i in, o out, f files\n\n";
     text += table_of(seen, sort, static_cast<size_t>(std::max(size.lines - 4, 1)));
     std::fputs(fit(text, size).c_str(), stdout);
     std::fflush(stdout);

@@ -54,6 +54,11 @@ Json rank_json(size_t number, const RankSummary& rank) {
           {"unexpected_depth_max", rank.unexpected_depth_max},
           {"unexpected_bytes_max", rank.unexpected_bytes_max},
           {"single_copy_fallbacks", rank.fallbacks},
+          {"files",
+           {{"accesses", rank.file_accesses},
+            {"bytes_read", rank.file_read_bytes},
+            {"bytes_written", rank.file_written_bytes},
+            {"seconds", rank.file_s}}},
           {"memory_bytes_max", rank.memory_bytes_max},
           {"library_bytes", rank.library_bytes}};
 }

@@ -184,6 +184,27 @@ std::string sites(const Summary& summary) {
                  "Waits of a millisecond and more, by call site, innermost function first.", table.end());
 }
 
+std::string files(const Summary& summary) {
+  Table table({"rank", "#accesses", "#read", "#written", "#time", "#of its time", "#bytes per second"});
+  bool any = false;
+  for (size_t i = 0; i < summary.size(); ++i) {
+    const RankSummary& rank = summary.ranks[i];
+    if (rank.file_accesses == 0) continue;
+    any = true;
+    const uint64_t bytes = rank.file_read_bytes + rank.file_written_bytes;
+    const double rate = rank.file_s > 0 ? static_cast<double>(bytes) / rank.file_s : 0;
+    table.row({"rank " + std::to_string(i), count_words(rank.file_accesses),
+               bytes_words(rank.file_read_bytes), bytes_words(rank.file_written_bytes),
+               time_words(rank.file_s), percent_words(rank.run_s > 0 ? rank.file_s / rank.run_s : 0),
+               bytes_words(static_cast<uint64_t>(rate)) + "/s"});
+  }
+  if (!any) return "";
+  return section("Files",
+                 "Data accesses of MPI files. The time of collective ones includes waits for other ranks; "
+                 "non-blocking ones count from their start to the end of the transfer.",
+                 table.end());
+}
+
 std::string ranks(const Summary& summary) {
   Table table({"rank", "#run", "#sent", "#received", "#bytes sent", "#unexpected", "#at once", "#their bytes",
                "#fell back", "#memory", "#of requests"});
@@ -221,7 +242,7 @@ std::string to_page(const Summary& summary) {
       escaped(summary.job.command) + "</title>\n" + std::string(page_style()) + "</head>\n<body>\n";
   out += head(summary) + "<main>\n" + times(summary) + waits(summary) + sites(summary) + comms(summary) +
          matrices(summary) + channels(summary) + machines(summary) + sizes(summary) + routes(summary) +
-         calls(summary) + ranks(summary) + "</main>\n";
+         calls(summary) + files(summary) + ranks(summary) + "</main>\n";
   return out + "<footer>" + escaped(overhead_words(summary)) + ". Hearth MPI " +
          escaped(summary.job.version) +
          "; docs/design/profile.md says how each figure is made.</footer>\n</body>\n</html>\n";

@@ -109,6 +109,10 @@ RankSummary read_rank(const RankHead& head, uint64_t job_ended_ns) {
   rank.unexpected_depth_max = head.unexpected_depth_max;
   rank.unexpected_bytes_max = head.unexpected_bytes_max;
   rank.fallbacks = head.fallbacks;
+  rank.file_accesses = head.file_accesses;
+  rank.file_read_bytes = head.file_read_bytes;
+  rank.file_written_bytes = head.file_written_bytes;
+  rank.file_s = seconds(head.file_ns);
   rank.memory_bytes_max = head.memory_bytes_max;
   rank.library_bytes = head.library_bytes;
   rank.trace_events = head.trace_written;

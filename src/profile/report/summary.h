@@ -59,6 +59,10 @@ struct RankSummary {
   uint64_t unexpected_depth_max = 0;
   uint64_t unexpected_bytes_max = 0;
   uint64_t fallbacks = 0;
+  uint64_t file_accesses = 0;
+  uint64_t file_read_bytes = 0;
+  uint64_t file_written_bytes = 0;
+  double file_s = 0;
   uint64_t memory_bytes_max = 0;
   uint64_t library_bytes = 0;
   uint64_t trace_events = 0;

@@ -3,7 +3,8 @@
  *   io_random [rounds]
  *
  * IO_SEED=n repeats the rounds of a failure, which prints its seed. IO_ENGINE forces the engine of all
- * accesses by the hint hearth_engine. IO_FOLDER is where the file is made.
+ * accesses by the hint hearth_engine, IO_QUEUE the queue of non-blocking ones. IO_FOLDER is where the file is
+ * made.
  *
  * Each round divides a tile of the file among the ranks at random, in granules of equal length, some of which
  * stay holes. The filetype of a rank has its granules, so ranks never write the same bytes, and every rank
@@ -318,6 +319,8 @@ int main(int argc, char** argv) {
   MPI_Info_create(&info);
   const char* const engine = getenv("IO_ENGINE");
   if (engine != NULL) MPI_Info_set(info, "hearth_engine", engine);
+  const char* const queue = getenv("IO_QUEUE");
+  if (queue != NULL) MPI_Info_set(info, "hearth_queue", queue);
   if (draw(2)) MPI_Info_set(info, "cb_buffer_size", "8192");
   MPI_File file;
   const int code =
