@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks libmpifort_abi.so: the entry points of each routine of Fortran in all forms, and references to
-nothing but functions of the standard ABI and of the C library, so that it runs over any library with that ABI.
+nothing but the standard ABI and the C library, so that it runs over any library with that ABI.
 
     fortran_symbols.py LIBRARY
 """
