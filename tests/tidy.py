@@ -52,7 +52,7 @@ GENERATED = {
     "hearth_calls.h": {"abi", "check", "launch", "tools"},
     "hearth_types.inc": {"datatype"},
     "hearth_error_classes.inc": {"abi"},
-    "facade_core.h": {"abi", "facade"},
+    "facade_core.h": {"abi", "facade", "fortran"},
     "facade_by_hand.h": {"facade"},
     "facade_mpich.inc": {"facade"},
     "facade_openmpi.inc": {"facade"},

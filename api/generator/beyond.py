@@ -18,8 +18,16 @@ STATUS_BODIES = {
                    "for (i = 0; i < 5; ++i) c_status->MPI_internal[i] = (int)f_status[3 + i];",
                    "return MPI_SUCCESS;"],
 }
-TYPES = ["MPI_Fint"]
-CONSTANTS = ["MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"]
+TYPES = ["MPI_Fint", "MPI_F08_status"]
+CONSTANTS = ["MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE", "MPI_F08_STATUS_IGNORE",
+             "MPI_F08_STATUSES_IGNORE"]
+# Conversions of mpi_f08's statuses, which the header alone has: (name, type and name of both parameters).
+F08_CONVERSIONS = [
+    ("Status_c2f08", "const MPI_Status *c_status", "MPI_F08_status *f08_status"),
+    ("Status_f082c", "const MPI_F08_status *f08_status", "MPI_Status *c_status"),
+    ("Status_f2f08", "const MPI_Fint *f_status", "MPI_F08_status *f08_status"),
+    ("Status_f082f", "const MPI_F08_status *f08_status", "MPI_Fint *f_status"),
+]
 REMOVED_TYPES = ["MPI_Handler_function"]
 
 
@@ -51,6 +59,20 @@ def _conversions(functions):
     return declared + defined
 
 
+def _f08_conversions():
+    text = ""
+    for name, source, target in F08_CONVERSIONS:
+        given, result = source.split("*")[1], target.split("*")[1]
+        body = f"*{result} = *{given};\n  return MPI_SUCCESS;"
+        if "MPI_Fint" in source:
+            body = f"return MPI_Status_f2c({given}, {result});"
+        elif "MPI_Fint" in target:
+            body = f"return MPI_Status_c2f({given}, {result});"
+        text += (f"#ifndef MPI_{name}\nstatic __inline__ int MPI_{name}({source}, {target}) {{\n"
+                 f"  {body}\n}}\n#endif\n")
+    return text
+
+
 def header_section(functions, removed):
     return f"""
 /* Beyond the header of the standard ABI (docs/beyond_the_standard.md). HEARTH_MPI_STANDARD_ONLY, defined
@@ -70,6 +92,13 @@ typedef int MPI_Fint;
 #endif
 {_conversions(functions)}#undef HEARTH_MPI_INLINE
 
+/* A status of the module mpi_f08 is that of C. */
+typedef MPI_Status MPI_F08_status;
+#define MPI_F08_STATUS_IGNORE ((MPI_F08_status *)0)
+#define MPI_F08_STATUSES_IGNORE ((MPI_F08_status *)0)
+#if defined(__GNUC__) && !defined(HEARTH_MPI_NO_INLINE)
+{_f08_conversions()}#endif
+
 #if !defined(HEARTH_MPI_NO_REMOVED) && (defined(__GNUC__) || defined(__cplusplus))
 #ifdef __GNUC__
 #define HEARTH_MPI_REMOVED(remedy) static __inline__ __attribute__((__deprecated__(remedy)))
@@ -85,7 +114,7 @@ typedef int MPI_Fint;
 
 def names(functions, removed):
     """Every MPI_ name of the section."""
-    return sorted([*TYPES, *CONSTANTS, *REMOVED_TYPES,
+    return sorted([*TYPES, *CONSTANTS, *REMOVED_TYPES, *("MPI_" + row[0] for row in F08_CONVERSIONS),
                    *(prefix + function.name for function in inline_functions(functions)
                      for prefix in ("MPI_", "PMPI_")),
                    *(name for _, name in removed_functions(removed))])
@@ -133,10 +162,12 @@ Functions:
 Types and constants:
 {_listed(TYPES + CONSTANTS)}.
 
-The two constants are null pointers. `libmpifort_abi.so.1` converts its own `MPI_STATUS_IGNORE` before it
+Functions of the header alone:
+{_listed("MPI_" + row[0] for row in F08_CONVERSIONS)}.
+
+The constants are null pointers. `libmpifort_abi.so.1` converts its own `MPI_STATUS_IGNORE` before it
 calls C; another Fortran interface must do so as well. `MPI_F_STATUS_SIZE`,
-`MPI_F_SOURCE`, `MPI_F_TAG` and `MPI_F_ERROR` are part of the ABI. `MPI_F08_status` and its conversions are
-not provided.
+`MPI_F_SOURCE`, `MPI_F_TAG` and `MPI_F_ERROR` are part of the ABI.
 
 ## Functions that MPI-3.0 removed
 

@@ -42,7 +42,7 @@ _COPY = [(f"{AINT}", "extra_state, attribute_val_in, attribute_val_out"), ("INTE
 _DELETE = [(f"{AINT}", "attribute_val, extra_state"), ("INTEGER", "ierror")]
 
 
-def _callbacks():
+def callbacks():
     """(name, arguments, declarations) of the procedures that programs pass."""
     for suffix, kind in ("", "INTEGER"), ("_c", "INTEGER(KIND=MPI_COUNT_KIND)"):
         yield (f"MPI_User_function{suffix}", "invec, inoutvec, len, datatype",
@@ -108,14 +108,14 @@ def _procedure(keyword, name, arguments, declarations, tail="", depth=2):
 
 def callback_interfaces():
     text = f"{INDENT}ABSTRACT INTERFACE\n"
-    for name, arguments, declarations in _callbacks():
+    for name, arguments, declarations in callbacks():
         text += _procedure("SUBROUTINE", name, arguments.split(", "),
                            [f"{kind} :: {names}" for kind, names in declarations])
     return text + f"{INDENT}END INTERFACE\n"
 
 
 def predefined_interfaces():
-    known = {name: (arguments, declarations) for name, arguments, declarations in _callbacks()}
+    known = {name: (arguments, declarations) for name, arguments, declarations in callbacks()}
     text = f"{INDENT}INTERFACE\n"
     for name, callback in PREDEFINED.items():
         arguments, declarations = known[callback]

@@ -239,7 +239,7 @@ class Converter:
                             use="%_.get()", after="%_.finish();")
         if INDICES.fullmatch(key):
             return Argument(name, "int *%", "INTEGER, INTENT(OUT) :: %(*)",
-                            after="indices_out(%, outcount);")
+                            after="indices_out(%, outcount, code_);")
         return None
 
     def handle(self, key, name, kind, parameter, index):

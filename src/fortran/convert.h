@@ -222,8 +222,9 @@ class IndexOut {
   int index_ = kUnwritten;
 };
 
-inline void indices_out(int* indices, const int* count) {
-  if (*count == MPI_UNDEFINED) return;
+/// Other errors leave the count unwritten.
+inline void indices_out(int* indices, const int* count, int code) {
+  if ((code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) || *count == MPI_UNDEFINED) return;
   for (int i = 0; i < *count; ++i) ++indices[i];
 }
 

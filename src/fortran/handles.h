@@ -1,7 +1,8 @@
-// Handles of C and Fortran. A predefined handle is the same number in both (MPI 5.0 appendix A); all others
-// are converted by the library.
+// Handles of C and Fortran. A predefined handle is the same number in both (MPI 5.0 appendix A). The others
+// are converted by the library; if it is Hearth's, by the places of its objects, without a call.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "mpi.h"
@@ -10,29 +11,65 @@ namespace hearth::fortran {
 
 inline constexpr uintptr_t kPredefinedMax = 4095;
 
-#define HEARTH_FORTRAN_HANDLE(name, Type, Function)                       \
-  inline MPI_##Type name##_in(int number) {                               \
-    const auto value = static_cast<unsigned>(number);                     \
-    if (value <= kPredefinedMax) [[likely]]                               \
-      return reinterpret_cast<MPI_##Type>(static_cast<uintptr_t>(value)); \
-    return PMPI_##Function##_fromint(number);                             \
-  }                                                                       \
-  inline int name##_out(MPI_##Type handle) {                              \
-    const auto value = reinterpret_cast<uintptr_t>(handle);               \
-    if (value <= kPredefinedMax) return static_cast<int>(value);          \
-    return PMPI_##Function##_toint(handle);                               \
+/// Where the library keeps the objects of one kind (abi::PoolPlace): the object in `slot` has the address
+/// *base + slot * bytes as its handle, and 4096 + slot as its number. *base is null before the first object.
+struct Places {
+  const std::byte* const* base;
+  size_t bytes;
+};
+/// Indexed by abi::PoolKind. A null pointer if the library is not Hearth's, or of another version.
+extern const Places* const places;
+
+/// A handle, or a null pointer if only the library can convert the number. The library checks handles, so the
+/// slot may be any.
+inline void* object_of(int kind, unsigned number) {
+  if (places == nullptr) return nullptr;
+  const std::byte* const base = *places[kind].base;
+  if (base == nullptr) return nullptr;
+  return const_cast<std::byte*>(base + (number - kPredefinedMax - 1) * places[kind].bytes);
+}
+
+/// The number of an object, or 0. Its slot is its first word (objects/object.h, p2p/request.h).
+inline int number_of(int kind, const void* object) {
+  if (places == nullptr || *places[kind].base == nullptr) return 0;
+  return static_cast<int>(kPredefinedMax + 1) + *static_cast<const int*>(object);
+}
+
+/// Kinds without such places.
+inline constexpr int kOwnPlaces = -1;
+
+#define HEARTH_FORTRAN_HANDLE(name, Type, Function, kind)                     \
+  inline MPI_##Type name##_in(int number) {                                   \
+    const auto value = static_cast<unsigned>(number);                         \
+    if (value <= kPredefinedMax) [[likely]]                                   \
+      return reinterpret_cast<MPI_##Type>(static_cast<uintptr_t>(value));     \
+    if (kind != kOwnPlaces && number > 0) {                                   \
+      if (void* const object = object_of(kind, value)) [[likely]]             \
+        return static_cast<MPI_##Type>(object);                               \
+    }                                                                         \
+    return PMPI_##Function##_fromint(number);                                 \
+  }                                                                           \
+  inline int name##_out(MPI_##Type handle) {                                  \
+    const auto value = reinterpret_cast<uintptr_t>(handle);                   \
+    if (value <= kPredefinedMax) return static_cast<int>(value);              \
+    if (kind != kOwnPlaces) {                                                 \
+      if (const int number = number_of(kind, handle); number != 0) [[likely]] \
+        return number;                                                        \
+    }                                                                         \
+    return PMPI_##Function##_toint(handle);                                   \
   }
-HEARTH_FORTRAN_HANDLE(comm, Comm, Comm)
-HEARTH_FORTRAN_HANDLE(type, Datatype, Type)
-HEARTH_FORTRAN_HANDLE(errhandler, Errhandler, Errhandler)
-HEARTH_FORTRAN_HANDLE(file, File, File)
-HEARTH_FORTRAN_HANDLE(group, Group, Group)
-HEARTH_FORTRAN_HANDLE(info, Info, Info)
-HEARTH_FORTRAN_HANDLE(message, Message, Message)
-HEARTH_FORTRAN_HANDLE(op, Op, Op)
-HEARTH_FORTRAN_HANDLE(request, Request, Request)
-HEARTH_FORTRAN_HANDLE(session, Session, Session)
-HEARTH_FORTRAN_HANDLE(win, Win, Win)
+// In the order of abi::PoolKind, which handles.cpp checks.
+HEARTH_FORTRAN_HANDLE(comm, Comm, Comm, 0)
+HEARTH_FORTRAN_HANDLE(group, Group, Group, 1)
+HEARTH_FORTRAN_HANDLE(info, Info, Info, 2)
+HEARTH_FORTRAN_HANDLE(op, Op, Op, 3)
+HEARTH_FORTRAN_HANDLE(errhandler, Errhandler, Errhandler, 4)
+HEARTH_FORTRAN_HANDLE(session, Session, Session, 5)
+HEARTH_FORTRAN_HANDLE(win, Win, Win, 6)
+HEARTH_FORTRAN_HANDLE(type, Datatype, Type, 7)
+HEARTH_FORTRAN_HANDLE(request, Request, Request, 8)
+HEARTH_FORTRAN_HANDLE(message, Message, Message, 9)
+HEARTH_FORTRAN_HANDLE(file, File, File, kOwnPlaces)
 #undef HEARTH_FORTRAN_HANDLE
 
 }  // namespace hearth::fortran

@@ -23,9 +23,15 @@ CONVERTS = """
 #include <mpi.h>
 MPI_Fint number(MPI_Comm comm);
 int both_ways(MPI_Status *status, MPI_Fint *words);
+int new_ways(MPI_Status *status, MPI_Fint *words, MPI_F08_status *other);
 MPI_Fint number(MPI_Comm comm) { return MPI_Comm_c2f(MPI_Comm_f2c(MPI_Comm_c2f(comm))); }
 int both_ways(MPI_Status *status, MPI_Fint *words) {
   return MPI_Status_c2f(status, words) || MPI_Status_f2c(words, status) || words == MPI_F_STATUS_IGNORE;
+}
+int new_ways(MPI_Status *status, MPI_Fint *words, MPI_F08_status *other) {
+  return MPI_Status_c2f08(status, other) || MPI_Status_f082c(other, status) ||
+         MPI_Status_f2f08(words, other) || MPI_Status_f082f(other, words) ||
+         other == MPI_F08_STATUS_IGNORE || other == MPI_F08_STATUSES_IGNORE;
 }
 """
 REMOVED = """

@@ -6,7 +6,8 @@
 The build writes FILE: a row per program of tests/multi with its source, numbers of ranks, arguments. A
 program that only uses mpi.h must pass everywhere. If a library lacks a feature or violates the standard,
 peer_exceptions.txt gives the reason. An exception for a program that passes is stale and counts as a
-failure. mpich-abi runs the binaries of this build tree on MPICH's libmpi_abi.so.1.
+failure. mpich-abi runs the binaries of this build tree on MPICH's libmpi_abi.so.1; it is the only one for
+programs in Fortran (fortran_table.txt).
 """
 
 import argparse

@@ -1,5 +1,6 @@
 /* The half of attributes.f90 in C. */
 #include <mpi.h>
+#include <string.h>
 
 static long cell;
 
@@ -21,5 +22,13 @@ MPI_Aint address_in_c(void) {
 int statuses_in_c(const int* f_status) {
   MPI_Status status;
   MPI_Status_f2c(f_status, &status);
-  return status.MPI_SOURCE == 1 && status.MPI_TAG == 2 && status.MPI_ERROR == 3;
+  if (status.MPI_SOURCE != 1 || status.MPI_TAG != 2 || status.MPI_ERROR != 3) return 0;
+  MPI_F08_status f08;
+  int again[MPI_F_STATUS_SIZE] = {0};
+  MPI_Status_c2f08(&status, &f08);
+  MPI_Status_f082f(&f08, again);
+  if (memcmp(again, f_status, sizeof again) != 0) return 0;
+  MPI_Status_f2f08(f_status, &f08);
+  MPI_Status_f082c(&f08, &status);
+  return memcmp(&status, f_status, sizeof again) == 0;
 }
