@@ -8,5 +8,7 @@ set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
 # Header-only libraries (and Python) are the host's, after the target's own headers; all other libraries are
 # built here or left out.
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+file(GLOB description /usr/lib/*/cmake/fmt)
+set(fmt_DIR ${description} CACHE PATH "fmt, of which only the headers are used")
 set(CMAKE_C_FLAGS_INIT "-idirafter /usr/include")
 set(CMAKE_CXX_FLAGS_INIT "-idirafter /usr/include")

@@ -3,13 +3,17 @@
 if(NOT DEFINED HEARTH_WHEEL_MACHINE)
   set(HEARTH_WHEEL_MACHINE ${CMAKE_HOST_SYSTEM_PROCESSOR})
 endif()
+get_filename_component(root ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 # The compiler checks read this file too.
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES HEARTH_WHEEL_MACHINE)
 if(NOT HEARTH_WHEEL_MACHINE STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
   include(${CMAKE_CURRENT_LIST_DIR}/${HEARTH_WHEEL_MACHINE}.cmake)
+  # What the build of hwloc found out about that machine.
+  set(hwloc ${root}/.cache/hwloc-${HEARTH_WHEEL_MACHINE}/include)
+  string(APPEND CMAKE_C_FLAGS_INIT " -idirafter ${hwloc}")
+  string(APPEND CMAKE_CXX_FLAGS_INIT " -idirafter ${hwloc}")
 endif()
 set(HEARTH_OLDEST_GLIBC 2.28)
-get_filename_component(root ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 set(stubs ${root}/.cache/wheel/glibc-${HEARTH_WHEEL_MACHINE})
 if(NOT EXISTS ${stubs}/libc.so)
   message(FATAL_ERROR "${stubs} is missing: glibc's symbols, which the wheel is linked against. Remedy: "

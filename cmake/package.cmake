@@ -31,9 +31,11 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= ${HEARTH_OLDEST_GLIBC})")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gcc | c-compiler, libc6-dev")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfabric1, g++")
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "MPI 5.0 library with the standard ABI, optimised for a single node
- Launcher, libraries, header, compiler wrappers and the tool hearth of Hearth MPI. The commands mpiexec,
- mpirun and mpicc are alternatives of those of Open MPI and MPICH.")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "MPI 5.0 library with the standard ABI, optimised for a single node")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
+"Launcher, libraries, header, compiler wrappers and the tool hearth of
+Hearth MPI. The commands mpiexec, mpirun and mpicc are alternatives of
+those of Open MPI and MPICH.")
 set(HEARTH_TRIPLET ${CMAKE_LIBRARY_ARCHITECTURE})
 set(CPACK_HEARTH_TRIPLET ${HEARTH_TRIPLET})
 foreach(script postinst prerm)  # debian/postinst.in, debian/prerm.in

@@ -9,6 +9,7 @@ newer glibc versions that the C++ library calls (cmake/oldest_glibc.cmake adds i
 
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,8 +17,45 @@ from pathlib import Path
 
 GLIBC = "2.28"
 LOADERS = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
-# The libraries that glibc 2.34 merged into libc.so.6.
+# glibc 2.34 merged these libraries into libc.so.6.
 MERGED = {"pthread": "libpthread.so.0", "dl": "libdl.so.2", "rt": "librt.so.1", "util": "libutil.so.1"}
+
+# Variables of libc.so.6 with two names: {weak name: strong name}. Zig gives each name its own address. A
+# program that copies the variable would then copy only the name that it refers to, and the C library would
+# write to the other: the linker has to see that they are one.
+ALIASES = {
+    b"environ": b"__environ",
+    b"_environ": b"__environ",
+    b"program_invocation_name": b"__progname_full",
+    b"program_invocation_short_name": b"__progname",
+    b"tzname": b"__tzname",
+    b"daylight": b"__daylight",
+    b"timezone": b"__timezone",
+}
+SYMBOL = struct.Struct("<IBBHQQ")  # name, binding and type, visibility, section, value, bytes
+WEAK_OBJECT = 2 << 4 | 1
+
+
+def join_aliases(library):
+    """Gives both names of each variable one address, in the file's table of dynamic symbols."""
+    contents = bytearray(library.read_bytes())
+    sections_at = struct.unpack_from("<Q", contents, 40)[0]
+    entry_bytes, count = struct.unpack_from("<HH", contents, 58)
+    sections = [
+        struct.unpack_from("<IIQQQQIIQQ", contents, sections_at + i * entry_bytes) for i in range(count)
+    ]
+    table = next(section for section in sections if section[1] == 11)  # SHT_DYNSYM
+    names_at = sections[table[6]][4]
+    found = {}
+    for at in range(table[4], table[4] + table[5], SYMBOL.size):
+        symbol = SYMBOL.unpack_from(contents, at)
+        start = names_at + symbol[0]
+        found[bytes(contents[start : contents.index(0, start)])] = (at, symbol)
+    for weak, strong in ALIASES.items():
+        at, (name, _, visibility, _, _, _) = found[weak]
+        _, (_, _, _, section, value, size) = found[strong]
+        SYMBOL.pack_into(contents, at, name, WEAK_OBJECT, visibility, section, value, size)
+    library.write_bytes(contents)
 
 
 def linked_files(machine, folder):
@@ -64,6 +102,7 @@ def make_stubs(machine, target):
         for library in libc.parent.glob("lib*.so.*"):
             renamed = LOADERS[machine] if library.name.startswith("libld.so") else library.name
             shutil.copy(library, target / renamed)
+        join_aliases(target / "libc.so.6")
         for file in (start, nonshared):
             shutil.copy(file, target)
     as_needed = " ".join([*MERGED.values(), LOADERS[machine]])

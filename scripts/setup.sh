@@ -311,6 +311,7 @@ setup_wheel_aarch64() {
     "-o APT::Architecture=arm64 -o APT::Architectures=arm64 download libhwloc-dev:arm64" ||
     stop "no hwloc for aarch64"
   (cd .cache/hwloc-aarch64 && dpkg -x libhwloc-dev_*_arm64.deb unpacked &&
+    mkdir -p include && cp -r unpacked/usr/include/aarch64-linux-gnu/hwloc include &&
     cp -L "$(find unpacked -name libhwloc.a | head -1)" libhwloc.a.new && rm -rf unpacked ./*.deb &&
     mv libhwloc.a.new libhwloc.a)
 }

@@ -8,6 +8,7 @@ program a script that executes it. The platform tag is the newest glibc that a f
 import base64
 import hashlib
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -41,16 +42,26 @@ Description-Content-Type: text/markdown
 WHEEL = "Wheel-Version: 1.0\nGenerator: scripts/wheel.py\nRoot-Is-Purelib: false\nTag: {tag}\n"
 
 
+# By e_machine of the ELF header.
+MACHINES = {62: "x86_64", 183: "aarch64"}
+
+
 def is_elf(contents):
     return contents.startswith(b"\x7fELF")
+
+
+def machine_of(contents):
+    return MACHINES[int.from_bytes(contents[18:20], "little")]
 
 
 def stripped(path):
     """An ELF file without debugging information. The library that programs call keeps its symbols, which
     `mpiexec --why` prints."""
     kind = "--strip-debug" if path.name.startswith("libmpi_abi") else "--strip-all"
+    machine = machine_of(path.read_bytes()[:20])
+    strip = "strip" if machine == platform.machine() else f"{machine}-linux-gnu-strip"
     with tempfile.NamedTemporaryFile() as copy:
-        subprocess.run(["strip", kind, "-o", copy.name, str(path)], check=True)
+        subprocess.run([strip, kind, "-o", copy.name, str(path)], check=True)
         return Path(copy.name).read_bytes()
 
 
@@ -89,11 +100,9 @@ def platform_of(prefix):
     for path in sorted(prefix.rglob("*")):
         if path.is_symlink() or not path.is_file() or not is_elf(path.read_bytes()[:4]):
             continue
-        command = ["readelf", "-hVW", str(path)]
+        command = ["readelf", "-VW", str(path)]
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        machine = {"Advanced Micro Devices X86-64": "x86_64", "AArch64": "aarch64"}[
-            re.search(r"Machine:\s+(.*)", text).group(1)
-        ]
+        machine = machine_of(path.read_bytes()[:20])
         needed = [tuple(map(int, found)) for found in re.findall(r"GLIBC_(\d+)\.(\d+)", text)]
         newest = max([newest, *needed])
     if machine is None:
@@ -145,7 +154,8 @@ def make_wheel(prefix, folder):
     tag = f"py3-none-{platform_of(prefix)}"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{NAME}-{version}-{tag}.whl"
-    archive = Archive(path, version)
+    unfinished = path.with_suffix(".new")
+    archive = Archive(unfinished, version)
     for module in sorted((ROOT / "python" / NAME).glob("*.py")):
         archive.add(f"{NAME}/{module.name}", module.read_bytes())
     bytes_installed = 0
@@ -163,6 +173,7 @@ def make_wheel(prefix, folder):
     for name, text in licences():
         archive.add(f"{archive.information}/licenses/{name}.txt", text)
     archive.close()
+    os.replace(unfinished, path)
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, installed {bytes_installed / 1e6:.1f} MB")
     return path
 

@@ -1,4 +1,5 @@
 # Run by CPack on the staged files, before they are packed: names outside of /usr/lib/hearth, and documents.
+cmake_policy(VERSION 3.22)
 set(usr ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr)
 set(hearth ${usr}/lib/hearth)
 set(document ${usr}/share/doc/hearth-mpi)
@@ -14,7 +15,7 @@ endforeach()
 # Compressed without a time, so that the same files give the same package.
 foreach(name hearth mpiexec mpicc)
   set(page ${name}.hearth.1)
-  if(name STREQUAL hearth)
+  if(name STREQUAL "hearth")
     set(page hearth.1)
   endif()
   file(COPY_FILE ${hearth}/share/man/man1/${name}.1 ${usr}/share/man/man1/${page})
@@ -38,6 +39,13 @@ Copyright: the Hearth MPI developers
 License: BSD-3-clause
  ${licence}
 ")
-file(COPY ${CPACK_HEARTH_SOURCE}/CHANGELOG.md DESTINATION ${document})
-file(RENAME ${document}/CHANGELOG.md ${document}/changelog)
+file(COPY_FILE ${CPACK_HEARTH_SOURCE}/CHANGELOG.md ${document}/NEWS)
+execute_process(COMMAND gzip -9nf ${document}/NEWS COMMAND_ERROR_IS_FATAL ANY)
+file(TIMESTAMP ${CPACK_HEARTH_SOURCE}/CHANGELOG.md date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+file(WRITE ${document}/changelog "hearth-mpi (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium
+
+  * NEWS.gz says what changed.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${date}
+")
 execute_process(COMMAND gzip -9nf ${document}/changelog COMMAND_ERROR_IS_FATAL ANY)

@@ -102,6 +102,7 @@ class Deb(unittest.TestCase):
     def test_description(self):
         self.assertEqual(self.field("Package"), "hearth-mpi")
         self.assertRegex(self.field("Depends"), r"^libc6 \(>= 2\.\d+\)$")
+        self.assertRegex(self.field("Description"), r"^MPI 5\.0 library .*\n Launcher, .*\n Hearth MPI\. ")
         self.assertEqual(self.field("Architecture"), run("dpkg", "--print-architecture").strip())
 
     def test_contents(self):
@@ -113,6 +114,7 @@ class Deb(unittest.TestCase):
             "bin/mpiexec.hearth",
             "bin/hearth",
             "share/man/man1/mpiexec.hearth.1.gz",
+            "share/man/man1/hearth.1.gz",
             "share/doc/hearth-mpi/copyright",
             "share/doc/hearth-mpi/changelog.gz",
         ):

@@ -98,6 +98,8 @@ class Wheel(unittest.TestCase):
     def test_nothing_but_glibc_is_needed(self):
         glibc = ("libc.so", "libm.so", "ld-linux", "libpthread.so", "libdl.so", "librt.so")
         programs = [self.environment / "bin" / name for name in ("mpiexec", "hearth")]
+        programs = [path for path in programs if path.read_bytes().startswith(b"\x7fELF")]
+        self.assertTrue(programs)
         for path in [*self.environment.glob("lib/lib*.so.*"), *programs]:
             text = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True).stdout
             needed = {line.split("[")[1].rstrip("]") for line in text.splitlines() if "(NEEDED)" in line}
