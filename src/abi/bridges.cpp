@@ -134,7 +134,7 @@ Status Bridges::attach(shm::Segment segment, uint32_t number, const std::vector<
   Runtime& run = runtime();
   taken = has_number(number);
   if (taken) return {};
-  Bridge made = {number, std::move(segment), std::nullopt, nullptr, {}};
+  Bridge made = {number, std::move(segment), std::nullopt, nullptr, {}, true};
   for (const ProcessName& name : names) {
     PeerIndex peer = MPI_PROC_NULL;
     if (const Status status = know(name, peer); !status.ok()) {
@@ -175,6 +175,7 @@ void Bridges::detach(Bridge& bridge) {
 }
 
 bool Bridges::is_needed(const Bridge& bridge) const {
+  if (bridge.being_made) return true;
   const Pool<objects::Comm>& comms = objects::pools.comms;
   for (size_t slot = 0; slot < comms.slots_used(); ++slot) {
     const objects::Comm* comm = comms.at(slot);

@@ -39,6 +39,7 @@ struct Bridge {
   std::optional<shm::Node> node;
   transport::ShmTransport* transport = nullptr;
   std::vector<PeerIndex> peers;  // by place in the segment, including this process
+  bool being_made = true;        // its first communicator does not exist yet
 };
 
 class Bridges {
