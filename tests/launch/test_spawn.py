@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""MPI_Comm_spawn and connections between jobs: when a process ends, nothing hangs and nothing is left behind."""
+"""MPI_Comm_spawn and connections between jobs: when a process ends, nothing hangs or is left behind."""
 
 import os
 import signal
