@@ -98,6 +98,7 @@ void Bridges::forget(PeerIndex peer) {
   run.engine->failure_handler().drop_messages_from(peer);
   run.engine->renew_peer(peer);
   run.deaths->forget(peer);
+  std::erase(suspects_, peer);
   others_[index_of(peer)].reset();
   over_[index_of(peer)] = nullptr;
 }
@@ -134,7 +135,7 @@ Status Bridges::attach(shm::Segment segment, uint32_t number, const std::vector<
   Runtime& run = runtime();
   taken = has_number(number);
   if (taken) return {};
-  Bridge made = {number, std::move(segment), std::nullopt, nullptr, {}};
+  Bridge made = {number, std::move(segment), std::nullopt, nullptr, {}, true};
   for (const ProcessName& name : names) {
     PeerIndex peer = MPI_PROC_NULL;
     if (const Status status = know(name, peer); !status.ok()) {
@@ -175,6 +176,7 @@ void Bridges::detach(Bridge& bridge) {
 }
 
 bool Bridges::is_needed(const Bridge& bridge) const {
+  if (bridge.being_made) return true;
   const Pool<objects::Comm>& comms = objects::pools.comms;
   for (size_t slot = 0; slot < comms.slots_used(); ++slot) {
     const objects::Comm* comm = comms.at(slot);
@@ -279,7 +281,7 @@ void Bridges::check_liveness() {
 }
 
 // If the program returns errors, it gets one; otherwise this ends the job.
-void Bridges::note_death(const Bridge& bridge, PeerIndex peer) const {
+void Bridges::note_death(const Bridge& bridge, PeerIndex peer) {
   // It may have left between the two looks.
   if (has_left(bridge.node->block_of(peer))) return;
   char words[160];
@@ -288,6 +290,9 @@ void Bridges::note_death(const Bridge& bridge, PeerIndex peer) const {
                 static_cast<unsigned long long>(name_of(peer).rank), bridge.node->block_of(peer).pid);
   if (atomic::load_relaxed(shm::node().block().returns_errors) != 0)
     return runtime().deaths->note(peer, words);
+  // The launcher of this job may know a cause that lies in this job, so wait for one more check.
+  if (std::find(suspects_.begin(), suspects_.end(), peer) == suspects_.end())
+    return suspects_.push_back(peer);
   const Status died = fail(MPI_ERR_PROC_ABORTED,
                            "%s. Likely cause: it crashed or was killed; its own mpiexec reports how", words);
   end_job(died.error_class(), last_failure_text());

@@ -39,6 +39,7 @@ struct Bridge {
   std::optional<shm::Node> node;
   transport::ShmTransport* transport = nullptr;
   std::vector<PeerIndex> peers;  // by place in the segment, including this process
+  bool being_made = true;        // its first communicator does not exist yet
 };
 
 class Bridges {
@@ -97,13 +98,14 @@ class Bridges {
   bool is_quiet(const Bridge& bridge) const;
   void leave(std::list<Bridge>::iterator bridge);
   void forget(PeerIndex peer);
-  void note_death(const Bridge& bridge, PeerIndex peer) const;
+  void note_death(const Bridge& bridge, PeerIndex peer);
 
   std::list<Bridge> bridges_;  // at stable addresses
   std::vector<const Bridge*>
       over_;  // by PeerIndex less the size of the job: the bridge by which it is reached
   std::vector<std::optional<ProcessName>> others_;  // the same index; none: free
   uint64_t checked_ns_ = 0;
+  std::vector<PeerIndex> suspects_;  // gone at an earlier check
 };
 
 }  // namespace hearth::abi

@@ -28,8 +28,8 @@ const int* predefined_attribute(int keyval) {
   static const int time_is_global = shm::node().is_one_of_several() ? 0 : 1;  // each machine has its clock
   static const int application = abi::runtime().job.app;
   // What MPI_Comm_spawn can start without sharing processors.
-  static const int universe_size = std::max(
-      abi::runtime().job.size, static_cast<int>(abi::runtime().job.segment.job().usable_processors));
+  static const int universe_size =
+      std::max(abi::runtime().job.size, static_cast<int>(abi::runtime().job.segment.job().usable_processors));
   switch (keyval) {
     case MPI_TAG_UB:
       return &tag_upper_bound;

@@ -48,6 +48,11 @@ std::span<std::byte> bytes_of(Packet& packet) {
 class Connecting {
  public:
   Connecting(objects::Comm& comm, int root, bool accepts) : comm_(comm), root_(root), accepts_(accepts) {}
+  ~Connecting() {
+    if (bridge_ != nullptr) bridge_->being_made = false;
+  }
+  Connecting(const Connecting&) = delete;
+  Connecting& operator=(const Connecting&) = delete;
 
   Status run(const Meet& meet, objects::Comm*& made) {
     Caller caller;

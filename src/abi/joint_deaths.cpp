@@ -30,6 +30,14 @@ uint32_t JointDeaths::death_of(int process) const {
   return 0;
 }
 
+uint32_t JointDeaths::in_segment(uint32_t count) const {
+  uint32_t foreign = 0;
+  for (size_t i = 0; i < foreign_.size(); ++i) {
+    if (foreign_[i].home_before + static_cast<uint32_t>(i) + 1 <= count) ++foreign;
+  }
+  return count - foreign;
+}
+
 void JointDeaths::describe(int process, char* text, size_t bytes) const {
   if (process < home_size_) return home_.describe(process, text, bytes);
   const auto death = std::find_if(foreign_.begin(), foreign_.end(),

@@ -27,6 +27,7 @@ class JointDeaths final : public shm::Deaths {
   uint32_t death_of(int process) const override;
   void describe(int process, char* text, size_t bytes) const override;
   void go_on() const override { home_.go_on(); }
+  uint32_t in_segment(uint32_t count) const override;
 
  private:
   struct Foreign {

@@ -167,7 +167,7 @@ Status call_port(const std::string& name, const std::vector<ProcessName>& names,
 
 bool answers(const std::string& name) {
   PortAddress address;
-  if (!parse(name, address)) return true;
+  if (!parse(name, address)) return false;
   return os::connect_to_name(address.socket, kCallNs).open();
 }
 

@@ -61,7 +61,7 @@ class Port {
 Status call_port(const std::string& name, const std::vector<ProcessName>& names, uint32_t ring_lines,
                  os::Descriptor& socket);
 
-/// False if the name is that of a port of this machine that no longer exists.
+/// Whether a port of that name exists.
 bool answers(const std::string& name);
 
 /// The ports of MPI_Open_port.

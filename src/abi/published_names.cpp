@@ -79,6 +79,10 @@ Status write_file(const std::string& path, const std::string& port) {
 }  // namespace
 
 Status publish_name(const std::string& service, const std::string& port, bool unique) {
+  if (!answers(port)) {
+    return fail(MPI_ERR_PORT, "'%.100s' is not the name of an open port. Remedy: MPI_Open_port",
+                port.c_str());
+  }
   std::string path;
   HEARTH_TRY(find_file(service, path));
   const std::string before = port_in(path);

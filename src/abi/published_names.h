@@ -11,8 +11,9 @@
 
 namespace hearth::abi {
 
-/// MPI_ERR_SERVICE if the name is published, with a port that exists, or if there is no private folder.
-/// `unique` false: the last port that this process published under the name is replaced.
+/// MPI_ERR_PORT if there is no such port; MPI_ERR_SERVICE if the name is published, with a port that exists,
+/// or if there is no private folder. `unique` false: the last port that this process published under the name
+/// is replaced.
 Status publish_name(const std::string& service, const std::string& port, bool unique);
 /// MPI_ERR_SERVICE if the name is not published with this port.
 Status unpublish_name(const std::string& service, const std::string& port);

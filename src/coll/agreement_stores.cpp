@@ -53,6 +53,12 @@ bool is_told_dead(PeerIndex process, uint32_t deaths) {
   return death != 0 && death <= deaths;
 }
 
+/// Of the deaths that this process has acknowledged, those in the segment.
+uint32_t acknowledged_here(const objects::Comm& comm) {
+  const shm::Deaths* deaths = p2p::engine().failures().registry();
+  return deaths == nullptr ? comm.deaths_acknowledged : deaths->in_segment(comm.deaths_acknowledged);
+}
+
 uint32_t deaths_told() {
   return shm::node().liveness().deaths();
 }
@@ -172,7 +178,7 @@ bool ByStores::passed(const Place& place) const {
 void ByStores::contribute() {
   AgreementEntry& entry = *place_->entry;
   atomic::store_relaxed(entry.flags, part_.flags);
-  atomic::store_relaxed(entry.acknowledged, part_.comm.deaths_acknowledged);
+  atomic::store_relaxed(entry.acknowledged, acknowledged_here(part_.comm));
   // Pairs with the load in gather().
   atomic::store_release(entry.contributed, part_.number);
   chaos::at(chaos::Point::agreement_contributed);
@@ -182,7 +188,7 @@ void ByStores::contribute() {
 bool ByStores::gather() {
   const PeerIndex self = p2p::engine().self();
   uint32_t flags = part_.flags;
-  uint32_t acknowledged = part_.comm.deaths_acknowledged;
+  uint32_t acknowledged = acknowledged_here(part_.comm);
   const uint32_t deaths = deaths_told();
   for (const PeerIndex process : part_.members) {
     if (process == self) continue;

@@ -139,7 +139,7 @@ bool MessageProfile::allows_direct_ring(PeerIndex from, uint64_t bytes, int tag)
     recorder_->arrived(from, bytes, tag);
     return false;
   }
-  if (of(from).seen_receives_left == 0) return true;
+  if (from >= size() || of(from).seen_receives_left == 0) return true;
   --of(from).seen_receives_left;
   return false;
 }

@@ -143,6 +143,7 @@ void Recorder::fell_back(PeerIndex to, int way, uint64_t bytes) {
 }
 
 void Recorder::arrived(PeerIndex from, uint64_t bytes, int tag) {
+  if (!has_row(from)) return;
   message_event(EventKind::arrived, from, 0, bytes, tag, ++arrived_numbers_[static_cast<size_t>(from)]);
 }
 

@@ -32,6 +32,8 @@ class Deaths {
   virtual void describe(int rank, char* text, size_t bytes) const = 0;
   /// Informs the launcher that the job continues without the dead ranks.
   virtual void go_on() const = 0;
+  /// How many of the first `count` deaths are in the segment's registry, which numbers only its own.
+  virtual uint32_t in_segment(uint32_t count) const { return count; }
 };
 
 class Liveness final : public Deaths {

@@ -9,6 +9,7 @@
  *   COLL_ONLY=allreduce    this collective only
  *   COLL_SECONDS=N         rounds for this time
  *   COLL_MPI_MEMORY=N      N of 100 buffers come from MPI_Alloc_mem (default 30)
+ *   COLL_SPAWN=N           the job starts N processes that take part, by MPI_Comm_spawn
  *   COLL_VERBOSE=1         the first rank of its communicator describes each call */
 #include "random_calls.h"
 
@@ -214,7 +215,7 @@ static void run_batch(Stream* stream, Group groups[2], int is_last) {
   if (frees_early) {
     /* Calls in flight continue without the handle of their communicator (MPI 5.0 section 7.4.3). */
     for (int i = 0; i < 2; ++i)
-      if (groups[i].comm != MPI_COMM_WORLD && groups[i].comm != MPI_COMM_NULL) MPI_Comm_free(&groups[i].comm);
+      if (groups[i].comm != all_ && groups[i].comm != MPI_COMM_NULL) MPI_Comm_free(&groups[i].comm);
   }
   for (int i = 0; i < persistents; ++i) open[opens++] = persistent[i];
   complete(&own, open, opens);
@@ -252,8 +253,8 @@ static void run_round(void) {
 
 /* Sends rank 0's word to all ranks without a collective. */
 static uint64_t of_rank_0(uint64_t word) {
-  for (int to = 1; rank_ == 0 && to < size_; ++to) MPI_Send(&word, 8, MPI_BYTE, to, 1, MPI_COMM_WORLD);
-  if (rank_ != 0) MPI_Recv(&word, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int to = 1; rank_ == 0 && to < size_; ++to) MPI_Send(&word, 8, MPI_BYTE, to, 1, all_);
+  if (rank_ != 0) MPI_Recv(&word, 8, MPI_BYTE, 0, 1, all_, MPI_STATUS_IGNORE);
   return word;
 }
 
@@ -262,10 +263,32 @@ static long environment(const char* name, long otherwise) {
   return text == NULL ? otherwise : atol(text);
 }
 
+/* With COLL_SPAWN, all_ has the processes of this job and those that it starts. */
+static MPI_Comm join_children(char** argv) {
+  MPI_Comm inter;
+  MPI_Comm_get_parent(&inter);
+  const int is_child = inter != MPI_COMM_NULL;
+  const int children = (int)environment("COLL_SPAWN", 0);
+  if (!is_child && children > 0) {
+    MPI_Comm_spawn(argv[0], argv + 1, children, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                   MPI_ERRCODES_IGNORE);
+  }
+  all_ = MPI_COMM_WORLD;
+  if (inter != MPI_COMM_NULL) MPI_Intercomm_merge(inter, is_child, &all_);
+  return inter;
+}
+
+static void part(MPI_Comm connection) {
+  if (connection == MPI_COMM_NULL) return;
+  MPI_Comm_free(&all_);
+  MPI_Comm_disconnect(&connection);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  const MPI_Comm connection = join_children(argv);
+  MPI_Comm_rank(all_, &rank_);
+  MPI_Comm_size(all_, &size_);
   CHECK(size_ <= kRanksMax, "more than %d ranks", kRanksMax);
   const double begin = now();
   const char* wish = getenv("COLL_SEED");
@@ -288,6 +311,7 @@ int main(int argc, char** argv) {
   }
   MPI_Op_free(&users_[0]);
   MPI_Op_free(&users_[1]);
+  part(connection);
   MPI_Finalize();
   return 0;
 }

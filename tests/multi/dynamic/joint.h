@@ -9,7 +9,7 @@
 static int one_job_;
 
 /* Each process exchanges messages with each of the other group, whose contents name sender and length. */
-static void check_messages(MPI_Comm inter) {
+static inline void check_messages(MPI_Comm inter) {
   static const int lengths[] = {0, 1, 7, 60, 300, 5000, 70000, 1000003};
   int remotes, rank;
   MPI_Comm_remote_size(inter, &remotes);
@@ -37,7 +37,7 @@ static void check_messages(MPI_Comm inter) {
 }
 
 /* `high`: this process's group is the second one of the merged communicator. */
-static void check_inter_collectives(MPI_Comm inter, int high) {
+static inline void check_inter_collectives(MPI_Comm inter, int high) {
   int size, remotes, rank;
   MPI_Comm_size(inter, &size);
   MPI_Comm_remote_size(inter, &remotes);
@@ -62,7 +62,7 @@ static void check_inter_collectives(MPI_Comm inter, int high) {
   free(out);
 }
 
-static void check_intra_collectives(MPI_Comm comm) {
+static inline void check_intra_collectives(MPI_Comm comm) {
   int size, rank;
   MPI_Comm_size(comm, &size);
   MPI_Comm_rank(comm, &rank);
@@ -92,7 +92,7 @@ static void check_intra_collectives(MPI_Comm comm) {
 }
 
 /* Communicators made of the merged one. */
-static void check_derived(MPI_Comm merged, MPI_Comm inter) {
+static inline void check_derived(MPI_Comm merged, MPI_Comm inter) {
   int size, rank, result;
   MPI_Comm_size(merged, &size);
   MPI_Comm_rank(merged, &rank);
@@ -128,7 +128,7 @@ static void check_derived(MPI_Comm merged, MPI_Comm inter) {
   MPI_Comm_free(&copy);
 }
 
-static void check_joint(MPI_Comm inter, int high) {
+static inline void check_joint(MPI_Comm inter, int high) {
   int is_inter;
   MPI_Comm_test_inter(inter, &is_inter);
   CHECK(is_inter, "the connection is no intercommunicator");

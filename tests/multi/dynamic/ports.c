@@ -57,6 +57,8 @@ static void test_errors(void) {
   CHECK(class_of(code) == MPI_ERR_PORT, "accepting at a closed port: class %d", class_of(code));
   code = MPI_Close_port(closed);
   CHECK(class_of(code) == MPI_ERR_PORT, "closing a port twice: class %d", class_of(code));
+  code = MPI_Publish_name("hearth test: no port", MPI_INFO_NULL, closed);
+  CHECK(class_of(code) == MPI_ERR_PORT, "publishing a closed port: class %d", class_of(code));
   code = MPI_Unpublish_name("hearth test: never published", MPI_INFO_NULL, closed);
   CHECK(class_of(code) == MPI_ERR_SERVICE, "unpublishing what is not published: class %d", class_of(code));
   /* Who knows the socket, but not the secret, is refused. */
