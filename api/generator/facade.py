@@ -133,6 +133,8 @@ class Wrapper:
         self.before, self.after, self.arguments = [], [], []
 
     def length(self, index):
+        if self.name == "Comm_spawn_multiple":
+            return "entries_at_root(count, root, comm)"
         for parameter in reversed(self.parameters[:index]):
             if parameter.kind in LENGTHS:
                 return parameter.name

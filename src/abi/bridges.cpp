@@ -77,11 +77,11 @@ Status Bridges::know(const ProcessName& name, PeerIndex& peer) {
   if (peer != MPI_PROC_NULL) return {};
   auto place = std::find(others_.begin(), others_.end(), std::nullopt);
   if (place == others_.end()) {
-    if (!p2p::engine().add_peer()) {
+    if (!p2p::engine().processes().add()) {
       return fail(MPI_ERR_NO_MEM,
                   "no room for another process: this one knows %d. Remedy: disconnect from jobs that are no "
                   "longer needed (MPI_Comm_disconnect), or raise the limit on address space (ulimit -v)",
-                  p2p::engine().size());
+                  p2p::engine().processes().count());
     }
     others_.emplace_back();
     over_.emplace_back();
@@ -96,7 +96,7 @@ void Bridges::forget(PeerIndex peer) {
   Runtime& run = runtime();
   run.islands->route(peer, nullptr);
   run.engine->failure_handler().drop_messages_from(peer);
-  run.engine->renew_peer(peer);
+  run.engine->processes().renew(peer);
   run.deaths->forget(peer);
   std::erase(suspects_, peer);
   others_[index_of(peer)].reset();
@@ -147,7 +147,7 @@ Status Bridges::attach(shm::Segment segment, uint32_t number, const std::vector<
     made.peers.push_back(peer);
   }
   Bridge& bridge = bridges_.emplace_back(std::move(made));
-  std::vector<int> places(static_cast<size_t>(run.engine->size()), -1);
+  std::vector<int> places(static_cast<size_t>(run.engine->processes().count()), -1);
   for (size_t place = 0; place < bridge.peers.size(); ++place) {
     places[static_cast<size_t>(bridge.peers[place])] = static_cast<int>(place);
   }
@@ -162,7 +162,7 @@ Status Bridges::attach(shm::Segment segment, uint32_t number, const std::vector<
     if (!is_foreign(peer)) continue;
     const Bridge*& over = over_[index_of(peer)];
     if (over != nullptr && !has_left(over->node->block_of(peer))) continue;
-    if (over != nullptr) run.engine->renew_peer(peer);
+    if (over != nullptr) run.engine->processes().renew(peer);
     over = &bridge;
     run.islands->route(peer, bridge.transport);
   }
@@ -211,7 +211,7 @@ void Bridges::leave(std::list<Bridge>::iterator bridge) {
       forget(peer);
       continue;
     }
-    run.engine->renew_peer(peer);
+    run.engine->processes().renew(peer);
     over_[index_of(peer)] = &*other;
     run.islands->route(peer, other->transport);
   }

@@ -34,7 +34,7 @@ void go_on() {
 /// The members that are known to be dead, in the order of their deaths.
 Peers failed_members(const Comm& comm) {
   p2p::Engine& engine = p2p::engine();
-  static_cast<void>(engine.poll_failures());
+  static_cast<void>(engine.failure_handler().poll());
   Peers failed;
   for (const Group* group : {comm.group, comm.remote_group}) {
     if (group == nullptr) continue;
@@ -56,7 +56,7 @@ Peers acknowledged_members(const Comm& comm) {
 }
 
 void acknowledge_all(Comm& comm) {
-  static_cast<void>(p2p::engine().poll_failures());
+  static_cast<void>(p2p::engine().failure_handler().poll());
   p2p::engine().failure_handler().acknowledge(comm, p2p::engine().failures().deaths());
   go_on();
 }
@@ -79,7 +79,7 @@ Peers living(const Agreement& agreement, const Group& group) {
 
 /// No communicator if one of two groups has no survivor.
 Status make_shrunk(Comm& comm, const Agreement& agreement, Comm*& newcomm) {
-  static_cast<void>(p2p::engine().poll_failures());
+  static_cast<void>(p2p::engine().failure_handler().poll());
   go_on();
   abi::OwnedAllocation owned(agreement.outcome().allocation);
   Peers peers = living(agreement, *comm.group);
@@ -132,7 +132,7 @@ class PendingAgree final : public PendingAgreement {
 
  private:
   Status conclude() override {
-    static_cast<void>(p2p::engine().poll_failures());
+    static_cast<void>(p2p::engine().failure_handler().poll());
     *flag_ = static_cast<int>(outcome().flags);
     go_on();
     return status_of(*this);
@@ -234,7 +234,7 @@ Status comm_agree(Comm& comm, int& flag) {
   HEARTH_TRY(check_agreeable(comm));
   coll::BlockingAgreement agreement(comm, static_cast<uint32_t>(flag), false);
   agreement.run();
-  static_cast<void>(p2p::engine().poll_failures());
+  static_cast<void>(p2p::engine().failure_handler().poll());
   go_on();
   flag = static_cast<int>(agreement.outcome().flags);
   return status_of(agreement);

@@ -44,7 +44,7 @@ Status meet(const Comm& local_comm, const Comm* peer_comm, int remote_leader, in
   const bool connected = abi::runtime().bridges.connects(all);
   // The leader that comes first allocates the context id; 0: no segment connects all processes.
   const bool fetches = abi::runtime().bridges.comes_before(p2p::engine().self(), other);
-  const Words own = {fetches && connected ? static_cast<int>(p2p::engine().new_context(all)) : 0};
+  const Words own = {fetches && connected ? static_cast<int>(p2p::engine().processes().new_context(all)) : 0};
   Words theirs;
   HEARTH_TRY(abi::swap_words(other, peer_comm->context, tag, own, theirs));
   found[0] = fetches ? own[0] : theirs[0];

@@ -155,7 +155,7 @@ Status meet_other_leader(const Group& local, const Group* remote, int remote_lea
   Invitation between = invitation;
   between.purpose = Purpose::other_leader;
   if (invitation.from < other) {
-    between.allocation.context = p2p::engine().new_context(remote->peers);
+    between.allocation.context = p2p::engine().processes().new_context(remote->peers);
     HEARTH_TRY(send(between, other));
   } else {
     between.from = other;

@@ -220,7 +220,7 @@ objects::ContextAllocation fetch_allocation(const Peers& members) {
   // A communicator with a dead member has no collectives, and a member that did not receive the allocation
   // would never leave the region.
   const bool has_region = on_one_machine(members) && !p2p::engine().failures().has_dead(members);
-  const uint32_t context = p2p::engine().new_context(members);
+  const uint32_t context = p2p::engine().processes().new_context(members);
   chaos::at(chaos::Point::context_taken);
   return {.context = context, .region = has_region ? coll::region_pool().take(members) : objects::kNoRegion};
 }
@@ -230,7 +230,7 @@ objects::ContextAllocation fetch_allocation_for(const Comm& comm) {
   if (!comm.is_inter()) return fetch_allocation(comm.group->peers);
   Peers all = comm.group->peers;
   all.insert(all.end(), comm.remote_group->peers.begin(), comm.remote_group->peers.end());
-  return {.context = p2p::engine().new_context(all)};
+  return {.context = p2p::engine().processes().new_context(all)};
 }
 
 Status distribute_allocation(coll::Schedule& schedule, objects::ContextAllocation* allocation,

@@ -126,7 +126,7 @@ class Connecting {
                                      [this](const ProcessName& name) { return name.job == names_[0].job; }) &&
                          !Bridges::has_foreign(comm_.group->peers);
     if (one_job) {
-      answer_.context = p2p::engine().new_context(comm_.group->peers);
+      answer_.context = p2p::engine().processes().new_context(comm_.group->peers);
       return {};
     }
     shm::Segment segment;

@@ -103,8 +103,8 @@ class Mail {
     p2p::Received received;
     while (engine.probes().has_come(MPI_ANY_SOURCE, kTag, kAgreementContext, received)) {
       // A longer message is invalid. It is truncated, so its receive fails, and it is dropped.
-      const size_t bytes =
-          std::min(static_cast<size_t>(received.bytes), message_bytes(static_cast<size_t>(engine.size())));
+      const size_t bytes = std::min(static_cast<size_t>(received.bytes),
+                                    message_bytes(static_cast<size_t>(engine.processes().count())));
       coming_.push_back({nullptr, received.from, std::vector<std::byte>(bytes)});
       Transfer& transfer = coming_.back();
       const Status posted =
@@ -339,7 +339,7 @@ Proposal ByMessages::make_proposal() const {
       if (expected[member]) proposal.unexpected[member] = false;
     }
     if (part_.makes) {
-      proposal.context = p2p::engine().new_context(part_.members);
+      proposal.context = p2p::engine().processes().new_context(part_.members);
       chaos::at(chaos::Point::context_taken);
     }
   }

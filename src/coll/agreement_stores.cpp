@@ -213,7 +213,7 @@ void ByStores::decide(uint32_t flags, uint32_t acknowledged) {
     objects::Peers living;
     std::copy_if(part_.members.begin(), part_.members.end(), std::back_inserter(living),
                  [this](PeerIndex process) { return !is_told_dead(process, decision_.deaths); });
-    decision_.allocation.context = p2p::engine().new_context(part_.members);
+    decision_.allocation.context = p2p::engine().processes().new_context(part_.members);
     chaos::at(chaos::Point::context_taken);
     if (!part_.comm.is_inter()) decision_.allocation.region = region_pool().take(living);
   }

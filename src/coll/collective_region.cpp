@@ -181,7 +181,7 @@ void CollectiveRegion::publish_death() {
 
 // A death may explain the mismatch: a rank that knows of it takes another path than a rank that does not.
 Status CollectiveRegion::death_before() const {
-  static_cast<void>(p2p::engine().poll_failures());
+  static_cast<void>(p2p::engine().failure_handler().poll());
   return failed();
 }
 

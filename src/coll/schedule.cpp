@@ -192,7 +192,7 @@ bool Schedule::has_failed() const {
 }
 
 void Schedule::note_failure() {
-  static_cast<void>(p2p::engine().poll_failures());
+  static_cast<void>(p2p::engine().failure_handler().poll());
   if (comm_ != nullptr) {
     note(failure_of(*comm_));
   } else if (p2p::engine().failures().deaths() != 0) {

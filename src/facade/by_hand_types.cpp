@@ -14,6 +14,14 @@ int peer_count(Comm comm) {
   return count;
 }
 
+int entries_at_root(int count, int root, Comm comm) {
+  const MPI_Comm here = comm_in(comm);
+  int rank = MPI_PROC_NULL;
+  if (core().Comm_toint(here) == core().Comm_toint(MPI_COMM_NULL)) return 0;
+  core().Comm_rank(here, &rank);
+  return rank == rank_in(root) ? count : 0;
+}
+
 int degree(Comm comm, Direction direction) {
   const MPI_Comm here = comm_in(comm);
   int topology = MPI_UNDEFINED, in = 0, out = 0, weighted = 0, rank = 0;

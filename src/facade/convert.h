@@ -316,6 +316,8 @@ enum class Direction { source, destination };
 
 /// The number of processes that a collective communicates with.
 int peer_count(Comm comm);
+/// Entries of an array that is significant at the root only: `count` there, 0 elsewhere.
+int entries_at_root(int count, int root, Comm comm);
 /// The number of neighbours that a process receives from or sends to.
 int degree(Comm comm, Direction direction);
 

@@ -55,9 +55,9 @@ class Board::TableLock {
       if (tries % kTriesPerSample != 0) continue;
       os::yield_processor();
       p2p::Engine& engine = p2p::engine();
-      engine.poll_failures();
+      engine.failure_handler().poll();
       const uint32_t holder = atomic::load_relaxed(word_);
-      if (holder == 0 || holder > static_cast<uint32_t>(engine.size())) continue;
+      if (holder == 0 || holder > static_cast<uint32_t>(engine.processes().count())) continue;
       if (!engine.failures().is_dead(static_cast<objects::PeerIndex>(holder - 1))) continue;
       if (atomic::compare_exchange(word_, holder, self)) return;
     }
@@ -208,7 +208,7 @@ void Board::wait_for_range(const shm::FileRange& wanted) {
   atomic::fence_full();
   engine.wait_until(
       [&] {
-        engine.poll_failures();  // so that the range of a dead process becomes free
+        engine.failure_handler().poll();  // so that the range of a dead process becomes free
         return got = got || try_range(wanted);
       },
       [this](p2p::WaitDiagnostics& note) { note.collective(comm_->context, "atomic file access"); });

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/lock.h"
+#include "base/os_wait.h"
 #include "objects/comm.h"
 #include "p2p/engine.h"
 #include "p2p/wait_diagnostics.h"
@@ -35,10 +36,12 @@ class ShownCall {
   /// `action`, as in "write", has to outlive the scope; `bytes`: 0 if it moves none or an unknown number.
   ShownCall(const objects::Comm& comm, const char* action, int64_t bytes = 0, bool needed = true)
       : text_{comm.context, action, static_cast<uint64_t>(bytes)}, needed_(needed) {
-    if (needed_) p2p::engine().show_wait(waiter_);
+    if (!needed_) return;
+    waiter_.began_ns = waiter_.since_ns = os::now_ns();
+    p2p::engine().wait_publisher().show(waiter_, waiter_.since_ns);
   }
   ~ShownCall() {
-    if (needed_) p2p::engine().hide_wait(waiter_);
+    if (needed_) p2p::engine().wait_publisher().hide(waiter_);
   }
   ShownCall(const ShownCall&) = delete;
   ShownCall& operator=(const ShownCall&) = delete;

@@ -40,12 +40,12 @@ shm::WaitPage* wait_page_of(const EngineSetup& setup) {
 
 Engine::Engine(const EngineSetup& setup)
     : transport_(*setup.transport),
-      peers_(setup.size, setup.size_max),
+      processes_(setup.size, setup.size_max, deferred_, setup.new_context),
       errors_(setup.self, setup.fatal, matching_.unexpected()),
       requests_(setup.self, matching_.posted(), errors_),
-      failures_(peers_, setup.liveness),
+      failures_(processes_.set(), setup.liveness),
       pairs_(
-          peers_, setup.relation, transport_, arena_of(setup),
+          processes_.set(), setup.relation, transport_, arena_of(setup),
           setup.recorder == nullptr
               ? std::function<void(PeerIndex, const Pair&)>()
               : [this, jobs = setup.size](PeerIndex peer, const Pair& pair) {
@@ -54,12 +54,12 @@ Engine::Engine(const EngineSetup& setup)
                   eager_.peer(peer).profiled = true;
                 }),
       deferred_(setup.self, setup.size, transport_),
-      answers_(peers_, transport_, failures_, errors_),
+      answers_(processes_.set(), transport_, failures_, errors_),
       profile_(setup.size, setup.recorder, matching_.posted()),
       eager_({transport_, matching_, requests_, pairs_, failures_, deferred_, answers_, errors_, profile_,
               [](void* engine) { static_cast<Engine*>(engine)->progress(); }, this}),
-      buffers_(setup.self, peers_, transport_, deferred_, errors_),
-      access_(setup.self, peers_, transport_, setup.node, setup.methods, setup.recorder),
+      buffers_(setup.self, processes_.set(), transport_, deferred_, errors_),
+      access_(setup.self, processes_.set(), transport_, setup.node, setup.methods, setup.recorder),
       offers_(pairs_, access_, arena_of(setup), setup.recorder, counters_),
       copies_(transport_, requests_, pairs_, access_, arena_of(setup), setup.recorder, counters_),
       sends_(setup.self, {transport_, requests_, pairs_, buffers_, offers_, answers_, deferred_, errors_,
@@ -75,8 +75,7 @@ Engine::Engine(const EngineSetup& setup)
                                       static_cast<Engine*>(engine)->poll_transport();
                                     }, this, setup.record_death}),
       probes_(matching_, failures_, waiting_),
-      damage_(setup.self, setup.warn),
-      new_context_(setup.new_context) {}
+      damage_(setup.self, setup.warn) {}
 
 Engine::~Engine() = default;
 
@@ -86,21 +85,11 @@ void Engine::reload_thresholds() {
   eager_.reload();
 }
 
-void Engine::renew_peer(PeerIndex peer) {
-  if (deferred_.any()) deferred_.run();  // it may refer to the process
-  peers_.renew(peer);
-}
-
 // Requests.
 
 void Engine::finish(Request& request, Status outcome) {
   requests_.complete(request, outcome);
   wake_threads();
-}
-
-void Engine::show_wait(Waiter& waiter) {
-  waiter.began_ns = waiter.since_ns = os::now_ns();
-  wait_publisher_.show(waiter, waiter.since_ns);
 }
 
 void Engine::await_incomplete(const Request& request) {

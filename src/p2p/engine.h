@@ -42,6 +42,7 @@
 #include "p2p/failure_handler.h"
 #include "p2p/failure_record.h"
 #include "p2p/fatal_errors.h"
+#include "p2p/known_processes.h"
 #include "p2p/long_receives.h"
 #include "p2p/long_sends.h"
 #include "p2p/matching.h"
@@ -73,7 +74,7 @@ namespace hearth::p2p {
 struct EngineSetup {
   PeerIndex self = 0;
   int size = 1;
-  /// Number of processes up to which the engine may grow (add_peer()); 0: it does not grow.
+  /// Number of processes up to which the engine may grow (KnownProcesses); 0: it does not grow.
   int size_max = 0;
   transport::Transport* transport = nullptr;
   WaitPolicy wait;
@@ -81,7 +82,7 @@ struct EngineSetup {
   std::function<topo::Relation(PeerIndex)> relation;
   /// Allocates a block of context ids that no other communicator of these processes has, and returns the
   /// first (base/contexts.h).
-  std::function<uint32_t(std::span<const PeerIndex>)> new_context;
+  KnownProcesses::NewContext new_context;
   /// The machine of this process: its arena, the control blocks for cooperative copies, the local ranks by
   /// which both address processes, the wait diagnostics of this rank and its counters of the bytes sent and
   /// received outside of the rings. nullptr: all processes are on one machine and share no memory but that of
@@ -112,17 +113,8 @@ class Engine {
   explicit Engine(const EngineSetup& setup);
   ~Engine();
   Engine(const Engine&) = delete;
-  Engine& operator=(const Engine&) = delete;
 
   PeerIndex self() const { return access_.self(); }
-  /// All processes that this one knows: those of its job, and of jobs that it is or was connected to.
-  int size() const { return pairs_.size(); }
-  /// Adds a process of another job, with the next index; false: no room or no memory.
-  bool add_peer() { return peers_.grow(); }
-  /// Forgets a process that left, so that another one can get its index. Pre: no operation needs it.
-  void renew_peer(PeerIndex peer);
-  /// A context id that all of `members` may use; see EngineSetup.
-  uint32_t new_context(std::span<const PeerIndex> members) { return new_context_(members); }
 
   // Blocking calls. The buffer is `count` elements of `type`.
   Status send(const void* buffer, Count count, const datatype::Type& type, PeerIndex to, int tag,
@@ -200,17 +192,14 @@ class Engine {
     return requests_.sends_pending() == 0 && answers_.empty() && !eager_.any_backlog() && transport_.quiet();
   }
 
-  /// Publishes a wait of this thread in a system call, and its end. Between them the library's lock may be
-  /// released.
-  void show_wait(Waiter& waiter);
-  void hide_wait(const Waiter& waiter) { wait_publisher_.hide(waiter); }
+  /// Publishes the waits of a thread in system calls.
+  WaitPublisher& wait_publisher() { return wait_publisher_; }
 
-  /// FailureHandler::poll().
-  bool poll_failures() { return failure_handler_.poll(); }
   /// Reloads the thresholds of every pair, for messages that start from now on.
   void reload_thresholds();
 
   // The parts that other layers use.
+  KnownProcesses& processes() { return processes_; }
   RequestTable& requests() { return requests_; }
   Matching& matching() { return matching_; }
   FailureRecord& failures() { return failures_; }
@@ -233,6 +222,7 @@ class Engine {
   void await_incomplete(const Request& request, const Describe& describe);
 
   // For Waiting.
+  bool poll_failures() { return failure_handler_.poll(); }
   void do_deferred_work() {
     if (deferred_.any()) deferred_.run();
   }
@@ -266,7 +256,7 @@ class Engine {
   void deliver(Request& request, UnexpectedMessage* message);
 
   transport::Transport& transport_;
-  PeerSet peers_;
+  KnownProcesses processes_;
   EngineCounters counters_;
   Matching matching_;
   const FatalErrors errors_;
@@ -290,7 +280,6 @@ class Engine {
   FailureHandler failure_handler_;
   Probes<Engine> probes_;
   PacketDamage damage_;
-  const std::function<uint32_t(std::span<const PeerIndex>)> new_context_;
 };
 
 /// The process's engine, from MPI_Init to MPI_Finalize.

@@ -363,7 +363,8 @@ Status make_partitioned_send(Engine& engine, const PartitionedBuffer& buffer, co
   HEARTH_TRY(make<SendChannel>(engine, RequestKind::send, buffer, key, send_hooks, request));
   if (key.peer == MPI_PROC_NULL) return {};
   Channel& channel = channel_of(*request);
-  channel.offer = {engine.new_context(std::span(&key.peer, 1)), buffer.partitions, channel.partition_bytes()};
+  channel.offer = {engine.processes().new_context(std::span(&key.peer, 1)), buffer.partitions,
+                   channel.partition_bytes()};
   engine.failures().adopt(channel.offer.context, key.context);
   Request* message = nullptr;
   const Status status = engine.isend(&channel.offer, sizeof(PartitionOffer), byte_type(), key.peer, key.tag,

@@ -189,9 +189,9 @@ Window::AccumulateLock::AccumulateLock(Window& window, int rank)
     if (tries % kTriesPerLook != 0) continue;
     os::yield_processor();
     p2p::Engine& engine = p2p::engine();
-    engine.poll_failures();
+    engine.failure_handler().poll();
     const uint32_t holder = atomic::load_relaxed(word_);
-    if (holder == 0 || holder > static_cast<uint32_t>(engine.size())) continue;
+    if (holder == 0 || holder > static_cast<uint32_t>(engine.processes().count())) continue;
     if (!engine.failures().is_dead(static_cast<PeerIndex>(holder - 1))) continue;
     if (atomic::compare_exchange(word_, holder, self)) return;
   }

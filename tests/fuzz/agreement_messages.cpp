@@ -39,7 +39,7 @@ class Members {
       for (int other = 0; other < kSize; ++other) {
         if (other != member_.self()) member_.tell_death(other);
       }
-      static_cast<void>(member_.rank().engine().poll_failures());
+      static_cast<void>(member_.rank().engine().failure_handler().poll());
       for (size_t left = member_.under_way(); left > 0; --left) member_.go_on();
       fuzz::demand(member_.under_way() == 0, "agreements end once all others are dead");
     });
@@ -60,7 +60,7 @@ class Members {
         return send_packet();
       case 6:
         member_.tell_death(member_.some_other());
-        static_cast<void>(member_.rank().engine().poll_failures());
+        static_cast<void>(member_.rank().engine().failure_handler().poll());
         return;
       default:
         if (input_.below(2) == 0) return member_.describe();

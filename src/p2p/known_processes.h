@@ -1,0 +1,43 @@
+// The processes that an engine knows: those of its job, and of jobs that it is or was connected to. Under the
+// library's lock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "base/peer_table.h"
+#include "p2p/deferred_work.h"
+
+namespace hearth::p2p {
+
+class KnownProcesses {
+ public:
+  /// Allocates a block of context ids that no other communicator of these processes has.
+  using NewContext = std::function<uint32_t(std::span<const PeerIndex>)>;
+
+  /// The job has `size` processes; up to `size_max` can be known. `deferred` need not be constructed yet.
+  KnownProcesses(int size, int size_max, DeferredWork& deferred, NewContext new_context)
+      : set_(size, size_max), deferred_(deferred), new_context_(std::move(new_context)) {}
+
+  /// The tables of the engine's parts are members of it.
+  PeerSet& set() { return set_; }
+  int count() const { return set_.count(); }
+  /// Adds a process of another job, with the next index; false: no room or no memory.
+  bool add() { return set_.grow(); }
+  /// Forgets a process that left, so that another one can get its index. Pre: no operation needs it.
+  void renew(PeerIndex peer) {
+    if (deferred_.any()) deferred_.run();  // it may refer to the process
+    set_.renew(peer);
+  }
+  /// The first of a block of context ids that all of `members` may use (base/contexts.h).
+  uint32_t new_context(std::span<const PeerIndex> members) { return new_context_(members); }
+
+ private:
+  PeerSet set_;
+  DeferredWork& deferred_;
+  const NewContext new_context_;
+};
+
+}  // namespace hearth::p2p
