@@ -77,7 +77,9 @@ class Rank {
   p2p::Engine& engine() { return *engine_; }
 
  private:
-  PeerIndex some_peer() { return static_cast<PeerIndex>(input_.below(static_cast<size_t>(engine_->size()))); }
+  PeerIndex some_peer() {
+    return static_cast<PeerIndex>(input_.below(static_cast<size_t>(engine_->processes().count())));
+  }
   Count length() {
     return static_cast<Count>(input_.below(2) == 0 ? input_.below(64) : input_.below(20'000));
   }
