@@ -74,7 +74,7 @@ class MpiexecIsKilled(LaunchTest):
     def reaper_of(self, pid):
         for child in self.children_of(pid):
             with open(f"/proc/{child}/comm", encoding="ascii") as file:
-                if file.read().startswith("hearth-guard"):
+                if file.read().startswith("hearth-reap"):
                     return child
         return None
 

@@ -114,7 +114,7 @@ class Recipes(unittest.TestCase):
 
     def test_workflows(self):
         targets = set(re.findall(r"^([\w-]+):", read("Makefile"), re.MULTILINE))
-        setups = set(re.findall(r"^  ([\w-]+)\) setup_", read("scripts/setup.sh"), re.MULTILINE))
+        setups = set(re.findall(r"^  ([\w-]+)\) .*\bsetup_", read("scripts/setup.sh"), re.MULTILINE))
         for name in ("ci.yml", "release.yml"):
             workflow = load_yaml(self, f".github/workflows/{name}")
             commands = [
