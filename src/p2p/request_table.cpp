@@ -8,6 +8,9 @@ RequestTable::RequestTable(PeerIndex self, PostedQueue& posted, const FatalError
     : self_(self), posted_(posted), errors_(errors), completed_send_(pool_.create(RequestKind::completed)) {
   if (completed_send_ == nullptr) errors_.out_of_memory("the first request", sizeof(Request), self_);
   completed_send_->complete = true;
+  // A process that is out of memory can still begin a few collectives that wait.
+  constexpr size_t kPolledReserved = 16;
+  polled_.reserve(kPolledReserved);
 }
 
 Status RequestTable::too_many() const {

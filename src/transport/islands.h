@@ -26,7 +26,9 @@ class Islands final : public Transport, private BufferTransfers, private LocalPa
   /// `home_size`: the number of processes that the home transport reaches. `own_word`: this process's wake-up
   /// word in the home segment.
   Islands(std::unique_ptr<Transport> home, PeerIndex home_size, uint32_t& own_word)
-      : home_(std::move(home)), home_size_(home_size), home_path_(home_->local_path()), words_{&own_word} {}
+      : home_(std::move(home)), home_size_(home_size), home_path_(home_->local_path()), words_{&own_word} {
+    slept_on_.reserve(kBridgesReserved + 1);
+  }
 
   /// Adds a bridge, for the processes that route() names. Pre: the node outlives it.
   ShmTransport& add_bridge(const shm::Node& node);
@@ -69,6 +71,9 @@ class Islands final : public Transport, private BufferTransfers, private LocalPa
   LocalPath& local_path() override { return *this; }
 
  private:
+  // A process that is out of memory can still sleep, up to this number of bridges.
+  static constexpr size_t kBridgesReserved = 15;
+
   /// A bridge, and the process's wake-up word in its segment.
   struct Bridge {
     std::unique_ptr<ShmTransport> transport;
