@@ -35,8 +35,8 @@ def fortran_section(functions):
 ## Fortran
 
 `libmpifort_abi.so.1` has {old} routines for `mpif.h` and the module `mpi`, and {new} for `mpi_f08`, large
-counts included; each exists as `PMPI_` too. A routine whose function above is not implemented returns the
-same error. Beside them: `MPI_Sizeof`, `MPI_F_sync_reg`, `MPI_Status_f2f08`, `MPI_Status_f082f`, the operators
+counts included; each exists as `PMPI_` too.
+Beside them: `MPI_Sizeof`, `MPI_F_sync_reg`, `MPI_Status_f2f08`, `MPI_Status_f082f`, the operators
 `==` and `/=` of handles. Limits: [guide/fortran.md](guide/fortran.md).
 
 | routine | `mpif.h`, `mpi` | `mpi_f08` | buffers of `mpi_f08` |

@@ -32,7 +32,7 @@ Status find_folder(std::string& folder) {
   const int error = os::make_private_folder(folder.c_str());
   if (error == 0) return {};
   return fail(MPI_ERR_SERVICE,
-              "names cannot be published: '%s' is not a folder of this user that nobody else can enter: %s. "
+              "names cannot be published: '%s' is not a private folder of this user: %s. "
               "Remedy: set XDG_RUNTIME_DIR to such a folder, or pass the name of the port on in another way",
               folder.c_str(), std::strerror(error));
 }

@@ -10,7 +10,7 @@ namespace hearth::os {
 /// `expected`. The word lies in shared memory. May return early; the caller polls again.
 void futex_wait(uint32_t& word, uint32_t expected, uint64_t timeout_ns);
 /// The same for several words: sleeps until one of them is woken or is not `expected`. False if the kernel
-/// cannot wait for so many words (Linux 5.16 and later: 128).
+/// cannot wait for that number of words (Linux 5.16 and later: 128).
 bool futex_wait_any(std::span<uint32_t* const> words, uint32_t expected, uint64_t timeout_ns);
 /// Wakes all sleepers on `word`.
 void futex_wake(uint32_t& word);

@@ -102,7 +102,7 @@ Status Aggregation::gather(int root) {
                                   CountArray(counts_.data()), CountArray(places_.data()), byte_type(), root);
 }
 
-/// Copies the received pieces to their places in the cycle of so many bytes.
+/// Copies the received pieces to their places in the cycle. `bytes`: the length of the cycle.
 Status Aggregation::place_pieces(int64_t bytes) {
   for (size_t rank = 0; rank < counts_.size(); ++rank) {
     if (counts_[rank] == 0) continue;

@@ -42,7 +42,7 @@ class WaitDiagnostics {
   /// Adds the lock of the target's part of a window; then missing() for each known holder. `holders`: their
   /// number, 0 if it is not known.
   void lock(uint32_t context, PeerIndex target, uint64_t holders);
-  /// Adds a system call on a file: "write" of so many bytes, or 0. `context`: of the file's communicator.
+  /// Adds a system call on a file, such as "write"; `bytes` may be 0. `context`: of the file's communicator.
   void file(uint32_t context, std::string_view name, uint64_t bytes);
   /// Adds the peers of a collective's pending messages as missing.
   void missing_in_messages(uint32_t context, int tag);

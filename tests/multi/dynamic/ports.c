@@ -61,7 +61,7 @@ static void test_errors(void) {
   CHECK(class_of(code) == MPI_ERR_PORT, "publishing a closed port: class %d", class_of(code));
   code = MPI_Unpublish_name("hearth test: never published", MPI_INFO_NULL, closed);
   CHECK(class_of(code) == MPI_ERR_SERVICE, "unpublishing what is not published: class %d", class_of(code));
-  /* Who knows the socket, but not the secret, is refused. */
+  /* A caller that has the socket but not the secret is refused. */
   MPI_Info info;
   MPI_Info_create(&info);
   MPI_Info_set(info, "timeout", "1");
