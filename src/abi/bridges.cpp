@@ -123,7 +123,7 @@ Status Bridges::make_segment(size_t processes, uint32_t ring_lines, shm::Segment
   shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(processes));
   plan.ring_lines = std::min(plan.ring_lines, ring_lines);
   // Bounce buffers and collective regions belong to the segment of a job.
-  plan.cell_count = 1;
+  plan.buffer_count = 1;
   plan.region_count = 0;
   HEARTH_TRY(shm::Segment::create(plan, segment));
   segment.job().usable_processors = runtime().job.segment.job().usable_processors;

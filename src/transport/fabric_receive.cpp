@@ -258,7 +258,7 @@ void FabricTransport::end_with_error() {
 }
 
 void FabricTransport::check_liveness() {
-  liveness_.look();
+  liveness_.read_events();
   if (liveness_.refused()) refuse("does not know this job's secret");
   const auto has_left = [this](PeerIndex index) { return peer(index).has_left(); };
   for (FabricLiveness::Lost lost; liveness_.next_lost(lost, has_left);) {

@@ -95,7 +95,7 @@ class Islands final : public Transport, private BufferTransfers, private LocalPa
   shm::RingWriter* direct_ring_to(PeerIndex to) override;
   shm::RingReader* direct_ring_from(PeerIndex from) override;
   bool prefetch_room(PeerIndex to, size_t payload_bytes) override;
-  bool prefetch_cell(size_t bytes_ahead) override { return home_path_.prefetch_cell(bytes_ahead); }
+  bool prefetch_buffer(size_t bytes_ahead) override { return home_path_.prefetch_buffer(bytes_ahead); }
   bool target_of(PeerIndex peer, single_copy::Target& target) override;
 
   bool is_home(PeerIndex peer) const { return peer < home_size_; }
