@@ -16,6 +16,9 @@ CONTIGUOUS_ONLY = re.compile(r"\w*[bB]uffer\w*|Win_create|Win_attach")
 NONBLOCKING = re.compile(r"I(?!n)\w+|Ineighbor\w+|\w+_init|File_i\w+|\w+_begin")
 REDUCTION = re.compile(r"I?(all)?reduce\w*|I?(ex)?scan\w*", re.IGNORECASE)
 
+# Routines after which LOGICALs may have other values, beside those by hand that initialise the library.
+SETS_BOOLEANS = ("Abi_set_fortran_booleans", "Session_init")
+
 
 def section_mode(routine, index):
     """How an entry with descriptors passes the buffer `index` if it is not contiguous.
@@ -139,6 +142,8 @@ class Body:
         return [argument.name for argument in self.routine.arguments], lengths
 
     def lines(self):
+        if self.routine.name in SETS_BOOLEANS:
+            self.after.append("read_booleans();")
         if self.routine.by_hand:
             names, lengths = self.arguments()
             return [f"return by_hand::{self.routine.name}({', '.join([*names, *lengths, 'call'])});"]
