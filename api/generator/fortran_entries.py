@@ -197,19 +197,22 @@ class Writer:
 
     def routine(self, routine):
         base = f"mpi_{routine.name.lower()}"
-        detach = bool(fortran_table.DETACH.fullmatch(routine.function.name))
         if routine.in_old_modules:
             self.entry(routine, f"{base}_", Body(routine, False))
             self.mangled(f"mpi_{routine.name}")
-            if detach:
-                self.entry(routine, f"{base}_f08_", Body(routine, False, True))
-            elif routine.in_f08:
-                self.alias(f"{base}_f08_", f"{base}_")
             if any(argument.name == "baseptr" for argument in routine.arguments):
                 self.alias(f"{base}_cptr_", f"{base}_")
-        else:
+        if routine.in_f08:
+            self.text += "#if HEARTH_FORTRAN_F08\n"
+            self.routine_of_f08(routine, base)
+            self.text += "#endif\n"
+
+    def routine_of_f08(self, routine, base):
+        if not routine.in_old_modules or fortran_table.DETACH.fullmatch(routine.function.name):
             self.entry(routine, f"{base}_f08_", Body(routine, False, True))
-        if routine.has_buffers and routine.in_f08:
+        else:
+            self.alias(f"{base}_f08_", f"{base}_")
+        if routine.has_buffers:
             self.entry(routine, f"{base}_f08ts_", Body(routine, True, True))
 
 
