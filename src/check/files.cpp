@@ -28,7 +28,25 @@ bool is_misuse(const Arguments& call, int error_class) {
   }
 }
 
+std::string_view name_of_function(Call function) {
+  return abi::call_table[static_cast<size_t>(function)].name;
+}
+
 }  // namespace
+
+bool Files::begins_split(Call function) {
+  const std::string_view name = name_of_function(function);
+  return name.starts_with("MPI_File_") && name.ends_with("_begin");
+}
+
+bool Files::ends_split(Call function) {
+  const std::string_view name = name_of_function(function);
+  return name.starts_with("MPI_File_") && name.ends_with("_end");
+}
+
+MPI_Request Files::split_of(const Arguments& call) {
+  return reinterpret_cast<MPI_Request>(handle_of(call));
+}
 
 bool Files::is_collective(Call function) {
   switch (function) {
@@ -44,7 +62,7 @@ bool Files::is_collective(Call function) {
       return true;
     default: {
       // MPI_File_write_at_all_begin and the like.
-      const std::string_view name = abi::call_table[static_cast<size_t>(function)].name;
+      const std::string_view name = name_of_function(function);
       const auto has = [&](const char* part) { return name.find(part) != std::string_view::npos; };
       return has("MPI_File_") && (name.ends_with("_all") || has("_all_") || has("_ordered"));
     }

@@ -20,6 +20,12 @@ class Files {
   static bool is_collective(Call function);
   /// The arguments of a collective call that must be equal on all processes, as one word; 0 for none.
   static uint64_t equal_arguments(const Arguments& call, Types& types);
+  /// Split collective accesses (MPI 5.0 section 14.4.5), by the first and the second call.
+  static bool begins_split(Call function);
+  static bool ends_split(Call function);
+  /// Identifies the split access of the call's file, of which there is one at a time, among the requests:
+  /// both are addresses of different objects.
+  static MPI_Request split_of(const Arguments& call);
   /// Fills in the buffer of a data access.
   static void read_access(const Arguments& call, Types& types, Operation& operation);
 

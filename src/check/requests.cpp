@@ -155,13 +155,15 @@ void Requests::complete(MPI_Request handle, const MPI_Request* variable, const M
       operation.send.buffer.checksum() != pending->checksum) {
     Finding finding;
     finding.kind = shm::CheckClass::buffer_changed;
-    finding.what = "the buffer of " + words_of(operation) + " was changed before the request was complete";
+    finding.what = "the buffer of " + words_of(operation) + " was changed before it was complete";
     finding.details = {"begun by rank " + std::to_string(report_.rank()) + " at " +
                        report_.site_words(operation.site) + ", on " + words_of(operation.send.buffer)};
     finding.why =
         "What is being sent may not be written to until the request is complete (MPI 5.0 section 3.7.2): "
         "which values "
-        "arrive is a matter of luck. Remedy: MPI_Wait before the buffer is used again, or another buffer";
+        "arrive is a matter of luck. Remedy: MPI_Wait, or the second call of a split access, before the "
+        "buffer is "
+        "used again, or another buffer";
     finding.key = mix(hash_of("changed"), hash_of(report_.site_words(operation.site)));
     report_.tell(finding);
   }

@@ -204,6 +204,7 @@ void Visit::begin_call() {
   if (on_file) {
     Files::read_access(call_, all.types, operation);
     all.requests.look_at(operation);
+    if (Files::begins_split(function)) state.pending = all.requests.make(operation);
   }
   if (collective && state.comm != nullptr && manner != Manner::other) {
     read_collective(call_, all.types, operation);

@@ -107,6 +107,9 @@ void Visit::end_call(int code) {
   Checker& all = checker();
   VisitState& state = *state_;
   if (state.counted) --all.calling;
+  // Also after an error: the access is over.
+  if (Files::ends_split(call_.function()))
+    all.requests.complete(Files::split_of(call_), nullptr, own_status_[0]);
   if (code != MPI_SUCCESS) {
     all.messages.end_send(state.sent, true);
     if (state.posting) {
@@ -125,8 +128,9 @@ void Visit::end_call(int code) {
   if (state.posting) all.messages.end_post(*state.comm);
   if (state.posted != nullptr) end_receive();
   if (state.pending != nullptr) {
-    const auto* request = call_.pointer<const MPI_Request>(call_.find(Kind::request_out));
-    all.requests.add(*request, request, state.pending);
+    const bool split = Files::begins_split(call_.function());
+    const auto* request = split ? nullptr : call_.pointer<const MPI_Request>(call_.find(Kind::request_out));
+    all.requests.add(split ? Files::split_of(call_) : *request, request, state.pending);
   }
   end_requests(code);
   end_objects();

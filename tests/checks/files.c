@@ -157,7 +157,39 @@ CASE(end_without_begin) {
   MPI_File_write_all_end(file, a, IGNORE);
   MPI_File_close(&file);
 }
+CASE(split_changed) {
+  UNUSED;
+  MPI_File file = open_new();
+  MPI_File_write_at_all_begin(file, 256 * rank, a, 64, MPI_INT);
+  a[5] = 1;
+  MPI_File_write_at_all_end(file, a, IGNORE);
+  MPI_File_close(&file);
+}
+CASE(read_into_split) {
+  UNUSED;
+  MPI_File file = open_new();
+  MPI_File_read_ordered_begin(file, a, 10, MPI_INT);
+  MPI_File_read_at(file, 400, a + 9, 1, MPI_INT, IGNORE);
+  MPI_File_read_ordered_end(file, a, IGNORE);
+  MPI_File_close(&file);
+}
 
+CASE(ok_splits) {
+  UNUSED;
+  MPI_File files[2] = {open_new(), open_new()};
+  for (int turn = 0; turn < 2; ++turn) {
+    MPI_File_write_all_begin(files[0], a, 10, MPI_INT);
+    MPI_File_write_ordered_begin(files[1], a, 10, MPI_INT);
+    MPI_File_write_at(files[1], 4000, a, 10, MPI_INT, IGNORE);
+    MPI_File_write_all_end(files[0], a, IGNORE);
+    MPI_File_write_ordered_end(files[1], a, IGNORE);
+    a[5] = turn;
+    MPI_File_read_at_all_begin(files[0], 0, a, 10, MPI_INT);
+    MPI_File_read_at_all_end(files[0], a, IGNORE);
+    a[6] = turn;
+  }
+  for (int i = 0; i < 2; ++i) MPI_File_close(&files[i]);
+}
 CASE(ok_independent) {
   UNUSED;
   MPI_File file = open_new();
@@ -224,5 +256,6 @@ PROGRAM(ROW(never_closed), ROW(closed_by_one), ROW(view_of_one), ROW(sync_and_wr
         ROW(iwrite_all_order), ROW(amode), ROW(representation), ROW(etype), ROW(shared_offset),
         ROW(iwrite_changed), ROW(ireads_overlap), ROW(read_into_iwrite), ROW(iread_never_completed),
         ROW(write_of_read_only), ROW(read_of_write_only), ROW(seek_in_sequence), ROW(part_of_etype),
-        ROW(two_splits), ROW(end_without_begin), ROW(ok_independent), ROW(ok_collective), ROW(ok_views),
-        ROW(ok_nonblocking), ROW(ok_missing_file), ROW(ok_two_files))
+        ROW(two_splits), ROW(end_without_begin), ROW(split_changed), ROW(read_into_split), ROW(ok_splits),
+        ROW(ok_independent), ROW(ok_collective), ROW(ok_views), ROW(ok_nonblocking), ROW(ok_missing_file),
+        ROW(ok_two_files))
