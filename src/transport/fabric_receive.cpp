@@ -246,7 +246,7 @@ void FabricTransport::end_with_error() {
     }
     case Operation::Kind::send:
       count_left(operation.peer);
-      lose(operation.peer, why);
+      if (!withdraws(*static_cast<Buffer*>(&operation))) lose(operation.peer, why);
       buffers_.give(static_cast<Buffer*>(&operation));
       break;
     case Operation::Kind::buffer_leaves:
@@ -382,8 +382,7 @@ void FabricTransport::rejoin() {
   for (size_t i = 0; i < peers_.size(); ++i) {
     Peer& other = peers_[i];
     if (!std::exchange(other.announced, false) || !other.talks || other.lost) continue;
-    // Without memory, the next packet withdraws the announcement. A process that has ended is not lost by
-    // this.
+    // Without memory, the next packet withdraws the announcement.
     static_cast<void>(send_announcement(static_cast<PeerIndex>(i), kStays));
   }
   for (size_t i = 0; i < peers_.size(); ++i) {

@@ -162,6 +162,12 @@ class FabricTransport final : public Network, private BufferTransfers {
   int take(Buffer* buffer, size_t bytes, PacketHandler handler, void* receiver);
   static bool is_sound(const Buffer& buffer);
   void note_announcement(Peer& from, const Wire& wire);
+  /// Whether the packet withdraws an announcement. If it does not arrive, its receiver is not lost: it may
+  /// have ended in good order, and this process may not have received its own announcement yet.
+  static bool withdraws(const Buffer& buffer) {
+    const PacketHeader& header = reinterpret_cast<const Wire*>(buffer.data)->header;
+    return header.kind() == kLeavesKind && (header.flags() & kStays) != 0;
+  }
   int hand_over(const Buffer& buffer, PacketHandler handler, void* receiver);
   void repost(Buffer* buffer);
   int end(Operation& operation, size_t bytes, PacketHandler handler, void* receiver);
