@@ -7,6 +7,7 @@
 #include "abi/error.h"
 #include "abi/runtime.h"
 #include "base/atomic.h"
+#include "base/chaos.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
 #include "mpi.h"
@@ -200,7 +201,9 @@ bool Bridges::is_quiet(const Bridge& bridge) const {
 
 void Bridges::leave(std::list<Bridge>::iterator bridge) {
   Runtime& run = runtime();
+  chaos::at(chaos::Point::bridge_leaving);
   announce_departure(*bridge);
+  chaos::at(chaos::Point::bridge_left);
   for (const PeerIndex peer : bridge->peers) {
     if (!is_foreign(peer) || over_[index_of(peer)] != &*bridge) continue;
     // Another bridge that connects the two takes over.

@@ -40,9 +40,9 @@ shm::WaitRecord* wait_record_of(const EngineSetup& setup) {
 
 Engine::Engine(const EngineSetup& setup)
     : transport_(*setup.transport),
-      processes_(setup.size, setup.size_max, deferred_, setup.new_context),
       errors_(setup.self, setup.fatal, matching_.unexpected()),
       requests_(setup.self, matching_.posted(), errors_),
+      processes_(setup.size, setup.size_max, deferred_, setup.new_context),
       failures_(processes_.set(), setup.liveness),
       pairs_(
           processes_.set(), setup.relation, transport_, arena_of(setup),

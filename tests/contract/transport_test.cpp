@@ -363,5 +363,67 @@ TEST(Shutdown, waits_for_packets_that_follow_the_announcement) {
   poll_until(3);
 }
 
+// Otherwise a process that begins a session and dies before its first packet would count as finalized.
+TEST(Shutdown, a_process_that_rejoins_withdraws_its_announcement) {
+  const std::vector<Case> networks = network_cases(1);
+  if (networks.empty()) GTEST_SKIP();
+  Job job(networks[0], 2);
+  auto& first = static_cast<transport::Network&>(job.endpoint(0));
+  auto& second = static_cast<transport::Network&>(job.endpoint(1));
+  std::vector<Seen> seen[2];
+  const auto poll_both = [&] {
+    for (int polls = 0; polls < 20'000; ++polls) {
+      first.poll(collect, &seen[0]);
+      second.poll(collect, &seen[1]);
+    }
+  };
+  ASSERT_TRUE(send(first, 1, 0, 8));
+  ASSERT_TRUE(send(second, 0, 0, 8));
+  poll_both();
+  first.leave();
+  poll_both();
+  first.rejoin();
+  poll_both();
+  second.leave();
+  poll_both();
+  EXPECT_FALSE(second.has_left());
+  first.leave();
+  for (int polls = 0; !first.has_left() || !second.has_left(); ++polls) {
+    ASSERT_LT(polls, 2'000'000);
+    first.poll(collect, &seen[0]);
+    second.poll(collect, &seen[1]);
+  }
+}
+
+// Two processes whose sessions end and begin at different times: the second one seemed to have ended when the
+// first one returned.
+TEST(Shutdown, announcements_of_both_are_withdrawn) {
+  const std::vector<Case> networks = network_cases(1);
+  if (networks.empty()) GTEST_SKIP();
+  Job job(networks[0], 2);
+  auto& first = static_cast<transport::Network&>(job.endpoint(0));
+  auto& second = static_cast<transport::Network&>(job.endpoint(1));
+  std::vector<Seen> seen[2];
+  const auto poll_both = [&] {
+    for (int polls = 0; polls < 20'000; ++polls) {
+      first.poll(collect, &seen[0]);
+      second.poll(collect, &seen[1]);
+    }
+  };
+  ASSERT_TRUE(send(first, 1, 0, 8));
+  ASSERT_TRUE(send(second, 0, 0, 8));
+  poll_both();
+  second.leave();
+  first.leave();
+  poll_both();
+  first.rejoin();
+  poll_both();
+  second.rejoin();
+  poll_both();
+  second.leave();
+  poll_both();
+  EXPECT_FALSE(second.has_left()) << "the first process has not announced its shutdown again";
+}
+
 }  // namespace
 }  // namespace hearth::contract
