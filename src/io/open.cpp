@@ -308,7 +308,7 @@ Status OpenFile::make_view(MPI_Offset displacement, Type& etype, Type& filetype,
       return fail(MPI_ERR_ARG, "MPI_DISPLACEMENT_CURRENT needs a file opened with MPI_MODE_SEQUENTIAL");
     MPI_Offset current = 0;
     HEARTH_TRY(board_.read(current));
-    displacement = view_->displacement() + current * view_->etype_bytes();
+    displacement = view_->file_offset(current * view_->etype_bytes());
   } else if (sequential) {
     return fail(MPI_ERR_ARG,
                 "disp is %lld: a file opened with MPI_MODE_SEQUENTIAL needs MPI_DISPLACEMENT_CURRENT",
