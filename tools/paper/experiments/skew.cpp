@@ -9,7 +9,7 @@
 #include "pretty.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace skew {
 
 // As in the paper.
 constexpr uint64_t kBytes = 16384;
@@ -98,7 +98,7 @@ constexpr Claim kClaims[] = {
      "delay"},
 };
 
-}  // namespace
+}  // namespace skew
 
 extern const Experiment kSkew = {
     "skew",
@@ -109,9 +109,9 @@ extern const Experiment kSkew = {
     "for a multiple of the time of one copy. Three ways take turns in one job: through cells, copied once, "
     "and as the library "
     "chooses by its own waiting.",
-    kClaims,
-    measure,
-    judge,
+    skew::kClaims,
+    skew::measure,
+    skew::judge,
 };
 
 }  // namespace hearth::tools::paper
