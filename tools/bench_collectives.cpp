@@ -115,7 +115,7 @@ class CollectiveTables {
   Floors floors_;
 };
 
-std::string chart_of(const Json& document, const std::string& title) {
+std::string collectives_chart(const Json& document, const std::string& title) {
   Panel panel{"Time of the slowest rank", "us", {}};
   for (const Json& result : document.at("results")) {
     const std::string name = result.at("case").get<std::string>();
@@ -168,7 +168,7 @@ Status run_bench_collectives(const BenchOptions& options, const std::vector<std:
   if (!options.plot_file.empty()) {
     const std::string title = fmt::format("Hearth, collectives of {} ranks, {}", options.ranks,
                                           options.alloc == "mpi" ? "MPI_Alloc_mem" : "malloc");
-    HEARTH_TRY(write_file(options.plot_file, chart_of(document, title)));
+    HEARTH_TRY(write_file(options.plot_file, collectives_chart(document, title)));
   }
   return {};
 }

@@ -26,21 +26,22 @@ using Json = nlohmann::ordered_json;
 constexpr uint64_t kWindowBytes = uint64_t{1} << 20;
 constexpr int kWindowMax = 64;
 // "Never" as a length that fits into a control variable.
-constexpr uint64_t kNever = uint64_t{1} << 60;
+constexpr uint64_t kNeverBytes = uint64_t{1} << 60;
 
-enum Way : size_t { buffered, lent, aware, kWays };
+enum SkewProtocol : size_t { buffered, lent, aware, kWays };
 constexpr std::array<const char*, kWays> kNames = {"buffered only", "single copy only", "skew-aware"};
 
 std::string name_of(param::Id id) {
   return param::rows()[static_cast<size_t>(id)].name;
 }
 
-std::string settings_of(Way way, bool from_mpi) {
-  const uint64_t never_lent = way == buffered ? kNever : 0;
+std::string settings_of(SkewProtocol way, bool from_mpi) {
+  const uint64_t never_lent = way == buffered ? kNeverBytes : 0;
   return fmt::format("{}={} {}={} {}={} {}={}", name_of(param::Id::p2p_arena_bytes_min),
-                     from_mpi ? never_lent : kNever, name_of(param::Id::p2p_single_copy_bytes_min),
-                     from_mpi ? kNever : never_lent, name_of(param::Id::p2p_single_copy_measured_bytes_min),
-                     kNever, name_of(param::Id::p2p_skew), way == aware ? 1 : 0);
+                     from_mpi ? never_lent : kNeverBytes, name_of(param::Id::p2p_single_copy_bytes_min),
+                     from_mpi ? kNeverBytes : never_lent,
+                     name_of(param::Id::p2p_single_copy_measured_bytes_min), kNeverBytes,
+                     name_of(param::Id::p2p_skew), way == aware ? 1 : 0);
 }
 
 int window_of(uint64_t bytes) {
@@ -58,7 +59,7 @@ std::vector<std::string> command_of(const SkewOptions& options, const Installati
                                  std::to_string(options.rounds),
                                  fmt::format("{}", fmt::join(options.delays, ","))};
   for (size_t way = 0; way < kWays; ++way)
-    words.push_back(settings_of(static_cast<Way>(way), options.from_mpi));
+    words.push_back(settings_of(static_cast<SkewProtocol>(way), options.from_mpi));
   return words;
 }
 
@@ -144,7 +145,7 @@ class SkewTable {
   Floors floors_;
 };
 
-std::string chart_of(const SkewOptions& options, const std::vector<SkewPoint>& points) {
+std::string skew_chart(const SkewOptions& options, const std::vector<SkewPoint>& points) {
   Panel panel = {
       "the producer's time for a message", "us", {}, {}, "what the consumer works on each, in copies"};
   for (const char* name : kNames) panel.series.push_back({name, {}});
@@ -204,7 +205,7 @@ Status run_skew(const SkewOptions& options) {
   table.floors().print();
   if (!options.json_file.empty()) HEARTH_TRY(write_file(options.json_file, table.document().dump(1) + '\n'));
   if (!options.plot_file.empty())
-    HEARTH_TRY(write_file(options.plot_file, chart_of(options, table.points())));
+    HEARTH_TRY(write_file(options.plot_file, skew_chart(options, table.points())));
   return {};
 }
 

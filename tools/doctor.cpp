@@ -234,8 +234,8 @@ void check_hosts(Report& report, const std::vector<std::string>& hosts) {
   }
 }
 
-void add_ways(Report& report, const std::vector<Way>& ways) {
-  for (const Way& way : ways) {
+void add_ways(Report& report, const std::vector<HostConnection>& ways) {
+  for (const HostConnection& way : ways) {
     const std::string between =
         fmt::format("{} to {}{}", way.from, way.to, way.by.empty() ? "" : " by " + way.by);
     report.add("way between machines", way.problem.empty(),
@@ -285,7 +285,7 @@ Status start_between(Report& report, const std::vector<std::string>& hosts) {
 Status run_doctor(const DoctorOptions& options, bool& healthy) {
   Report report;
   if (launched_rank() >= 0) {
-    std::vector<Way> ways;
+    std::vector<HostConnection> ways;
     bool tells = false;
     HEARTH_TRY(try_ways(ways, tells));
     if (!tells) return {};

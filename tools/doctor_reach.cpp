@@ -134,8 +134,8 @@ std::map<int, int> try_doors(const std::map<int, Door>& doors) {
   return errors;
 }
 
-Way way_between(const Door& from, const Door& to, int error) {
-  Way way = {from.host, to.host, "", "", ""};
+HostConnection way_between(const Door& from, const Door& to, int error) {
+  HostConnection way = {from.host, to.host, "", "", ""};
   way.by =
       fmt::format("{}, {} -> {}", from.way, os::address_text(from.address), os::address_text(to.address));
   if (!from.problem.empty() || !to.problem.empty()) {
@@ -154,7 +154,7 @@ Way way_between(const Door& from, const Door& to, int error) {
 
 }  // namespace
 
-Status try_ways(std::vector<Way>& ways, bool& tells) {
+Status try_ways(std::vector<HostConnection>& ways, bool& tells) {
   std::unique_ptr<launch::ForeignLauncher> launcher;
   HEARTH_TRY(launch::connect_to_launcher(launch::find_launcher(), launcher));
   Door own;

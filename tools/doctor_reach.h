@@ -11,7 +11,7 @@
 namespace hearth::tools {
 
 /// The connection from one machine to another, as tested by the lowest rank of the first.
-struct Way {
+struct HostConnection {
   std::string from, to;  // names
   std::string by;        // "eth0 10.1.2.3 -> 10.1.2.4"
   std::string problem;   // "" if the connection works
@@ -20,6 +20,6 @@ struct Way {
 
 /// Called by all processes of the job. Rank 0 gets all connections in `ways`; only there `tells` becomes
 /// true.
-Status try_ways(std::vector<Way>& ways, bool& tells);
+Status try_ways(std::vector<HostConnection>& ways, bool& tells);
 
 }  // namespace hearth::tools

@@ -19,12 +19,12 @@ constexpr int kLooksInARow = 3;
 
 /// Runnable tasks other than this one; -1 if the kernel does not report them.
 int others_running() {
-  constexpr const char* kWord = "procs_running ";
+  constexpr const char* kKey = "procs_running ";
   const std::string text = os::read_text("/proc/stat");
-  const size_t place = text.find(kWord);
+  const size_t place = text.find(kKey);
   int running = 0;
   if (place == std::string::npos ||
-      std::sscanf(text.c_str() + place + std::strlen(kWord), "%d", &running) != 1)
+      std::sscanf(text.c_str() + place + std::strlen(kKey), "%d", &running) != 1)
     return -1;
   return running > 0 ? running - 1 : 0;
 }

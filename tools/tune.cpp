@@ -41,7 +41,7 @@ constexpr uint64_t kQuestionUsMin = 10'000, kQuestionUsMax = 400'000, kQuickQues
 constexpr uint64_t kDeadlineNs = 110'000'000'000, kQuickDeadlineNs = 12'000'000'000,
                    kBackgroundDeadlineNs = 7'000'000'000;
 // Hard limit for one job.
-constexpr int kLimitS = 300, kBackgroundLimitS = 9;
+constexpr int kPairLimitS = 300, kBackgroundPairLimitS = 9;
 constexpr uint64_t kQuickBytesMax = uint64_t{4} << 20;
 
 std::string length_text(uint64_t bytes) {
@@ -81,7 +81,8 @@ class Tuner {
         profile_(profile) {}
 
   Status run(const Installation& place) {
-    HEARTH_TRY(job_.start(place, pair_.a, pair_.b, options_.background ? kBackgroundLimitS : kLimitS));
+    HEARTH_TRY(
+        job_.start(place, pair_.a, pair_.b, options_.background ? kBackgroundPairLimitS : kPairLimitS));
     if (!options_.quick) {
       for (const Choice& choice : choices()) HEARTH_TRY(choose(choice));
     }
@@ -240,7 +241,7 @@ bool divides_lengths(param::Id parameter) {
                      [parameter](const Division& division) { return division.threshold == parameter; });
 }
 
-std::string chart_of(const tune::Profile& profile) {
+std::string profile_chart(const tune::Profile& profile) {
   std::vector<Panel> panels;
   for (const tune::Curve& curve : profile.curves) {
     const std::string title = panel_title(curve.relation);
@@ -356,7 +357,7 @@ Status run_tune(const TuneOptions& options) {
   if (!measured.ok() && options.background) remove_empty_folder_of(output);
   HEARTH_TRY(measured);
   HEARTH_TRY(write_file(output, tune::profile_text(profile)));
-  if (!options.plot_file.empty()) HEARTH_TRY(write_file(options.plot_file, chart_of(profile)));
+  if (!options.plot_file.empty()) HEARTH_TRY(write_file(options.plot_file, profile_chart(profile)));
   if (output == "-" || options.background) return {};
   print_table(profile);
   fmt::print("\nwritten to {}\n", output);

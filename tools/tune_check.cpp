@@ -23,10 +23,10 @@ namespace {
 
 using param::Id;
 
-constexpr uint64_t kNever = tune::kNever;
+using tune::kNever;
 // For one protocol at one length. Long messages take six rounds, which may take longer.
 constexpr uint64_t kQuestionUs = 60'000;
-constexpr int kLimitS = 900;
+constexpr int kCheckLimitS = 900;
 /// Largest accepted loss of the library's choice.
 constexpr double kLossMax = 0.10;
 
@@ -94,7 +94,7 @@ class Checker {
       : pair_(pair), progress_(progress), table_(table), floors_(floors) {}
 
   Status run(const Installation& place, const std::vector<uint64_t>& lengths) {
-    HEARTH_TRY(job_.start(place, pair_.a, pair_.b, kLimitS));
+    HEARTH_TRY(job_.start(place, pair_.a, pair_.b, kCheckLimitS));
     for (const uint64_t bytes : lengths) {
       for (const bool from_mpi : {false, true}) HEARTH_TRY(check(bytes, from_mpi));
     }

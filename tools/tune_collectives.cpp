@@ -16,7 +16,7 @@
 namespace hearth::tools {
 namespace {
 
-constexpr int kLimitS = 300;
+constexpr int kCollectiveLimitS = 300;
 
 /// The last place of `below`. No more than the last measured place, because nothing is known beyond it.
 uint64_t limit_of(const CollectiveDivision& division, uint64_t from) {
@@ -31,7 +31,7 @@ class CollectiveTuner {
       : division_(division), question_us_(question_us), progress_(progress) {}
 
   Status run(const Installation& place, tune::Profile& profile) {
-    HEARTH_TRY(job_.start_collective(place, division_.ranks, kLimitS));
+    HEARTH_TRY(job_.start_collective(place, division_.ranks, kCollectiveLimitS));
     Status status;
     const tune::Crossover found =
         tune::find_crossover(tune::coarse_lengths(division_.places), division_.places,

@@ -11,7 +11,7 @@ namespace {
 using param::Id;
 
 constexpr uint64_t KiB = 1024, MiB = KiB * KiB;
-constexpr uint64_t kNever = tune::kNever;
+using tune::kNever;
 
 // Larger jobs scale in the same way and take long to start.
 constexpr int kReducingRanksMax = 16, kGroupedRanksMax = 256;

@@ -17,7 +17,7 @@
 namespace hearth::abi {
 namespace {
 
-constexpr uint64_t kLookNs = 100'000'000;
+constexpr uint64_t kBridgeCheckNs = 100'000'000;
 
 size_t index_of(PeerIndex peer) {
   return static_cast<size_t>(peer - runtime().job.size);
@@ -268,7 +268,7 @@ const shm::RankBlock& Bridges::block_of(PeerIndex peer) const {
 void Bridges::check_liveness() {
   if (bridges_.empty()) return;
   const uint64_t now = os::now_ns();
-  if (now - checked_ns_ < kLookNs) return;
+  if (now - checked_ns_ < kBridgeCheckNs) return;
   checked_ns_ = now;
   for (const Bridge& bridge : bridges_) {
     for (const PeerIndex peer : bridge.peers) {

@@ -17,12 +17,6 @@ namespace {
 
 using objects::Info;
 
-Status make_info(Info*& info) {
-  info = objects::pools.infos.create();
-  if (info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another info object");
-  return {};
-}
-
 struct FortranType {
   const char* name;  // mpi_NAME_size or mpi_NAME_supported
   MPI_Datatype handle;
@@ -113,7 +107,7 @@ Status abi_get_version(int& abi_major, int& abi_minor) {
 }
 
 Status abi_get_info(Info*& info) {
-  HEARTH_TRY(make_info(info));
+  HEARTH_TRY(info_create(info));
   info->entries = {{"mpi_aint_size", std::to_string(sizeof(MPI_Aint))},
                    {"mpi_count_size", std::to_string(sizeof(MPI_Count))},
                    {"mpi_offset_size", std::to_string(sizeof(MPI_Offset))}};
@@ -121,7 +115,7 @@ Status abi_get_info(Info*& info) {
 }
 
 Status abi_get_fortran_info(Info*& info) {
-  HEARTH_TRY(make_info(info));
+  HEARTH_TRY(info_create(info));
   for (const FortranType& row : kSized)
     info->entries.emplace_back(key_for(row, kSize), value_for(row, kSize));
   for (const FortranType& row : kOptional) {

@@ -28,7 +28,7 @@ constexpr Resource kResources[] = {
     {"Package", &RankPlace::package}, {"NUMANode", &RankPlace::numa}, {"L3Cache", &RankPlace::l3},
     {"L2Cache", &RankPlace::l2},      {"Core", &RankPlace::core},     {"PU", &RankPlace::processor},
 };
-constexpr std::string_view kScheme = "hwloc://";
+constexpr std::string_view kHardwareScheme = "hwloc://";
 constexpr std::string_view kMachine = "Machine";
 
 constexpr int kNobody = MPI_UNDEFINED;
@@ -50,13 +50,6 @@ int color_of(int32_t number) {
   return number < 0 ? kNobody : color_of_machine() * kNumbersEach + number;
 }
 
-const std::string* value_of(const Info* info, std::string_view key) {
-  if (info == nullptr) return nullptr;
-  const auto found = std::find_if(info->entries.begin(), info->entries.end(),
-                                  [key](const auto& entry) { return entry.first == key; });
-  return found == info->entries.end() ? nullptr : &found->second;
-}
-
 void set_value(Info& info, const char* key, std::string value) {
   for (auto& entry : info.entries) {
     if (entry.first != key) continue;
@@ -67,12 +60,12 @@ void set_value(Info& info, const char* key, std::string value) {
 }
 
 std::string uri_of(std::string_view name) {
-  return std::string(kScheme) + std::string(name);
+  return std::string(kHardwareScheme) + std::string(name);
 }
 
 int color_by_resource(std::string_view name) {
   if (name == "mpi_shared_memory") return color_of_machine();
-  if (name.substr(0, kScheme.size()) == kScheme) name.remove_prefix(kScheme.size());
+  if (name.substr(0, kHardwareScheme.size()) == kHardwareScheme) name.remove_prefix(kHardwareScheme.size());
   if (name == kMachine) return color_of_machine();
   for (const Resource& resource : kResources) {
     if (resource.name == name) return color_of(place_of(p2p::engine().self()).*resource.number);

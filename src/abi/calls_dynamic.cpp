@@ -31,7 +31,7 @@ using objects::Info;
 
 /// Seconds after which MPI_Comm_connect gives up; 0: none.
 uint64_t timeout_of(const Info* info) {
-  const std::string* text = abi::value_of(info, "timeout");
+  const std::string* text = value_of(info, "timeout");
   const double seconds = text == nullptr ? 0 : std::strtod(text->c_str(), nullptr);
   return seconds > 0 ? static_cast<uint64_t>(seconds * 1e9) : 0;
 }

@@ -285,7 +285,7 @@ void append(Words& words, int count, const int* values, bool given) {
 }
 
 /// One process's neighbours as words: kind, both degrees, then ranks and weights.
-constexpr size_t kHeadWords = 3;
+constexpr size_t kReportHeadWords = 3;
 
 Words report_neighbors(int indegree, const int* sources, const int* source_weights, int outdegree,
                        const int* destinations, const int* destination_weights, bool weighted) {
@@ -303,7 +303,7 @@ Topology topology_from(const int* report) {
   graph.weighted = report[0] == kWeighted;
   const int indegree = report[1];
   const int outdegree = report[2];
-  const int* next = report + kHeadWords;
+  const int* next = report + kReportHeadWords;
   const auto take = [&next](int count, std::vector<int>& values) {
     values.assign(next, next + count);
     next += count;

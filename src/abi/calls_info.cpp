@@ -49,12 +49,6 @@ void copy_text(char* to, const std::string& from, size_t length) {
   to[copied] = 0;
 }
 
-Status make_info(Info*& info) {
-  info = objects::pools.infos.create();
-  if (info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another info object");
-  return {};
-}
-
 void set(Info& info, const char* key, const std::string& value) {
   for (auto& [name, old] : info.entries) {
     if (name == key) {
@@ -68,11 +62,13 @@ void set(Info& info, const char* key, const std::string& value) {
 }  // namespace
 
 Status info_create(Info*& info) {
-  return make_info(info);
+  info = objects::pools.infos.create();
+  if (info == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for another info object");
+  return {};
 }
 
 Status info_create_env(int argc, char* argv[], Info*& info) {
-  HEARTH_TRY(make_info(info));
+  HEARTH_TRY(info_create(info));
   info->entries = abi::find<Info>(MPI_INFO_ENV)->entries;
   if (argc <= 0 || argv == nullptr) return {};
   set(*info, "command", argv[0]);
@@ -83,7 +79,7 @@ Status info_create_env(int argc, char* argv[], Info*& info) {
 }
 
 Status info_dup(Info& info, Info*& newinfo) {
-  HEARTH_TRY(make_info(newinfo));
+  HEARTH_TRY(info_create(newinfo));
   newinfo->entries = info.entries;
   return {};
 }

@@ -57,11 +57,6 @@ Status read_level(const Info* info, int& level) {
   return {};
 }
 
-Status make_info(Info*& info) {
-  info = objects::pools.infos.create();
-  return info != nullptr ? Status() : fail(MPI_ERR_NO_MEM, "no memory for another info object");
-}
-
 Status find_set(const char* name, ProcessSet& set) {
   if (abi::find_process_set(name, set)) return {};
   return fail(MPI_ERR_ARG, "there is no process set \"%.80s\". Remedy: use mpi://WORLD or mpi://SELF", name);
@@ -104,7 +99,7 @@ Status session_finalize(Session*& session) {
 }
 
 Status session_get_info(Session& session, Info*& info_used) {
-  HEARTH_TRY(make_info(info_used));
+  HEARTH_TRY(info_create(info_used));
   const Level* level = std::find_if(std::begin(kLevels), std::end(kLevels), [&session](const Level& row) {
     return row.value == session.thread_level;
   });
@@ -137,7 +132,7 @@ Status session_get_nth_pset(Session&, Info*, int n, int& pset_len, char* pset_na
 Status session_get_pset_info(Session&, const char* pset_name, Info*& info) {
   ProcessSet set = ProcessSet::world;
   HEARTH_TRY(find_set(pset_name, set));
-  HEARTH_TRY(make_info(info));
+  HEARTH_TRY(info_create(info));
   const int size = set == ProcessSet::world ? abi::runtime().job.size : 1;
   info->entries = {{"mpi_size", std::to_string(size)}};
   return {};

@@ -27,7 +27,7 @@ struct Pvar {
 
 constexpr int kLevel = MPI_T_PVAR_CLASS_LEVEL;
 constexpr int kCounter = MPI_T_PVAR_CLASS_COUNTER;
-constexpr int kSize = MPI_T_PVAR_CLASS_SIZE;
+constexpr int kSizeClass = MPI_T_PVAR_CLASS_SIZE;
 
 // Counted by mpiexec --profile in this process; 0 without a profile.
 uint64_t profiled(uint64_t (*read)(const profile::RankHead&)) {
@@ -77,9 +77,9 @@ const Pvar pvars[] = {
      "under mpiexec --profile: time of copies of 32 KiB or more"},
     {"coll_regions_taken", kLevel, [](Engine&) { return coll::region_pool().count_taken(); },
      "communicators and persistent collectives of the whole job that have shared memory for collectives"},
-    {"p2p_pool_bytes", kSize, [](Engine& e) -> uint64_t { return e.pool_bytes(); },
+    {"p2p_pool_bytes", kSizeClass, [](Engine& e) -> uint64_t { return e.pool_bytes(); },
      "memory that requests and messages have taken"},
-    {"shm_segment_bytes", kSize,
+    {"shm_segment_bytes", kSizeClass,
      [](Engine&) -> uint64_t { return runtime().job.segment.geometry().segment_bytes; },
      "addresses that the job's shared memory takes; only what was used of it is memory"},
 };

@@ -12,7 +12,7 @@
 namespace hearth::abi {
 namespace {
 
-constexpr uint64_t kLookNs = 100'000'000;
+constexpr uint64_t kLivenessCheckNs = 100'000'000;
 // Each check costs a system call.
 constexpr size_t kLooksMax = 32;
 
@@ -33,7 +33,7 @@ void LivenessMonitor::open() {
 
 void LivenessMonitor::check() {
   const uint64_t now = os::now_ns();
-  if (now - checked_ns_ < kLookNs) return;
+  if (now - checked_ns_ < kLivenessCheckNs) return;
   checked_ns_ = now;
   for (size_t looks = std::min(kLooksMax, others_.size()); looks > 0; --looks) {
     next_ = (next_ + 1) % others_.size();

@@ -58,23 +58,16 @@ Status read_bind(const std::string& value, const shm::RankMemory& memory, Memory
   return {};
 }
 
-const std::string* value_of(const objects::Info& info, const char* key) {
-  for (const auto& [name, value] : info.entries) {
-    if (name == key) return &value;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Status read_memory_wish(const objects::Info* info, const shm::RankMemory& memory, MemoryWish& wish) {
   if (info == nullptr) return {};
-  if (const std::string* value = value_of(*info, "mpi_minimum_memory_alignment"))
+  if (const std::string* value = value_of(info, "mpi_minimum_memory_alignment"))
     HEARTH_TRY(read_alignment(*value, wish));
-  if (const std::string* value = value_of(*info, "hearth_memory_kind"))
+  if (const std::string* value = value_of(info, "hearth_memory_kind"))
     HEARTH_TRY(read_kind(*value, memory, wish));
   // The more specific key has precedence.
-  if (const std::string* value = value_of(*info, "hearth_memory_bind"))
+  if (const std::string* value = value_of(info, "hearth_memory_bind"))
     HEARTH_TRY(read_bind(*value, memory, wish));
   return {};
 }

@@ -186,13 +186,6 @@ void fill_codes(const Words& counts, bool started, int* codes) {
 
 }  // namespace
 
-const std::string* value_of(const Info* info, std::string_view key) {
-  if (info == nullptr) return nullptr;
-  const auto found = std::find_if(info->entries.begin(), info->entries.end(),
-                                  [key](const auto& entry) { return entry.first == key; });
-  return found == info->entries.end() ? nullptr : &found->second;
-}
-
 bool is_true(const Info* info, std::string_view key) {
   const std::string* value = value_of(info, key);
   return value != nullptr && (*value == "true" || *value == "1" || *value == "yes");

@@ -12,8 +12,6 @@
 
 namespace hearth::abi {
 
-/// The value of a key; nullptr if there is none.
-const std::string* value_of(const objects::Info* info, std::string_view key);
 bool is_true(const objects::Info* info, std::string_view key);
 
 /// One command: its arguments, significant at the root.

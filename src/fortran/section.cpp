@@ -45,7 +45,7 @@ void for_each_run(const Descriptor& section, const Visit& visit) {
   }
 }
 
-constexpr const char* kNoMemory = "no memory for a copy of a section with gaps";
+constexpr const char* kNoMemoryForCopy = "no memory for a copy of a section with gaps";
 constexpr const char* kGaps =
     "the buffer is a section of an array with gaps, which this call cannot use. Remedy: pass a contiguous "
     "array, and copy from or into the section yourself";
@@ -127,7 +127,7 @@ void Copied::copy_in() {
   const Runs runs = runs_of(section_);
   void* const copy = std::malloc(static_cast<size_t>(runs.bytes * runs.count));
   if (copy == nullptr) {
-    problem_ = kNoMemory;
+    problem_ = kNoMemoryForCopy;
     return;
   }
   address_ = copy;

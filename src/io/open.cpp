@@ -44,13 +44,6 @@ Status check_amode(int amode) {
   return {};
 }
 
-const std::string* value_of(const objects::Info& info, std::string_view key) {
-  for (const auto& entry : info.entries) {
-    if (entry.first == key) return &entry.second;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 std::string without_prefix(const char* filename) {
@@ -211,20 +204,20 @@ Status OpenFile::close() {
 }
 
 void OpenFile::set_hints(const objects::Info& info) {
-  if (const std::string* engine = value_of(info, "hearth_engine")) {
+  if (const std::string* engine = value_of(&info, "hearth_engine")) {
     medium_.choice = *engine == "calls"    ? EngineChoice::calls
                      : *engine == "map"    ? EngineChoice::map
                      : *engine == "window" ? EngineChoice::window
                                            : EngineChoice::automatic;
   }
-  if (const std::string* queue = value_of(info, "hearth_queue")) {
+  if (const std::string* queue = value_of(&info, "hearth_queue")) {
     medium_.queue = *queue == "ring"     ? QueueChoice::ring
                     : *queue == "thread" ? QueueChoice::thread
                                          : QueueChoice::automatic;
   }
-  if (const std::string* permissions = value_of(info, "file_perm"))
+  if (const std::string* permissions = value_of(&info, "file_perm"))
     permissions_ = static_cast<unsigned>(std::strtoul(permissions->c_str(), nullptr, 8));
-  if (const std::string* bytes = value_of(info, "cb_buffer_size"))
+  if (const std::string* bytes = value_of(&info, "cb_buffer_size"))
     staging_bytes_ = std::clamp<int64_t>(std::strtoll(bytes->c_str(), nullptr, 10), 0, kStagingBytesMax);
 }
 

@@ -15,10 +15,10 @@
 namespace hearth::io {
 namespace {
 
-using Pointer = std::shared_ptr<const Representation>;
+using SharedRepresentation = std::shared_ptr<const Representation>;
 
-std::vector<Pointer>& representations() {
-  static auto& all = *new std::vector<Pointer>{
+std::vector<SharedRepresentation>& representations() {
+  static auto& all = *new std::vector<SharedRepresentation>{
       // never destroyed: see base/immortal.h
       std::make_shared<Representation>("native", Representation::Kind::native),
       std::make_shared<Representation>("internal", Representation::Kind::native),
@@ -28,8 +28,8 @@ std::vector<Pointer>& representations() {
 
 }  // namespace
 
-Status find_representation(const char* name, Pointer& found) {
-  for (const Pointer& each : representations()) {
+Status find_representation(const char* name, SharedRepresentation& found) {
+  for (const SharedRepresentation& each : representations()) {
     if (each->name() != name) continue;
     found = each;
     return {};
@@ -46,7 +46,7 @@ Status register_representation(const char* name, const Conversions& functions) {
                 MPI_MAX_DATAREP_STRING - 1);
   }
   if (functions.extent == nullptr) return fail(MPI_ERR_ARG, "dtype_file_extent_fn is a null pointer");
-  Pointer found;
+  SharedRepresentation found;
   if (find_representation(name, found).ok()) {
     return fail(MPI_ERR_DUP_DATAREP, "the data representation '%.64s' exists already", name);
   }

@@ -44,6 +44,9 @@ class ForeignLauncher {
   virtual void finalize() = 0;
 
  protected:
+  /// A larger job is a launcher's error.
+  static constexpr int kRanksMax = 1 << 24;
+
   ForeignLauncher() = default;
   /// Pre: each rank uses keys of its own; the text has letters and digits only, at most text_letters_max().
   virtual Status put_text(const std::string& key, const std::string& text) = 0;

@@ -13,7 +13,6 @@
 namespace hearth::launch {
 namespace {
 
-constexpr int kRanksMax = 1 << 24;
 constexpr size_t kTextLettersLeast = 256;
 
 // The server's reason for a refusal.

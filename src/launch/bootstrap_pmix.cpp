@@ -15,7 +15,6 @@ namespace hearth::launch {
 namespace {
 
 constexpr const char* kLibrary = "libpmix.so.2";
-constexpr int kRanksMax = 1 << 24;
 
 // Candidate file names of the library. A launcher that was moved after its installation sets PMIX_PREFIX to
 // its new place; the library of that installation is preferred, because it finds its own plugins there.

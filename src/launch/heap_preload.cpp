@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/os_machine.h"
+#include "launch/base_name.h"
 #include "launch/elf_file.h"
 #include "launch/library_search.h"
 #include "launch/program.h"
@@ -19,7 +20,7 @@ constexpr const char* kOwnMalloc[] = {"libasan.so",       "libtsan.so",       "l
 
 std::string own_malloc_among(const std::vector<std::string>& libraries) {
   for (const std::string& library : libraries) {
-    const std::string name = library.substr(library.rfind('/') + 1);
+    const std::string name = base_of(library);
     for (const char* known : kOwnMalloc) {
       if (name.starts_with(known)) return name;
     }

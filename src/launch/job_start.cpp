@@ -11,7 +11,6 @@
 namespace hearth::launch {
 namespace {
 
-constexpr int kUsageCode = 2;
 constexpr int kNotExecutableCode = 126;
 constexpr const char* kMoreFiles = ". Remedy: raise the limit on open files (ulimit -n)";
 

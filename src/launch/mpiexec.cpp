@@ -41,8 +41,6 @@
 namespace hearth::launch {
 namespace {
 
-constexpr int kUsageCode = 2;
-
 // To the rank that started this job by MPI_Comm_spawn.
 ParentLink parent;
 

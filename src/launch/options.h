@@ -12,6 +12,9 @@
 
 namespace hearth::launch {
 
+/// mpiexec's exit code for a command line that it cannot carry out.
+inline constexpr int kUsageCode = 2;
+
 /// A change to the environment: NAME=VALUE, or NAME alone to pass on mpiexec's own value.
 struct EnvironmentEdit {
   std::string name;

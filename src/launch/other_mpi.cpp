@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/os_machine.h"
+#include "launch/base_name.h"
 #include "launch/heap_preload.h"
 #include "launch/program.h"
 
@@ -24,10 +25,6 @@ constexpr const char* kDistributions[] = {"libstdc++.so.6", "libgcc_s.so.1", "li
 constexpr const char* kSingletons = "each rank would be rank 0 of a job of its own";
 constexpr const char* kRebuild =
     "build it with Hearth's mpicc, or start it with the mpiexec of the library that it was built for";
-
-std::string base_of(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 bool same_folder(const std::string& path, const std::string& folder) {
   std::error_code error;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/os_file.h"
+#include "launch/base_name.h"
 #include "launch/elf_file.h"
 #include "launch/library_search.h"
 #include "launch/program.h"
@@ -70,10 +71,6 @@ constexpr Row kRows[] = {
     {"libmpi_aocc", "", {MpiAbi::other, kCray, false}},
     {"libmsmpi", "", {MpiAbi::other, "Microsoft MPI", false}},
 };
-
-std::string base_of(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 bool matches(const Row& row, std::string_view stem, std::string_view version) {
   const bool any = row.stem.ends_with('*');

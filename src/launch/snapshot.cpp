@@ -9,6 +9,7 @@
 #include "base/os_process.h"
 #include "base/os_wait.h"
 #include "hearth_calls.h"
+#include "launch/base_name.h"
 #include "launch/stack_guess.h"
 #include "launch/thread_states.h"
 #include "mpi.h"
@@ -47,7 +48,7 @@ void name_site(const shm::WaitEntry& entry, uint32_t first, const ProcessCode& c
     file = place.file;
     if (place.function == "main") break;
   }
-  if (!file.empty()) site += " in " + file.substr(file.rfind('/') + 1);
+  if (!file.empty()) site += " in " + base_of(file);
 }
 
 /// Walks the frames outwards. The outermost library function is the one that the program called; a tool or

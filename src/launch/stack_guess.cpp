@@ -10,6 +10,7 @@
 #include "base/os_io.h"
 #include "base/os_memory.h"
 #include "base/os_stack.h"
+#include "launch/base_name.h"
 
 namespace hearth::launch {
 namespace {
@@ -36,7 +37,7 @@ std::vector<uint64_t> read_stack(int pid, uint64_t pointer) {
 }
 
 bool is_of_system(const std::string& file) {
-  const std::string name = file.substr(file.rfind('/') + 1);
+  const std::string name = base_of(file);
   return name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-") ||
          name.starts_with("libpthread") || name.starts_with("ld.");
 }
@@ -73,7 +74,7 @@ std::string guess_callers(int pid, const ProcessCode& code) {
     file = place.file;
     if (place.function == "main" || ++shown == kShown) break;
   }
-  return text.empty() ? "" : text + " in " + file.substr(file.rfind('/') + 1);
+  return text.empty() ? "" : text + " in " + base_of(file);
 }
 
 }  // namespace hearth::launch

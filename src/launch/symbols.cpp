@@ -6,16 +6,9 @@
 #include <cstring>
 
 #include "base/os_io.h"
+#include "launch/base_name.h"
 
 namespace hearth::launch {
-namespace {
-
-std::string base_of(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-}  // namespace
-
 ProcessCode::ProcessCode(int pid, SymbolTables& tables)
     : root_("/proc/" + std::to_string(pid) + "/root"), tables_(tables) {
   take(os::read_text(("/proc/" + std::to_string(pid) + "/maps").c_str()));

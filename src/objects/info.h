@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,13 @@ struct Info : Object {
   /// In the order of first insertion, as MPI_Info_get_nthkey requires.
   std::vector<std::pair<std::string, std::string>> entries;
 };
+
+/// The value of a key; nullptr if there is none, or no object.
+inline const std::string* value_of(const Info* info, std::string_view key) {
+  if (info == nullptr) return nullptr;
+  const auto found = std::ranges::find(info->entries, key, &std::pair<std::string, std::string>::first);
+  return found == info->entries.end() ? nullptr : &found->second;
+}
 
 /// Inserts the entries of `more` into `info`, replacing values with the same keys.
 inline void merge(Info& info, const Info& more) {

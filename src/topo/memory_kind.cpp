@@ -6,7 +6,7 @@
 namespace hearth::topo {
 namespace {
 
-constexpr const char* kNames[kMemoryKinds] = {"local", "lowlat", "highbw", "large"};
+constexpr const char* kMemoryKindNames[kMemoryKinds] = {"local", "lowlat", "highbw", "large"};
 
 Status choose(const char* name, param::Id id, const shm::RankMemory& memory, int16_t& node) {
   const std::string& word = param::get_text(id);
@@ -24,12 +24,12 @@ Status choose(const char* name, param::Id id, const shm::RankMemory& memory, int
 }  // namespace
 
 const char* memory_kind_name(MemoryKind kind) {
-  return kNames[static_cast<int>(kind)];
+  return kMemoryKindNames[static_cast<int>(kind)];
 }
 
 bool memory_kind_of_name(std::string_view name, MemoryKind& kind) {
   for (int i = 0; i < kMemoryKinds; ++i) {
-    if (name == kNames[i]) return kind = static_cast<MemoryKind>(i), true;
+    if (name == kMemoryKindNames[i]) return kind = static_cast<MemoryKind>(i), true;
   }
   return false;
 }

@@ -5,8 +5,8 @@
 namespace hearth::topo {
 namespace {
 
-constexpr const char* kNames[kRelations] = {"self",    "smt",     "l2",      "l3",     "numa",
-                                            "package", "machine", "unknown", "network"};
+constexpr const char* kRelationNames[kRelations] = {"self",    "smt",     "l2",      "l3",     "numa",
+                                                    "package", "machine", "unknown", "network"};
 
 bool shared(int32_t a, int32_t b) {
   return a >= 0 && a == b;
@@ -25,12 +25,12 @@ Relation relation_of(const shm::RankPlace& a, const shm::RankPlace& b) {
 }
 
 const char* relation_name(Relation relation) {
-  return kNames[static_cast<int>(relation)];
+  return kRelationNames[static_cast<int>(relation)];
 }
 
 bool find_relation(const char* name, Relation& relation) {
   for (int i = 0; i < kRelations; ++i) {
-    if (std::strcmp(name, kNames[i]) != 0) continue;
+    if (std::strcmp(name, kRelationNames[i]) != 0) continue;
     relation = static_cast<Relation>(i);
     return true;
   }

@@ -10,7 +10,7 @@
 #include "route.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace affinity {
 
 constexpr size_t kCoresMax = 12;
 constexpr uint64_t kShortBytes = 8, kMediumBytes = 65536;
@@ -130,7 +130,7 @@ constexpr Claim kClaims[] = {
      "confirmed when the pair with the highest bandwidth does not have the nearest relation"},
 };
 
-}  // namespace
+}  // namespace affinity
 
 extern const Experiment kAffinity = {
     "affinity",
@@ -139,9 +139,9 @@ extern const Experiment kAffinity = {
     "Two ranks on each pair of cores (12 cores at most, evenly chosen): ping-pong of 8 bytes, and a stream "
     "of 64 KiB. The "
     "matrices have a row and a column for each core, by the system's number of its processor.",
-    kClaims,
-    measure,
-    judge,
+    affinity::kClaims,
+    affinity::measure,
+    affinity::judge,
 };
 
 }  // namespace hearth::tools::paper

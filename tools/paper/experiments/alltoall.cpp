@@ -6,7 +6,7 @@
 #include "pretty.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace alltoall {
 
 constexpr double kGainBytes = 65536;
 
@@ -109,7 +109,7 @@ constexpr Claim kClaims[] = {
      "surely below 1"},
 };
 
-}  // namespace
+}  // namespace alltoall
 
 extern const Experiment kAlltoall = {
     "alltoall",
@@ -121,9 +121,9 @@ extern const Experiment kAlltoall = {
     "library as it is, whose long collectives meet in shared memory. The slowest rank's time; blocks are "
     "rewritten before and "
     "checked after each call.",
-    kClaims,
-    measure,
-    judge,
+    alltoall::kClaims,
+    alltoall::measure,
+    alltoall::judge,
 };
 
 }  // namespace hearth::tools::paper

@@ -7,7 +7,7 @@
 #include "route.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace bottleneck {
 
 constexpr double kLossMin = 1.05;
 
@@ -103,7 +103,7 @@ constexpr Claim kClaims[] = {
      "farthest pair"},
 };
 
-}  // namespace
+}  // namespace bottleneck
 
 extern const Experiment kBottleneck = {
     "bottleneck",
@@ -114,9 +114,9 @@ extern const Experiment kBottleneck = {
     "on the nearest pair of processors, two on the farthest, and one on every core. Jobs of all kinds take "
     "turns. The paper "
     "ran NAS, HPL and NAMD; this is one kernel in their place.",
-    kClaims,
-    measure,
-    judge,
+    bottleneck::kClaims,
+    bottleneck::measure,
+    bottleneck::judge,
 };
 
 }  // namespace hearth::tools::paper

@@ -6,7 +6,7 @@
 #include "pretty.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace buffer_reuse {
 
 constexpr uint64_t kRegionBytesMin = uint64_t{64} << 20;
 // A window's data and their copy; half of the cache remains for everything else.
@@ -139,7 +139,7 @@ constexpr Claim kClaims[] = {
      "with fresh ones (mean of the medians)"},
 };
 
-}  // namespace
+}  // namespace buffer_reuse
 
 extern const Experiment kBufferReuse = {
     "buffer-reuse",
@@ -150,9 +150,9 @@ extern const Experiment kBufferReuse = {
     "Reused: the same 64 buffers, rewritten before each window, untimed. Fresh: a walk through a region "
     "larger than the "
     "last-level cache. Two copies through bounce buffers and one by the kernel take turns in one job.",
-    kClaims,
-    measure,
-    judge,
+    buffer_reuse::kClaims,
+    buffer_reuse::measure,
+    buffer_reuse::judge,
 };
 
 }  // namespace hearth::tools::paper

@@ -10,7 +10,7 @@
 #include "pretty.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace cache_misses {
 
 constexpr const char* kTwo = "two copies";
 constexpr const char* kOne = "one copy";
@@ -153,7 +153,7 @@ constexpr Claim kClaims[] = {
      "every length (median)"},
 };
 
-}  // namespace
+}  // namespace cache_misses
 
 extern const Experiment kCacheMisses = {
     "cache-misses",
@@ -166,9 +166,9 @@ extern const Experiment kCacheMisses = {
     "simulates the "
     "machine's first and second level on a reduced run, and what runs of 2 and of 8 windows differ by "
     "counts.",
-    kClaims,
-    measure,
-    judge,
+    cache_misses::kClaims,
+    cache_misses::measure,
+    cache_misses::judge,
 };
 
 }  // namespace hearth::tools::paper

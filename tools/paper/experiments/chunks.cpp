@@ -7,7 +7,7 @@
 #include "pretty.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace chunks {
 
 constexpr uint64_t kKibi = 1024;
 constexpr uint64_t kSmall = 16 * kKibi, kLarge = 1024 * kKibi;
@@ -89,7 +89,7 @@ constexpr Claim kClaims[] = {
      "1 MiB or more (median)"},
 };
 
-}  // namespace
+}  // namespace chunks
 
 extern const Experiment kChunks = {
     "chunks",
@@ -101,9 +101,9 @@ extern const Experiment kChunks = {
     "All sizes take turns in one job. In the paper the first step of the pipeline is the pinning of memory, "
     "here it is the "
     "copy into the buffers.",
-    kClaims,
-    measure,
-    judge,
+    chunks::kClaims,
+    chunks::measure,
+    chunks::judge,
 };
 
 }  // namespace hearth::tools::paper

@@ -12,7 +12,7 @@
 #include "pretty.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace distribution {
 
 constexpr const char* kMessages = "messages";
 constexpr const char* kBytes = "bytes";
@@ -141,7 +141,7 @@ constexpr Claim kClaims[] = {
      "16; it speaks for the one application that was examined"},
 };
 
-}  // namespace
+}  // namespace distribution
 
 extern const Experiment kDistribution = {
     "distribution",
@@ -152,9 +152,9 @@ extern const Experiment kDistribution = {
     "beside the even distribution. The paper examined NAMD, HPL and NAS; here it is a small one of our own, "
     "a plane of heat "
     "(bench/paper/application.c), or the one that --application names.",
-    kClaims,
-    measure,
-    judge,
+    distribution::kClaims,
+    distribution::measure,
+    distribution::judge,
 };
 
 }  // namespace hearth::tools::paper

@@ -6,7 +6,7 @@
 #include "pretty.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace memory {
 
 constexpr double kMebi = 1048576;
 // Messages of this length use bounce buffers in every pair of ranks.
@@ -86,7 +86,7 @@ constexpr Claim kClaims[] = {
      "other one"},
 };
 
-}  // namespace
+}  // namespace memory
 
 extern const Experiment kMemory = {
     "memory",
@@ -97,9 +97,9 @@ extern const Experiment kMemory = {
     "(Pss_Shmem: a page divided by the number of processes that have it), and the ranks' sums are added. "
     "Beside it the "
     "formulas: ours (hearth info --memory), the original design's and the paper's own.",
-    kClaims,
-    measure,
-    judge,
+    memory::kClaims,
+    memory::measure,
+    memory::judge,
 };
 
 }  // namespace hearth::tools::paper

@@ -8,7 +8,7 @@
 #include "pretty.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace placement {
 
 constexpr double kGainMin = 1.1;
 constexpr double kLittle = 0.5;
@@ -101,7 +101,7 @@ constexpr Claim kClaims[] = {
      "confirmed when at that length the library's buffers alone gain less than half of what both gain"},
 };
 
-}  // namespace
+}  // namespace placement
 
 extern const Experiment kPlacement = {
     "memory-placement",
@@ -111,9 +111,9 @@ extern const Experiment kPlacement = {
     "memory or "
     "to memory of high "
     "bandwidth, and the bounce buffers likewise (HEARTH_MEMORY_BUFFERS): all four combinations, by turns.",
-    kClaims,
-    measure,
-    judge,
+    placement::kClaims,
+    placement::measure,
+    placement::judge,
 };
 
 }  // namespace hearth::tools::paper

@@ -6,7 +6,7 @@
 #include "pretty.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace ranks {
 
 constexpr double kRiseMax = 1.25;
 constexpr const char* kCurve = "Hearth";
@@ -62,7 +62,7 @@ constexpr Claim kClaims[] = {
      "job of two of the same round (median)"},
 };
 
-}  // namespace
+}  // namespace ranks
 
 extern const Experiment kRanks = {
     "ranks",
@@ -73,9 +73,9 @@ extern const Experiment kRanks = {
     "others sleep outside of MPI, so that it is the number of partners that counts and not who uses the "
     "processors. "
     "Jobs of all sizes take turns.",
-    kClaims,
-    measure,
-    judge,
+    ranks::kClaims,
+    ranks::measure,
+    ranks::judge,
 };
 
 }  // namespace hearth::tools::paper

@@ -9,7 +9,7 @@
 #include "route.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace relations {
 
 constexpr double kShortBytes = 8;
 
@@ -105,7 +105,7 @@ constexpr Claim kClaims[] = {
      "confirmed when the highest bandwidth falls from each relation of this machine to the next farther one"},
 };
 
-}  // namespace
+}  // namespace relations
 
 extern const Experiment kRelations = {
     "relations",
@@ -115,9 +115,9 @@ extern const Experiment kRelations = {
     "windows of up to "
     "64 messages (2 MiB); every message is rewritten before it is sent and checked when it has come, "
     "untimed.",
-    kClaims,
-    measure,
-    judge,
+    relations::kClaims,
+    relations::measure,
+    relations::judge,
 };
 
 }  // namespace hearth::tools::paper

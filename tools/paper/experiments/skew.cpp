@@ -9,7 +9,7 @@
 #include "pretty.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace skew {
 
 // As in the paper.
 constexpr uint64_t kBytes = 16384;
@@ -99,7 +99,7 @@ constexpr Claim kClaims[] = {
      "delay"},
 };
 
-}  // namespace
+}  // namespace skew
 
 extern const Experiment kSkew = {
     "skew",
@@ -111,9 +111,9 @@ extern const Experiment kSkew = {
     "copied once, "
     "and as the library "
     "chooses by its own waiting.",
-    kClaims,
-    measure,
-    judge,
+    skew::kClaims,
+    skew::measure,
+    skew::judge,
 };
 
 }  // namespace hearth::tools::paper

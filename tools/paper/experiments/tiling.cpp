@@ -5,7 +5,7 @@
 #include "paper/laboratory.h"
 
 namespace hearth::tools::paper {
-namespace {
+namespace tiling {
 
 constexpr uint64_t kBytes = uint64_t{64} << 20;
 constexpr uint64_t kTileBytes = 256 << 10;
@@ -55,7 +55,7 @@ constexpr Claim kClaims[] = {
      "confirmed when tiles surely take at least 10 % less time than one piece with every number of ranks"},
 };
 
-}  // namespace
+}  // namespace tiling
 
 extern const Experiment kTiling = {
     "tiling",
@@ -66,9 +66,9 @@ extern const Experiment kTiling = {
     "in one piece, or tile by tile of 256 KiB, each through all steps. Both take turns in one job and leave "
     "the same numbers "
     "behind, which are checked.",
-    kClaims,
-    measure,
-    judge,
+    tiling::kClaims,
+    tiling::measure,
+    tiling::judge,
 };
 
 }  // namespace hearth::tools::paper
