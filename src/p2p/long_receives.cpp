@@ -1,6 +1,7 @@
 #include "p2p/long_receives.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/chaos.h"
 #include "base/copy.h"
@@ -16,6 +17,10 @@ namespace {
 uint8_t what_failed(const ReceiveStream& stream) {
   if (stream.flags & kInArena) return kNoArena;
   return stream.flags & kSingleCopy ? kNoSingleCopy : 0;
+}
+
+std::span<const CellPart> kept_parts(const ReceiveStream& stream) {
+  return std::span(stream.parts).first(static_cast<size_t>(stream.part_count));
 }
 
 }  // namespace
@@ -112,8 +117,8 @@ void LongReceives::attach(ReceiveStream& stream, Request& request, int tag) {
         Prefault(first_byte(request),
                  static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size)));
   }
-  for (const CellPart& part : stream.parts) take_part(stream, part);
-  stream.parts.clear();
+  for (const CellPart& part : kept_parts(stream)) take_part(stream, part);
+  stream.part_count = 0;
   if (nothing_sent) copy_offered(stream, request);
   finish_if_whole(stream);
 }
@@ -190,8 +195,8 @@ void LongReceives::announce(ReceiveStream& stream, int64_t bytes) const {
 // Stores a fragment that arrived before the match. A sender has at most kCellsInFlightMax fragments in
 // flight.
 void LongReceives::keep_part(ReceiveStream& stream, const CellPart& part) const {
-  if (stream.parts.size() == kCellsInFlightMax) buffers_.refuse(stream.from, part);
-  stream.parts.push_back(part);
+  if (stream.part_count == kCellsInFlightMax) buffers_.refuse(stream.from, part);
+  stream.parts[static_cast<size_t>(stream.part_count++)] = part;
 }
 
 void LongReceives::take_part(ReceiveStream& stream, const CellPart& part) {
@@ -276,7 +281,7 @@ void LongReceives::end(ReceiveStream& stream, Status status) {
 }
 
 void LongReceives::drop(ReceiveStream& stream) {
-  for (const CellPart& part : stream.parts) buffers_.drop(stream.from, part);
+  for (const CellPart& part : kept_parts(stream)) buffers_.drop(stream.from, part);
   unlist(expected_from(stream.from), stream);
   streams_.destroy(&stream);
 }
