@@ -284,7 +284,8 @@ Status abandon_unbuilt(Comm& comm, Status built) {
 Status Schedule::finish() {
   next_round();
   note_failure();
-  return messages_.first_error;
+  // The text of the error is that of the revocation which followed it.
+  return messages_.first_error.error_class() == MPI_ERR_NO_MEM ? no_memory() : messages_.first_error;
 }
 
 // Non-blocking and persistent operations.

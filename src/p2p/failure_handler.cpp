@@ -43,12 +43,15 @@ FailureHandler::FailureHandler(PeerIndex self, const Parts& parts)
       errors_(parts.errors),
       poll_(parts.poll),
       owner_(parts.owner),
-      record_death_(parts.record_death) {}
+      record_death_(parts.record_death) {
+  constexpr size_t kEndedReserved = 256;
+  kept_.reserve(kEndedReserved);
+}
 
 // Deaths.
 
 bool FailureHandler::handle() try {
-  bool moved = false;
+  bool moved = abandon_unsent();
   if (failures_.has_news()) {
     moved = true;
     failures_.take_deaths([this](PeerIndex process) {
@@ -139,18 +142,18 @@ void FailureHandler::acknowledge(objects::Comm& comm, uint32_t deaths) {
 // Ending operations. Completion hooks may end further operations, so each one found is checked again.
 
 bool FailureHandler::end_receives(const Hopeless& why) {
-  std::vector<Request*> posted;
+  Ended posted(kept_);
   for (MatchEntry* entry = matching_.posted().first(); entry != nullptr; entry = entry->order.next) {
-    if (!why(entry->key).ok()) posted.push_back(static_cast<Request*>(entry));
+    if (!why(entry->key).ok()) posted.requests.push_back(static_cast<Request*>(entry));
   }
-  for (Request* request : posted) {
+  for (Request* request : posted.requests) {
     if (request->alive != Pool<Request>::kAlive || !request->queued) continue;
     const Status status = why(request->key);
     if (status.ok()) continue;
     matching_.posted().remove(*request);
     requests_.end_receive(*request, request->key.peer, status);
   }
-  return receives_.end_if(why, failures_) || !posted.empty();
+  return receives_.end_if(why, failures_) || !posted.requests.empty();
 }
 
 // Completes receives from any source that a dead process might have served, but leaves them posted (complete
@@ -169,7 +172,8 @@ bool FailureHandler::stall_receives() {
 }
 
 void FailureHandler::end_sends(const Hopeless& why, bool exposed_too) {
-  std::vector<Request*> ended;
+  Ended list(kept_);
+  std::vector<Request*>& ended = list.requests;
   const auto hopeless = [&why](const Request& request) { return !why(request.key).ok(); };
   eager_.take_from_backlogs(hopeless, ended);
   sends_.find(hopeless, exposed_too, ended);
@@ -241,6 +245,20 @@ void FailureHandler::abandon(objects::Comm& comm) try {
   errors_.out_of_memory("a collective call");
 }
 
+// Messages of collectives that could not begin for lack of memory, and whose call has returned or still
+// waits.
+bool FailureHandler::abandon_unsent() {
+  bool moved = false;
+  while (requests_.any_unsent()) {
+    const MatchKey key = requests_.take_unsent();
+    objects::Comm* const comm = needs_all(key) ? comm_of(key.context) : nullptr;
+    if (comm == nullptr) continue;
+    abandon(*comm);
+    moved = true;
+  }
+  return moved;
+}
+
 void FailureHandler::on_revoked(PeerIndex from, uint32_t context) {
   // No other process can revoke a communicator with one of these contexts.
   if (context >= kSelfContext && context < kFirstFreeContext) return;
@@ -277,38 +295,34 @@ void FailureHandler::drop_unexpected(uint32_t block) {
 // Returns whether there may be more: a dropped offer of a partitioned send names a further context, whose
 // messages must be dropped too.
 bool FailureHandler::drop_unexpected_once(uint32_t block) {
-  std::vector<UnexpectedMessage*> dropped;
-  for (MatchEntry* entry = matching_.unexpected().first(); entry != nullptr; entry = entry->order.next) {
-    if (failures_.home_of(entry->key.context) != block) continue;
-    dropped.push_back(static_cast<UnexpectedMessage*>(static_cast<MatchMessage*>(entry)));
-  }
   bool more = false;
-  for (UnexpectedMessage* message : dropped) {
-    if (PartitionOffer offer; (message->key.context & kOfferContext) && message->stream == nullptr &&
-                              message->bytes == static_cast<int64_t>(sizeof offer)) {
-      copy_bytes(&offer, message->payload, sizeof offer);
-      failures_.adopt(offer.context, message->key.context);
+  for (MatchEntry* entry = matching_.unexpected().first(); entry != nullptr;) {
+    auto& message = static_cast<UnexpectedMessage&>(static_cast<MatchMessage&>(*entry));
+    entry = entry->order.next;
+    if (failures_.home_of(message.key.context) != block) continue;
+    if (PartitionOffer offer; (message.key.context & kOfferContext) && message.stream == nullptr &&
+                              message.bytes == static_cast<int64_t>(sizeof offer)) {
+      copy_bytes(&offer, message.payload, sizeof offer);
+      failures_.adopt(offer.context, message.key.context);
       more = true;
     }
-    matching_.remove(*message);
-    transport_.add_unexpected_bytes(message->key.peer, -message->memory_bytes());
-    if (message->stream != nullptr) receives_.drop(*message->stream);
-    matching_.destroy(message);
+    transport_.add_unexpected_bytes(message.key.peer, -message.memory_bytes());
+    drop(message);
   }
   return more;
 }
 
+void FailureHandler::drop(UnexpectedMessage& message) {
+  matching_.remove(message);
+  if (message.stream != nullptr) receives_.drop(*message.stream);
+  matching_.destroy(&message);
+}
+
 void FailureHandler::drop_messages_from(PeerIndex process) {
-  std::vector<UnexpectedMessage*> dropped;
-  for (MatchEntry* entry = matching_.unexpected().first(); entry != nullptr; entry = entry->order.next) {
-    if (entry->key.peer == process) {
-      dropped.push_back(static_cast<UnexpectedMessage*>(static_cast<MatchMessage*>(entry)));
-    }
-  }
-  for (UnexpectedMessage* message : dropped) {
-    matching_.remove(*message);
-    if (message->stream != nullptr) receives_.drop(*message->stream);
-    matching_.destroy(message);
+  for (MatchEntry* entry = matching_.unexpected().first(); entry != nullptr;) {
+    auto& message = static_cast<UnexpectedMessage&>(static_cast<MatchMessage&>(*entry));
+    entry = entry->order.next;
+    if (message.key.peer == process) drop(message);
   }
 }
 

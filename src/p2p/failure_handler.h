@@ -15,6 +15,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "objects/comm.h"
 #include "p2p/answers.h"
@@ -57,7 +59,10 @@ class FailureHandler {
 
   /// Checks for new failures and ends operations that cannot complete any more, with an error; returns
   /// whether anything changed. Called by waiting loops that have found nothing for a while.
-  bool poll() { return __builtin_expect(failures_.has_news() || failures_.any(), 0) && handle(); }
+  bool poll() {
+    const bool any = failures_.has_news() || failures_.any() || requests_.any_unsent();
+    return __builtin_expect(any, 0) && handle();
+  }
   /// Applies earlier deaths and revocations to a communicator that has just been created.
   void examine(objects::Comm& comm);
   /// Revokes a communicator: its operations end with an error, on all processes (MPIX_Comm_revoke).
@@ -78,10 +83,29 @@ class FailureHandler {
   void on_revoked(PeerIndex from, uint32_t context);
 
  private:
+  /// The requests to end. Failures are also handled in calls that have no memory, so the memory is kept from
+  /// one list to the next; a list that is made while there is another one starts without.
+  class Ended {
+   public:
+    explicit Ended(std::vector<Request*>& kept) : kept_(kept), requests(std::move(kept)) {}
+    ~Ended() {
+      requests.clear();
+      if (requests.capacity() > kept_.capacity()) kept_.swap(requests);
+    }
+    Ended(const Ended&) = delete;
+    Ended& operator=(const Ended&) = delete;
+
+   private:
+    std::vector<Request*>& kept_;
+
+   public:
+    std::vector<Request*> requests;
+  };
   /// The reason why an operation with this key cannot complete; ok if it can.
   using Hopeless = std::function<Status(const MatchKey&)>;
 
   [[gnu::cold]] bool handle();
+  bool abandon_unsent();
   void pass_on(PeerIndex dead);
   void reap(PeerIndex process);
   void leave_regions_of_dead() const;
@@ -95,6 +119,7 @@ class FailureHandler {
   void end_revoked(const FailureRecord::Revoked& revoked);
   void drop_unexpected(uint32_t block);
   bool drop_unexpected_once(uint32_t block);
+  void drop(UnexpectedMessage& message);
   void forget_freed();
 
   const PeerIndex self_;
@@ -113,6 +138,7 @@ class FailureHandler {
   void (*const poll_)(void* owner);
   void* const owner_;
   void (*const record_death_)(PeerIndex process, PeerIndex from);
+  std::vector<Request*> kept_;
 };
 
 }  // namespace hearth::p2p

@@ -10,12 +10,6 @@
 namespace hearth::p2p {
 namespace {
 
-/// Whether the operation belongs to a collective call of the whole communicator, not of some of its
-/// processes.
-bool needs_all(const MatchKey& key) {
-  return key.context % kContextsEach == kCollectiveContext && key.tag < MPI_ANY_TAG;
-}
-
 bool awaits_acknowledgement(const objects::Comm* comm) {
   return comm != nullptr && comm->last_death > comm->deaths_acknowledged;
 }
@@ -30,6 +24,10 @@ objects::Comm* comm_of(uint32_t context) {
       return comm;
   }
   return nullptr;
+}
+
+bool needs_all(const MatchKey& key) {
+  return key.context % kContextsEach == kCollectiveContext && key.tag < MPI_ANY_TAG;
 }
 
 uint32_t context_block(uint32_t context) {

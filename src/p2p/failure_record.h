@@ -20,6 +20,9 @@ namespace hearth::p2p {
 /// The communicator that a context belongs to; nullptr if this process has none (any more).
 objects::Comm* comm_of(uint32_t context);
 
+/// Whether a message belongs to a collective call of the whole communicator, not of some of its processes.
+bool needs_all(const MatchKey& key);
+
 /// Calls the function with each process of a communicator.
 template <class Function>
 void for_members(const objects::Comm& comm, const Function& function) {

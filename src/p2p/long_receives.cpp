@@ -1,6 +1,7 @@
 #include "p2p/long_receives.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/chaos.h"
 #include "base/copy.h"
@@ -16,6 +17,10 @@ namespace {
 uint8_t what_failed(const ReceiveStream& stream) {
   if (stream.flags & kInArena) return kNoArena;
   return stream.flags & kSingleCopy ? kNoSingleCopy : 0;
+}
+
+std::span<const Fragment> kept_fragments(const ReceiveStream& stream) {
+  return std::span(stream.fragments).first(static_cast<size_t>(stream.fragment_count));
 }
 
 }  // namespace
@@ -112,8 +117,8 @@ void LongReceives::attach(ReceiveStream& stream, Request& request, int tag) {
         Prefault(first_byte(request),
                  static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size)));
   }
-  for (const Fragment& fragment : stream.fragments) take_fragment(stream, fragment);
-  stream.fragments.clear();
+  for (const Fragment& fragment : kept_fragments(stream)) take_fragment(stream, fragment);
+  stream.fragment_count = 0;
   if (nothing_sent) copy_offered(stream, request);
   finish_if_whole(stream);
 }
@@ -190,8 +195,8 @@ void LongReceives::announce(ReceiveStream& stream, int64_t bytes) const {
 // Stores a fragment that arrived before the match. A sender has at most kFragmentsInFlightMax fragments in
 // flight.
 void LongReceives::keep_fragment(ReceiveStream& stream, const Fragment& fragment) const {
-  if (stream.fragments.size() == kFragmentsInFlightMax) buffers_.refuse(stream.from, fragment);
-  stream.fragments.push_back(fragment);
+  if (stream.fragment_count == kFragmentsInFlightMax) buffers_.refuse(stream.from, fragment);
+  stream.fragments[static_cast<size_t>(stream.fragment_count++)] = fragment;
 }
 
 void LongReceives::take_fragment(ReceiveStream& stream, const Fragment& fragment) {
@@ -276,7 +281,7 @@ void LongReceives::end(ReceiveStream& stream, Status status) {
 }
 
 void LongReceives::drop(ReceiveStream& stream) {
-  for (const Fragment& fragment : stream.fragments) buffers_.drop(stream.from, fragment);
+  for (const Fragment& fragment : kept_fragments(stream)) buffers_.drop(stream.from, fragment);
   unlist(expected_from(stream.from), stream);
   streams_.destroy(&stream);
 }

@@ -117,18 +117,17 @@ class LongReceives {
 template <class Why>
 bool LongReceives::end_if(const Why& why, const FailureRecord& failures) {
   bool any = false;
-  for (const std::vector<ReceiveStream*>& expected : expected_) {
-    if (expected.empty()) continue;
-    const std::vector<ReceiveStream*> streams = expected;  // completion hooks may end further ones
-    for (ReceiveStream* stream : streams) {
-      if (stream->alive != Pool<ReceiveStream>::kAlive || stream->request == nullptr) continue;
+  for (std::vector<ReceiveStream*>& expected : expected_) {
+    for (size_t i = 0; i < expected.size();) {
+      ReceiveStream& stream = *expected[i++];
       // The sender may be writing to the buffer; it answers when it has finished.
-      if (stream->asked_to_write && !failures.is_dead(stream->from)) continue;
-      const Request& request = *stream->request;
-      const Status status = why(MatchKey{request.key.context, stream->from, request.received_tag});
+      if (stream.request == nullptr || (stream.asked_to_write && !failures.is_dead(stream.from))) continue;
+      const Request& request = *stream.request;
+      const Status status = why(MatchKey{request.key.context, stream.from, request.received_tag});
       if (status.ok()) continue;
-      end(*stream, status);
+      end(stream, status);
       any = true;
+      i = 0;  // completion hooks may end further ones, which changes the order
     }
   }
   return any;

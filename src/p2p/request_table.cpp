@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "mpi.h"
+
 namespace hearth::p2p {
 
 RequestTable::RequestTable(PeerIndex self, PostedQueue& posted, const FatalErrors& errors)
@@ -11,6 +13,7 @@ RequestTable::RequestTable(PeerIndex self, PostedQueue& posted, const FatalError
   // A process that is out of memory can still begin a few collectives that wait.
   constexpr size_t kPolledReserved = 16;
   polled_.reserve(kPolledReserved);
+  unsent_.reserve(kPolledReserved);
 }
 
 Status RequestTable::too_many() const {
@@ -57,7 +60,7 @@ Request* RequestTable::find_send(uint32_t cookie, PeerIndex from) const {
 
 void RequestTable::entrust(Request* request, MessageGroup& group) {
   if (request->complete) {
-    if (group.first_error.ok()) group.first_error = request->outcome;
+    note_outcome(group, *request);
     destroy(request);
     return;
   }
@@ -73,12 +76,21 @@ void RequestTable::destroy_complete(Request& request) {
 
 void RequestTable::leave_group(Request& request) {
   MessageGroup& group = *request.group;
-  if (group.first_error.ok()) group.first_error = request.outcome;
+  note_outcome(group, request);
   --group.under_way;
   if (group.under_way == group.wake_at && group.owner != nullptr) {
     group.owner->next = ready_;
     ready_ = group.owner;
   }
+}
+
+// Without the message, the process at its other end would wait for ever. The failure handler deals with it
+// later, because a list of requests may be iterated now.
+void RequestTable::note_error(MessageGroup& group, const Request& request) try {
+  if (group.first_error.ok()) group.first_error = request.outcome;
+  if (request.outcome.error_class() == MPI_ERR_NO_MEM) unsent_.push_back(request.key);
+} catch (const std::bad_alloc&) {
+  errors_.out_of_memory("the list of messages without memory");
 }
 
 // Progress.

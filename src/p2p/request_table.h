@@ -109,6 +109,14 @@ class RequestTable {
     hooked_ = &request;
   }
   bool has_hooked() const { return hooked_ != nullptr; }
+  /// Whether a message of a group has ended for lack of memory since the last take_unsent().
+  bool any_unsent() const { return !unsent_.empty(); }
+  /// The message that ended last; forgets it. Pre: any_unsent().
+  MatchKey take_unsent() {
+    const MatchKey key = unsent_.back();
+    unsent_.pop_back();
+    return key;
+  }
   /// Registers an operation that is advanced until it is over, in the order of registration.
   void poll(Polled& work);
   /// Advances all of them; returns whether any advanced.
@@ -128,6 +136,10 @@ class RequestTable {
 
   void destroy_complete(Request& request);
   void leave_group(Request& request);
+  void note_outcome(MessageGroup& group, const Request& request) {
+    if (__builtin_expect(!request.outcome.ok(), 0)) note_error(group, request);
+  }
+  [[gnu::cold]] void note_error(MessageGroup& group, const Request& request);
   bool advance_ready();
   bool advance_polled();
   bool advance_hooked();
@@ -141,6 +153,7 @@ class RequestTable {
   size_t sends_pending_ = 0;
   uint8_t epoch_ = 1;  // changes when sends end whose answers may still arrive; never 0
   std::vector<Polled*> polled_;
+  std::vector<MatchKey> unsent_;  // messages of groups that ended for lack of memory
   Request* hooked_ = nullptr;
   Request* ready_ = nullptr;  // requests whose MessageGroup has reached wake_at
 };

@@ -71,7 +71,9 @@ struct ReceiveStream {
   bool keeps_buffers = false;      // emptied buffers are recycled (recycled_buffers.h)
   int place =
       -1;  // index in LongReceives::expected_; -1: not listed, no further fragment is expected for now
-  std::vector<Fragment> fragments;  // arrived before the match
+  // The fragments that arrived before the match, which a packet without memory could not keep elsewhere.
+  int fragment_count = 0;
+  std::array<Fragment, kFragmentsInFlightMax> fragments;
 };
 
 // Unordered lists whose members know their index, so that removal takes constant time: thousands of messages

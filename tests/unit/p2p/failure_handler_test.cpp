@@ -151,6 +151,24 @@ TEST_F(FailureHandlerTest, a_revocation_is_passed_on_and_ends_all_messages_of_th
   for (Request* request : {of_comm, of_other}) requests.destroy(request);
 }
 
+TEST_F(FailureHandlerTest, a_collective_that_lost_a_message_for_lack_of_memory_is_revoked) {
+  const auto lose = [this](uint32_t context, int tag) {
+    MessageGroup group;
+    datatype::retain(type);
+    Request* send = requests.create(RequestKind::send, nullptr, Count{8}, type, MatchKey{context, 1, tag});
+    requests.begin_send(*send);
+    requests.entrust(send, group);
+    requests.complete_send(*send, Status::error(MPI_ERR_NO_MEM));
+    return handler.poll();
+  };
+  EXPECT_FALSE(lose(kContext, -1000)) << "no collective";
+  EXPECT_FALSE(lose(kContext + kCollectiveContext, 7)) << "among some processes";
+  EXPECT_EQ(comm.failure, 0);
+  EXPECT_TRUE(lose(kContext + kCollectiveContext, -1000));
+  EXPECT_EQ(comm.failure, MPIX_ERR_REVOKED);
+  EXPECT_EQ(told(PacketKind::revoked), (std::vector<PeerIndex>{1, 2}));
+}
+
 TEST_F(FailureHandlerTest, predefined_communicators_cannot_be_revoked_by_a_packet) {
   handler.on_revoked(1, kSelfContext);
   EXPECT_FALSE(record.any());

@@ -149,6 +149,21 @@ TEST(request_table, a_group_wakes_its_owner_and_keeps_the_first_error) {
   job.table.destroy(group.owner);
 }
 
+TEST(request_table, messages_that_ended_for_lack_of_memory_are_listed_once) {
+  Table job;
+  MessageGroup group;
+  Request* sends[4] = {job.send_to(1), job.send_to(2), job.send_to(3), job.send_to(4)};
+  job.table.complete_send(*sends[0], Status::error(MPI_ERR_NO_MEM));
+  for (Request* send : sends) job.table.entrust(send, group);
+  job.table.complete_send(*sends[1], Status::error(MPI_ERR_OTHER));
+  job.table.complete_send(*sends[2], Status::error(MPI_ERR_NO_MEM));
+  job.table.complete_send(*sends[3], {});
+  ASSERT_TRUE(job.table.any_unsent());
+  EXPECT_EQ(job.table.take_unsent().peer, 3);
+  EXPECT_EQ(job.table.take_unsent().peer, 1);
+  EXPECT_FALSE(job.table.any_unsent());
+}
+
 struct CountDown final : Polled {
   explicit CountDown(int from, std::vector<int>& its_log) : left(from), log(its_log) {}
   bool advance() override {
