@@ -393,7 +393,7 @@ def constants_file(constants, values):
     limits = "".join(f"inline constexpr int kMax{_camel(name.removeprefix('MPI_MAX_'))} = {value};\n"
                      for name, value in values.items() if name.startswith("MPI_MAX_"))
     others = "".join(f"inline constexpr int k{_camel(name.removeprefix('MPI_'))} = {values[name]};\n"
-                     for name in ("MPI_ERR_LASTCODE", "MPI_ERR_OTHER", "MPI_F_STATUS_SIZE",
+                     for name in ("MPI_ERR_ARG", "MPI_ERR_LASTCODE", "MPI_ERR_OTHER", "MPI_F_STATUS_SIZE",
                                   "MPI_BSEND_OVERHEAD") if name in values)
     rows = "".join(f"HEARTH_SET({meaning.name}, k{_camel(meaning.name)})\n" for meaning in MEANINGS
                    if f" k{_camel(meaning.name)}[]" in sets)

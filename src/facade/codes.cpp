@@ -35,6 +35,8 @@ int error_out(int here) {
   for (const Pair& pair : kError) {
     if (pair.here == here) return pair.there;
   }
+  // An older library reports an invalid error handler as an invalid argument.
+  if (here == MPI_ERR_ERRHANDLER) return kErrArg;
   const bool is_class = here <= MPI_ERR_ABI || (here >= MPIX_ERR_PROC_FAILED && here <= MPIX_ERR_REVOKED) ||
                         (here >= MPI_T_ERR_CANNOT_INIT && here <= MPI_T_ERR_PVAR_NO_ATOMIC);
   return here > 0 && is_class ? kErrOther : here;  // a class that the facade's ABI lacks

@@ -68,6 +68,16 @@ TEST(Constants, PredefinedHandlesConvertInBothDirections) {
   EXPECT_GT(checked, 95);
 }
 
+#if HEARTH_FACADE_OPENMPI
+extern "C" char ompi_mpi_short_float[], ompi_mpi_c_short_float_complex[];
+
+TEST(Constants, HalfPrecisionHasTypesOfFortran) {
+  EXPECT_EQ(type_in(reinterpret_cast<Datatype>(ompi_mpi_short_float)), MPI_REAL2);
+  EXPECT_EQ(type_in(reinterpret_cast<Datatype>(ompi_mpi_c_short_float_complex)), MPI_COMPLEX4);
+  EXPECT_EQ(type_out(MPI_REAL2), reinterpret_cast<Datatype>(ompi_mpi_short_float));
+}
+#endif
+
 TEST(Constants, NumbersWithAnotherMeaningAreInvalid) {
   // MPI_ROOT and MPI_ANY_TAG of the standard ABI, which the facade's ABI does not use for ranks and tags.
   EXPECT_NE(tag_in(MPI_ANY_TAG), MPI_ANY_TAG);
@@ -82,6 +92,7 @@ TEST(Codes, LibraryAndUserCodesConvertInBothDirections) {
   EXPECT_EQ(error_out(MPI_ERR_LASTCODE), kErrLastcode);
   // A class that the facade's ABI may lack becomes one that it has.
   EXPECT_EQ(error_out(MPI_ERR_ABI), kErrOther == 16 ? kErrOther : 81);
+  EXPECT_EQ(error_out(MPI_ERR_ERRHANDLER), kErrOther == 16 ? kErrArg : 80);
   EXPECT_EQ(error_out(333), 333);
 }
 

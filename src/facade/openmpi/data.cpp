@@ -26,7 +26,7 @@ extern "C" {
 #undef HEARTH_PREDEFINED
 alignas(256) char ompi_mpi_lb[kBytesDatatype] = {};
 alignas(256) char ompi_mpi_ub[kBytesDatatype] = {};
-// Types that only Open MPI has: a program that uses them gets an error, one that names them starts.
+// Types that only Open MPI has. A program that uses the first two gets an error, one that names them starts.
 [[gnu::visibility("default")]] alignas(256) char ompi_mpi_2cplex[kBytesDatatype] = {};
 [[gnu::visibility("default")]] alignas(256) char ompi_mpi_2dblcplex[kBytesDatatype] = {};
 [[gnu::visibility("default")]] alignas(256) char ompi_mpi_short_float[kBytesDatatype] = {};
@@ -71,11 +71,18 @@ const void* address_of(Function& function) {
   return reinterpret_cast<const void*>(&function);
 }
 
+uint16_t value_of(MPI_Datatype constant) {
+  return static_cast<uint16_t>(reinterpret_cast<uintptr_t>(constant));
+}
+
 // Runs when the facade is loaded, after relocation: the addresses are those that the executable uses.
 [[gnu::constructor]] void enter_constants() {
 #define HEARTH_PREDEFINED(type, here, there) constants.enter(here, there);
 #include "facade_openmpi.inc"
 #undef HEARTH_PREDEFINED
+  // The standard ABI has these types for Fortran only.
+  constants.enter(value_of(MPI_REAL2), ompi_mpi_short_float);
+  constants.enter(value_of(MPI_COMPLEX4), ompi_mpi_c_short_float_complex);
 }
 
 }  // namespace

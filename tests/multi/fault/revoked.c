@@ -26,6 +26,11 @@ static void calls_are_refused(MPI_Comm comm) {
   if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
   expect_revoked(code, "irecv");
   expect_revoked(MPI_Iprobe(MPI_ANY_SOURCE, 1, comm, &flag, MPI_STATUS_IGNORE), "iprobe");
+  expect_revoked(MPI_Send(&number, 1, MPI_INT, MPI_PROC_NULL, 1, comm), "send to no process");
+  expect_revoked(MPI_Recv(&number, 1, MPI_INT, MPI_PROC_NULL, 1, comm, MPI_STATUS_IGNORE),
+                 "receive from no process");
+  expect_revoked(MPI_Isend(&number, 1, MPI_INT, MPI_PROC_NULL, 1, comm, &request), "isend to no process");
+  expect_revoked(MPI_Irecv(&number, 1, MPI_INT, MPI_PROC_NULL, 1, comm, &request), "irecv from no process");
   expect_revoked(MPI_Barrier(comm), "barrier");
   expect_revoked(MPI_Allreduce(&rank, &number, 1, MPI_INT, MPI_SUM, comm), "allreduce");
   MPI_Comm made;
